@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/catalog"
@@ -25,11 +26,11 @@ const maxStored = 8 << 20
 // that can make a difference: new rows are collected, and inserted before anything else
 // is written. All problems of all models are found before the call fails.
 type bulk struct {
-	*engine
+	*Engine
 	t      *tx
-	k      *kind
+	k      *model.Kind
 	call   catalog.Call
-	models []*model
+	models []*model.Values
 
 	ready    []*prepared     // by model; nil where a model goes its own way
 	existing map[string]bool // ids that exist, those of this call included
@@ -40,15 +41,15 @@ type bulk struct {
 }
 
 // upsertMany stores models in order.
-func (e *engine) upsertMany(ctx context.Context, t *tx, k *kind, models []*model, call catalog.Call) (json.RawMessage, error) {
-	b := &bulk{engine: e, t: t, k: k, call: call, models: models, items: make([][]byte, len(models)), problems: map[int]*fault.Fault{}}
+func (e *Engine) upsertMany(ctx context.Context, t *tx, k *model.Kind, models []*model.Values, call catalog.Call) (json.RawMessage, error) {
+	b := &bulk{Engine: e, t: t, k: k, call: call, models: models, items: make([][]byte, len(models)), problems: map[int]*fault.Fault{}}
 	if t.native(k) {
 		if err := b.prepareAll(ctx); err != nil {
 			return nil, err
 		}
 	}
 	// What refers to a model that is not stored would seem to lead nowhere.
-	if len(b.problems) == 0 || !k.pointsTo(k) {
+	if len(b.problems) == 0 || !k.PointsTo(k) {
 		if err := b.store(ctx); err != nil {
 			return nil, err
 		}
@@ -75,8 +76,8 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 	}
 	var keys []any
 	for _, m := range b.models {
-		if m.id != nil {
-			keys = append(keys, b.k.bindID(m.id))
+		if m.ID != nil {
+			keys = append(keys, b.k.BoundID(m.ID))
 		}
 	}
 	found, err := b.writer.Keys(ctx, b.t.sql, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
@@ -94,8 +95,8 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 	b.ready = make([]*prepared, len(b.models))
 	apart := map[string]bool{} // entities that models store which go their own way
 	for i, m := range b.models {
-		if late[i] || apart[m.shown] || !b.t.plain(b.k, m) || m.immutable() || m.id != nil && (m.empty() || !b.k.SettableID) {
-			apart[m.shown] = m.id != nil
+		if late[i] || apart[m.Shown] || !b.t.plain(b.k, m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
+			apart[m.Shown] = m.ID != nil
 			continue
 		}
 		p, err := b.prepareOne(ctx, m)
@@ -115,11 +116,11 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
 	late, seen, renamed := map[int]bool{}, map[string]bool{}, false
 	for i, m := range b.models {
-		if !m.hasUniqueKey(b.k) {
-			renamed = renamed || m.id != nil && len(m.key) > 0
+		if !m.HasUniqueKey(b.k) {
+			renamed = renamed || m.ID != nil && len(m.Key) > 0
 			continue
 		}
-		key := string(encode(m.key))
+		key := string(model.Encode(m.Key))
 		if late[i] = renamed || seen[key]; late[i] {
 			continue
 		}
@@ -131,16 +132,16 @@ func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
 	return late, nil
 }
 
-func (b *bulk) prepareOne(ctx context.Context, m *model) (*prepared, error) {
-	if m.id != nil && b.existing[m.shown] {
-		return b.prepareUpdate(ctx, b.t, b.k, m.id, m)
+func (b *bulk) prepareOne(ctx context.Context, m *model.Values) (*prepared, error) {
+	if m.ID != nil && b.existing[m.Shown] {
+		return b.prepareUpdate(ctx, b.t, b.k, m.ID, m)
 	}
-	if missing := m.missing(b.t.caller.of(b.k)); len(missing) > 0 {
+	if missing := m.Missing(b.t.caller.of(b.k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
 	p, err := b.prepare(ctx, b.t, b.k, m)
-	if err == nil && m.id != nil {
-		b.existing[m.shown] = true
+	if err == nil && m.ID != nil {
+		b.existing[m.Shown] = true
 	}
 	return p, err
 }
@@ -171,7 +172,7 @@ func (b *bulk) storeOne(ctx context.Context, i int) error {
 	}
 	if p != nil && p.fresh {
 		// A row that refers to another one of this call goes in behind it.
-		if n := len(b.pending); n == maxPendingRows || n > 0 && b.k.pointsTo(b.k) && !p.row.SameShape(b.ready[b.pending[n-1]].row) {
+		if n := len(b.pending); n == maxPendingRows || n > 0 && b.k.PointsTo(b.k) && !p.row.SameShape(b.ready[b.pending[n-1]].row) {
 			if err := b.flush(ctx); err != nil {
 				return err
 			}
@@ -265,7 +266,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 	for n, i := range some {
 		p := b.ready[i]
 		rows[n] = p.row
-		named = named || p.model.id != nil
+		named = named || p.model.ID != nil
 		if p.id != nil {
 			at[b.k.FormatID(p.id)] = i
 		}
@@ -290,7 +291,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		return b.t.unseenRow(b.k, b.ready[some[0]].model)
 	}
 	if len(at) == 0 {
-		slices.SortFunc(back, func(x, y stored) int { return compareIDs(x.id, y.id) })
+		slices.SortFunc(back, func(x, y stored) int { return model.CompareIDs(x.id, y.id) })
 	}
 	for n, s := range back {
 		i := some[n]
@@ -318,7 +319,7 @@ func (b *bulk) keepItem(i int, item []byte) error {
 	}
 	b.items[i] = item
 	if b.size += len(item); b.size > maxStored {
-		return fault.Newf(fault.CallTooLarge, "the stored %s entities exceed the size limit of an answer", b.k.name()).
+		return fault.Newf(fault.CallTooLarge, "the stored %s entities exceed the size limit of an answer", b.k.Name()).
 			WithHint("Store fewer in one call. Nothing was stored.").WithPath("/models")
 	}
 	return nil
@@ -358,7 +359,7 @@ func (b *bulk) failure() error {
 		}
 		if f.Path == "" {
 			named := *f
-			f = named.WithPath(m.at)
+			f = named.WithPath(m.At)
 		}
 		all = append(all, f)
 	}
@@ -410,7 +411,7 @@ func (t *tx) tryTogether(ctx context.Context, statements func() error) (done boo
 // stored.
 func (t *tx) wasRefused(err error) bool {
 	var v *backend.Violation
-	if v = t.store.backend.Violation(err); v != nil {
+	if v = t.engine.backend.Violation(err); v != nil {
 		return true
 	}
 	if errors.Is(err, run.ErrStale) || t.sql.Stale(err) {

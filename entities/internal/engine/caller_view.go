@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -22,10 +23,10 @@ import (
 // entity it contains the rows that the app's policies and interceptors let the caller
 // read.
 type callerView struct {
-	engine *engine // with what the caller sees
-	sight  *catalog.Sight
-	view   *catalog.View
-	who    auth.Principal
+	model *model.Model // what the caller sees
+	sight *catalog.Sight
+	view  *catalog.View
+	who   auth.Principal
 
 	// What rules are asked with.
 	tx  *tx
@@ -39,47 +40,47 @@ type callerView struct {
 var _ filter.Rules = (*callerView)(nil)
 
 // see returns what the caller of a call sees in a transaction.
-func (e *engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView {
+func (e *Engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView {
 	sight := call.Sight()
-	return &callerView{engine: e.as(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
+	return &callerView{model: e.As(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
 }
 
 // forLater returns the same view for what comes after its call.
 func (s *callerView) forLater(t *tx) *callerView {
-	return &callerView{engine: s.engine, sight: s.sight, view: s.view, who: s.who, tx: t, ctx: context.WithoutCancel(s.ctx)}
+	return &callerView{model: s.model, sight: s.sight, view: s.view, who: s.who, tx: t, ctx: context.WithoutCancel(s.ctx)}
 }
 
 // of returns a kind as the caller sees it, nil if it does not.
-func (s *callerView) of(k *kind) *kind { return s.engine.byName[k.name()] }
+func (s *callerView) of(k *model.Kind) *model.Kind { return s.model.ByName[k.Name()] }
 
 // shows reports whether the caller is answered with rows of a kind.
-func (s *callerView) shows(k *kind) bool {
-	r := s.sight.Resource(k.name())
+func (s *callerView) shows(k *model.Kind) bool {
+	r := s.sight.Resource(k.Name())
 	return r != nil && r.Shown()
 }
 
 // reads reports whether the caller sees an edge of a kind.
-func (s *callerView) reads(k *kind, e *edge) bool {
+func (s *callerView) reads(k *model.Kind, e *model.Edge) bool {
 	own := s.of(k)
 	if own == nil {
 		return false
 	}
-	seen, _ := own.edge(e.json.Name)
-	return seen != nil && !seen.json.WriteOnly
+	seen, _ := own.EdgeNamed(e.JSON.Name)
+	return seen != nil && !seen.JSON.WriteOnly
 }
 
 // knows reports whether the caller may hear of an entity.
-func (s *callerView) knows(k *kind) bool { return s == nil || s.view.Knows(k.name()) }
+func (s *callerView) knows(k *model.Kind) bool { return s == nil || s.view.Knows(k.Name()) }
 
 // Rule implements filter.Rules. It ends in forbidden where a policy refuses the query as a
 // whole.
 func (s *callerView) Rule(e *descriptor.Entity) (*filter.Rule, error) {
-	return s.rule(s.engine.byName[e.Resource.Name])
+	return s.rule(s.model.ByName[e.Resource.Name])
 }
 
 // rule asks the app which rows of a kind the caller may read; nil is all of them.
 // It ends in forbidden where a policy refuses the query as a whole.
-func (s *callerView) rule(k *kind) (*filter.Rule, error) {
+func (s *callerView) rule(k *model.Kind) (*filter.Rule, error) {
 	if !s.tx.client.Ruled(k.Type) {
 		return nil, nil
 	}
@@ -103,7 +104,7 @@ func (s *callerView) rule(k *kind) (*filter.Rule, error) {
 }
 
 // ruleOrNothing is rule, where a refused query is one that finds nothing.
-func (s *callerView) ruleOrNothing(k *kind) (*filter.Rule, error) {
+func (s *callerView) ruleOrNothing(k *model.Kind) (*filter.Rule, error) {
 	r, err := s.rule(k)
 	if fault.CodeOf(err) == fault.Forbidden {
 		return filter.Nothing, nil
@@ -126,12 +127,12 @@ func (s *callerView) viewer() (context.Context, error) {
 			return nil, err
 		}
 		ctx := s.tx.context(s.ctx)
-		if fn := s.engine.opts.Viewer; fn != nil {
+		if fn := s.tx.engine.viewer; fn != nil {
 			ctx = fn(ctx, s.who)
 		}
 		vars, err := backend.Variables(ctx)
 		if err == nil {
-			err = backend.CheckVariables(s.tx.store.backend.Dialect().Name(), vars)
+			err = backend.CheckVariables(s.tx.engine.backend.Dialect().Name(), vars)
 		}
 		if err != nil {
 			return nil, err
@@ -143,16 +144,16 @@ func (s *callerView) viewer() (context.Context, error) {
 
 // hides reports whether rules of the app, or the database's row level security, may
 // hide rows of a kind from the caller.
-func (s *callerView) hides(k *kind) bool { return s.secured || s.tx.client.Ruled(k.Type) }
+func (s *callerView) hides(k *model.Kind) bool { return s.secured || s.tx.client.Ruled(k.Type) }
 
 // mayHide reports whether the caller may see less of a kind's rows than there is.
-func (s *callerView) mayHide(k *kind) bool {
+func (s *callerView) mayHide(k *model.Kind) bool {
 	own := s.of(k)
-	return own == nil || own.partial || s.tx.client.Ruled(k.Type) || !s.shows(k)
+	return own == nil || own.Partial || s.tx.client.Ruled(k.Type) || !s.shows(k)
 }
 
 // refusal turns an error of a policy or an interceptor into a fault.
-func (t *tx) refusal(k *kind, err error) error {
+func (t *tx) refusal(k *model.Kind, err error) error {
 	var known *fault.Fault
 	switch {
 	case errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -161,10 +162,10 @@ func (t *tx) refusal(k *kind, err error) error {
 		return fault.New(fault.CapabilityUnsupported, err.Error()).
 			WithHint("Let interceptors and policies of %s add predicates only; pages have limits of their own.", k.Type).Because(err)
 	}
-	if err, mine := t.store.backend.Trouble(t.set, err); mine {
+	if err, mine := t.engine.backend.Trouble(t.set, err); mine {
 		return err
 	}
-	return fault.Newf(fault.Forbidden, "%s cannot be read: %s", k.name(), denial(err)).
+	return fault.Newf(fault.Forbidden, "%s cannot be read: %s", k.Name(), denial(err)).
 		WithHint("A policy of the app refused it; its message says why.").Because(err)
 }
 

@@ -3,12 +3,11 @@ package engine
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -22,7 +21,7 @@ import (
 
 // remove deletes one row that the caller may read. It counts unless a rule of the
 // app kept the row.
-func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool, err error) {
+func (e *Engine) remove(ctx context.Context, t *tx, k *model.Kind, id any) (gone bool, err error) {
 	refused, err := t.forbiddenCascade(ctx, k, []any{id}, map[string]bool{})
 	if err != nil {
 		return false, err
@@ -31,7 +30,7 @@ func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool,
 		return false, refused
 	}
 	err = k.Delete(ctx, t.ent, id)
-	missing := err != nil && e.app.Trait(err).NotFound
+	missing := err != nil && e.App.Trait(err).NotFound
 	if err != nil && !missing {
 		return false, e.deleteFault(ctx, t, k, id, err)
 	}
@@ -55,8 +54,8 @@ func (e *engine) remove(ctx context.Context, t *tx, k *kind, id any) (gone bool,
 
 // forbiddenCascade returns the fault of deleting rows that would do to others what the
 // caller may not; nil where it does not.
-func (t *tx) forbiddenCascade(ctx context.Context, k *kind, ids []any, walked map[string]bool) (*fault.Fault, error) {
-	if !t.mayCascadeForbidden(k, map[*kind]bool{}) {
+func (t *tx) forbiddenCascade(ctx context.Context, k *model.Kind, ids []any, walked map[string]bool) (*fault.Fault, error) {
+	if !t.mayCascadeForbidden(k, map[*model.Kind]bool{}) {
 		return nil, nil
 	}
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id any) bool {
@@ -70,7 +69,7 @@ func (t *tx) forbiddenCascade(ctx context.Context, k *kind, ids []any, walked ma
 	}
 	for _, u := range k.Entity.Unexposed {
 		table := &descriptor.Entity{Table: u.Table, Key: descriptor.Column{Name: u.Column}}
-		found, err := t.store.engine.writer.Keys(ctx, t.sql, table, u.Column, k.bindIDs(ids), t.holdKey(ctx))
+		found, err := t.engine.writer.Keys(ctx, t.sql, table, u.Column, k.BoundIDs(ids), t.holdKey(ctx))
 		if err != nil || len(found) > 0 {
 			return unseenFault("rows", "deleted or changed"), err
 		}
@@ -85,12 +84,12 @@ func (t *tx) forbiddenCascade(ctx context.Context, k *kind, ids []any, walked ma
 
 // forbiddenCascadeTo is forbiddenCascade for the rows of one entity that refer to the
 // deleted ones.
-func (t *tx) forbiddenCascadeTo(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any, walked map[string]bool) (*fault.Fault, error) {
+func (t *tx) forbiddenCascadeTo(ctx context.Context, k *model.Kind, r *descriptor.Referrer, ids []any, walked map[string]bool) (*fault.Fault, error) {
 	if !r.Cascade && !r.SetNull {
 		return nil, nil
 	}
-	child := t.store.engine.byName[r.Entity]
-	found, err := t.referringThrough(ctx, child, r, k.bindIDs(ids))
+	child := t.engine.ByName[r.Entity]
+	found, err := t.referringThrough(ctx, child, r, k.BoundIDs(ids))
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -106,7 +105,7 @@ func (t *tx) forbiddenCascadeTo(ctx context.Context, k *kind, r *descriptor.Refe
 	}
 	op, change := ent.OpDelete, func(ent.Mutation) error { return nil }
 	if !r.Cascade {
-		op, change = ent.OpUpdate, func(m ent.Mutation) error { return child.setReference(m, r.Column, nil) }
+		op, change = ent.OpUpdate, func(m ent.Mutation) error { return child.SetReference(m, r.Column, nil) }
 	}
 	if err := t.checkPolicy(child, op, found, change); err != nil {
 		if f := fault.From(err); f.Code == fault.Forbidden {
@@ -122,7 +121,7 @@ func (t *tx) forbiddenCascadeTo(ctx context.Context, k *kind, r *descriptor.Refe
 
 // mayCascadeForbidden reports whether deleting rows of a kind could do to others what the
 // caller may not, so that rows have to be looked at.
-func (t *tx) mayCascadeForbidden(k *kind, walked map[*kind]bool) bool {
+func (t *tx) mayCascadeForbidden(k *model.Kind, walked map[*model.Kind]bool) bool {
 	if walked[k] || k.Entity.Resource.Cascades {
 		return false
 	}
@@ -135,7 +134,7 @@ func (t *tx) mayCascadeForbidden(k *kind, walked map[*kind]bool) bool {
 		if !r.Cascade && !r.SetNull {
 			continue
 		}
-		child := t.store.engine.byName[r.Entity]
+		child := t.engine.ByName[r.Entity]
 		if !t.caller.mayFollow(child, r) || t.client.Ruled(child.Type) || r.Cascade && t.mayCascadeForbidden(child, walked) {
 			return true
 		}
@@ -145,41 +144,13 @@ func (t *tx) mayCascadeForbidden(k *kind, walked map[*kind]bool) bool {
 
 // mayFollow reports whether the caller might do to the rows of an entity what a
 // foreign key of theirs does.
-func (s *callerView) mayFollow(child *kind, r *descriptor.Referrer) bool {
-	return mayFollowReference(s.sight.Resource(child.name()), child, r)
-}
-
-// mayFollowReference reports the same for an entity as somebody sees it, nil if it is
-// hidden.
-func mayFollowReference(seen *catalog.Resource, child *kind, r *descriptor.Referrer) bool {
-	switch {
-	case seen == nil:
-		return false
-	case r.Cascade:
-		return seen.Deletable()
-	}
-	return seen.Updatable() && child.clearable(r.Column)
-}
-
-// clearable reports whether callers may clear a reference of rows that exist.
-func (k *kind) clearable(column string) bool {
-	for i := range k.Entity.Columns {
-		if c := &k.Entity.Columns[i]; c.Name == column {
-			f := k.Entity.Resource.Field(c.Field)
-			return !f.ReadOnly && !f.Immutable
-		}
-	}
-	for i := range k.edges {
-		if e := &k.edges[i]; e.column.OwnKey == column {
-			return !e.json.Immutable
-		}
-	}
-	return true
+func (s *callerView) mayFollow(child *model.Kind, r *descriptor.Referrer) bool {
+	return model.MayFollowReference(s.sight.Resource(child.Name()), child, r)
 }
 
 // cascadeFault returns the fault for rows of an entity that the caller may not delete,
 // or not change.
-func (t *tx) cascadeFault(child *kind, r *descriptor.Referrer) *fault.Fault {
+func (t *tx) cascadeFault(child *model.Kind, r *descriptor.Referrer) *fault.Fault {
 	if !t.caller.knows(child) {
 		return unseenFault("rows", "deleted or changed")
 	}
@@ -187,17 +158,17 @@ func (t *tx) cascadeFault(child *kind, r *descriptor.Referrer) *fault.Fault {
 	if !r.Cascade {
 		what, done = "changed", "change"
 	}
-	return fault.Newf(fault.Forbidden, "%s entities would be %s with it, and you may not %s them", child.name(), what, done).
+	return fault.Newf(fault.Forbidden, "%s entities would be %s with it, and you may not %s them", child.Name(), what, done).
 		WithHint("Somebody who may %s them must do this, or the app must allow it: expose.Entity{Cascades: expose.Yes()} on the entity that is deleted.", done)
 }
 
 // rowsName returns what faults call rows of an entity, without its name if the caller
 // does not know of it.
-func (s *callerView) rowsName(k *kind) string {
+func (s *callerView) rowsName(k *model.Kind) string {
 	if !s.knows(k) {
 		return "rows"
 	}
-	return k.name() + " entities"
+	return k.Name() + " entities"
 }
 
 // unseenFault returns the fault for a write that would reach rows which its caller may
@@ -205,46 +176,4 @@ func (s *callerView) rowsName(k *kind) string {
 func unseenFault(rows, what string) *fault.Fault {
 	return fault.Newf(fault.Forbidden, "%s that you may not see would be %s with it", rows, what).
 		WithHint("Somebody who may see and change them must do this. If it is a deletion, the app can allow it: expose.Entity{Cascades: expose.Yes()} on the entity that is deleted.")
-}
-
-// cascadeNote ends the summary of a deleting operation with what it deletes besides:
-// entities that the reader sees and may delete, or that go in any case.
-func (e *engine) cascadeNote(k *kind) string {
-	whole := e.unrestricted()
-	var names []string
-	hidden := false
-	var walk func(k *kind, allowed bool)
-	walked := map[string]bool{}
-	walk = func(k *kind, allowed bool) {
-		allowed = allowed || k.Entity.Resource.Cascades
-		hidden = hidden || allowed && len(k.Entity.Unexposed) > 0
-		for i := range k.Entity.Referrers {
-			r := &k.Entity.Referrers[i]
-			child := whole.byName[r.Entity]
-			if !r.Cascade || walked[r.Entity] || !allowed && !mayFollowReference(e.resource(r.Entity), child, r) {
-				continue
-			}
-			walked[r.Entity] = true
-			if e.resource(r.Entity) == nil {
-				hidden = true
-			} else {
-				names = append(names, r.Entity)
-			}
-			walk(child, allowed)
-		}
-	}
-	walked[k.name()] = true
-	walk(whole.byName[k.name()], false)
-	slices.Sort(names)
-	var parts []string
-	if len(names) > 0 {
-		parts = append(parts, "its "+strings.Join(names, ", ")+" entities")
-	}
-	if hidden {
-		parts = append(parts, "rows that are not shown here")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " Also deletes " + strings.Join(parts, " and ") + "."
 }

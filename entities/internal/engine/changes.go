@@ -6,6 +6,7 @@ import (
 
 	"entgo.io/ent"
 
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -13,16 +14,16 @@ import (
 // rowWrite is one write to one row. A transaction keeps them in the order in which the
 // writes began, so that what a write brings with it comes after it.
 type rowWrite struct {
-	kind   *kind
+	kind   *model.Kind
 	id     any
 	action run.Action
-	links  []*edge // many-to-many edges that the write says something of
-	void   bool    // it did not take place
+	links  []*model.Edge // many-to-many edges that the write says something of
+	void   bool          // it did not take place
 }
 
 // row names a row of a transaction's set.
 type row struct {
-	kind *kind
+	kind *model.Kind
 	id   string
 }
 
@@ -42,14 +43,14 @@ func (t *tx) beginWrite(n rowWrite) int {
 
 // pending is a row that a mutation is about to write.
 type pending struct {
-	kind   *kind
+	kind   *model.Kind
 	id     any
 	at     int    // of the write among the transaction's
 	before []byte // where a hook of the app may do something else instead
 }
 
 // expect records writes to rows and, if the run records, what the rows are before them.
-func (t *tx) expect(ctx context.Context, k *kind, ids []any, action run.Action, links ...*edge) ([]pending, error) {
+func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action run.Action, links ...*model.Edge) ([]pending, error) {
 	if err := t.holdWrites(len(ids)); err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (t *tx) voidWrites(rows ...pending) {
 
 // recordRows keeps rows as they are before they are written for the first time, if the
 // run records.
-func (t *tx) recordRows(ctx context.Context, k *kind, ids []any) error {
+func (t *tx) recordRows(ctx context.Context, k *model.Kind, ids []any) error {
 	if !t.attempt.Records() {
 		return nil
 	}
@@ -113,12 +114,12 @@ func (t *tx) recordRows(ctx context.Context, k *kind, ids []any) error {
 // row or to what it is linked with.
 type creation struct {
 	tx      *tx
-	kind    *kind
+	kind    *model.Kind
 	made    ent.Mutation
 	assumed []row
 }
 
-func (t *tx) beginCreation(k *kind, m ent.Mutation) *creation {
+func (t *tx) beginCreation(k *model.Kind, m ent.Mutation) *creation {
 	b := &creation{tx: t, kind: k, made: m}
 	if t.attempt.Records() {
 		t.creations = append(t.creations, b)
@@ -139,7 +140,7 @@ func (b *creation) forget() {
 }
 
 // createdHere reports whether the transaction has created a row, or is creating it.
-func (t *tx) createdHere(k *kind, id any) bool {
+func (t *tx) createdHere(k *model.Kind, id any) bool {
 	at := row{k, k.FormatID(id)}
 	if o, known := t.before[at]; known {
 		return !o.there
@@ -155,7 +156,7 @@ func (t *tx) createdHere(k *kind, id any) bool {
 }
 
 // recordBefore keeps what the transaction found of a row, unless that is already known.
-func (t *tx) recordBefore(ctx context.Context, k *kind, id any, there bool, image []byte) (err error) {
+func (t *tx) recordBefore(ctx context.Context, k *model.Kind, id any, there bool, image []byte) (err error) {
 	at := row{k, k.FormatID(id)}
 	if _, known := t.before[at]; known {
 		return nil
@@ -177,12 +178,12 @@ func (t *tx) keepBefore(at row, o rowBefore) {
 
 // images reads rows as they are now, by their id as callers see it. Each is counted
 // before it is kept.
-func (t *tx) images(ctx context.Context, k *kind, ids []any) (map[string][]byte, error) {
+func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][]byte, error) {
 	if len(ids) == 1 { // takes less time than watching for a cancel would
 		ctx = context.WithoutCancel(ctx)
 	}
 	out := make(map[string][]byte, len(ids))
-	err := t.store.engine.reader.Images(ctx, t.sql, k.Entity, k.bindIDs(ids), func(key any, image []byte) error {
+	err := t.engine.reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, image []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ type netChange struct {
 	row
 	native    any
 	was, is   bool // whether there is a row
-	links     []*edge
+	links     []*model.Edge
 	from, to  []byte // as the caller may see them
 	forbidden bool   // the caller may see it neither before nor after
 }
@@ -257,7 +258,7 @@ func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 		if !r.was && !r.is {
 			continue
 		}
-		c := run.Change{Entity: r.kind.name(), Set: t.set, ID: r.id, Action: actionOf(r.was, r.is), Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
+		c := run.Change{Entity: r.kind.Name(), Set: t.set, ID: r.id, Action: actionOf(r.was, r.is), Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
 		if r.forbidden {
 			c.ID = ""
 		}
@@ -283,7 +284,7 @@ func (t *tx) countChanges() []run.Change {
 			j = int32(len(out))
 			at[key] = j
 			was := n.action != run.Create
-			out, fates = append(out, run.Change{Entity: n.kind.name(), Set: t.set, ID: key.id, Hidden: !t.caller.knows(n.kind)}), append(fates, fate{was, was})
+			out, fates = append(out, run.Change{Entity: n.kind.Name(), Set: t.set, ID: key.id, Hidden: !t.caller.knows(n.kind)}), append(fates, fate{was, was})
 		}
 		switch n.action {
 		case run.Create:
@@ -321,7 +322,7 @@ func (t *tx) completeChanges(ctx context.Context, rows []*netChange) error {
 	}
 	if t.caller != nil { // the call that it was made for may be over
 		t.caller = t.caller.forLater(t)
-		if t.store.engine.opts.Viewer != nil {
+		if t.engine.viewer != nil {
 			var err error
 			if ctx, err = t.caller.viewer(); err != nil {
 				return err
@@ -330,11 +331,11 @@ func (t *tx) completeChanges(ctx context.Context, rows []*netChange) error {
 	}
 	t.attempt.Release(t.ahead) // what the rows are now is counted as it is read
 	t.ahead = 0
-	ids := map[*kind][]any{}
+	ids := map[*model.Kind][]any{}
 	for _, r := range rows {
 		ids[r.kind] = append(ids[r.kind], r.native)
 	}
-	now := make(map[*kind]map[string][]byte, len(ids))
+	now := make(map[*model.Kind]map[string][]byte, len(ids))
 	for k, some := range ids {
 		var err error
 		if now[k], err = t.images(ctx, k, some); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -40,7 +40,7 @@ type checker struct {
 
 func checkers(tb testing.TB) []checker {
 	var out []checker
-	for _, op := range engine.Provide(ent.Entities(), engine.Options{}).Offer().Operations {
+	for _, op := range entities.Provide(ent.Entities(), entities.Options{}).Offer().Operations {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(op.Input))
 		require.NoError(tb, err)
 		c := jsonschema.NewCompiler()

@@ -20,7 +20,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -80,7 +80,7 @@ func TestFullDatabaseIsAFault(t *testing.T) {
 // openedHere is an app that opens its database itself.
 func openedHere(t *testing.T, db *sql.DB, shimmed *shim.App) *app {
 	t.Helper()
-	p := engine.Provide(shimmed, engine.Options{Open: func(context.Context, string) (dialect.Driver, error) { return entsql.OpenDB(dialect.SQLite, db), nil }})
+	p := entities.Provide(shimmed, entities.Options{Open: func(context.Context, string) (dialect.Driver, error) { return entsql.OpenDB(dialect.SQLite, db), nil }})
 	require.NoError(t, p.Start(t.Context(), host{}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	s, err := catalog.NewSnapshot(p.Offer())

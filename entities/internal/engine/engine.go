@@ -1,154 +1,167 @@
+// Package engine carries out the operations of an app's entities: in transactions that runs
+// begin on sets, over SQLite or PostgreSQL.
+//
+// What belongs here: the operations over a transaction, writes through ent's builders, and
+// the changes that a transaction made. What must never: surfaces, scripts, settings, or
+// knowledge of one app.
 package engine
 
 import (
-	"database/sql/driver"
-	"fmt"
+	"context"
+	"errors"
 	"slices"
-	"sync/atomic"
+	"time"
 
-	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/bookkeeping"
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/migrate"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
-	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/run"
 )
 
-// engine is what all operations share. Once started it is immutable, except for client.
-type engine struct {
-	base   *engine        // with all that there is; nil where this is it
-	sight  *catalog.Sight // what is seen; nil for all
-	app    *shim.App
-	opts   Options
-	reader *read.Engine                // from the start on
-	writer *write.Writer               // likewise
-	byType map[string]*kind            // by ent type: all
-	byName map[string]*kind            // by resource: the exposed ones
-	client atomic.Pointer[shim.Client] // of some set, once one was opened
+// Engine carries out the operations of an app's entities in the sets that a backend keeps
+// them in, and is the store of runs. Once it is open it is immutable.
+type Engine struct {
+	*model.Model
+
+	// Quota bounds the sets that one caller creates; nil where the app sees to its sets.
+	// It is set before the first call.
+	Quota *bookkeeping.SetQuota
+
+	viewer  Viewer // nil where the app needs none
+	reader  *read.Engine
+	writer  *write.Writer
+	backend backend.Backend
+	way     migrate.Way // how sets come to the app's schema; nil where the app sees to that
 }
 
-// kind is one ent type with what is looked up often.
-type kind struct {
-	*shim.Kind
-	edges []edge
-	rules map[string]rules
-	// refers has what fields that are foreign keys refer to, hidden edges or not.
-	refers map[string]*kind
+// Viewer puts what an app's own code needs to know of a principal into a context.
+type Viewer func(ctx context.Context, p auth.Principal) context.Context
 
-	// Of a kind as a caller sees it: partial says that the caller reads less of a row than
-	// there is, blind that a new row needs an edge that the caller does not see.
-	partial, blind bool
-}
+var (
+	_ run.Store    = (*Engine)(nil)
+	_ run.Spanning = (*Engine)(nil)
+)
 
-// edge joins the two descriptions of an edge.
-type edge struct {
-	json   *catalog.Edge
-	column *descriptor.Edge
-	target *kind
-	keyed  bool // writing it is writing a column of its own table
-}
+// New returns the engine of an app, which has no data before Open.
+func New(app *shim.App, viewer Viewer) *Engine { return &Engine{Model: model.New(app), viewer: viewer} }
 
-// newEngine indexes an app. It panics on a pattern or schema that does not compile,
-// which is a programming error.
-func newEngine(app *shim.App, o Options) *engine {
-	e := &engine{app: app, opts: o, byType: map[string]*kind{}, byName: map[string]*kind{}}
-	for _, s := range app.Kinds {
-		k := &kind{Kind: s, rules: map[string]rules{}, refers: map[string]*kind{}}
-		e.byType[s.Type] = k
-		if s.Entity == nil {
-			continue
+// Way is how sets come to the app's schema, nil where the app sees to that.
+func (e *Engine) Way() migrate.Way { return e.way }
+
+// Backend returns what Open opened, nil before.
+func (e *Engine) Backend() backend.Backend { return e.backend }
+
+// Open opens the backend. way is how sets come to the app's schema, nil where the app sees
+// to that. Sets are opened at their first use.
+func (e *Engine) Open(way migrate.Way, open func(backend.Schema) (backend.Backend, error)) (err error) {
+	e.way = way
+	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
+		client, err := e.App.Connect(d.Driver(), e.hook)
+		if err == nil {
+			e.KeepClient(client)
 		}
-		e.byName[s.Entity.Resource.Name] = k
-		s.Entity.Resource.Operations = offeredOperations(&s.Entity.Resource)
-		for i := range s.Entity.Resource.Fields {
-			f := &s.Entity.Resource.Fields[i]
-			r, err := newRules(f)
-			if err != nil {
-				panic(fmt.Sprintf("entities: %s: %v", s.Type, err))
-			}
-			k.rules[f.Name] = r
+		return client, err
+	}}
+	if e.way != nil {
+		schema.Version, schema.Create, schema.Migrate, schema.Fill = e.way.Mark(), e.way.Create, migrate.AtOpening(e.way), e.fill
+		for _, entity := range e.App.Graph.Entities {
+			schema.Tables = append(schema.Tables, entity.Table)
 		}
 	}
-	for _, k := range e.byName {
-		for _, c := range k.Entity.Columns {
-			if target := e.byName[c.Refers]; target != nil {
-				k.refers[c.Field] = target
-			}
-		}
-		for i := range k.Entity.Resource.Edges {
-			json := &k.Entity.Resource.Edges[i]
-			column := k.Entity.Edge(json.Name)
-			k.edges = append(k.edges, edge{json: json, column: column, target: e.byName[json.Target], keyed: column.Own()})
-		}
+	if e.backend, err = open(schema); err != nil {
+		return err
 	}
-	return e
-}
-
-// offeredOperations returns the operations that an entity has, of those that its schema
-// names.
-func offeredOperations(r *catalog.Resource) []string {
-	wanted, out := r.Operations, []string{}
-	for i := range operations {
-		if o := &operations[i]; !(o.Access.Writes() && r.ReadOnly) && (len(wanted) == 0 || slices.Contains(wanted, o.Name)) {
-			out = append(out, o.Name)
-		}
-	}
-	return out
-}
-
-// unrestricted returns the engine without the restrictions of a view.
-func (e *engine) unrestricted() *engine {
-	if e.base != nil {
-		return e.base
-	}
-	return e
-}
-
-// resource describes an entity as it is seen, nil if it is not.
-func (e *engine) resource(name string) *catalog.Resource {
-	if e.sight != nil {
-		return e.sight.Resource(name)
-	}
-	if k := e.byName[name]; k != nil {
-		return &k.Entity.Resource
-	}
+	e.reader = read.New(e.backend.Dialect())
+	e.reader.Indexed = way != nil // an app that migrates its own tables has none of our indexes
+	e.writer = write.New(e.reader)
 	return nil
 }
 
-func (k *kind) name() string { return k.Entity.Resource.Name }
-
-func (k *kind) key() *catalog.Field { return &k.Entity.Resource.Key }
-
-// field returns a field by its JSON name, nil if there is none.
-func (k *kind) field(name string) *catalog.Field {
-	for i := range k.Entity.Resource.Fields {
-		if f := &k.Entity.Resource.Fields[i]; f.Name == name {
-			return f
-		}
+// fill completes a new set: its page in the ledger, and the app's first rows.
+func (e *Engine) fill(ctx context.Context, set string, d backend.Database) error {
+	if err := e.way.Made(ctx, d.Driver()); err != nil || len(e.App.Seeds) == 0 {
+		return err
 	}
-	return nil
-}
-
-// edge returns an edge by its JSON name, nil if there is none.
-func (k *kind) edge(name string) (*edge, *kind) {
-	for i := range k.edges {
-		if k.edges[i].json.Name == name {
-			return &k.edges[i], k.edges[i].target
-		}
-	}
-	return nil, nil
-}
-
-// bindID returns a native id as it is bound in plain SQL.
-func (k *kind) bindID(id any) any {
-	v, err := k.BindID(id)
+	client, err := e.App.Connect(d.Driver(), e.hook)
 	if err != nil {
-		return invalidID{err}
+		return err
 	}
-	return v
+	for _, seed := range e.App.Seeds {
+		if err := seed(ctx, set, client); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// invalidID is an id that its Go type refuses to bind; the statement fails with its
-// error.
-type invalidID struct{ err error }
+// writtenSet is where the tape keeps the set that a run writes to, so that a later
+// attempt takes its lock from the start, and no other's.
+const writtenSet = "entities.writes"
 
-func (u invalidID) Value() (driver.Value, error) { return nil, u.err }
+var errNoWrites = errors.New("entities: this run has not written yet")
+
+// SpansSets implements run.Spanning.
+func (e *Engine) SpansSets() bool { return e.backend.SpansSets() }
+
+// Begin implements run.Store.
+func (e *Engine) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, error) {
+	t := &tx{engine: e, attempt: a, set: set}
+	write := a.WriteFirst()
+	if write && a.Number() > 1 {
+		known, err := a.Tape().Value("", writtenSet, func() (any, error) { return nil, errNoWrites })
+		write = err == nil && known == set
+	}
+	d, client, release, err := e.draft(ctx, set)
+	if err == nil && d == nil {
+		d, client, release, err = e.backend.Use(ctx, set)
+	}
+	if err != nil {
+		return nil, backend.Fault(e.backend, set, err)
+	}
+	return t, t.begin(ctx, d, client, release, write)
+}
+
+// draft returns a set that does not exist, nil for one that does. It comes into being
+// with the first commit that wrote to it, so that neither reading nor a dry run leaves
+// anything behind. The default set exists from the app's start.
+func (e *Engine) draft(ctx context.Context, set string) (backend.Database, any, func(), error) {
+	drafter, ok := e.backend.(backend.Drafter)
+	if !ok || set == model.DefaultSet {
+		return nil, nil, nil, nil
+	}
+	d, client, release, err := drafter.Draft(ctx, set)
+	if d == nil {
+		return nil, nil, nil, err
+	}
+	return d, client, release, err
+}
+
+// The database may still be at a commit whose answer was lost: how often its receipt
+// is looked for, and how long in between.
+const (
+	looks     = 10
+	lookAgain = 100 * time.Millisecond
+)
+
+// committed reports whether the receipt of a commit is in the data.
+func (e *Engine) committed(ctx context.Context, set string, r run.Receipt) bool {
+	d, _, release, err := e.backend.Use(ctx, set)
+	if err != nil {
+		return false
+	}
+	defer release()
+	for range looks {
+		found, err := ledger.Receipts(ctx, e.backend.Dialect(), d.DB(), r.Run)
+		if err == nil && slices.ContainsFunc(found, func(f run.Receipt) bool { return f.Sequence == r.Sequence && f.Attempt == r.Attempt }) {
+			return true
+		}
+		time.Sleep(lookAgain)
+	}
+	return false
+}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -67,7 +67,7 @@ func schemaOf(version int) *shim.App {
 // try starts a version of the app.
 func (g *grown) try(version int) (*app, error) {
 	g.Helper()
-	p := engine.Provide(schemaOf(version), engine.Options{})
+	p := entities.Provide(schemaOf(version), entities.Options{})
 	if err := p.Start(context.Background(), g); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (p *told) Table(rows [][]catalog.Cell) {
 // migrate runs a command of a version of the app, such as "apply --drop".
 func (g *grown) migrate(version int, line string) (out, errs string, err error) {
 	g.Helper()
-	p := engine.Provide(schemaOf(version), engine.Options{})
+	p := entities.Provide(schemaOf(version), entities.Options{})
 	in := &catalog.Invocation{Bools: map[string]bool{}, Strings: map[string]string{}}
 	words := strings.Fields(line)
 	for _, w := range words[1:] {
@@ -415,7 +415,7 @@ func TestAppsCarryTheirMigrations(t *testing.T) {
 		carried["migrations/"+filepath.Base(name)] = &fstest.MapFile{Data: raw}
 	}
 	g.dir = ""
-	p := engine.Provide(v1.Entities(), engine.Options{Migrations: carried})
+	p := entities.Provide(v1.Entities(), entities.Options{Migrations: carried})
 	require.NoError(t, p.Start(context.Background(), g))
 	for _, c := range p.Checks(context.Background()) {
 		require.True(t, c.OK, c.Detail)

@@ -9,7 +9,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/internal/office/ent"
 	"github.com/koan-go/koan/entities/internal/office/ent/document"
 	"github.com/koan-go/koan/entities/internal/office/ent/intercept"
@@ -34,7 +34,7 @@ func TestInterceptorsThatCannotHoldAreRefusedAtTheStart(t *testing.T) {
 		"one that does both": func(c *ent.Client) { c.Folder.Intercept(both{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := engine.Provide(ent.Entities(ent.OnClient(add)), engine.Options{})
+			p := entities.Provide(ent.Entities(ent.OnClient(add)), entities.Options{})
 			err := p.Start(context.Background(), host{place(t)})
 			require.ErrorContains(t, err, "Folder: interceptor 1")
 			require.ErrorContains(t, err, "wraps queries")

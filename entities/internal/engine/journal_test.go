@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -88,7 +88,7 @@ type journaled struct {
 
 func startJournaled(tb testing.TB, place string, set map[string]any) *journaled {
 	tb.Helper()
-	p := engine.Provide(ent.Entities(), engine.Options{})
+	p := entities.Provide(ent.Entities(), entities.Options{})
 	require.NoError(tb, p.Start(context.Background(), journalHost{host{place}, set}))
 	stopped := false
 	j := &journaled{script: &coded{}}

@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/model"
 )
 
 // side is a row as one column of a join table has it.
@@ -23,20 +22,20 @@ type link struct {
 
 // writtenLinks returns the many-to-many edges that a mutation writes. No row has them
 // as columns, so a change shows them as lists of ids beside the row's own fields.
-func (t *tx) writtenLinks(k *kind, m ent.Mutation) []*edge {
+func (t *tx) writtenLinks(k *model.Kind, m ent.Mutation) []*model.Edge {
 	return t.manyToMany(k, func(name string) bool {
 		return len(m.AddedIDs(name))+len(m.RemovedIDs(name)) > 0 || m.EdgeCleared(name)
 	})
 }
 
 // manyToMany returns the many-to-many edges of a kind that a recording run shows.
-func (t *tx) manyToMany(k *kind, take func(name string) bool) (out []*edge) {
+func (t *tx) manyToMany(k *model.Kind, take func(name string) bool) (out []*model.Edge) {
 	if !t.attempt.Records() {
 		return nil
 	}
-	for i := range k.edges {
-		e := &k.edges[i]
-		if e.column.Relation == descriptor.M2M && take(e.column.Ent) && (t.caller == nil || t.caller.reads(k, e)) {
+	for i := range k.Edges {
+		e := &k.Edges[i]
+		if e.Column.Relation == descriptor.M2M && take(e.Column.Ent) && (t.caller == nil || t.caller.reads(k, e)) {
 			out = append(out, e)
 		}
 	}
@@ -47,13 +46,13 @@ func everyName(string) bool { return true }
 
 // recordLinks records the links that rows have now. was says whether the transaction found
 // those of which nothing is known yet.
-func (t *tx) recordLinks(ctx context.Context, k *kind, ids []any, links []*edge, was bool) error {
+func (t *tx) recordLinks(ctx context.Context, k *model.Kind, ids []any, links []*model.Edge, was bool) error {
 	for _, e := range links {
 		for _, id := range ids {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			now, err := t.related(ctx, k, e.target, e.column, id)
+			now, err := t.related(ctx, k, e.Target, e.Column, id)
 			if err != nil {
 				return err
 			}
@@ -67,10 +66,10 @@ func (t *tx) recordLinks(ctx context.Context, k *kind, ids []any, links []*edge,
 
 // recordAdded records that the links which a mutation is about to add did not exist, unless
 // they did.
-func (t *tx) recordAdded(ctx context.Context, k *kind, ids []any, m ent.Mutation, links []*edge) error {
+func (t *tx) recordAdded(ctx context.Context, k *model.Kind, ids []any, m ent.Mutation, links []*model.Edge) error {
 	for _, e := range links {
 		for _, id := range ids {
-			if err := t.noteEach(ctx, k, id, e, values(m.AddedIDs(e.column.Ent)), false); err != nil {
+			if err := t.noteEach(ctx, k, id, e, values(m.AddedIDs(e.Column.Ent)), false); err != nil {
 				return err
 			}
 		}
@@ -78,11 +77,11 @@ func (t *tx) recordAdded(ctx context.Context, k *kind, ids []any, m ent.Mutation
 	return nil
 }
 
-func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []any, was bool) error {
+func (t *tx) noteEach(ctx context.Context, k *model.Kind, id any, e *model.Edge, others []any, was bool) error {
 	readable, self := others, []any{id}
 	if was && t.caller != nil {
 		var err error
-		if readable, err = t.readable(ctx, e.target, others); err == nil {
+		if readable, err = t.readable(ctx, e.Target, others); err == nil {
 			self, err = t.readable(ctx, k, self)
 		}
 		if err != nil {
@@ -94,11 +93,11 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 		if err := t.attempt.Hold(linkBytes); err != nil {
 			return err
 		}
-		own, far := side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}, side{e.column.JoinTable, e.column.JoinTarget, e.target.FormatID(other)}
-		was := was && !t.createdHere(k, id) && !t.createdHere(e.target, other) && !t.listed[own] && !t.listed[far]
+		own, far := side{e.Column.JoinTable, e.Column.JoinOwn, k.FormatID(id)}, side{e.Column.JoinTable, e.Column.JoinTarget, e.Target.FormatID(other)}
+		was := was && !t.createdHere(k, id) && !t.createdHere(e.Target, other) && !t.listed[own] && !t.listed[far]
 		t.noteLink(own, far.id, link{other, was, seen[other]})
 		t.noteLink(far, own.id, link{id, was, len(self) > 0})
-		if k.isMutual(e) { // ent keeps one row for each direction
+		if k.IsMutual(e) { // ent keeps one row for each direction
 			own.column, far.column = far.column, own.column
 			t.noteLink(own, far.id, link{other, was, seen[other]})
 			t.noteLink(far, own.id, link{id, was, len(self) > 0})
@@ -109,15 +108,15 @@ func (t *tx) noteEach(ctx context.Context, k *kind, id any, e *edge, others []an
 
 // markListed says that all links of rows which are about to be deleted are known. A
 // link that is found later, at a row that was created again, is therefore new.
-func (t *tx) markListed(k *kind, ids []any, links []*edge) {
+func (t *tx) markListed(k *model.Kind, ids []any, links []*model.Edge) {
 	for _, e := range links {
 		for _, id := range ids {
 			if t.listed == nil {
 				t.listed = map[side]bool{}
 			}
-			t.listed[side{e.column.JoinTable, e.column.JoinOwn, k.FormatID(id)}] = true
-			if k.isMutual(e) {
-				t.listed[side{e.column.JoinTable, e.column.JoinTarget, k.FormatID(id)}] = true
+			t.listed[side{e.Column.JoinTable, e.Column.JoinOwn, k.FormatID(id)}] = true
+			if k.IsMutual(e) {
+				t.listed[side{e.Column.JoinTable, e.Column.JoinTarget, k.FormatID(id)}] = true
 			}
 		}
 	}
@@ -135,29 +134,22 @@ func (t *tx) noteLink(from side, to string, l link) {
 	}
 }
 
-// isMutual reports whether an edge leads from a kind to itself and is its own inverse.
-func (k *kind) isMutual(e *edge) bool {
-	return e.target == k && !slices.ContainsFunc(k.edges, func(o edge) bool {
-		return o.column.JoinTable == e.column.JoinTable && o.column.JoinOwn == e.column.JoinTarget
-	})
-}
-
 // joined adds to what became of a row the ids at the other side of edges, where
 // they are others than before: those that the caller may read.
 func (t *tx) joined(ctx context.Context, r *netChange) error {
 	for _, e := range r.links {
-		now, err := t.related(ctx, r.kind, e.target, e.column, r.native)
+		now, err := t.related(ctx, r.kind, e.Target, e.Column, r.native)
 		if err == nil && t.caller != nil {
-			now, err = t.readable(ctx, e.target, now)
+			now, err = t.readable(ctx, e.Target, now)
 		}
 		if err != nil {
 			return err
 		}
-		known := t.links[side{e.column.JoinTable, e.column.JoinOwn, r.id}]
+		known := t.links[side{e.Column.JoinTable, e.Column.JoinOwn, r.id}]
 		there := setOf(now)
 		var before []any
 		for _, id := range now {
-			if l, ok := known[e.target.FormatID(id)]; !ok || l.was {
+			if l, ok := known[e.Target.FormatID(id)]; !ok || l.was {
 				before = append(before, id)
 			}
 		}
@@ -166,27 +158,15 @@ func (t *tx) joined(ctx context.Context, r *netChange) error {
 				before = append(before, l.other)
 			}
 		}
-		from, to := e.target.showIDs(before), e.target.showIDs(now)
+		from, to := e.Target.ShowIDs(before), e.Target.ShowIDs(now)
 		if !slices.Equal(from, to) {
 			if err := t.attempt.Hold((len(from)+len(to))*keyBytes + len(r.from) + len(r.to)); err != nil { // they are copied
 				return err
 			}
-			r.from, r.to = appendMember(r.from, e.json.Name, from), appendMember(r.to, e.json.Name, to)
+			r.from, r.to = appendMember(r.from, e.JSON.Name, from), appendMember(r.to, e.JSON.Name, to)
 		}
 	}
 	return nil
-}
-
-// showIDs returns ids as callers see them, in their order.
-func (k *kind) showIDs(ids []any) []string {
-	slices.SortFunc(ids, func(a, b any) int {
-		return cmp.Or(compareIDs(a, b), strings.Compare(k.FormatID(a), k.FormatID(b)))
-	})
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = k.FormatID(id)
-	}
-	return out
 }
 
 // appendMember adds a member to an image, if there is one.
@@ -195,5 +175,5 @@ func appendMember(image []byte, name string, value []string) []byte {
 		return nil
 	}
 	out := slices.Clone(image[:len(image)-1])
-	return append(append(append(append(append(out, ','), encode(name)...), ':'), encode(value)...), '}')
+	return append(append(append(append(append(out, ','), model.Encode(name)...), ':'), model.Encode(value)...), '}')
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -10,8 +11,8 @@ import (
 // changeMany makes the same changes to many rows in a few statements, and returns how
 // many rows there were. done is false, and nothing is written, if a rule of the app has
 // to see each row or the database refused one of them.
-func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *model, call catalog.Call) (affected int, done bool, err error) {
-	if len(ids) == 0 || m.immutable() || !t.plain(k, m) {
+func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any, m *model.Values, call catalog.Call) (affected int, done bool, err error) {
+	if len(ids) == 0 || m.Immutable() || !t.plain(k, m) {
 		return 0, false, nil
 	}
 	p, err := e.prepareUpdate(ctx, t, k, ids[0], m)
@@ -49,8 +50,8 @@ func (e *engine) changeMany(ctx context.Context, t *tx, k *kind, ids []any, m *m
 
 // deleteMany deletes rows in a few statements, and returns how many there were. done
 // is as that of changeMany.
-func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call catalog.Call) (deleted int, done bool, err error) {
-	if len(ids) == 0 || !t.native(k) || t.mayCascadeForbidden(k, map[*kind]bool{}) || !e.cascadesOnce(k, map[*kind]bool{}) {
+func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any, call catalog.Call) (deleted int, done bool, err error) {
+	if len(ids) == 0 || !t.native(k) || t.mayCascadeForbidden(k, map[*model.Kind]bool{}) || !e.cascadesOnce(k, map[*model.Kind]bool{}) {
 		return 0, false, nil
 	}
 	mark := len(t.writes)
@@ -60,7 +61,7 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 			if err != nil || len(keys) == 0 {
 				return err
 			}
-			there, err := k.scanIDs(keys)
+			there, err := k.ScanIDs(keys)
 			if err != nil {
 				return err
 			}
@@ -87,11 +88,11 @@ func (e *engine) deleteMany(ctx context.Context, t *tx, k *kind, ids []any, call
 }
 
 // inPortions calls fn with a limited number of bound ids at a time.
-func (e *engine) inPortions(k *kind, ids []any, call catalog.Call, do func(bound []any) error) error {
+func (e *Engine) inPortions(k *model.Kind, ids []any, call catalog.Call, do func(bound []any) error) error {
 	const portion = 1024
 	for begin := 0; begin < len(ids); begin += portion {
 		end := min(begin+portion, len(ids))
-		if err := do(k.bindIDs(ids[begin:end])); err != nil {
+		if err := do(k.BoundIDs(ids[begin:end])); err != nil {
 			return err
 		}
 		if len(ids) > portion {
@@ -104,7 +105,7 @@ func (e *engine) inPortions(k *kind, ids []any, call catalog.Call, do func(bound
 // cascadesOnce reports whether deleting rows of a kind reaches each kind by one way
 // only, and never its own: then deleting them together does what deleting them one
 // after the other does.
-func (e *engine) cascadesOnce(k *kind, reached map[*kind]bool) bool {
+func (e *Engine) cascadesOnce(k *model.Kind, reached map[*model.Kind]bool) bool {
 	if reached[k] {
 		return false
 	}
@@ -113,31 +114,11 @@ func (e *engine) cascadesOnce(k *kind, reached map[*kind]bool) bool {
 		if !r.Cascade && !r.SetNull {
 			continue
 		}
-		child := e.byName[r.Entity]
+		child := e.ByName[r.Entity]
 		if r.Cascade && !e.cascadesOnce(child, reached) || !r.Cascade && reached[child] {
 			return false
 		}
 		reached[child] = true
 	}
 	return true
-}
-
-func (k *kind) bindIDs(ids []any) []any {
-	out := make([]any, len(ids))
-	for i, id := range ids {
-		out[i] = k.bindID(id)
-	}
-	return out
-}
-
-// scanIDs returns the native ids of keys as the database has them.
-func (k *kind) scanIDs(keys []any) ([]any, error) {
-	out := make([]any, len(keys))
-	for i, key := range keys {
-		var err error
-		if out[i], err = k.ScanID(key); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 )
 
@@ -60,7 +61,7 @@ func (t *tx) passed(before int) {
 
 // holdImage counts, if the run records, that a written row takes n bytes now, so that a
 // run which cannot keep its changes ends before it has made all of them.
-func (t *tx) holdImage(k *kind, id any, n int) error {
+func (t *tx) holdImage(k *model.Kind, id any, n int) error {
 	if !t.attempt.Records() {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -17,7 +17,7 @@ func TestMigratesDataOfAnOlderApp(t *testing.T) {
 		return
 	}
 	folder := t.TempDir()
-	first := engine.Provide(ent.Entities(), engine.Options{})
+	first := entities.Provide(ent.Entities(), entities.Options{})
 	require.NoError(t, first.Start(context.Background(), host{"sqlite://" + folder}))
 	require.NoError(t, first.Stop(context.Background()))
 	db, err := sql.Open("sqlite3", filepath.Join(folder, "default.db"))

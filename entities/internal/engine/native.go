@@ -1,15 +1,14 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
@@ -21,47 +20,32 @@ import (
 // own: nothing of the app stands around ent's statement, and the caller sees whole
 // rows. What ent's builders do besides the statement (defaults, validators) still
 // runs.
-func (t *tx) native(k *kind) bool {
+func (t *tx) native(k *model.Kind) bool {
 	return k.Plain && !t.hasHooks(k) && !t.caller.mayHide(k)
 }
 
 // plain reports whether a model of a native kind is about columns of its own table
 // only, and refers to nothing that rules of the app may hide.
-func (t *tx) plain(k *kind, m *model) bool {
+func (t *tx) plain(k *model.Kind, m *model.Values) bool {
 	if !t.native(k) {
 		return false
 	}
-	for i := range m.edges {
-		if e, _ := k.edge(m.edges[i].json.Name); !e.keyed || t.caller.hides(e.target) {
+	for i := range m.Edges {
+		if e, _ := k.EdgeNamed(m.Edges[i].JSON.Name); !e.Keyed || t.caller.hides(e.Target) {
 			return false
 		}
 	}
-	for i := range m.fields {
-		if target := k.refers[m.fields[i].field.Name]; target != nil && t.caller.hides(target) {
+	for i := range m.Fields {
+		if target := k.Refers[m.Fields[i].Field.Name]; target != nil && t.caller.hides(target) {
 			return false
 		}
 	}
 	return true
 }
 
-// immutable reports whether a model has fields or edges that a change may not set.
-func (m *model) immutable() bool {
-	for i := range m.edges {
-		if m.edges[i].isGuarded() {
-			return true
-		}
-	}
-	for i := range m.fields {
-		if m.fields[i].field.Immutable {
-			return true
-		}
-	}
-	return false
-}
-
 // prepared is a row that ent's defaults and validators have seen.
 type prepared struct {
-	model  *model
+	model  *model.Values
 	fresh  bool // it is a new row
 	id     any  // native; nil where the database makes it
 	row    write.Row
@@ -69,42 +53,42 @@ type prepared struct {
 }
 
 // prepare makes the row of a new entity.
-func (e *engine) prepare(ctx context.Context, t *tx, k *kind, m *model) (*prepared, error) {
+func (e *Engine) prepare(ctx context.Context, t *tx, k *model.Kind, m *model.Values) (*prepared, error) {
 	w := k.Create(t.ent)
-	if err := m.apply(k, w, true); err != nil {
+	if err := m.Apply(k, w, true); err != nil {
 		return nil, err
 	}
-	if m.id != nil {
-		if err := k.SetID(w.Mutation, m.id); err != nil {
+	if m.ID != nil {
+		if err := k.SetID(w.Mutation, m.ID); err != nil {
 			return nil, err
 		}
 	}
 	if _, err := e.runDefaultsAndHook(ctx, t, k, m, w); err != nil {
 		return nil, err
 	}
-	row, err := k.row(w.Mutation)
+	row, err := rowOf(k, w.Mutation)
 	if err != nil {
 		return nil, err
 	}
 	p := &prepared{model: m, fresh: true, row: row}
 	if id, ok := k.ID(w.Mutation); ok {
 		p.id = id
-		p.row = append(write.Row{{Column: k.Entity.Key.Name, V: k.bindID(id)}}, row...)
+		p.row = append(write.Row{{Column: k.Entity.Key.Name, V: k.BoundID(id)}}, row...)
 	}
 	return p, nil
 }
 
 // prepareUpdate makes the row of an entity that changes.
-func (e *engine) prepareUpdate(ctx context.Context, t *tx, k *kind, id any, m *model) (*prepared, error) {
+func (e *Engine) prepareUpdate(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) (*prepared, error) {
 	w := k.Update(t.ent, id)
-	if err := m.apply(k, w, false); err != nil {
+	if err := m.Apply(k, w, false); err != nil {
 		return nil, err
 	}
 	forget, err := e.runDefaultsAndHook(ctx, t, k, m, w)
 	if err != nil {
 		return nil, err
 	}
-	row, err := k.row(w.Mutation)
+	row, err := rowOf(k, w.Mutation)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +98,7 @@ func (e *engine) prepareUpdate(ctx context.Context, t *tx, k *kind, id any, m *m
 // runDefaultsAndHook does what ent does between a builder's Save and its statement,
 // including the engine's own hook. forget gives the write's place on the tape back, if
 // the write did not happen.
-func (e *engine) runDefaultsAndHook(ctx context.Context, t *tx, k *kind, m *model, w shim.Write) (forget func(), err error) {
+func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m *model.Values, w shim.Write) (forget func(), err error) {
 	t.chosen = choicesOf(k, w.Mutation)
 	w.Defaults()
 	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
@@ -131,7 +115,7 @@ func (e *engine) runDefaultsAndHook(ctx context.Context, t *tx, k *kind, m *mode
 }
 
 // row returns what a mutation writes to its own table, in the order of columns.
-func (k *kind) row(m ent.Mutation) (write.Row, error) {
+func rowOf(k *model.Kind, m ent.Mutation) (write.Row, error) {
 	out := make(write.Row, 0, len(k.Entity.Columns)+1)
 	for i := range k.Entity.Columns {
 		c := &k.Entity.Columns[i]
@@ -151,12 +135,12 @@ func (k *kind) row(m ent.Mutation) (write.Row, error) {
 			out = append(out, write.Value{Column: c.Name, V: v, Add: true})
 		}
 	}
-	for i := range k.edges {
-		if e := &k.edges[i]; e.keyed && e.json.Reference == "" {
-			if ids := m.AddedIDs(e.column.Ent); len(ids) > 0 {
-				out = append(out, write.Value{Column: e.column.OwnKey, V: e.target.bindID(ids[0])})
-			} else if m.EdgeCleared(e.column.Ent) {
-				out = append(out, write.Value{Column: e.column.OwnKey})
+	for i := range k.Edges {
+		if e := &k.Edges[i]; e.Keyed && e.JSON.Reference == "" {
+			if ids := m.AddedIDs(e.Column.Ent); len(ids) > 0 {
+				out = append(out, write.Value{Column: e.Column.OwnKey, V: e.Target.BoundID(ids[0])})
+			} else if m.EdgeCleared(e.Column.Ent) {
+				out = append(out, write.Value{Column: e.Column.OwnKey})
 			}
 		}
 	}
@@ -176,14 +160,14 @@ func driverValue(c *descriptor.Column, v any) (any, error) {
 }
 
 // insert stores one new entity in one statement, and returns its JSON.
-func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out json.RawMessage, err error) {
+func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) (out json.RawMessage, err error) {
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
 	var id any
 	err = t.sql.Alone(func() (wrote bool, err error) {
 		// One row takes less time than watching for a cancel would.
-		err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.id != nil, func(key any, row []byte) (err error) {
+		err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {
 			wrote, out = true, read.Own(row)
 			id, err = k.ScanID(key)
 			return err
@@ -203,16 +187,16 @@ func (e *engine) insert(ctx context.Context, t *tx, k *kind, p *prepared) (out j
 // unseenRow is the error for a row that could not be stored although the transaction
 // sees no row with its id: either somebody else stored one meanwhile, which the next
 // attempt will see, or row-level security hides it from the caller.
-func (t *tx) unseenRow(k *kind, m *model) error {
+func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
 	if t.attempt.Number() == 1 && t.attempt.Run().Spec().Atomic {
 		return run.ErrStale
 	}
-	return fault.Newf(fault.Conflict, "another %s already has this id", k.name()).WithPath(m.at + "/id").
+	return fault.Newf(fault.Conflict, "another %s already has this id", k.Name()).WithPath(m.At + "/id").
 		WithRetry(fault.Fix).WithHint("Use another id, or leave it out.")
 }
 
 // recordCreated records a row that was created.
-func (t *tx) recordCreated(k *kind, id any) {
+func (t *tx) recordCreated(k *model.Kind, id any) {
 	t.touched = true
 	t.beginWrite(rowWrite{kind: k, id: id, action: run.Create})
 	if at := (row{k, k.FormatID(id)}); t.attempt.Records() {
@@ -223,14 +207,14 @@ func (t *tx) recordCreated(k *kind, id any) {
 }
 
 // recordUpdated records a row that was changed.
-func (t *tx) recordUpdated(k *kind, id any) {
+func (t *tx) recordUpdated(k *model.Kind, id any) {
 	t.touched = true
 	t.beginWrite(rowWrite{kind: k, id: id, action: run.Update})
 }
 
 // update changes an entity in one statement and returns what it became; nil where
 // there is none with the id, or none at the version.
-func (e *engine) update(ctx context.Context, t *tx, k *kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
+func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
@@ -239,7 +223,7 @@ func (e *engine) update(ctx context.Context, t *tx, k *kind, p *prepared, ifVers
 	}
 	var out []byte
 	err := t.sql.Alone(func() (wrote bool, err error) {
-		out, err = e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(p.id), p.row, ifVersion)
+		out, err = e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(p.id), p.row, ifVersion)
 		return out != nil, err
 	})
 	if err != nil {
@@ -255,32 +239,10 @@ func (e *engine) update(ctx context.Context, t *tx, k *kind, p *prepared, ifVers
 }
 
 // prepareAndUpdate is prepareUpdate followed by update.
-func (e *engine) prepareAndUpdate(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
+func (e *Engine) prepareAndUpdate(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values, ifVersion *int64) (json.RawMessage, error) {
 	p, err := e.prepareUpdate(ctx, t, k, id, m)
 	if err != nil {
 		return nil, err
 	}
 	return e.update(ctx, t, k, p, ifVersion)
-}
-
-// pointsTo reports whether an edge's column leads from a kind to another.
-func (k *kind) pointsTo(target *kind) bool {
-	for i := range k.edges {
-		if k.edges[i].target == target && k.edges[i].column.OwnKey != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// compareIDs orders ids that the database generates in ascending order.
-func compareIDs(a, b any) int {
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	switch {
-	case x.CanInt() && y.CanInt():
-		return cmp.Compare(x.Int(), y.Int())
-	case x.CanUint() && y.CanUint():
-		return cmp.Compare(x.Uint(), y.Uint())
-	}
-	return 0
 }

@@ -17,7 +17,7 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -110,7 +110,7 @@ func connect(t *testing.T, source string) *sql.DB {
 func served(t *testing.T, source string, shimmed *shim.App) (a *app, statements *counter.Int64) {
 	t.Helper()
 	statements = &counter.Int64{}
-	p := engine.Provide(shimmed, engine.Options{Open: func(_ context.Context, set string) (dialect.Driver, error) {
+	p := entities.Provide(shimmed, entities.Options{Open: func(_ context.Context, set string) (dialect.Driver, error) {
 		if set != "default" {
 			return nil, fault.Newf(fault.UnknownSet, "we have no %q", set)
 		}
@@ -232,7 +232,7 @@ func TestNoUpdateOfAnOwnedDatabaseIsLost(t *testing.T) {
 
 func TestOpenIsChecked(t *testing.T) {
 	start := func(shimmed *shim.App, open func(context.Context, string) (dialect.Driver, error)) error {
-		return engine.Provide(shimmed, engine.Options{Open: open}).Start(context.Background(), host{})
+		return entities.Provide(shimmed, entities.Options{Open: open}).Start(context.Background(), host{})
 	}
 	err := start(ent.Entities(), func(context.Context, string) (dialect.Driver, error) { return nil, errors.New("no route") })
 	require.ErrorContains(t, err, "no route")
@@ -246,5 +246,5 @@ func TestOpenIsChecked(t *testing.T) {
 	fill := ent.OnCreateSet(func(context.Context, string, *ent.Client) error { return nil })
 	err = start(ent.Entities(fill), func(context.Context, string) (dialect.Driver, error) { return nil, nil })
 	require.ErrorContains(t, err, "OnCreateSet")
-	require.Empty(t, engine.Provide(ent.Entities(), engine.Options{Open: func(context.Context, string) (dialect.Driver, error) { return nil, nil }}).Settings())
+	require.Empty(t, entities.Provide(ent.Entities(), entities.Options{Open: func(context.Context, string) (dialect.Driver, error) { return nil, nil }}).Settings())
 }

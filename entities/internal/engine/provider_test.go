@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -45,7 +45,7 @@ func (v values) IsSet(string) bool              { return true }
 type app struct {
 	testing.TB
 	engine   *run.Engine
-	provider *engine.Provider
+	provider *entities.Provider
 	view     *catalog.View
 	place    string
 	as       auth.Principal
@@ -79,7 +79,7 @@ func (v numbered) Int(key string) int { return v.numbers[key] }
 func startOn(tb testing.TB, h catalog.Host, shimmed *shim.App, more ...*catalog.Operation) *app {
 	tb.Helper()
 	place := h.Settings().String("database")
-	p := engine.Provide(shimmed, engine.Options{})
+	p := entities.Provide(shimmed, entities.Options{})
 	require.NoError(tb, p.Start(context.Background(), h))
 	tb.Cleanup(func() { require.NoError(tb, p.Stop(context.Background())) })
 	s, err := catalog.NewSnapshot(p.Offer(), catalog.Offer{Operations: more})
@@ -149,7 +149,7 @@ func TestStoresAndReadsBack(t *testing.T) {
 }
 
 func TestAWrongDatabaseIsRefusedWithoutItsPassword(t *testing.T) {
-	check := engine.Provide(ent.Entities(), engine.Options{}).Settings()[0].Check
+	check := entities.Provide(ent.Entities(), entities.Options{}).Settings()[0].Check
 	for _, right := range []string{"", "sqlite://data", "postgres://u@h/d", "postgresql://u@h/d"} {
 		require.NoError(t, check(right), right)
 	}

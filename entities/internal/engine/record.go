@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -18,9 +19,9 @@ import (
 // hook runs before all other hooks of ent, so it sees what ent's defaults generated
 // and, when the others have run, the outcome. In a run it puts generated values on the
 // tape and records changes; everywhere it increments versions.
-func (e *engine) hook(next ent.Mutator) ent.Mutator {
+func (e *Engine) hook(next ent.Mutator) ent.Mutator {
 	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-		k := e.byType[m.Type()]
+		k := e.ByType[m.Type()]
 		if k == nil {
 			return next.Mutate(ctx, m)
 		}
@@ -64,7 +65,7 @@ type choices struct {
 }
 
 // choicesOf returns what is chosen in a builder whose defaults have not run yet.
-func choicesOf(k *kind, m ent.Mutation) choices {
+func choicesOf(k *model.Kind, m ent.Mutation) choices {
 	c := choices{of: m}
 	_, c.id = k.ID(m)
 	for _, column := range k.Generated {
@@ -80,7 +81,7 @@ func choicesOf(k *kind, m ent.Mutation) choices {
 // alone; of what hooks write, nobody knows what they chose. forget frees the place, if the
 // write found nothing to write to, so that the next write is the first at its place
 // however it is carried out.
-func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func(), err error) {
+func (t *tx) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (forget func(), err error) {
 	forget = func() {}
 	_, at, ok := run.Current(ctx)
 	if !ok || m.Op().Is(ent.OpDelete|ent.OpDeleteOne) {
@@ -121,22 +122,22 @@ func (t *tx) replay(ctx context.Context, k *kind, m ent.Mutation) (forget func()
 	return forget, nil
 }
 
-func (t *tx) hasHooks(k *kind) bool {
+func (t *tx) hasHooks(k *model.Kind) bool {
 	return k.Entity.Hooked || t.client.Hooked(k.Type) || t.client.Ruled(k.Type)
 }
 
 // image reads a row as it is now; nil if there is none. One row by its key takes
 // less time than watching for a cancel would.
-func (t *tx) image(ctx context.Context, k *kind, id any) ([]byte, error) {
-	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(id), nil)
+func (t *tx) image(ctx context.Context, k *model.Kind, id any) ([]byte, error) {
+	return t.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(id), nil)
 }
 
 // exists reports whether there is a row with an id.
-func (t *tx) exists(ctx context.Context, k *kind, id any) (bool, error) {
-	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(id), nil)
+func (t *tx) exists(ctx context.Context, k *model.Kind, id any) (bool, error) {
+	return t.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(id), nil)
 }
 
-func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (t *tx) create(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 	return v, t.countVersions(ctx, moved)
 }
 
-func (t *tx) update(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	ids, err := k.IDs(ctx, m)
 	if err != nil {
 		return nil, err
@@ -232,7 +233,7 @@ func (t *tx) voidUnchanged(ctx context.Context, rows []pending) error {
 	return nil
 }
 
-func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *tx) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	ids, err := k.IDs(ctx, m)
 	if err != nil {
 		return nil, err
@@ -272,18 +273,18 @@ func (t *tx) remove(ctx context.Context, k *kind, m ent.Mutation, next ent.Mutat
 
 // cascades records what foreign keys do when rows go, which no hook sees: rows that
 // go too, and rows whose reference is cleared.
-func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]bool) (gone, moved []pending, err error) {
+func (t *tx) cascades(ctx context.Context, k *model.Kind, ids []any, seen map[string]bool) (gone, moved []pending, err error) {
 	for _, r := range k.Entity.Referrers {
 		if !r.Cascade && !r.SetNull {
 			continue
 		}
-		child := t.store.engine.byName[r.Entity]
-		found, err := t.referringThrough(ctx, child, &r, k.bindIDs(ids))
+		child := t.engine.ByName[r.Entity]
+		found, err := t.referringThrough(ctx, child, &r, k.BoundIDs(ids))
 		if err != nil {
 			return nil, nil, err
 		}
 		action := run.Update
-		var links []*edge
+		var links []*model.Edge
 		if r.Cascade {
 			action, links = run.Delete, t.manyToMany(child, everyName)
 		}
@@ -313,20 +314,20 @@ func (t *tx) cascades(ctx context.Context, k *kind, ids []any, seen map[string]b
 
 // referring returns the ids of the rows whose column refers to one of some ids, as
 // they are bound.
-func (t *tx) referring(ctx context.Context, k *kind, column string, ids ...any) ([]any, error) {
-	keys, err := t.store.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids, t.holdKey(ctx))
+func (t *tx) referring(ctx context.Context, k *model.Kind, column string, ids ...any) ([]any, error) {
+	keys, err := t.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids, t.holdKey(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return k.scanIDs(keys)
+	return k.ScanIDs(keys)
 }
 
 // referringThrough is referring, also by way of rows between the two.
-func (t *tx) referringThrough(ctx context.Context, k *kind, r *descriptor.Referrer, ids []any) ([]any, error) {
+func (t *tx) referringThrough(ctx context.Context, k *model.Kind, r *descriptor.Referrer, ids []any) ([]any, error) {
 	for _, v := range r.Via {
 		var err error
 		between := &descriptor.Entity{Table: v.Table, Key: descriptor.Column{Name: v.Key}}
-		if ids, err = t.store.engine.writer.Keys(ctx, t.sql, between, v.Column, ids, t.holdKey(ctx)); err != nil {
+		if ids, err = t.engine.writer.Keys(ctx, t.sql, between, v.Column, ids, t.holdKey(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -334,7 +335,7 @@ func (t *tx) referringThrough(ctx context.Context, k *kind, r *descriptor.Referr
 }
 
 // ids reads the ids that a query returns.
-func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error) {
+func (t *tx) ids(ctx context.Context, k *model.Kind, b *sqltext.Builder) ([]any, error) {
 	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, err
@@ -361,31 +362,31 @@ func (t *tx) ids(ctx context.Context, k *kind, b *sqltext.Builder) ([]any, error
 
 // beginLinkedWrites records writes to rows on the other side of an edge whose column a
 // mutation writes.
-func (t *tx) beginLinkedWrites(ctx context.Context, k *kind, m ent.Mutation) ([]pending, error) {
+func (t *tx) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutation) ([]pending, error) {
 	var out []pending
-	for i := range k.edges {
-		e := &k.edges[i]
-		if e.column.TargetKey == "" {
+	for i := range k.Edges {
+		e := &k.Edges[i]
+		if e.Column.TargetKey == "" {
 			continue
 		}
-		ids := values(m.AddedIDs(e.column.Ent))
-		ids = append(ids, values(m.RemovedIDs(e.column.Ent))...)
-		if own, ok := k.ID(m); ok && m.EdgeCleared(e.column.Ent) && !m.Op().Is(ent.OpCreate) {
-			now, err := t.referring(ctx, e.target, e.column.TargetKey, k.bindID(own))
+		ids := values(m.AddedIDs(e.Column.Ent))
+		ids = append(ids, values(m.RemovedIDs(e.Column.Ent))...)
+		if own, ok := k.ID(m); ok && m.EdgeCleared(e.Column.Ent) && !m.Op().Is(ent.OpCreate) {
+			now, err := t.referring(ctx, e.Target, e.Column.TargetKey, k.BoundID(own))
 			if err != nil {
 				return nil, err
 			}
 			ids = append(ids, now...)
 		}
 		// ent keeps ids in maps; the order of changes must not depend on that.
-		slices.SortFunc(ids, func(a, b any) int { return strings.Compare(e.target.FormatID(a), e.target.FormatID(b)) })
+		slices.SortFunc(ids, func(a, b any) int { return strings.Compare(e.Target.FormatID(a), e.Target.FormatID(b)) })
 		seen := map[any]bool{}
 		ids = slices.DeleteFunc(ids, func(id any) bool {
 			again := seen[id]
 			seen[id] = true
 			return again
 		})
-		rows, err := t.expect(ctx, e.target, ids, run.Update)
+		rows, err := t.expect(ctx, e.Target, ids, run.Update)
 		if err != nil {
 			return nil, err
 		}
@@ -404,7 +405,7 @@ func values(in []ent.Value) []any {
 
 // newStatement begins the text of a statement in the database's dialect.
 func (t *tx) newStatement() *sqltext.Builder {
-	return &sqltext.Builder{Dialect: t.store.backend.Dialect()}
+	return &sqltext.Builder{Dialect: t.engine.backend.Dialect()}
 }
 
 // session returns the transaction that a write is part of, nil outside of a run.

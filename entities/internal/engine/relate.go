@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -13,10 +14,10 @@ import (
 // already: rows that stay are not taken off and put back, which a required inverse
 // would refuse and their version would count. What says nothing new is dropped, and
 // what is new on an edge that is not written from here is refused.
-func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) error {
-	kept := m.edges[:0:0]
+func (e *Engine) reduce(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) error {
+	kept := m.Edges[:0:0]
 	var details []fault.Detail
-	for _, ed := range m.edges {
+	for _, ed := range m.Edges {
 		news, err := t.reduceToMany(ctx, k, id, &ed)
 		if err != nil {
 			return err
@@ -24,12 +25,12 @@ func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) e
 		if !news {
 			continue
 		}
-		if !ed.keyed() && (ed.json.ReadOnly || ed.json.Immutable) {
-			details = append(details, m.readOnlyEdge(&ed))
+		if !ed.Keyed() && (ed.JSON.ReadOnly || ed.JSON.Immutable) {
+			details = append(details, m.ReadOnlyEdge(&ed))
 		}
 		kept = append(kept, ed)
 	}
-	m.edges = kept
+	m.Edges = kept
 	if len(details) > 0 {
 		return fault.Invalid(details...)
 	}
@@ -38,99 +39,93 @@ func (e *engine) reduce(ctx context.Context, t *tx, k *kind, id any, m *model) e
 
 // reduceToMany reports whether what a model says of an edge is new, and reduces a
 // to-many edge to the difference from now.
-func (t *tx) reduceToMany(ctx context.Context, k *kind, id any, ed *edgeValue) (bool, error) {
-	if !ed.json.Many {
+func (t *tx) reduceToMany(ctx context.Context, k *model.Kind, id any, ed *model.EdgeValue) (bool, error) {
+	if !ed.JSON.Many {
 		return t.completeToOne(ctx, k, id, ed)
 	}
-	now, err := t.related(ctx, k, ed.target, ed.edge, id)
+	now, err := t.related(ctx, k, ed.Target, ed.Edge, id)
 	if err == nil {
-		now, err = t.readable(ctx, ed.target, now) // the others stay as they are
+		now, err = t.readable(ctx, ed.Target, now) // the others stay as they are
 	}
 	if err != nil {
 		return false, err
 	}
-	if ed.clear {
-		ed.clear, ed.unlink = false, difference(now, ed.link)
+	if ed.Clear {
+		ed.Clear, ed.Unlink = false, difference(now, ed.Link)
 	} else {
-		ed.unlink = difference(now, difference(now, ed.unlink))
+		ed.Unlink = difference(now, difference(now, ed.Unlink))
 	}
-	ed.link = difference(ed.link, now)
-	return len(ed.link)+len(ed.unlink) > 0, nil
+	ed.Link = difference(ed.Link, now)
+	return len(ed.Link)+len(ed.Unlink) > 0, nil
 }
 
 // completeToOne completes what a model says of a to-one edge whose column the other
 // side has: who is there now has to leave before another one comes. It tells
 // whether that says anything new; of columns of the own table it always may.
-func (t *tx) completeToOne(ctx context.Context, k *kind, id any, ed *edgeValue) (news bool, err error) {
-	if ed.edge.TargetKey == "" {
+func (t *tx) completeToOne(ctx context.Context, k *model.Kind, id any, ed *model.EdgeValue) (news bool, err error) {
+	if ed.Edge.TargetKey == "" {
 		return true, nil
 	}
-	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bindID(id))
+	now, err := t.referring(ctx, ed.Target, ed.Edge.TargetKey, k.BoundID(id))
 	if err != nil {
 		return false, err
 	}
 	if len(now) == 0 {
-		return len(ed.link) > 0, nil
+		return len(ed.Link) > 0, nil
 	}
-	seen, err := t.readable(ctx, ed.target, now)
-	if err != nil || len(ed.link) > 0 && slices.Equal(seen, ed.link) {
+	seen, err := t.readable(ctx, ed.Target, now)
+	if err != nil || len(ed.Link) > 0 && slices.Equal(seen, ed.Link) {
 		return false, err
 	}
-	ed.clear = true
+	ed.Clear = true
 	return true, nil
 }
-
-// keyed reports whether the edge is a column of the model's own row.
-func (e *edgeValue) keyed() bool { return e.edge.OwnKey != "" && e.edge.JoinTable == "" }
-
-// isGuarded reports whether the edge's own column may not be written at any time.
-func (e *edgeValue) isGuarded() bool { return e.keyed() && (e.json.ReadOnly || e.json.Immutable) }
 
 // dropUnchangedGuarded drops the edges of a model that say what its row has already, where the
 // column is read-only or set at creation only, and returns what is wrong with those
 // that say anything else. What the caller cannot read is not compared.
-func (t *tx) dropUnchangedGuarded(ctx context.Context, k *kind, id any, m *model) (details []fault.Detail, err error) {
-	kept := m.edges[:0:0]
-	for _, ed := range m.edges {
-		if !ed.isGuarded() {
+func (t *tx) dropUnchangedGuarded(ctx context.Context, k *model.Kind, id any, m *model.Values) (details []fault.Detail, err error) {
+	kept := m.Edges[:0:0]
+	for _, ed := range m.Edges {
+		if !ed.IsGuarded() {
 			kept = append(kept, ed)
 			continue
 		}
 		var now []any
-		if !ed.json.WriteOnly {
+		if !ed.JSON.WriteOnly {
 			now, err = t.currentReference(ctx, k, &ed, id)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if ed.json.WriteOnly || !slices.Equal(now, ed.link) {
-			details = append(details, m.readOnlyEdge(&ed))
+		if ed.JSON.WriteOnly || !slices.Equal(now, ed.Link) {
+			details = append(details, m.ReadOnlyEdge(&ed))
 		}
 	}
-	m.edges = kept
+	m.Edges = kept
 	return details, nil
 }
 
 // currentReference returns the id that the row's own column of an edge has, none where it is
 // null or leads to a row that the caller may not read.
-func (t *tx) currentReference(ctx context.Context, k *kind, ed *edgeValue, id any) ([]any, error) {
+func (t *tx) currentReference(ctx context.Context, k *model.Kind, ed *model.EdgeValue, id any) ([]any, error) {
 	b := t.newStatement()
-	b.Raw("SELECT ").Name(ed.edge.OwnKey).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bindID(id))
-	b.Raw(" AND ").Name(ed.edge.OwnKey).Raw(" IS NOT NULL")
-	now, err := t.ids(ctx, ed.target, b)
+	b.Raw("SELECT ").Name(ed.Edge.OwnKey).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
+	b.Raw(" AND ").Name(ed.Edge.OwnKey).Raw(" IS NOT NULL")
+	now, err := t.ids(ctx, ed.Target, b)
 	if err != nil {
 		return nil, err
 	}
-	return t.readable(ctx, ed.target, now)
+	return t.readable(ctx, ed.Target, now)
 }
 
 // related returns the ids on the other side of a to-many edge.
-func (t *tx) related(ctx context.Context, k, target *kind, ed *descriptor.Edge, id any) ([]any, error) {
+func (t *tx) related(ctx context.Context, k, target *model.Kind, ed *descriptor.Edge, id any) ([]any, error) {
 	if ed.Relation != descriptor.M2M {
-		return t.referring(ctx, target, ed.TargetKey, k.bindID(id))
+		return t.referring(ctx, target, ed.TargetKey, k.BoundID(id))
 	}
 	b := t.newStatement()
-	b.Raw("SELECT ").Name(ed.JoinTarget).Raw(" FROM ").Name(ed.JoinTable).Raw(" WHERE ").Name(ed.JoinOwn).Raw(" = ").Arg(k.bindID(id)).Raw(" ORDER BY 1")
+	b.Raw("SELECT ").Name(ed.JoinTarget).Raw(" FROM ").Name(ed.JoinTable).Raw(" WHERE ").Name(ed.JoinOwn).Raw(" = ").Arg(k.BoundID(id)).Raw(" ORDER BY 1")
 	return t.ids(ctx, target, b)
 }
 
@@ -171,10 +166,10 @@ func (t *tx) countVersions(ctx context.Context, rows []pending) error {
 		}
 		keys := make([]any, n)
 		for i, p := range same {
-			keys[i] = k.bindID(p.id)
+			keys[i] = k.BoundID(p.id)
 		}
 		up := write.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
-		if _, err := t.store.engine.writer.UpdateMany(ctx, t.sql, k.Entity, keys, up); err != nil {
+		if _, err := t.engine.writer.UpdateMany(ctx, t.sql, k.Entity, keys, up); err != nil {
 			return err
 		}
 	}

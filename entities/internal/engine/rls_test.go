@@ -14,7 +14,7 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -63,7 +63,7 @@ func openRowSecured(t *testing.T, opened bool, opts ...ent.EntitiesOption) *rowS
 	role := prefix + "_role"
 	pgtest.Psql(t, `CREATE ROLE `+role+` LOGIN NOSUPERUSER NOBYPASSRLS`, `GRANT CREATE ON DATABASE postgres TO `+role)
 	asRole := strings.Replace(server, "postgres://postgres@", "postgres://"+role+"@", 1)
-	out, o, at := &rowSecured{}, engine.Options{Viewer: tenantVariable}, asRole+"&schema_prefix="+prefix+"&pool_max_conns=2"
+	out, o, at := &rowSecured{}, entities.Options{Viewer: tenantVariable}, asRole+"&schema_prefix="+prefix+"&pool_max_conns=2"
 	schema := prefix + ".default"
 	if opened {
 		schema = prefix + "_own"
@@ -78,7 +78,7 @@ func openRowSecured(t *testing.T, opened bool, opts ...ent.EntitiesOption) *rowS
 			return entsql.OpenDB(dialect.Postgres, out.pool), nil
 		}
 	}
-	p := engine.Provide(ent.Entities(opts...), o)
+	p := entities.Provide(ent.Entities(opts...), o)
 	require.NoError(t, p.Start(t.Context(), host{at}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	if !opened {
@@ -265,7 +265,7 @@ func TestSessionVariablesOfHooksAreTheirOwn(t *testing.T) {
 }
 
 func TestSessionVariablesNeedPostgreSQL(t *testing.T) {
-	p := engine.Provide(ent.Entities(), engine.Options{Viewer: tenantVariable})
+	p := entities.Provide(ent.Entities(), entities.Options{Viewer: tenantVariable})
 	require.NoError(t, p.Start(t.Context(), host{"sqlite://" + t.TempDir()}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	s, err := catalog.NewSnapshot(p.Offer())

@@ -10,7 +10,7 @@ import (
 	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/internal/office/ent"
 	"github.com/koan-go/koan/entities/internal/office/ent/intercept"
 	"github.com/koan-go/koan/entities/internal/office/ent/person"
@@ -42,7 +42,7 @@ var whoLeft = ent.OnClient(func(c *ent.Client) {
 
 func openOffice(t *testing.T, more ...ent.EntitiesOption) *office {
 	t.Helper()
-	p := engine.Provide(ent.Entities(append(more, whoLeft)...), engine.Options{
+	p := entities.Provide(ent.Entities(append(more, whoLeft)...), entities.Options{
 		Viewer: func(ctx context.Context, p auth.Principal) context.Context {
 			switch p.Subject {
 			case "nobody":

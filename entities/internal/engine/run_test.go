@@ -15,7 +15,7 @@ import (
 	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
@@ -376,7 +376,7 @@ func TestSeedsOnceAndNeverAgain(t *testing.T) {
 		})
 	}
 	where := place(t)
-	p := engine.Provide(ent.Entities(shimmed(errors.New("no power"))), engine.Options{})
+	p := entities.Provide(ent.Entities(shimmed(errors.New("no power"))), entities.Options{})
 	require.Error(t, p.Start(context.Background(), host{where}))
 	if folder, ok := strings.CutPrefix(where, "sqlite://"); ok {
 		require.NoFileExists(t, filepath.Join(folder, "default.db"), "a half-filled set does not exist")
@@ -393,7 +393,7 @@ func TestSeedsOnceAndNeverAgain(t *testing.T) {
 func TestFolderThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	p := engine.Provide(ent.Entities(), engine.Options{})
+	p := entities.Provide(ent.Entities(), entities.Options{})
 	err := p.Start(context.Background(), host{"sqlite://" + filepath.Join(file, "data")})
 	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err))
 	require.ErrorContains(t, err, filepath.Join(file, "data"))
@@ -467,9 +467,9 @@ func TestInterceptorsAreRefused(t *testing.T) {
 	if forEach(t, TestInterceptorsAreRefused) {
 		return
 	}
-	p := engine.Provide(ent.Entities(ent.OnClient(func(c *ent.Client) {
+	p := entities.Provide(ent.Entities(ent.OnClient(func(c *ent.Client) {
 		c.Todo.Intercept(stdent.InterceptFunc(func(next stdent.Querier) stdent.Querier { return next }))
-	})), engine.Options{})
+	})), entities.Options{})
 	require.ErrorContains(t, p.Start(context.Background(), host{place(t)}), "Todo")
 }
 

@@ -9,27 +9,28 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // violationFault says which rule of the database a write broke. m is what was written,
 // nil for a deletion.
-func (e *engine) violationFault(ctx context.Context, t *tx, k *kind, m *model, broken *backend.Violation) *fault.Fault {
+func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *model.Values, broken *backend.Violation) *fault.Fault {
 	at := ""
 	if m != nil {
-		at = m.at
+		at = m.At
 	}
 	owner, names := t.columns(broken)
 	other := "entity"
 	if owner != nil {
-		other = owner.name()
+		other = owner.Name()
 	}
 	switch broken.Rule {
 	case backend.Unique:
 		return duplicateFault(k, m, owner, names)
 	case backend.ForeignKey, backend.NotNull:
 		if m == nil { // with NotNull it was to be set to null
-			return fault.Newf(fault.Conflict, "the %s is still referenced", k.name()).
+			return fault.Newf(fault.Conflict, "the %s is still referenced", k.Name()).
 				WithRetry(fault.Fix).WithHint("First delete or change what refers to it.")
 		}
 		if broken.Rule == backend.NotNull {
@@ -63,19 +64,19 @@ func inParentheses(rule string) string {
 
 // duplicateFault is the fault for a value that another row has. owner is nil, and there
 // are no names, if the caller does not know them.
-func duplicateFault(k *kind, m *model, owner *kind, names []string) *fault.Fault {
+func duplicateFault(k *model.Kind, m *model.Values, owner *model.Kind, names []string) *fault.Fault {
 	f := fault.New(fault.Conflict, "a value that must be unique is already taken").
 		WithRetry(fault.Fix).WithHint("Use another value.")
 	if owner != nil && len(names) > 0 {
-		f = fault.Newf(fault.Conflict, "another %s already has this %s", owner.name(), strings.Join(names, " and ")).
-			WithRetry(fault.Fix).WithHint("Use another value, or find the %s that has it and change that one.", owner.name())
+		f = fault.Newf(fault.Conflict, "another %s already has this %s", owner.Name(), strings.Join(names, " and ")).
+			WithRetry(fault.Fix).WithHint("Use another value, or find the %s that has it and change that one.", owner.Name())
 	}
 	if m == nil {
 		return f
 	}
-	at := m.at
+	at := m.At
 	if owner == k && len(names) > 0 {
-		at += "/" + filter.Escape(names[max(0, slices.IndexFunc(names, m.names))])
+		at += "/" + filter.Escape(names[max(0, slices.IndexFunc(names, m.Names))])
 	}
 	return f.WithPath(at)
 }
@@ -83,21 +84,21 @@ func duplicateFault(k *kind, m *model, owner *kind, names []string) *fault.Fault
 // requiredFault is the fault for a column that would become null, of this entity or of
 // one that refers to it. owner is nil, and there are no names, if the caller does not
 // know them.
-func requiredFault(k *kind, m *model, owner *kind, names []string) *fault.Fault {
+func requiredFault(k *model.Kind, m *model.Values, owner *model.Kind, names []string) *fault.Fault {
 	switch {
 	case owner == nil || len(names) == 0:
-		return fault.New(fault.InvalidPayload, "a required value would be empty").WithPath(m.at)
+		return fault.New(fault.InvalidPayload, "a required value would be empty").WithPath(m.At)
 	case owner != k:
-		return fault.Newf(fault.InvalidPayload, "a %s cannot exist without its %s", owner.name(), strings.Join(names, " and ")).
-			WithHint("Delete the %s, or give it to another %s.", owner.name(), k.name()).WithPath(m.pathTo(owner.name()))
+		return fault.Newf(fault.InvalidPayload, "a %s cannot exist without its %s", owner.Name(), strings.Join(names, " and ")).
+			WithHint("Delete the %s, or give it to another %s.", owner.Name(), k.Name()).WithPath(m.PathTo(owner.Name()))
 	}
-	return fault.Invalid(fault.Detail{Path: m.at + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"})
+	return fault.Invalid(fault.Detail{Path: m.At + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"})
 }
 
 // deleteFault is the fault for a row that could not be deleted.
-func (e *engine) deleteFault(ctx context.Context, t *tx, k *kind, id any, err error) error {
+func (e *Engine) deleteFault(ctx context.Context, t *tx, k *model.Kind, id any, err error) error {
 	failed := e.writeFault(ctx, t, k, nil, err)
-	broken := t.store.backend.Violation(err)
+	broken := t.engine.backend.Violation(err)
 	var f *fault.Fault
 	if broken == nil || broken.Rule != backend.ForeignKey && broken.Rule != backend.NotNull || !errors.As(failed, &f) {
 		return failed
@@ -110,13 +111,13 @@ func (e *engine) deleteFault(ctx context.Context, t *tx, k *kind, id any, err er
 	for _, h := range holders {
 		by = append(by, h.String())
 		if h.field != "" {
-			where = append(where, fmt.Sprintf("%s.%s", h.kind.name(), h.field))
+			where = append(where, fmt.Sprintf("%s.%s", h.kind.Name(), h.field))
 		}
 	}
 	if len(by) == 0 {
 		by = []string{"something that is not served here"}
 	}
-	f.Message = fmt.Sprintf("the %s is still referenced by %s", k.name(), strings.Join(by, " and "))
+	f.Message = fmt.Sprintf("the %s is still referenced by %s", k.Name(), strings.Join(by, " and "))
 	if len(where) > 0 {
 		f.Hint = fmt.Sprintf("First delete what refers to it, or make it refer to another: see %s.", strings.Join(where, " and "))
 	}
@@ -125,7 +126,7 @@ func (e *engine) deleteFault(ctx context.Context, t *tx, k *kind, id any, err er
 
 // holder is rows of a kind that prevent another row from being deleted.
 type holder struct {
-	kind  *kind
+	kind  *model.Kind
 	rows  int
 	field string // by which they refer to it; "" where the caller does not see it
 	seen  bool   // by the caller
@@ -136,18 +137,18 @@ func (h holder) String() string {
 	case !h.seen:
 		return "entities that you may not read"
 	case h.rows == 1:
-		return "a " + h.kind.name()
+		return "a " + h.kind.Name()
 	}
-	return fmt.Sprintf("%d %s entities", h.rows, h.kind.name())
+	return fmt.Sprintf("%d %s entities", h.rows, h.kind.Name())
 }
 
 // holders finds what prevents rows from being deleted: what refers to them, or to rows
 // that would be deleted with them.
-func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked map[string]bool) (out []holder, err error) {
+func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any, walked map[string]bool) (out []holder, err error) {
 	for i := range k.Entity.Referrers {
 		r := &k.Entity.Referrers[i]
-		child := t.store.engine.byName[r.Entity]
-		found, err := t.referringThrough(ctx, child, r, k.bindIDs(ids))
+		child := t.engine.ByName[r.Entity]
+		found, err := t.referringThrough(ctx, child, r, k.BoundIDs(ids))
 		if err != nil {
 			return nil, err
 		}
@@ -175,7 +176,7 @@ func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked 
 				return nil, err
 			}
 			if h.rows, h.seen = len(left), len(left) > 0; h.seen {
-				h.field = seen.columnField(r.Column)
+				h.field = seen.ColumnField(r.Column)
 			}
 		}
 		if !h.seen && slices.ContainsFunc(out, func(o holder) bool { return !o.seen }) {
@@ -188,8 +189,8 @@ func (e *engine) holders(ctx context.Context, t *tx, k *kind, ids []any, walked 
 
 // columns turns a table and columns into an entity and its fields, as the caller
 // knows them: nil for an entity, and no names for columns, that he does not.
-func (t *tx) columns(v *backend.Violation) (owner *kind, names []string) {
-	for _, k := range t.store.engine.byName {
+func (t *tx) columns(v *backend.Violation) (owner *model.Kind, names []string) {
+	for _, k := range t.engine.ByName {
 		if k.Entity.Table == v.Table && t.caller.knows(k) {
 			owner = k
 		}
@@ -204,7 +205,7 @@ func (t *tx) columns(v *backend.Violation) (owner *kind, names []string) {
 	for _, column := range v.Columns {
 		name := ""
 		if seen != nil {
-			name = seen.columnField(column)
+			name = seen.ColumnField(column)
 		}
 		if name == "" {
 			return owner, nil
@@ -214,53 +215,24 @@ func (t *tx) columns(v *backend.Violation) (owner *kind, names []string) {
 	return owner, names
 }
 
-// columnField returns a column's name as callers know it, "" if they do not.
-func (k *kind) columnField(column string) string {
-	if column == k.Entity.Key.Name {
-		return k.key().Name
-	}
-	for _, c := range k.Entity.Columns {
-		if c.Name == column {
-			return c.Field
-		}
-	}
-	for _, ed := range k.Entity.Edges {
-		if ed.OwnKey == column {
-			return ed.Name
-		}
-	}
-	return ""
-}
-
-// pathTo is the path of the model's edge to another entity, of the model itself
-// where there is none.
-func (m *model) pathTo(target string) string {
-	for _, ed := range m.edges {
-		if ed.target.name() == target {
-			return m.at + "/" + filter.Escape(ed.json.Name)
-		}
-	}
-	return m.at
-}
-
 // danglingReferences returns the references of a model to rows that do not exist.
-func (e *engine) danglingReferences(ctx context.Context, t *tx, k *kind, m *model) []fault.Detail {
+func (e *Engine) danglingReferences(ctx context.Context, t *tx, k *model.Kind, m *model.Values) []fault.Detail {
 	var out []fault.Detail
-	look := func(target *kind, id any, at string) {
+	look := func(target *model.Kind, id any, at string) {
 		there, err := t.exists(ctx, target, id)
 		if err == nil && !there {
 			out = append(out, danglingReference(t, target, id, at))
 		}
 	}
-	for _, ed := range m.edges {
-		for _, id := range ed.link {
-			look(ed.target, id, ed.places[id])
+	for _, ed := range m.Edges {
+		for _, id := range ed.Link {
+			look(ed.Target, id, ed.Places[id])
 		}
 	}
-	for _, f := range m.fields {
-		if target := k.refers[f.field.Name]; target != nil && f.value != nil {
-			if id, err := target.native(f.value); err == nil {
-				look(target, id, m.at+"/"+filter.Escape(f.field.Name))
+	for _, f := range m.Fields {
+		if target := k.Refers[f.Field.Name]; target != nil && f.Value != nil {
+			if id, err := target.Native(f.Value); err == nil {
+				look(target, id, m.At+"/"+filter.Escape(f.Field.Name))
 			}
 		}
 	}

@@ -10,22 +10,22 @@ import (
 	"entgo.io/ent/privacy"
 
 	"github.com/koan-go/koan/entities/internal/filter"
-	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // visible reports whether there is a row that the caller may read. Where a policy
 // refuses to tell, it ends in forbidden.
-func (t *tx) visible(ctx context.Context, k *kind, id any) (bool, error) {
+func (t *tx) visible(ctx context.Context, k *model.Kind, id any) (bool, error) {
 	rule, err := t.caller.rule(k)
 	if err != nil {
 		return false, err
 	}
-	return t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(id), rule)
+	return t.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(id), rule)
 }
 
 // readable returns those of some ids whose rows the caller may read.
-func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
+func (t *tx) readable(ctx context.Context, k *model.Kind, ids []any) ([]any, error) {
 	rule, err := t.caller.ruleOrNothing(k)
 	if rule == nil || err != nil {
 		return ids, err
@@ -35,7 +35,7 @@ func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		there, err := t.store.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.bindID(id), rule)
+		there, err := t.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(id), rule)
 		if err != nil {
 			return nil, err
 		}
@@ -47,16 +47,16 @@ func (t *tx) readable(ctx context.Context, k *kind, ids []any) ([]any, error) {
 }
 
 // readVisible reads a row as the caller may see it; nil if there is none for the caller.
-func (t *tx) readVisible(ctx context.Context, k *kind, id any) ([]byte, error) {
+func (t *tx) readVisible(ctx context.Context, k *model.Kind, id any) ([]byte, error) {
 	rule, err := t.caller.ruleOrNothing(k)
 	if err != nil || !t.caller.shows(k) {
 		return nil, err
 	}
-	return t.store.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.bindID(id), rule)
+	return t.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.BoundID(id), rule)
 }
 
 // visibleImage returns an image that was just read as the caller may see it.
-func (t *tx) visibleImage(ctx context.Context, k *kind, id any, image []byte) ([]byte, error) {
+func (t *tx) visibleImage(ctx context.Context, k *model.Kind, id any, image []byte) ([]byte, error) {
 	if image == nil || t.caller == nil || !t.caller.mayHide(k) {
 		return image, nil
 	}
@@ -66,10 +66,10 @@ func (t *tx) visibleImage(ctx context.Context, k *kind, id any, image []byte) ([
 // checkReferences refuses a model that refers to rows which the caller may not read,
 // with the message for rows that do not exist. id is of the entity that the model
 // changes, nil for a new one.
-func (t *tx) checkReferences(ctx context.Context, k *kind, id any, m *model) error {
+func (t *tx) checkReferences(ctx context.Context, k *model.Kind, id any, m *model.Values) error {
 	var details []fault.Detail
 	moved := false
-	look := func(target *kind, id any, at string) error {
+	look := func(target *model.Kind, id any, at string) error {
 		seen, err := t.readable(ctx, target, []any{id})
 		there := len(seen) > 0
 		if err == nil && there && t.caller.secured { // foreign keys pass row level security by
@@ -80,28 +80,28 @@ func (t *tx) checkReferences(ctx context.Context, k *kind, id any, m *model) err
 		}
 		return err
 	}
-	for _, ed := range m.edges {
-		if !t.caller.hides(ed.target) {
+	for _, ed := range m.Edges {
+		if !t.caller.hides(ed.Target) {
 			continue
 		}
-		for _, id := range ed.link {
-			if err := look(ed.target, id, ed.places[id]); err != nil {
+		for _, id := range ed.Link {
+			if err := look(ed.Target, id, ed.Places[id]); err != nil {
 				return err
 			}
 		}
-		if err := t.checkDisplaced(ctx, k, id, &ed, m.at); err != nil {
+		if err := t.checkDisplaced(ctx, k, id, &ed, m.At); err != nil {
 			return err
 		}
-		moved = moved || ed.edge.TargetKey != ""
+		moved = moved || ed.Edge.TargetKey != ""
 	}
-	for _, f := range m.fields {
-		target := k.refers[f.field.Name]
-		if target == nil || f.value == nil || !t.caller.hides(target) {
+	for _, f := range m.Fields {
+		target := k.Refers[f.Field.Name]
+		if target == nil || f.Value == nil || !t.caller.hides(target) {
 			continue
 		}
-		id, err := target.native(f.value)
+		id, err := target.Native(f.Value)
 		if err == nil {
-			err = look(target, id, m.at+"/"+filter.Escape(f.field.Name))
+			err = look(target, id, m.At+"/"+filter.Escape(f.Field.Name))
 		}
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func (t *tx) checkReferences(ctx context.Context, k *kind, id any, m *model) err
 		return nil
 	}
 	if id == nil {
-		id = m.id
+		id = m.ID
 	}
 	return t.checkMovedRows(ctx, k, id, m)
 }
@@ -122,28 +122,28 @@ func (t *tx) checkReferences(ctx context.Context, k *kind, id any, m *model) err
 // checkMovedRows refuses a model whose edges change rows of another entity (which has
 // the column) if that entity's policy forbids the change: ent itself asks only the
 // policy of the entity whose builder writes.
-func (t *tx) checkMovedRows(ctx context.Context, k *kind, id any, m *model) error {
-	for i := range m.edges {
-		ed := &m.edges[i]
-		if ed.edge.TargetKey == "" || ed.target.Permits == nil {
+func (t *tx) checkMovedRows(ctx context.Context, k *model.Kind, id any, m *model.Values) error {
+	for i := range m.Edges {
+		ed := &m.Edges[i]
+		if ed.Edge.TargetKey == "" || ed.Target.Permits == nil {
 			continue
 		}
-		at := m.at + "/" + filter.Escape(ed.json.Name)
-		off := ed.unlink
-		if ed.clear && id != nil {
-			now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bindID(id))
+		at := m.At + "/" + filter.Escape(ed.JSON.Name)
+		off := ed.Unlink
+		if ed.Clear && id != nil {
+			now, err := t.referring(ctx, ed.Target, ed.Edge.TargetKey, k.BoundID(id))
 			if err != nil {
 				return err
 			}
-			off = append(slices.Clone(off), difference(now, ed.link)...)
+			off = append(slices.Clone(off), difference(now, ed.Link)...)
 		}
-		err := t.checkPolicy(ed.target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.target.setReference(w, ed.edge.TargetKey, nil) })
+		err := t.checkPolicy(ed.Target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.Target.SetReference(w, ed.Edge.TargetKey, nil) })
 		if err == nil {
-			err = t.checkPolicy(ed.target, ent.OpUpdate, ed.link, func(w ent.Mutation) error {
+			err = t.checkPolicy(ed.Target, ent.OpUpdate, ed.Link, func(w ent.Mutation) error {
 				if id == nil { // of a row that is not there yet
 					return nil
 				}
-				return ed.target.setReference(w, ed.edge.TargetKey, id)
+				return ed.Target.SetReference(w, ed.Edge.TargetKey, id)
 			})
 		}
 		if err != nil {
@@ -162,24 +162,8 @@ func withPath(err error, at string) error {
 	return f.WithPath(at)
 }
 
-// setReference sets the reference that a column of a kind is, or clears it for a nil id. A
-// reference that nothing but the other side of its edge knows is left as it is.
-func (k *kind) setReference(w ent.Mutation, column string, id any) error {
-	for i := range k.edges {
-		e := &k.edges[i]
-		if e.column.OwnKey != column {
-			continue
-		}
-		if id == nil {
-			return k.Edge(w, e.column.Ent, shim.Clear, nil)
-		}
-		return k.Edge(w, e.column.Ent, shim.Link, []any{id})
-	}
-	return nil
-}
-
 // checkPolicy refuses what the policy of a kind does not let the caller do to rows.
-func (t *tx) checkPolicy(k *kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
+func (t *tx) checkPolicy(k *model.Kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
 	if k.Permits == nil || len(ids) == 0 {
 		return nil
 	}
@@ -194,12 +178,12 @@ func (t *tx) checkPolicy(k *kind, op ent.Op, ids []any, change func(ent.Mutation
 	permitted, err := k.Permits(ctx, t.ent, op, ids, change)
 	switch {
 	case errors.Is(err, privacy.Deny):
-		return fault.Newf(fault.Forbidden, "%s entities cannot be %s: %s", k.name(), done, denial(err)).
+		return fault.Newf(fault.Forbidden, "%s entities cannot be %s: %s", k.Name(), done, denial(err)).
 			WithHint("A policy of the app refused it; its message says why.").Because(err)
 	case err != nil:
 		return t.verdict(err)
 	case len(permitted) < len(ids):
-		return fault.Newf(fault.Forbidden, "a policy of the app keeps some %s entities from being %s with it", k.name(), done).
+		return fault.Newf(fault.Forbidden, "a policy of the app keeps some %s entities from being %s with it", k.Name(), done).
 			WithHint("Somebody with other rights must do this.")
 	}
 	return nil
@@ -207,36 +191,33 @@ func (t *tx) checkPolicy(k *kind, op ent.Op, ids []any, change func(ent.Mutation
 
 // checkDisplaced refuses to unlink the other side of a one-to-one edge from a row that
 // the caller may not read, since its column would be written.
-func (t *tx) checkDisplaced(ctx context.Context, k *kind, id any, ed *edgeValue, at string) error {
-	if id == nil || ed.json.Many || ed.edge.TargetKey == "" {
+func (t *tx) checkDisplaced(ctx context.Context, k *model.Kind, id any, ed *model.EdgeValue, at string) error {
+	if id == nil || ed.JSON.Many || ed.Edge.TargetKey == "" {
 		return nil
 	}
-	now, err := t.referring(ctx, ed.target, ed.edge.TargetKey, k.bindID(id))
+	now, err := t.referring(ctx, ed.Target, ed.Edge.TargetKey, k.BoundID(id))
 	if err != nil {
 		return err
 	}
-	seen, err := t.readable(ctx, ed.target, now)
+	seen, err := t.readable(ctx, ed.Target, now)
 	if err != nil || len(seen) == len(now) {
 		return err
 	}
-	return unseenFault(ed.target.name()+" entities", "changed").WithPath(at + "/" + filter.Escape(ed.json.Name))
+	return unseenFault(ed.Target.Name()+" entities", "changed").WithPath(at + "/" + filter.Escape(ed.JSON.Name))
 }
 
 // keptByPolicy is the fault for a row that the caller may read, and whose policy
 // forbids the write.
-func keptByPolicy(k *kind, what string) error {
-	return fault.Newf(fault.Forbidden, "a policy of the app keeps this %s from being %s", k.name(), what).
+func keptByPolicy(k *model.Kind, what string) error {
+	return fault.Newf(fault.Forbidden, "a policy of the app keeps this %s from being %s", k.Name(), what).
 		WithHint("Somebody with other rights must do this.")
 }
 
-// native returns the id that a reference field has, as ParseID returns it.
-func (k *kind) native(value any) (any, error) { return k.ParseID(fmt.Sprint(value)) }
-
 // danglingReference is the problem of a reference to something that does not exist. It
 // does not name an entity that the caller does not know of.
-func danglingReference(t *tx, target *kind, id any, at string) fault.Detail {
+func danglingReference(t *tx, target *model.Kind, id any, at string) fault.Detail {
 	if !t.caller.knows(target) {
 		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to something that does not exist in the set %q", t.set)}
 	}
-	return fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.name(), filter.Quote(target.FormatID(id)), t.set)}
+	return fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.Name(), filter.Quote(target.FormatID(id)), t.set)}
 }

@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -17,38 +18,38 @@ import (
 
 // upsert stores one model: it creates the entity, or changes the one that has
 // the model's id, or else its unique key.
-func (e *engine) upsert(ctx context.Context, t *tx, k *kind, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
+func (e *Engine) upsert(ctx context.Context, t *tx, k *model.Kind, m *model.Values, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if err := e.find(ctx, t, k, m, replace); err != nil {
 		return nil, err
 	}
-	if m.id == nil {
+	if m.ID == nil {
 		return e.create(ctx, t, k, m, ifVersion)
 	}
-	if !replace && ifVersion == nil && !m.empty() && !m.immutable() && t.plain(k, m) {
+	if !replace && ifVersion == nil && !m.Empty() && !m.Immutable() && t.plain(k, m) {
 		// Most upserts change something, and what is not there costs little to look for.
-		if out, err := e.prepareAndUpdate(ctx, t, k, m.id, m, nil); err != nil || out != nil {
+		if out, err := e.prepareAndUpdate(ctx, t, k, m.ID, m, nil); err != nil || out != nil {
 			return out, err
 		}
 		return e.createWithID(ctx, t, k, m, nil)
 	}
-	there, err := t.visible(ctx, k, m.id)
+	there, err := t.visible(ctx, k, m.ID)
 	if err != nil && fault.CodeOf(err) != fault.Forbidden {
 		return nil, err
 	}
 	if there {
-		return e.change(ctx, t, k, m.id, m, replace, ifVersion)
+		return e.change(ctx, t, k, m.ID, m, replace, ifVersion)
 	}
 	return e.createWithID(ctx, t, k, m, ifVersion)
 }
 
 // find sets the id of a model without one to that of the entity with its unique key, if the
 // caller may read one.
-func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace bool) error {
-	if !m.hasUniqueKey(k) {
+func (e *Engine) find(ctx context.Context, t *tx, k *model.Kind, m *model.Values, replace bool) error {
+	if !m.HasUniqueKey(k) {
 		return nil
 	}
 	var guards filter.Guards
-	tree, details := filter.Check(m.key, k.Entity, e.app.Graph, m.at, &guards)
+	tree, details := filter.Check(m.Key, k.Entity, e.App.Graph, m.At, &guards)
 	if len(details) > 0 {
 		return fault.Invalid(details...)
 	}
@@ -62,35 +63,30 @@ func (e *engine) find(ctx context.Context, t *tx, k *kind, m *model, replace boo
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	if m.id, err = k.ScanID(keys[0]); err != nil {
+	if m.ID, err = k.ScanID(keys[0]); err != nil {
 		return err
 	}
-	m.shown = k.FormatID(m.id)
+	m.Shown = k.FormatID(m.ID)
 	if !replace { // the key is the same, or the entity would not have been found by it
-		m.fields = slices.DeleteFunc(m.fields, func(f fieldValue) bool { return m.key[f.field.Name] != nil })
+		m.Fields = slices.DeleteFunc(m.Fields, func(f model.FieldValue) bool { return m.Key[f.Field.Name] != nil })
 	}
 	return nil
 }
 
-// hasUniqueKey reports whether a model has no id, but all of its kind's unique key.
-func (m *model) hasUniqueKey(k *kind) bool {
-	return m.id == nil && len(m.key) > 0 && len(m.key) == len(k.Entity.UpsertBy)
-}
-
 // createWithID creates an entity whose id the caller has chosen.
-func (e *engine) createWithID(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
+func (e *Engine) createWithID(ctx context.Context, t *tx, k *model.Kind, m *model.Values, ifVersion *int64) (json.RawMessage, error) {
 	if !k.SettableID {
-		return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and the database generates the ids of new ones", k.name(), filter.Quote(m.shown)).
-			WithPath(m.at + "/id").WithHint("Leave the id out to create one.")
+		return nil, fault.Newf(fault.NotFound, "there is no %s with id %s, and the database generates the ids of new ones", k.Name(), filter.Quote(m.Shown)).
+			WithPath(m.At + "/id").WithHint("Leave the id out to create one.")
 	}
 	return e.create(ctx, t, k, m, ifVersion)
 }
 
-func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion *int64) (json.RawMessage, error) {
+func (e *Engine) create(ctx context.Context, t *tx, k *model.Kind, m *model.Values, ifVersion *int64) (json.RawMessage, error) {
 	if ifVersion != nil {
-		return nil, fault.Newf(fault.Conflict, "there is no %s at version %d: it was deleted or never stored", k.name(), *ifVersion).WithPath("/ifVersion")
+		return nil, fault.Newf(fault.Conflict, "there is no %s at version %d: it was deleted or never stored", k.Name(), *ifVersion).WithPath("/ifVersion")
 	}
-	if missing := m.missing(t.caller.of(k)); len(missing) > 0 {
+	if missing := m.Missing(t.caller.of(k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
 	if err := t.checkReferences(ctx, k, nil, m); err != nil {
@@ -104,11 +100,11 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion
 		return e.insert(ctx, t, k, p)
 	}
 	w := k.Create(t.ent)
-	if err := m.apply(k, w, true); err != nil {
+	if err := m.Apply(k, w, true); err != nil {
 		return nil, err
 	}
-	if m.id != nil {
-		if err := k.SetID(w.Mutation, m.id); err != nil {
+	if m.ID != nil {
+		if err := k.SetID(w.Mutation, m.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +117,7 @@ func (e *engine) create(ctx context.Context, t *tx, k *kind, m *model, ifVersion
 }
 
 // stored reads the result of a write: only the id, if the caller may not read the row.
-func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMessage, error) {
+func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any) (json.RawMessage, error) {
 	out, err := t.readVisible(ctx, k, id)
 	if err == nil && out != nil {
 		err = t.holdImage(k, id, len(out))
@@ -131,21 +127,21 @@ func (e *engine) stored(ctx context.Context, t *tx, k *kind, id any) (json.RawMe
 	}
 	there, err := t.exists(ctx, k, id)
 	if err == nil && !there {
-		err = fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was being stored", k.name())
+		err = fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was being stored", k.Name())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return encode(object{k.key().Name: k.FormatID(id)}), nil
+	return model.Encode(model.Object{k.KeyField().Name: k.FormatID(id)}), nil
 }
 
 // change writes to an entity that exists, and returns what it became.
-func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, replace bool, ifVersion *int64) (json.RawMessage, error) {
+func (e *Engine) change(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if replace {
-		if missing := m.missing(t.caller.of(k)); len(missing) > 0 {
+		if missing := m.Missing(t.caller.of(k)); len(missing) > 0 {
 			return nil, fault.Invalid(missing...)
 		}
-		e.reset(t, k, m)
+		m.Reset(k, t.caller.of(k))
 	}
 	if t.plain(k, m) {
 		return e.changeNatively(ctx, t, k, id, m, ifVersion)
@@ -157,13 +153,13 @@ func (e *engine) change(ctx context.Context, t *tx, k *kind, id any, m *model, r
 }
 
 // changeNatively is change in one statement, for a model that is plain.
-func (e *engine) changeNatively(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) (json.RawMessage, error) {
-	if m.immutable() {
+func (e *Engine) changeNatively(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values, ifVersion *int64) (json.RawMessage, error) {
+	if m.Immutable() {
 		if err := e.immutable(ctx, t, k, id, m); err != nil {
 			return nil, err
 		}
 	}
-	if !m.empty() {
+	if !m.Empty() {
 		out, err := e.prepareAndUpdate(ctx, t, k, id, m, ifVersion)
 		if err != nil || out != nil {
 			return out, err
@@ -177,14 +173,14 @@ func (e *engine) changeNatively(ctx context.Context, t *tx, k *kind, id any, m *
 
 // write stores a model in an entity that exists. It removes from the model what would
 // change nothing.
-func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, ifVersion *int64) error {
+func (e *Engine) write(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values, ifVersion *int64) error {
 	if err := e.immutable(ctx, t, k, id, m); err != nil {
 		return err
 	}
 	if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
 		return err
 	}
-	if err := e.reduce(ctx, t, k, id, m); err != nil || m.empty() {
+	if err := e.reduce(ctx, t, k, id, m); err != nil || m.Empty() {
 		return err
 	}
 	if err := t.checkReferences(ctx, k, id, m); err != nil {
@@ -195,7 +191,7 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 		where = append(where, sql.FieldEQ(k.Entity.VersionColumn, *ifVersion))
 	}
 	w := k.Update(t.ent, id, where...)
-	if err := m.apply(k, w, false); err != nil {
+	if err := m.Apply(k, w, false); err != nil {
 		return err
 	}
 	t.chosen = choicesOf(k, w.Mutation)
@@ -205,46 +201,14 @@ func (e *engine) write(ctx context.Context, t *tx, k *kind, id any, m *model, if
 	return nil
 }
 
-// reset completes a model that replaces an entity: what is absent gets its
-// default, or null. What the caller cannot read or write is kept when it is absent; so
-// are the rows of to-many edges, and what a function generated.
-func (e *engine) reset(t *tx, k *kind, m *model) {
-	seen := t.caller.of(k)
-	for i := range k.Entity.Resource.Fields {
-		f := &k.Entity.Resource.Fields[i]
-		if m.has(f.Name) || f.ReadOnly || f.Immutable || !filter.Readable(seen.field(f.Name)) || f.Generated || f.Edge != "" && m.hasEdge(f.Edge) {
-			continue
-		}
-		column := k.Entity.Column(f.Name)
-		if f.Default != nil {
-			d := decoder{kind: k}
-			if v, err := filter.Decode(f.Default); err == nil {
-				if value, ok := d.value(column, f, v, ""); ok {
-					m.fields = append(m.fields, fieldValue{column, f, value})
-				}
-			}
-			continue
-		}
-		if f.Nullable {
-			m.fields = append(m.fields, fieldValue{column, f, nil})
-		}
-	}
-	for i := range seen.edges {
-		ed := &seen.edges[i]
-		if !ed.json.Many && !ed.json.Required && !ed.json.ReadOnly && !ed.json.Immutable && !ed.json.WriteOnly && ed.json.Reference == "" && !m.hasEdge(ed.json.Name) {
-			m.edges = append(m.edges, edgeValue{edge: ed.column, json: ed.json, target: ed.target, clear: true})
-		}
-	}
-}
-
 // immutable drops immutable fields and edges that are unchanged from a model, and
 // refuses those that would change.
-func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model) error {
+func (e *Engine) immutable(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) error {
 	var details []fault.Detail
 	var stored map[string]any
-	kept := m.fields[:0:0]
-	for _, f := range m.fields {
-		if !f.field.Immutable {
+	kept := m.Fields[:0:0]
+	for _, f := range m.Fields {
+		if !f.Field.Immutable {
 			kept = append(kept, f)
 			continue
 		}
@@ -259,13 +223,12 @@ func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model
 			}
 			stored, _ = v.(map[string]any)
 		}
-		d := decoder{kind: k}
-		was, ok := d.value(f.column, f.field, stored[f.field.Name], "")
-		if !ok || !reflect.DeepEqual(was, f.value) {
-			details = append(details, fault.Detail{Path: m.at + "/" + filter.Escape(f.field.Name), Message: f.field.Name + " cannot be changed after creation"})
+		was, ok := k.FieldValue(f.Column, f.Field, stored[f.Field.Name])
+		if !ok || !reflect.DeepEqual(was, f.Value) {
+			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(f.Field.Name), Message: f.Field.Name + " cannot be changed after creation"})
 		}
 	}
-	m.fields = kept
+	m.Fields = kept
 	edges, err := t.dropUnchangedGuarded(ctx, k, id, m)
 	if err != nil {
 		return err
@@ -277,12 +240,12 @@ func (e *engine) immutable(ctx context.Context, t *tx, k *kind, id any, m *model
 }
 
 // atVersion refuses to continue from another version than the caller has seen.
-func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *int64) error {
+func (e *Engine) atVersion(ctx context.Context, t *tx, k *model.Kind, id any, want *int64) error {
 	if want == nil {
 		return nil
 	}
 	b := t.newStatement()
-	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.bindID(id))
+	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
 	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return err
@@ -297,64 +260,64 @@ func (e *engine) atVersion(ctx context.Context, t *tx, k *kind, id any, want *in
 	if err := rows.Err(); err != nil || now == *want {
 		return err
 	}
-	return fault.Newf(fault.Conflict, "the %s is at version %d, not %d: somebody changed it", k.name(), now, *want).
+	return fault.Newf(fault.Conflict, "the %s is at version %d, not %d: somebody changed it", k.Name(), now, *want).
 		WithPath("/ifVersion").WithDetails(map[string]any{"version": now, "ifVersion": *want})
 }
 
 // patch changes an entity that must exist.
-func (e *engine) patch(ctx context.Context, t *tx, k *kind, in *patchInput) (json.RawMessage, error) {
-	if m := in.changes; t.plain(k, m) && !m.immutable() && !m.empty() {
-		if out, err := e.prepareAndUpdate(ctx, t, k, in.id, m, in.ifVersion); err != nil || out != nil {
+func (e *Engine) patch(ctx context.Context, t *tx, k *model.Kind, in *model.PatchInput) (json.RawMessage, error) {
+	if m := in.Changes; t.plain(k, m) && !m.Immutable() && !m.Empty() {
+		if out, err := e.prepareAndUpdate(ctx, t, k, in.ID, m, in.IfVersion); err != nil || out != nil {
 			return out, err
 		}
-		if in.ifVersion == nil {
-			return nil, read.NotFound(k.Entity, in.shown, t.set)
+		if in.IfVersion == nil {
+			return nil, read.NotFound(k.Entity, in.Shown, t.set)
 		}
 	}
-	there, err := t.visible(ctx, k, in.id)
+	there, err := t.visible(ctx, k, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	if !there {
-		return nil, read.NotFound(k.Entity, in.shown, t.set)
+		return nil, read.NotFound(k.Entity, in.Shown, t.set)
 	}
-	return e.change(ctx, t, k, in.id, in.changes, false, in.ifVersion)
+	return e.change(ctx, t, k, in.ID, in.Changes, false, in.IfVersion)
 }
 
 // deleteAll deletes entities and counts those that existed. If several cannot be
 // deleted, all of them are named.
-func (e *engine) deleteAll(ctx context.Context, t *tx, k *kind, in *deleteInput, call catalog.Call) (json.RawMessage, error) {
-	if in.ifVersion == nil {
-		if deleted, done, err := e.deleteMany(ctx, t, k, in.ids, call); done || err != nil {
+func (e *Engine) deleteAll(ctx context.Context, t *tx, k *model.Kind, in *model.DeleteInput, call catalog.Call) (json.RawMessage, error) {
+	if in.IfVersion == nil {
+		if deleted, done, err := e.deleteMany(ctx, t, k, in.IDs, call); done || err != nil {
 			return countAnswer("deleted", deleted), err
 		}
 	}
-	there := make([]bool, len(in.ids)) // at the start: one may go together with another
-	for i, id := range in.ids {
+	there := make([]bool, len(in.IDs)) // at the start: one may go together with another
+	for i, id := range in.IDs {
 		var err error
 		if there[i], err = t.visible(ctx, k, id); err != nil {
 			return nil, err
 		}
 	}
 	deleted, problems := 0, []*fault.Fault(nil)
-	for i, id := range in.ids {
+	for i, id := range in.IDs {
 		if !there[i] {
 			continue
 		}
 		gone, err := e.deleteOneOf(ctx, t, k, id, in)
 		if err != nil {
 			f := itemFault(err)
-			if f == nil || len(in.ids) == 1 {
+			if f == nil || len(in.IDs) == 1 {
 				return nil, err
 			}
 			named := *f
-			problems = append(problems, named.WithPath(in.places[i]).Because(err))
+			problems = append(problems, named.WithPath(in.Places[i]).Because(err))
 		}
 		if gone {
 			deleted++
 		}
 		if (i+1)%progressEvery == 0 {
-			call.Progress(float64(i+1), float64(len(in.ids)), "")
+			call.Progress(float64(i+1), float64(len(in.IDs)), "")
 		}
 	}
 	if len(problems) > 0 {
@@ -364,11 +327,11 @@ func (e *engine) deleteAll(ctx context.Context, t *tx, k *kind, in *deleteInput,
 }
 
 // deleteOneOf deletes one row, or leaves no trace of having tried.
-func (e *engine) deleteOneOf(ctx context.Context, t *tx, k *kind, id any, in *deleteInput) (gone bool, err error) {
-	if err := e.atVersion(ctx, t, k, id, in.ifVersion); err != nil {
+func (e *Engine) deleteOneOf(ctx context.Context, t *tx, k *model.Kind, id any, in *model.DeleteInput) (gone bool, err error) {
+	if err := e.atVersion(ctx, t, k, id, in.IfVersion); err != nil {
 		return false, err
 	}
-	if len(in.ids) == 1 {
+	if len(in.IDs) == 1 {
 		return e.remove(ctx, t, k, id)
 	}
 	end, err := t.Savepoint(ctx, false)
@@ -377,26 +340,4 @@ func (e *engine) deleteOneOf(ctx context.Context, t *tx, k *kind, id any, in *de
 	}
 	gone, err = e.remove(ctx, t, k, id)
 	return gone, errors.Join(err, end(err == nil))
-}
-
-// blank is the answer of `new`: constant defaults, null where null is a value,
-// and nothing for what the caller has to give or the system makes.
-func blank(r *catalog.Resource) json.RawMessage {
-	b := []byte{'{'}
-	for i := range r.Fields {
-		f := &r.Fields[i]
-		if f.ReadOnly || f.Sensitive || f.WriteOnly || f.Default == nil && !f.Nullable {
-			continue
-		}
-		value := f.Default
-		if value == nil {
-			value = json.RawMessage("null")
-		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		name, _ := json.Marshal(f.Name) // a string is always JSON
-		b = append(append(append(b, name...), ':'), value...)
-	}
-	return append(b, '}')
 }

@@ -1,12 +1,14 @@
-package engine
+package entities
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/engine"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/migrations"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -18,17 +20,17 @@ const maxChecked = 20
 // creates and migrates nothing.
 func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	data := catalog.Check{Name: "database", Detail: "not started"}
-	if p.store == nil {
+	if !p.started {
 		return []catalog.Check{data}
 	}
-	sets, err := p.store.backend.Sets(ctx)
+	sets, err := p.engine.Backend().Sets(ctx)
 	if err != nil {
 		data.Detail, data.Hint = err.Error(), fault.From(err).Hint
 		return []catalog.Check{data}
 	}
-	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.store.backend.Place(), migrations.CountSets(len(sets)), migrations.ListSome(sets))
+	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.engine.Backend().Place(), migrations.CountSets(len(sets)), migrations.ListSome(sets))
 	checked := sets[:min(len(sets), maxChecked)]
-	if p.store.way == nil {
+	if p.schema == nil {
 		for _, set := range checked {
 			if err := p.checkOwnSet(ctx, set); err != nil {
 				data.OK, data.Detail, data.Hint = false, err.Error(), fault.From(err).Hint
@@ -37,7 +39,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		}
 		return p.checkScans(data, p.noJournal())
 	}
-	out := []catalog.Check{data, p.schema.CheckTables(ctx, p.store.backend, p.store.way, checked, len(sets))}
+	out := []catalog.Check{data, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets))}
 	if p.tapes != nil {
 		out = append(out, p.tapes.Check(ctx))
 	}
@@ -50,18 +52,19 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 // Diagnose implements catalog.Diagnoser. The sets that can be opened are looked at all the
 // same.
 func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure error) []catalog.Check {
-	f := fault.From(migrations.WithDatabaseMessage(defaultSet, failure))
+	f := fault.From(migrations.WithDatabaseMessage(model.DefaultSet, failure))
 	const unstarted = "not checked, because the database did not start"
 	out := []catalog.Check{{Name: "database", Detail: f.Message, Hint: f.Hint}}
 	if p.opts.Open != nil {
 		return out
 	}
 	schema := catalog.Check{Name: "schema", Detail: unstarted}
-	s := &store{app: p.app, engine: p.engine}
-	if err := p.open(ctx, host, s); err == nil {
-		defer func() { _ = s.backend.Close() }() // nothing was written
-		if sets, err := s.backend.Sets(ctx); err == nil {
-			schema = p.schema.CheckTables(ctx, s.backend, s.way, sets[:min(len(sets), maxChecked)], len(sets))
+	e := engine.New(p.app, p.opts.Viewer)
+	if err := p.open(ctx, host, e); err == nil {
+		b := e.Backend()
+		defer func() { _ = b.Close() }() // nothing was written
+		if sets, err := b.Sets(ctx); err == nil {
+			schema = p.schema.CheckTables(ctx, b, e.Way(), sets[:min(len(sets), maxChecked)], len(sets))
 		}
 	}
 	return append(out, schema, catalog.Check{Name: "replay", Detail: unstarted}, catalog.Check{Name: "journal", Detail: unstarted})
@@ -69,7 +72,7 @@ func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure erro
 
 // Ready implements catalog.Readier.
 func (p *Provider) Ready(ctx context.Context) error {
-	far, ok := p.store.backend.(backend.Reacher)
+	far, ok := p.engine.Backend().(backend.Reacher)
 	if !ok {
 		return nil // the app's own databases are the app's to watch
 	}
@@ -96,7 +99,7 @@ func (p *Provider) checkScans(checks ...catalog.Check) []catalog.Check {
 
 // checkOwnSet opens a set that the app opens itself, and queries it.
 func (p *Provider) checkOwnSet(ctx context.Context, set string) error {
-	d, _, release, err := p.store.backend.Use(ctx, set)
+	d, _, release, err := p.engine.Backend().Use(ctx, set)
 	if err != nil {
 		return err
 	}
@@ -107,12 +110,12 @@ func (p *Provider) checkOwnSet(ctx context.Context, set string) error {
 
 // Report implements catalog.Reporter.
 func (p *Provider) Report(catalog.Boot) []string {
-	sets, err := p.store.backend.Sets(context.Background())
+	sets, err := p.engine.Backend().Sets(context.Background())
 	if err != nil {
 		return nil // the first call says it
 	}
-	line := fmt.Sprintf("Database: dialect=%s sets=%d", p.store.backend.Dialect().Name(), len(sets))
-	if p.store.way != nil {
+	line := fmt.Sprintf("Database: dialect=%s sets=%d", p.engine.Backend().Dialect().Name(), len(sets))
+	if p.schema != nil {
 		line += fmt.Sprintf(" migrations=%s schema=%08x", p.schema.Mode, uint32(p.schema.Hash()))
 	}
 	return []string{line}

@@ -1,4 +1,4 @@
-package engine
+package entities
 
 import (
 	"context"
@@ -9,8 +9,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/bookkeeping"
 	"github.com/koan-go/koan/entities/internal/ledger/records"
-	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
@@ -65,7 +64,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 	if !bookkeeping.WantsJournal(host.Settings(), host.Testing()) {
 		return nil
 	}
-	j := bookkeeping.NewJournal(host.Settings(), p.store.backend, owner, p.tapes, host.Log())
+	j := bookkeeping.NewJournal(host.Settings(), p.engine.Backend(), owner, p.tapes, host.Log())
 	if bookkeeping.Exposed(host.Settings()) {
 		if err := j.CreateTables(ctx); err != nil {
 			return err
@@ -88,16 +87,15 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 // the place where the journal lies.
 func journalEntities(ctx context.Context, j *bookkeeping.Journal, owner backend.Owner) (*Provider, error) {
 	p := Provide(records.Entities(), Options{})
-	s := &store{app: p.app, engine: p.engine}
-	err := s.open(func(schema backend.Schema) (backend.Backend, error) {
+	err := p.engine.Open(nil, func(schema backend.Schema) (backend.Backend, error) {
 		open := func(ctx context.Context, set string) (dialect.Driver, error) {
-			if err := checkSet(&p.app.Graph.Entities[0].Resource, set); err != nil {
+			if err := model.CheckSet(&p.app.Graph.Entities[0].Resource, set); err != nil {
 				return nil, err
 			}
 			return owner.Observe(ctx)
 		}
 		nothing := func(context.Context, dialect.Driver) error { return nil }
-		b, err := appdb.New(ctx, open, defaultSet, schema, nothing)
+		b, err := appdb.New(ctx, open, model.DefaultSet, schema, nothing)
 		if err != nil {
 			return nil, err
 		}
@@ -106,9 +104,6 @@ func journalEntities(ctx context.Context, j *bookkeeping.Journal, owner backend.
 	if err != nil {
 		return nil, err
 	}
-	p.engine.reader = read.New(s.backend.Dialect())
-	p.engine.writer = write.New(p.engine.reader)
-	p.store = s
 	return p, nil
 }
 

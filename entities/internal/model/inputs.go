@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"encoding/json"
@@ -15,22 +15,22 @@ const maxBatch = 10_000
 
 // The checked inputs of the writing operations.
 type (
-	upsertInput struct {
-		model     *model
-		replace   bool
-		ifVersion *int64
+	UpsertInput struct {
+		Values    *Values
+		Replace   bool
+		IfVersion *int64
 	}
-	upsertManyInput struct{ models []*model }
-	patchInput      struct {
-		id        any
-		shown     string
-		changes   *model
-		ifVersion *int64
+	UpsertManyInput struct{ Models []*Values }
+	PatchInput      struct {
+		ID        any
+		Shown     string
+		Changes   *Values
+		IfVersion *int64
 	}
-	deleteInput struct {
-		ids       []any
-		places    []string // where each id stands in the input
-		ifVersion *int64
+	DeleteInput struct {
+		IDs       []any
+		Places    []string // where each id stands in the input
+		IfVersion *int64
 	}
 )
 
@@ -80,7 +80,7 @@ func (d *decoder) version(members map[string]any) *int64 {
 		return nil
 	}
 	if !d.kind.Entity.Resource.Versioned {
-		d.fail("/ifVersion", "%s has no version", d.kind.name())
+		d.fail("/ifVersion", "%s has no version", d.kind.Name())
 		return nil
 	}
 	number, ok := v.(json.Number)
@@ -101,25 +101,25 @@ func (d *decoder) need(members map[string]any, name string) (any, bool) {
 }
 
 func decodeUpsert(d *decoder, raw json.RawMessage) any {
-	in := &upsertInput{}
+	in := &UpsertInput{}
 	members := d.open(raw, "upsert")
 	if members == nil {
 		return in
 	}
-	in.replace = d.flag(members, "replace")
-	in.ifVersion = d.version(members)
+	in.Replace = d.flag(members, "replace")
+	in.IfVersion = d.version(members)
 	if v, ok := d.need(members, "model"); ok {
-		in.model = d.model(v, "/model", true)
-		d.askValidators(in.model)
-		if in.ifVersion == nil { // else it is a conflict
-			d.complete(in.model, v, in.replace)
+		in.Values = d.model(v, "/model", true)
+		d.askValidators(in.Values)
+		if in.IfVersion == nil { // else it is a conflict
+			d.complete(in.Values, v, in.Replace)
 		}
 	}
 	return in
 }
 
 func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
-	in := &upsertManyInput{}
+	in := &UpsertManyInput{}
 	members := d.open(raw, "upsert-many")
 	if members == nil {
 		return in
@@ -128,7 +128,7 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 		m := d.model(v, fmt.Sprintf("/models/%d", i), true)
 		d.askValidators(m)
 		d.complete(m, v, false)
-		in.models = append(in.models, m)
+		in.Models = append(in.Models, m)
 	}
 	return in
 }
@@ -137,16 +137,16 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 // without an id and without the unique key that entities are found by, or one that
 // replaces an entity. The handler reports the same, together with what else is wrong by
 // then.
-func (d *decoder) complete(m *model, given any, replaces bool) {
+func (d *decoder) complete(m *Values, given any, replaces bool) {
 	if d.ahead == nil || m == nil || d.full() {
 		return
 	}
 	members, _ := given.(map[string]any)
-	if _, named := members[d.kind.key().Name]; !replaces && (named || m.hasUniqueKey(d.kind)) {
+	if _, named := members[d.kind.KeyField().Name]; !replaces && (named || m.HasUniqueKey(d.kind)) {
 		return
 	}
-	for _, lack := range m.missing(d.kind) {
-		if _, wrong := members[fault.Steps(lack.Path)[len(fault.Steps(m.at))]]; !wrong { // else it is said already
+	for _, lack := range m.Missing(d.kind) {
+		if _, wrong := members[fault.Steps(lack.Path)[len(fault.Steps(m.At))]]; !wrong { // else it is said already
 			d.details = append(d.details, lack)
 		}
 	}
@@ -170,51 +170,51 @@ func (d *decoder) list(members map[string]any, name string) []any {
 }
 
 func decodePatch(d *decoder, raw json.RawMessage) any {
-	in := &patchInput{}
+	in := &PatchInput{}
 	members := d.open(raw, "patch")
 	if members == nil {
 		return in
 	}
 	if v, ok := d.need(members, "id"); ok {
-		in.id, in.shown = d.ownID(v, "/id")
+		in.ID, in.Shown = d.ownID(v, "/id")
 	}
 	if v, ok := d.need(members, "changes"); ok {
-		in.changes = d.model(v, "/changes", true)
-		d.askValidators(in.changes)
+		in.Changes = d.model(v, "/changes", true)
+		d.askValidators(in.Changes)
 		d.dropOwnID(in)
 	}
-	in.ifVersion = d.version(members)
+	in.IfVersion = d.version(members)
 	return in
 }
 
 // dropOwnID removes the id from changes that were made from an entity as it was read.
-func (d *decoder) dropOwnID(in *patchInput) {
-	if in.changes == nil || in.changes.id == nil {
+func (d *decoder) dropOwnID(in *PatchInput) {
+	if in.Changes == nil || in.Changes.ID == nil {
 		return
 	}
-	if in.id != nil && in.changes.shown != in.shown {
-		d.fail("/changes/"+filter.Escape(d.kind.key().Name), "an id cannot be changed")
+	if in.ID != nil && in.Changes.Shown != in.Shown {
+		d.fail("/changes/"+filter.Escape(d.kind.KeyField().Name), "an id cannot be changed")
 	}
-	in.changes.id, in.changes.shown = nil, ""
+	in.Changes.ID, in.Changes.Shown = nil, ""
 	d.keys = d.keys[:len(d.keys)-1] // it is the other one again
 }
 
 func decodeDelete(d *decoder, raw json.RawMessage) any {
-	in := &deleteInput{}
+	in := &DeleteInput{}
 	members := d.open(raw, "delete")
 	if members == nil {
 		return in
 	}
 	if v, ok := d.need(members, "id"); ok {
 		id, _ := d.ownID(v, "/id")
-		in.ids, in.places = []any{id}, []string{"/id"}
+		in.IDs, in.Places = []any{id}, []string{"/id"}
 	}
-	in.ifVersion = d.version(members)
+	in.IfVersion = d.version(members)
 	return in
 }
 
 func decodeDeleteMany(d *decoder, raw json.RawMessage) any {
-	in := &deleteInput{}
+	in := &DeleteInput{}
 	members := d.open(raw, "delete-many")
 	if members == nil {
 		return in
@@ -225,7 +225,7 @@ func decodeDeleteMany(d *decoder, raw json.RawMessage) any {
 		if id, shown, ok := d.key(d.kind, v, at); ok && !named[id] {
 			named[id] = true
 			d.keys = append(d.keys, shown)
-			in.ids, in.places = append(in.ids, id), append(in.places, at)
+			in.IDs, in.Places = append(in.IDs, id), append(in.Places, at)
 		}
 	}
 	return in

@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"bytes"
@@ -26,13 +26,13 @@ const (
 
 // explainLimit says which limit of a validator of ent a value breaks, "" if it cannot
 // be found. Validators are functions, so it tries other values on them.
-func (e *engine) explainLimit(tx shim.Tx, k *kind, m *model, f *fieldValue, why string) string {
-	refuses := e.validator(tx, k, m, f, why)
+func (m *Model) explainLimit(tx shim.Tx, k *Kind, values *Values, f *FieldValue, why string) string {
+	refuses := m.validator(tx, k, values, f, why)
 	if refuses == nil {
 		return ""
 	}
 	words := ""
-	switch v := f.value.(type) {
+	switch v := f.Value.(type) {
 	case string:
 		fill := func(n int) any { return strings.Repeat("x", n) }
 		words = length(why, len(v), utf8.RuneCountInString(v), "bytes of UTF-8", func(n int) bool { return refuses(fill(n)) })
@@ -47,7 +47,7 @@ func (e *engine) explainLimit(tx shim.Tx, k *kind, m *model, f *fieldValue, why 
 			words = floatRange(f, v, refuses)
 		}
 	}
-	if f.field.Sensitive { // nor its length
+	if f.Field.Sensitive { // nor its length
 		words, _, _ = strings.Cut(words, ", not ")
 	}
 	return words
@@ -56,32 +56,32 @@ func (e *engine) explainLimit(tx shim.Tx, k *kind, m *model, f *fieldValue, why 
 // validator returns a function that reports whether ent refuses another value of a
 // field for the same reason; nil where it does not refuse the model's own value
 // that way, since something else did. Nothing is stored.
-func (e *engine) validator(tx shim.Tx, k *kind, m *model, f *fieldValue, why string) func(v any) bool {
+func (m *Model) validator(tx shim.Tx, k *Kind, values *Values, f *FieldValue, why string) func(v any) bool {
 	same := func(err error) bool {
-		trait := e.app.Trait(err)
-		return trait.Invalid && trait.Field == f.column.Ent && lastPart(err) == why
+		trait := m.App.Trait(err)
+		return trait.Invalid && trait.Field == f.Column.Ent && LastPart(err) == why
 	}
 	creating := func(v any) bool {
 		w := k.Create(tx)
-		other := *m
-		other.fields = slices.Clone(m.fields)
-		for i := range other.fields {
-			if other.fields[i].field == f.field {
-				other.fields[i].value = v
+		other := *values
+		other.Fields = slices.Clone(values.Fields)
+		for i := range other.Fields {
+			if other.Fields[i].Field == f.Field {
+				other.Fields[i].Value = v
 			}
 		}
-		return other.apply(k, w, true) != nil || same(checkDefaults(w))
+		return other.Apply(k, w, true) != nil || same(checkDefaults(w))
 	}
 	if id, err := k.ParseID(fmt.Sprint(exampleID(k))); err == nil { // a builder needs one
 		updating := func(v any) bool {
 			w := k.Update(tx, id)
-			return k.Set(w.Mutation, f.column.Name, v) != nil || same(w.Check())
+			return k.Set(w.Mutation, f.Column.Name, v) != nil || same(w.Check())
 		}
-		if updating(f.value) {
+		if updating(f.Value) {
 			return updating
 		}
 	}
-	if creating(f.value) {
+	if creating(f.Value) {
 		return creating
 	}
 	return nil
@@ -95,21 +95,21 @@ func checkDefaults(w shim.Write) error {
 
 // explainIDLimit says how long an id may be, given one that is too long; "" if that
 // cannot be found.
-func (e *engine) explainIDLimit(tx shim.Tx, k *kind, m *model) string {
+func (m *Model) explainIDLimit(tx shim.Tx, k *Kind, values *Values) string {
 	if !k.SettableID {
 		return ""
 	}
-	return length(tooLong, len(m.shown), utf8.RuneCountInString(m.shown), "bytes of UTF-8", func(n int) bool {
+	return length(tooLong, len(values.Shown), utf8.RuneCountInString(values.Shown), "bytes of UTF-8", func(n int) bool {
 		id, err := k.ParseID(strings.Repeat("x", n))
 		if err != nil {
 			return n > 0
 		}
 		w := k.Create(tx)
-		if m.apply(k, w, true) != nil || k.SetID(w.Mutation, id) != nil {
+		if values.Apply(k, w, true) != nil || k.SetID(w.Mutation, id) != nil {
 			return true
 		}
 		err = checkDefaults(w)
-		return err != nil && lastPart(err) == tooLong
+		return err != nil && LastPart(err) == tooLong
 	})
 }
 
@@ -166,10 +166,10 @@ func nearestGood(good, bad int64, isGood func(int64) bool) int64 {
 }
 
 // integerRange says in which range an integer must be.
-func integerRange(f *fieldValue, v int64, refuses func(any) bool) string {
+func integerRange(f *FieldValue, v int64, refuses func(any) bool) string {
 	lowest, highest := int64(math.MinInt64), int64(math.MaxInt64)
-	if f.field.Min != nil && f.field.Max != nil {
-		lowest, highest = int64(*f.field.Min), int64(*f.field.Max)
+	if f.Field.Min != nil && f.Field.Max != nil {
+		lowest, highest = int64(*f.Field.Min), int64(*f.Field.Max)
 	}
 	show := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return within(v, lowest, highest, show, roundNumbers(func(s float64) int64 { return int64(s) }), func(n int64) bool { return !refuses(n) })
@@ -177,9 +177,9 @@ func integerRange(f *fieldValue, v int64, refuses func(any) bool) string {
 
 // floatRange says in which range a number must be. Floats are searched in the order of
 // their bits.
-func floatRange(f *fieldValue, v float64, refuses func(any) bool) string {
+func floatRange(f *FieldValue, v float64, refuses func(any) bool) string {
 	highest := math.MaxFloat64
-	if f.column.Single {
+	if f.Column.Single {
 		highest = math.MaxFloat32
 	}
 	show := func(n int64) string { return strconv.FormatFloat(fromOrdered(n), 'g', -1, 64) }

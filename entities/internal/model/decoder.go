@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"bytes"
@@ -14,52 +14,12 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
-	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // maxEdgeIDs bounds the ids of one to-many edge in one input.
 const maxEdgeIDs = 1000
-
-// model is a checked set of fields and edges to write.
-type model struct {
-	id     any    // native; nil where the input names none
-	shown  string // the id as callers see it
-	fields []fieldValue
-	edges  []edgeValue
-	at     string         // JSON Pointer of the model in the input
-	key    map[string]any // the fields of the kind's unique key, as they stand in the input
-}
-
-type fieldValue struct {
-	column *descriptor.Column
-	field  *catalog.Field
-	value  any // nil clears
-}
-
-type edgeValue struct {
-	edge   *descriptor.Edge
-	json   *catalog.Edge
-	target *kind
-	clear  bool
-	link   []any // native ids
-	unlink []any
-	places map[any]string // id -> JSON Pointer of where it stands in the input
-}
-
-func (m *model) empty() bool { return len(m.fields) == 0 && len(m.edges) == 0 }
-
-func (m *model) has(field string) bool {
-	return slices.ContainsFunc(m.fields, func(f fieldValue) bool { return f.field.Name == field })
-}
-
-func (m *model) hasEdge(edge string) bool {
-	return slices.ContainsFunc(m.edges, func(e edgeValue) bool { return e.json.Name == edge })
-}
-
-// names reports whether the model says something of a field or an edge.
-func (m *model) names(name string) bool { return m != nil && (m.has(name) || m.hasEdge(name)) }
 
 // rules are what a field's value must obey, compiled once.
 type rules struct {
@@ -90,11 +50,11 @@ func newRules(f *catalog.Field) (r rules, err error) {
 
 // decoder checks one input and collects everything that is wrong with it.
 type decoder struct {
-	kind    *kind
+	kind    *Kind
 	graph   filter.Graph // what a reading operation may be about
 	details []fault.Detail
 	refused error    // of a reading operation, with its details
-	ahead   *engine  // not nil: nothing is stored, and what the handler would refuse in any case is reported
+	ahead   *Model   // not nil: nothing is stored, and what the handler would refuse in any case is reported
 	set     string   // that the input names, else the run's
 	keys    []string // ids of the kind's own entities that it names
 }
@@ -126,35 +86,35 @@ func (d *decoder) err() error {
 // model checks a model or a set of changes. Fields that the system keeps may
 // stand in it, since a model that was read is sent back whole; they are checked
 // and left out. withID says that it may contain the id.
-func (d *decoder) model(v any, at string, withID bool) *model {
+func (d *decoder) model(v any, at string, withID bool) *Values {
 	members, ok := v.(map[string]any)
 	if !ok {
 		d.wrong(at, "an object", v)
 		return nil
 	}
-	m := &model{at: at}
+	m := &Values{At: at}
 	for _, name := range sortedKeys(members) {
 		value, where := members[name], at+"/"+filter.Escape(name)
 		k := d.kind
-		switch e, target := k.edge(name); {
-		case name == k.key().Name && withID:
+		switch e, target := k.EdgeNamed(name); {
+		case name == k.KeyField().Name && withID:
 			d.id(m, value, where)
-		case name == k.key().Name:
+		case name == k.KeyField().Name:
 			d.fail(where, "an id cannot be changed")
 		case e != nil:
 			d.edge(m, e, target, value, where)
-		case k.field(name) != nil:
-			d.field(m, k.field(name), value, where)
+		case k.FieldNamed(name) != nil:
+			d.field(m, k.FieldNamed(name), value, where)
 		default:
-			d.fail(where, "%s has no field %s%s", k.name(), filter.Quote(name), fault.DidYouMean(name, k.names()))
+			d.fail(where, "%s has no field %s%s", k.Name(), filter.Quote(name), fault.DidYouMean(name, k.names()))
 		}
 	}
 	d.agree(m, at)
 	return m
 }
 
-func (d *decoder) id(m *model, v any, at string) {
-	m.id, m.shown = d.ownID(v, at)
+func (d *decoder) id(m *Values, v any, at string) {
+	m.ID, m.Shown = d.ownID(v, at)
 }
 
 // ownID checks the id of an entity that the input is about.
@@ -167,7 +127,7 @@ func (d *decoder) ownID(v any, at string) (id any, shown string) {
 }
 
 // key checks an id of a kind and returns its native form.
-func (d *decoder) key(k *kind, v any, at string) (id any, shown string, ok bool) {
+func (d *decoder) key(k *Kind, v any, at string) (id any, shown string, ok bool) {
 	seen, problem := filter.Key(k.Entity, v, at)
 	if problem == nil {
 		var err error
@@ -180,18 +140,18 @@ func (d *decoder) key(k *kind, v any, at string) (id any, shown string, ok bool)
 	return nil, "", false
 }
 
-func (d *decoder) field(m *model, f *catalog.Field, v any, at string) {
+func (d *decoder) field(m *Values, f *catalog.Field, v any, at string) {
 	column := d.kind.Entity.Column(f.Name)
 	value, ok := d.value(column, f, v, at)
 	if !ok || f.ReadOnly {
 		return
 	}
-	m.fields = append(m.fields, fieldValue{column, f, value})
+	m.Fields = append(m.Fields, FieldValue{column, f, value})
 	if slices.Contains(d.kind.Entity.UpsertBy, f.Name) {
-		if m.key == nil {
-			m.key = map[string]any{}
+		if m.Key == nil {
+			m.Key = map[string]any{}
 		}
-		m.key[f.Name] = v
+		m.Key[f.Name] = v
 	}
 }
 
@@ -277,28 +237,28 @@ func bounds(f *catalog.Field, v float64) string {
 
 // edge checks what is written to an edge: an id or an object with one, null, a
 // list of them, or {$add, $remove, $set}.
-func (d *decoder) edge(m *model, e *edge, target *kind, v any, at string) {
-	out := edgeValue{edge: e.column, json: e.json, target: target}
+func (d *decoder) edge(m *Values, e *Edge, target *Kind, v any, at string) {
+	out := EdgeValue{Edge: e.Column, JSON: e.JSON, Target: target}
 	before := len(d.details)
 	switch list, isList := v.([]any); {
-	case !e.json.Many && v == nil:
-		if e.json.Required {
-			d.fail(at, "%s cannot be null", e.json.Name)
+	case !e.JSON.Many && v == nil:
+		if e.JSON.Required {
+			d.fail(at, "%s cannot be null", e.JSON.Name)
 		}
-		out.clear = true
-	case !e.json.Many:
-		out.link = d.references(&out, []any{v}, at, true)
+		out.Clear = true
+	case !e.JSON.Many:
+		out.Link = d.references(&out, []any{v}, at, true)
 	case isList:
-		out.clear, out.link = true, d.references(&out, list, at, false)
+		out.Clear, out.Link = true, d.references(&out, list, at, false)
 	default:
 		d.edgeChange(&out, v, at)
 	}
 	if len(d.details) == before {
-		m.edges = append(m.edges, out)
+		m.Edges = append(m.Edges, out)
 	}
 }
 
-func (d *decoder) edgeChange(out *edgeValue, v any, at string) {
+func (d *decoder) edgeChange(out *EdgeValue, v any, at string) {
 	members, ok := v.(map[string]any)
 	if !ok || len(members) == 0 {
 		d.wrong(at, "a list of ids, or an object with $add, $remove or $set", v)
@@ -314,11 +274,11 @@ func (d *decoder) edgeChange(out *edgeValue, v any, at string) {
 		ids := d.references(out, list, where, false)
 		switch name {
 		case "$add":
-			out.link = append(out.link, ids...)
+			out.Link = append(out.Link, ids...)
 		case "$remove":
-			out.unlink = append(out.unlink, ids...)
+			out.Unlink = append(out.Unlink, ids...)
 		case "$set":
-			out.clear, out.link = true, append(out.link, ids...)
+			out.Clear, out.Link = true, append(out.Link, ids...)
 		default:
 			d.fail(where, "unknown operator %s%s", filter.Quote(name), fault.DidYouMean(name, []string{"$add", "$remove", "$set"}))
 		}
@@ -326,17 +286,17 @@ func (d *decoder) edgeChange(out *edgeValue, v any, at string) {
 	if _, set := members["$set"]; set && len(members) > 1 {
 		d.fail(at, "$set cannot be combined with $add or $remove")
 	}
-	for _, id := range out.unlink {
-		if slices.Contains(out.link, id) && !out.clear {
-			d.fail(out.places[id], "%s is in both $add and $remove; choose one", filter.Quote(out.target.FormatID(id)))
+	for _, id := range out.Unlink {
+		if slices.Contains(out.Link, id) && !out.Clear {
+			d.fail(out.Places[id], "%s is in both $add and $remove; choose one", filter.Quote(out.Target.FormatID(id)))
 		}
 	}
 }
 
 // references checks ids, or objects that have one, drops repetitions, and
 // remembers where each id stands.
-func (d *decoder) references(e *edgeValue, list []any, at string, one bool) []any {
-	target := e.target
+func (d *decoder) references(e *EdgeValue, list []any, at string, one bool) []any {
+	target := e.Target
 	if len(list) > maxEdgeIDs {
 		d.fail(at, "at most %d ids in one call, not %d", maxEdgeIDs, len(list))
 		return nil
@@ -348,18 +308,18 @@ func (d *decoder) references(e *edgeValue, list []any, at string, one bool) []an
 			where = fmt.Sprintf("%s/%d", at, i)
 		}
 		if o, ok := v.(map[string]any); ok {
-			if v, ok = o[target.key().Name]; !ok {
+			if v, ok = o[target.KeyField().Name]; !ok {
 				d.fail(where, "want an id, or an object with id")
 				continue
 			}
-			where += "/" + target.key().Name
+			where += "/" + target.KeyField().Name
 		}
 		if id, _, ok := d.key(target, v, where); ok && !slices.Contains(out, id) {
 			out = append(out, id)
-			if e.places == nil {
-				e.places = map[any]string{}
+			if e.Places == nil {
+				e.Places = map[any]string{}
 			}
-			e.places[id] = where
+			e.Places[id] = where
 		}
 	}
 	return out
@@ -367,64 +327,18 @@ func (d *decoder) references(e *edgeValue, list []any, at string, one bool) []an
 
 // agree reconciles an edge with the field that is its key: a model that was read with
 // its edges may contain both, if they agree.
-func (d *decoder) agree(m *model, at string) {
-	m.edges = slices.DeleteFunc(m.edges, func(e edgeValue) bool {
-		if e.json.Reference == "" || !m.has(e.json.Reference) {
+func (d *decoder) agree(m *Values, at string) {
+	m.Edges = slices.DeleteFunc(m.Edges, func(e EdgeValue) bool {
+		if e.JSON.Reference == "" || !m.Has(e.JSON.Reference) {
 			return false
 		}
-		i := slices.IndexFunc(m.fields, func(f fieldValue) bool { return f.field.Name == e.json.Reference })
-		said := m.fields[i].value
-		if e.clear != (said == nil) || !e.clear && e.target.FormatID(e.link[0]) != fmt.Sprint(said) {
-			d.fail(at+"/"+filter.Escape(e.json.Name), "%s and %s contradict each other; send only one of them", e.json.Name, e.json.Reference)
+		i := slices.IndexFunc(m.Fields, func(f FieldValue) bool { return f.Field.Name == e.JSON.Reference })
+		said := m.Fields[i].Value
+		if e.Clear != (said == nil) || !e.Clear && e.Target.FormatID(e.Link[0]) != fmt.Sprint(said) {
+			d.fail(at+"/"+filter.Escape(e.JSON.Name), "%s and %s contradict each other; send only one of them", e.JSON.Name, e.JSON.Reference)
 		}
 		return true
 	})
-}
-
-// apply puts the model into a builder's mutation.
-func (m *model) apply(k *kind, w shim.Write, creating bool) error {
-	var details []fault.Detail
-	for _, f := range m.fields {
-		var err error
-		switch {
-		case f.value != nil:
-			err = k.Set(w.Mutation, f.column.Name, f.value)
-		case !creating:
-			err = w.Mutation.ClearField(f.column.Name)
-		}
-		if err != nil {
-			details = append(details, fault.Detail{Path: m.at + "/" + filter.Escape(f.field.Name), Message: err.Error()})
-		}
-	}
-	for _, e := range m.edges {
-		if err := e.apply(k, w, creating); err != nil {
-			details = append(details, fault.Detail{Path: m.at + "/" + filter.Escape(e.json.Name), Message: err.Error()})
-		}
-	}
-	if len(details) > 0 {
-		return fault.Invalid(details...)
-	}
-	return nil
-}
-
-func (e *edgeValue) apply(k *kind, w shim.Write, creating bool) error {
-	change := func(c shim.EdgeChange, ids []any) error { return k.Edge(w.Mutation, e.edge.Ent, c, ids) }
-	// A to-one edge that is linked again needs no clearing before, unless it is the
-	// other side that has to let go.
-	if e.clear && !creating && (e.json.Many || len(e.link) == 0 || e.edge.TargetKey != "") {
-		if err := change(shim.Clear, nil); err != nil {
-			return err
-		}
-	}
-	if len(e.unlink) > 0 && !creating {
-		if err := change(shim.Unlink, e.unlink); err != nil {
-			return err
-		}
-	}
-	if len(e.link) > 0 {
-		return change(shim.Link, e.link)
-	}
-	return nil
 }
 
 func sortedKeys(m map[string]any) []string {
@@ -436,59 +350,14 @@ func sortedKeys(m map[string]any) []string {
 	return out
 }
 
-// missing returns the problems of a model that is to be created and lacks something.
-func (m *model) missing(k *kind) []fault.Detail {
-	var out []fault.Detail
-	lack := func(name string) {
-		out = append(out, fault.Detail{Path: m.at + "/" + filter.Escape(name), Message: name + " is required to create a " + k.name()})
-	}
-	for i := range k.Entity.Resource.Fields {
-		f := &k.Entity.Resource.Fields[i]
-		if f.Required && !m.has(f.Name) && (f.Edge == "" || !m.hasEdge(f.Edge)) {
-			lack(f.Name)
-		}
-	}
-	for i := range k.Entity.Resource.Edges {
-		e := &k.Entity.Resource.Edges[i]
-		if e.Required && e.Reference == "" && !m.hasEdge(e.Name) {
-			lack(e.Name)
-		}
-	}
-	for i := range m.edges {
-		if ed := &m.edges[i]; ed.json.ReadOnly && len(ed.link) > 0 {
-			out = append(out, m.readOnlyEdge(ed))
-		}
-	}
-	if k.key().Required && m.id == nil {
-		lack(k.key().Name)
-	}
-	if k.blind {
-		out = append(out, fault.Detail{Path: m.at, Message: "a new " + k.name() + " requires a relationship that you may not see"})
-	}
-	return out
-}
-
-// readOnlyEdge says that an edge is not written here, and why.
-func (m *model) readOnlyEdge(ed *edgeValue) fault.Detail {
-	message := ed.json.Name + " cannot be changed after creation"
-	if ed.json.ReadOnly {
-		why := ed.json.Reason
-		if why == "" {
-			why = ed.json.Description
-		}
-		message = strings.TrimSpace(ed.json.Name + " cannot be written here. " + why)
-	}
-	return fault.Detail{Path: m.at + "/" + filter.Escape(ed.json.Name), Message: message}
-}
-
 // names returns everything that can stand in a model.
-func (k *kind) names() []string {
-	out := []string{k.key().Name}
+func (k *Kind) names() []string {
+	out := []string{k.KeyField().Name}
 	for i := range k.Entity.Resource.Fields {
 		out = append(out, k.Entity.Resource.Fields[i].Name)
 	}
-	for i := range k.edges {
-		out = append(out, k.edges[i].json.Name)
+	for i := range k.Edges {
+		out = append(out, k.Edges[i].JSON.Name)
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return strings.TrimSpace(s) == "" })
 }

@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"reflect"
@@ -7,28 +7,28 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-type narrowKey struct{ e *engine }
+type narrowKey struct{ e *Model }
 
-// as returns the engine of an app that has no more than what a sight shows: for
+// As returns the model of an app that has no more than what a sight shows: for
 // schemas and for decoding inputs, never for data.
-func (e *engine) as(s *catalog.Sight) *engine {
+func (m *Model) As(s *catalog.Sight) *Model {
 	if s.Whole() {
-		return e
+		return m
 	}
-	return catalog.SightMemo(s, narrowKey{e}, func() *engine { return e.narrow(s) })
+	return catalog.SightMemo(s, narrowKey{m}, func() *Model { return m.narrow(s) })
 }
 
-func (e *engine) narrow(s *catalog.Sight) *engine {
-	app := *e.app
-	n := &engine{base: e, sight: s, app: &app, opts: e.opts, byType: map[string]*kind{}, byName: map[string]*kind{}}
+func (m *Model) narrow(s *catalog.Sight) *Model {
+	app := *m.App
+	n := &Model{base: m, sight: s, App: &app, ByType: map[string]*Kind{}, ByName: map[string]*Kind{}}
 	var readable []*descriptor.Entity
-	for _, entity := range e.app.Graph.Entities {
+	for _, entity := range m.App.Graph.Entities {
 		seen := s.Resource(entity.Resource.Name)
 		if seen == nil {
 			continue
 		}
-		k := e.byName[seen.Name].restrictedTo(seen)
-		n.byType[k.Type], n.byName[seen.Name] = k, k
+		k := m.ByName[seen.Name].restrictedTo(seen)
+		n.ByType[k.Type], n.ByName[seen.Name] = k, k
 		if seen.Readable() {
 			readable = append(readable, k.Entity)
 		}
@@ -39,7 +39,7 @@ func (e *engine) narrow(s *catalog.Sight) *engine {
 
 // restrictedTo returns a kind with the fields, edges and sets that a caller sees. What its
 // edges lead to are kinds with all that there is.
-func (k *kind) restrictedTo(seen *catalog.Resource) *kind {
+func (k *Kind) restrictedTo(seen *catalog.Resource) *Kind {
 	if k.isWholeFor(seen) {
 		return k
 	}
@@ -49,23 +49,23 @@ func (k *kind) restrictedTo(seen *catalog.Resource) *kind {
 	for i := range seen.Fields {
 		e.Columns = append(e.Columns, *k.Entity.Column(seen.Fields[i].Name))
 	}
-	out := &kind{rules: k.rules, refers: k.refers}
+	out := &Kind{rules: k.rules, Refers: k.Refers}
 	for i := range seen.Edges {
 		if column := k.Entity.Edge(seen.Edges[i].Name); column != nil {
 			e.Resource.Edges, e.Edges = append(e.Resource.Edges, seen.Edges[i]), append(e.Edges, *column)
 		}
 	}
 	for i := range e.Edges {
-		whole, target := k.edge(e.Edges[i].Name)
-		out.edges = append(out.edges, edge{json: &e.Resource.Edges[i], column: whole.column, target: target, keyed: whole.keyed})
+		whole, target := k.EdgeNamed(e.Edges[i].Name)
+		out.Edges = append(out.Edges, Edge{JSON: &e.Resource.Edges[i], Column: whole.Column, Target: target, Keyed: whole.Keyed})
 	}
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
 		shown := e.Resource.Field(f.Name)
-		out.partial = out.partial || f.Readable() && (shown == nil || !shown.Readable())
+		out.Partial = out.Partial || f.Readable() && (shown == nil || !shown.Readable())
 	}
-	for i := range k.edges {
-		required := k.edges[i].json
+	for i := range k.Edges {
+		required := k.Edges[i].JSON
 		out.blind = out.blind || required.Required && required.Reference == "" && e.Resource.Edge(required.Name) == nil
 	}
 	shim := *k.Kind
@@ -74,7 +74,7 @@ func (k *kind) restrictedTo(seen *catalog.Resource) *kind {
 }
 
 // isWholeFor reports whether a caller sees all of a kind.
-func (k *kind) isWholeFor(seen *catalog.Resource) bool {
+func (k *Kind) isWholeFor(seen *catalog.Resource) bool {
 	own := &k.Entity.Resource
 	return reflect.DeepEqual(own.Fields, seen.Fields) && reflect.DeepEqual(own.Edges, seen.Edges) && reflect.DeepEqual(own.Sets, seen.Sets) && own.Searchable == seen.Searchable
 }

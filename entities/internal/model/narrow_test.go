@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func TestEdgesEndWhereRightsEnd(t *testing.T) {
 	}{"without the scope": {nil, false}, "with it": {[]string{"authors:read"}, true}} {
 		t.Run(name, func(t *testing.T) {
 			who := auth.Principal{Subject: "x", Scopes: c.scopes}
-			g := newEngine(app, Options{}).as(snapshot.View(who, exposure.Full, false).At(catalog.SurfaceApp)).app.Graph
+			g := New(app).As(snapshot.View(who, exposure.Full, false).At(catalog.SurfaceApp)).App.Graph
 			for _, input := range []string{
 				`{"with":"author"}`, `{"with":{"author":true}}`, `{"filter":{"author":{"name":"x"}}}`,
 				`{"filter":{"tags":{"$some":{"books":{"$some":{"author":null}}}}}}`, `{"with":"tags.books.author"}`,

@@ -1,12 +1,10 @@
-// Package engine is the provider of an app's entities: from the generated
-// descriptors it offers the operations of CONTRACT section 2, and carries them
-// out over SQLite or PostgreSQL. It is the store of runs: sets, transactions, changes and
-// receipts.
+// Package entities serves the entities of ent schemas: the provider of their operations.
+// Package framework puts it into every app that has entities; apps import expose in their
+// schemas, entgen in ent/entc.go, and what their generated code needs.
 //
-// What belongs here: operations, writes through ent's builders, and what ties
-// reading, files and ledger together. What must never: surfaces, scripts, or
-// knowledge of one app.
-package engine
+// What belongs here: settings, and what ties the engine, its databases, bookkeeping and
+// migrations together. What must never: what they do.
+package entities
 
 import (
 	"context"
@@ -24,21 +22,21 @@ import (
 	"github.com/koan-go/koan/entities/internal/appdb"
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/bookkeeping"
+	"github.com/koan-go/koan/entities/internal/engine"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/migrations"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/postgres"
-	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/sqlite"
-	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Options change how an app's entities are served. The zero value is right for
-// most. The fields are those of framework.App, which says what they do.
+// Options are what an app says about its entities beside their schemas. The zero value is
+// right for most. The fields are those of framework.App, which says what they do.
 type Options struct {
 	Viewer     func(ctx context.Context, p auth.Principal) context.Context
 	Open       func(ctx context.Context, set string) (dialect.Driver, error)
@@ -52,14 +50,14 @@ const settingDatabase = "database"
 type Provider struct {
 	app     *shim.App
 	opts    Options
-	engine  *engine
-	store   *store
+	engine  *engine.Engine
 	keys    *bookkeeping.Keys    // nil where the app opens its databases itself
 	tapes   *bookkeeping.Tapes   // the same
 	journal *bookkeeping.Journal // likewise, or where it is switched off
 	records *Provider            // of KoanRun and KoanCall; nil where they are not exposed
 	schema  *migrations.Config   // how sets are migrated; nil where the app sees to that
 	offer   catalog.Offer
+	started bool
 }
 
 var (
@@ -85,8 +83,8 @@ func Provide(app *shim.App, o Options) *Provider {
 		app = &empty
 	}
 	p := &Provider{app: app, opts: o}
-	p.engine = newEngine(app, o)
-	p.offer = p.engine.offer(p)
+	p.engine = engine.New(app, o.Viewer)
+	p.offer = p.engine.Offer()
 	return p
 }
 
@@ -118,47 +116,48 @@ func (p *Provider) Settings() []catalog.Setting {
 // set where an entity lives in it, so that an empty folder fills itself and one
 // that cannot be written is known before the first call.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
-	s := &store{app: p.app, engine: p.engine}
-	if err := p.open(ctx, host, s); err != nil {
+	if err := p.open(ctx, host, p.engine); err != nil {
 		return err
 	}
-	p.engine.reader = read.New(s.backend.Dialect())
-	p.engine.reader.Indexed = s.way != nil // an app that migrates its own tables has none of our indexes
-	p.engine.writer = write.New(p.engine.reader)
-	for _, e := range p.app.Graph.Entities {
-		if !livesIn(&e.Resource, defaultSet) {
-			continue
-		}
-		_, _, release, err := s.backend.Use(ctx, defaultSet)
+	b := p.engine.Backend()
+	if p.livesInDefaultSet() {
+		_, _, release, err := b.Use(ctx, model.DefaultSet)
 		if err != nil {
-			_ = s.backend.Close()
+			_ = b.Close()
 			return err
 		}
 		release()
-		break
 	}
-	p.store = s
-	if owner, ok := s.backend.(backend.Owner); ok {
-		s.quota = bookkeeping.NewSetQuota(s.backend, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
-		p.keys = bookkeeping.NewKeys(s, s.backend, owner, host.Log())
-		p.tapes = bookkeeping.NewTapes(s.backend.Dialect(), owner, host.Log())
-		if err := p.startJournal(ctx, host, owner); err != nil {
-			return errors.Join(err, s.backend.Close())
-		}
+	p.started = true
+	owner, ok := b.(backend.Owner)
+	if !ok {
+		return nil
+	}
+	p.engine.Quota = bookkeeping.NewSetQuota(b, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
+	p.keys = bookkeeping.NewKeys(p.engine, b, owner, host.Log())
+	p.tapes = bookkeeping.NewTapes(b.Dialect(), owner, host.Log())
+	if err := p.startJournal(ctx, host, owner); err != nil {
+		return errors.Join(err, b.Close())
 	}
 	return nil
 }
 
+// livesInDefaultSet reports whether an entity lives in the default set.
+func (p *Provider) livesInDefaultSet() bool {
+	return slices.ContainsFunc(p.app.Graph.Entities, func(e *descriptor.Entity) bool { return model.LivesIn(&e.Resource, model.DefaultSet) })
+}
+
 // open opens the backend: the app's own, or the one that the settings name.
-func (p *Provider) open(ctx context.Context, host catalog.Host, s *store) (err error) {
+func (p *Provider) open(ctx context.Context, host catalog.Host, e *engine.Engine) error {
 	if p.opts.Open != nil {
-		return s.open(p.appDatabases(ctx))
+		return e.Open(nil, p.appDatabases(ctx))
 	}
 	p.schema = p.migrations(host)
-	if s.way, err = p.schema.Way(); err != nil {
+	way, err := p.schema.Way()
+	if err != nil {
 		return err
 	}
-	return s.open(opener(host.Settings().String(settingDatabase), host.App()))
+	return e.Open(way, opener(host.Settings().String(settingDatabase), host.App()))
 }
 
 func (p *Provider) migrations(host catalog.Host) *migrations.Config {
@@ -180,11 +179,9 @@ func (p *Provider) Commands() []*catalog.Command {
 
 // openData opens the data for a command; it opens no set.
 func (p *Provider) openData(host catalog.Host, w migrate.Way) (backend.Backend, error) {
-	s := &store{app: p.app, engine: p.engine, way: w}
-	if err := s.open(opener(host.Settings().String(settingDatabase), host.App())); err != nil {
-		return nil, err
-	}
-	return s.backend, nil
+	e := engine.New(p.app, p.opts.Viewer)
+	err := e.Open(w, opener(host.Settings().String(settingDatabase), host.App()))
+	return e.Backend(), err
 }
 
 // appDatabases serves the databases that the app opens itself.
@@ -201,11 +198,11 @@ func (p *Provider) appDatabases(ctx context.Context) func(backend.Schema) (backe
 // firstSet is a set that is there from the start: the default one, else one that an
 // entity names.
 func (p *Provider) firstSet() string {
-	first := defaultSet
+	first := model.DefaultSet
+	if p.livesInDefaultSet() {
+		return first
+	}
 	for _, e := range p.app.Graph.Entities {
-		if livesIn(&e.Resource, defaultSet) {
-			return defaultSet
-		}
 		for _, set := range e.Resource.Sets {
 			if !strings.HasSuffix(set, "*") {
 				first = set
@@ -255,7 +252,7 @@ func (p *Provider) Offer() catalog.Offer { return p.offer }
 
 // Stop implements catalog.Provider.
 func (p *Provider) Stop(ctx context.Context) error {
-	if p.store == nil {
+	if !p.started {
 		return nil
 	}
 	if p.journal != nil {
@@ -263,10 +260,10 @@ func (p *Provider) Stop(ctx context.Context) error {
 	}
 	var err error
 	if p.records != nil {
-		err = p.records.store.backend.Close()
+		err = p.records.engine.Backend().Close()
 	}
 	if p.keys != nil {
 		err = errors.Join(err, p.keys.Close(), p.tapes.Close(ctx))
 	}
-	return errors.Join(err, p.store.quota.Close(), p.store.backend.Close())
+	return errors.Join(err, p.engine.Quota.Close(), p.engine.Backend().Close())
 }

@@ -4,115 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/bookkeeping"
 	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
 
-// store is the sets of an app as runs see them.
-type store struct {
-	app     *shim.App
-	engine  *engine
-	way     migrate.Way // how sets come to the app's schema; nil where the app sees to that
-	backend backend.Backend
-	quota   *bookkeeping.SetQuota // nil where the app sees to its sets
-}
-
-var (
-	_ run.Store    = (*store)(nil)
-	_ run.Spanning = (*store)(nil)
-)
-
-// open opens a backend. Sets are opened at their first use.
-func (s *store) open(open func(backend.Schema) (backend.Backend, error)) (err error) {
-	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
-		client, err := s.app.Connect(d.Driver(), s.engine.hook)
-		if err == nil {
-			s.engine.keepClient(client)
-		}
-		return client, err
-	}}
-	if s.way != nil {
-		schema.Version, schema.Create, schema.Migrate, schema.Fill = s.way.Mark(), s.way.Create, migrate.AtOpening(s.way), s.fill
-		for _, e := range s.app.Graph.Entities {
-			schema.Tables = append(schema.Tables, e.Table)
-		}
-	}
-	s.backend, err = open(schema)
-	return err
-}
-
-// fill completes a new set: its page in the ledger, and the app's first rows.
-func (s *store) fill(ctx context.Context, set string, d backend.Database) error {
-	if err := s.way.Made(ctx, d.Driver()); err != nil || len(s.app.Seeds) == 0 {
-		return err
-	}
-	client, err := s.app.Connect(d.Driver(), s.engine.hook)
-	if err != nil {
-		return err
-	}
-	for _, seed := range s.app.Seeds {
-		if err := seed(ctx, set, client); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writtenSet is where the tape keeps the set that a run writes to, so that a later
-// attempt takes its lock from the start, and no other's.
-const writtenSet = "entities.writes"
-
-var errNoWrites = errors.New("entities: this run has not written yet")
-
-// SpansSets implements run.Spanning.
-func (s *store) SpansSets() bool { return s.backend.SpansSets() }
-
-// Begin implements run.Store.
-func (s *store) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, error) {
-	t := &tx{store: s, attempt: a, set: set}
-	write := a.WriteFirst()
-	if write && a.Number() > 1 {
-		known, err := a.Tape().Value("", writtenSet, func() (any, error) { return nil, errNoWrites })
-		write = err == nil && known == set
-	}
-	d, client, release, err := s.draft(ctx, set)
-	if err == nil && d == nil {
-		d, client, release, err = s.backend.Use(ctx, set)
-	}
-	if err != nil {
-		return nil, backend.Fault(s.backend, set, err)
-	}
-	return t, t.begin(ctx, d, client, release, write)
-}
-
-// draft returns a set that does not exist, nil for one that does. It comes into being
-// with the first commit that wrote to it, so that neither reading nor a dry run leaves
-// anything behind. The default set exists from the app's start.
-func (s *store) draft(ctx context.Context, set string) (backend.Database, any, func(), error) {
-	drafter, ok := s.backend.(backend.Drafter)
-	if !ok || set == defaultSet {
-		return nil, nil, nil, nil
-	}
-	d, client, release, err := drafter.Draft(ctx, set)
-	if d == nil {
-		return nil, nil, nil, err
-	}
-	return d, client, release, err
-}
-
 // tx is one set's transaction in one attempt.
 type tx struct {
-	store   *store
+	engine  *Engine
 	attempt *run.Attempt
 	set     string
 	sql     backend.Tx
@@ -149,7 +53,7 @@ func (t *tx) begin(ctx context.Context, d backend.Database, client any, release 
 	inner, err := d.Begin(ctx, t.attempt, write)
 	if err != nil {
 		release()
-		return backend.Fault(t.store.backend, t.set, err)
+		return backend.Fault(t.engine.backend, t.set, err)
 	}
 	if t.attempt.Observed() {
 		inner = observe(inner, t.attempt)
@@ -165,18 +69,18 @@ func (t *tx) makeSet(ctx context.Context) error {
 	if err := t.Rollback(ctx); err != nil {
 		return err
 	}
-	d, client, release, err := t.store.backend.Use(ctx, t.set)
+	d, client, release, err := t.engine.backend.Use(ctx, t.set)
 	if err != nil {
 		return err
 	}
-	t.store.quota.RecordMaker(ctx, t.set)
+	t.engine.Quota.RecordMaker(ctx, t.set)
 	return t.begin(ctx, d, client, release, false)
 }
 
 // Write implements run.Tx.
 func (t *tx) Write(ctx context.Context) error {
 	if t.draft != nil {
-		if err := t.store.quota.Admit(ctx, t.set); err != nil {
+		if err := t.engine.Quota.Admit(ctx, t.set); err != nil {
 			return err
 		}
 		if !t.attempt.Run().Spec().Atomic {
@@ -243,7 +147,7 @@ func (t *tx) verdict(err error) error {
 	if err != nil && !errors.Is(err, run.ErrStale) && t.sql.Stale(err) {
 		return fmt.Errorf("%w: %w", run.ErrStale, err)
 	}
-	return backend.Fault(t.store.backend, t.set, err)
+	return backend.Fault(t.engine.backend, t.set, err)
 }
 
 // State implements run.Tx.
@@ -255,7 +159,7 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 		return t.finish(t.verdict(t.sql.Commit(ctx)))
 	}
 	if t.touched {
-		if err := ledger.Write(ctx, t.store.backend.Dialect(), t.sql, r); err != nil {
+		if err := ledger.Write(ctx, t.engine.backend.Dialect(), t.sql, r); err != nil {
 			return t.receiptFault(err)
 		}
 		if t.draft != nil {
@@ -266,9 +170,9 @@ func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
 	}
 	err := t.driver.End(ctx, t.ent.Commit)
 	if err == nil && t.draft != nil && t.touched {
-		t.store.quota.RecordMaker(ctx, t.set)
+		t.engine.Quota.RecordMaker(ctx, t.set)
 	}
-	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.store.committed(ctx, t.set, r) {
+	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.engine.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
 	return t.finish(t.commitFault(err))
@@ -280,7 +184,7 @@ func (t *tx) commitFault(err error) error {
 	if err == nil || errors.As(err, &known) || t.sql.Stale(err) {
 		return err
 	}
-	if v := t.store.backend.Violation(err); v != nil {
+	if v := t.engine.backend.Violation(err); v != nil {
 		what := v.Message
 		if what == "" {
 			what = "a constraint of the database that is checked at the commit refused it" + inParentheses(v.Name)
@@ -292,34 +196,10 @@ func (t *tx) commitFault(err error) error {
 
 // receiptFault is the fault for a receipt that cannot be written.
 func (t *tx) receiptFault(err error) error {
-	if v := t.store.backend.Violation(err); v != nil && v.Rule == backend.Unique {
+	if v := t.engine.backend.Violation(err); v != nil && v.Rule == backend.Unique {
 		return fmt.Errorf("%w: %w", run.ErrCommitted, err)
 	}
 	return t.verdict(err)
-}
-
-// The database may still be at a commit whose answer was lost: how often its receipt
-// is looked for, and how long in between.
-const (
-	looks     = 10
-	lookAgain = 100 * time.Millisecond
-)
-
-// committed reports whether the receipt of a commit is in the data.
-func (s *store) committed(ctx context.Context, set string, r run.Receipt) bool {
-	d, _, release, err := s.backend.Use(ctx, set)
-	if err != nil {
-		return false
-	}
-	defer release()
-	for range looks {
-		found, err := ledger.Receipts(ctx, s.backend.Dialect(), d.DB(), r.Run)
-		if err == nil && slices.ContainsFunc(found, func(f run.Receipt) bool { return f.Sequence == r.Sequence && f.Attempt == r.Attempt }) {
-			return true
-		}
-		time.Sleep(lookAgain)
-	}
-	return false
 }
 
 // Rollback implements run.Tx.

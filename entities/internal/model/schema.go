@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"encoding/json"
@@ -10,11 +10,12 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// object is a JSON object under construction. encoding/json sorts its keys, so
+// Object is a JSON object under construction. encoding/json sorts its keys, so
 // that a schema's bytes are always the same.
-type object = map[string]any
+type Object = map[string]any
 
-func encode(v any) json.RawMessage {
+// Encode returns the JSON of what is known to be JSON.
+func Encode(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("entities: a schema is not JSON: " + err.Error()) // made of constants and checked values
@@ -23,15 +24,15 @@ func encode(v any) json.RawMessage {
 }
 
 // input is an object schema that knows no other members.
-func input(properties object, required ...string) json.RawMessage {
-	s := object{"type": "object", "properties": properties, "additionalProperties": false}
+func input(properties Object, required ...string) json.RawMessage {
+	s := Object{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
 		s["required"] = required
 	}
-	return encode(s)
+	return Encode(s)
 }
 
-func withDescription(s object, text string) object {
+func withDescription(s Object, text string) Object {
 	if text != "" {
 		s["description"] = text
 	}
@@ -39,8 +40,8 @@ func withDescription(s object, text string) object {
 }
 
 // fieldSchema is a field's value, on input or output.
-func (k *kind) fieldSchema(f *catalog.Field, output bool) object {
-	s := object{}
+func (k *Kind) fieldSchema(f *catalog.Field, output bool) Object {
+	s := Object{}
 	types := []string{}
 	switch f.Type {
 	case catalog.TypeBool:
@@ -96,7 +97,7 @@ func (k *kind) fieldSchema(f *catalog.Field, output bool) object {
 	return k.annotate(s, f, output)
 }
 
-func limits(s object, f *catalog.Field) {
+func limits(s Object, f *catalog.Field) {
 	if f.MinLength != nil {
 		s["minLength"] = *f.MinLength
 	}
@@ -114,7 +115,7 @@ func limits(s object, f *catalog.Field) {
 	}
 }
 
-func (k *kind) annotate(s object, f *catalog.Field, output bool) object {
+func (k *Kind) annotate(s Object, f *catalog.Field, output bool) Object {
 	if output {
 		return withDescription(s, f.Description)
 	}
@@ -133,64 +134,64 @@ func (k *kind) annotate(s object, f *catalog.Field, output bool) object {
 	return withDescription(s, f.Description)
 }
 
-func (k *kind) jsonSchema(f *catalog.Field) object {
-	s := object{}
+func (k *Kind) jsonSchema(f *catalog.Field) Object {
+	s := Object{}
 	if f.Schema != nil && string(f.Schema) != "true" {
 		s["anyOf"] = []any{f.Schema}
 		if f.Nullable {
-			s["anyOf"] = []any{f.Schema, object{"type": "null"}}
+			s["anyOf"] = []any{f.Schema, Object{"type": "null"}}
 		}
 	}
 	return withDescription(s, f.Description)
 }
 
 // modelProperties are what can stand in a model.
-func (k *kind) modelProperties(withID bool) object {
-	p := object{}
+func (k *Kind) modelProperties(withID bool) Object {
+	p := Object{}
 	if withID {
-		p[k.key().Name] = read.IDSchema(&k.Entity.Key)
+		p[k.KeyField().Name] = read.IDSchema(&k.Entity.Key)
 	}
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
 		p[f.Name] = k.fieldSchema(f, false)
 	}
-	for i := range k.edges {
-		e := &k.edges[i]
+	for i := range k.Edges {
+		e := &k.Edges[i]
 		s := edgeSchema(e)
-		if e.json.ReadOnly {
+		if e.JSON.ReadOnly {
 			s["readOnly"] = true
 		}
-		if e.json.WriteOnly {
+		if e.JSON.WriteOnly {
 			s["writeOnly"] = true
 		}
-		p[e.json.Name] = withDescription(s, e.json.Description)
+		p[e.JSON.Name] = withDescription(s, e.JSON.Description)
 	}
 	return p
 }
 
 // edgeSchema is what is written to an edge.
-func edgeSchema(e *edge) object {
-	id := read.IDSchema(&e.target.Entity.Key)
-	one := []any{id, object{"type": "object", "required": []string{"id"}, "properties": object{"id": id}}}
-	if !e.json.Many {
-		if !e.json.Required {
-			one = append(one, object{"type": "null"})
+func edgeSchema(e *Edge) Object {
+	id := read.IDSchema(&e.Target.Entity.Key)
+	one := []any{id, Object{"type": "object", "required": []string{"id"}, "properties": Object{"id": id}}}
+	if !e.JSON.Many {
+		if !e.JSON.Required {
+			one = append(one, Object{"type": "null"})
 		}
-		return object{"anyOf": one}
+		return Object{"anyOf": one}
 	}
-	list := object{"type": "array", "items": object{"anyOf": one}, "maxItems": maxEdgeIDs}
-	change := object{"type": "object", "minProperties": 1, "additionalProperties": false, "properties": object{"$add": list, "$remove": list, "$set": list}}
-	return object{"anyOf": []any{list, change}}
+	list := Object{"type": "array", "items": Object{"anyOf": one}, "maxItems": maxEdgeIDs}
+	change := Object{"type": "object", "minProperties": 1, "additionalProperties": false, "properties": Object{"$add": list, "$remove": list, "$set": list}}
+	return Object{"anyOf": []any{list, change}}
 }
 
-func (k *kind) modelSchema(withID bool) object {
-	s := object{"type": "object", "properties": k.modelProperties(withID), "additionalProperties": false}
+func (k *Kind) modelSchema(withID bool) Object {
+	s := Object{"type": "object", "properties": k.modelProperties(withID), "additionalProperties": false}
 	if !withID {
 		return s
 	}
 	// Not `required`: a model may name the entity that it changes a little.
 	var needed []string
-	for _, d := range (&model{}).missing(k) {
+	for _, d := range (&Values{}).Missing(k) {
 		needed = append(needed, strings.TrimPrefix(d.Path, "/"))
 	}
 	var say []string
@@ -205,38 +206,38 @@ func (k *kind) modelSchema(withID bool) object {
 
 // outputSchema is the entity as reads return it; every field may be left out by
 // `fields`, and edges are there with `with`.
-func (k *kind) outputSchema() object {
-	p := object{k.key().Name: object{"type": "string"}}
+func (k *Kind) outputSchema() Object {
+	p := Object{k.KeyField().Name: Object{"type": "string"}}
 	for i := range k.Entity.Resource.Fields {
 		if f := &k.Entity.Resource.Fields[i]; !f.Sensitive && !f.WriteOnly {
 			p[f.Name] = k.fieldSchema(f, true)
 		}
 	}
-	for i := range k.edges {
-		switch e := &k.edges[i]; {
-		case e.json.WriteOnly:
-		case e.json.Many:
-			p[e.json.Name] = object{"type": "array"}
+	for i := range k.Edges {
+		switch e := &k.Edges[i]; {
+		case e.JSON.WriteOnly:
+		case e.JSON.Many:
+			p[e.JSON.Name] = Object{"type": "array"}
 		default:
-			p[e.json.Name] = object{"type": []string{"object", "null"}}
+			p[e.JSON.Name] = Object{"type": []string{"object", "null"}}
 		}
 	}
-	return object{"type": "object", "properties": p, "required": []string{k.key().Name}}
+	return Object{"type": "object", "properties": p, "required": []string{k.KeyField().Name}}
 }
 
 // pageSchema is a page of entities.
-func (k *kind) pageSchema() json.RawMessage {
-	return encode(object{"type": "object", "required": []string{"items", "page", "pageSize", "truncated"}, "properties": object{
-		"items": object{"type": "array", "items": k.outputSchema()}, "page": object{"type": "integer"}, "pageSize": object{"type": "integer"},
-		"totalCount": object{"type": "integer"}, "nextCursor": object{"type": []string{"string", "null"}}, "truncated": object{"type": "boolean"},
+func (k *Kind) pageSchema() json.RawMessage {
+	return Encode(Object{"type": "object", "required": []string{"items", "page", "pageSize", "truncated"}, "properties": Object{
+		"items": Object{"type": "array", "items": k.outputSchema()}, "page": Object{"type": "integer"}, "pageSize": Object{"type": "integer"},
+		"totalCount": Object{"type": "integer"}, "nextCursor": Object{"type": []string{"string", "null"}}, "truncated": Object{"type": "boolean"},
 	}})
 }
 
 func numberSchema(name string) json.RawMessage {
-	return encode(object{"type": "object", "required": []string{name}, "properties": object{name: object{"type": "integer", "minimum": 0}}})
+	return Encode(Object{"type": "object", "required": []string{name}, "properties": Object{name: Object{"type": "integer", "minimum": 0}}})
 }
 
 // rowsSchema is the output of aggregate: the columns depend on the input.
-var rowsSchema = encode(object{"type": "object", "required": []string{"rows", "truncated"}, "properties": object{
-	"rows": object{"type": "array", "items": object{"type": "object"}}, "truncated": object{"type": "boolean"},
+var rowsSchema = Encode(Object{"type": "object", "required": []string{"rows", "truncated"}, "properties": Object{
+	"rows": Object{"type": "array", "items": Object{"type": "object"}}, "truncated": Object{"type": "boolean"},
 }})

@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"strings"
@@ -10,15 +10,16 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-const defaultSet = "default"
+// DefaultSet is the set of calls that name none.
+const DefaultSet = "default"
 
-// livesIn reports whether an entity lives in a set.
-func livesIn(r *catalog.Resource, set string) bool {
+// LivesIn reports whether an entity lives in a set.
+func LivesIn(r *catalog.Resource, set string) bool {
 	if !backend.ValidSet.MatchString(set) {
 		return false
 	}
 	if len(r.Sets) == 0 {
-		return set == defaultSet
+		return set == DefaultSet
 	}
 	for _, pattern := range r.Sets {
 		if auth.MatchSet(pattern, set) {
@@ -28,14 +29,14 @@ func livesIn(r *catalog.Resource, set string) bool {
 	return false
 }
 
-// checkSet refuses a set that an entity does not live in.
-func checkSet(r *catalog.Resource, set string) error {
-	if livesIn(r, set) {
+// CheckSet refuses a set that an entity does not live in.
+func CheckSet(r *catalog.Resource, set string) error {
+	if LivesIn(r, set) {
 		return nil
 	}
 	sets := r.Sets
 	if len(sets) == 0 {
-		sets = []string{defaultSet}
+		sets = []string{DefaultSet}
 	}
 	var named []string // a pattern is no name to mean
 	for _, s := range sets {

@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"encoding/json"
@@ -14,14 +14,14 @@ import (
 // with an example. It returns nil if something is required that only other entities, or
 // the app's author, can supply. Texts begin with which, so that the examples of two
 // operations can run one after the other where texts are unique.
-func exampleModel(k *kind, which string) object {
-	m := object{}
-	for i := range k.edges {
-		if k.edges[i].json.Required {
+func exampleModel(k *Kind, which string) Object {
+	m := Object{}
+	for i := range k.Edges {
+		if k.Edges[i].JSON.Required {
 			return nil
 		}
 	}
-	if k.key().Required {
+	if k.KeyField().Required {
 		return nil
 	}
 	for i := range k.Entity.Resource.Fields {
@@ -84,34 +84,67 @@ func exampleValue(f *catalog.Field, which string) any {
 	return nil
 }
 
-func upsertExample(k *kind) json.RawMessage {
+func upsertExample(k *Kind) json.RawMessage {
 	m := exampleModel(k, "Example")
 	if m == nil {
 		return nil
 	}
-	return encode(object{"model": m})
+	return Encode(Object{"model": m})
 }
 
-func upsertManyExample(k *kind) json.RawMessage {
+func upsertManyExample(k *Kind) json.RawMessage {
 	m := exampleModel(k, "Another")
 	if m == nil {
 		return nil
 	}
-	return encode(object{"models": []any{m}})
+	return Encode(Object{"models": []any{m}})
 }
 
 // exampleID returns a well-formed id that no entity has.
-func exampleID(k *kind) any {
+func exampleID(k *Kind) any {
 	switch k.Entity.Key.Storage {
 	case descriptor.Int:
 		return "1000000"
 	case descriptor.UUID:
-		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(k.name())).String()
+		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(k.Name())).String()
 	default:
 		return "none"
 	}
 }
 
-func deleteExample(k *kind) json.RawMessage { return encode(object{"id": exampleID(k)}) }
+func deleteExample(k *Kind) json.RawMessage { return Encode(Object{"id": exampleID(k)}) }
 
-func deleteManyExample(k *kind) json.RawMessage { return encode(object{"ids": []any{exampleID(k)}}) }
+func deleteManyExample(k *Kind) json.RawMessage { return Encode(Object{"ids": []any{exampleID(k)}}) }
+
+// exampleChange is one field that can be changed, with a value that it takes.
+func exampleChange(k *Kind) Object {
+	for i := range k.Entity.Resource.Fields {
+		f := &k.Entity.Resource.Fields[i]
+		if f.ReadOnly || f.Sensitive || f.Immutable || f.Edge != "" {
+			continue
+		}
+		if f.Example != nil {
+			return Object{f.Name: f.Example}
+		}
+		if v := exampleValue(f, "Example"); v != nil {
+			return Object{f.Name: v}
+		}
+	}
+	return nil
+}
+
+func exampleMatch(k *Kind) Object {
+	return Object{k.KeyField().Name: exampleID(k)}
+}
+
+func updateByQueryExample(k *Kind) json.RawMessage {
+	changes := exampleChange(k)
+	if changes == nil {
+		return nil
+	}
+	return Encode(Object{"filter": exampleMatch(k), "changes": changes})
+}
+
+func deleteByQueryExample(k *Kind) json.RawMessage {
+	return Encode(Object{"filter": exampleMatch(k)})
+}

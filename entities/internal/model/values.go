@@ -1,0 +1,221 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Values are a checked set of fields and edges to write.
+type Values struct {
+	ID     any    // native; nil where the input names none
+	Shown  string // the id as callers see it
+	Fields []FieldValue
+	Edges  []EdgeValue
+	At     string         // JSON Pointer of the model in the input
+	Key    map[string]any // the fields of the kind's unique key, as they stand in the input
+}
+
+// FieldValue is what a field is set to.
+type FieldValue struct {
+	Column *descriptor.Column
+	Field  *catalog.Field
+	Value  any // nil clears
+}
+
+// EdgeValue is what an edge is set to.
+type EdgeValue struct {
+	Edge   *descriptor.Edge
+	JSON   *catalog.Edge
+	Target *Kind
+	Clear  bool
+	Link   []any // native ids
+	Unlink []any
+	Places map[any]string // id -> JSON Pointer of where it stands in the input
+}
+
+// Empty reports whether nothing is set.
+func (m *Values) Empty() bool { return len(m.Fields) == 0 && len(m.Edges) == 0 }
+
+// Has reports whether a field is set.
+func (m *Values) Has(field string) bool {
+	return slices.ContainsFunc(m.Fields, func(f FieldValue) bool { return f.Field.Name == field })
+}
+
+// HasEdge reports whether an edge is set.
+func (m *Values) HasEdge(edge string) bool {
+	return slices.ContainsFunc(m.Edges, func(e EdgeValue) bool { return e.JSON.Name == edge })
+}
+
+// Names reports whether the model says something of a field or an edge.
+func (m *Values) Names(name string) bool { return m != nil && (m.Has(name) || m.HasEdge(name)) }
+
+// Apply puts the model into a builder's mutation.
+func (m *Values) Apply(k *Kind, w shim.Write, creating bool) error {
+	var details []fault.Detail
+	for _, f := range m.Fields {
+		var err error
+		switch {
+		case f.Value != nil:
+			err = k.Set(w.Mutation, f.Column.Name, f.Value)
+		case !creating:
+			err = w.Mutation.ClearField(f.Column.Name)
+		}
+		if err != nil {
+			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(f.Field.Name), Message: err.Error()})
+		}
+	}
+	for _, e := range m.Edges {
+		if err := e.apply(k, w, creating); err != nil {
+			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(e.JSON.Name), Message: err.Error()})
+		}
+	}
+	if len(details) > 0 {
+		return fault.Invalid(details...)
+	}
+	return nil
+}
+
+func (e *EdgeValue) apply(k *Kind, w shim.Write, creating bool) error {
+	change := func(c shim.EdgeChange, ids []any) error { return k.Edge(w.Mutation, e.Edge.Ent, c, ids) }
+	// A to-one edge that is linked again needs no clearing before, unless it is the
+	// other side that has to let go.
+	if e.Clear && !creating && (e.JSON.Many || len(e.Link) == 0 || e.Edge.TargetKey != "") {
+		if err := change(shim.Clear, nil); err != nil {
+			return err
+		}
+	}
+	if len(e.Unlink) > 0 && !creating {
+		if err := change(shim.Unlink, e.Unlink); err != nil {
+			return err
+		}
+	}
+	if len(e.Link) > 0 {
+		return change(shim.Link, e.Link)
+	}
+	return nil
+}
+
+// Missing returns the problems of a model that is to be created and lacks something.
+func (m *Values) Missing(k *Kind) []fault.Detail {
+	var out []fault.Detail
+	lack := func(name string) {
+		out = append(out, fault.Detail{Path: m.At + "/" + filter.Escape(name), Message: name + " is required to create a " + k.Name()})
+	}
+	for i := range k.Entity.Resource.Fields {
+		f := &k.Entity.Resource.Fields[i]
+		if f.Required && !m.Has(f.Name) && (f.Edge == "" || !m.HasEdge(f.Edge)) {
+			lack(f.Name)
+		}
+	}
+	for i := range k.Entity.Resource.Edges {
+		e := &k.Entity.Resource.Edges[i]
+		if e.Required && e.Reference == "" && !m.HasEdge(e.Name) {
+			lack(e.Name)
+		}
+	}
+	for i := range m.Edges {
+		if ed := &m.Edges[i]; ed.JSON.ReadOnly && len(ed.Link) > 0 {
+			out = append(out, m.ReadOnlyEdge(ed))
+		}
+	}
+	if k.KeyField().Required && m.ID == nil {
+		lack(k.KeyField().Name)
+	}
+	if k.blind {
+		out = append(out, fault.Detail{Path: m.At, Message: "a new " + k.Name() + " requires a relationship that you may not see"})
+	}
+	return out
+}
+
+// ReadOnlyEdge says that an edge is not written here, and why.
+func (m *Values) ReadOnlyEdge(ed *EdgeValue) fault.Detail {
+	message := ed.JSON.Name + " cannot be changed after creation"
+	if ed.JSON.ReadOnly {
+		why := ed.JSON.Reason
+		if why == "" {
+			why = ed.JSON.Description
+		}
+		message = strings.TrimSpace(ed.JSON.Name + " cannot be written here. " + why)
+	}
+	return fault.Detail{Path: m.At + "/" + filter.Escape(ed.JSON.Name), Message: message}
+}
+
+// Keyed reports whether the edge is a column of the model's own row.
+func (e *EdgeValue) Keyed() bool { return e.Edge.OwnKey != "" && e.Edge.JoinTable == "" }
+
+// IsGuarded reports whether the edge's own column may not be written at any time.
+func (e *EdgeValue) IsGuarded() bool { return e.Keyed() && (e.JSON.ReadOnly || e.JSON.Immutable) }
+
+// Immutable reports whether a model has fields or edges that a change may not set.
+func (m *Values) Immutable() bool {
+	for i := range m.Edges {
+		if m.Edges[i].IsGuarded() {
+			return true
+		}
+	}
+	for i := range m.Fields {
+		if m.Fields[i].Field.Immutable {
+			return true
+		}
+	}
+	return false
+}
+
+// PathTo is the path of the model's edge to another entity, of the model itself
+// where there is none.
+func (m *Values) PathTo(target string) string {
+	for _, ed := range m.Edges {
+		if ed.Target.Name() == target {
+			return m.At + "/" + filter.Escape(ed.JSON.Name)
+		}
+	}
+	return m.At
+}
+
+// HasUniqueKey reports whether a model has no id, but all of its kind's unique key.
+func (m *Values) HasUniqueKey(k *Kind) bool {
+	return m.ID == nil && len(m.Key) > 0 && len(m.Key) == len(k.Entity.UpsertBy)
+}
+
+// Reset completes a model that replaces an entity: what is absent gets its
+// default, or null. What the caller cannot read or write is kept when it is absent; so
+// are the rows of to-many edges, and what a function generated.
+func (m *Values) Reset(k, seen *Kind) {
+	for i := range k.Entity.Resource.Fields {
+		f := &k.Entity.Resource.Fields[i]
+		if m.Has(f.Name) || f.ReadOnly || f.Immutable || !filter.Readable(seen.FieldNamed(f.Name)) || f.Generated || f.Edge != "" && m.HasEdge(f.Edge) {
+			continue
+		}
+		column := k.Entity.Column(f.Name)
+		if f.Default != nil {
+			if v, err := filter.Decode(f.Default); err == nil {
+				if value, ok := k.FieldValue(column, f, v); ok {
+					m.Fields = append(m.Fields, FieldValue{column, f, value})
+				}
+			}
+			continue
+		}
+		if f.Nullable {
+			m.Fields = append(m.Fields, FieldValue{column, f, nil})
+		}
+	}
+	for i := range seen.Edges {
+		ed := &seen.Edges[i]
+		if !ed.JSON.Many && !ed.JSON.Required && !ed.JSON.ReadOnly && !ed.JSON.Immutable && !ed.JSON.WriteOnly && ed.JSON.Reference == "" && !m.HasEdge(ed.JSON.Name) {
+			m.Edges = append(m.Edges, EdgeValue{Edge: ed.Column, JSON: ed.JSON, Target: ed.Target, Clear: true})
+		}
+	}
+}
+
+// FieldValue returns a field's value in JSON as Values have it; ok is false where the
+// field does not take it.
+func (k *Kind) FieldValue(c *descriptor.Column, f *catalog.Field, v any) (value any, ok bool) {
+	d := decoder{kind: k}
+	return d.value(c, f, v, "")
+}
