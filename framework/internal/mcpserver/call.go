@@ -289,7 +289,7 @@ func failure(given json.RawMessage, f *fault.Fault) json.RawMessage {
 // result puts a body into a tool result: as structured content and as the one text
 // block, unless the operation presents its output otherwise.
 func (s *session) result(ex *exchange, op *catalog.Operation, got invoked, body json.RawMessage, failed bool) any {
-	body, ok := compacted(body)
+	body, ok := compacted(body, op.Proven)
 	if !ok {
 		s.server.opts.Log.Error("a handler returned broken JSON", "operation", op.ID.String())
 		body, failed = failure(nil, fault.New(fault.Internal, "")), true

@@ -60,13 +60,34 @@ func (r callResult) answering(id json.RawMessage) []byte {
 	return append(b, `}}`...)
 }
 
-// compacted returns JSON without blanks; ok is false if raw is not JSON.
-func compacted(raw json.RawMessage) (out json.RawMessage, ok bool) {
+// compacted returns JSON without blanks; ok is false if raw is not JSON. What proven
+// operations return is known to be JSON, and most of it has no blanks.
+func compacted(raw json.RawMessage, proven bool) (out json.RawMessage, ok bool) {
+	if proven && isCompact(raw) {
+		return raw, true
+	}
 	b := bytes.NewBuffer(make([]byte, 0, len(raw)))
 	if json.Compact(b, raw) != nil {
 		return nil, false
 	}
 	return b.Bytes(), true
+}
+
+// isCompact reports whether JSON has no blanks between its values, and no control
+// characters anywhere, so that it fits a line.
+func isCompact(text []byte) bool {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c < ' ', c == ' ' && !quoted:
+			return false
+		case c == '"':
+			quoted = !quoted
+		case c == '\\':
+			i++
+		}
+	}
+	return len(text) > 0 && !quoted
 }
 
 const hexDigits = "0123456789abcdef"

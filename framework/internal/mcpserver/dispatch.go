@@ -140,12 +140,19 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		return
 	}
 	leave := func() { s.gate.leaveBytes(len(m.params)) }
-	go withStack(func() {
-		result, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) { return f(ctx, ex) })
+	go func() {
+		growStack()
+		result, failed := s.serve(ctx, ex, f)
 		if !s.conclude(ex, result, failed, leave) {
 			leave()
 		}
-	})
+	}()
+}
+
+// serve keeps a panic from ending the connection, as guarded does.
+func (s *session) serve(ctx context.Context, ex *exchange, f func(context.Context, *exchange) (any, *rpcError)) (result any, failed *rpcError) {
+	defer s.recovered(ex.message, &result, &failed)
+	return f(ctx, ex)
 }
 
 // stopNotifying drops further progress and log messages of the call.

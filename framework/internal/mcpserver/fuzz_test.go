@@ -134,7 +134,7 @@ func FuzzSession(f *testing.F) {
 		items, batch := parse(text)
 		var out collector
 		s := newSession(server, &out)
-		s.take(auth.With(context.Background(), auth.Local()), text, &out)
+		s.handle(auth.With(context.Background(), auth.Local()), items, batch, &out)
 		<-s.drain()
 		if batch {
 			require.LessOrEqual(t, len(out.got), 1)

@@ -68,13 +68,13 @@ func FuzzCallResult(f *testing.F) {
 	f.Add([]byte(`{"a":"<b>"}`), `{"runId":"x"}`, true, true, false)
 	f.Add([]byte(`{"a":[1, 2]}`), ``, false, false, true)
 	f.Fuzz(func(t *testing.T, body []byte, about string, modern, failed, media bool) {
-		compact, ok := compacted(body)
+		compact, ok := compacted(body, false)
 		if !ok || !utf8.Valid(body) || about != "" && !json.Valid([]byte(about)) {
 			return
 		}
 		r := callResult{body: compact, failed: failed}
 		if about != "" {
-			about, _ := compacted([]byte(about))
+			about, _ := compacted([]byte(about), false)
 			r.run = about
 		}
 		if modern {

@@ -25,7 +25,7 @@ type sink interface {
 	offer(m outgoing) (taken bool)
 }
 
-// session is one client's connection over any transport. The transport calls take for
+// session is one client's connection over any transport. The transport calls handle for
 // each frame, from one goroutine, with a context that has the principal of that frame
 // (auth.With), and drain at the end. out is the sink for messages that belong to no
 // request.
@@ -72,15 +72,9 @@ func newSession(s *Server, out sink) *session {
 	}
 }
 
-// take handles one frame, a message or a batch, and writes responses to a sink. Quick
-// requests are done before it returns, so that their responses are in order; calls run in
-// goroutines of their own.
-func (s *session) take(ctx context.Context, text []byte, to sink) {
-	items, batch := parse(text)
-	s.handle(ctx, items, batch, to)
-}
-
-// handle is take for a frame that was parsed already.
+// handle handles the messages of one frame, one or a batch, and writes responses to a sink.
+// Quick requests are done before it returns, so that their responses are in order; calls run
+// in goroutines of their own.
 func (s *session) handle(ctx context.Context, items []parsed, batch bool, to sink) {
 	if !batch {
 		s.handleOne(ctx, items[0], to)

@@ -6,15 +6,11 @@ import "runtime"
 // through the engine into a database.
 const callStack = 12 << 10
 
-// withStack calls f on a stack that is large enough from the start. A new goroutine has
+// growStack makes the stack of a new goroutine large enough for a call. A new goroutine has
 // 2 KB, and would copy it three times while it grows under a deep call.
-func withStack(f func()) {
-	grow()
-	f()
-}
-
+//
 //go:noinline
-func grow() {
+func growStack() {
 	var room [callStack]byte
 	runtime.KeepAlive(&room)
 }

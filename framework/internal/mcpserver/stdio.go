@@ -105,7 +105,8 @@ func (s *Server) readLines(calls context.Context, ss *session, lines *lineReader
 				WithHint("Send less in one message, or raise server.maxBufferBytes.").
 				WithDetails(map[string]any{"maxBufferBytes": s.opts.MaxBufferBytes}))
 		default:
-			ss.take(calls, l.text, to)
+			items, batch := parse(l.text)
+			ss.handle(calls, items, batch, to)
 		}
 	}
 }
