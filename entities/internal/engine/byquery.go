@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/catalog"
@@ -99,19 +100,19 @@ func (e *Engine) matching(ctx context.Context, t *tx, k *model.Kind, in *model.Q
 
 // updateOne changes a row. It counts if the change took place: a rule of the app
 // may do something else instead, or may have removed the row with an earlier one.
-func (e *Engine) updateOne(ctx context.Context, t *tx, k *model.Kind, id any, changes *model.Values) (bool, error) {
+func (e *Engine) updateOne(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) (bool, error) {
 	if t.hasHooks(k) {
 		if there, err := t.visible(ctx, k, id); err != nil || !there {
 			return false, err
 		}
 	}
-	mark, own := len(t.writes), *changes
+	mark, own := t.log.Len(), *m
 	if err := e.write(ctx, t, k, id, &own, nil); err != nil {
 		return false, err
 	}
 	shown := k.FormatID(id)
-	return slices.ContainsFunc(t.writes[mark:], func(n rowWrite) bool {
-		return !n.void && n.action == run.Update && n.kind == k && k.FormatID(n.id) == shown
+	return slices.ContainsFunc(t.log.Since(mark), func(w changes.Write) bool {
+		return !w.Void && w.Action == run.Update && w.Kind == k && k.FormatID(w.ID) == shown
 	}), nil
 }
 

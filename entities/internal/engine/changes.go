@@ -4,42 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"entgo.io/ent"
-
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/run"
 )
-
-// rowWrite is one write to one row. A transaction keeps them in the order in which the
-// writes began, so that what a write brings with it comes after it.
-type rowWrite struct {
-	kind   *model.Kind
-	id     any
-	action run.Action
-	links  []*model.Edge // many-to-many edges that the write says something of
-	void   bool          // it did not take place
-}
-
-// row names a row of a transaction's set.
-type row struct {
-	kind *model.Kind
-	id   string
-}
-
-// rowBefore is a row as the transaction found it. That does not depend on what was
-// written since, or rolled back to a savepoint, so it is read once.
-type rowBefore struct {
-	there bool
-	seen  []byte // what the caller may see of it
-	ahead int    // bytes that are counted for what it becomes
-}
-
-// beginWrite records a write that begins.
-func (t *tx) beginWrite(n rowWrite) int {
-	t.writes = append(t.writes, n)
-	return len(t.writes) - 1
-}
 
 // pending is a row that a mutation is about to write.
 type pending struct {
@@ -56,7 +25,7 @@ func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action run.Ac
 	}
 	out := make([]pending, len(ids))
 	for i, id := range ids {
-		out[i] = pending{kind: k, id: id, at: t.beginWrite(rowWrite{kind: k, id: id, action: action, links: links})}
+		out[i] = pending{kind: k, id: id, at: t.log.Begin(changes.Write{Kind: k, ID: id, Action: action, Links: links})}
 	}
 	if err := t.recordRows(ctx, k, ids); err != nil {
 		return nil, err
@@ -65,7 +34,7 @@ func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action run.Ac
 		return nil, err
 	}
 	if action == run.Delete {
-		t.markListed(k, ids, links)
+		t.log.MarkListed(k, ids, links)
 	}
 	return out, nil
 }
@@ -74,7 +43,7 @@ func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action run.Ac
 // between stays, because it did.
 func (t *tx) voidWrites(rows ...pending) {
 	for _, p := range rows {
-		t.writes[p.at].void = true
+		t.log.Void(p.at)
 	}
 }
 
@@ -86,11 +55,11 @@ func (t *tx) recordRows(ctx context.Context, k *model.Kind, ids []any) error {
 	}
 	var unknown []any
 	for _, id := range ids {
-		if _, known := t.before[row{k, k.FormatID(id)}]; !known {
+		if _, known := t.log.Before(changes.RowOf(k, id)); !known {
 			unknown = append(unknown, id)
 		}
 	}
-	unknown = slices.DeleteFunc(unknown, func(id any) bool { return t.createdHere(k, id) })
+	unknown = slices.DeleteFunc(unknown, func(id any) bool { return t.log.CreatedHere(k, id) })
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -110,70 +79,18 @@ func (t *tx) recordRows(ctx context.Context, k *model.Kind, ids []any) error {
 	return nil
 }
 
-// creation is the creation of a row while hooks are still running, which may write to the
-// row or to what it is linked with.
-type creation struct {
-	tx      *tx
-	kind    *model.Kind
-	made    ent.Mutation
-	assumed []row
-}
-
-func (t *tx) beginCreation(k *model.Kind, m ent.Mutation) *creation {
-	b := &creation{tx: t, kind: k, made: m}
-	if t.attempt.Records() {
-		t.creations = append(t.creations, b)
-	}
-	return b
-}
-
-// end marks the creation as finished.
-func (b *creation) end() {
-	b.tx.creations = slices.DeleteFunc(b.tx.creations, func(o *creation) bool { return o == b })
-}
-
-// forget drops what was assumed of the row when its creation failed.
-func (b *creation) forget() {
-	for _, at := range b.assumed {
-		delete(b.tx.before, at)
-	}
-}
-
-// createdHere reports whether the transaction has created a row, or is creating it.
-func (t *tx) createdHere(k *model.Kind, id any) bool {
-	at := row{k, k.FormatID(id)}
-	if o, known := t.before[at]; known {
-		return !o.there
-	}
-	for _, b := range t.creations {
-		if own, ok := b.kind.ID(b.made); ok && b.kind == k && k.FormatID(own) == at.id {
-			b.assumed = append(b.assumed, at)
-			t.keepBefore(at, rowBefore{})
-			return true
-		}
-	}
-	return false
-}
-
 // recordBefore keeps what the transaction found of a row, unless that is already known.
 func (t *tx) recordBefore(ctx context.Context, k *model.Kind, id any, there bool, image []byte) (err error) {
-	at := row{k, k.FormatID(id)}
-	if _, known := t.before[at]; known {
+	at := changes.RowOf(k, id)
+	if _, known := t.log.Before(at); known {
 		return nil
 	}
-	o := rowBefore{there: there}
-	if o.seen, err = t.visibleImage(ctx, k, id, image); err != nil {
+	b := changes.Before{There: there}
+	if b.Seen, err = t.visibleImage(ctx, k, id, image); err != nil {
 		return err
 	}
-	t.keepBefore(at, o)
+	t.log.SetBefore(at, b)
 	return nil
-}
-
-func (t *tx) keepBefore(at row, o rowBefore) {
-	if t.before == nil {
-		t.before = map[row]rowBefore{}
-	}
-	t.before[at] = o
 }
 
 // images reads rows as they are now, by their id as callers see it. Each is counted
@@ -199,67 +116,25 @@ func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][
 	return out, err
 }
 
-// netChange is the sum of all writes to one row.
-type netChange struct {
-	row
-	native    any
-	was, is   bool // whether there is a row
-	links     []*model.Edge
-	from, to  []byte // as the caller may see them
-	forbidden bool   // the caller may see it neither before nor after
-}
-
-// netChanges joins the writes to each row, in the order of the first ones.
-func (t *tx) netChanges() []*netChange {
-	out := make([]*netChange, 0, len(t.writes))
-	at := make(map[row]*netChange, len(t.writes))
-	for i := range t.writes {
-		n := &t.writes[i]
-		if n.void {
-			continue
-		}
-		key := row{n.kind, n.kind.FormatID(n.id)}
-		r := at[key]
-		if r == nil {
-			was := n.action != run.Create
-			r = &netChange{row: key, native: n.id, was: was, is: was}
-			at[key] = r
-			out = append(out, r)
-		}
-		switch n.action {
-		case run.Create:
-			r.is = true
-		case run.Delete:
-			r.is = false
-		}
-		for _, e := range n.links {
-			if !slices.Contains(r.links, e) {
-				r.links = append(r.links, e)
-			}
-		}
-	}
-	return out
-}
-
 // Changes implements run.Tx: one change for each row, from what the transaction
 // found to what it is now. A change to a row that the caller might see neither
 // before nor after stands there without its id: that something happened is said,
 // and nothing more.
 func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 	if !t.attempt.Records() {
-		return t.countChanges(), nil
+		return t.log.Count(t.set, func(k *model.Kind) bool { return !t.caller.knows(k) }), nil
 	}
-	rows := t.netChanges()
+	rows := t.log.Net()
 	if err := t.completeChanges(ctx, rows); err != nil {
 		return nil, t.verdict(err)
 	}
 	out := make([]run.Change, 0, len(rows))
 	for _, r := range rows {
-		if !r.was && !r.is {
+		if !r.Was && !r.Is {
 			continue
 		}
-		c := run.Change{Entity: r.kind.Name(), Set: t.set, ID: r.id, Action: actionOf(r.was, r.is), Before: r.from, After: r.to, Hidden: !t.caller.knows(r.kind)}
-		if r.forbidden {
+		c := run.Change{Entity: r.Kind.Name(), Set: t.set, ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.caller.knows(r.Kind)}
+		if r.Forbidden {
 			c.ID = ""
 		}
 		out = append(out, c)
@@ -267,56 +142,8 @@ func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 	return out, nil
 }
 
-// countChanges is Changes for a run that does not record: there may be many changes, so
-// it keeps nothing of a row but what is reported.
-func (t *tx) countChanges() []run.Change {
-	type fate struct{ was, is bool } // whether there is a row
-	at := make(map[row]int32, len(t.writes))
-	out, fates := make([]run.Change, 0, len(t.writes)), make([]fate, 0, len(t.writes))
-	for i := range t.writes {
-		n := &t.writes[i]
-		if n.void {
-			continue
-		}
-		key := row{n.kind, n.kind.FormatID(n.id)}
-		j, known := at[key]
-		if !known {
-			j = int32(len(out))
-			at[key] = j
-			was := n.action != run.Create
-			out, fates = append(out, run.Change{Entity: n.kind.Name(), Set: t.set, ID: key.id, Hidden: !t.caller.knows(n.kind)}), append(fates, fate{was, was})
-		}
-		switch n.action {
-		case run.Create:
-			fates[j].is = true
-		case run.Delete:
-			fates[j].is = false
-		}
-	}
-	kept := out[:0]
-	for j, f := range fates {
-		if f.was || f.is {
-			out[j].Action = actionOf(f.was, f.is)
-			kept = append(kept, out[j])
-		}
-	}
-	return kept
-}
-
-// actionOf returns what happened to a row, given whether it existed before and exists
-// now.
-func actionOf(was, is bool) run.Action {
-	switch {
-	case !was:
-		return run.Create
-	case !is:
-		return run.Delete
-	}
-	return run.Update
-}
-
 // completeChanges adds to net changes what the rows were and what they are.
-func (t *tx) completeChanges(ctx context.Context, rows []*netChange) error {
+func (t *tx) completeChanges(ctx context.Context, rows []*changes.Net) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -333,7 +160,7 @@ func (t *tx) completeChanges(ctx context.Context, rows []*netChange) error {
 	t.ahead = 0
 	ids := map[*model.Kind][]any{}
 	for _, r := range rows {
-		ids[r.kind] = append(ids[r.kind], r.native)
+		ids[r.Kind] = append(ids[r.Kind], r.Native)
 	}
 	now := make(map[*model.Kind]map[string][]byte, len(ids))
 	for k, some := range ids {
@@ -346,15 +173,15 @@ func (t *tx) completeChanges(ctx context.Context, rows []*netChange) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		o := t.before[r.row]
-		r.was, r.from = o.there, o.seen
-		image, there := now[r.kind][r.id]
-		r.is = there
+		b, _ := t.log.Before(r.Row)
+		r.Was, r.From = b.There, b.Seen
+		image, there := now[r.Kind][r.ID]
+		r.Is = there
 		var err error
-		if r.to, err = t.visibleImage(ctx, r.kind, r.native, image); err != nil {
+		if r.To, err = t.visibleImage(ctx, r.Kind, r.Native, image); err != nil {
 			return err
 		}
-		r.forbidden = r.from == nil && r.to == nil
+		r.Forbidden = r.From == nil && r.To == nil
 		if err := t.joined(ctx, r); err != nil {
 			return err
 		}

@@ -7,18 +7,9 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 )
-
-// side is a row as one column of a join table has it.
-type side struct{ table, column, id string }
-
-// link is a row of a join table, seen from one side.
-type link struct {
-	other any  // the id at the other side
-	was   bool // the transaction found it there
-	seen  bool // and its caller may read the other side
-}
 
 // writtenLinks returns the many-to-many edges that a mutation writes. No row has them
 // as columns, so a change shows them as lists of ids beside the row's own fields.
@@ -56,7 +47,7 @@ func (t *tx) recordLinks(ctx context.Context, k *model.Kind, ids []any, links []
 			if err != nil {
 				return err
 			}
-			if err := t.noteEach(ctx, k, id, e, now, was); err != nil {
+			if err := t.addLinks(ctx, k, id, e, now, was); err != nil {
 				return err
 			}
 		}
@@ -69,7 +60,7 @@ func (t *tx) recordLinks(ctx context.Context, k *model.Kind, ids []any, links []
 func (t *tx) recordAdded(ctx context.Context, k *model.Kind, ids []any, m ent.Mutation, links []*model.Edge) error {
 	for _, e := range links {
 		for _, id := range ids {
-			if err := t.noteEach(ctx, k, id, e, values(m.AddedIDs(e.Column.Ent)), false); err != nil {
+			if err := t.addLinks(ctx, k, id, e, values(m.AddedIDs(e.Column.Ent)), false); err != nil {
 				return err
 			}
 		}
@@ -77,7 +68,7 @@ func (t *tx) recordAdded(ctx context.Context, k *model.Kind, ids []any, m ent.Mu
 	return nil
 }
 
-func (t *tx) noteEach(ctx context.Context, k *model.Kind, id any, e *model.Edge, others []any, was bool) error {
+func (t *tx) addLinks(ctx context.Context, k *model.Kind, id any, e *model.Edge, others []any, was bool) error {
 	readable, self := others, []any{id}
 	if was && t.caller != nil {
 		var err error
@@ -93,77 +84,28 @@ func (t *tx) noteEach(ctx context.Context, k *model.Kind, id any, e *model.Edge,
 		if err := t.attempt.Hold(linkBytes); err != nil {
 			return err
 		}
-		own, far := side{e.Column.JoinTable, e.Column.JoinOwn, k.FormatID(id)}, side{e.Column.JoinTable, e.Column.JoinTarget, e.Target.FormatID(other)}
-		was := was && !t.createdHere(k, id) && !t.createdHere(e.Target, other) && !t.listed[own] && !t.listed[far]
-		t.noteLink(own, far.id, link{other, was, seen[other]})
-		t.noteLink(far, own.id, link{id, was, len(self) > 0})
-		if k.IsMutual(e) { // ent keeps one row for each direction
-			own.column, far.column = far.column, own.column
-			t.noteLink(own, far.id, link{other, was, seen[other]})
-			t.noteLink(far, own.id, link{id, was, len(self) > 0})
-		}
+		t.log.AddLink(changes.Link{Kind: k, Edge: e, ID: id, Other: other, Was: was, Readable: seen[other], OwnToo: len(self) > 0})
 	}
 	return nil
 }
 
-// markListed says that all links of rows which are about to be deleted are known. A
-// link that is found later, at a row that was created again, is therefore new.
-func (t *tx) markListed(k *model.Kind, ids []any, links []*model.Edge) {
-	for _, e := range links {
-		for _, id := range ids {
-			if t.listed == nil {
-				t.listed = map[side]bool{}
-			}
-			t.listed[side{e.Column.JoinTable, e.Column.JoinOwn, k.FormatID(id)}] = true
-			if k.IsMutual(e) {
-				t.listed[side{e.Column.JoinTable, e.Column.JoinTarget, k.FormatID(id)}] = true
-			}
-		}
-	}
-}
-
-func (t *tx) noteLink(from side, to string, l link) {
-	if t.links == nil {
-		t.links = map[side]map[string]link{}
-	}
-	if t.links[from] == nil {
-		t.links[from] = map[string]link{}
-	}
-	if _, known := t.links[from][to]; !known {
-		t.links[from][to] = l
-	}
-}
-
 // joined adds to what became of a row the ids at the other side of edges, where
 // they are others than before: those that the caller may read.
-func (t *tx) joined(ctx context.Context, r *netChange) error {
-	for _, e := range r.links {
-		now, err := t.related(ctx, r.kind, e.Target, e.Column, r.native)
+func (t *tx) joined(ctx context.Context, r *changes.Net) error {
+	for _, e := range r.Links {
+		now, err := t.related(ctx, r.Kind, e.Target, e.Column, r.Native)
 		if err == nil && t.caller != nil {
 			now, err = t.readable(ctx, e.Target, now)
 		}
 		if err != nil {
 			return err
 		}
-		known := t.links[side{e.Column.JoinTable, e.Column.JoinOwn, r.id}]
-		there := setOf(now)
-		var before []any
-		for _, id := range now {
-			if l, ok := known[e.Target.FormatID(id)]; !ok || l.was {
-				before = append(before, id)
-			}
-		}
-		for _, l := range known {
-			if l.was && l.seen && !there[l.other] {
-				before = append(before, l.other)
-			}
-		}
-		from, to := e.Target.ShowIDs(before), e.Target.ShowIDs(now)
+		from, to := e.Target.ShowIDs(t.log.LinkedBefore(r.Row, e, now)), e.Target.ShowIDs(now)
 		if !slices.Equal(from, to) {
-			if err := t.attempt.Hold((len(from)+len(to))*keyBytes + len(r.from) + len(r.to)); err != nil { // they are copied
+			if err := t.attempt.Hold((len(from)+len(to))*keyBytes + len(r.From) + len(r.To)); err != nil { // they are copied
 				return err
 			}
-			r.from, r.to = appendMember(r.from, e.JSON.Name, from), appendMember(r.to, e.JSON.Name, to)
+			r.From, r.To = appendMember(r.From, e.JSON.Name, from), appendMember(r.To, e.JSON.Name, to)
 		}
 	}
 	return nil

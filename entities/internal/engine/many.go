@@ -54,7 +54,7 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 	if len(ids) == 0 || !t.native(k) || t.mayCascadeForbidden(k, map[*model.Kind]bool{}) || !e.cascadesOnce(k, map[*model.Kind]bool{}) {
 		return 0, false, nil
 	}
-	mark := len(t.writes)
+	mark := t.log.Len()
 	done, err = t.tryTogether(ctx, func() error {
 		return e.inPortions(k, ids, call, func(bound []any) error {
 			keys, err := e.writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound, nil)

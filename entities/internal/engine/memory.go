@@ -3,12 +3,13 @@ package engine
 import (
 	"context"
 
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 )
 
 // What the host keeps of a run's writes, in bytes, until its changes are known:
-// estimates of the structures below.
+// estimates of the structures of package changes.
 const (
 	// writeBytes is for a write to a row: the write itself, what became of the row, its change.
 	writeBytes = 224
@@ -65,19 +66,19 @@ func (t *tx) holdImage(k *model.Kind, id any, n int) error {
 	if !t.attempt.Records() {
 		return nil
 	}
-	at := row{k, k.FormatID(id)}
-	o, known := t.before[at]
+	at := changes.RowOf(k, id)
+	b, known := t.log.Before(at)
 	if !known {
 		return nil
 	}
-	if err := t.attempt.Hold(max(n-o.ahead, 0)); err != nil {
+	if err := t.attempt.Hold(max(n-b.Ahead, 0)); err != nil {
 		return err
 	}
-	if o.ahead > n {
-		t.attempt.Release(o.ahead - n)
+	if b.Ahead > n {
+		t.attempt.Release(b.Ahead - n)
 	}
-	t.ahead += n - o.ahead
-	o.ahead = n
-	t.before[at] = o
+	t.ahead += n - b.Ahead
+	b.Ahead = n
+	t.log.SetBefore(at, b)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/write"
@@ -198,18 +199,20 @@ func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
 // recordCreated records a row that was created.
 func (t *tx) recordCreated(k *model.Kind, id any) {
 	t.touched = true
-	t.beginWrite(rowWrite{kind: k, id: id, action: run.Create})
-	if at := (row{k, k.FormatID(id)}); t.attempt.Records() {
-		if _, known := t.before[at]; !known {
-			t.keepBefore(at, rowBefore{})
-		}
+	t.log.Begin(changes.Write{Kind: k, ID: id, Action: run.Create})
+	if !t.attempt.Records() {
+		return
+	}
+	at := changes.RowOf(k, id)
+	if _, known := t.log.Before(at); !known {
+		t.log.SetBefore(at, changes.Before{})
 	}
 }
 
 // recordUpdated records a row that was changed.
 func (t *tx) recordUpdated(k *model.Kind, id any) {
 	t.touched = true
-	t.beginWrite(rowWrite{kind: k, id: id, action: run.Update})
+	t.log.Begin(changes.Write{Kind: k, ID: id, Action: run.Update})
 }
 
 // update changes an entity in one statement and returns what it became; nil where

@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/run"
@@ -141,30 +142,30 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
-	own := pending{kind: k, at: t.beginWrite(rowWrite{kind: k, action: run.Create})}
+	own := pending{kind: k, at: t.log.Begin(changes.Write{Kind: k, Action: run.Create})}
 	moved, err := t.beginLinkedWrites(ctx, k, m)
 	if err != nil {
 		return nil, err
 	}
-	made := t.beginCreation(k, m)
+	made := t.log.BeginCreation(k, m)
 	v, err := next.Mutate(ctx, m)
-	made.end()
+	made.End()
 	id, ok := k.ID(m)
 	if err == nil && ok && t.hasHooks(k) {
 		ok, err = t.exists(ctx, k, id)
 	}
 	if err != nil || !ok { // it failed, or a hook kept it from being written
 		t.voidWrites(append(moved, own)...)
-		made.forget()
+		made.Forget()
 		return v, err
 	}
-	n := &t.writes[own.at]
-	n.id, n.links = id, t.writtenLinks(k, m)
+	w := t.log.Write(own.at)
+	w.ID, w.Links = id, t.writtenLinks(k, m)
 	if t.attempt.Records() {
 		if err := t.recordBefore(ctx, k, id, false, nil); err != nil {
 			return nil, err
 		}
-		if err := t.recordLinks(ctx, k, []any{id}, n.links, false); err != nil {
+		if err := t.recordLinks(ctx, k, []any{id}, w.Links, false); err != nil {
 			return nil, err
 		}
 	}

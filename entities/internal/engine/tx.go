@@ -8,6 +8,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
@@ -24,19 +25,15 @@ type tx struct {
 	release func()
 	draft   backend.Draft // nil for a set that exists
 
-	driver    *backend.TxDriver
-	ent       shim.Tx     // nil until the first write, or until rules are asked
-	caller    *callerView // of the call that is being served
-	writes    []rowWrite
-	creations []*creation
-	before    map[row]rowBefore        // where the run records
-	links     map[side]map[string]link // likewise, by the id at the other side
-	listed    map[side]bool            // whose links are all in links, since their row was deleted: another one is new
-	touched   bool                     // something was written, exposed or not
-	chosen    choices                  // of the write that the engine makes now
-	counter   map[slot]int             // how many mutations a call made, by kind: slots of the tape
-	passing   int                      // bytes that are counted for the call that is being served
-	ahead     int                      // bytes that are counted for what rows become, where the run records
+	driver  *backend.TxDriver
+	ent     shim.Tx     // nil until the first write, or until rules are asked
+	caller  *callerView // of the call that is being served
+	log     changes.Log
+	touched bool         // something was written, exposed or not
+	chosen  choices      // of the write that the engine makes now
+	counter map[slot]int // how many mutations a call made, by kind: slots of the tape
+	passing int          // bytes that are counted for the call that is being served
+	ahead   int          // bytes that are counted for what rows become, where the run records
 }
 
 // slot is a kind of mutation in one call.
@@ -125,7 +122,7 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	if err != nil {
 		return nil, t.verdict(err)
 	}
-	mark := len(t.writes)
+	mark := t.log.Len()
 	return func(ok bool) error {
 		if !ok {
 			t.undo(mark)
@@ -136,9 +133,8 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 
 // undo takes back the writes since mark.
 func (t *tx) undo(mark int) {
-	t.releaseWrites(len(t.writes) - mark)
-	clear(t.writes[mark:])
-	t.writes = t.writes[:mark]
+	t.releaseWrites(t.log.Len() - mark)
+	t.log.Undo(mark)
 }
 
 // verdict is what a call's error means: a new attempt where the data has moved on,
