@@ -381,8 +381,11 @@ func (h host) Log() *slog.Logger           { return h.i.log.With("provider", h.p
 func (h host) Testing() bool               { return h.i.testing }
 
 func (h host) Changed() {
-	if h.i.Snapshot() == nil {
-		return // still starting: the first snapshot will have it
+	h.i.changing.Lock() // until the first snapshot is made, if it is being made from earlier offers
+	starting := h.i.Snapshot() == nil
+	h.i.changing.Unlock()
+	if starting {
+		return // the first snapshot will have it
 	}
 	if err := h.i.offer(); err != nil {
 		h.i.log.Error("the changed catalog was rejected; the old one stays in effect", "error", err)

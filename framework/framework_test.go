@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -168,4 +170,39 @@ func TestAppDefaults(t *testing.T) {
 	require.PanicsWithValue(t, "framework: App.Defaults of a: configuration: default of run.attempts: there is no such key", func() {
 		defaults(map[string]string{"run.attempts": "3"}).Settings()
 	})
+}
+
+// early is a provider that has something new while the first catalog is being made.
+type early struct {
+	*part
+	offered atomic.Bool
+}
+
+func (e *early) Offer() catalog.Offer {
+	first := e.part.Offer()
+	if e.offered.Swap(true) {
+		e.more = true
+		return e.part.Offer()
+	}
+	told := make(chan struct{})
+	go func() {
+		e.host.Changed()
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-time.After(100 * time.Millisecond): // it waits for the catalog
+	}
+	return first
+}
+
+func TestChangeDuringTheFirstOfferIsNotLost(t *testing.T) {
+	var life []string
+	p := &early{part: &part{name: "early", kind: catalog.KindPlugin, life: &life}}
+	a := app(&life)
+	a.Providers = append(a.Providers, p)
+	i, err := framework.New(t.Context(), a, framework.Options{Log: quiet()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = i.Stop(context.Background()) })
+	require.Eventually(t, func() bool { return i.Snapshot().Operation(catalog.PluginID("early", "more")) != nil }, 10*time.Second, 5*time.Millisecond)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/framework/schema"
 )
 
 // request is one call of a tool.
@@ -238,8 +237,7 @@ func (s *server) result(conn *connection, r *request, raw json.RawMessage) (json
 
 // checkOutput checks a structured output against the tool's own schema.
 func (s *server) checkOutput(r *request, out json.RawMessage) error {
-	var cache schema.Cache
-	wrong, err := cache.Violations(r.output, out)
+	wrong, err := s.schemas.Violations(r.output, out)
 	if err != nil {
 		return s.broken(r, "its output cannot be checked: "+plainText(err.Error(), 300))
 	}

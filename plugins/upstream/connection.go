@@ -100,7 +100,7 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 	}
 	httpClient := newHTTPClient(r.headers)
 	if c.Transport == "sse" {
-		t, err := transport.NewSSE(r.url, transport.WithHTTPClient(httpClient))
+		t, err := transport.NewSSE(r.url, transport.WithHTTPClient(httpClient), transport.WithEndpointTimeout(c.Start))
 		return recorder{t}, err
 	}
 	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient)}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/schema"
 )
 
 // server is one configured server: its connection, which is opened when a call needs it
@@ -22,6 +23,7 @@ type server struct {
 	slots   chan struct{} // calls in flight
 	changed func()        // its tools are others than before
 	life    context.Context
+	schemas schema.Cache // of outputs
 
 	mu       sync.Mutex
 	conn     *connection
