@@ -55,12 +55,15 @@ type decoder struct {
 	details []fault.Detail
 	refused error    // of a reading operation, with its details
 	ahead   *Model   // not nil: nothing is stored, and what the handler would refuse in any case is reported
+	// later is what the handler would refuse. It counts where nothing else is wrong, as
+	// the handler is not reached before.
+	later []fault.Detail
 	set     string   // that the input names, else the run's
 	keys    []string // ids of the kind's own entities that it names
 }
 
 // full reports whether enough is known of what is wrong.
-func (d *decoder) full() bool { return len(d.details) >= fault.MaxFound }
+func (d *decoder) full() bool { return len(d.details)+len(d.later) >= fault.MaxFound }
 
 func (d *decoder) fail(at, format string, args ...any) {
 	if d.full() {

@@ -145,11 +145,7 @@ func (d *decoder) complete(m *Values, given any, replaces bool) {
 	if _, named := members[d.kind.KeyField().Name]; !replaces && (named || m.HasUniqueKey(d.kind)) {
 		return
 	}
-	for _, lack := range m.Missing(d.kind) {
-		if _, wrong := members[fault.Steps(lack.Path)[len(fault.Steps(m.At))]]; !wrong { // else it is said already
-			d.details = append(d.details, lack)
-		}
-	}
+	d.later = append(d.later, m.Missing(d.kind)...)
 }
 
 // list returns a member that is a list of bounded length.

@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Operation is how one of the vocabulary's operations is described, and its input decoded.
@@ -274,7 +275,13 @@ func (m *Model) Describe(k *Kind, o *Operation) *catalog.Operation {
 		if err := d.err(); err != nil {
 			return catalog.Decoded{}, err
 		}
-		return catalog.Decoded{Value: value, Target: catalog.Target{Entity: r.Name, Set: d.set, Keys: d.keys}}, CheckSet(r, d.set)
+		if err := CheckSet(r, d.set); err != nil {
+			return catalog.Decoded{}, err
+		}
+		if len(d.later) > 0 {
+			return catalog.Decoded{}, fault.Invalid(d.later...)
+		}
+		return catalog.Decoded{Value: value, Target: catalog.Target{Entity: r.Name, Set: d.set, Keys: d.keys}}, nil
 	}
 	if o.Name == "collection" && r.Description != "" { // said once, where one looks first
 		op.Summary += " " + r.Description

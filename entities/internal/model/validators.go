@@ -52,7 +52,7 @@ func (d *decoder) askValidators(m *Values) {
 		return
 	}
 	if tx := d.ahead.validators(d.kind); tx != nil {
-		d.details = append(d.details, d.ahead.refusedFields(tx, d.kind, m, m.At)...)
+		d.later = append(d.later, d.ahead.refusedFields(tx, d.kind, m, m.At)...)
 	}
 }
 

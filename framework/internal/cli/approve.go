@@ -52,6 +52,8 @@ func (c *command) approve() *cobra.Command {
 			switch {
 			case f.yes && f.deny:
 				return usage(errors.New("--yes and --deny exclude each other"))
+			case f.list && (f.yes || f.deny):
+				return usage(errors.New("--list decides nothing: name one plan with --yes or --deny"))
 			case f.list:
 				return c.listPlans(cmd.Context())
 			case !f.yes && !f.deny && !c.canAsk():
