@@ -53,13 +53,13 @@ type decoder struct {
 	kind    *Kind
 	graph   filter.Graph // what a reading operation may be about
 	details []fault.Detail
-	refused error    // of a reading operation, with its details
-	ahead   *Model   // not nil: nothing is stored, and what the handler would refuse in any case is reported
+	refused error  // of a reading operation, with its details
+	ahead   *Model // not nil: nothing is stored, and what the handler would refuse in any case is reported
 	// later is what the handler would refuse. It counts where nothing else is wrong, as
 	// the handler is not reached before.
 	later []fault.Detail
-	set     string   // that the input names, else the run's
-	keys    []string // ids of the kind's own entities that it names
+	set   string   // that the input names, else the run's
+	keys  []string // ids of the kind's own entities that it names
 }
 
 // full reports whether enough is known of what is wrong.
