@@ -101,7 +101,7 @@ func matrix(t *testing.T) []row {
 		{id: "twice", mode: "answers twice", result: `"done"`},
 		{id: "wrong", mode: "does not keep to its output schema", code: fault.UpstreamError, retry: fault.Never, says: "does not fit its own schema: /n: must be integer, not string"},
 		{id: "bare", mode: "leaves out its structured content", code: fault.UpstreamError, says: "has no structuredContent"},
-		{id: "failing", mode: "fails with structure", settings: map[string]string{"env.TOKEN": "sk-test-1234567890"}, code: fault.UpstreamError, retry: fault.Fix, says: "the printer is on fire"},
+		{id: "failing", mode: "fails with structure", settings: map[string]string{"env.TOKEN": "${env:KOAN_TEST_SECRET}"}, code: fault.UpstreamError, retry: fault.Fix, says: "the printer is on fire"},
 		{id: "strict", mode: "refuses the input", code: fault.UpstreamError, retry: fault.Fix, says: "a must be positive"},
 		{id: "odd-result", mode: "sends a result that is none", code: fault.UpstreamError, says: "its result cannot be read"},
 		{id: "unknown", mode: "sends unknown content", result: `[{"type":"hologram","data":1},{"a":1}]`},
@@ -120,6 +120,7 @@ func matrix(t *testing.T) []row {
 
 // One run calls all of them at once: what one server does touches none of the others.
 func TestMisbehavingServers(t *testing.T) {
+	t.Setenv("KOAN_TEST_SECRET", "blue-parrot-77")
 	rows := matrix(t)
 	kit := koantest.New(t, framework.App{Name: "matrix"}, settingsOf(t, rows)...)
 	var ids []string
@@ -159,6 +160,8 @@ func TestMisbehavingServers(t *testing.T) {
 	details, err := json.Marshal(seen["failing"].Fault.Details)
 	require.NoError(t, err)
 	require.Contains(t, string(details), `"structuredContent":{"reason":"fire"}`)
+	require.NotContains(t, string(details)+seen["failing"].Fault.Message, "blue-parrot-77", "what a reference stood for is shown nowhere")
+	require.Contains(t, seen["failing"].Fault.Message, "[redacted]")
 }
 
 const (

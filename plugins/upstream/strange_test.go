@@ -139,7 +139,7 @@ func work(mode string, m *message, calls int) {
 	case "does not keep to its output schema":
 		reply(m.ID, `{"content":[],"structuredContent":{"n":"five"}}`)
 	case "fails with structure":
-		reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"the printer is on fire, token sk-test-1234567890"}],"structuredContent":{"reason":"fire"}}`)
+		reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"the printer is on fire, said blue-parrot-77"}],"structuredContent":{"reason":"fire"}}`)
 	case "refuses the input":
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"a must be positive","data":{"field":"a"}}}`+"\n", m.ID)
 	case "changes its list":
