@@ -15,7 +15,7 @@ import (
 // one, or "native" in place of the position.
 const engineFrame = "\tat "
 
-// restack gives an Error that the script is about to ask for its stack the one that
+// restack replaces the stack of an Error that the script is about to read by the one that
 // belongs to the text that the user sent: without frames of the host and of what the
 // compiler added, and no longer than a failure tells it (CONTRACT section 2).
 func (s *session) restack(v goja.Value) {

@@ -39,7 +39,7 @@ const HiddenEntity = "(an entity that the caller does not see)"
 // caller may not know.
 func Named(changes []Change) []Change { return renameHidden(changes, HiddenEntity) }
 
-// renameHidden gives what is hidden another name.
+// renameHidden renames what is hidden.
 func renameHidden(changes []Change, name string) []Change {
 	if !slices.ContainsFunc(changes, func(c Change) bool { return c.Hidden }) {
 		return changes

@@ -37,13 +37,13 @@ func (r *request) repeats() bool { return !r.effects.ReadOnly && !r.effects.Idem
 // section 8).
 func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) {
 	outer := ctx
-	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, s.late(r))
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, s.ended(outer, ctx, r, ctx.Err())
 	}
 	release, err := hold(ctx, len(r.input))
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 	for again := false; ; again = true {
 		conn, err := s.acquire(ctx)
 		if err != nil {
-			return nil, s.ended(outer, ctx, err)
+			return nil, s.ended(outer, ctx, r, err)
 		}
 		raw, refusal, err := conn.call(ctx, r.tool, r.input, r.call.Progress)
 		switch {
@@ -61,7 +61,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 			s.drop(conn) // a server that does not know the session has done nothing
 			continue
 		case err != nil:
-			return nil, s.ended(outer, ctx, s.failed(conn, r, err))
+			return nil, s.ended(outer, ctx, r, s.failed(conn, r, err))
 		case refusal != nil:
 			return nil, s.refused(conn, r, refusal)
 		}
@@ -88,12 +88,12 @@ func hold(ctx context.Context, n int) (release func(), err error) {
 
 // ended is a failure as the caller sees it: the end of the caller's context takes
 // precedence.
-func (s *server) ended(outer, ctx context.Context, err error) error {
+func (s *server) ended(outer, ctx context.Context, r *request, err error) error {
 	switch {
 	case outer.Err() != nil:
 		return context.Cause(outer)
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return s.late(r)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -88,6 +89,9 @@ func open(ctx, life context.Context, c *Config, r *resolved, version string, lis
 	return conn, nil
 }
 
+// silent is the log of the client library: what matters of it becomes an error here.
+var silent = slog.New(slog.DiscardHandler)
+
 // dial makes the transport.
 func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Interface, error) {
 	if len(c.Command) > 0 {
@@ -100,10 +104,10 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 	}
 	httpClient := newHTTPClient(r.headers)
 	if c.Transport == "sse" {
-		t, err := transport.NewSSE(r.url, transport.WithHTTPClient(httpClient), transport.WithEndpointTimeout(c.Start))
+		t, err := transport.NewSSE(r.url, transport.WithHTTPClient(httpClient), transport.WithEndpointTimeout(c.Start), transport.WithSSELogger(silent))
 		return recorder{t}, err
 	}
-	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient)}
+	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient), transport.WithHTTPLogger(silent)}
 	if listen {
 		//lint:ignore SA1019 servers before 2026-07-28 have no other way to send notifications
 		opts = append(opts, transport.WithContinuousListening())

@@ -24,6 +24,7 @@ type server struct {
 	changed func()        // its tools are others than before
 	life    context.Context
 	schemas schema.Cache // of outputs
+	lists   sync.Mutex   // held while tools are listed, so that the later list wins
 
 	mu       sync.Mutex
 	conn     *connection
@@ -126,30 +127,38 @@ func (s *server) dial(done chan struct{}) {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	defer close(done)
+	if unused := s.dialed(conn, err); unused != nil {
+		unused.close() // before whoever waits for the dial goes on: the app may be about to exit
+	}
+}
+
+// dialed notes how a dial ended. It returns the connection if nobody is going to use it.
+func (s *server) dialed(conn *connection, err error) (unused *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dialing = nil
-	defer close(done)
 	switch {
 	case s.life.Err() != nil:
-		if conn != nil {
-			go conn.close()
-		}
 		s.failure = errors.New("the app is stopping")
+		return conn
 	case err != nil:
 		s.failures++
 		s.failure, s.retryAt = err, time.Now().Add(backoff(s.failures))
 		s.log.Warn("an upstream server cannot be reached", "upstream", s.cfg.ID, "error", err, "failures", s.failures)
 	case s.closed:
-		go conn.close()
+		return conn
 	default:
 		s.conn, s.failure, s.failures = conn, nil, 0
 		s.log.Info("connected an upstream server", "upstream", s.cfg.ID, "name", conn.about.Name, "version", conn.about.Version, "protocol", conn.about.Protocol)
 	}
+	return nil
 }
 
 // list fetches the server's current tools.
 func (s *server) list(ctx context.Context, conn *connection) error {
+	s.lists.Lock()
+	defer s.lists.Unlock()
 	tools, err := conn.tools(ctx)
 	if err != nil {
 		return err
@@ -162,14 +171,14 @@ func (s *server) list(ctx context.Context, conn *connection) error {
 func (s *server) take(l *listing, keep bool) {
 	s.mu.Lock()
 	same := s.listing != nil && s.listing.equal(l)
-	s.listing = l
-	if !same {
-		s.offer = newOffer(s, l)
-	}
 	s.mu.Unlock()
 	if same {
 		return
 	}
+	made := newOffer(s, l) // of thousands of schemas, while calls go on
+	s.mu.Lock()
+	s.listing, s.offer = l, made
+	s.mu.Unlock()
 	if keep {
 		if err := s.cache.write(&s.cfg, l); err != nil {
 			s.log.Warn("the tools of an upstream server cannot be kept for the next start", "upstream", s.cfg.ID, "error", err)

@@ -29,7 +29,7 @@ type Job struct {
 	// Module runs the code with the semantics of an ES module, and takes the result
 	// from globalThis.__codemode_result__ alone (codemode-run-spec section 3.2).
 	Module bool `json:"module,omitempty"`
-	// CallTool gives the script the function callTool(id, params), which calls any
+	// CallTool defines the global function callTool(id, params), which calls any
 	// operation by its catalog ID (gateway-code-mode-contract).
 	CallTool bool `json:"callTool,omitempty"`
 	Occasion

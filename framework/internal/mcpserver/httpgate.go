@@ -20,7 +20,7 @@ func (h *HTTP) gateOf(subject string) *sharedGate {
 	return g
 }
 
-// leaveGate gives the place up once all calls have ended: one that was cancelled may take
+// leaveGate frees the place once all calls have ended: one that was cancelled may take
 // a moment to end, and holds its place until then.
 func (h *HTTP) leaveGate(subject string, drained <-chan struct{}) {
 	<-drained

@@ -120,7 +120,7 @@ func (h *hold) BeforeWrite(s run.Store) error {
 	return fault.New(fault.CapabilityUnsupported, "what this operation writes is not kept with an idempotency key").WithHint("Leave `idempotencyKey` out.")
 }
 
-// BeforeCommit tells the ledger where the receipt will be, and finds out whether the
+// BeforeCommit records in the ledger where the receipt will be, and finds out whether the
 // run is still this holder's.
 func (h *hold) BeforeCommit(ctx context.Context, sets []string) error {
 	if !h.claimed || len(sets) == 0 && len(h.earlier) == 0 {

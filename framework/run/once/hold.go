@@ -92,7 +92,7 @@ func (h *hold) Claim(ctx context.Context, out *run.Outcome) (run.Claim, error) {
 	return run.Taken, nil
 }
 
-// Unclaim gives the key up again: the run is not made. What holders before have left behind
+// Unclaim releases the key: the run is not made. What holders before have left behind
 // stays known.
 func (h *hold) Unclaim(ctx context.Context) {
 	fate := Resume

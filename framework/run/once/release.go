@@ -32,7 +32,7 @@ func (h *hold) Recover(ctx context.Context, out *run.Outcome, err error) error {
 		WithPath("/idempotencyKey").WithDetails(map[string]any{"runId": h.Run})
 }
 
-// Release gives the key up. A run that failed and left nothing behind frees it. One
+// Release releases the key. A run that failed and left nothing behind frees it. One
 // that left something outside and failed for no reason of its own is gone on with
 // by the next who asks; another's failure is its result.
 func (h *hold) Release(ctx context.Context, c *run.Conclusion) error {
