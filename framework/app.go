@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"slices"
@@ -80,11 +81,20 @@ type App struct {
 	// They are used if migrations.dir is not set. If it is nil, that folder is read.
 	Migrations fs.FS
 
+	// Install is how MCP clients start the app.
+	Install Install
+
 	// Providers are the app's own. One with the name of a part that every app has
 	// ("entities", "plugins", "codemode") takes its place.
 	Providers []Provider
 
 	parts []Provider // all of them, in the order in which they start
+}
+
+// Install is what the command `install` writes into the files of MCP clients.
+type Install struct {
+	Name string   // of the entry; "" is the app's name
+	Args []string // with which the program serves the app; none are "serve"
 }
 
 // assemble returns the app with its parts. They start in this order and stop in the
@@ -95,6 +105,10 @@ func (a App) assemble() App {
 	}
 	if a.Version == "" {
 		a.Version = build.Version()
+	}
+	a.Install.Name = cmp.Or(a.Install.Name, a.Name)
+	if len(a.Install.Args) == 0 {
+		a.Install.Args = []string{"serve"}
 	}
 	named := func(name string) bool {
 		return slices.ContainsFunc(a.Providers, func(p Provider) bool { return p.Name() == name })

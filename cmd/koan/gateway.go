@@ -16,6 +16,7 @@ func gateway() framework.App {
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
 		Entities:    &framework.Entities{},
 		Defaults:    map[string]string{"approval.mode": "destructive", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
+		Install:     framework.Install{Name: "koan", Args: []string{"gateway"}},
 	}
 }
 
@@ -55,4 +56,17 @@ func gatewayArgs(args []string) []string {
 		return append([]string{"upstream"}, args...)
 	}
 	return args
+}
+
+// installCommand is `koan gateway install`, which is what a person without an app wants.
+func installCommand(status *int) *cobra.Command {
+	return &cobra.Command{
+		Use:                "install CLIENT",
+		Short:              "Put the gateway into an MCP client, in front of the servers that it has (--gateway)",
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			*status = framework.Run(gateway(), append([]string{"install"}, args...))
+			return nil
+		},
+	}
 }

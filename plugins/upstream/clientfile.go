@@ -46,6 +46,16 @@ func readClientFile(path string) ([]Config, error) {
 	return parseClientFile(path, raw)
 }
 
+// CheckClientFile reports why a file of --mcp-config with this content would be refused.
+func CheckClientFile(raw []byte) error {
+	configs, err := parseClientFile("servers", raw)
+	if err != nil {
+		return err
+	}
+	_, err = join(nil, configs)
+	return err
+}
+
 func parseClientFile(path string, raw []byte) ([]Config, error) {
 	var file struct {
 		MCPServers map[string]json.RawMessage `json:"mcpServers"`
