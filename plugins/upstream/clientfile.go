@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // maxClientFile bounds a client's file, in bytes.
@@ -46,13 +48,18 @@ func readClientFile(path string) ([]Config, error) {
 	return parseClientFile(path, raw)
 }
 
-// CheckClientFile reports why a file of --mcp-config with this content would be refused.
-func CheckClientFile(raw []byte) error {
-	configs, err := parseClientFile("servers", raw)
+// CheckClientFile reports why a file of --mcp-config with this content would be refused,
+// beside the servers that are configured.
+func CheckClientFile(v catalog.Values, raw []byte) error {
+	file, err := parseClientFile("the client's file", raw)
 	if err != nil {
 		return err
 	}
-	_, err = join(nil, configs)
+	keys, err := parseKeys(v.Under(settingsKey))
+	if err != nil {
+		return err
+	}
+	_, err = join(keys, file)
 	return err
 }
 

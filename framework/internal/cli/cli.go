@@ -79,7 +79,7 @@ type App struct {
 	Entry     string
 	ServeArgs []string
 	// CheckServers reports why the app would not read a file of --mcp-config.
-	CheckServers func(servers []byte) error
+	CheckServers func(v catalog.Values, servers []byte) error
 	// Stdin, Stdout, Stderr and Env are the process's own if they are nil.
 	Stdin  io.Reader
 	Stdout io.Writer

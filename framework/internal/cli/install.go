@@ -87,7 +87,7 @@ func (c *command) installation(client string, f installFlags) (install.Options, 
 		return install.Options{}, failed(err)
 	}
 	o := install.Options{
-		Client: client, Gateway: f.gateway, Remove: f.remove, Print: f.print, Now: time.Now(), Check: c.app.CheckServers,
+		Client: client, Gateway: f.gateway, Remove: f.remove, Print: f.print, Now: time.Now(),
 		Machine: install.Machine{OS: runtime.GOOS, Home: home, Env: c.variable},
 	}
 	if f.project {
@@ -125,14 +125,16 @@ func (c *command) installation(client string, f installFlags) (install.Options, 
 	if f.gateway && c.flags[clientFileKey] != "" {
 		return o, usage(errors.New("--gateway makes the file of --" + clientFileKey + " itself: give one of them"))
 	}
+	host, err := c.app.Configure(c.source(warnings))
+	if err != nil {
+		return o, usage(err)
+	}
+	o.Check = func(servers []byte) error { return c.app.CheckServers(host.Settings(), servers) }
 	return o, c.startedBy(&o.Entry)
 }
 
 // startedBy fills in how a client starts this program with this configuration.
 func (c *command) startedBy(e *install.Entry) error {
-	if _, err := c.app.Configure(c.source(warnings)); err != nil {
-		return usage(err)
-	}
 	var err error
 	if e.Command, err = program(); err != nil {
 		return failed(err)

@@ -40,6 +40,7 @@ type plan struct {
 	now   []byte
 	moved []string
 	stays []stay
+	needs []string // variables that the entry names
 
 	// With Gateway, and with Remove where servers were moved:
 	store     *store
@@ -170,6 +171,9 @@ func (p *plan) add() error {
 }
 
 func (p *plan) place(d document, e Entry) error {
+	if p.needs = e.Env; e.Token != "" {
+		p.needs = []string{e.Token}
+	}
 	members, err := p.entry(e)
 	if err != nil {
 		return err
@@ -336,6 +340,9 @@ func (p *plan) write(out io.Writer) error {
 			return err
 		}
 		fmt.Fprintf(out, "The file with the servers that were returned: %s\n", kept)
+	}
+	if len(p.needs) > 0 && !p.Remove {
+		fmt.Fprintf(out, "%s must have these variables in its environment: %s.\n", p.title, strings.Join(p.needs, ", "))
 	}
 	fmt.Fprintf(out, "Restart %s, or reload its servers, to take it up.\n", p.title)
 	return nil

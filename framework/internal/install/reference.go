@@ -40,17 +40,21 @@ func (c client) moved(value map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
+// common are the members that a file of --mcp-config has, too.
+var common = strings.Fields("command args env cwd headers type timeout")
+
 // move takes one member. One that Koan does not know is a reason to leave the server where
 // it is: it may restrict what the server can do.
 func (c client) move(out map[string]any, name string, value any) error {
-	switch name {
-	case "command", "args", "env", "cwd", "headers", "type", "timeout":
+	if slices.Contains(common, name) {
 		if _, isMap := value.(map[string]any); !isMap && (name == "env" || name == "headers") {
 			return fmt.Errorf("its %s is not an object", name)
 		}
 		v, err := c.translate(value)
 		out[name] = v
 		return err
+	}
+	switch name {
 	case "url", "serverUrl", "httpUrl":
 		v, err := c.translate(value)
 		if err != nil {
@@ -126,7 +130,7 @@ func (c client) moveCodex(out map[string]any, name string, value any) (bool, err
 		if n, whole := v.(int64); whole {
 			seconds, ok = float64(n), true
 		}
-		out["timeout"] = int64(seconds * 1000)
+		out[strings.TrimSuffix(strings.TrimPrefix(name, "tool_"), "_sec")] = int64(seconds * 1000)
 		return ok, nil
 	}
 	return false, nil
