@@ -47,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
 	status := 0
-	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status))
+	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), bundleCommand(stdout, &failure))
 	if err := root.Execute(); err != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", err)
 		return 2
