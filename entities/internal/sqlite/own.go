@@ -13,6 +13,7 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 )
 
 // ownFile is the app's own file beside those of the sets. No set's name has a dot.
@@ -35,10 +36,7 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 	if err != nil {
 		return nil, fileFault(ledgerName, err)
 	}
-	db, err := sql.Open("sqlite3", dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
-	if err != nil {
-		return nil, err
-	}
+	db := sqlitedriver.Open(dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
 	db.SetMaxOpenConns(1)
 	if err := execStatements(ctx, db, statements); err != nil {
 		return nil, errors.Join(fileFault(ledgerName, err), db.Close())
@@ -49,10 +47,7 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 // Observe implements backend.Owner.
 func (f *Folder) Observe(context.Context) (dialect.Driver, error) {
 	reading := strings.Replace(dsn(filepath.Join(f.path, ownFile), busyTimeout, "_query_only=1"), "_txlock=immediate", "_txlock=deferred", 1)
-	db, err := sql.Open("sqlite3", reading)
-	if err != nil {
-		return nil, err
-	}
+	db := sqlitedriver.Open(reading)
 	db.SetMaxIdleConns(idleConns)
 	return entsql.OpenDB(dialect.SQLite, db), nil
 }

@@ -1,0 +1,44 @@
+//go:build !cgo
+
+package sqlitedriver
+
+import (
+	"database/sql/driver"
+	"errors"
+	"regexp"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// Name is the driver's module.
+const Name = "modernc.org/sqlite"
+
+// Driver returns the driver.
+func Driver() driver.Driver { return &sqlite.Driver{} }
+
+// Connect opens a connection, which writes times as mattn/go-sqlite3 does.
+func Connect(name string) (driver.Conn, error) {
+	mark := "?"
+	if strings.Contains(name, "?") {
+		mark = "&"
+	}
+	return Driver().Open(name + mark + "_time_format=sqlite")
+}
+
+// codeInText is what the driver adds to SQLite's text.
+var codeInText = regexp.MustCompile(` \(\d+\)$`)
+
+// FailureOf returns SQLite's part of an error; ok is false if it has none.
+func FailureOf(err error) (f Failure, ok bool) {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return f, false
+	}
+	const primary = 0xff
+	f = Failure{Code: e.Code() & primary, Extended: e.Code(), Text: codeInText.ReplaceAllString(e.Error(), "")}
+	if f.Code == Constraint {
+		f.Text = strings.TrimPrefix(f.Text, "constraint failed: ") // the code in words, which is before SQLite's text
+	}
+	return f, true
+}
