@@ -12,6 +12,9 @@ import (
 // Name is the driver's module.
 const Name = "github.com/mattn/go-sqlite3"
 
+// HasFTS4 reports whether the driver has FTS4, which indexes of words are made of.
+const HasFTS4 = true
+
 // Driver returns the driver.
 func Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 

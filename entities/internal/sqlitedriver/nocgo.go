@@ -14,6 +14,9 @@ import (
 // Name is the driver's module.
 const Name = "modernc.org/sqlite"
 
+// HasFTS4 reports whether the driver has FTS4, which indexes of words are made of.
+const HasFTS4 = false
+
 // Driver returns the driver.
 func Driver() driver.Driver { return &sqlite.Driver{} }
 
