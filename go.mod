@@ -18,12 +18,14 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
 	github.com/mattn/go-sqlite3 v1.14.52
 	github.com/nlnwa/whatwg-url v0.6.2 // URL in scripts, by the Standard
+	github.com/pelletier/go-toml/v2 v2.4.3 // where tables stand in Codex's file, for edits that keep comments
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
 	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; runs the scripts of tests for the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
 	github.com/spf13/cobra v1.10.2 // the commands
 	github.com/spf13/pflag v1.0.9 // names the flag that there is not
 	github.com/stretchr/testify v1.12.1
+	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // clients' files, which may have comments; edits keep them
 	github.com/tiktoken-go/tokenizer v0.10.0 // counts tokens, in tests/tokens only
 	go.opentelemetry.io/otel v1.47.0 // traces and metrics, in framework/telemetry only
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp v1.47.0
@@ -41,6 +43,7 @@ require (
 	golang.org/x/tools v0.52.0 // entgen looks at an app's schema package
 	google.golang.org/grpc v1.85.0 // go-plugin's transport
 	google.golang.org/protobuf v1.36.12
+	modernc.org/sqlite v1.61.1 // SQLite for builds without cgo, in entities/internal/sqlitedriver only
 )
 
 require (
@@ -77,14 +80,12 @@ require (
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/oklog/run v1.1.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
-	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/spf13/cast v1.7.1 // indirect
-	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	github.com/zclconf/go-cty v1.14.4 // indirect
 	github.com/zclconf/go-cty-yaml v1.1.0 // indirect
@@ -101,5 +102,4 @@ require (
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.61.1 // indirect
 )

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/install"
@@ -144,7 +145,8 @@ func (c *command) startedBy(e *install.Entry) error {
 		return failed(err)
 	}
 	e.Args = slices.Clone(c.app.ServeArgs)
-	e.Env = config.Variables(c.app.Settings, c.app.Env)
+	isFlag := func(s catalog.Setting) bool { _, given := c.flags[s.Key]; return given } // which a variable does not change
+	e.Env = config.Variables(slices.DeleteFunc(slices.Clone(c.app.Settings), isFlag), c.app.Env)
 	var texts string
 	src := c.source(nil)
 	if raw, err := os.ReadFile(src.File); err == nil {
