@@ -89,12 +89,12 @@ func TestBundleOfAnApp(t *testing.T) {
 	var said, errs bytes.Buffer
 	require.Zero(t, run(args, &said, &errs), errs.String())
 	require.Contains(t, said.String(), "5 files, 17 tools")
-	bundle := filepath.Join(out, "pantrypal-1.2.3-linux-" + runtime.GOARCH + ".mcpb")
+	bundle := filepath.Join(out, "pantrypal-1.2.3-linux-"+runtime.GOARCH+".mcpb")
 
 	server := checkServer(t, out, bundle)
 	require.Equal(t, "io.github.koan-go/pantrypal", server["name"])
 	packed := server["packages"].([]any)[0].(map[string]any)
-	require.Equal(t, "https://github.com/koan-go/koan/releases/download/v1.2.3/pantrypal-1.2.3-linux-" + runtime.GOARCH + ".mcpb", packed["identifier"])
+	require.Equal(t, "https://github.com/koan-go/koan/releases/download/v1.2.3/pantrypal-1.2.3-linux-"+runtime.GOARCH+".mcpb", packed["identifier"])
 	require.Equal(t, []any{map[string]any{"name": "SHOP_TOKEN", "isRequired": true, "isSecret": true}}, packed["environmentVariables"])
 
 	data := filepath.Join(dir, "data")

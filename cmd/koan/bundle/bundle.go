@@ -51,7 +51,6 @@ type app struct {
 	arch     string
 	repo     string // of GitHub, "" where the module is not from there
 	runs     bool   // on this machine
-	database bool   // it takes a folder for its data
 	tools    []tool
 	secrets  []string // variables that the configuration file names
 	files    []packed

@@ -77,7 +77,7 @@ func (c client) move(out map[string]any, name string, value any) error {
 			return err
 		}
 	}
-	return fmt.Errorf("Koan does not know its %q", name) //nolint:staticcheck // a name
+	return fmt.Errorf("its %q is unknown to Koan", name)
 }
 
 // moveCodex takes the members that only Codex has.
