@@ -94,6 +94,7 @@ func execStatements(ctx context.Context, db *sql.DB, statements []string) error 
 
 // isAlreadyDone reports whether a statement failed since the table is as it makes it.
 func isAlreadyDone(statement string, err error) bool {
-	return strings.HasPrefix(statement, "ALTER TABLE ") &&
-		(strings.HasPrefix(err.Error(), "duplicate column name: ") || strings.HasPrefix(err.Error(), "no such column: "))
+	f, ok := sqlitedriver.FailureOf(err)
+	return ok && strings.HasPrefix(statement, "ALTER TABLE ") &&
+		(strings.HasPrefix(f.Text, "duplicate column name: ") || strings.HasPrefix(f.Text, "no such column: "))
 }

@@ -29,8 +29,12 @@ func Connect(name string) (driver.Conn, error) {
 	return Driver().Open(name + mark + "_time_format=sqlite")
 }
 
-// codeInText is what the driver adds to SQLite's text.
-var codeInText = regexp.MustCompile(` \(\d+\)$`)
+// What the driver adds to SQLite's text: the code at its end, and before it the code in
+// words, where these are not all there is.
+var (
+	codeInText  = regexp.MustCompile(` \(\d+\)$`)
+	codeInWords = map[int]string{1: "SQL logic error: ", Constraint: "constraint failed: "}
+)
 
 // FailureOf returns SQLite's part of an error; ok is false if it has none.
 func FailureOf(err error) (f Failure, ok bool) {
@@ -40,8 +44,6 @@ func FailureOf(err error) (f Failure, ok bool) {
 	}
 	const primary = 0xff
 	f = Failure{Code: e.Code() & primary, Extended: e.Code(), Text: codeInText.ReplaceAllString(e.Error(), "")}
-	if f.Code == Constraint {
-		f.Text = strings.TrimPrefix(f.Text, "constraint failed: ") // the code in words, which is before SQLite's text
-	}
+	f.Text = strings.TrimPrefix(f.Text, codeInWords[f.Code])
 	return f, true
 }

@@ -36,7 +36,9 @@ func TestFailures(t *testing.T) {
 		"INSERT INTO things (id) VALUES ('2')":                       {Constraint, ConstraintNotNull, nil, "NOT NULL constraint failed: things.name"},
 		"INSERT INTO things (id, name, amount) VALUES ('2', 'y', 0)": {Constraint, ConstraintCheck, nil, "CHECK constraint failed: amount > 0"},
 		"INSERT INTO things (id, name, owner) VALUES ('2', 'y', 7)":  {Constraint, ConstraintForeignKey, nil, "FOREIGN KEY constraint failed"},
-		"DELETE FROM things": {Constraint, ConstraintTrigger, nil, "things stay"},
+		"DELETE FROM things":                      {Constraint, ConstraintTrigger, nil, "things stay"},
+		"ALTER TABLE things ADD COLUMN name text": {1, 1, nil, "duplicate column name: name"},
+		"SELECT colour FROM things":               {1, 1, nil, "no such column: colour"},
 	} {
 		_, err := db.Exec(statement)
 		f, ok := FailureOf(err)
