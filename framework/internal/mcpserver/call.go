@@ -132,7 +132,14 @@ func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operatio
 	attended := context.AfterFunc(ctx, func() {
 		time.AfterFunc(settle, func() { s.abandon(ex, op, cutShortFault(ctx)) })
 	})
-	got = s.engine(ctx, req)
+	defer attended()
+	defer func() {
+		if v := recover(); v != nil { // that nothing below has recovered
+			s.server.opts.Log.Error("panic in a call", "operation", req.ID.String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			got = invoked{err: fault.New(fault.Internal, "")}
+		}
+	}()
+	got.out, got.outcome, got.err = s.server.opts.Engine.Invoke(ctx, req)
 	attended()
 	if got.err == nil || !isContextEnd(got.err) {
 		return got, nil
@@ -152,18 +159,6 @@ func (s *session) abandon(ex *exchange, op *catalog.Operation, late *fault.Fault
 	if !ex.concluded.Load() {
 		s.conclude(ex, s.failed(ex, op, invoked{}, late), nil, nil)
 	}
-}
-
-// engine makes the call and recovers a panic that nothing below has recovered.
-func (s *session) engine(ctx context.Context, req run.Request) (got invoked) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.server.opts.Log.Error("panic in a call", "operation", req.ID.String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			got = invoked{err: fault.New(fault.Internal, "")}
-		}
-	}()
-	got.out, got.outcome, got.err = s.server.opts.Engine.Invoke(ctx, req)
-	return got
 }
 
 // isContextEnd reports whether a failure only says that the context has ended.
