@@ -172,7 +172,7 @@ func isContextEnd(err error) bool {
 func timeoutFault(op *catalog.Operation, limit time.Duration) *fault.Fault {
 	ms := limit.Milliseconds()
 	f := fault.Newf(fault.ToolTimeout, "the tool did not finish within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
-	if e := op.Effects; e.Outside && !e.ReadOnly && !e.Idempotent {
+	if op.Effects.RepeatsOutside() {
 		f.Retry = fault.Never
 		f = f.WithHint("It may have taken effect: check outside before calling again.")
 	}
@@ -196,9 +196,7 @@ func badArguments(op *catalog.Operation, got invoked, f *fault.Fault) bool {
 }
 
 func unknownTool(v *catalog.View, name string) *fault.Fault {
-	if len(name) > 64 {
-		name = name[:64] + "…"
-	}
+	name = fault.Clip(name, 64)
 	names := make([]string, len(v.Tools()))
 	for i, op := range v.Tools() {
 		names[i] = v.Snapshot().ToolName(op.ID)
