@@ -50,7 +50,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
-	r, err := e.newRun(newRunID(), req, op, Spec{Set: req.Set, Atomic: true, Reply: singleCallReply})
+	r, err := e.newRun(newRunID(), req, op, Spec{Set: req.Set, Atomic: true, Reply: func(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }})
 	if err != nil {
 		return e.refuse(ctx, &req, newRunID(), started, nil, err)
 	}
@@ -69,11 +69,6 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		out = outcome.Reply
 	}
 	return out, outcome, nil
-}
-
-// singleCallReply is the reply of a run of one call.
-func singleCallReply(ret Return, _ *Outcome, err error) (json.RawMessage, error) {
-	return ret.Result, err
 }
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
@@ -133,7 +128,10 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec) (*Run, error) {
 	r := &Run{
 		ID: id, own: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
-		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}},
+		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}}, view: req.View,
+	}
+	if spec.Only != nil {
+		r.view = req.View.Narrow(spec.Only.Permits)
 	}
 	r.UseTape(tape.New())
 	for _, p := range e.participants {
