@@ -162,7 +162,7 @@ func (a *Attempt) close() {
 	}
 }
 
-func (a *Attempt) note(rec CallRecord) {
+func (a *Attempt) addRecord(rec CallRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls = append(a.calls, rec)

@@ -57,7 +57,7 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 	}
 	over(err)
 	e.budget.NoteGarbage(len(input) + len(out))
-	a.note(c.trace(id, start, err))
+	a.addRecord(c.trace(id, start, err))
 	end := CallEnd{
 		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: input,
 		Started: start, OutputBytes: len(out), Code: codeOf(err),

@@ -143,11 +143,11 @@ func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec
 			r.parts = append(r.parts, part)
 		}
 	}
-	return r, r.admitUnheard()
+	return r, r.rejectUnsupported()
 }
 
-// admitUnheard refuses what was asked of the run and nobody takes part for.
-func (r *Run) admitUnheard() error {
+// rejectUnsupported refuses what is asked of the run and no participant provides.
+func (r *Run) rejectUnsupported() error {
 	s := &r.spec
 	if s.IdempotencyKey != "" && r.claim.key == nil {
 		return fault.New(fault.CapabilityUnsupported, "this app keeps no idempotency keys, so it cannot promise that a script runs once").
