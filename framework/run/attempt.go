@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -50,6 +51,9 @@ func (a *Attempt) Run() *Run { return a.run }
 
 // Tape is the run's tape.
 func (a *Attempt) Tape() *tape.Tape { return a.run.tape }
+
+// Clock returns what the time is to the run now.
+func (a *Attempt) Clock() time.Time { return a.run.engine.opts.Clock() }
 
 // Fresh reports whether nothing can be on the tape that another attempt has left there.
 func (a *Attempt) Fresh() bool { return a.number == 1 && !a.run.tape.Thawed() }

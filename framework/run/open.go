@@ -129,7 +129,7 @@ func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec
 		ID: id, own: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
 		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}},
 	}
-	r.UseTape(tape.New())
+	r.UseTape(tape.New(e.opts.Clock()))
 	for _, p := range e.participants {
 		part, err := p.Open(r)
 		if err != nil {

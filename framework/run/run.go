@@ -184,6 +184,6 @@ func (r *Run) receipt(attempt int, ret Return, changes []Change) Receipt {
 	return Receipt{
 		Run: r.ID, Attempt: attempt, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,
 		CodeDigest: r.spec.CodeDigest, ResultDigest: Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
-		CatalogVersion: r.request.View.Snapshot().Version(), At: r.tape.Now(),
+		CatalogVersion: r.request.View.Snapshot().Version(), At: r.started.UTC().Truncate(time.Millisecond),
 	}
 }
