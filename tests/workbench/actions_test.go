@@ -27,6 +27,16 @@ var entityOf = map[string]string{
 	"calendar": "Event", "customer_relationship_manager": "Customer", "project_management": "Task", "email": "Email", "analytics": "Plot",
 }
 
+// expected returns what the right calls for a request change.
+func (o *office) expected(t testing.TB, r request) []change {
+	t.Helper()
+	out := make([]change, len(r.Actions))
+	for i, a := range r.Actions {
+		out[i] = o.changed(t, a)
+	}
+	return out
+}
+
 // changed returns what one call of the data set's own tools changes.
 func (o *office) changed(t testing.TB, action string) change {
 	t.Helper()

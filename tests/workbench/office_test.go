@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sort"
@@ -30,7 +32,7 @@ type (
 		startsAt              time.Time
 		minutes               int
 	}
-	customer struct{ id, name, assignedTo, lastContact, interest, status string }
+	customer struct{ id, name, email, assignedTo, lastContact, interest, status string }
 	task     struct{ id, assignedTo, list, due, board string }
 	visit    struct {
 		date, source string
@@ -50,9 +52,9 @@ type office struct {
 }
 
 // readTable returns the lines of a table, and where its columns are.
-func readTable(t testing.TB, name string, headed bool) ([][]string, map[string]int) {
+func readTable(t testing.TB, folder, name string, headed bool) ([][]string, map[string]int) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(tables, name))
+	f, err := os.Open(filepath.Join(folder, name))
 	require.NoError(t, err)
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
@@ -67,7 +69,7 @@ func readTable(t testing.TB, name string, headed bool) ([][]string, map[string]i
 	return lines, at
 }
 
-func readOffice(t testing.TB) *office {
+func readOffice(t testing.TB, folder string) *office {
 	t.Helper()
 	o := &office{}
 	moment := func(s string) time.Time {
@@ -80,33 +82,33 @@ func readOffice(t testing.TB) *office {
 		require.NoError(t, err)
 		return n
 	}
-	lines, at := readTable(t, "emails.csv", true)
+	lines, at := readTable(t, folder, "emails.csv", true)
 	for _, l := range lines {
 		o.mails = append(o.mails, mail{l[at["email_id"]], l[at["sender/recipient"]], l[at["subject"]], l[at["body"]], moment(l[at["sent_datetime"]])})
 	}
-	lines, at = readTable(t, "events.csv", true)
+	lines, at = readTable(t, folder, "events.csv", true)
 	for _, l := range lines {
 		o.events = append(o.events, event{l[at["event_id"]], l[at["event_name"]], l[at["participant_email"]], moment(l[at["event_start"]]), number(l[at["duration"]])})
 	}
-	lines, at = readTable(t, "customers.csv", true)
+	lines, at = readTable(t, folder, "customers.csv", true)
 	for _, l := range lines {
 		o.customers = append(o.customers, customer{
-			l[at["customer_id"]], l[at["customer_name"]], l[at["assigned_to_email"]],
+			l[at["customer_id"]], l[at["customer_name"]], l[at["customer_email"]], l[at["assigned_to_email"]],
 			l[at["last_contact_date"]], l[at["product_interest"]], l[at["status"]],
 		})
 	}
-	lines, at = readTable(t, "tasks.csv", true)
+	lines, at = readTable(t, folder, "tasks.csv", true)
 	for _, l := range lines {
 		o.tasks = append(o.tasks, task{l[at["task_id"]], l[at["assigned_to_email"]], l[at["list_name"]], l[at["due_date"]], l[at["board"]]})
 	}
-	lines, at = readTable(t, "visits.csv", true)
+	lines, at = readTable(t, folder, "visits.csv", true)
 	for _, l := range lines {
 		o.visits = append(o.visits, visit{
 			l[at["date_of_visit"]], l[at["traffic_source"]],
 			number(l[at["session_duration_seconds"]]), l[at["user_engaged"]] == "True",
 		})
 	}
-	lines, _ = readTable(t, "directory.csv", false)
+	lines, _ = readTable(t, folder, "directory.csv", false)
 	for _, l := range lines {
 		o.directory = append(o.directory, l[0])
 	}
@@ -164,12 +166,31 @@ func lines(t testing.TB, changes []change) []string {
 	return out
 }
 
-// byFirstName returns the employee's address, "" where there is none.
-func (o *office) byFirstName(name string) string {
-	for _, e := range o.directory {
-		if first, _, _ := strings.Cut(e, "."); first == strings.ToLower(name) {
-			return e
+// shuffled writes the tables to a new folder with the values of each column but the ids in
+// another order, and returns the folder: an office with the same people and things in it,
+// where everything else is different.
+func shuffled(t testing.TB, r *rand.Rand) string {
+	t.Helper()
+	folder := t.TempDir()
+	for _, name := range []string{"emails.csv", "events.csv", "customers.csv", "tasks.csv", "visits.csv"} {
+		rows, at := readTable(t, tables, name, true)
+		header := make([]string, len(at))
+		for column, i := range at {
+			header[i] = column
 		}
+		for i, column := range header { // always in one order: r is what it was seeded with
+			if strings.HasSuffix(column, "_id") || column == "customer_name" || column == "customer_email" { // an address tells the name
+				continue
+			}
+			r.Shuffle(len(rows), func(x, y int) { rows[x][i], rows[y][i] = rows[y][i], rows[x][i] })
+		}
+		var b bytes.Buffer
+		w := csv.NewWriter(&b)
+		require.NoError(t, w.WriteAll(append([][]string{header}, rows...)))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o600))
 	}
-	return ""
+	b, err := os.ReadFile(filepath.Join(tables, "directory.csv"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "directory.csv"), b, 0o600))
+	return folder
 }

@@ -34,13 +34,13 @@ function daily(metric, since) {
   return Object.keys(days).sort().map((date) => values[metric](days[date]));
 }
 
-// How much of itself a metric has grown by from a day until yesterday.
+// By how many percent a metric has grown from a day until yesterday.
 function growth(metric, since) {
   const values = daily(metric, since);
-  return values.at(-1) / values[0] - 1;
+  return ((values.at(-1) - values[0]) * 100) / values[0];
 }
 
 const since = lastWeekday(args.day_of_week);
 const change = growth(args.natural_language_metric, since) * (args.higher_or_lower === "higher" ? 1 : -1);
-if (!(change * 100 > parseFloat(args.natural_language_growth_threshold))) return SDK.Out.answer("It is not: there is nothing to plot.");
+if (!(change > parseFloat(args.natural_language_growth_threshold))) return SDK.Out.answer("It is not: there is nothing to plot.");
 Plot.upsert({ timeMin: since, timeMax: day(today - DAY), valueToPlot: VALUES[args.natural_language_metric], plotType: "line" });

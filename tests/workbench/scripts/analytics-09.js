@@ -38,6 +38,6 @@ const last = lastWeekday(args.day_of_week);
 const previous = day(Date.parse(last) - 7 * DAY);
 const [before] = daily(args.natural_language_metric, previous);
 const [after] = daily(args.natural_language_metric, last);
-const change = (after / before - 1) * (args.higher_or_lower === "higher" ? 1 : -1);
-if (!(change * 100 > parseFloat(args.natural_language_growth_threshold))) return SDK.Out.answer("It was not: there is nothing to plot.");
+const change = (((after - before) * 100) / before) * (args.higher_or_lower === "higher" ? 1 : -1);
+if (!(change > parseFloat(args.natural_language_growth_threshold))) return SDK.Out.answer("It was not: there is nothing to plot.");
 Plot.upsert({ timeMin: previous, timeMax: last, valueToPlot: VALUES[args.natural_language_metric], plotType: "line" });

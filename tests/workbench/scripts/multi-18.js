@@ -34,10 +34,10 @@ function daily(metric, since) {
   return Object.keys(days).sort().map((date) => values[metric](days[date]));
 }
 
-// How much of itself a metric has grown by from a day until yesterday.
+// By how many percent a metric has grown from a day until yesterday.
 function growth(metric, since) {
   const values = daily(metric, since);
-  return values.at(-1) / values[0] - 1;
+  return ((values.at(-1) - values[0]) * 100) / values[0];
 }
 
 // "Next Friday" is the one of the week after this one; weeks begin on Monday.

@@ -85,7 +85,9 @@ func (t *Tables) emails(ctx context.Context, c *ent.Client) error {
 	if err != nil {
 		return err
 	}
-	return store(ctx, rows, func(ctx context.Context, rows ...*ent.EmailCreate) error { return c.Email.CreateBulk(rows...).Exec(ctx) })
+	return store(ctx, rows, func(ctx context.Context, rows ...*ent.EmailCreate) error {
+		return c.Email.CreateBulk(rows...).Exec(ctx)
+	})
 }
 
 func (t *Tables) events(ctx context.Context, c *ent.Client) error {
@@ -96,7 +98,9 @@ func (t *Tables) events(ctx context.Context, c *ent.Client) error {
 	if err != nil {
 		return err
 	}
-	return store(ctx, rows, func(ctx context.Context, rows ...*ent.EventCreate) error { return c.Event.CreateBulk(rows...).Exec(ctx) })
+	return store(ctx, rows, func(ctx context.Context, rows ...*ent.EventCreate) error {
+		return c.Event.CreateBulk(rows...).Exec(ctx)
+	})
 }
 
 func (t *Tables) customers(ctx context.Context, c *ent.Client) error {
@@ -136,7 +140,9 @@ func (t *Tables) visits(ctx context.Context, c *ent.Client) error {
 	if err != nil {
 		return err
 	}
-	return store(ctx, rows, func(ctx context.Context, rows ...*ent.VisitCreate) error { return c.Visit.CreateBulk(rows...).Exec(ctx) })
+	return store(ctx, rows, func(ctx context.Context, rows ...*ent.VisitCreate) error {
+		return c.Visit.CreateBulk(rows...).Exec(ctx)
+	})
 }
 
 func (t *Tables) directory(ctx context.Context, c *ent.Client) error {
