@@ -28,7 +28,7 @@ var entityOf = map[string]string{
 }
 
 // expected returns what the right calls for a request change.
-func (o *office) expected(t testing.TB, r request) []change {
+func (o *world) expected(t testing.TB, r request) []change {
 	t.Helper()
 	out := make([]change, len(r.Actions))
 	for i, a := range r.Actions {
@@ -38,7 +38,7 @@ func (o *office) expected(t testing.TB, r request) []change {
 }
 
 // changed returns what one call of the data set's own tools changes.
-func (o *office) changed(t testing.TB, action string) change {
+func (o *world) changed(t testing.TB, action string) change {
 	t.Helper()
 	parts := call.FindStringSubmatch(action)
 	require.NotNil(t, parts, "%s is a call", action)
@@ -71,7 +71,7 @@ func (o *office) changed(t testing.TB, action string) change {
 }
 
 // value returns what a row has, of those fields that the data set's tools update.
-func (o *office) value(entity, id, field string) string {
+func (o *world) value(entity, id, field string) string {
 	for _, e := range o.events {
 		if entity == "Event" && e.id == id {
 			return map[string]string{"name": e.name, "startsAt": moment(e.startsAt)}[field]
@@ -91,7 +91,7 @@ func (o *office) value(entity, id, field string) string {
 }
 
 // made returns what a call creates.
-func (o *office) made(t testing.TB, action, tool string, args map[string]string) change {
+func (o *world) made(t testing.TB, action, tool string, args map[string]string) change {
 	t.Helper()
 	switch tool {
 	case "analytics.create_plot":
@@ -118,7 +118,7 @@ func (o *office) made(t testing.TB, action, tool string, args map[string]string)
 	return change{}
 }
 
-func (o *office) mail(t testing.TB, id string) mail {
+func (o *world) mail(t testing.TB, id string) mail {
 	t.Helper()
 	for _, m := range o.mails {
 		if m.id == id {

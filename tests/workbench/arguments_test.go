@@ -12,7 +12,7 @@ import (
 // that are in the tables, and of some that are not.
 type arguments struct {
 	*rand.Rand
-	o *office
+	o *world
 }
 
 func pick[T any](r arguments, from []T) T { return from[r.IntN(len(from))] }
@@ -155,7 +155,10 @@ func (r arguments) who(script, name string) string {
 	case "n_weeks", "past_n_weeks", "weeks":
 		return r.number(1, 8)
 	case "days":
-		return r.number(1, 14)
+		if script == "email-02" {
+			return r.number(1, 14)
+		}
+		return r.number(1, 4)
 	case "duration":
 		if script == "calendar-07" {
 			return r.number(1, 20)

@@ -41,8 +41,8 @@ type (
 	}
 )
 
-// office is all that is known there, in the order of the tables.
-type office struct {
+// world is all that is known there, in the order of the tables.
+type world struct {
 	mails     []mail
 	events    []event
 	customers []customer
@@ -69,9 +69,9 @@ func readTable(t testing.TB, folder, name string, headed bool) ([][]string, map[
 	return lines, at
 }
 
-func readOffice(t testing.TB, folder string) *office {
+func readOffice(t testing.TB, folder string) *world {
 	t.Helper()
-	o := &office{}
+	o := &world{}
 	moment := func(s string) time.Time {
 		at, err := time.Parse(time.DateTime, s)
 		require.NoError(t, err)

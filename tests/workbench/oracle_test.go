@@ -12,7 +12,7 @@ import (
 
 // An oracle returns what a template's request has to change, worked out in Go from the
 // tables and from what holds in that office. The scripts were not looked at.
-type oracle func(o *office, a map[string]string) []change
+type oracle func(o *world, a map[string]string) []change
 
 // oracles are those of all templates, by script.
 var oracles = map[string]oracle{}
@@ -100,7 +100,7 @@ func length(s string) int {
 }
 
 // employee returns the address that the directory has for a first name, "" for none.
-func (o *office) employee(name string) string {
+func (o *world) employee(name string) string {
 	for _, e := range o.directory {
 		if first, _, _ := strings.Cut(e, "."); first == strings.ToLower(name) {
 			return e
@@ -111,7 +111,7 @@ func (o *office) employee(name string) string {
 
 // person returns somebody's address: an employee's, else that of the one customer with the
 // first name, "" where nobody or several are meant.
-func (o *office) person(name string) string {
+func (o *world) person(name string) string {
 	if e := o.employee(name); e != "" {
 		return e
 	}
@@ -128,17 +128,17 @@ func (o *office) person(name string) string {
 }
 
 // upcoming are the events from now on that fit, in their order.
-func (o *office) upcoming(fits func(event) bool) []event {
+func (o *world) upcoming(fits func(event) bool) []event {
 	return o.between(now, now.AddDate(100, 0, 0), fits)
 }
 
 // on are the events of a day that fit, in their order.
-func (o *office) on(day time.Time, fits func(event) bool) []event {
+func (o *world) on(day time.Time, fits func(event) bool) []event {
 	return o.between(day, day.AddDate(0, 0, 1), fits)
 }
 
 // between are the events that begin at from or later, and before to.
-func (o *office) between(from, to time.Time, fits func(event) bool) []event {
+func (o *world) between(from, to time.Time, fits func(event) bool) []event {
 	var out []event
 	for _, e := range o.events {
 		if !e.startsAt.Before(from) && e.startsAt.Before(to) && fits(e) {
@@ -159,7 +159,7 @@ func called(name string) func(event) bool {
 }
 
 // free returns the first gap in a day's working hours, by trying each minute.
-func (o *office) free(day time.Time, minutes int) (time.Time, bool) {
+func (o *world) free(day time.Time, minutes int) (time.Time, bool) {
 	busy := make([]bool, 24*60)
 	for _, e := range o.on(day, anything) {
 		begins := int(e.startsAt.Sub(day).Minutes())
@@ -176,7 +176,7 @@ func (o *office) free(day time.Time, minutes int) (time.Time, bool) {
 }
 
 // inbox are the mails that fit, the oldest first.
-func (o *office) inbox(fits func(mail) bool) []mail {
+func (o *world) inbox(fits func(mail) bool) []mail {
 	var out []mail
 	for _, m := range o.mails {
 		if fits(m) {
@@ -192,7 +192,7 @@ func about(subject string) func(mail) bool {
 }
 
 // metric is a metric on each day that has visits, from one until yesterday.
-func (o *office) metric(name, since string) []*big.Rat {
+func (o *world) metric(name, since string) []*big.Rat {
 	type sums struct{ visits, seconds, engaged int64 }
 	days := map[string]*sums{}
 	for _, v := range o.visits {
@@ -238,7 +238,7 @@ func next(day string) string {
 }
 
 // ever reports whether the metric of a request was more, or less, than its threshold.
-func (o *office) ever(a map[string]string, since string) bool {
+func (o *world) ever(a map[string]string, since string) bool {
 	name, more := metricAsked(a)
 	for _, v := range o.metric(name, since) {
 		c := v.Cmp(big.NewRat(int64(whole(a["threshold"])), 1))
@@ -275,7 +275,7 @@ func exceeds(value, base *big.Rat, percent string, higher bool) bool {
 
 // grewMore reports whether one metric grew by more, in percent, than another. From nothing
 // to something is more than any percentage, and from nothing to nothing is none.
-func (o *office) grewMore(one, other, since string) bool {
+func (o *world) grewMore(one, other, since string) bool {
 	growth := func(name string) (percentage *big.Rat, endless, undefined bool) {
 		v := o.metric(name, since)
 		was, is := v[0], v[len(v)-1]

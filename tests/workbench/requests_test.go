@@ -18,11 +18,12 @@ import (
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/workbench/office"
 	"github.com/koan-go/koan/tests/workbench/seed"
 )
 
 // cases is how many requests are made up for each template.
-const cases = 25
+const cases = 15
 
 // request is one line of the data set's requests.
 type request struct {
@@ -65,7 +66,7 @@ func open(t testing.TB, folder string) *koantest.Kit {
 	if pgtest.Here(t) {
 		settings = append(settings, koantest.Setting{Key: "database", Value: pgtest.Place(t)})
 	}
-	return koantest.NewConfined(t, app(), settings...)
+	return koantest.NewConfined(t, office.App(), settings...)
 }
 
 // dryRun runs a script and returns its changes.
@@ -234,7 +235,7 @@ func TestScriptsAgreeWithTheOracle(t *testing.T) {
 	}
 }
 
-func agrees(t *testing.T, o *office, kit *koantest.Kit, tm template) {
+func agrees(t *testing.T, o *world, kit *koantest.Kit, tm template) {
 	r := arguments{rand.New(rand.NewPCG(20, 23)), o}
 	code, idle := script(t, tm.Script), 0
 	for range cases {
