@@ -28,7 +28,7 @@ type domain struct {
 	requests int
 	calls    int
 	entities []string // that they are about
-	each     cost // definitions once, the rest of all requests
+	each     cost     // definitions once, the rest of all requests
 	tools    cost
 	code     cost
 }

@@ -120,10 +120,7 @@ func TestScripts(t *testing.T) {
 // No script knows a row: neither ids nor addresses, nor anybody's name.
 func TestScriptsNameNoRow(t *testing.T) {
 	o := readOffice(t, tables)
-	var rows []string
-	for _, e := range o.directory {
-		rows = append(rows, e)
-	}
+	rows := slices.Clone(o.directory)
 	for _, c := range o.customers {
 		rows = append(rows, c.id, c.name)
 	}
