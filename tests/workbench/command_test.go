@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // asCommand makes the test's program the app's own.
@@ -28,7 +28,7 @@ type line struct {
 	Result struct {
 		OK      bool            `json:"ok"`
 		Answer  json.RawMessage `json:"answer"`
-		Changes []run.Change    `json:"changes"`
+		Changes []store.Change    `json:"changes"`
 		Error   struct{ Code, Message string }
 	} `json:"result"`
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/koantest"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/pgtest"
 	"github.com/koan-go/koan/tests/workbench/office"
 	"github.com/koan-go/koan/tests/workbench/seed"
@@ -85,7 +85,7 @@ func dryRun(t testing.TB, kit *koantest.Kit, code string, args any) ([]change, *
 
 // observed is a recorded change as the tests compare it. An update to what was there before
 // has no fields.
-func observed(t testing.TB, c *run.Change) change {
+func observed(t testing.TB, c *store.Change) change {
 	t.Helper()
 	var before, after map[string]any
 	if c.Before != nil {
