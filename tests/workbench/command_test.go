@@ -28,7 +28,7 @@ type line struct {
 	Result struct {
 		OK      bool            `json:"ok"`
 		Answer  json.RawMessage `json:"answer"`
-		Changes []store.Change    `json:"changes"`
+		Changes []store.Change  `json:"changes"`
 		Error   struct{ Code, Message string }
 	} `json:"result"`
 }

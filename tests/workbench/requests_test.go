@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/pgtest"
@@ -106,11 +107,15 @@ func observed(t testing.TB, c *store.Change) change {
 	return change{Entity: c.Entity, Action: "update", ID: c.ID, Fields: after}
 }
 
-// Each template has a script.
+// Each template has a script, and koan.code.validate finds nothing wrong with it.
 func TestScripts(t *testing.T) {
+	kit := open(t, tables)
 	var wanted []string
 	for _, tm := range templates(t) {
 		wanted = append(wanted, "scripts/"+tm.Script+".js")
+		out, err := kit.Call(catalog.CodeID("koan", "validate").String(), map[string]any{"code": script(t, tm.Script)})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"valid":true}`, string(out), tm.Script)
 	}
 	have, err := filepath.Glob("scripts/*.js")
 	require.NoError(t, err)
