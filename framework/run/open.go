@@ -133,7 +133,7 @@ func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec
 	if spec.Only != nil {
 		r.view = req.View.Narrow(spec.Only.Permits)
 	}
-	r.UseTape(tape.New())
+	r.UseTape(tape.New(e.opts.Clock()))
 	for _, p := range e.participants {
 		part, err := p.Open(r)
 		if err != nil {

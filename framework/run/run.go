@@ -158,6 +158,6 @@ func (r *Run) receipt(attempt int, ret Return, changes []store.Change) store.Rec
 	return store.Receipt{
 		Run: r.ID, Attempt: attempt, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,
 		CodeDigest: r.spec.CodeDigest, ResultDigest: journal.Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
-		CatalogVersion: r.request.View.Snapshot().Version(), At: r.tape.Now(),
+		CatalogVersion: r.request.View.Snapshot().Version(), At: r.started.UTC().Truncate(time.Millisecond),
 	}
 }
