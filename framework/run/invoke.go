@@ -125,7 +125,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		r.parts.recorded(o)
 		return out, err
 	}
-	if err := r.parts.outside(o); isPause(err) {
+	if err := r.parts.outside(ctx, o); isPause(err) {
 		return nil, c.attempt.finish(err)
 	} else if err != nil {
 		return nil, err

@@ -102,8 +102,8 @@ func (all parts) inside(a *Attempt, op *catalog.Operation) {
 }
 
 // outside asks whether a call may be made that no transaction covers.
-func (all parts) outside(c *OutsideCall) error {
-	return consult(all, func(p Gate) error { return p.Outside(c) })
+func (all parts) outside(ctx context.Context, c *OutsideCall) error {
+	return consult(all, func(p Gate) error { return p.Outside(ctx, c) })
 }
 
 func (all parts) recorded(c *OutsideCall) {
