@@ -81,8 +81,8 @@ type Operation struct {
 	// Untrusted reports that outputs and faults have text of a server that nobody vouches
 	// for.
 	Untrusted bool
-	Example json.RawMessage // an input that runs on a fresh app, or nil
-	Scopes  []string        // all of them are needed; see Needs
+	Example   json.RawMessage // an input that runs on a fresh app, or nil
+	Scopes    []string        // all of them are needed; see Needs
 	// Reach 0 means disabled by configuration: listed nowhere, but found by its name,
 	// and its Decode returns why it is disabled.
 	Reach Reach
