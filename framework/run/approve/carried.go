@@ -203,7 +203,7 @@ func eachText(raw json.RawMessage, nested int, fn func(text string)) {
 			return
 		}
 		text := string(raw[start+1 : end])
-		if escaped && json.Unmarshal(raw[start:end+1], &text) != nil {
+		if (escaped || !utf8.ValidString(text)) && json.Unmarshal(raw[start:end+1], &text) != nil { // scripts get it decoded, too
 			text = ""
 		}
 		raw = raw[end+1:]
