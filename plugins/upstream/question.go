@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,7 @@ import (
 // Bounds of what a server may ask.
 const (
 	maxQuestions  = 20        // in one call
-	maxMessage    = 2 << 10   // bytes of a question to a person
+	maxQuestion   = 2 << 10   // bytes of a question to a person
 	maxFormBytes  = 32 << 10  // of its schema
 	maxFields     = 30        // of a form
 	maxChoices    = 100       // of a field
@@ -43,35 +42,9 @@ func elicitation(server string, params json.RawMessage) (q json.RawMessage, form
 	if form, err = cleanForm(in.Schema); err != nil {
 		return nil, nil, fmt.Errorf("its form cannot be shown: %w", err)
 	}
-	message := fmt.Sprintf("The MCP server %s, which a script is calling, asks (its own words): %q", server, plainText(in.Message, maxMessage))
+	message := fmt.Sprintf("The MCP server %s, which a script is calling, asks (its own words): %q", server, plainText(in.Message, maxQuestion))
 	q, err = json.Marshal(map[string]any{"message": message, "requestedSchema": form})
 	return q, form, err
-}
-
-// member is one member of an object, in the order in which it came.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// membersOf returns the members of an object.
-func membersOf(raw json.RawMessage) (out []member, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("it is not an object")
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: name.(string)} // the decoder gives nothing else here
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	return out, nil
 }
 
 // cleanForm returns a form's schema with only what the protocol defines for forms: a flat
@@ -82,9 +55,9 @@ func cleanForm(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("it has %d bytes, and %d are the most", len(raw), maxFormBytes)
 	}
 	var in struct {
-		Type       string          `json:"type"`
-		Properties json.RawMessage `json:"properties"`
-		Required   []string        `json:"required"`
+		Type       string                     `json:"type"`
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
 	}
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return nil, errors.New("it is not a schema of an object")
@@ -92,40 +65,22 @@ func cleanForm(raw json.RawMessage) (json.RawMessage, error) {
 	if in.Type != "object" {
 		return nil, errors.New("its type is not object")
 	}
-	if len(in.Properties) == 0 {
-		in.Properties = json.RawMessage("{}")
+	if len(in.Properties) > maxFields {
+		return nil, fmt.Errorf("it has %d fields, and %d are the most", len(in.Properties), maxFields)
 	}
-	fields, err := membersOf(in.Properties)
-	if err != nil {
-		return nil, fmt.Errorf("properties: %w", err)
-	}
-	if len(fields) > maxFields {
-		return nil, fmt.Errorf("it has %d fields, and %d are the most", len(fields), maxFields)
-	}
-	var out bytes.Buffer
-	out.WriteString(`{"type":"object","properties":{`)
-	seen := map[string]bool{}
-	for i, f := range fields {
-		if !printable(f.name, 64) || f.name == "" || seen[f.name] {
-			return nil, errors.New("a field's name is empty, too long, not printable, or there twice")
+	fields := map[string]*formField{}
+	for name, raw := range in.Properties {
+		if !printable(name, 64) || name == "" {
+			return nil, errors.New("a field's name is empty, too long, or not printable")
 		}
-		seen[f.name] = true
-		field, err := cleanField(f.value)
+		field, err := cleanField(raw)
 		if err != nil {
-			return nil, fmt.Errorf("the field %s: %w", f.name, err)
+			return nil, fmt.Errorf("the field %s: %w", name, err)
 		}
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		name, _ := json.Marshal(f.name) // a text
-		out.Write(name)
-		out.WriteByte(':')
-		out.Write(field)
+		fields[name] = field
 	}
-	required := slices.DeleteFunc(in.Required, func(name string) bool { return !seen[name] })
-	names, _ := json.Marshal(append([]string{}, required...)) // texts
-	fmt.Fprintf(&out, `},"required":%s}`, names)
-	return out.Bytes(), nil
+	required := slices.DeleteFunc(in.Required, func(name string) bool { return fields[name] == nil })
+	return json.Marshal(map[string]any{"type": "object", "properties": fields, "required": append([]string{}, required...)})
 }
 
 // formField is a field of a form, with all that the protocol defines for one.
@@ -158,7 +113,7 @@ type choices struct {
 	AnyOf []choice `json:"anyOf,omitempty"`
 }
 
-func cleanField(raw json.RawMessage) (json.RawMessage, error) {
+func cleanField(raw json.RawMessage) (*formField, error) {
 	var f formField
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return nil, errors.New("it is not one of a form")
@@ -202,7 +157,7 @@ func cleanField(raw json.RawMessage) (json.RawMessage, error) {
 	if len(f.Default) > maxFieldText || !printable(string(f.Default), maxFieldText) {
 		f.Default = nil
 	}
-	return json.Marshal(f)
+	return &f, nil
 }
 
 // printable reports whether a text can be shown as it is, on one line.

@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // Grant is an approval that lasts: for calls of one operation by one caller, until somebody
@@ -78,7 +78,7 @@ func declarationOf(op *catalog.Operation) map[string]string {
 		if canonical, err := exact.Canonical(raw); err == nil {
 			raw = canonical
 		}
-		out[name] = run.Digest(raw)
+		out[name] = journal.Digest(raw)
 	}
 	return out
 }
