@@ -52,10 +52,17 @@ const (
 
 func connect(t *testing.T, kit *koantest.Kit, capabilities string, answer func(n int, q question) string) *person {
 	t.Helper()
-	p := &person{t: t, conn: kit.Connect(), answer: answer, replies: map[int]chan json.RawMessage{}}
-	go p.read()
+	p := join(t, kit, answer)
 	p.call("initialize", `{"protocolVersion":"2025-11-25","clientInfo":{"name":"person","version":"1"},"capabilities":`+capabilities+`}`)
 	p.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return p
+}
+
+// join is connect without a handshake, as clients of 2026-07-28 do.
+func join(t *testing.T, kit *koantest.Kit, answer func(n int, q question) string) *person {
+	t.Helper()
+	p := &person{t: t, conn: kit.Connect(), answer: answer, replies: map[int]chan json.RawMessage{}}
+	go p.read()
 	return p
 }
 

@@ -24,11 +24,15 @@ func TestMain(m *testing.M) {
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
+	Result json.RawMessage `json:"result"` // of an answer to the server
+	Error  json.RawMessage `json:"error"`
 	Params struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-		Cursor    string          `json:"cursor"`
-		Meta      struct {
+		RequestID    json.RawMessage `json:"requestId"`
+		Capabilities json.RawMessage `json:"capabilities"`
+		Name         string          `json:"name"`
+		Arguments    json.RawMessage `json:"arguments"`
+		Cursor       string          `json:"cursor"`
+		Meta         struct {
 			ProgressToken any `json:"progressToken"`
 		} `json:"_meta"`
 	} `json:"params"`
@@ -39,13 +43,18 @@ func strangeServer(mode string) {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 64<<20)
 	calls := 0
+	a := asking{mode: mode}
 	for in.Scan() {
 		var m message
 		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
 			continue
 		}
+		if a.handles(&m) {
+			continue
+		}
 		switch m.Method {
 		case "initialize":
+			a.capabilities = m.Params.Capabilities
 			if mode == "starts slowly" {
 				time.Sleep(time.Minute)
 			}
