@@ -170,7 +170,7 @@ func TestLastingApprovalOfCallsWithAServersText(t *testing.T) {
 func TestMoreTextThanIsKeptIsAskedAbout(t *testing.T) {
 	kit := koantest.New(t, framework.App{Name: "mailroom", Entities: &framework.Entities{}}, append(settingsOf(t, []row{
 		{id: "tracker", mode: "sends many lines"}, {id: "mail", mode: "counts"},
-	}), koantest.Setting{Key: "approval.tainted", Value: "ask"})...)
+	}), koantest.Setting{Key: "approval.tainted", Value: "ask"}, koantest.Setting{Key: "sandbox.timeoutMs", Value: "110000"})...)
 	kit.Try(`SDK.Servers.tracker.work({}); SDK.Servers.mail.work({})`, koantest.Input{})
 	p := connect(t, kit, declaresForms, always(no))
 	start := time.Now()
