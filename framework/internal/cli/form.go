@@ -25,7 +25,7 @@ type formTerminal struct {
 	out   io.Writer
 	limit time.Duration // for one question
 	lines chan string   // what was typed; closed at the end of the input
-	turn  sync.Mutex  // one question at a time
+	turn  sync.Mutex    // one question at a time
 }
 
 var _ ask.Client = (*formTerminal)(nil)
