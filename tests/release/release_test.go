@@ -128,7 +128,7 @@ func TestDockerfile(t *testing.T) {
 	require.Contains(t, said(program, "gateway", "check", "--mcp-config", home+"/mcp.json"), "9 tools") // whose effects are known from then on
 	out := said("node", append([]string{npm + "/ask.mjs", "koan_code_execute", `{"code":"SDK.Out.answer(Object.keys(SDK.Servers.memory.read_graph({})))"}`, program}, append(image.entrypoint[1:], "--mcp-config", home+"/mcp.json", "--upstreams.memory.effects.read_graph", "read")...)...)
 	require.JSONEq(t, `["entities","relations"]`, out)
-	require.FileExists(t, home+"/data/koan-gateway/koan.db", "runs are recorded")
+	require.FileExists(t, home+"/data/koan-gateway/koan.ledger", "runs are recorded")
 }
 
 // An app whose entities are searched needs the C library's index of words: without it the
