@@ -94,8 +94,9 @@ func TestGatewayOverFourServers(t *testing.T) {
 	b := newBench(t)
 	b.write("koan.yaml", `
 upstreams:
-  filesystem:
-    effects: { "read_*": read, "list_*": read }
+  filesystem: # one's own files are no stranger's text
+    trust: true
+    effects: { "read_*": read, "list_*": read, write_file: destructive }
   memory:
     effects: { "create_*": write, read_graph: read }
   everything: { trust: true, effects: { get-sum: read } }
@@ -103,7 +104,7 @@ upstreams:
 `)
 	out, _, status := b.run("check")
 	require.Zero(t, status, out)
-	for _, want := range []string{"everything", "13 tools", "filesystem", "14 tools", "memory", "9 tools", "sequential-thinking", "1 tool"} {
+	for _, want := range []string{"everything", "15 tools", "filesystem", "14 tools", "memory", "9 tools", "sequential-thinking", "1 tool"} {
 		require.Contains(t, out, want)
 	}
 	out, _, status = b.run("list")
