@@ -5,7 +5,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/internal/config"
-	"github.com/koan-go/koan/framework/internal/seal"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 // askSettings are the keys about asking clients, which several replicas share.

@@ -13,6 +13,7 @@ import (
 func gateway() framework.App {
 	return framework.App{
 		Name:        "koan-gateway",
+		Command:     "koan gateway",
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
 		Entities:    &framework.Entities{},
 		Defaults:    map[string]string{"approval.mode": "destructive", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},

@@ -28,6 +28,9 @@ type request struct {
 	call    catalog.Call
 }
 
+// user is who calls.
+func (r *request) user() string { return r.call.Principal().Subject }
+
 // repeats reports whether a second call would repeat the effect.
 func (r *request) repeats() bool { return !r.effects.ReadOnly && !r.effects.Idempotent }
 
@@ -51,7 +54,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 	}
 	defer release()
 	for again := false; ; again = true {
-		conn, err := s.acquire(ctx)
+		conn, err := s.acquire(ctx, r.user())
 		if err != nil {
 			return nil, s.ended(outer, ctx, r, err)
 		}
@@ -110,6 +113,9 @@ func (s *server) late(r *request) *fault.Fault {
 
 // failed is the fault of a call that got no response.
 func (s *server) failed(conn *connection, r *request, err error) error {
+	if f := s.signInFault(r.user(), err); f != nil {
+		return f
+	}
 	var status *statusError
 	switch {
 	case errors.As(err, &status):
@@ -156,9 +162,6 @@ func (s *server) broken(r *request, why string) *fault.Fault {
 // refusedByStatus is the fault of a call that ended with an HTTP status.
 func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 	switch {
-	case e.status == http.StatusUnauthorized:
-		return fault.Newf(fault.Unauthorized, "the server %s does not accept the credentials, or has none: %v", s.cfg.ID, e).
-			WithHint("Set upstreams.%s.headers, for example Authorization: \"Bearer ${env:TOKEN}\".", s.cfg.ID).Because(e)
 	case e.status == http.StatusForbidden:
 		return fault.Newf(fault.Forbidden, "the server %s does not allow %s: %v", s.cfg.ID, r.tool, e).Because(e)
 	case e.status == http.StatusTooManyRequests:
