@@ -185,7 +185,7 @@ func (s *server) unauthorized(user string, e *statusError) *fault.Fault {
 	case s.elsewhere(user):
 		return fault.Newf(fault.Unauthorized, "the server %s needs a sign-in, and the one that is kept is for another url", s.cfg.ID).WithHint("%s", s.howToSignIn(user, nil)).Because(e)
 	case e.challenge.Bearer || s.cfg.OAuth.set():
-		return fault.Newf(fault.Unauthorized, "the server %s needs a sign-in: %v", s.cfg.ID, e).WithHint("%s", s.howToSignIn(user, nil)).Because(e)
+		return fault.Newf(fault.Unauthorized, "the server %s needs a sign-in (HTTP status %d)", s.cfg.ID, e.status).WithHint("%s", s.howToSignIn(user, nil)).Because(e)
 	}
 	return fault.Newf(fault.Unauthorized, "the server %s needs credentials: %v", s.cfg.ID, e).WithHint("Set %s. %s", headers, s.howToSignIn(user, nil)).Because(e)
 }

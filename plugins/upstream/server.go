@@ -27,7 +27,6 @@ type server struct {
 	mu       sync.Mutex
 	sessions map[string]*session // by user, "" for nobody
 	listing  *listing            // nil: never seen
-	operator bool                // it is what the operator sees
 	offer    *offer              // made of it
 	closed   bool
 }
@@ -70,25 +69,23 @@ func backoff(failures int) time.Duration {
 	return d
 }
 
-// list fetches the tools that a session sees. Where the operator's are known, those of
-// others are not: all callers see the same tools.
+// list fetches the tools that a session sees. All callers are offered the same tools: those
+// that the operator sees, and those that other users see beside them.
 func (s *server) list(ctx context.Context, x *session, conn *connection) error {
-	s.mu.Lock()
-	known := s.operator && !x.operators()
-	s.mu.Unlock()
-	if known {
-		return nil
-	}
 	s.lists.Lock()
 	defer s.lists.Unlock()
 	tools, err := conn.tools(ctx)
 	if err != nil {
 		return err
 	}
-	s.take(&listing{About: conn.about, Tools: tools, At: time.Now().UTC()}, true)
+	next := &listing{About: conn.about, Tools: tools, At: time.Now().UTC(), Operator: x.operators()}
 	s.mu.Lock()
-	s.operator = x.operators()
+	known := s.listing
 	s.mu.Unlock()
+	if known != nil && !next.Operator {
+		next = known.with(next)
+	}
+	s.take(next, true)
 	return nil
 }
 
@@ -96,6 +93,9 @@ func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 func (s *server) take(l *listing, keep bool) {
 	s.mu.Lock()
 	same := s.listing != nil && s.listing.equal(l)
+	if same && l.Operator {
+		s.listing = l
+	}
 	s.mu.Unlock()
 	if same {
 		return

@@ -240,6 +240,12 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 	done := make(chan taken, 1)
 	go func() {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // the library would let others read it
+		if err != nil {
+			done <- taken{nil, err}
+			return
+		}
+		_ = f.Close()
 		unlock, err := lockedfile.MutexAt(path).Lock()
 		done <- taken{unlock, err}
 	}()
