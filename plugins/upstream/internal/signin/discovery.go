@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -49,9 +51,12 @@ func discover(ctx context.Context, client *http.Client, server string, c Challen
 	if err := secure(server, server); err != nil {
 		return nil, fmt.Errorf("tokens are not sent to %s: %w", server, err)
 	}
-	out, issuer, err := protectedResource(ctx, client, server, c)
+	noting := &documents{next: client.Transport}
+	own := *client
+	own.Transport = noting
+	out, issuer, err := protectedResource(ctx, &own, server, c)
 	switch {
-	case err != nil && (c.Metadata != "" || ctx.Err() != nil):
+	case err != nil && (c.Metadata != "" || noting.found.Load() || ctx.Err() != nil):
 		return nil, fmt.Errorf("the server does not say how to sign in: %w", err)
 	case err != nil:
 		// Servers of 2025-03-26 are their own authorization servers.
@@ -65,6 +70,23 @@ func discover(ctx context.Context, client *http.Client, server string, c Challen
 		return nil, &UnavailableError{Server: issuer, Err: err}
 	}
 	return out, nil
+}
+
+// documents notes whether a server has sent a JSON document: one that is wrong must not be
+// taken for one that is missing, and the library's errors do not tell them apart.
+type documents struct {
+	next  http.RoundTripper
+	found atomic.Bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (d *documents) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := d.next.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusOK {
+		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		d.found.CompareAndSwap(false, kind == "application/json")
+	}
+	return resp, err
 }
 
 // protectedResource reads the metadata of an upstream.
