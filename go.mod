@@ -17,13 +17,15 @@ require (
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
 	github.com/mattn/go-sqlite3 v1.14.52
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // oauthex: the metadata and registration of OAuth as MCP has it, in plugins/upstream/internal/signin only
 	github.com/nlnwa/whatwg-url v0.6.2 // URL in scripts, by the Standard
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
-	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; runs the scripts of tests for the command line
+	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; locks the files of sign-ins; runs the scripts of tests for the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
 	github.com/spf13/cobra v1.10.2 // the commands
 	github.com/spf13/pflag v1.0.9 // names the flag that there is not
 	github.com/stretchr/testify v1.12.1
+	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // comments in the files of MCP clients
 	github.com/tiktoken-go/tokenizer v0.10.0 // counts tokens, in tests/tokens only
 	go.opentelemetry.io/otel v1.47.0 // traces and metrics, in framework/telemetry only
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp v1.47.0
@@ -36,18 +38,13 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0 // what a collector reads, in tests only
 	go.yaml.in/yaml/v3 v3.0.6 // koan.yaml, with lines for its problems
 	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
+	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in plugins/upstream/internal/signin only
+	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks
 	golang.org/x/text v0.43.0 // jsonschema's messages
 	golang.org/x/tools v0.52.0 // entgen looks at an app's schema package
 	google.golang.org/grpc v1.85.0 // go-plugin's transport
 	google.golang.org/protobuf v1.36.12
-)
-
-require (
-	github.com/modelcontextprotocol/go-sdk v1.8.0
-	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
-	golang.org/x/oauth2 v0.37.0
-	golang.org/x/sync v0.24.0
 )
 
 require (

@@ -92,7 +92,7 @@ func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, users := &cache{dir: cacheDir(host)}, newPeople(host)
+	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs)
 	var out []*server
 	for _, c := range configs {
 		s := newServer(ctx, c, host, kept, users, func() {})

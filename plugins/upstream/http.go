@@ -32,6 +32,13 @@ func (e *statusError) Error() string {
 	return text
 }
 
+// tokenError says that there is no token for a request, which was not sent.
+type tokenError struct{ err error }
+
+func (e *tokenError) Error() string { return e.err.Error() }
+
+func (e *tokenError) Unwrap() error { return e.err }
+
 // roundTripper adds the configured headers and the token, turns rejections into errors with
 // their reason, and bounds responses.
 type roundTripper struct {
@@ -69,7 +76,7 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
-		return nil, err
+		return nil, &tokenError{err}
 	}
 	resp, err := t.send(req, token)
 	var status *statusError
@@ -78,7 +85,7 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	fresh, err := t.secrets.tokens.Renew(req.Context(), token)
 	if err != nil {
-		return nil, err
+		return nil, &tokenError{err}
 	}
 	again := req.Clone(req.Context())
 	if req.GetBody != nil {

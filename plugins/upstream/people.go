@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,10 +33,10 @@ type people struct {
 	known map[[2]string]*signin.Credentials // by server and user
 }
 
-func newPeople(host catalog.Host) *people {
+func newPeople(host catalog.Host, configs []Config) *people {
 	p := &people{command: host.Command(), clientFile: host.Settings().String(clientFileKey), known: map[[2]string]*signin.Credentials{}}
 	dir, key := "", ""
-	if !host.Testing() {
+	if !host.Testing() && slices.ContainsFunc(configs, func(c Config) bool { return c.signsIn() }) {
 		var err error
 		if dir, key, err = signInFiles(host.App()); err != nil {
 			host.Log().Warn("there is no folder to keep sign-ins to upstream servers in", "error", err)
@@ -154,6 +155,7 @@ func (s *server) howToSignIn(user string, scopes []string) string {
 func (s *server) signInFault(user string, err error) *fault.Fault {
 	var needed *signin.Needed
 	var away *signin.UnavailableError
+	var unusable *tokenError
 	var status *statusError
 	switch {
 	case errors.As(err, &needed):
@@ -161,6 +163,8 @@ func (s *server) signInFault(user string, err error) *fault.Fault {
 	case errors.As(err, &away):
 		return fault.Newf(fault.ServiceUnavailable, "the sign-in to the server %s cannot be renewed: %s", s.cfg.ID, cut(plainText(away.Error(), 500), 500)).
 			WithRetry(fault.Safe).WithHint("Try again shortly.").Because(err)
+	case errors.As(err, &unusable):
+		return fault.Newf(fault.ServiceUnavailable, "the sign-in to the server %s cannot be used: %s", s.cfg.ID, cut(plainText(unusable.Error(), 500), 500)).WithRetry(fault.Safe).Because(err)
 	case !errors.As(err, &status):
 		return nil
 	case status.status == http.StatusUnauthorized:

@@ -76,7 +76,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	if err != nil {
 		return err
 	}
-	kept, users := &cache{dir: cacheDir(host)}, newPeople(host)
+	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs)
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.cancel = cancel
 	for _, c := range configs {

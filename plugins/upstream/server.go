@@ -44,7 +44,7 @@ func (s *server) discover() {
 		if _, err := s.acquire(s.life, localUser); err == nil {
 			return
 		}
-		wait := s.pause(localUser)
+		wait := min(s.pause(localUser), signInPoll) // a sign-in ends the pause
 		select {
 		case <-time.After(wait):
 		case <-s.life.Done():
@@ -52,6 +52,9 @@ func (s *server) discover() {
 		}
 	}
 }
+
+// signInPoll is how soon a sign-in by another process is noticed.
+const signInPoll = 2 * time.Second
 
 // Bounds of the time between two attempts to connect.
 const (

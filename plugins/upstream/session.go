@@ -132,7 +132,7 @@ func (x *session) connect() (*connection, error) {
 	s := x.server
 	if x.credentials != nil {
 		if _, err := x.credentials.Token(s.life); err != nil {
-			return nil, err
+			return nil, &tokenError{err}
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.Start, fmt.Errorf("it did not start in %s", s.cfg.Start))
