@@ -31,7 +31,8 @@ that calls as many of their tools as it needs.
 
   check     connects each server, and says what is wrong
   list      shows the servers, and what is known of their tools
-  COMMAND   is one that every app has: run, validate, sdk, tools, doctor, approve, replay`,
+  COMMAND   is one that every app has: run, validate, sdk, tools, doctor, approve, replay,
+            upstream login (signs in to a server), upstream logout`,
 		Example: `  koan gateway --mcp-config ~/.cursor/mcp.json
   koan gateway check --mcp-config mcp.json
   koan gateway run script.js --mcp-config mcp.json`,

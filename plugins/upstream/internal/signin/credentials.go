@@ -217,6 +217,9 @@ func (c *Credentials) replaceToken(ctx context.Context, old string) (string, err
 			return "", &UnavailableError{Server: r.Issuer, Err: failure}
 		}
 		next.Access, next.Refresh, next.Ended = "", "", "the authorization server does not renew it: "+refused.Error()
+		if refused.unknownClient() {
+			next.Client = Client{} // the next sign-in registers another one
+		}
 		if werr := c.save(&next); werr != nil {
 			return "", werr
 		}

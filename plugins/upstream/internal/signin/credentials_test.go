@@ -170,6 +170,29 @@ func TestRefusedRefresh(t *testing.T) {
 	require.NoError(t, err, "a new sign-in holds at once")
 }
 
+// An authorization server that has forgotten its clients gets another one.
+func TestForgottenClient(t *testing.T) {
+	as, s, c := signedIn(t)
+	as.Change(func(s *authtest.Server) {
+		s.Take = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/token" {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusUnauthorized)
+				_, _ = w.Write([]byte(`{"error":"invalid_client"}`))
+			}
+			return r.URL.Path == "/token"
+		}
+	})
+	age(t, s, 2*time.Hour)
+	_, err := c.Token(t.Context())
+	var needed *Needed
+	require.ErrorAs(t, err, &needed)
+	as.Change(func(s *authtest.Server) { s.Take = nil })
+	_, err = newLogin(s, as).Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, as.Count("register"))
+}
+
 func TestAuthorizationServerIsAway(t *testing.T) {
 	as, s, c := signedIn(t)
 	away := func(w http.ResponseWriter, r *http.Request) bool {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -135,8 +134,7 @@ func (l *Login) client(ctx context.Context, hc *http.Client, meta *oauthex.AuthS
 	if c := configuredClient(&l.Upstream, meta); c != nil {
 		return c, nil
 	}
-	if last != nil && last.Client.Registered && last.Client.RedirectPort == port && (last.Client.Expires.IsZero() || time.Now().Before(last.Client.Expires)) &&
-		!strings.Contains(last.Ended, "client") { // that it no longer knows
+	if last != nil && last.Client.Registered && last.Client.RedirectPort == port && (last.Client.Expires.IsZero() || time.Now().Before(last.Client.Expires)) {
 		c := last.Client
 		return &c, nil
 	}

@@ -267,7 +267,7 @@ func privateFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.Chmod(dir, 0o700) //nolint:gosec // a folder
+	return os.Chmod(dir, 0o700)
 }
 
 // sealer returns the sealer of the store; nil if there is no key and none is to be made.

@@ -36,6 +36,11 @@ func (e *refusal) final() bool {
 	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope", "unsupported_grant_type", "invalid_target"}, e.code)
 }
 
+// unknownClient reports whether the authorization server has forgotten the client.
+func (e *refusal) unknownClient() bool {
+	return e.code == "invalid_client" || e.code == "unauthorized_client"
+}
+
 // tokenFailure is why a request for tokens failed, without what the response quotes.
 func tokenFailure(issuer string, err error) error {
 	var retrieve *oauth2.RetrieveError
