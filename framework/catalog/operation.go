@@ -18,6 +18,12 @@ type Effects struct {
 	Outside     bool // reaches beyond this system: cannot be rolled back, refused in a dry run
 }
 
+// ActsOutside reports whether a call changes something beyond this system.
+func (e Effects) ActsOutside() bool { return e.Outside && !e.ReadOnly }
+
+// RepeatsOutside reports whether a second call would have its effect beyond this system again.
+func (e Effects) RepeatsOutside() bool { return e.ActsOutside() && !e.Idempotent }
+
 // Reach says on which surfaces an operation exists.
 type Reach uint8
 

@@ -68,7 +68,7 @@ func (g *guarded) signIn(user string) *signin.Record {
 
 // call makes a call and returns its text.
 func (g *guarded) call(user string) (string, error) {
-	raw, err := g.s.call(g.t.Context(), &request{tool: "work", input: json.RawMessage("{}"), effects: catalog.Effects{Destructive: true}, call: callBy{user: user}})
+	raw, err := g.s.call(g.t.Context(), &request{tool: "work", input: json.RawMessage("{}"), effects: catalog.Effects{Outside: true, Destructive: true}, call: callBy{user: user}})
 	var text string
 	_ = json.Unmarshal(raw, &text)
 	return text, err

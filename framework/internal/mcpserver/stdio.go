@@ -105,8 +105,11 @@ func (s *Server) readLines(calls context.Context, ss *session, lines *lineReader
 				WithHint("Send less in one message, or raise server.maxBufferBytes.").
 				WithDetails(map[string]any{"maxBufferBytes": s.opts.MaxBufferBytes}))
 		default:
-			items, batch := parse(l.text)
-			ss.handle(calls, items, batch, to)
+			if items, batch := parse(l.text); batch {
+				ss.handleBatch(calls, items, to)
+			} else {
+				ss.handle(calls, items[0], to)
+			}
 		}
 	}
 }
