@@ -127,7 +127,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
 		return out, err
 	}
-	if err := consult(r.parts, func(p Gate) error { return p.Outside(o) }); isPause(err) {
+	if err := consult(r.parts, func(p Gate) error { return p.Outside(ctx, o) }); isPause(err) {
 		return nil, c.attempt.finish(err)
 	} else if err != nil {
 		return nil, err

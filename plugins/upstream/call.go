@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -37,7 +38,7 @@ func (r *request) user() string { return r.call.Principal().Subject }
 // section 8).
 func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) {
 	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := deadline.WithTimeout(ctx, s.cfg.Timeout, s.late(r)) // does not run while somebody is asked
 	defer cancel()
 	select {
 	case s.slots <- struct{}{}:
@@ -55,8 +56,11 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 		if err != nil {
 			return nil, s.ended(outer, ctx, r, err)
 		}
-		raw, refusal, err := conn.call(ctx, r.tool, r.input, r.call.Progress)
+		c := &inflight{server: s.cfg.ID, tool: r.tool, run: r.call.Run(), log: s.log}
+		raw, refusal, err := conn.call(ctx, c, r.input, r.call.Progress)
 		switch {
+		case c.ended() != nil:
+			return nil, c.ended()
 		case errors.Is(err, transport.ErrSessionTerminated) && !again:
 			s.drop(conn) // a server that does not know the session has done nothing
 			continue

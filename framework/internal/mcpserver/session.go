@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -36,6 +37,9 @@ type session struct {
 	// maxStreams bounds the subscriptions; 0 is Options.QueueMax. It is set before the
 	// first message.
 	maxStreams int
+	// lasting is the session as handlers see it; nil on a connection of one request. It is
+	// set before the first message.
+	lasting *ask.Session
 
 	mu        sync.Mutex
 	ready     bool                // the client said notifications/initialized

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -31,6 +32,7 @@ func (s *Server) serveLines(ctx context.Context, p auth.Principal, in io.Reader,
 	defer stop(nil)
 	box := newOutbox(s.opts.MaxBufferBytes)
 	ss := newSession(s, box)
+	ss.lasting = &ask.Session{}
 	s.add(ss)
 	defer s.remove(ss)
 
