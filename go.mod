@@ -17,10 +17,11 @@ require (
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
 	github.com/mattn/go-sqlite3 v1.14.52
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // oauthex: the metadata and registration of OAuth as MCP has it, in plugins/upstream/internal/signin only
 	github.com/nlnwa/whatwg-url v0.6.2 // URL in scripts, by the Standard
 	github.com/pelletier/go-toml/v2 v2.4.3 // where tables stand in Codex's file, for edits that keep comments
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
-	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; runs the scripts of tests for the command line
+	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; locks the files of sign-ins; runs the scripts of tests for the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
 	github.com/spf13/cobra v1.10.2 // the commands
 	github.com/spf13/pflag v1.0.9 // names the flag that there is not
@@ -38,6 +39,8 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0 // what a collector reads, in tests only
 	go.yaml.in/yaml/v3 v3.0.6 // koan.yaml, with lines for its problems
 	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
+	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in plugins/upstream/internal/signin only
+	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks
 	golang.org/x/text v0.43.0 // jsonschema's messages
 	golang.org/x/tools v0.52.0 // entgen looks at an app's schema package
@@ -65,7 +68,7 @@ require (
 	github.com/go-sourcemap/sourcemap v2.1.3+incompatible // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
-	github.com/google/jsonschema-go v0.4.2 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
 	github.com/hashicorp/hcl/v2 v2.18.1 // indirect
@@ -85,6 +88,8 @@ require (
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/spf13/cast v1.7.1 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	github.com/zclconf/go-cty v1.14.4 // indirect
@@ -94,7 +99,6 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/xerrors v0.0.0-20200804184101-5ec99f83aff1 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect

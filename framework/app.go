@@ -49,6 +49,9 @@ type (
 // which are configured by keys.
 type App struct {
 	Name string // short, lower case: names the binary, the data folder, the server
+	// Command is how the app is called on a command line, for messages that say what to
+	// run; "" is Name.
+	Command string
 	// Version is the app's own; "" takes that of the build (package build), which the
 	// linker may set.
 	Version string

@@ -13,6 +13,7 @@ import (
 func gateway() framework.App {
 	return framework.App{
 		Name:        "koan-gateway",
+		Command:     "koan gateway",
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
 		Entities:    &framework.Entities{},
 		Defaults:    map[string]string{"approval.mode": "destructive", "approval.tainted": "ask", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
@@ -31,7 +32,8 @@ that calls as many of their tools as it needs.
 
   check     connects each server, and says what is wrong
   list      shows the servers, and what is known of their tools
-  COMMAND   is one that every app has: run, validate, sdk, tools, doctor, approve, replay`,
+  COMMAND   is one that every app has: run, validate, sdk, tools, doctor, approve, replay,
+            upstream login (signs in to a server), upstream logout`,
 		Example: `  koan gateway --mcp-config ~/.cursor/mcp.json
   koan gateway check --mcp-config mcp.json
   koan gateway run script.js --mcp-config mcp.json`,

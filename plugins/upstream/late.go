@@ -33,7 +33,7 @@ func (s *server) lateOperation() *catalog.Operation {
 		if len(in.Input) == 0 {
 			in.Input = json.RawMessage("{}")
 		}
-		if _, err := s.acquire(ctx); err != nil {
+		if _, err := s.acquire(ctx, c.Principal().Subject); err != nil {
 			return nil, err
 		}
 		t, err := s.find(in.Tool)
