@@ -272,15 +272,15 @@ func searchTools(v *catalog.View, servers []*bind.Server, query string, o discov
 		most = int(min(*o.Limit, maxHits))
 	}
 	out := searchResults{Query: beginning(query, maxEcho), Results: []toolDefinition{}}
-	for _, hit := range v.Search(query, len(v.Script())+len(v.Resources())) {
-		if hit.Operation == nil || len(out.Results) == most {
-			continue
-		}
-		if p, ok := at[hit.Operation.ID]; ok {
-			d := define(v, p.s, p.i, *o.Detail)
-			d.ServerID = p.s.ID
-			out.Results = append(out.Results, d)
-		}
+	hits := v.SearchOperations(query, most, func(op *catalog.Operation) bool {
+		_, ok := at[op.ID]
+		return ok
+	})
+	for _, hit := range hits {
+		p := at[hit.Operation.ID]
+		d := define(v, p.s, p.i, *o.Detail)
+		d.ServerID = p.s.ID
+		out.Results = append(out.Results, d)
 	}
 	return out, nil
 }
