@@ -211,7 +211,13 @@ func tools(v *catalog.View, s *bind.Server, from, to int, detail string) []toolD
 	return out
 }
 
-func infoOf(s *bind.Server) serverInfo { return serverInfo{s.ID, s.Name, []string{"tools"}} }
+func infoOf(s *bind.Server) serverInfo {
+	out := serverInfo{s.ID, s.Name, []string{"tools"}}
+	for _, g := range s.Groups {
+		out.Capabilities = append(out.Capabilities, strings.TrimPrefix(g.Name, "$"))
+	}
+	return out
+}
 
 func serverNamed(servers []*bind.Server, id string) (*bind.Server, error) {
 	var ids []string

@@ -18,15 +18,17 @@ type listing struct {
 	Format int               `json:"format"`
 	About  about             `json:"about"`
 	Tools  []json.RawMessage `json:"tools"`
-	At     time.Time         `json:"at"`
+	// Prompts are there if all of them are known.
+	Prompts []json.RawMessage `json:"prompts,omitempty"`
+	At      time.Time         `json:"at"`
 }
 
 // listingFormat is raised when older files cannot be read any more.
-const listingFormat = 1
+const listingFormat = 2
 
 func (l *listing) equal(other *listing) bool {
-	return l.About.Name == other.About.Name && l.About.Version == other.About.Version && l.About.Description == other.About.Description &&
-		slices.EqualFunc(l.Tools, other.Tools, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+	return l.About.offered() == other.About.offered() && slices.EqualFunc(l.Tools, other.Tools, same) && slices.EqualFunc(l.Prompts, other.Prompts, same)
 }
 
 // cache keeps listings on the disk, so that a start does not wait for servers.

@@ -26,6 +26,21 @@ type request struct {
 	output  json.RawMessage // schema of the structured output, nil for none
 	effects catalog.Effects
 	call    catalog.Call
+	// function is set for a request for resources or prompts, with in.
+	function *serverFunction
+	in       functionInput
+}
+
+// send makes the request over a connection. It returns the server's result, or its error.
+func (r *request) send(ctx context.Context, conn *connection) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
+	if r.function == nil {
+		return conn.call(ctx, r.tool, r.input, r.call.Progress)
+	}
+	raw, refusal, err := r.function.send(ctx, conn, r.in)
+	if err != nil {
+		err = conn.why(ctx, err)
+	}
+	return raw, refusal, err
 }
 
 // repeats reports whether a second call would repeat the effect.
@@ -55,7 +70,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 		if err != nil {
 			return nil, s.ended(outer, ctx, r, err)
 		}
-		raw, refusal, err := conn.call(ctx, r.tool, r.input, r.call.Progress)
+		raw, refusal, err := r.send(ctx, conn)
 		switch {
 		case errors.Is(err, transport.ErrSessionTerminated) && !again:
 			s.drop(conn) // a server that does not know the session has done nothing
@@ -70,6 +85,9 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 			return nil, err
 		}
 		defer free()
+		if r.function != nil {
+			return s.functionResult(r, raw)
+		}
 		return s.result(conn, r, raw)
 	}
 }
@@ -190,6 +208,9 @@ func (s *server) refused(conn *connection, r *request, e *mcp.JSONRPCErrorDetail
 	}
 	f := fault.Newf(fault.UpstreamError, "the server %s refused %s: %s", s.cfg.ID, r.tool, text).WithDetails(details)
 	switch e.Code {
+	case resourceNotFound:
+		return fault.Newf(fault.NotFound, "the server %s has no such resource: %s", s.cfg.ID, text).WithDetails(details).
+			WithHint("List its resources with %s.$resources.list().", catalog.SDKServer(s.cfg.ID))
 	case mcp.METHOD_NOT_FOUND, mcp.INVALID_PARAMS:
 		return f.WithRetry(fault.Fix).WithHint("Correct the call: the message is the server's own.")
 	}

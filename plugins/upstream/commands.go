@@ -45,7 +45,7 @@ func (s *server) check(ctx context.Context) catalog.Check {
 	}
 	o := s.current()
 	c.OK = true
-	c.Detail = fmt.Sprintf("%s, %s, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(len(o.operations), "tool"), conn.about.Protocol)
+	c.Detail = fmt.Sprintf("%s, %s, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(o.tools, "tool"), conn.about.Protocol)
 	if len(o.skipped) > 0 {
 		c.OK = false
 		c.Detail += "; left out: " + strings.Join(o.skipped, "; ")
@@ -120,7 +120,7 @@ func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation)
 		}
 		tools, seen := "not known yet", "never"
 		if s.listing != nil {
-			tools, seen = strconv.Itoa(len(s.offer.operations)), s.listing.At.Format("2006-01-02 15:04")
+			tools, seen = strconv.Itoa(s.offer.tools), s.listing.At.Format("2006-01-02 15:04")
 		}
 		rows = append(rows, []catalog.Cell{{Text: s.cfg.ID}, {Text: cut(by, 60)}, {Text: tools}, {Text: seen}})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -36,6 +37,9 @@ func (s *server) lateOperation() *catalog.Operation {
 		if _, err := s.acquire(ctx); err != nil {
 			return nil, err
 		}
+		if _, ok := serverFunctions[in.Tool]; ok {
+			return s.lateFunction(ctx, in.Tool, in.Input, c)
+		}
 		t, err := s.find(in.Tool)
 		if err != nil {
 			return nil, err
@@ -43,6 +47,25 @@ func (s *server) lateOperation() *catalog.Operation {
 		return s.call(ctx, &request{tool: t.Name, input: in.Input, output: usableOutput(t.OutputSchema), effects: s.effects(t), call: c})
 	}
 	return op
+}
+
+// lateFunction requests resources or prompts of a server that was not known to have them.
+func (s *server) lateFunction(ctx context.Context, op string, input json.RawMessage, c catalog.Call) (json.RawMessage, error) {
+	for _, known := range s.current().operations {
+		if known.ID.Op != op {
+			continue
+		}
+		wrong, err := s.schemas.Violations(known.Input, input)
+		if err != nil {
+			return nil, err
+		}
+		if len(wrong) > 0 {
+			return nil, fault.Invalid(wrong...)
+		}
+		return s.callFunction(ctx, op, input, c)
+	}
+	group, _, _ := strings.Cut(op, ".")
+	return nil, fault.Newf(fault.ToolNotFound, "the server %s has no %s", s.cfg.ID, strings.TrimPrefix(group, "$"))
 }
 
 // find returns a tool by its name, or by its identifier in scripts.

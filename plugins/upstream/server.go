@@ -163,7 +163,7 @@ func (s *server) list(ctx context.Context, conn *connection) error {
 	if err != nil {
 		return err
 	}
-	s.take(&listing{About: conn.about, Tools: tools, At: time.Now().UTC()}, true)
+	s.take(&listing{About: conn.about, Tools: tools, Prompts: conn.prompts(ctx), At: time.Now().UTC()}, true)
 	return nil
 }
 
