@@ -45,7 +45,7 @@ func (s *server) check(ctx context.Context) catalog.Check {
 	}
 	o := s.current()
 	c.OK = true
-	c.Detail = fmt.Sprintf("%s, %s, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(o.tools, "tool"), conn.about.Protocol)
+	c.Detail = fmt.Sprintf("%s, %s, about %s of tools/list, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(o.tools, "tool"), count(s.listTokens(), "token"), conn.about.Protocol)
 	if len(o.skipped) > 0 {
 		c.OK = false
 		c.Detail += "; left out: " + strings.Join(o.skipped, "; ")
@@ -153,6 +153,9 @@ func checkServers(ctx context.Context, host catalog.Host, in *catalog.Invocation
 		}
 	}
 	in.Out.Table(rows)
+	if err := reportTokens(ctx, servers, in); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(checks, func(c catalog.Check) bool { return !c.OK }) {
 		return errors.New("not every server can be used")
 	}
