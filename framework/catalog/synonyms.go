@@ -9,7 +9,7 @@ import (
 // a line. It covers operations, and what tools are commonly about; an app declares its own
 // as aliases. A word may be in several groups, and means the words of all of them.
 const thesaurus = `
-create add insert make new save store register put write
+create upsert add insert make save store register put write
 create open start
 delete remove erase discard drop forget cancel
 change update edit modify patch set correct
@@ -78,6 +78,7 @@ big large size
 // senses has words that mean several others together, which are asked for as well.
 const senses = `
 remind: create task
+new: create
 tell: send message
 talk: channel message
 rename: move file

@@ -1,5 +1,5 @@
 // Package servers has what public MCP servers list: their tools' names, descriptions and
-// schemas, as the servers of npm packages sent them (make baselines). Tests use them as
+// schemas, as the servers of npm packages sent them (capture/list.mjs). Tests use them as
 // facts; none of them calls a tool.
 package servers
 

@@ -1,14 +1,15 @@
 // Starts an MCP server of npm with credentials that are none, and prints what it lists, as
 // JSON. No tool is called.
 //
-//   node capture.mjs FOLDER PACKAGE
+//   npm install --ignore-scripts PACKAGE
+//   node list.mjs node_modules/PACKAGE PACKAGE > ../testdata/NAME.json
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
-const [folder, name] = process.argv.slice(2);
+const [folder, name] = [resolve(process.argv[2]), process.argv[3]];
 const home = mkdtempSync(join(tmpdir(), "capture-"));
 const keys = join(home, "keys.json");
 writeFileSync(keys, JSON.stringify({ installed: { client_id: "none", client_secret: "none", redirect_uris: ["http://localhost:3000/callback"] } }));
@@ -23,8 +24,6 @@ const needs = {
   "@notionhq/notion-mcp-server": { env: { NOTION_TOKEN: "none" } },
   "@tacticlaunch/mcp-linear": { env: { LINEAR_API_TOKEN: "none", LINEAR_API_KEY: "none" } },
   "@nexus2520/jira-mcp-server": { env: { JIRA_EMAIL: "a@example.org", JIRA_API_TOKEN: "none", JIRA_BASE_URL: "https://example.invalid" } },
-  "@stripe/mcp": { args: ["--tools=all", "--api-key=rk_test_none"] },
-  "@sentry/mcp-server": { args: ["--access-token=none", "--host=example.invalid"] },
   "airtable-mcp-server": { env: { AIRTABLE_API_KEY: "pat123.abc123" } },
   "@roychri/mcp-server-asana": { env: { ASANA_ACCESS_TOKEN: "none" } },
   "todoist-mcp": { env: { API_KEY: "none", TODOIST_API_KEY: "none", TODOIST_API_TOKEN: "none" } },
