@@ -22,20 +22,17 @@ type transactions struct {
 // With atomic: false the transaction is the call's own and commits with it.
 // write reports that fn may write. It is for handlers of Serial operations, in the
 // context they got.
-func Within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) error {
+func Within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) (err error) {
 	c := currentCall(ctx)
 	if c == nil {
 		panic("run: Within outside of a call")
 	}
-	err := c.attempt.txs.within(ctx, s, set, write, fn)
-	if errors.Is(err, store.ErrStale) {
-		return c.attempt.restart("the data changed between read and write")
-	}
-	return err
-}
-
-func (x *transactions) within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) error {
-	a := x.attempt
+	a, x := c.attempt, &c.attempt.txs
+	defer func() {
+		if errors.Is(err, store.ErrStale) {
+			err = a.restart("the data changed between read and write")
+		}
+	}()
 	if err := a.run.enterSet(ctx, set); err != nil {
 		return a.finish(err)
 	}

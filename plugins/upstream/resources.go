@@ -177,7 +177,7 @@ func (s *server) functionOperations(l *listing) []*catalog.Operation {
 		op := &catalog.Operation{
 			ID:      catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: f.Op()},
 			Summary: fmt.Sprintf(def.summary, s.cfg.ID), Input: json.RawMessage(def.input), Output: json.RawMessage(def.output),
-			Effects: readOutside, Reach: catalog.ReachScript, Proven: true,
+			Effects: readOutside, Reach: catalog.ReachScript, Proven: true, Untrusted: !s.cfg.Trust,
 		}
 		if f.Op() == "$prompts.get" {
 			op.Input = promptInput(l.Prompts)
