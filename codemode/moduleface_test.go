@@ -337,7 +337,7 @@ func TestModuleFaceAlone(t *testing.T) {
 	require.NoError(t, err, "the app's own commands still run scripts")
 
 	told := m.provider.(catalog.Instructor).Instructions()
-	for _, word := range []string{"requestedCapabilities", "timeoutMs, maxMemoryBytes, maxLogBytes, maxToolCalls", "structuredContent", "single text block", "base64", "not an object", "import.meta", "Restrictions"} {
+	for _, word := range []string{"requestedCapabilities", "timeoutMs, maxMemoryBytes, maxLogBytes, maxToolCalls", "structuredContent", "one text block", "base64", "not an object", "import.meta", "Restrictions"} {
 		require.Contains(t, told, word)
 	}
 }

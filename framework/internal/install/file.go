@@ -107,7 +107,7 @@ func (f *file) keepCopy(now time.Time) (string, error) {
 		}
 		return name, nil
 	}
-	return "", fault.Newf(fault.Conflict, "there are a thousand copies named %s", base).WithHint("Remove some of them.")
+	return "", fault.Newf(fault.Conflict, "there are a thousand copies named %s", base).WithHint("Remove some of them.").WithRetry(fault.Fix)
 }
 
 // write replaces a file as a whole. A reader sees the old one or the new one.
