@@ -33,30 +33,40 @@ func (l *listing) equal(other *listing) bool {
 	return l.About.offered() == other.About.offered() && slices.EqualFunc(l.Tools, other.Tools, same) && slices.EqualFunc(l.Prompts, other.Prompts, same)
 }
 
-// with returns the listing with the tools that another user sees. A tool that both have is
-// the operator's, else the later one.
+// with returns the listing with the tools and prompts that another user sees. What both
+// have is the operator's, else the later one.
 func (l *listing) with(other *listing) *listing {
 	out := *l
-	out.At, out.Tools = other.At, slices.Clone(l.Tools)
-	if !l.Operator {
-		out.Prompts = other.Prompts
-	}
-	places := map[string]int{}
-	for i, raw := range out.Tools {
-		places[toolName(raw)] = i
-	}
-	for _, raw := range other.Tools {
-		switch i, both := places[toolName(raw)]; {
-		case !both && len(out.Tools) < maxTools:
-			out.Tools = append(out.Tools, raw)
-		case both && !l.Operator:
-			out.Tools[i] = raw
-		}
+	out.At, out.Tools = other.At, joined(l.Tools, other.Tools, l.Operator)
+	out.About.Resources = l.About.Resources || other.About.Resources
+	out.About.Prompts = l.About.Prompts || other.About.Prompts
+	out.Prompts = joined(l.Prompts, other.Prompts, l.Operator)
+	if l.About.Prompts && l.Prompts == nil || other.About.Prompts && other.Prompts == nil {
+		out.Prompts = nil // some are not known
 	}
 	return &out
 }
 
-func toolName(raw json.RawMessage) string {
+// joined returns the members of both lists, by name. Of two with one name it has the first,
+// if keep is set, else the second.
+func joined(first, second []json.RawMessage, keep bool) []json.RawMessage {
+	out := slices.Clone(first)
+	places := map[string]int{}
+	for i, raw := range out {
+		places[nameOf(raw)] = i
+	}
+	for _, raw := range second {
+		switch i, both := places[nameOf(raw)]; {
+		case !both && len(out) < maxTools:
+			out = append(out, raw)
+		case both && !keep:
+			out[i] = raw
+		}
+	}
+	return out
+}
+
+func nameOf(raw json.RawMessage) string {
 	var t struct {
 		Name string `json:"name"`
 	}
