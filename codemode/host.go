@@ -123,7 +123,7 @@ func (h *host) clock(at run.Position) (int64, error) {
 
 func (h *host) ordered(id catalog.ID) bool {
 	op := h.view.Snapshot().Operation(id)
-	return op != nil && op.Serial
+	return op != nil && (op.Serial || op.Nested)
 }
 
 // Start implements wire.Host. A call that cannot be started fails at its delivery, or ends

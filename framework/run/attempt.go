@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/tape"
@@ -68,13 +67,13 @@ func (a *Attempt) Records() bool {
 // WriteFirst tells a store to take the write lock when a transaction begins:
 // the attempt is known to write.
 func (a *Attempt) WriteFirst() bool {
-	return a.number > 1 || a.run.op.ID.Kind != catalog.KindCode && !a.run.op.Effects.ReadOnly
+	return a.number > 1 || !a.run.composed() && !a.run.op.Effects.ReadOnly
 }
 
 // Single reports whether the run is one call that only reads, so that a store may
 // spare the transaction where one statement does the work.
 func (a *Attempt) Single() bool {
-	return a.run.op.ID.Kind != catalog.KindCode && a.run.op.Effects.ReadOnly
+	return !a.run.composed() && a.run.op.Effects.ReadOnly
 }
 
 // Next takes the next position. An executor takes it when the script issues a

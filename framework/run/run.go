@@ -53,6 +53,9 @@ func (r *Run) Spec() Spec { return r.spec }
 // Scripted reports whether the run is more than the one call of its client.
 func (r *Run) Scripted() bool { return r.op.ID.Kind == catalog.KindCode }
 
+// composed reports whether the run consists of several calls.
+func (r *Run) composed() bool { return r.Scripted() || r.op.Nested }
+
 // Started is when the run was opened.
 func (r *Run) Started() time.Time { return r.started }
 
@@ -138,6 +141,7 @@ func (r *Run) permits(id catalog.ID) bool {
 		family, name, ok := strings.Cut(o, ":")
 		switch {
 		case !ok && id.Kind == catalog.KindEntity && id.Owner == o,
+			family == "action" && ok && id.Kind == catalog.KindAction && id.Op == name,
 			family == "plugin" && ok && id.Kind == catalog.KindPlugin && strings.EqualFold(id.Owner, name),
 			family == "server" && ok && id.Kind == catalog.KindUpstream && id.Owner == name:
 			return true

@@ -12,6 +12,7 @@ import (
 type transactions struct {
 	attempt *Attempt
 	open    []*joined
+	levels  []*level                // the nested calls that they are in
 	after   []func(context.Context) // what is to be done outside once they are committed
 }
 
@@ -34,11 +35,7 @@ func Within(ctx context.Context, store Store, set string, write bool, fn func(co
 		panic("run: Within outside of a call")
 	}
 	a := c.attempt
-	err := a.txs.within(ctx, store, set, write, fn)
-	if errors.Is(err, ErrStale) {
-		return a.restart("the data changed between read and write")
-	}
-	return err
+	return a.stale(a.txs.within(ctx, store, set, write, fn))
 }
 
 func (t *transactions) within(ctx context.Context, store Store, set string, write bool, fn func(context.Context, Tx) error) error {
@@ -62,6 +59,11 @@ func (t *transactions) within(ctx context.Context, store Store, set string, writ
 		}
 		j.written = true
 		t.noteLock(j)
+		for _, l := range t.levels {
+			if err := l.mark(ctx, j); err != nil {
+				return err
+			}
+		}
 	}
 	end, err := j.tx.Savepoint(ctx, !write)
 	if err != nil {
@@ -79,16 +81,16 @@ func (t *transactions) within(ctx context.Context, store Store, set string, writ
 	switch {
 	case err == nil:
 		err = serr
-	case serr == nil || !a.run.spec.Atomic:
+	case serr == nil || a.commitsByCall():
 	case errors.Is(serr, ErrStale):
 		return errors.Join(serr, err)
 	default: // what the call wrote may still be there
 		return a.finish(err)
 	}
-	if a.run.spec.Atomic {
-		return err
+	if a.commitsByCall() {
+		return t.settle(context.WithoutCancel(ctx), []*joined{j}, err)
 	}
-	return t.settle(context.WithoutCancel(ctx), j, err)
+	return err
 }
 
 // abandon is what a panic of a call means for its transaction; serr is how the
@@ -96,8 +98,8 @@ func (t *transactions) within(ctx context.Context, store Store, set string, writ
 func (t *transactions) abandon(ctx context.Context, j *joined, serr error) {
 	broken := fault.New(fault.Internal, "")
 	switch {
-	case !t.attempt.run.spec.Atomic:
-		_ = t.settle(ctx, j, broken)
+	case t.attempt.commitsByCall():
+		_ = t.settle(ctx, []*joined{j}, broken)
 	case serr != nil:
 		_ = t.attempt.finish(broken)
 	}
@@ -148,22 +150,23 @@ func (t *transactions) admitWriter(store Store, set string) error {
 	return nil
 }
 
-// settle ends a call's own transaction where the run is not atomic.
-func (t *transactions) settle(ctx context.Context, j *joined, err error) error {
-	for i, k := range t.open {
-		if k == j {
-			t.open = slices.Delete(t.open, i, i+1)
-			break
-		}
-	}
+// settle ends the transactions of a call that commits by itself.
+func (t *transactions) settle(ctx context.Context, own []*joined, err error) error {
+	t.open = slices.DeleteFunc(t.open, func(j *joined) bool { return slices.Contains(own, j) })
 	a, r := t.attempt, t.attempt.run
 	a.setWriting(false)
-	if err != nil {
-		_ = j.tx.Rollback(ctx)
-		return err
+	var changes []Change
+	wrote := false
+	for _, j := range own {
+		if err != nil {
+			break
+		}
+		var some []Change
+		some, err = j.tx.Changes(ctx)
+		changes = append(changes, some...)
+		_, w := j.tx.State()
+		wrote = wrote || w
 	}
-	changes, err := j.tx.Changes(ctx)
-	_, wrote := j.tx.State()
 	if err == nil {
 		r.progress.mu.Lock()
 		all := slices.Concat(r.progress.applied, changes)
@@ -171,22 +174,44 @@ func (t *transactions) settle(ctx context.Context, j *joined, err error) error {
 		err = r.parts.judge(ctx, a, Effects{Changes: all})
 	}
 	if err == nil {
-		err = t.announce(ctx, []*joined{j})
+		err = t.announce(ctx, own)
 	}
 	if err == nil {
 		r.progress.commits++
 		rec := r.receipt(a.number, Return{}, changes)
 		rec.Sequence = r.progress.commits
-		err = j.tx.Commit(ctx, rec)
+		err = commitAll(ctx, own, rec)
 	}
 	if err != nil {
-		_ = j.tx.Rollback(ctx)
+		for _, j := range own {
+			_ = j.tx.Rollback(ctx)
+		}
 		return err
 	}
 	r.progress.mu.Lock()
 	r.progress.applied = append(r.progress.applied, changes...)
 	r.progress.wrote = r.progress.wrote || wrote
 	r.progress.mu.Unlock()
+	return nil
+}
+
+// commitAll commits transactions, the writing one last: on a store that cannot span sets
+// there is at most one, so the whole is atomic. One set keeps the reply.
+func commitAll(ctx context.Context, all []*joined, r Receipt) error {
+	for _, writing := range []bool{false, true} {
+		for _, j := range all {
+			if j.written != writing {
+				continue
+			}
+			rec := r
+			if _, wrote := j.tx.State(); wrote {
+				r.Reply = nil
+			}
+			if err := j.tx.Commit(ctx, rec); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -205,30 +230,16 @@ func (t *transactions) changes(ctx context.Context) ([]Change, error) {
 	return out, nil
 }
 
-// commit ends all transactions, the writing one last: on a store that cannot
-// span sets there is at most one, so the whole is atomic.
+// commit ends all transactions.
 func (t *transactions) commit(ctx context.Context, r Receipt) error {
 	if err := t.announce(ctx, t.open); err != nil {
 		return err
 	}
-	for _, writing := range []bool{false, true} {
-		for _, j := range t.open {
-			if j.written != writing {
-				continue
-			}
-			rec := r
-			if _, wrote := j.tx.State(); wrote {
-				r.Reply = nil // one set keeps it
-			}
-			if err := j.tx.Commit(ctx, rec); err != nil {
-				if errors.Is(err, ErrStale) {
-					return t.attempt.restart("the data changed before the commit")
-				}
-				return err
-			}
-		}
+	err := commitAll(ctx, t.open, r)
+	if errors.Is(err, ErrStale) {
+		return t.attempt.restart("the data changed before the commit")
 	}
-	return nil
+	return err
 }
 
 // announce lets the parts of the run know which sets are about to have a receipt.

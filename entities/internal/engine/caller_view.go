@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // callerView is the entities as the caller of one call sees them. Its filters and
@@ -43,6 +44,27 @@ var _ filter.Rules = (*callerView)(nil)
 func (e *Engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView {
 	sight := call.Sight()
 	return &callerView{model: e.As(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
+}
+
+// readerOf returns what who gets what the run reports sees, which is the call's caller
+// unless the call has rights that the run's caller has not.
+func (e *Engine) readerOf(ctx context.Context, t *tx) *callerView {
+	r, other := run.ReaderOf(ctx)
+	if !other {
+		return t.caller
+	}
+	sight := r.View.At(catalog.SurfaceApp)
+	return &callerView{model: e.As(sight), sight: sight, view: r.View, who: r.Principal, tx: t, ctx: ctx}
+}
+
+// forReport has what is read meanwhile be what the run may report; the returned function ends
+// that.
+func (t *tx) forReport() (end func()) {
+	caller := t.caller
+	if t.reader != nil {
+		t.caller = t.reader
+	}
+	return func() { t.caller = caller }
 }
 
 // forLater returns the same view for what comes after its call.

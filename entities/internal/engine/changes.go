@@ -121,6 +121,7 @@ func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][
 // before nor after stands there without its id: that something happened is said,
 // and nothing more.
 func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
+	defer t.forReport()()
 	if !t.attempt.Records() {
 		return t.log.Count(t.set, func(k *model.Kind) bool { return !t.caller.knows(k) }), nil
 	}
