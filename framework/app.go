@@ -80,6 +80,17 @@ type App struct {
 	// They are used if migrations.dir is not set. If it is nil, that folder is read.
 	Migrations fs.FS
 
+	// Actions are the files of actions that the app embeds: NAME.ts or NAME.js, each of which
+	// declares a named, typed piece of work and exports the function that does it.
+	//
+	//	//go:embed actions
+	//	var actions embed.FS
+	//
+	// Those in the folder actions.dir come beside them.
+	Actions fs.FS
+	// GoActions are actions that are Go functions, made with Action.
+	GoActions []GoAction
+
 	// Providers are the app's own. One with the name of a part that every app has
 	// ("entities", "plugins", "codemode") takes its place.
 	Providers []Provider
@@ -109,8 +120,11 @@ func (a App) assemble() App {
 		a.parts = append(a.parts, upstream.Provide())
 	}
 	a.parts = append(a.parts, a.Providers...)
+	if len(a.GoActions) > 0 {
+		a.parts = append(a.parts, &goActions{actions: a.GoActions})
+	}
 	if !named("codemode") {
-		a.parts = append(a.parts, codemode.Provide())
+		a.parts = append(a.parts, codemode.Provide(codemode.Options{Actions: a.Actions, Named: a.named}))
 	}
 	return a
 }

@@ -94,8 +94,12 @@ func (s *session) outcome() (err error) {
 	if name := s.job.EntryFunction; name != "" && !script.IsName(name) {
 		return notAFunction(name, "is not the name of a function")
 	}
+	var modules script.Modules = importable{s.job.Bindings.Servers}
+	if s.job.Task == wire.Declare {
+		modules = anyModule{}
+	}
 	s.program, err = s.compiled.compile(script.Source{
-		Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction, Module: s.job.Module, Action: s.job.Action, Modules: importable{s.job.Bindings.Servers},
+		Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction, Module: s.job.Module, Action: s.job.Action, Modules: modules,
 	})
 	if s.job.Task == wire.Validate {
 		s.result.Diagnostics = s.diagnose(err)

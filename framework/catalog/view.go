@@ -103,6 +103,10 @@ func (v *View) Knows(name string) bool {
 // may name, or there is none.
 func (v *View) Operation(id ID) *Operation { return v.At(SurfaceApp).Operation(id) }
 
+// OfScripts returns the view that the app's own scripts have with a principal's rights: what
+// the caller is shown has no influence on it.
+func (v *View) OfScripts(p auth.Principal) *View { return v.snapshot.View(p, exposure.Full, v.auto) }
+
 // Narrow returns the view of a run that is restricted to the operations for which keep
 // returns true. Entities without any operation left exist in none of its edges.
 func (v *View) Narrow(keep func(ID) bool) *View {

@@ -27,9 +27,9 @@ type call struct {
 	// occurrence counts the different calls that attempts made at the position.
 	occurrence int
 	calls      atomic.Int64 // that it has made itself
-	id         string   // of the run that a code operation opens, or would have opened
-	opened     *Run     // the run a code operation opened
-	inPlace    *Outcome // or that of the call that it made in place of one
+	id         string       // of the run that a code operation opens, or would have opened
+	opened     *Run         // the run a code operation opened
+	inPlace    *Outcome     // or that of the call that it made in place of one
 }
 
 var _ catalog.Call = (*call)(nil)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -127,7 +126,7 @@ func (e *Engine) newNest(c *call) (*Nest, error) {
 	if !who.MayName(n.set) && len(who.Sets) > 0 && !strings.HasSuffix(who.Sets[0], auth.All) {
 		n.set = who.Sets[0]
 	}
-	view := request.View.Snapshot().View(who, exposure.Full, request.View.Negotiated())
+	view := request.View.OfScripts(who)
 	if r := c.attempt.run; r.spec.Only != nil && !n.app {
 		view = view.Narrow(r.permits)
 	}

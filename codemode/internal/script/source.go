@@ -28,8 +28,8 @@ type Source struct {
 type Modules interface {
 	// Paths lists them.
 	Paths() []string
-	// Exports returns the names that a module exports; ok is false for one that does
-	// not exist.
+	// Exports returns the names that a module exports, nil where any may be; ok is false for
+	// one that does not exist.
 	Exports(path string) (names []string, ok bool)
 }
 
