@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -137,7 +138,7 @@ func (e *execution) run(ctx context.Context) error {
 	e.spec = run.Spec{
 		Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
-		Code: e.in.Code, CodeDigest: run.Digest([]byte(e.in.Code)), Runtime: e.p.config().runtime, CorrelationID: e.in.CorrelationID,
+		Code: e.in.Code, CodeDigest: journal.Digest([]byte(e.in.Code)), Runtime: e.p.config().runtime, CorrelationID: e.in.CorrelationID,
 		Approval: e.in.Approval,
 	}
 	if err := e.once(); err != nil {

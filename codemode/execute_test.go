@@ -15,7 +15,9 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 const twice = `
@@ -33,7 +35,7 @@ func TestExecuteCommits(t *testing.T) {
 	require.JSONEq(t, `{"ids":["1"]}`, string(r.Answer))
 	require.JSONEq(t, `"the result"`, string(r.Result))
 	require.Equal(t, "first!", h.text("1"))
-	require.Equal(t, []run.ChangeCount{{Entity: "Note", Set: "default", Updated: 1}}, r.ChangeCounts)
+	require.Equal(t, []store.ChangeCount{{Entity: "Note", Set: "default", Updated: 1}}, r.ChangeCounts)
 	require.Len(t, r.Changes, 1)
 	require.Len(t, r.Calls, 3)
 	require.Equal(t, run.CallRecord{ServerID: "koan", ToolName: "note.upsert", OK: true, DurationMs: r.Calls[1].DurationMs}, r.Calls[1])
@@ -45,7 +47,7 @@ func TestExecuteCommits(t *testing.T) {
 	require.Contains(t, r.outcome.Metrics, "cpuMs")
 	require.Contains(t, r.outcome.Metrics, "peakMemoryBytes")
 	require.Len(t, h.shelf.receipts, 1)
-	require.Equal(t, run.Digest([]byte(twice)), h.shelf.receipts[0].CodeDigest)
+	require.Equal(t, journal.Digest([]byte(twice)), h.shelf.receipts[0].CodeDigest)
 	require.JSONEq(t, `"the result"`, string(h.shelf.receipts[0].Result))
 	require.Equal(t, "c-7", h.records.all[0].CorrelationID)
 	require.Equal(t, "ok", h.records.all[0].Outcome)

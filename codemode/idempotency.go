@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // idempotencyKey is the member of that name.
@@ -66,5 +66,5 @@ func (e *execution) fingerprint() (string, error) {
 	b, err := wire.Marshal([]any{
 		e.in.Code, len(e.in.Args) > 0, args, e.in.Set, e.in.Language, e.in.EntryFunction, e.spec.Atomic, e.in.Only == nil, only, slices.Compact(include),
 	})
-	return run.Digest(b), err
+	return journal.Digest(b), err
 }

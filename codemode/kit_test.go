@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/record"
+	"github.com/koan-go/koan/framework/run/store"
 	jsonschema "github.com/koan-go/koan/framework/schema"
 )
 
@@ -35,7 +36,7 @@ type shelf struct {
 	mu       sync.Mutex
 	notes    map[string]map[string]note
 	version  map[string]int
-	receipts []run.Receipt
+	receipts []store.Receipt
 	locks    bool // a writing transaction holds a lock
 }
 
@@ -44,11 +45,11 @@ type shelfTx struct {
 	set     string
 	version int
 	notes   map[string]note
-	changes []run.Change
+	changes []store.Change
 	writing bool
 }
 
-func (s *shelf) Begin(_ context.Context, _ *run.Attempt, set string) (run.Tx, error) {
+func (s *shelf) Begin(_ context.Context, _ store.Attempt, set string) (store.Tx, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tx := &shelfTx{shelf: s, set: set, version: s.version[set], notes: map[string]note{}}
@@ -62,7 +63,7 @@ func (t *shelfTx) Write(context.Context) error {
 	t.shelf.mu.Lock()
 	defer t.shelf.mu.Unlock()
 	if t.shelf.version[t.set] != t.version {
-		return run.ErrStale
+		return store.ErrStale
 	}
 	t.writing = true
 	return nil
@@ -76,16 +77,16 @@ func (t *shelfTx) State() (locked, wrote bool) {
 	return t.shelf.locks && t.writing, len(t.changes) > 0
 }
 
-func (t *shelfTx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
+func (t *shelfTx) Changes(context.Context) ([]store.Change, error) { return t.changes, nil }
 
-func (t *shelfTx) Commit(_ context.Context, r run.Receipt) error {
+func (t *shelfTx) Commit(_ context.Context, r store.Receipt) error {
 	t.shelf.mu.Lock()
 	defer t.shelf.mu.Unlock()
 	if len(t.changes) == 0 {
 		return nil
 	}
 	if t.shelf.version[t.set] != t.version {
-		return run.ErrStale
+		return store.ErrStale
 	}
 	t.shelf.notes[t.set] = t.notes
 	t.shelf.version[t.set]++
@@ -126,7 +127,7 @@ func (l *library) operation(op, properties string, write bool, fn func(tx *shelf
 				return nil, err
 			}
 			var out json.RawMessage
-			err := run.Within(ctx, l.shelf, c.Target().Set, write, func(_ context.Context, tx run.Tx) error {
+			err := run.Within(ctx, l.shelf, c.Target().Set, write, func(_ context.Context, tx store.Tx) error {
 				v, err := fn(tx.(*shelfTx), in)
 				if err == nil {
 					out, err = json.Marshal(v)
@@ -184,15 +185,15 @@ func (l *library) offer() catalog.Offer {
 				return n, nil
 			}),
 			l.operation("upsert", `"model":{"type":"object"}`, true, func(tx *shelfTx, in input) (any, error) {
-				action := run.Create
+				action := store.Create
 				if _, ok := tx.notes[in.Model.ID]; ok {
-					action = run.Update
+					action = store.Update
 				}
 				tx.notes[in.Model.ID] = in.Model
 				after, _ := json.Marshal(in.Model)
-				tx.changes = append(tx.changes, run.Change{Entity: "Note", Set: tx.set, ID: in.Model.ID, Action: action, After: after})
+				tx.changes = append(tx.changes, store.Change{Entity: "Note", Set: tx.set, ID: in.Model.ID, Action: action, After: after})
 				if in.Model.Text == "audited" { // which the app notes where the caller does not look
-					tx.changes = append(tx.changes, run.Change{Entity: "Ledger", Set: tx.set, Action: run.Create, Hidden: true})
+					tx.changes = append(tx.changes, store.Change{Entity: "Ledger", Set: tx.set, Action: store.Create, Hidden: true})
 				}
 				return in.Model, nil
 			}),
@@ -307,8 +308,8 @@ type reply struct {
 		Level, Message string
 		TimeMs         *int64
 	}
-	ChangeCounts   []run.ChangeCount
-	Changes        []run.Change
+	ChangeCounts   []store.ChangeCount
+	Changes        []store.Change
 	Calls          []run.CallRecord
 	Error          *fault.Fault
 	Committed      *bool

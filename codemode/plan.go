@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // The members that are about plans, with few words: every client reads them in every
@@ -66,7 +67,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 		if err != nil {
 			return nil, err
 		}
-		changes := orEmpty(run.Disclosed(plan.Changes))
+		changes := orEmpty(store.Disclosed(plan.Changes))
 		return wire.Marshal(succeeded{Success: true, RunID: plan.Run, Result: about, Logs: []wire.Log{}, ChangeCounts: plan.Counts(), Changes: &changes})
 	}
 	out, outcome, err := guard.Apply(ctx, plan)
@@ -77,10 +78,10 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 		return planFailure(call, outcome, err)
 	}
 	// Another tool or face: its output is the result.
-	reply := succeeded{Success: true, RunID: plan.Run, Result: out, Logs: []wire.Log{}, ChangeCounts: []run.ChangeCount{}}
+	reply := succeeded{Success: true, RunID: plan.Run, Result: out, Logs: []wire.Log{}, ChangeCounts: []store.ChangeCount{}}
 	if outcome != nil {
 		reply.RunID = outcome.Run
-		reply.ChangeCounts = run.Counts(run.Disclosed(outcome.Changes))
+		reply.ChangeCounts = store.Counts(store.Disclosed(outcome.Changes))
 		if outcome.Repeated {
 			reply.ChangeCounts = plan.Counts()
 		}

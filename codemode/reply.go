@@ -9,34 +9,35 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // succeeded is the result of koan.code.execute (CONTRACT section 2): only undefined values
 // are left out.
 type succeeded struct {
-	Success      bool              `json:"success"`
-	RunID        string            `json:"runId"`
-	Atomic       *bool             `json:"atomic,omitempty"` // false where each call committed by itself
-	Answer       json.RawMessage   `json:"answer,omitempty"`
-	Result       json.RawMessage   `json:"result,omitempty"`
-	Logs         []wire.Log        `json:"logs"`
-	ChangeCounts []run.ChangeCount `json:"changeCounts"`
-	Changes      *[]run.Change     `json:"changes,omitempty"`
-	Calls        *[]run.CallRecord `json:"calls,omitempty"`
+	Success      bool                `json:"success"`
+	RunID        string              `json:"runId"`
+	Atomic       *bool               `json:"atomic,omitempty"` // false where each call committed by itself
+	Answer       json.RawMessage     `json:"answer,omitempty"`
+	Result       json.RawMessage     `json:"result,omitempty"`
+	Logs         []wire.Log          `json:"logs"`
+	ChangeCounts []store.ChangeCount `json:"changeCounts"`
+	Changes      *[]store.Change     `json:"changes,omitempty"`
+	Calls        *[]run.CallRecord   `json:"calls,omitempty"`
 }
 
 // failed is its failure: calls and logs up to the failure are always there, and with
 // atomic: false what was committed.
 type failed struct {
-	Success        bool              `json:"success"`
-	RunID          string            `json:"runId"`
-	Error          *fault.Fault      `json:"error"`
-	Committed      bool              `json:"committed"`
-	Atomic         *bool             `json:"atomic,omitempty"`
-	ChangeCounts   []run.ChangeCount `json:"changeCounts,omitempty"`
-	Calls          []run.CallRecord  `json:"calls"`
-	Logs           []wire.Log        `json:"logs"`
-	OutsideEffects []run.CallRecord  `json:"outsideEffects"`
+	Success        bool                `json:"success"`
+	RunID          string              `json:"runId"`
+	Error          *fault.Fault        `json:"error"`
+	Committed      bool                `json:"committed"`
+	Atomic         *bool               `json:"atomic,omitempty"`
+	ChangeCounts   []store.ChangeCount `json:"changeCounts,omitempty"`
+	Calls          []run.CallRecord    `json:"calls"`
+	Logs           []wire.Log          `json:"logs"`
+	OutsideEffects []run.CallRecord    `json:"outsideEffects"`
 }
 
 func (e *execution) logs() []wire.Log {
@@ -68,10 +69,10 @@ func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	out := succeeded{
 		Success: true, RunID: o.Run, Atomic: e.atomicFlag(), Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
-		ChangeCounts: run.Counts(run.Disclosed(o.Changes)),
+		ChangeCounts: store.Counts(store.Disclosed(o.Changes)),
 	}
 	if e.in.DryRun || slices.Contains(e.in.Include, includeChanges) {
-		changes := orEmpty(run.Disclosed(o.Changes))
+		changes := orEmpty(store.Disclosed(o.Changes))
 		out.Changes = &changes
 	}
 	if slices.Contains(e.in.Include, includeCalls) {
@@ -101,7 +102,7 @@ func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
 	out := failed{RunID: e.runID(), Error: f, Atomic: e.atomicFlag(), Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
 	if e.outcome != nil {
 		if out.Committed = e.outcome.Committed; out.Committed {
-			out.ChangeCounts = run.Counts(run.Disclosed(e.outcome.Changes))
+			out.ChangeCounts = store.Counts(store.Disclosed(e.outcome.Changes))
 		}
 		out.Calls = bounded(e.outcome.Calls)
 		out.OutsideEffects = bounded(e.outcome.OutsideEffects)

@@ -293,4 +293,3 @@ func (a App) named(name string) string {
 	}
 	return ""
 }
-

@@ -13,7 +13,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // haul is what grocery-haul.js answers.
@@ -82,7 +82,7 @@ func TestHaul(t *testing.T) {
 		}
 	}
 	require.True(t, r.Committed || len(r.ChangeCounts) > 0)
-	counts := map[string]run.ChangeCount{}
+	counts := map[string]store.ChangeCount{}
 	for _, c := range r.ChangeCounts {
 		counts[c.Entity] = c
 	}
@@ -172,7 +172,7 @@ func TestHaulWithoutCodes(t *testing.T) {
 	h, r := k.haul(k.sample("empty.png"))
 	require.Contains(t, h.Summary, "no barcode")
 	require.Empty(t, h.Dinners)
-	require.Equal(t, []run.ChangeCount{{Entity: "PantryPhoto", Set: "default", Created: 1}}, r.ChangeCounts)
+	require.Equal(t, []store.ChangeCount{{Entity: "PantryPhoto", Set: "default", Created: 1}}, r.ChangeCounts)
 	require.Equal(t, "no_codes", value[string](k, `SDK.Entities.PantryPhoto.firstPage(1).items[0].status`))
 }
 

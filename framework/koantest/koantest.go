@@ -22,6 +22,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Kit is an app under test.
@@ -116,17 +117,17 @@ type Input struct {
 
 // Result is the result of a script (CONTRACT section 2).
 type Result struct {
-	Success        bool              `json:"success"`
-	RunID          string            `json:"runId"`
-	Answer         json.RawMessage   `json:"answer"`
-	Result         json.RawMessage   `json:"result"`
-	Logs           []Log             `json:"logs"`
-	ChangeCounts   []run.ChangeCount `json:"changeCounts"`
-	Changes        []run.Change      `json:"changes"`
-	Calls          []run.CallRecord  `json:"calls"`
-	Error          *fault.Fault      `json:"error"`
-	Committed      bool              `json:"committed"`
-	OutsideEffects []run.CallRecord  `json:"outsideEffects"`
+	Success        bool                `json:"success"`
+	RunID          string              `json:"runId"`
+	Answer         json.RawMessage     `json:"answer"`
+	Result         json.RawMessage     `json:"result"`
+	Logs           []Log               `json:"logs"`
+	ChangeCounts   []store.ChangeCount `json:"changeCounts"`
+	Changes        []store.Change      `json:"changes"`
+	Calls          []run.CallRecord    `json:"calls"`
+	Error          *fault.Fault        `json:"error"`
+	Committed      bool                `json:"committed"`
+	OutsideEffects []run.CallRecord    `json:"outsideEffects"`
 
 	tb testing.TB
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
+	"github.com/koan-go/koan/framework/run/internal/detached"
+	"github.com/koan-go/koan/framework/run/observe"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -16,13 +19,12 @@ type Attempt struct {
 	run    *Run
 	number int
 
-	parent context.Context // the run's
-
 	serial sync.Mutex // entity calls run one at a time
 	txs    transactions
-	paused []Change // what it changed before it paused
+	paused []store.Change // what it changed before it paused
 
-	share share // of what the host holds for the run
+	share    *budget.Share  // of what the host holds for the run
+	detached detached.Calls // that no transaction covers
 
 	mu      sync.Mutex
 	next    int
@@ -32,12 +34,12 @@ type Attempt struct {
 	writing bool  // a transaction holds a write lock
 	// questions that calls wait to have answered
 	questions int
-	beyond    beyond
 }
 
 func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
-	a := &Attempt{run: r, number: n, parent: ctx}
-	a.share.account, a.txs.attempt = r.account, a
+	a := &Attempt{run: r, number: n, share: r.account.Share()}
+	a.txs.attempt = a
+	a.detached.Run, a.detached.Pending, a.detached.Interval = ctx, &r.progress.pending, r.engine.opts.Lock
 	return a
 }
 
@@ -47,10 +49,10 @@ func (a *Attempt) Number() int { return a.number }
 // Run is the run that the attempt belongs to.
 func (a *Attempt) Run() *Run { return a.run }
 
-// Tape is the run's tape.
+// Tape implements store.Attempt: it is the run's.
 func (a *Attempt) Tape() *tape.Tape { return a.run.tape }
 
-// Fresh reports whether nothing can be on the tape that another attempt has left there.
+// Fresh implements store.Attempt.
 func (a *Attempt) Fresh() bool { return a.number == 1 && !a.run.tape.Thawed() }
 
 // Set is the default set of the attempt's calls.
@@ -59,19 +61,18 @@ func (a *Attempt) Set() string { return a.run.spec.Set }
 // DryRun reports whether the attempt will be rolled back.
 func (a *Attempt) DryRun() bool { return a.run.spec.DryRun }
 
-// Records reports whether Change.Before and After are wanted.
-func (a *Attempt) Records() bool {
-	return a.run.spec.Record || a.run.spec.DryRun
-}
+// Atomic implements store.Attempt.
+func (a *Attempt) Atomic() bool { return a.run.spec.Atomic }
 
-// WriteFirst tells a store to take the write lock when a transaction begins:
-// the attempt is known to write.
+// Records implements store.Attempt.
+func (a *Attempt) Records() bool { return a.run.spec.Record || a.run.spec.DryRun }
+
+// WriteFirst implements store.Attempt.
 func (a *Attempt) WriteFirst() bool {
 	return a.number > 1 || !a.run.composed() && !a.run.op.Effects.ReadOnly
 }
 
-// Single reports whether the run is one call that only reads, so that a store may
-// spare the transaction where one statement does the work.
+// Single implements store.Attempt.
 func (a *Attempt) Single() bool {
 	return !a.run.composed() && a.run.op.Effects.ReadOnly
 }
@@ -86,35 +87,29 @@ func (a *Attempt) Next() Position {
 	return Position(strconv.Itoa(a.next))
 }
 
-// Observed reports whether somebody watches the attempt.
-func (a *Attempt) Observed() bool { return a.run.engine.watching.observer != nil }
+// Observed implements store.Attempt.
+func (a *Attempt) Observed() bool { return a.run.engine.observer != observe.Nobody{} }
 
-// Statement reports a statement of SQL to the attempt's observer; the returned function
-// reports its end.
+// Statement implements store.Attempt.
 func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
-	return a.run.engine.watching.observeStatement(ctx, text)
+	return a.run.engine.observer.Statement(ctx, text)
 }
 
 // count is the quota: before the call, so that nothing beyond it happens.
 func (a *Attempt) count() error {
-	if err := a.countCall(); err != nil {
+	a.mu.Lock()
+	if limit := a.run.spec.MaxCalls; a.end == nil && limit > 0 && a.sdk >= limit {
+		a.end = fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", limit).WithDetails(map[string]any{"limit": limit})
+	}
+	err := a.end
+	if err == nil {
+		a.sdk++
+	}
+	a.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	return a.Hold(callBytes)
-}
-
-func (a *Attempt) countCall() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.end != nil {
-		return a.end
-	}
-	if limit := a.run.spec.MaxCalls; limit > 0 && a.sdk >= limit {
-		a.end = fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", limit).WithDetails(map[string]any{"limit": limit})
-		return a.end
-	}
-	a.sdk++
-	return nil
 }
 
 // callBytes is what the host keeps for one call besides the data that it gives: its records
@@ -123,13 +118,13 @@ func (a *Attempt) countCall() error {
 const callBytes = 640
 
 // errClosed is what a call gets that comes after its attempt.
-var errClosed = fault.New(fault.Cancelled, "the run has ended")
+var errClosed error = budget.ErrEnded
 
 // ended returns why the attempt ended early, nil if it did not.
 func (a *Attempt) ended() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.end == error(errClosed) {
+	if a.end == errClosed {
 		return nil
 	}
 	return a.end
@@ -147,7 +142,7 @@ func (a *Attempt) closed() error {
 func (a *Attempt) finish(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.end == nil || a.end == error(errClosed) {
+	if a.end == nil || a.end == errClosed {
 		a.end = err
 	}
 	return a.end
@@ -178,30 +173,25 @@ func (a *Attempt) trace() (calls []CallRecord, sdk int) {
 	return append([]CallRecord{}, a.calls...), a.sdk
 }
 
-// Hold counts n bytes that the host is going to keep for the attempt, until it ends or
-// Release. It ends in memory_exceeded, and the attempt with it, where that would be
-// more than run.maxBytes; nothing is to be kept then.
+// Hold implements store.Attempt.
 func (a *Attempt) Hold(n int) error {
-	if err := a.share.hold(int64(n)); err != nil {
+	if err := a.share.Take(int64(n)); err != nil {
 		return a.finish(err)
 	}
 	return nil
 }
 
-// Release takes off the count what Hold has counted and is not kept any more.
-func (a *Attempt) Release(n int) { a.share.release(int64(n)) }
+// Release implements store.Attempt.
+func (a *Attempt) Release(n int) { a.share.Give(int64(n)) }
 
 // Room is how many more bytes Hold would count now.
 func (a *Attempt) Room() int { return int(a.run.account.Free()) }
-
-// dropShare ends the attempt's share of what the host holds for the run.
-func (a *Attempt) dropShare() { a.share.end() }
 
 // rollback ends the attempt's transactions without effect.
 func (a *Attempt) rollback(ctx context.Context) {
 	a.serial.Lock()
 	defer a.serial.Unlock()
-	a.txs.rollback(ctx)
+	a.txs.group.Rollback(ctx)
 	a.setWriting(false)
 }
 
@@ -211,81 +201,4 @@ func (a *Attempt) setWriting(is bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.writing = is
-}
-
-// asks notes that more calls, or fewer, wait for the client.
-func (a *Attempt) asks(n int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.questions += n
-}
-
-// share is the part of an account that ends with an attempt.
-type share struct {
-	account *budget.Account
-	mu      sync.Mutex
-	held    int64
-	ended   bool
-}
-
-func (s *share) hold(n int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return errClosed
-	}
-	if f := s.account.Take(n); f != nil {
-		return f
-	}
-	s.held += n
-	return nil
-}
-
-func (s *share) release(n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.held -= n
-		s.account.Give(n)
-	}
-}
-
-func (s *share) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.ended = true
-		s.account.Give(s.held)
-	}
-}
-
-// beyond is the context of calls that no transaction covers: they may go on past their
-// attempt's end, where a new one waits for them. Most attempts have none.
-type beyond struct {
-	mu      sync.Mutex
-	ctx     context.Context
-	cancel  context.CancelFunc
-	aborted bool
-}
-
-func (b *beyond) until(parent context.Context) context.Context {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx == nil {
-		b.ctx, b.cancel = context.WithCancel(parent)
-		if b.aborted {
-			b.cancel()
-		}
-	}
-	return b.ctx
-}
-
-// abort ends these calls: nobody waits for them.
-func (b *beyond) abort() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.aborted = true
-	if b.cancel != nil {
-		b.cancel()
-	}
 }

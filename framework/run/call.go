@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run/observe"
 )
 
 // call is one call in an attempt, or a code operation before its run is open.
@@ -163,15 +164,12 @@ func Joined[P Participant](ctx context.Context) (joined P, ok bool) {
 
 // Outgoing returns the trace context that the call which ctx belongs to passes on to
 // peers: its own where it is traced, else the one that came with the run.
-func Outgoing(ctx context.Context) TraceContext {
+func Outgoing(ctx context.Context) observe.TraceContext {
 	c := currentCall(ctx)
 	if c == nil || c.engine == nil {
-		return TraceContext{}
+		return observe.TraceContext{}
 	}
-	if o := c.engine.watching.observer; o != nil {
-		return o.Outgoing(ctx)
-	}
-	return c.request.Parent.Bounded()
+	return c.engine.observer.Outgoing(ctx, c.request.Parent)
 }
 
 // RedactBody takes secrets out of what the code operation that ctx belongs to says outside

@@ -1,5 +1,10 @@
 package run
 
+import "errors"
+
+// ErrLost ends a run whose claim has run out, so that somebody else has taken it over.
+var ErrLost = errors.New("run: somebody else has taken this run over")
+
 // claim is how far a run is with being claimed, so that it is carried out once.
 type claim struct {
 	key       *Key        // that the run has to be claimed under; nil for none

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -13,7 +12,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/internal/budget"
-	"github.com/koan-go/koan/framework/schema"
+	"github.com/koan-go/koan/framework/run/internal/conform"
+	"github.com/koan-go/koan/framework/run/observe"
 )
 
 // Options configure an Engine.
@@ -33,11 +33,9 @@ type Options struct {
 type Engine struct {
 	opts         Options
 	participants []Participant
-
-	watching watching
-	schemas  schema.Cache
-	budget   *budget.Budget
-	blamed   sync.Map // IDs of operations whose outputs did not fit, and the log says so
+	observer     observe.Observer
+	schemas      *conform.Checker
+	budget       *budget.Budget
 }
 
 // NewEngine makes an engine.
@@ -57,17 +55,21 @@ func NewEngine(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Engine{opts: o, budget: budget.New(o.MaxBytes, o.MaxTotalBytes)}
+	return &Engine{opts: o, observer: observe.Nobody{}, budget: budget.New(o.MaxBytes, o.MaxTotalBytes), schemas: conform.New(o.Log)}
 }
 
 // MaxBytes is how many bytes the host may hold for one run.
 func (e *Engine) MaxBytes() int64 { return e.budget.Run() }
 
+// CheckSchemas returns an error that names every operation of a catalog whose input or
+// output schema cannot be used.
+func (e *Engine) CheckSchemas(s *catalog.Snapshot) error { return e.schemas.Snapshot(s) }
+
 // Redactor is what redacts secrets in texts.
 func (e *Engine) Redactor() *journal.Redactor { return e.opts.Redactor }
 
 // Observe sets the engine's observer, before the first call.
-func (e *Engine) Observe(o Observer) { e.watching.observer = o }
+func (e *Engine) Observe(o observe.Observer) { e.observer = o }
 
 // Join adds participants, before the first call.
 func (e *Engine) Join(p ...Participant) { e.participants = append(e.participants, p...) }
@@ -102,7 +104,7 @@ type Request struct {
 	// Trace is the caller's trace id, "" makes one.
 	Trace string
 	// Parent is the caller's trace context; its id is Trace.
-	Parent   TraceContext
+	Parent   observe.TraceContext
 	Progress func(done, total float64, message string)
 	// Notify takes what handlers say with Call.Log; nil drops it.
 	Notify func(level slog.Level, message string)

@@ -8,6 +8,9 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/callfault"
+	"github.com/koan-go/koan/framework/run/observe"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Body is one attempt: it makes calls through the attempt and returns what the
@@ -33,14 +36,14 @@ type execution struct {
 // makes none: it returns what that run returned, or in_progress, conflict or
 // outcome_unknown. The outcome is never nil. The error is a fault or nil.
 func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
-	ctx, over := r.engine.watching.observeRun(ctx, Observed{
+	ctx, over := r.engine.observer.Run(ctx, observe.Run{
 		ID: r.ID, Trace: r.Trace, Parent: r.request.Parent, Surface: r.request.Surface, Operation: r.op.ID,
 		Tool: r.request.View.Snapshot().ToolName(r.op.ID), DryRun: r.spec.DryRun,
 	})
 	x := &execution{Run: r, body: body, out: &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}}
 	err := x.execute(ctx)
 	r.finished = x.out
-	over(x.out, err)
+	over(observe.RunEnd{Attempts: x.out.Attempts, Calls: x.out.SDKCalls, Committed: x.out.Committed}, err)
 	return x.out, err
 }
 
@@ -48,7 +51,7 @@ func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
 var errUnclaimed = errors.New("run: it has to be claimed first")
 
 func (x *execution) execute(ctx context.Context) error {
-	err := x.parts.resume(ctx)
+	err := consult(x.parts, func(p Resumer) error { return p.Resume(ctx) })
 	x.out.Run = x.ID
 	if err != nil {
 		return x.endWithoutRunning(ctx, err)
@@ -81,8 +84,8 @@ func (x *execution) conclude(ctx context.Context, err error) error {
 	}
 	lost := errors.Is(err, ErrLost)
 	if err = x.parts.recover(ctx, x.out, err); err != nil {
-		if isContextEnd(ctx, err) {
-			err = contextFault(ctx, err)
+		if callfault.SaysContextEnded(ctx, err) {
+			err = callfault.OfContext(ctx, err)
 		}
 		err = x.failed(err)
 	}
@@ -111,7 +114,7 @@ func (x *execution) endWithoutRunning(ctx context.Context, err error) error {
 
 func (x *execution) end(ctx context.Context, c *Conclusion) {
 	x.out.Approved = x.Approval().State == journal.Approved
-	x.parts.end(ctx, c)
+	notify(x.parts, func(p Ender) { p.End(ctx, c) })
 }
 
 // failed makes the reply of a failure.
@@ -135,12 +138,12 @@ func (x *execution) attempts(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		out.Attempts++
 		a := newAttempt(ctx, r, out.Attempts)
-		defer a.beyond.abort()
+		defer a.detached.Abort()
 		if x.last != nil {
-			x.last.dropShare()
+			x.last.share.End()
 		}
 		x.last = a
-		actx, over := r.engine.watching.observeAttempt(ctx, a.number)
+		actx, over := r.engine.observer.Attempt(ctx, a.number)
 		err = x.attempt(actx, a)
 		over(err)
 		if p, ok := err.(Pause); ok { //nolint:errorlint // never wrapped
@@ -179,7 +182,7 @@ func (x *execution) attempts(ctx context.Context) error {
 
 // wait waits for what an attempt has paused for.
 func (x *execution) wait(ctx context.Context, p Pause) error {
-	x.last.dropShare() // whoever waits keeps what it needs
+	x.last.share.End() // whoever waits keeps what it needs
 	if err := p.Wait(ctx, x.last.paused); err != nil {
 		return err
 	}
@@ -199,9 +202,9 @@ func (x *execution) attempt(ctx context.Context, a *Attempt) error {
 	stop()
 	a.close()
 	if !allowsAnotherAttempt(a.ended()) {
-		a.beyond.abort() // nobody waits for calls still in flight
+		a.detached.Abort() // nobody waits for calls still in flight
 	}
-	if ended := a.ended(); ended != nil && (err == nil || !isFault(err) || allowsAnotherAttempt(ended)) {
+	if ended := a.ended(); ended != nil && (err == nil || !callfault.Is(err) || allowsAnotherAttempt(ended)) {
 		err = ended
 	}
 	if err == nil {
@@ -248,8 +251,8 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 		a.paused = changes
 		return err
 	}
-	wrote := a.txs.wrote()
-	var receipt Receipt
+	wrote := len(a.txs.group.WrittenSets()) > 0
+	var receipt store.Receipt
 	if wrote || r.claim.held { // or nobody writes it down
 		receipt = r.receipt(a.number, x.ret, changes)
 	}
@@ -284,7 +287,7 @@ func (x *execution) reply() (err error) {
 // uncommitted looks at why a commit failed.
 func (x *execution) uncommitted(ctx context.Context, err error) {
 	switch {
-	case isRestart(err), errors.Is(err, ErrCommitted), errors.Is(err, ErrLost):
+	case isRestart(err), errors.Is(err, store.ErrCommitted), errors.Is(err, ErrLost):
 		return
 	case fault.CodeOf(err) == fault.OutcomeUnknown:
 		x.MarkUncertain()

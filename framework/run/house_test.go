@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/schema"
 )
 
@@ -26,24 +27,24 @@ type counter struct {
 	mu       sync.Mutex
 	value    map[string]int
 	version  map[string]int
-	receipts []run.Receipt
-	stuck    func(a *run.Attempt) error // what a rollback to a savepoint ends in
+	receipts []store.Receipt
+	stuck    func(a store.Attempt) error // what a rollback to a savepoint ends in
 }
 
 func newCounter() *counter { return &counter{value: map[string]int{}, version: map[string]int{}} }
 
 type counterTx struct {
 	c       *counter
-	a       *run.Attempt
+	a       store.Attempt
 	set     string
 	value   int
 	version int
 	writing bool
-	changes []run.Change
+	changes []store.Change
 	ended   bool
 }
 
-func (c *counter) Begin(_ context.Context, a *run.Attempt, set string) (run.Tx, error) {
+func (c *counter) Begin(_ context.Context, a store.Attempt, set string) (store.Tx, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return &counterTx{c: c, a: a, set: set, value: c.value[set], version: c.version[set]}, nil
@@ -53,7 +54,7 @@ func (t *counterTx) Write(context.Context) error {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	if t.c.version[t.set] != t.version {
-		return run.ErrStale
+		return store.ErrStale
 	}
 	t.writing = true
 	return nil
@@ -77,9 +78,9 @@ func (t *counterTx) Savepoint(context.Context, bool) (func(bool) error, error) {
 
 func (t *counterTx) State() (locked, wrote bool) { return t.writing, t.writing }
 
-func (t *counterTx) Changes(context.Context) ([]run.Change, error) { return t.changes, nil }
+func (t *counterTx) Changes(context.Context) ([]store.Change, error) { return t.changes, nil }
 
-func (t *counterTx) Commit(_ context.Context, r run.Receipt) error {
+func (t *counterTx) Commit(_ context.Context, r store.Receipt) error {
 	t.c.mu.Lock()
 	defer t.c.mu.Unlock()
 	t.ended = true
@@ -87,7 +88,7 @@ func (t *counterTx) Commit(_ context.Context, r run.Receipt) error {
 		return nil
 	}
 	if t.c.version[t.set] != t.version {
-		return run.ErrStale
+		return store.ErrStale
 	}
 	t.c.value[t.set] = t.value
 	t.c.version[t.set]++
@@ -133,7 +134,7 @@ func newHouse(t *testing.T, o run.Options) *house {
 			Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{ReadOnly: !write}, Reach: catalog.Everywhere, Resource: "Counter", Serial: true, Decode: decode, Scopes: []string{"counter"},
 			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 				var out json.RawMessage
-				err := run.Within(ctx, h.store, c.Target().Set, write, func(_ context.Context, tx run.Tx) error {
+				err := run.Within(ctx, h.store, c.Target().Set, write, func(_ context.Context, tx store.Tx) error {
 					err := fn(tx.(*counterTx), c.Input())
 					out = json.RawMessage(strconv.Itoa(tx.(*counterTx).value))
 					return err
@@ -148,7 +149,7 @@ func newHouse(t *testing.T, o run.Options) *house {
 			var v struct{ By int }
 			_ = json.Unmarshal(in, &v)
 			tx.value += v.By
-			tx.changes = append(tx.changes, run.Change{Entity: "Counter", Set: tx.set, ID: "1", Action: run.Update})
+			tx.changes = append(tx.changes, store.Change{Entity: "Counter", Set: tx.set, ID: "1", Action: store.Update})
 			if v.By == 13 {
 				panic("unlucky")
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
+	"github.com/koan-go/koan/framework/run/internal/callfault"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -57,20 +58,21 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 		c.input = json.RawMessage("{}")
 	}
 	start := time.Now()
-	ctx, over := e.watching.observeCall(ctx, id, at)
+	ctx, over := e.observer.Call(ctx, id, at)
 	out, err := e.admitAndCall(ctx, c, id)
 	if err != nil && !Ends(err) {
-		f := faultOf(ctx, c.nameOf(id), err)
+		f := callfault.From(ctx, c.nameOf(id), err)
 		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
 		err = f
 	}
 	over(err)
 	e.budget.NoteGarbage(len(c.input) + len(out))
 	a.note(c.trace(id, start, err))
-	a.run.parts.afterCall(CallEnd{
+	end := CallEnd{
 		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
 		Started: start, OutputBytes: len(out), Code: codeOf(err),
-	})
+	}
+	notify(a.run.parts, func(p AfterCaller) { p.AfterCall(end) })
 	return out, err
 }
 
@@ -112,15 +114,15 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 	r, view := c.attempt.run, c.request.View
 	op := view.Snapshot().Operation(id)
 	if op == nil || id.Kind == catalog.KindCode || c.surface == catalog.SurfaceScript && !view.Scripted(id) {
-		return unknownOperation(id.String())
+		return callfault.UnknownOperation(id.String())
 	}
 	c.op = op
-	if (c.nest == nil || !c.nest.app) && !r.permits(id) {
+	if (c.nest == nil || !c.nest.app) && !r.spec.Only.Permits(id) {
 		return fault.Newf(fault.ToolNotFound, "`only` excludes %s from this run", view.Snapshot().ToolName(id)).
 			WithHint("Call only what `only` names, or add to it.")
 	}
 	if missing := c.request.Principal.Missing(op.Needs()); missing != "" {
-		return forbidden(missing)
+		return callfault.MissingScope(missing)
 	}
 	if c.nest != nil {
 		if err := c.nest.admits(op); err != nil {
@@ -128,7 +130,7 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 		}
 	}
 	if c.op = c.Sight().Operation(id); c.op == nil {
-		return unknownOperation(id.String())
+		return callfault.UnknownOperation(id.String())
 	}
 	return nil
 }
@@ -140,15 +142,15 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 	o := &OutsideCall{Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Digest: digest, Effect: c.op.Effects.Outside && !c.op.Effects.ReadOnly}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
-		r.parts.recorded(o)
+		notify(r.parts, func(p Witness) { p.Recorded(o) })
 		return out, err
 	}
-	if err := r.parts.outside(o); isPause(err) {
+	if err := consult(r.parts, func(p Gate) error { return p.Outside(o) }); isPause(err) {
 		return nil, c.attempt.finish(err)
 	} else if err != nil {
 		return nil, err
 	}
-	if err := r.parts.beforeOutside(ctx, o); err != nil {
+	if err := consult(r.parts, func(p Witness) error { return p.BeforeOutside(ctx, o) }); err != nil {
 		return nil, err
 	}
 	return c.attempt.awaitOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
@@ -158,13 +160,13 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 			err = e.checkOutput(ctx, c, out)
 		}
 		if err != nil && !Ends(err) {
-			out, err = nil, faultOf(ctx, c.nameOf(c.op.ID), err)
+			out, err = nil, callfault.From(ctx, c.nameOf(c.op.ID), err)
 		}
 		if o.Effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
 			r.NoteOutsideEffect(c.trace(c.op.ID, start, err))
 		}
 		kept := r.tape.RecordOutside(c.position, digest, out, err)
-		r.parts.afterOutside(ctx, o, out, err)
+		notify(r.parts, func(p Witness) { p.AfterOutside(ctx, o, out, err) })
 		if kept != nil {
 			return nil, c.attempt.finish(kept)
 		}
@@ -179,7 +181,7 @@ func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, er
 		return nil, err
 	}
 	defer done()
-	c.attempt.run.parts.inside(c.attempt, c.op)
+	notify(c.attempt.run.parts, func(p Gate) { p.Inside(c.attempt, c.op) })
 	out, err := e.handle(ctx, c)
 	if err != nil {
 		return out, err
@@ -209,37 +211,13 @@ func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err 
 // valid, what it is about, and what the handler needs of it.
 func (e *Engine) decode(c *call, in catalog.Input) (err error) {
 	if c.op.Decode == nil {
-		return e.schemas.Check(c.op.Input, in.JSON)
+		return e.schemas.Input(c.op, in.JSON)
 	}
 	if c.decoded, err = c.op.Decode(in); err != nil {
 		return err
 	}
 	if set := c.decoded.Target.Set; set != "" && !c.request.Principal.MayName(set) {
-		return unknownSet(set)
-	}
-	return nil
-}
-
-// admitWeight refuses an input that would take more than three quarters of what a run
-// may hold once it is decoded: the rest is for what the call does with it.
-func (e *Engine) admitWeight(input json.RawMessage) (int64, error) {
-	n := budget.Weight(input)
-	if most := e.budget.Run() / 4 * 3; n > most {
-		return 0, fault.Newf(fault.CallTooLarge, "the input takes about %d bytes when it is decoded, at most %d are allowed (three quarters of run.maxBytes)", n, most).
-			WithHint("Send less in one call: smaller lists and fewer nested objects.").
-			WithDetails(map[string]any{"limitBytes": most})
-	}
-	return n, nil
-}
-
-// holdInput counts the input of a request.
-func (e *Engine) holdInput(c *budget.Account, input json.RawMessage) error {
-	n, err := e.admitWeight(input)
-	if err != nil {
-		return err
-	}
-	if f := c.Take(n); f != nil {
-		return f
+		return callfault.UnknownSet(set)
 	}
 	return nil
 }
@@ -250,7 +228,7 @@ func (e *Engine) admitInput(c *call) (int, error) {
 	if !c.attempt.run.Scripted() && !c.position.Nested() {
 		return 0, nil
 	}
-	n, err := e.admitWeight(c.input)
+	n, err := e.budget.WeighInput(c.input)
 	if err != nil {
 		return 0, err
 	}
@@ -258,4 +236,19 @@ func (e *Engine) admitInput(c *call) (int, error) {
 		return 0, err
 	}
 	return int(n), nil
+}
+
+// checkOutput returns the fault of a call whose output is not what its operation declares.
+func (e *Engine) checkOutput(ctx context.Context, c *call, out json.RawMessage) error {
+	if c.op.Proven {
+		return nil
+	}
+	if c.attempt != nil { // it is decoded to be checked
+		n := int(budget.Weight(out))
+		if err := c.attempt.Hold(n); err != nil {
+			return err
+		}
+		defer c.attempt.Release(n)
+	}
+	return e.schemas.Output(ctx, c.op, c.nameOf(c.op.ID), c.Run(), out)
 }

@@ -128,7 +128,7 @@ func (e *Engine) newNest(c *call) (*Nest, error) {
 	}
 	view := request.View.OfScripts(who)
 	if r := c.attempt.run; r.spec.Only != nil && !n.app {
-		view = view.Narrow(r.permits)
+		view = view.Narrow(r.spec.Only.Permits)
 	}
 	request.Principal, request.View = who, view
 	n.request = &request
@@ -205,7 +205,7 @@ func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, 
 		return nil, err
 	}
 	a := c.attempt
-	a.run.parts.inside(a, c.op)
+	notify(a.run.parts, func(p Gate) { p.Inside(a, c.op) })
 	ctx = context.WithValue(auth.With(ctx, c.inner.request.Principal), turnKey{a}, turn{queue: &c.inner.queue})
 	err = a.txs.together(ctx, func() error {
 		if out, err = e.handle(ctx, c); err == nil {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // notes are what is said of a run besides what it does.
@@ -14,10 +15,7 @@ type notes struct {
 	approval   journal.Approval
 	redactions atomic.Int64
 	hidden     atomic.Bool // whoever gets what the run returns may not see it
-	digested   struct {    // by the digest
-		changes []Change
-		digest  string
-	}
+	digests    store.DigestCache
 }
 
 // Annotate adds a figure to the outcome's metrics.
@@ -47,16 +45,5 @@ func (n *notes) Redactions() int { return int(n.redactions.Load()) }
 // Hidden reports whether AdmitReader has refused anybody.
 func (n *notes) Hidden() bool { return n.hidden.Load() }
 
-// ChangesDigest is the digest of changes as JSON. The receipt's is the record's, too:
-// those with before and after take longer to write than to digest.
-func (n *notes) ChangesDigest(changes []Change) string {
-	if d := &n.digested; len(changes) > 0 && len(d.changes) == len(changes) && &d.changes[0] == &changes[0] {
-		return d.digest
-	}
-	digest, err := digestOf(changes)
-	if err != nil {
-		return ""
-	}
-	n.digested.changes, n.digested.digest = changes, digest
-	return digest
-}
+// ChangesDigest is the digest of changes as JSON. The receipt's is the record's, too.
+func (n *notes) ChangesDigest(changes []store.Change) string { return n.digests.Digest(changes) }

@@ -10,6 +10,8 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/internal/callfault"
+	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -28,17 +30,21 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		req.Trace = req.Parent.ID()
 	}
 	if req.Trace == "" {
-		req.Trace = newTrace()
+		req.Trace = observe.NewTraceID()
 	}
 	ctx = auth.With(ctx, req.Principal)
 	defer req.View.Snapshot().Lease()()
 	op, started := req.View.Snapshot().Operation(req.ID), time.Now()
 	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
-		return e.refuse(ctx, &req, newRunID(), started, nil, unknownOperation(req.ID.String()))
+		return e.refuse(ctx, &req, newRunID(), started, nil, callfault.UnknownOperation(req.ID.String()))
 	}
 	req.account = e.budget.Open()
 	defer req.account.Close()
-	if err := e.holdInput(req.account, req.Input); err != nil {
+	weight, err := e.budget.WeighInput(req.Input)
+	if err == nil {
+		err = req.account.Take(weight)
+	}
+	if err != nil {
 		return e.refuse(ctx, &req, newRunID(), started, nil, err)
 	}
 	if req.ID.Kind == catalog.KindCode {
@@ -91,7 +97,7 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 
 func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error) {
 	if missing := c.request.Principal.Missing(c.op.Needs()); missing != "" {
-		return nil, forbidden(missing)
+		return nil, callfault.MissingScope(missing)
 	}
 	if err := e.decode(c, catalog.Input{JSON: c.input}); err != nil {
 		return nil, err
@@ -114,7 +120,7 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	case spec.Set == "": // nobody named it: calls that do not either are refused where the caller may not
 		spec.Set = c.request.Set
 	case !c.request.Principal.MayName(spec.Set):
-		return nil, unknownSet(spec.Set)
+		return nil, callfault.UnknownSet(spec.Set)
 	}
 	if spec.DryRun {
 		spec.rehearse()
@@ -187,4 +193,19 @@ func InPlace(ctx context.Context, do func(*Request) (json.RawMessage, *Outcome, 
 	out, outcome, err := do(c.request)
 	c.inPlace = outcome
 	return out, outcome, err
+}
+
+// CheckInput reports what is wrong with the input of a call that a script would make,
+// without making it; ctx is the one that the handler of a code operation got. Nothing
+// is wrong with a call of what scripts of the caller cannot call.
+func CheckInput(ctx context.Context, id catalog.ID, input json.RawMessage) error {
+	c := currentCall(ctx)
+	if c == nil {
+		return fault.New(fault.Internal, "only a code operation checks inputs")
+	}
+	op := c.request.View.At(catalog.SurfaceScript).Operation(id)
+	if op == nil {
+		return nil
+	}
+	return c.engine.decode(&call{request: c.request, op: op}, catalog.Input{JSON: input, Set: c.request.Set, Ahead: true})
 }

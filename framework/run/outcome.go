@@ -1,12 +1,14 @@
 package run
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/koan-go/koan/framework/approval"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run/observe"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -15,15 +17,15 @@ type Position = tape.Position
 
 // Spec says what kind of run a code operation opens.
 type Spec struct {
-	Set           string   // default set of every call; "" is "default"
-	Atomic        bool     // one transaction for all; else every call commits by itself
-	DryRun        bool     // everything executes, then rolls back
-	Record        bool     // keep before and after of every change; implied by DryRun
-	MaxCalls      int      // calls to providers per attempt; 0 is unlimited
-	Only          []string // nil permits everything, else entities, "plugin:domain", "server:id"
-	Code          string   // of a script, for the journal
-	CodeDigest    string   // "sha256:…"
-	Runtime       string   // what runs the script: "goja"
+	Set           string // default set of every call; "" is "default"
+	Atomic        bool   // one transaction for all; else every call commits by itself
+	DryRun        bool   // everything executes, then rolls back
+	Record        bool   // keep before and after of every change; implied by DryRun
+	MaxCalls      int    // calls to providers per attempt; 0 is unlimited
+	Only          catalog.Only
+	Code          string // of a script, for the journal
+	CodeDigest    string // "sha256:…"
+	Runtime       string // what runs the script: "goja"
 	CorrelationID string
 	// Approval is the least mode in which a person has to agree to the run; the
 	// configuration's policy may ask for more.
@@ -85,7 +87,7 @@ type Outcome struct {
 	Attempts       int
 	Committed      bool // whether anything of the run's writes is in the data
 	DryRun         bool
-	Changes        []Change // committed, or of the dry run
+	Changes        []store.Change // committed, or of the dry run
 	Calls          []CallRecord
 	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int
@@ -101,27 +103,6 @@ type Outcome struct {
 }
 
 // NoRun is the outcome of a call that nobody could make: the app did not start.
-func NoRun() *Outcome { return &Outcome{Run: newRunID(), Trace: newTrace(), Refused: true} }
-
-// Receipt is the proof of a commit, written in the data's own transaction.
-type Receipt struct {
-	Run            string
-	Attempt        int
-	Sequence       int // 0, or with atomic: false the number of the committed call
-	IdempotencyKey string
-	Subject        string
-	CodeDigest     string // "sha256:…"
-	ResultDigest   string // "sha256:…" over the canonical result
-	Result         json.RawMessage
-	Reply          json.RawMessage // with an idempotency key: all that the caller gets
-	ChangesDigest  string
-	CatalogVersion string
-	At             time.Time
-}
+func NoRun() *Outcome { return &Outcome{Run: newRunID(), Trace: observe.NewTraceID(), Refused: true} }
 
 func newRunID() string { return uuid.Must(uuid.NewV7()).String() }
-
-func newTrace() string {
-	id := uuid.New()
-	return hex.EncodeToString(id[:])
-}

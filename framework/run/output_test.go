@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 var (
@@ -39,7 +40,7 @@ func liars(t *testing.T, log *bytes.Buffer, out string, calls *int) *house {
 		{ID: proven, Input: object, Output: numbers, Effects: catalog.Effects{ReadOnly: true}, Reach: catalog.Everywhere, Proven: true, Handler: answer},
 		{ID: spoil, Input: object, Output: numbers, Reach: catalog.Everywhere, Serial: true, Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 			*calls++
-			err := run.Within(ctx, h.store, "default", true, func(_ context.Context, tx run.Tx) error {
+			err := run.Within(ctx, h.store, "default", true, func(_ context.Context, tx store.Tx) error {
 				tx.(*counterTx).value += 100
 				return nil
 			})

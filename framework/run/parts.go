@@ -2,11 +2,9 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -44,11 +42,6 @@ func notify[Phase any](all parts, message func(Phase)) {
 	}
 }
 
-// resume asks where the run goes on from.
-func (all parts) resume(ctx context.Context) error {
-	return consult(all, func(p Resumer) error { return p.Resume(ctx) })
-}
-
 // claim has the run claimed. over reports that nothing is left to run.
 func (all parts) claim(ctx context.Context, out *Outcome) (over bool, err error) {
 	var takers parts
@@ -83,47 +76,10 @@ func (all parts) begin(ctx context.Context) {
 	notify(all, func(p Beginner) { p.Begin(ctx) })
 }
 
-func (all parts) enterSet(ctx context.Context) error {
-	return consult(all, func(p Audience) error { return p.EnterSet(ctx) })
-}
-
-func (all parts) admitReader(sets []string) error {
-	return consult(all, func(p Audience) error { return p.AdmitReader(sets) })
-}
-
+// foreign reports whether somebody else than the run's principal gets what it returns.
 func (all parts) foreign() (is bool) {
 	notify(all, func(p Audience) { is = is || p.Foreign() })
 	return is
-}
-
-// inside lets them know of a call that transactions cover.
-func (all parts) inside(a *Attempt, op *catalog.Operation) {
-	notify(all, func(p Gate) { p.Inside(a, op) })
-}
-
-// outside asks whether a call may be made that no transaction covers.
-func (all parts) outside(c *OutsideCall) error {
-	return consult(all, func(p Gate) error { return p.Outside(c) })
-}
-
-func (all parts) recorded(c *OutsideCall) {
-	notify(all, func(p Witness) { p.Recorded(c) })
-}
-
-func (all parts) beforeOutside(ctx context.Context, c *OutsideCall) error {
-	return consult(all, func(p Witness) error { return p.BeforeOutside(ctx, c) })
-}
-
-func (all parts) afterOutside(ctx context.Context, c *OutsideCall, out json.RawMessage, err error) {
-	notify(all, func(p Witness) { p.AfterOutside(ctx, c, out, err) })
-}
-
-func (all parts) afterCall(c CallEnd) {
-	notify(all, func(p AfterCaller) { p.AfterCall(c) })
-}
-
-func (all parts) beforeWrite(s Store) error {
-	return consult(all, func(p Writer) error { return p.BeforeWrite(s) })
 }
 
 // judge asks whether effects may be committed.
@@ -156,9 +112,4 @@ func (all parts) release(ctx context.Context, c *Conclusion) (last error) {
 		}
 	})
 	return last
-}
-
-// end lets them know how the run ended.
-func (all parts) end(ctx context.Context, c *Conclusion) {
-	notify(all, func(p Ender) { p.End(ctx, c) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -137,7 +138,7 @@ type CallEnd struct {
 }
 
 // Writer is asked before the first write to a store in an attempt.
-type Writer interface{ BeforeWrite(s Store) error }
+type Writer interface{ BeforeWrite(s store.Store) error }
 
 // Judge is asked about an attempt that has ended well and is no dry run, before it commits;
 // with atomic: false about each call that is going to commit.
@@ -148,7 +149,7 @@ type Judge interface {
 
 // Effects are what an attempt is going to commit.
 type Effects struct {
-	Changes []Change        // all of the run so far
+	Changes []store.Change  // all of the run so far
 	Reply   json.RawMessage // what the caller is going to get
 	Whole   bool            // it is all that the attempt does, and no single call
 }
@@ -187,7 +188,7 @@ type Conclusion struct {
 	// whether another one carries it out.
 	Uncertain bool
 	// Proposed are the changes of a plan that waits.
-	Proposed []Change
+	Proposed []store.Change
 }
 
 // Refuser is a participant that hears of calls for which no run was opened.

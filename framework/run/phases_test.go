@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // guest is a participant in every phase, which notes what it is asked.
@@ -51,7 +52,7 @@ func (g *guest) AdmitReader([]string) error                     { return nil }
 func (g *guest) Foreign() bool                                  { return false }
 func (g *guest) Inside(*run.Attempt, *catalog.Operation)        { g.note("inside") }
 func (g *guest) Recorded(*run.OutsideCall)                      { g.note("recorded") }
-func (g *guest) BeforeWrite(run.Store) error                    { g.note("write"); return nil }
+func (g *guest) BeforeWrite(store.Store) error                  { g.note("write"); return nil }
 func (g *guest) AfterCall(c run.CallEnd)                        { g.note("after " + c.ID.Op) }
 func (g *guest) BeforeCommit(context.Context, []string) error   { g.note("commit"); return nil }
 func (g *guest) End(context.Context, *run.Conclusion)           { g.note("end") }
@@ -108,14 +109,14 @@ func TestParticipantsAreAskedInOrder(t *testing.T) {
 // pausing has its run wait, and be claimed afterwards.
 type pausing struct {
 	*guest
-	waited func(changes []run.Change) error
+	waited func(changes []store.Change) error
 }
 
 func (p pausing) Error() string { return "wait" }
 
 func (p pausing) Code() fault.Code { return fault.ApprovalRequired }
 
-func (p pausing) Wait(_ context.Context, changes []run.Change) error {
+func (p pausing) Wait(_ context.Context, changes []store.Change) error {
 	p.note("wait")
 	return p.waited(changes)
 }
@@ -129,7 +130,7 @@ func TestPause(t *testing.T) {
 		if agreed {
 			return nil
 		}
-		return pausing{g, func(changes []run.Change) error {
+		return pausing{g, func(changes []store.Change) error {
 			require.Len(t, changes, 1, "what the attempt changed")
 			require.Zero(t, h.store.value["default"], "which is rolled back")
 			agreed = true

@@ -3,6 +3,8 @@ package run
 import (
 	"slices"
 	"sync"
+
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // progress is what a run has done in all its attempts.
@@ -13,7 +15,7 @@ type progress struct {
 	pending sync.WaitGroup // outside calls that outlive their attempt
 	// What calls have committed one by one, how often, and whether one of them wrote
 	// something.
-	applied []Change
+	applied []store.Change
 	commits int
 	wrote   bool
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -37,7 +38,7 @@ type Pause interface {
 	error
 	// Wait is called once the attempt is rolled back, with what it changed: nothing is
 	// locked. nil lets the next attempt begin, along the same tape.
-	Wait(ctx context.Context, changes []Change) error
+	Wait(ctx context.Context, changes []store.Change) error
 	// Code is how the call ended that the attempt stands before.
 	Code() fault.Code
 }

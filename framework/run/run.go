@@ -3,14 +3,15 @@ package run
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/internal/budget"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -128,32 +129,14 @@ func (r *Run) View() *catalog.View {
 	if r.spec.Only == nil {
 		return r.request.View
 	}
-	r.narrow.once.Do(func() { r.narrow.view = r.request.View.Narrow(r.permits) })
+	r.narrow.once.Do(func() { r.narrow.view = r.request.View.Narrow(r.spec.Only.Permits) })
 	return r.narrow.view
-}
-
-// permits reports whether the run's `only` lets an operation through.
-func (r *Run) permits(id catalog.ID) bool {
-	if r.spec.Only == nil {
-		return true
-	}
-	for _, o := range r.spec.Only {
-		family, name, ok := strings.Cut(o, ":")
-		switch {
-		case !ok && id.Kind == catalog.KindEntity && id.Owner == o,
-			family == "action" && ok && id.Kind == catalog.KindAction && id.Op == name,
-			family == "plugin" && ok && id.Kind == catalog.KindPlugin && strings.EqualFold(id.Owner, name),
-			family == "server" && ok && id.Kind == catalog.KindUpstream && id.Owner == name:
-			return true
-		}
-	}
-	return false
 }
 
 // AdmitReader refuses whoever gets what the run returns where he may not name one of the sets
 // that it may come from. Then the run's end says nothing of the run: it is Hidden.
 func (r *Run) AdmitReader(sets []string) error {
-	err := r.parts.admitReader(sets)
+	err := consult(r.parts, func(p Audience) error { return p.AdmitReader(sets) })
 	if err != nil {
 		r.notes.hidden.Store(true)
 	}
@@ -173,7 +156,7 @@ func (r *Run) enterSet(ctx context.Context, set string) error {
 	}
 	r.progress.mu.Unlock()
 	if !known {
-		if err := r.parts.enterSet(ctx); err != nil {
+		if err := consult(r.parts, func(p Audience) error { return p.EnterSet(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -184,10 +167,10 @@ func (r *Run) enterSet(ctx context.Context, set string) error {
 }
 
 // receipt is that of an attempt, or of a call that commits by itself.
-func (r *Run) receipt(attempt int, ret Return, changes []Change) Receipt {
-	return Receipt{
+func (r *Run) receipt(attempt int, ret Return, changes []store.Change) store.Receipt {
+	return store.Receipt{
 		Run: r.ID, Attempt: attempt, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,
-		CodeDigest: r.spec.CodeDigest, ResultDigest: Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
+		CodeDigest: r.spec.CodeDigest, ResultDigest: journal.Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
 		CatalogVersion: r.request.View.Snapshot().Version(), At: r.tape.Now(),
 	}
 }

@@ -17,7 +17,9 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 func TestCommitOrNothing(t *testing.T) {
@@ -32,11 +34,11 @@ func TestCommitOrNothing(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.True(t, o.Committed)
-	require.Equal(t, []run.ChangeCount{{Entity: "Counter", Set: "default", Updated: 3}}, run.Counts(o.Changes))
+	require.Equal(t, []store.ChangeCount{{Entity: "Counter", Set: "default", Updated: 3}}, store.Counts(o.Changes))
 	require.Equal(t, 3, h.store.value["default"])
 	require.Len(t, h.store.receipts, 1)
 	require.Equal(t, o.Run, h.store.receipts[0].Run)
-	require.Equal(t, run.Digest([]byte(`7`)), h.store.receipts[0].ResultDigest)
+	require.Equal(t, journal.Digest([]byte(`7`)), h.store.receipts[0].ResultDigest)
 
 	o, err = h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		_, err := call(ctx, a, add, `{"by":5}`)
@@ -78,7 +80,7 @@ func TestCaughtPanicLeavesNothingHalfDone(t *testing.T) {
 		require.Len(t, o.Changes, 1)
 	}
 	h := newHouse(t, run.Options{})
-	h.store.stuck = func(*run.Attempt) error { return errors.New("the connection is lost") }
+	h.store.stuck = func(store.Attempt) error { return errors.New("the connection is lost") }
 	_, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		_, err := call(ctx, a, add, `{"by":13}`)
 		require.Error(t, err)
@@ -99,9 +101,9 @@ func TestCaughtFaultThatLeavesSomethingEndsTheAttempt(t *testing.T) {
 		return run.Return{}, err
 	}
 	h := newHouse(t, run.Options{})
-	h.store.stuck = func(a *run.Attempt) error {
+	h.store.stuck = func(a store.Attempt) error {
 		if a.Number() == 1 {
-			return run.ErrStale
+			return store.ErrStale
 		}
 		return nil
 	}
@@ -111,7 +113,7 @@ func TestCaughtFaultThatLeavesSomethingEndsTheAttempt(t *testing.T) {
 	require.Equal(t, 1, h.store.value["default"])
 
 	h = newHouse(t, run.Options{})
-	h.store.stuck = func(*run.Attempt) error { return errors.New("the connection is lost") }
+	h.store.stuck = func(store.Attempt) error { return errors.New("the connection is lost") }
 	o, err = h.script(t.Context(), caught)
 	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
 	require.False(t, o.Committed)

@@ -3,9 +3,10 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/internal/transaction"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // level is one nested call that the transactions of an attempt are in. What it changed is
@@ -13,8 +14,8 @@ import (
 type level struct{ ends []func(ok bool) error }
 
 // mark opens the savepoint of a level in a transaction that writes.
-func (l *level) mark(ctx context.Context, j *joined) error {
-	end, err := j.tx.Savepoint(ctx, false)
+func (l *level) mark(ctx context.Context, t *transaction.Transaction) error {
+	end, err := t.Savepoint(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -36,47 +37,44 @@ func (l *level) close(ok bool) error {
 // together makes the calls in fn keep or lose what they change as one: in all transactions
 // that the attempt has joined, or joins meanwhile. Where calls commit by themselves, they
 // commit when fn has ended.
-func (t *transactions) together(ctx context.Context, fn func() error) error {
-	a, l := t.attempt, &level{}
-	for _, j := range t.open {
-		if !j.written {
-			continue // nothing to undo before Write
-		}
-		if err := l.mark(ctx, j); err != nil {
+func (x *transactions) together(ctx context.Context, fn func() error) error {
+	a, l := x.attempt, &level{}
+	for _, t := range x.group.Writing() { // in the others there is nothing to undo
+		if err := l.mark(ctx, t); err != nil {
 			_ = l.close(false)
 			return a.stale(err)
 		}
 	}
 	a.mu.Lock()
-	after := len(t.after)
+	after := len(x.after)
 	a.mu.Unlock()
-	t.levels = append(t.levels, l)
+	x.levels = append(x.levels, l)
 	err := fn()
-	t.levels = t.levels[:len(t.levels)-1]
+	x.levels = x.levels[:len(x.levels)-1]
 	if Ends(err) {
 		return err // nothing of the attempt stays
 	}
 	if err != nil {
 		a.mu.Lock()
-		t.after = t.after[:after]
+		x.after = x.after[:after]
 		a.mu.Unlock()
 	}
 	serr := l.close(err == nil)
 	switch {
 	case serr == nil:
-	case a.commitsByCall(): // all that they hold goes
+	case a.CommitsByCall(): // all that they hold goes
 		err = errors.Join(err, serr)
-	case errors.Is(serr, ErrStale):
+	case errors.Is(serr, store.ErrStale):
 		return a.stale(serr)
 	case err == nil:
 		err = serr
 	default: // what the calls wrote may still be there
 		return a.finish(err)
 	}
-	if !a.commitsByCall() {
+	if !a.CommitsByCall() {
 		return err
 	}
-	if err = t.settle(context.WithoutCancel(ctx), slices.Clone(t.open), err); errors.Is(err, ErrStale) {
+	if err = x.settle(context.WithoutCancel(ctx), x.group.PartAll(), err); errors.Is(err, store.ErrStale) {
 		return staleByCall(err)
 	}
 	return err
@@ -85,7 +83,7 @@ func (t *transactions) together(ctx context.Context, fn func() error) error {
 // stale is what an error of a store means that may be ErrStale: another attempt.
 func (a *Attempt) stale(err error) error {
 	switch {
-	case !errors.Is(err, ErrStale):
+	case !errors.Is(err, store.ErrStale):
 		return err
 	case len(a.txs.levels) > 0 && !a.run.spec.Atomic:
 		return staleByCall(err)
@@ -99,9 +97,5 @@ func staleByCall(err error) error {
 	return fault.New(fault.Conflict, "the data changed between read and write").Because(err)
 }
 
-// commitsByCall reports whether the call that is being made commits by itself.
-func (a *Attempt) commitsByCall() bool { return !a.run.spec.Atomic && len(a.txs.levels) == 0 }
-
-// CommitsByCall reports whether the call that is being made commits by itself, and not
-// together with others.
-func (a *Attempt) CommitsByCall() bool { return a.commitsByCall() }
+// CommitsByCall implements store.Attempt.
+func (a *Attempt) CommitsByCall() bool { return !a.run.spec.Atomic && len(a.txs.levels) == 0 }

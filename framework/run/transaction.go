@@ -6,22 +6,16 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/internal/transaction"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
-// transactions are those of an attempt: one for each set that its calls have joined.
+// transactions are those of an attempt.
 type transactions struct {
 	attempt *Attempt
-	open    []*joined
+	group   transaction.Group
 	levels  []*level                // the nested calls that they are in
 	after   []func(context.Context) // what is to be done outside once they are committed
-}
-
-// joined is one of them.
-type joined struct {
-	store   Store
-	set     string
-	tx      Tx
-	written bool
 }
 
 // Within runs fn in the attempt's transaction on a set, which begins at the
@@ -29,236 +23,144 @@ type joined struct {
 // With atomic: false the transaction is the call's own and commits with it.
 // write reports that fn may write. It is for handlers of Serial operations, in the
 // context they got.
-func Within(ctx context.Context, store Store, set string, write bool, fn func(context.Context, Tx) error) error {
+func Within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) error {
 	c := currentCall(ctx)
 	if c == nil {
 		panic("run: Within outside of a call")
 	}
-	a := c.attempt
-	return a.stale(a.txs.within(ctx, store, set, write, fn))
+	return c.attempt.stale(c.attempt.txs.within(ctx, s, set, write, fn))
 }
 
-func (t *transactions) within(ctx context.Context, store Store, set string, write bool, fn func(context.Context, Tx) error) error {
-	a := t.attempt
+func (x *transactions) within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) error {
+	a := x.attempt
 	if err := a.run.enterSet(ctx, set); err != nil {
 		return a.finish(err)
 	}
-	j, err := t.join(ctx, store, set)
+	t, err := x.group.Join(ctx, a, s, set)
 	if err != nil {
 		return err
 	}
-	if write && !j.written {
-		if err := a.run.parts.beforeWrite(store); err != nil {
+	x.noteLock(t)
+	if write && !t.Written() {
+		if err := consult(a.run.parts, func(p Writer) error { return p.BeforeWrite(s) }); err != nil {
 			return err
 		}
-		if err := t.admitWriter(store, set); err != nil {
+		if err := x.group.StartWriting(ctx, t); err != nil {
 			return err
 		}
-		if err := j.tx.Write(ctx); err != nil {
-			return err
-		}
-		j.written = true
-		t.noteLock(j)
-		for _, l := range t.levels {
-			if err := l.mark(ctx, j); err != nil {
+		x.noteLock(t)
+		for _, l := range x.levels {
+			if err := l.mark(ctx, t); err != nil {
 				return err
 			}
 		}
 	}
-	end, err := j.tx.Savepoint(ctx, !write)
+	end, err := t.Savepoint(ctx, !write)
 	if err != nil {
 		return err
 	}
 	returned := false
 	defer func() {
 		if !returned { // it panics, which the engine turns into a fault
-			t.abandon(context.WithoutCancel(ctx), j, end(false))
+			x.abandon(context.WithoutCancel(ctx), t, end(false))
 		}
 	}()
-	err = fn(ctx, j.tx)
+	err = fn(ctx, t.Tx)
 	returned = true
 	serr := end(err == nil)
 	switch {
 	case err == nil:
 		err = serr
-	case serr == nil || a.commitsByCall():
-	case errors.Is(serr, ErrStale):
+	case serr == nil || a.CommitsByCall():
+	case errors.Is(serr, store.ErrStale):
 		return errors.Join(serr, err)
 	default: // what the call wrote may still be there
 		return a.finish(err)
 	}
-	if a.commitsByCall() {
-		return t.settle(context.WithoutCancel(ctx), []*joined{j}, err)
+	if a.CommitsByCall() {
+		return x.settle(context.WithoutCancel(ctx), x.group.Part(t), err)
 	}
 	return err
 }
 
 // abandon is what a panic of a call means for its transaction; serr is how the
 // rollback to the call's savepoint ended.
-func (t *transactions) abandon(ctx context.Context, j *joined, serr error) {
+func (x *transactions) abandon(ctx context.Context, t *transaction.Transaction, serr error) {
 	broken := fault.New(fault.Internal, "")
 	switch {
-	case t.attempt.commitsByCall():
-		_ = t.settle(ctx, []*joined{j}, broken)
+	case x.attempt.CommitsByCall():
+		_ = x.settle(ctx, x.group.Part(t), broken)
 	case serr != nil:
-		_ = t.attempt.finish(broken)
+		_ = x.attempt.finish(broken)
 	}
-}
-
-// join returns the attempt's transaction on a set, opening it at the first call.
-func (t *transactions) join(ctx context.Context, store Store, set string) (*joined, error) {
-	for _, j := range t.open {
-		if j.store == store && j.set == set {
-			return j, nil
-		}
-	}
-	tx, err := store.Begin(ctx, t.attempt, set)
-	if err != nil {
-		return nil, err
-	}
-	j := &joined{store: store, set: set, tx: tx}
-	t.open = append(t.open, j)
-	t.noteLock(j)
-	return j, nil
-}
-
-func (t *transactions) noteLock(j *joined) {
-	if locked, _ := j.tx.State(); locked {
-		t.attempt.setWriting(true)
-	}
-}
-
-// wrote reports whether any transaction has something to commit.
-func (t *transactions) wrote() bool {
-	for _, j := range t.open {
-		if _, wrote := j.tx.State(); wrote {
-			return true
-		}
-	}
-	return false
-}
-
-func (t *transactions) admitWriter(store Store, set string) error {
-	if s, ok := store.(Spanning); ok && s.SpansSets() {
-		return nil
-	}
-	for _, j := range t.open {
-		if j.written && (j.store != store || j.set != set) {
-			return fault.Newf(fault.CrossSet, "this run already writes to the set %q and cannot write to %q too", j.set, set)
-		}
-	}
-	return nil
 }
 
 // settle ends the transactions of a call that commits by itself.
-func (t *transactions) settle(ctx context.Context, own []*joined, err error) error {
-	t.open = slices.DeleteFunc(t.open, func(j *joined) bool { return slices.Contains(own, j) })
-	a, r := t.attempt, t.attempt.run
-	a.setWriting(false)
-	var changes []Change
-	wrote := false
-	for _, j := range own {
-		if err != nil {
-			break
-		}
-		var some []Change
-		some, err = j.tx.Changes(ctx)
-		changes = append(changes, some...)
-		_, w := j.tx.State()
-		wrote = wrote || w
-	}
+func (x *transactions) settle(ctx context.Context, own *transaction.Group, err error) error {
+	x.attempt.setWriting(false)
 	if err == nil {
-		r.progress.mu.Lock()
-		all := slices.Concat(r.progress.applied, changes)
-		r.progress.mu.Unlock()
-		err = r.parts.judge(ctx, a, Effects{Changes: all})
-	}
-	if err == nil {
-		err = t.announce(ctx, own)
-	}
-	if err == nil {
-		r.progress.commits++
-		rec := r.receipt(a.number, Return{}, changes)
-		rec.Sequence = r.progress.commits
-		err = commitAll(ctx, own, rec)
+		err = x.commitCall(ctx, own)
 	}
 	if err != nil {
-		for _, j := range own {
-			_ = j.tx.Rollback(ctx)
-		}
-		return err
-	}
-	r.progress.mu.Lock()
-	r.progress.applied = append(r.progress.applied, changes...)
-	r.progress.wrote = r.progress.wrote || wrote
-	r.progress.mu.Unlock()
-	return nil
-}
-
-// commitAll commits transactions, the writing one last: on a store that cannot span sets
-// there is at most one, so the whole is atomic. One set keeps the reply.
-func commitAll(ctx context.Context, all []*joined, r Receipt) error {
-	for _, writing := range []bool{false, true} {
-		for _, j := range all {
-			if j.written != writing {
-				continue
-			}
-			rec := r
-			if _, wrote := j.tx.State(); wrote {
-				r.Reply = nil
-			}
-			if err := j.tx.Commit(ctx, rec); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (t *transactions) changes(ctx context.Context) ([]Change, error) {
-	var out []Change
-	for _, j := range t.open {
-		c, err := j.tx.Changes(ctx)
-		if errors.Is(err, ErrStale) {
-			return nil, t.attempt.restart("the data changed before the run's changes were read")
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c...)
-	}
-	return out, nil
-}
-
-// commit ends all transactions.
-func (t *transactions) commit(ctx context.Context, r Receipt) error {
-	if err := t.announce(ctx, t.open); err != nil {
-		return err
-	}
-	err := commitAll(ctx, t.open, r)
-	if errors.Is(err, ErrStale) {
-		return t.attempt.restart("the data changed before the commit")
+		own.Rollback(ctx)
 	}
 	return err
 }
 
-// announce lets the parts of the run know which sets are about to have a receipt.
-func (t *transactions) announce(ctx context.Context, txs []*joined) error {
-	var sets []string
-	for _, j := range txs {
-		if _, wrote := j.tx.State(); wrote {
-			sets = append(sets, j.set)
-		}
+func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) error {
+	a, r := x.attempt, x.attempt.run
+	changes, err := own.Changes(ctx)
+	if err != nil {
+		return err
 	}
-	return t.attempt.run.parts.beforeCommit(ctx, sets)
+	written := own.WrittenSets()
+	r.progress.mu.Lock()
+	all := slices.Concat(r.progress.applied, changes)
+	r.progress.mu.Unlock()
+	if err := r.parts.judge(ctx, a, Effects{Changes: all}); err != nil {
+		return err
+	}
+	if err := r.parts.beforeCommit(ctx, written); err != nil {
+		return err
+	}
+	r.progress.commits++
+	receipt := r.receipt(a.number, Return{}, changes)
+	receipt.Sequence = r.progress.commits
+	if err := own.Commit(ctx, receipt); err != nil {
+		return err
+	}
+	r.progress.mu.Lock()
+	defer r.progress.mu.Unlock()
+	r.progress.applied, r.progress.wrote = all, r.progress.wrote || len(written) > 0
+	return nil
 }
 
-// rollback ends all of them without effect.
-func (t *transactions) rollback(ctx context.Context) {
-	for _, j := range t.open {
-		_ = j.tx.Rollback(ctx)
+// noteLock notes that a transaction holds a write lock, which no slow call may keep waiting.
+func (x *transactions) noteLock(t *transaction.Transaction) {
+	if t.Locked() {
+		x.attempt.setWriting(true)
 	}
-	t.open = nil
+}
+
+// changes returns what the attempt changed so far.
+func (x *transactions) changes(ctx context.Context) ([]store.Change, error) {
+	changes, err := x.group.Changes(ctx)
+	if errors.Is(err, store.ErrStale) {
+		return nil, x.attempt.restart("the data changed before the run's changes were read")
+	}
+	return changes, err
+}
+
+// commit ends all transactions with their effects.
+func (x *transactions) commit(ctx context.Context, r store.Receipt) error {
+	if err := x.attempt.run.parts.beforeCommit(ctx, x.group.WrittenSets()); err != nil {
+		return err
+	}
+	err := x.group.Commit(ctx, r)
+	if errors.Is(err, store.ErrStale) {
+		return x.attempt.restart("the data changed before the commit")
+	}
+	return err
 }
 
 // AfterCommit has fn called once the run around ctx has committed: what a hook

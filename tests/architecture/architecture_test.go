@@ -87,7 +87,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/run", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/record", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype"}
+var seams = []string{"framework/catalog", "framework/run", "framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/record", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype"}
 
 func TestProvidersImportOnlyTheKernel(t *testing.T) {
 	rooms := []string{"entities", "codemode", "plugins"}
@@ -125,7 +125,7 @@ func TestFrameworkImportsNoProvider(t *testing.T) {
 var public = map[string]string{
 	"framework": "apps", "framework/koantest": "tests of apps", "framework/build": "the developer's tool, and the linker",
 	"framework/fault": "apps and plugins", "framework/auth": "apps", "framework/exposure": "apps", "framework/catalog": "providers, generated code",
-	"framework/run": "hooks of apps (AfterCommit), providers", "framework/run/tape": "hooks of apps, providers", "framework/run/once": "providers", "framework/run/approve": "providers", "framework/run/replay": "providers", "framework/run/record": "providers", "framework/ask": "operations that ask", "framework/deadline": "providers",
+	"framework/run": "hooks of apps (AfterCommit), providers", "framework/run/store": "providers", "framework/run/observe": "surfaces, observers", "framework/run/tape": "hooks of apps, providers", "framework/run/once": "providers", "framework/run/approve": "providers", "framework/run/replay": "providers", "framework/run/record": "providers", "framework/ask": "operations that ask", "framework/deadline": "providers",
 	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers", "framework/schema/gotype": "plugins",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
 	"codemode": "package framework", "codemode/worker": "programs that are workers",
@@ -149,23 +149,29 @@ func TestUnusedPackagesAreInternal(t *testing.T) {
 
 func TestGroundFloorImports(t *testing.T) {
 	allowed := map[string][]string{
-		"framework/fault":               {},
-		"framework/auth":                {},
-		"framework/exposure":            {},
-		"framework/approval":            {"framework/fault"},
-		"framework/journal":             {"framework/fault"},
-		"framework/catalog":             {"framework/fault", "framework/auth", "framework/exposure"},
-		"framework/exact":               {},
-		"framework/schema":              {"framework/fault", "framework/exact"},
-		"framework/schema/gotype":       {"framework/fault"},
-		"framework/internal/seal":       {},
-		"framework/deadline":            {},
-		"framework/ask":                 {"framework/fault", "framework/schema", "framework/exact"},
-		"framework/run/tape":            {"framework/fault"},
-		"framework/run/internal/budget": {"framework/fault"},
-		"framework/run":                 {"framework/run/tape", "framework/run/internal/budget", "framework/ask", "framework/deadline", "framework/schema", "framework/fault", "framework/auth", "framework/catalog", "framework/journal", "framework/approval"},
-		"framework/internal/toolset":    {"framework/fault", "framework/catalog"},
-		"framework/internal/config":     {"framework/fault", "framework/catalog"},
+		"framework/fault":                    {},
+		"framework/auth":                     {},
+		"framework/exposure":                 {},
+		"framework/approval":                 {"framework/fault"},
+		"framework/journal":                  {"framework/fault"},
+		"framework/catalog":                  {"framework/fault", "framework/auth", "framework/exposure"},
+		"framework/exact":                    {},
+		"framework/schema":                   {"framework/fault", "framework/exact"},
+		"framework/schema/gotype":            {"framework/fault"},
+		"framework/internal/seal":            {},
+		"framework/deadline":                 {},
+		"framework/ask":                      {"framework/fault", "framework/schema", "framework/exact"},
+		"framework/run/tape":                 {"framework/fault"},
+		"framework/run/store":                {"framework/run/tape", "framework/journal"},
+		"framework/run/observe":              {"framework/catalog", "framework/run/tape"},
+		"framework/run/internal/budget":      {"framework/fault"},
+		"framework/run/internal/callfault":   {"framework/fault"},
+		"framework/run/internal/conform":     {"framework/schema", "framework/fault", "framework/catalog"},
+		"framework/run/internal/detached":    {"framework/deadline"},
+		"framework/run/internal/transaction": {"framework/fault", "framework/run/store"},
+		"framework/run":                      {"framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/internal/budget", "framework/run/internal/callfault", "framework/run/internal/conform", "framework/run/internal/detached", "framework/run/internal/transaction", "framework/ask", "framework/fault", "framework/auth", "framework/catalog", "framework/journal", "framework/approval"},
+		"framework/internal/toolset":         {"framework/fault", "framework/catalog"},
+		"framework/internal/config":          {"framework/fault", "framework/catalog"},
 	}
 	for _, s := range sources(t) {
 		may, ok := allowed[s.pkg]

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 var runIDs = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
@@ -118,7 +118,7 @@ func TestRunLineIsBounded(t *testing.T) {
 	r := a.exec(`const bad = {}; for (let i = 0; i < 60; i++) bad['f'+i+'x'.repeat(2000)] = 1; SDK.Entities.Todo.upsert(bad)`, "run", "-")
 	l := oneLine(t, r)
 	require.Equal(t, string(fault.InvalidPayload), l.Result.Error.Code, "a fault with much to say fits too")
-	require.Equal(t, run.Digest(canonical(t, l.raw(t, r, "error"))), l.OutputDigest)
+	require.Equal(t, journal.Digest(canonical(t, l.raw(t, r, "error"))), l.OutputDigest)
 }
 
 func TestRunLogsAreBounded(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -21,7 +21,7 @@ func TestApproversOverHTTP(t *testing.T) {
 	a := newApp(t)
 	token := func(subject string, scopes ...string) string {
 		raw, _ := json.Marshal(scopes)
-		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: %s, sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], raw, `"*"`)
+		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: %s, sets: [%s]}\n", subject, journal.Digest([]byte(subject + "-token"))[len("sha256:"):], raw, `"*"`)
 	}
 	tokens := a.script("tokens.yaml", "tokens:\n"+token("agent", "*")+token("other", "*")+token("boss", "*", "koan:approve"))
 	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive", "--codeMode.faces", "[koan, codemode]")
@@ -90,7 +90,7 @@ func TestReplacedPlanOverMCP(t *testing.T) {
 		a = onPostgres(t)
 	}
 	token := func(subject, scopes, sets string) string {
-		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
+		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, journal.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
 	}
 	tokens := a.script("tokens.yaml", "tokens:\n"+token("agent", `"*"`, `"*"`)+token("ann", `"*", "koan:approve"`, `"*"`)+token("ben", `"koan:approve"`, `"*"`)+token("clerk", `"koan:approve"`, "default"))
 	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive")
@@ -154,7 +154,7 @@ func TestReplacedPlanOverMCP(t *testing.T) {
 func TestCallersWithoutTheDefaultSet(t *testing.T) {
 	a := newApp(t)
 	token := func(subject, scopes, sets string) string {
-		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
+		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, journal.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
 	}
 	tokens := a.script("tokens.yaml", "tokens:\n"+token("tenant", `"entities:write"`, "tenant-7")+token("boss", `"koan:approve"`, `"tenant-*"`)+token("stranger", `"koan:approve"`, "default, tenant-8"))
 	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive", "--codeMode.faces", "[koan, codemode]")
@@ -200,7 +200,7 @@ func TestCallersWithoutTheDefaultSet(t *testing.T) {
 func TestPlansOfRunsThatReadOtherSets(t *testing.T) {
 	a := newApp(t)
 	token := func(subject, scopes, sets string) string {
-		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, run.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
+		return fmt.Sprintf("  - {subject: %s, sha256: %s, scopes: [%s], sets: [%s]}\n", subject, journal.Digest([]byte(subject + "-token"))[len("sha256:"):], scopes, sets)
 	}
 	tokens := a.script("tokens.yaml", "tokens:\n"+token("admin", `"*"`, `"*"`)+token("clerk", `"koan:approve"`, "default")+token("boss", `"koan:approve"`, `"*"`))
 	w := a.web("--server.tokensFile", tokens, "--approval.mode", "destructive")

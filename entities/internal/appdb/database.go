@@ -10,7 +10,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/sqlite"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Database is one open set. It is safe for concurrent use.
@@ -24,8 +24,8 @@ type Database struct {
 var _ backend.Database = (*Database)(nil)
 
 // Begin implements backend.Database.
-func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backend.Tx, error) {
-	t := &Tx{d: d, alone: a.Number() > 1 || !a.Run().Spec().Atomic}
+func (d *Database) Begin(ctx context.Context, a store.Attempt, write bool) (backend.Tx, error) {
+	t := &Tx{d: d, alone: a.Number() > 1 || !a.Atomic()}
 	if write || d.name == dialect.Postgres && a.Number() > 2 {
 		if err := t.Write(ctx); err != nil {
 			_ = t.Rollback(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/postgres"
 	"github.com/koan-go/koan/entities/internal/sqlite"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // isRetryable reports whether an error means: the same once more, on newer data.
@@ -24,7 +24,7 @@ func commitError(d *Database, err error) error {
 	case d.name == dialect.SQLite && isRetryable(err):
 		return fault.Newf(fault.SetBusy, "somebody else has locked the set %q", d.set).Because(err)
 	case isRetryable(err):
-		return fmt.Errorf("%w: %w", run.ErrStale, err)
+		return fmt.Errorf("%w: %w", store.ErrStale, err)
 	case d.name == dialect.SQLite, errors.As(err, &answered):
 		return err
 	}

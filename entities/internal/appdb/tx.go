@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/postgres"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // patience is how long a run waits for its turn to write.
@@ -152,7 +152,7 @@ func (t *Tx) Write(ctx context.Context) error {
 		case fresh && t.onSQLite():
 			return fault.Newf(fault.SetBusy, "somebody else has locked the set %q for writing", t.d.set).Because(err)
 		}
-		return run.ErrStale
+		return store.ErrStale
 	}
 	t.state = writing
 	return nil
@@ -184,7 +184,7 @@ func (t *Tx) awaitTurn(ctx context.Context, fresh bool) error {
 		return nil
 	default:
 		if !fresh {
-			return run.ErrStale
+			return store.ErrStale
 		}
 	}
 	timer := time.NewTimer(patience)
@@ -269,7 +269,7 @@ func (t *Tx) Recover(ctx context.Context) error {
 
 // Stale implements backend.Tx.
 func (t *Tx) Stale(err error) bool {
-	return t.stale || errors.Is(err, run.ErrStale) || isRetryable(err) && !(t.onSQLite() && t.state == writing)
+	return t.stale || errors.Is(err, store.ErrStale) || isRetryable(err) && !(t.onSQLite() && t.state == writing)
 }
 
 func (t *Tx) noteError(err error) error {
@@ -308,7 +308,7 @@ func (t *Tx) Commit(context.Context) error {
 		return errEnded
 	}
 	if t.stale {
-		return run.ErrStale
+		return store.ErrStale
 	}
 	tx, wrote := t.tx, t.state == writing
 	t.end()

@@ -18,7 +18,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // ValidSet is what names of sets look like, everywhere.
@@ -95,7 +95,7 @@ type Drafter interface {
 type Draft interface {
 	Database
 	// Publish has the open transaction's commit bring the set into being. Either then
-	// ends in run.ErrStale where somebody else was faster.
+	// ends in store.ErrStale where somebody else was faster.
 	Publish(ctx context.Context) error
 }
 
@@ -103,7 +103,7 @@ type Draft interface {
 // the need for a new attempt, stay what they are.
 func Fault(b Backend, set string, err error) error {
 	var known *fault.Fault
-	if err == nil || errors.Is(err, run.ErrStale) || errors.As(err, &known) {
+	if err == nil || errors.Is(err, store.ErrStale) || errors.As(err, &known) {
 		return err
 	}
 	trouble, _ := b.Trouble(set, err)
@@ -148,7 +148,7 @@ type Database interface {
 	// Begin opens a transaction for an attempt. With write it may write at once;
 	// else nothing happens in the database until the first statement. A backend that
 	// spans sets gives all sets of one attempt the same transaction underneath.
-	Begin(ctx context.Context, a *run.Attempt, write bool) (Tx, error)
+	Begin(ctx context.Context, a store.Attempt, write bool) (Tx, error)
 	// Driver is the driver of the set's base client. In a context that carries a
 	// transaction of the set, it takes part in it; elsewhere it works by itself.
 	Driver() dialect.Driver
@@ -168,7 +168,7 @@ type Tx interface {
 	// Single avoids the transaction for a run that makes one statement only: what it
 	// reads is one snapshot anyway.
 	Single()
-	// Write makes the transaction a writing one. It ends in run.ErrStale where what
+	// Write makes the transaction a writing one. It ends in store.ErrStale where what
 	// was read before is not the newest any more, in set_busy where it waited too
 	// long.
 	Write(ctx context.Context) error

@@ -11,14 +11,14 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/once"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Keys is the ledger of runs with an idempotency key, over the app's own tables
 // and the receipts of its sets. The tables are made when the first key comes.
 type Keys struct {
-	data    run.Store
+	data    store.Store
 	backend backend.Backend // of the data
 	owner   backend.Owner
 	log     *slog.Logger
@@ -33,7 +33,7 @@ type Keys struct {
 var _ once.Ledger = (*Keys)(nil)
 
 // NewKeys returns the ledger of runs over the sets of some data.
-func NewKeys(data run.Store, b backend.Backend, owner backend.Owner, log *slog.Logger) *Keys {
+func NewKeys(data store.Store, b backend.Backend, owner backend.Owner, log *slog.Logger) *Keys {
 	return &Keys{data: data, backend: b, owner: owner, log: log}
 }
 
@@ -70,7 +70,7 @@ func (k *Keys) Close() error {
 }
 
 // Keeps implements once.Ledger.
-func (k *Keys) Keeps(s run.Store) bool { return s == k.data }
+func (k *Keys) Keeps(s store.Store) bool { return s == k.data }
 
 // fault is what an error of the tables means: a fault where the database failed.
 func (k *Keys) fault(err error) error { return backend.Fault(k.backend, ledgerName, err) }
@@ -205,8 +205,8 @@ func (k *Keys) with(ctx context.Context, fn func(*ledger.Keys) error) error {
 }
 
 // Receipts implements once.Ledger. A set that is not there any more has none.
-func (k *Keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Receipt, error) {
-	var out []run.Receipt
+func (k *Keys) Receipts(ctx context.Context, id string, sets []string) ([]store.Receipt, error) {
+	var out []store.Receipt
 	for _, set := range sets {
 		d, gone, release, err := k.use(ctx, set)
 		if err != nil {
@@ -230,7 +230,7 @@ func (k *Keys) Receipts(ctx context.Context, id string, sets []string) ([]run.Re
 }
 
 // receipts returns the receipts of a run in one set, the reply with the first.
-func (k *Keys) receipts(ctx context.Context, d backend.Database, id string) ([]run.Receipt, error) {
+func (k *Keys) receipts(ctx context.Context, d backend.Database, id string) ([]store.Receipt, error) {
 	found, err := ledger.Receipts(ctx, k.backend.Dialect(), d.DB(), id)
 	if err != nil || len(found) == 0 {
 		return nil, err

@@ -11,14 +11,14 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Write is one write to one row.
 type Write struct {
 	Kind   *model.Kind
 	ID     any
-	Action run.Action
+	Action store.Action
 	Links  []*model.Edge // many-to-many edges that the write says something of
 	Void   bool          // it did not take place
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 func kindNamed(name string) *model.Kind {
@@ -21,34 +21,34 @@ func TestNetJoinsTheWritesToEachRow(t *testing.T) {
 	k := kindNamed("Todo")
 	var l changes.Log
 	for _, w := range []changes.Write{
-		{ID: "made", Action: run.Create},
-		{ID: "changed", Action: run.Update},
-		{ID: "made", Action: run.Update},
-		{ID: "gone", Action: run.Delete},
-		{ID: "brief", Action: run.Create},
-		{ID: "brief", Action: run.Delete},
-		{ID: "again", Action: run.Delete},
-		{ID: "again", Action: run.Create},
+		{ID: "made", Action: store.Create},
+		{ID: "changed", Action: store.Update},
+		{ID: "made", Action: store.Update},
+		{ID: "gone", Action: store.Delete},
+		{ID: "brief", Action: store.Create},
+		{ID: "brief", Action: store.Delete},
+		{ID: "again", Action: store.Delete},
+		{ID: "again", Action: store.Create},
 	} {
 		w.Kind = k
 		l.Begin(w)
 	}
-	l.Void(l.Begin(changes.Write{Kind: k, ID: "void", Action: run.Delete}))
+	l.Void(l.Begin(changes.Write{Kind: k, ID: "void", Action: store.Delete}))
 	mark := l.Len()
-	l.Begin(changes.Write{Kind: k, ID: "undone", Action: run.Create})
+	l.Begin(changes.Write{Kind: k, ID: "undone", Action: store.Create})
 	require.Len(t, l.Since(mark), 1)
 	l.Undo(mark)
-	want := []run.Change{
-		{Entity: "Todo", Set: "s", ID: "made", Action: run.Create},
-		{Entity: "Todo", Set: "s", ID: "changed", Action: run.Update},
-		{Entity: "Todo", Set: "s", ID: "gone", Action: run.Delete},
-		{Entity: "Todo", Set: "s", ID: "again", Action: run.Update},
+	want := []store.Change{
+		{Entity: "Todo", Set: "s", ID: "made", Action: store.Create},
+		{Entity: "Todo", Set: "s", ID: "changed", Action: store.Update},
+		{Entity: "Todo", Set: "s", ID: "gone", Action: store.Delete},
+		{Entity: "Todo", Set: "s", ID: "again", Action: store.Update},
 	}
 	require.Equal(t, want, l.Count("s", func(*model.Kind) bool { return false }))
-	var net []run.Change
+	var net []store.Change
 	for _, n := range l.Net() {
 		if n.Was || n.Is {
-			net = append(net, run.Change{Entity: n.Kind.Name(), Set: "s", ID: n.ID, Action: n.Action()})
+			net = append(net, store.Change{Entity: n.Kind.Name(), Set: "s", ID: n.ID, Action: n.Action()})
 		}
 	}
 	require.Equal(t, want, net)

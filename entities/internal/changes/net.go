@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Net is the sum of all writes to one row.
@@ -18,7 +18,7 @@ type Net struct {
 }
 
 // Action returns what happened to the row.
-func (n *Net) Action() run.Action { return actionOf(n.Was, n.Is) }
+func (n *Net) Action() store.Action { return actionOf(n.Was, n.Is) }
 
 // Net joins the writes to each row, in the order of the first ones.
 func (l *Log) Net() []*Net {
@@ -32,7 +32,7 @@ func (l *Log) Net() []*Net {
 		key := RowOf(w.Kind, w.ID)
 		n := at[key]
 		if n == nil {
-			was := w.Action != run.Create
+			was := w.Action != store.Create
 			n = &Net{Row: key, Native: w.ID, Was: was, Is: was}
 			at[key] = n
 			out = append(out, n)
@@ -50,10 +50,10 @@ func (l *Log) Net() []*Net {
 // Count is Net for a run that does not record: there may be many changes, so it keeps
 // nothing of a row but what is reported. hidden reports of which kinds the caller may not
 // hear.
-func (l *Log) Count(set string, hidden func(*model.Kind) bool) []run.Change {
+func (l *Log) Count(set string, hidden func(*model.Kind) bool) []store.Change {
 	type fate struct{ was, is bool } // whether there is a row
 	at := make(map[Row]int32, len(l.writes))
-	out, fates := make([]run.Change, 0, len(l.writes)), make([]fate, 0, len(l.writes))
+	out, fates := make([]store.Change, 0, len(l.writes)), make([]fate, 0, len(l.writes))
 	for i := range l.writes {
 		w := &l.writes[i]
 		if w.Void {
@@ -64,8 +64,8 @@ func (l *Log) Count(set string, hidden func(*model.Kind) bool) []run.Change {
 		if !known {
 			j = int32(len(out))
 			at[key] = j
-			was := w.Action != run.Create
-			out, fates = append(out, run.Change{Entity: w.Kind.Name(), Set: set, ID: key.ID, Hidden: hidden(w.Kind)}), append(fates, fate{was, was})
+			was := w.Action != store.Create
+			out, fates = append(out, store.Change{Entity: w.Kind.Name(), Set: set, ID: key.ID, Hidden: hidden(w.Kind)}), append(fates, fate{was, was})
 		}
 		fates[j].is = exists(w.Action, fates[j].is)
 	}
@@ -80,11 +80,11 @@ func (l *Log) Count(set string, hidden func(*model.Kind) bool) []run.Change {
 }
 
 // exists reports whether there is a row after a write.
-func exists(action run.Action, before bool) bool {
+func exists(action store.Action, before bool) bool {
 	switch action {
-	case run.Create:
+	case store.Create:
 		return true
-	case run.Delete:
+	case store.Delete:
 		return false
 	}
 	return before
@@ -92,12 +92,12 @@ func exists(action run.Action, before bool) bool {
 
 // actionOf returns what happened to a row, given whether it existed before and exists
 // now.
-func actionOf(was, is bool) run.Action {
+func actionOf(was, is bool) store.Action {
 	switch {
 	case !was:
-		return run.Create
+		return store.Create
 	case !is:
-		return run.Delete
+		return store.Delete
 	}
-	return run.Update
+	return store.Update
 }

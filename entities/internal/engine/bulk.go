@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // maxPendingRows bounds the rows that wait to be inserted together.
@@ -414,7 +414,7 @@ func (t *tx) wasRefused(err error) bool {
 	if v = t.engine.backend.Violation(err); v != nil {
 		return true
 	}
-	if errors.Is(err, run.ErrStale) || t.sql.Stale(err) {
+	if errors.Is(err, store.ErrStale) || t.sql.Stale(err) {
 		return false
 	}
 	return itemFault(err) != nil

@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // progressEvery is after how many rows a caller hears how far a call is.
@@ -112,7 +112,7 @@ func (e *Engine) updateOne(ctx context.Context, t *tx, k *model.Kind, id any, m 
 	}
 	shown := k.FormatID(id)
 	return slices.ContainsFunc(t.log.Since(mark), func(w changes.Write) bool {
-		return !w.Void && w.Action == run.Update && w.Kind == k && k.FormatID(w.ID) == shown
+		return !w.Void && w.Action == store.Update && w.Kind == k && k.FormatID(w.ID) == shown
 	}), nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -160,9 +161,9 @@ func TestHooksCascadeFreely(t *testing.T) {
 	require.NoError(t, err)
 
 	// Of an entity that the caller does not know of only the number is told.
-	shown := run.Disclosed(out.Changes)
+	shown := store.Disclosed(out.Changes)
 	require.Equal(t, []string{"create Label 1", "delete Todo t", "delete  "}, said(shown))
-	require.Equal(t, []run.ChangeCount{{Entity: "Label", Set: "default", Created: 1}, {Entity: "Todo", Set: "default", Deleted: 1}, {Set: "default", Deleted: 1}}, run.Counts(shown))
+	require.Equal(t, []store.ChangeCount{{Entity: "Label", Set: "default", Created: 1}, {Entity: "Todo", Set: "default", Deleted: 1}, {Set: "default", Deleted: 1}}, store.Counts(shown))
 	require.Equal(t, "Step", out.Changes[2].Entity, "records and rules of approval have it")
 }
 

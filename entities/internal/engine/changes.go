@@ -7,7 +7,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // pending is a row that a mutation is about to write.
@@ -19,7 +19,7 @@ type pending struct {
 }
 
 // expect records writes to rows and, if the run records, what the rows are before them.
-func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action run.Action, links ...*model.Edge) ([]pending, error) {
+func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action store.Action, links ...*model.Edge) ([]pending, error) {
 	if err := t.holdWrites(len(ids)); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action run.Ac
 	if err := t.recordLinks(ctx, k, ids, links, true); err != nil {
 		return nil, err
 	}
-	if action == run.Delete {
+	if action == store.Delete {
 		t.log.MarkListed(k, ids, links)
 	}
 	return out, nil
@@ -116,11 +116,11 @@ func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][
 	return out, err
 }
 
-// Changes implements run.Tx: one change for each row, from what the transaction
+// Changes implements store.Tx: one change for each row, from what the transaction
 // found to what it is now. A change to a row that the caller might see neither
 // before nor after stands there without its id: that something happened is said,
 // and nothing more.
-func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
+func (t *tx) Changes(ctx context.Context) ([]store.Change, error) {
 	defer t.forReport()()
 	if !t.attempt.Records() {
 		return t.log.Count(t.set, func(k *model.Kind) bool { return !t.caller.knows(k) }), nil
@@ -129,12 +129,12 @@ func (t *tx) Changes(ctx context.Context) ([]run.Change, error) {
 	if err := t.completeChanges(ctx, rows); err != nil {
 		return nil, t.verdict(err)
 	}
-	out := make([]run.Change, 0, len(rows))
+	out := make([]store.Change, 0, len(rows))
 	for _, r := range rows {
 		if !r.Was && !r.Is {
 			continue
 		}
-		c := run.Change{Entity: r.Kind.Name(), Set: t.set, ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.caller.knows(r.Kind)}
+		c := store.Change{Entity: r.Kind.Name(), Set: t.set, ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.caller.knows(r.Kind)}
 		if r.Forbidden {
 			c.ID = ""
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/fixture/ent/step"
 	"github.com/koan-go/koan/tests/fixture/ent/todo"
@@ -60,12 +61,12 @@ func (a *app) data() *copied {
 
 // apply does to the copy what a run says that it did to the data, and holds what
 // it says of before against the copy.
-func (c *copied) apply(t *testing.T, changes []run.Change) {
+func (c *copied) apply(t *testing.T, changes []store.Change) {
 	t.Helper()
 	for _, ch := range changes {
 		what := fmt.Sprint(ch.Action, " ", ch.Entity, " ", ch.ID)
 		now, there := c.rows[ch.Entity][ch.ID]
-		require.Equal(t, ch.Action != run.Create, there, what)
+		require.Equal(t, ch.Action != store.Create, there, what)
 		before, linked := c.split(t, ch, ch.Before)
 		require.Equal(t, now, before, what)
 		if linked != nil {
@@ -74,7 +75,7 @@ func (c *copied) apply(t *testing.T, changes []run.Change) {
 	}
 	for _, ch := range changes { // as a whole: a row may refer to one further down
 		after, linked := c.split(t, ch, ch.After)
-		if ch.Action == run.Delete {
+		if ch.Action == store.Delete {
 			delete(c.rows[ch.Entity], ch.ID)
 			c.link(ch.Entity, ch.ID, nil)
 			continue
@@ -88,7 +89,7 @@ func (c *copied) apply(t *testing.T, changes []run.Change) {
 
 // split returns the row of an image and the ids of its many-to-many edge, nil if the
 // image has none.
-func (c *copied) split(t *testing.T, ch run.Change, image json.RawMessage) (row map[string]any, linked []string) {
+func (c *copied) split(t *testing.T, ch store.Change, image json.RawMessage) (row map[string]any, linked []string) {
 	t.Helper()
 	if image == nil {
 		return nil, nil
@@ -361,7 +362,7 @@ func TestRowsCreatedAgainAreLinkedAnew(t *testing.T) {
 		[2]string{"Todo.delete", `{"id":"t"}`},
 		[2]string{"Todo.upsert", `{"model":{"id":"t","title":"spread","labels":["2"]}}`})
 	first := out.Changes[0]
-	require.Equal(t, run.Update, first.Action)
+	require.Equal(t, store.Update, first.Action)
 	require.Equal(t, []any{"1"}, member(t, first.Before, "labels"))
 	require.Equal(t, []any{"2"}, member(t, first.After, "labels"))
 }
@@ -409,21 +410,21 @@ func dryRunsSayWhatRunsDo(t *testing.T, shimmed *shim.App, scripts int) {
 		slices.Sort(said)
 		slices.Sort(found)
 		require.Equal(t, said, found, "script %d: %v", n, calls)
-		require.Equal(t, len(said), total(run.Counts(real.Changes)))
+		require.Equal(t, len(said), total(store.Counts(real.Changes)))
 		kept, written = kept+len(calls)-strings.Count(faults, " "), written+len(said)
 	}
 	t.Logf("%d scripts, %d calls that succeeded, %d rows changed", scripts, kept, written)
 	require.Greater(t, written, scripts)
 }
 
-func either(one, other *copied, c run.Change) string {
+func either(one, other *copied, c store.Change) string {
 	if name := one.name(c.Entity, c.ID); name != "?" {
 		return name
 	}
 	return other.name(c.Entity, c.ID)
 }
 
-func total(counts []run.ChangeCount) (n int) {
+func total(counts []store.ChangeCount) (n int) {
 	for _, c := range counts {
 		n += c.Created + c.Updated + c.Deleted
 	}

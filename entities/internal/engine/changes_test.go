@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -72,7 +73,7 @@ func TestChangesAreOneForEachRow(t *testing.T) {
 	require.Equal(t, "B", member(t, dry.Changes[2].Before, "title"))
 	require.Equal(t, "B again", member(t, dry.Changes[2].After, "title"))
 	require.EqualValues(t, 0, member(t, dry.Changes[3].Before, "views"), "as the run found it")
-	require.Equal(t, []run.ChangeCount{{Entity: "Todo", Set: "default", Created: 1, Updated: 2, Deleted: 1}}, run.Counts(dry.Changes))
+	require.Equal(t, []store.ChangeCount{{Entity: "Todo", Set: "default", Created: 1, Updated: 2, Deleted: 1}}, store.Counts(dry.Changes))
 
 	real := a.calls(atomic, script...)
 	require.Equal(t, want, said(real.Changes), "what is written in one statement counts the same")

@@ -21,7 +21,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Engine carries out the operations of an app's entities in the sets that a backend keeps
@@ -44,8 +44,8 @@ type Engine struct {
 type Viewer func(ctx context.Context, p auth.Principal) context.Context
 
 var (
-	_ run.Store    = (*Engine)(nil)
-	_ run.Spanning = (*Engine)(nil)
+	_ store.Store    = (*Engine)(nil)
+	_ store.Spanning = (*Engine)(nil)
 )
 
 // New returns the engine of an app, which has no data before Open.
@@ -106,11 +106,11 @@ const writtenSet = "entities.writes"
 
 var errNoWrites = errors.New("entities: this run has not written yet")
 
-// SpansSets implements run.Spanning.
+// SpansSets implements store.Spanning.
 func (e *Engine) SpansSets() bool { return e.backend.SpansSets() }
 
-// Begin implements run.Store.
-func (e *Engine) Begin(ctx context.Context, a *run.Attempt, set string) (run.Tx, error) {
+// Begin implements store.Store.
+func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.Tx, error) {
 	t := &tx{engine: e, attempt: a, set: set}
 	write := a.WriteFirst()
 	if write && a.Number() > 1 {
@@ -150,7 +150,7 @@ const (
 )
 
 // committed reports whether the receipt of a commit is in the data.
-func (e *Engine) committed(ctx context.Context, set string, r run.Receipt) bool {
+func (e *Engine) committed(ctx context.Context, set string, r store.Receipt) bool {
 	d, _, release, err := e.backend.Use(ctx, set)
 	if err != nil {
 		return false
@@ -158,7 +158,7 @@ func (e *Engine) committed(ctx context.Context, set string, r run.Receipt) bool 
 	defer release()
 	for range looks {
 		found, err := ledger.Receipts(ctx, e.backend.Dialect(), d.DB(), r.Run)
-		if err == nil && slices.ContainsFunc(found, func(f run.Receipt) bool { return f.Sequence == r.Sequence && f.Attempt == r.Attempt }) {
+		if err == nil && slices.ContainsFunc(found, func(f store.Receipt) bool { return f.Sequence == r.Sequence && f.Attempt == r.Attempt }) {
 			return true
 		}
 		time.Sleep(lookAgain)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/fixture/ent/step"
 	"github.com/koan-go/koan/tests/fixture/ent/todo"
@@ -28,7 +29,7 @@ func onTodo(fn func(ctx context.Context, m *ent.TodoMutation, next stdent.Mutato
 }
 
 // recorded makes one call as a script that records.
-func (a *app) recorded(op, input string) ([]run.Change, error) {
+func (a *app) recorded(op, input string) ([]store.Change, error) {
 	out, err := a.run(script(run.Spec{Atomic: true, Record: true}, func(call func(string, string) (map[string]any, error), _ *run.Attempt) error {
 		_, err := call(op, input)
 		return err

@@ -139,7 +139,7 @@ func TestJournalKeepsRunsAndCalls(t *testing.T) {
 	j.call("Todo.upsert", `{"model":{"title":"Buy milk"}}`)
 	j.fails(fault.NotFound, "Todo.get-by-id", `{"id":"01a1f9af-86a5-7c6b-96f4-1eb5600f6428"}`)
 	code := `SDK.Entities.Todo.upsert({title: "x"}); // Bearer abcdefgh12345678`
-	spec := run.Spec{Atomic: true, Record: true, Code: code, CodeDigest: run.Digest([]byte(code)), Runtime: "goja", CorrelationID: "c-1"}
+	spec := run.Spec{Atomic: true, Record: true, Code: code, CodeDigest: journal.Digest([]byte(code)), Runtime: "goja", CorrelationID: "c-1"}
 	require.NoError(t, j.run(spec, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		a.Run().NoteApproval(journal.Approval{State: journal.Approved, Plan: "p1", By: "ann"})
 		require.NoError(t, invoke(ctx, a, "Todo.upsert", `{"model":{"title":"x"}}`))
@@ -172,7 +172,7 @@ func TestJournalKeepsRunsAndCalls(t *testing.T) {
 
 	require.Equal(t, strings.Replace(code, "abcdefgh12345678", "[redacted]", 1), ok["code"])
 	require.Equal(t, spec.CodeDigest, ok["codeDigest"])
-	require.Equal(t, run.Digest([]byte(`{"a":1}`)), ok["inputDigest"])
+	require.Equal(t, journal.Digest([]byte(`{"a":1}`)), ok["inputDigest"])
 	require.EqualValues(t, 7, ok["resultBytes"])
 	require.EqualValues(t, 1, ok["redactions"])
 	require.EqualValues(t, 2, ok["callCount"])
@@ -189,7 +189,7 @@ func TestJournalKeepsRunsAndCalls(t *testing.T) {
 	require.Equal(t, "Todo", first["entity"])
 	require.Equal(t, "default", first["set"])
 	require.Equal(t, "ok", first["outcome"])
-	require.Equal(t, run.Digest([]byte(`{"model":{"title":"x"}}`)), first["inputDigest"])
+	require.Equal(t, journal.Digest([]byte(`{"model":{"title":"x"}}`)), first["inputDigest"])
 	require.Equal(t, string(fault.NotFound), second["outcome"])
 
 	require.Equal(t, string(fault.JavaScriptError), failed["outcome"])

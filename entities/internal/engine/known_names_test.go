@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -134,9 +135,9 @@ func TestChangesOfUnknownEntitiesAreCounted(t *testing.T) {
 	a := start(t, app).seenBy(exposure.Full, catalog.ScopeWrite)
 	for _, spec := range []run.Spec{{DryRun: true}, {Atomic: true}, {Atomic: true, Only: []string{"Todo"}}} {
 		out := a.calls(spec, [2]string{"Todo.upsert", `{"model":{"title":"x"}}`})
-		require.Equal(t, []run.ChangeCount{{Entity: "Todo", Set: "default", Created: 1}, {Set: "default", Created: 1}}, run.Counts(run.Disclosed(out.Changes)))
+		require.Equal(t, []store.ChangeCount{{Entity: "Todo", Set: "default", Created: 1}, {Set: "default", Created: 1}}, store.Counts(store.Disclosed(out.Changes)))
 		known := a.seenBy(exposure.Full, catalog.ScopeWrite, "hidden:read")
 		out = known.calls(spec, [2]string{"Todo.upsert", `{"model":{"title":"x"}}`})
-		require.Equal(t, "AuditLog", run.Counts(run.Disclosed(out.Changes))[1].Entity)
+		require.Equal(t, "AuditLog", store.Counts(store.Disclosed(out.Changes))[1].Entity)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // native reports whether rows of a kind are written by statements of the engine's
@@ -189,8 +189,8 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 // sees no row with its id: either somebody else stored one meanwhile, which the next
 // attempt will see, or row-level security hides it from the caller.
 func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
-	if t.attempt.Number() == 1 && t.attempt.Run().Spec().Atomic {
-		return run.ErrStale
+	if t.attempt.Number() == 1 && t.attempt.Atomic() {
+		return store.ErrStale
 	}
 	return fault.Newf(fault.Conflict, "another %s already has this id", k.Name()).WithPath(m.At + "/id").
 		WithRetry(fault.Fix).WithHint("Use another id, or leave it out.")
@@ -199,7 +199,7 @@ func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
 // recordCreated records a row that was created.
 func (t *tx) recordCreated(k *model.Kind, id any) {
 	t.touched = true
-	t.log.Begin(changes.Write{Kind: k, ID: id, Action: run.Create})
+	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Create})
 	if !t.attempt.Records() {
 		return
 	}
@@ -212,7 +212,7 @@ func (t *tx) recordCreated(k *model.Kind, id any) {
 // recordUpdated records a row that was changed.
 func (t *tx) recordUpdated(k *model.Kind, id any) {
 	t.touched = true
-	t.log.Begin(changes.Write{Kind: k, ID: id, Action: run.Update})
+	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Update})
 }
 
 // update changes an entity in one statement and returns what it became; nil where

@@ -5,17 +5,17 @@ import (
 	"database/sql"
 
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // observedTx is a transaction whose statements are reported to the run's observer.
 type observedTx struct {
 	backend.Tx
-	attempt *run.Attempt
+	attempt store.Attempt
 	driver  *backend.TxDriver
 }
 
-func observe(t backend.Tx, a *run.Attempt) backend.Tx { return &observedTx{Tx: t, attempt: a} }
+func observe(t backend.Tx, a store.Attempt) backend.Tx { return &observedTx{Tx: t, attempt: a} }
 
 // ExecContext implements backend.Querier.
 func (w *observedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // handler carries out an operation in the run's transaction.
@@ -122,7 +123,7 @@ func (e *Engine) operation(m *model.Model, k *model.Kind, o *model.Operation) *c
 func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 	k, handle := e.ByName[name], handlers[o.Name]
 	return func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
-		err = run.Within(ctx, e, call.Target().Set, o.Access.Writes(), func(ctx context.Context, joined run.Tx) error {
+		err = run.Within(ctx, e, call.Target().Set, o.Access.Writes(), func(ctx context.Context, joined store.Tx) error {
 			t := joined.(*tx)
 			t.caller = e.see(ctx, t, call)
 			t.reader = e.readerOf(ctx, t)

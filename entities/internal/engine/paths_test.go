@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -58,7 +59,7 @@ func TestBothWaysOfWritingAgree(t *testing.T) {
 }
 
 // outcome makes a call in a run and returns what a caller sees of it.
-func outcome(a *app, op, input string, spec run.Spec) (any, []run.ChangeCount) {
+func outcome(a *app, op, input string, spec run.Spec) (any, []store.ChangeCount) {
 	name, verb, _ := strings.Cut(op, ".")
 	var raw json.RawMessage
 	var failed error
@@ -73,11 +74,11 @@ func outcome(a *app, op, input string, spec run.Spec) (any, []run.ChangeCount) {
 	if failed != nil {
 		f := fault.From(failed)
 		require.NotEqual(a, fault.Internal, f.Code, "%s %s: %v", op, input, f.Unwrap())
-		return []any{f.Code, f.Path, madeID.ReplaceAllString(f.Message, "…"), f.Details}, run.Counts(out.Changes)
+		return []any{f.Code, f.Path, madeID.ReplaceAllString(f.Message, "…"), f.Details}, store.Counts(out.Changes)
 	}
 	var answer any
 	require.NoError(a, json.Unmarshal(raw, &answer))
-	return unmade(answer), run.Counts(out.Changes)
+	return unmade(answer), store.Counts(out.Changes)
 }
 
 var madeID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)

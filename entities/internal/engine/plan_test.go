@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/once"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // makes is a job that makes a todo with a step, so that one new row refers to another.
@@ -476,8 +477,8 @@ func TestAPlanOfARunWithAKey(t *testing.T) {
 
 // No value can pass for a line of what a person reads.
 func TestThePlansTextCannotBeForged(t *testing.T) {
-	p := approve.Plan{Request: approve.Planned{Tool: "koan.code.execute", Principal: auth.Principal{Subject: "ann\nApproved"}}, Changes: []run.Change{
-		{Entity: "Todo", Set: "default", ID: "1\n2", Action: run.Update, Before: json.RawMessage(`{"title":"a"}`), After: json.RawMessage(`{"title":"b\n\nIt changes no data.\u001b[2J\u202e"}`)},
+	p := approve.Plan{Request: approve.Planned{Tool: "koan.code.execute", Principal: auth.Principal{Subject: "ann\nApproved"}}, Changes: []store.Change{
+		{Entity: "Todo", Set: "default", ID: "1\n2", Action: store.Update, Before: json.RawMessage(`{"title":"a"}`), After: json.RawMessage(`{"title":"b\n\nIt changes no data.\u001b[2J\u202e"}`)},
 	}}
 	text := p.Text(strings.Clone)
 	require.NotContains(t, text, "\x1b")
@@ -487,7 +488,7 @@ func TestThePlansTextCannotBeForged(t *testing.T) {
 	require.Contains(t, text, `"a" -> "b\n\nIt changes no data.`)
 	many := approve.Plan{}
 	for range 5000 {
-		many.Changes = append(many.Changes, run.Change{Entity: "Todo", Set: "s", ID: strings.Repeat("x", 900), Action: run.Delete, Before: json.RawMessage(`{"notes":"` + strings.Repeat("y", 5000) + `"}`)})
+		many.Changes = append(many.Changes, store.Change{Entity: "Todo", Set: "s", ID: strings.Repeat("x", 900), Action: store.Delete, Before: json.RawMessage(`{"notes":"` + strings.Repeat("y", 5000) + `"}`)})
 	}
 	require.Less(t, len(many.Text(strings.Clone)), 8000)
 	require.Contains(t, many.Text(strings.Clone), "… and 4988 more rows: 4988 Todo deleted\n")

@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // hook runs before all other hooks of ent, so it sees what ent's defaults generated
@@ -145,7 +146,7 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
-	own := pending{kind: k, at: t.log.Begin(changes.Write{Kind: k, Action: run.Create})}
+	own := pending{kind: k, at: t.log.Begin(changes.Write{Kind: k, Action: store.Create})}
 	moved, err := t.beginLinkedWrites(ctx, k, m)
 	if err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	if t.hasHooks(k) { // which may write more of them
 		links = t.manyToMany(k, everyName)
 	}
-	rows, err := t.expect(ctx, k, ids, run.Update, links...)
+	rows, err := t.expect(ctx, k, ids, store.Update, links...)
 	if err == nil {
 		err = t.recordAdded(ctx, k, ids, m, links)
 	}
@@ -242,7 +243,7 @@ func (t *tx) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	if err != nil {
 		return nil, err
 	}
-	rows, err := t.expect(ctx, k, ids, run.Delete, t.manyToMany(k, everyName)...)
+	rows, err := t.expect(ctx, k, ids, store.Delete, t.manyToMany(k, everyName)...)
 	if err != nil {
 		return nil, err
 	}
@@ -287,10 +288,10 @@ func (t *tx) cascades(ctx context.Context, k *model.Kind, ids []any, seen map[st
 		if err != nil {
 			return nil, nil, err
 		}
-		action := run.Update
+		action := store.Update
 		var links []*model.Edge
 		if r.Cascade {
-			action, links = run.Delete, t.manyToMany(child, everyName)
+			action, links = store.Delete, t.manyToMany(child, everyName)
 		}
 		found = slices.DeleteFunc(found, func(id any) bool {
 			key := string(action) + "/" + child.Type + "/" + child.FormatID(id)
@@ -390,7 +391,7 @@ func (t *tx) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutatio
 			seen[id] = true
 			return again
 		})
-		rows, err := t.expect(ctx, e.Target, ids, run.Update)
+		rows, err := t.expect(ctx, e.Target, ids, store.Update)
 		if err != nil {
 			return nil, err
 		}

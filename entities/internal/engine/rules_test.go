@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // office is the fixture with rules, served to several people at once: ann and bob
@@ -381,7 +382,7 @@ func TestChangesShowWhatTheCallerMaySee(t *testing.T) {
 }
 
 // recordedAs makes one call of a person of the office as a script that records.
-func recordedAs(o *office, op, input string) ([]run.Change, error) {
+func recordedAs(o *office, op, input string) ([]store.Change, error) {
 	out, err := o.run(script(run.Spec{Atomic: true, Record: true}, func(call func(string, string) (map[string]any, error), _ *run.Attempt) error {
 		_, err := call(op, input)
 		return err

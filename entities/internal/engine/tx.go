@@ -13,12 +13,13 @@ import (
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // tx is one set's transaction in one attempt.
 type tx struct {
 	engine  *Engine
-	attempt *run.Attempt
+	attempt store.Attempt
 	set     string
 	sql     backend.Tx
 	client  shim.Client
@@ -44,7 +45,7 @@ type slot struct {
 	op  ent.Op
 }
 
-var _ run.Tx = (*tx)(nil)
+var _ store.Tx = (*tx)(nil)
 
 // begin begins the transaction in an open set, which is let go where that fails.
 func (t *tx) begin(ctx context.Context, d backend.Database, client any, release func(), write bool) error {
@@ -75,7 +76,7 @@ func (t *tx) makeSet(ctx context.Context) error {
 	return t.begin(ctx, d, client, release, false)
 }
 
-// Write implements run.Tx.
+// Write implements store.Tx.
 func (t *tx) Write(ctx context.Context) error {
 	if t.draft != nil {
 		if err := t.engine.Quota.Admit(ctx, t.set); err != nil {
@@ -117,7 +118,7 @@ func (t *tx) once(one bool) {
 	}
 }
 
-// Savepoint implements run.Tx. Rolling back forgets the writes since.
+// Savepoint implements store.Tx. Rolling back forgets the writes since.
 func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, error) {
 	end, err := t.sql.Savepoint(ctx, read)
 	if err != nil {
@@ -142,17 +143,17 @@ func (t *tx) undo(mark int) {
 // verdict is what a call's error means: a new attempt where the data has moved on,
 // whatever the app's code made of that, and a fault where the database failed.
 func (t *tx) verdict(err error) error {
-	if err != nil && !errors.Is(err, run.ErrStale) && t.sql.Stale(err) {
-		return fmt.Errorf("%w: %w", run.ErrStale, err)
+	if err != nil && !errors.Is(err, store.ErrStale) && t.sql.Stale(err) {
+		return fmt.Errorf("%w: %w", store.ErrStale, err)
 	}
 	return backend.Fault(t.engine.backend, t.set, err)
 }
 
-// State implements run.Tx.
+// State implements store.Tx.
 func (t *tx) State() (locked, wrote bool) { return t.sql.Writing(), t.touched }
 
-// Commit implements run.Tx.
-func (t *tx) Commit(ctx context.Context, r run.Receipt) error {
+// Commit implements store.Tx.
+func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 	if !t.sql.Writing() || t.ent == nil {
 		return t.finish(t.verdict(t.sql.Commit(ctx)))
 	}
@@ -195,12 +196,12 @@ func (t *tx) commitFault(err error) error {
 // receiptFault is the fault for a receipt that cannot be written.
 func (t *tx) receiptFault(err error) error {
 	if v := t.engine.backend.Violation(err); v != nil && v.Rule == backend.Unique {
-		return fmt.Errorf("%w: %w", run.ErrCommitted, err)
+		return fmt.Errorf("%w: %w", store.ErrCommitted, err)
 	}
 	return t.verdict(err)
 }
 
-// Rollback implements run.Tx.
+// Rollback implements store.Tx.
 func (t *tx) Rollback(ctx context.Context) error {
 	if t.ent == nil {
 		return t.finish(t.sql.Rollback(ctx))

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -269,7 +269,7 @@ func TestDeletesShowTheirCascades(t *testing.T) {
 	require.EqualValues(t, 0, a.call("Step.count", `{}`)["count"])
 }
 
-func said(changes []run.Change) []string {
+func said(changes []store.Change) []string {
 	var out []string
 	for _, c := range changes {
 		out = append(out, fmt.Sprintf("%s %s %s", c.Action, c.Entity, c.ID))

@@ -9,12 +9,12 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Committed is a receipt without what the run gave.
 type Committed struct {
-	run.Receipt
+	store.Receipt
 	ResultBytes int
 }
 

@@ -17,7 +17,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Version identifies the ledger's tables; it is part of a set's schema version.
@@ -81,7 +81,7 @@ func execRow(ctx context.Context, drv dialect.Driver, statements []string) error
 }
 
 // Write keeps a receipt. A run has one for each transaction it committed.
-func Write(ctx context.Context, d sqltext.Dialect, q Querier, r run.Receipt) error {
+func Write(ctx context.Context, d sqltext.Dialect, q Querier, r store.Receipt) error {
 	b := sqltext.Builder{Dialect: d}
 	b.Raw("INSERT INTO koan_receipts (" + columns + ") VALUES (")
 	for i, v := range []any{
@@ -138,7 +138,7 @@ func Reply(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out
 
 // Receipts returns a run's receipts by sequence, without the reply: none where it
 // committed nothing in this set.
-func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out []run.Receipt, err error) {
+func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (out []store.Receipt, err error) {
 	b := sqltext.Builder{Dialect: d}
 	b.Raw("SELECT " + columns + " FROM koan_receipts WHERE run = ").Arg(runID).Raw(" ORDER BY sequence")
 	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
@@ -147,7 +147,7 @@ func Receipts(ctx context.Context, d sqltext.Dialect, q Querier, runID string) (
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var r run.Receipt
+		var r store.Receipt
 		var result sql.NullString
 		var at string
 		if err := rows.Scan(&r.Run, &r.Sequence, &r.Attempt, &r.IdempotencyKey, &r.Subject, &r.CodeDigest, &r.ResultDigest, &result, &r.ChangesDigest, &r.CatalogVersion, &at); err != nil {

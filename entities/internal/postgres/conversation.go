@@ -15,7 +15,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // patience is how long a statement waits for a lock, in which others may write.
@@ -37,8 +37,8 @@ const (
 // round trip.
 type conversation struct {
 	server  *Server
-	pool    *sql.DB      // where its connection comes from
-	attempt *run.Attempt // nil for what is not part of a run
+	pool    *sql.DB       // where its connection comes from
+	attempt store.Attempt // nil for what is not part of a run
 	level   string
 	careful bool // reads have savepoints
 
@@ -71,7 +71,7 @@ const carefulSlot = "postgres.careful"
 var errNotYet = errors.New("postgres: no read of this run has failed")
 
 // join returns the conversation of an attempt.
-func (s *Server) join(a *run.Attempt) *conversation {
+func (s *Server) join(a store.Attempt) *conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c, ok := s.attempts[a]; ok && a != nil {
@@ -100,7 +100,7 @@ func (s *Server) beginOwn(pool *sql.DB, level string) *Tx {
 // locksExclusively reports whether the attempt should not share the lock of a set that it writes
 // to.
 func (c *conversation) locksExclusively() bool {
-	return c.attempt != nil && (c.attempt.Number() > 1 || !c.attempt.Run().Spec().Atomic)
+	return c.attempt != nil && (c.attempt.Number() > 1 || !c.attempt.Atomic())
 }
 
 // locksAlways reports whether the attempt takes the lock even where nobody knows that it
@@ -184,7 +184,7 @@ func (c *conversation) noteError(err error) error {
 		return err
 	}
 	c.stale = true
-	return fmt.Errorf("%w: %w", run.ErrStale, err)
+	return fmt.Errorf("%w: %w", store.ErrStale, err)
 }
 
 // noteStatementError is noted for a statement. One that the server refused outside of a savepoint
@@ -195,7 +195,7 @@ func (c *conversation) noteStatementError(ctx context.Context, err error) error 
 		return nil
 	}
 	var refused *pgconn.PgError
-	if c.state != open || c.careful || len(c.saves) > 0 || c.attempt == nil || !c.attempt.Run().Spec().Atomic || Again(err) ||
+	if c.state != open || c.careful || len(c.saves) > 0 || c.attempt == nil || !c.attempt.Atomic() || Again(err) ||
 		!errors.As(err, &refused) || ctx.Err() != nil {
 		return c.noteError(err)
 	}
@@ -203,7 +203,7 @@ func (c *conversation) noteStatementError(ctx context.Context, err error) error 
 		return err
 	}
 	c.stale = true
-	return fmt.Errorf("%w: %w", run.ErrStale, err)
+	return fmt.Errorf("%w: %w", store.ErrStale, err)
 }
 
 // openSavepoint opens a savepoint.
@@ -292,7 +292,7 @@ func (c *conversation) commit(ctx context.Context) error {
 	if c.state == open && c.sent > 0 {
 		switch {
 		case c.stale:
-			return run.ErrStale
+			return store.ErrStale
 		case c.aborted():
 			return errAborted
 		}

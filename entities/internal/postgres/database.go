@@ -7,7 +7,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Database is one set: a schema. It is safe for concurrent use.
@@ -22,7 +22,7 @@ var _ backend.Database = (*Database)(nil)
 
 // Begin implements backend.Database. Nothing happens on the server until the first
 // statement; all sets of an attempt share one transaction there.
-func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backend.Tx, error) {
+func (d *Database) Begin(ctx context.Context, a store.Attempt, write bool) (backend.Tx, error) {
 	t := &Tx{d: d, c: d.server.join(a)}
 	t.c.members++
 	if d.draft != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 var (
@@ -104,11 +104,11 @@ func (d *Draft) finish(ctx context.Context) error {
 	return nil
 }
 
-// staleIfMade is run.ErrStale where somebody else has made the set.
+// staleIfMade is store.ErrStale where somebody else has made the set.
 func (d *Draft) staleIfMade(err error) error {
 	if isMadeMeanwhile(err) {
 		d.tx.c.stale = true
-		return fmt.Errorf("%w: %w", run.ErrStale, err)
+		return fmt.Errorf("%w: %w", store.ErrStale, err)
 	}
 	return err
 }

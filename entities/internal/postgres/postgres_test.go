@@ -14,7 +14,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -99,9 +99,9 @@ func TestReadsOneSnapshotAndLosesNoUpdate(t *testing.T) {
 	exec(t, d.DB(), "UPDATE things SET small = 1 WHERE name = 'a'")
 	require.NoError(t, one.Write(ctx))
 	_, err := one.ExecContext(ctx, "UPDATE things SET small = 2 WHERE name = 'a'")
-	require.ErrorIs(t, err, run.ErrStale)
+	require.ErrorIs(t, err, store.ErrStale)
 	require.True(t, one.Stale(errors.New("what a hook made of it")))
-	require.ErrorIs(t, one.Commit(ctx), run.ErrStale)
+	require.ErrorIs(t, one.Commit(ctx), store.ErrStale)
 	require.NoError(t, one.Rollback(ctx))
 	require.NoError(t, two.Commit(ctx))
 }
@@ -117,7 +117,7 @@ func TestWriteSkewIsFoundOut(t *testing.T) {
 	exec(t, one, insert, "a")
 	exec(t, two, insert, "b")
 	require.NoError(t, one.Commit(ctx))
-	require.ErrorIs(t, two.Commit(ctx), run.ErrStale)
+	require.ErrorIs(t, two.Commit(ctx), store.ErrStale)
 	require.NoError(t, two.Rollback(ctx))
 	require.Equal(t, 1, number(t, d.DB(), count))
 }
@@ -466,7 +466,7 @@ func TestPlansOfBeforeAMigrationAreMadeAnew(t *testing.T) {
 		tx := begin(t, d, false)
 		rows, err := tx.QueryContext(ctx, "SELECT small FROM things")
 		if err != nil {
-			require.ErrorIs(t, err, run.ErrStale)
+			require.ErrorIs(t, err, store.ErrStale)
 			stale++
 		} else {
 			require.NoError(t, rows.Close())

@@ -20,7 +20,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // maxOpen is how many sets are known at once. None of them has a connection of
@@ -54,7 +54,7 @@ type Server struct {
 	patience time.Duration
 
 	mu       sync.Mutex
-	attempts map[*run.Attempt]*conversation
+	attempts map[store.Attempt]*conversation
 }
 
 // Open connects to the database that a URL names and makes the table of sets where
@@ -64,7 +64,7 @@ func Open(url, app string, schema backend.Schema) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{address: a, schema: schema, patience: patience, attempts: map[*run.Attempt]*conversation{}}
+	s := &Server{address: a, schema: schema, patience: patience, attempts: map[store.Attempt]*conversation{}}
 	s.pool, s.keeper = a.open(a.conns), a.open(keepers)
 	s.opened = backend.NewOpened(maxOpen, s.open, func(backend.Database) error { return nil })
 	if err := s.begin(context.Background()); err != nil {

@@ -8,7 +8,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Tx is what a set takes part with in the transaction of an attempt. It is used by
@@ -59,7 +59,7 @@ func (t *Tx) Write(ctx context.Context) error {
 	case t.writing:
 		return nil
 	case t.c.stale:
-		return run.ErrStale
+		return store.ErrStale
 	}
 	if d := t.draft(); d != nil { // it is nobody else's, and needs no lock
 		t.writing = true
@@ -110,7 +110,7 @@ func (t *Tx) Recover(ctx context.Context) error {
 }
 
 // Stale implements backend.Tx.
-func (t *Tx) Stale(err error) bool { return t.c.stale || errors.Is(err, run.ErrStale) || Again(err) }
+func (t *Tx) Stale(err error) bool { return t.c.stale || errors.Is(err, store.ErrStale) || Again(err) }
 
 // QueryContext implements backend.Querier.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 const (
@@ -126,15 +126,15 @@ func (d *Database) lock(ctx context.Context) error {
 }
 
 // tryLock takes the host's write lock where nobody has it or waits for it, and otherwise returns
-// run.ErrStale.
+// store.ErrStale.
 func (d *Database) tryLock() error {
 	if !d.queue.try() {
-		return run.ErrStale
+		return store.ErrStale
 	}
 	in, err := d.turns.try()
 	err = d.lockFileFault(err)
 	if err == nil && !in {
-		err = run.ErrStale
+		err = store.ErrStale
 	}
 	if err != nil {
 		d.queue.unlock()
@@ -167,7 +167,7 @@ func (d *Database) busyFault(err error) error {
 }
 
 // Begin implements backend.Database. With write it takes the write lock at once.
-func (d *Database) Begin(ctx context.Context, a *run.Attempt, write bool) (backend.Tx, error) {
+func (d *Database) Begin(ctx context.Context, a store.Attempt, write bool) (backend.Tx, error) {
 	if err := d.checkSameFile(); err != nil {
 		return nil, err
 	}

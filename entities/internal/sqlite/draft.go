@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 var (
@@ -79,7 +79,7 @@ func (d *Draft) Publish(context.Context) error {
 }
 
 // move takes the committed file to the set's place, where it is published. The set
-// exists from that moment on; whoever comes second ends in run.ErrStale.
+// exists from that moment on; whoever comes second ends in store.ErrStale.
 func (d *Draft) move(ctx context.Context) error {
 	if !d.published {
 		return nil
@@ -101,7 +101,7 @@ func (d *Draft) move(ctx context.Context) error {
 	case err != nil:
 		return d.folder.openFault(d.set, err)
 	case stale:
-		return run.ErrStale
+		return store.ErrStale
 	}
 	d.file.Store(&to)
 	d.draft, d.turns = nil, newTurns(d.folder.turns(d.set))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // savepoint is one that waits: it is opened before the first statement inside of it
@@ -21,7 +21,7 @@ type savepoint struct {
 
 // Savepoint opens a savepoint; end releases it, or rolls back to it. Reading
 // leaves nothing behind, so only a writing transaction needs one. Where something
-// was written that cannot be taken back alone, end is run.ErrStale: the attempt goes,
+// was written that cannot be taken back alone, end is store.ErrStale: the attempt goes,
 // and in the next one no savepoint waits.
 func (t *Tx) Savepoint(ctx context.Context, read bool) (end func(ok bool) error, err error) {
 	if t.state != writing || read {
@@ -56,7 +56,7 @@ func (t *Tx) leave(ctx context.Context, s savepoint, name string, ok bool) error
 		}
 	}
 	if s.bare && !ok {
-		return run.ErrStale
+		return store.ErrStale
 	}
 	return nil
 }

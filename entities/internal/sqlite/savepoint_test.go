@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // sparing is a writing transaction whose savepoints wait.
@@ -89,7 +89,7 @@ func TestWhatFailsAfterAStatementThatWasAloneEndsTheAttempt(t *testing.T) {
 			tx := sparing(t, d)
 			err, end := call(t, tx, func() error { return fn(tx) })
 			require.Error(t, err)
-			require.ErrorIs(t, end, run.ErrStale)
+			require.ErrorIs(t, end, store.ErrStale)
 			require.NoError(t, tx.Rollback(ctx))
 
 			tx = begin(t, d, true) // as in the next attempt

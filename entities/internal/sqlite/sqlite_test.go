@@ -16,7 +16,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 var versions atomic.Int32 // each test has a schema of its own
@@ -92,10 +92,10 @@ func TestReaderKeepsItsSnapshotAndCannotWriteFromIt(t *testing.T) {
 	require.Equal(t, 0, read(t, reader))
 	require.NoError(t, writer.Write(ctx))
 	require.NoError(t, insert(ctx, writer))
-	require.ErrorIs(t, reader.Write(ctx), run.ErrStale, "somebody is about to write")
+	require.ErrorIs(t, reader.Write(ctx), store.ErrStale, "somebody is about to write")
 	require.NoError(t, writer.Commit(ctx))
 	require.Equal(t, 0, read(t, reader))
-	require.ErrorIs(t, reader.Write(ctx), run.ErrStale, "somebody has written")
+	require.ErrorIs(t, reader.Write(ctx), store.ErrStale, "somebody has written")
 	require.NoError(t, reader.Rollback(ctx))
 	require.Equal(t, 1, number(t, d))
 	require.NoError(t, begin(t, d, true).Commit(ctx), "the lock is free again")
@@ -132,9 +132,9 @@ func TestAnotherProcessMakesASnapshotStale(t *testing.T) {
 	read(t, tx)
 	foreign := begin(t, other, true)
 	require.NoError(t, insert(ctx, foreign))
-	require.ErrorIs(t, tx.Write(ctx), run.ErrStale)
+	require.ErrorIs(t, tx.Write(ctx), store.ErrStale)
 	require.NoError(t, foreign.Commit(ctx))
-	require.ErrorIs(t, tx.Write(ctx), run.ErrStale)
+	require.ErrorIs(t, tx.Write(ctx), store.ErrStale)
 }
 
 func TestCancelledStatementEndsCleanly(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Two folders on one path are to each other as two processes are.
@@ -65,7 +65,7 @@ func TestNobodyOvertakesTheNextInLine(t *testing.T) {
 	require.True(t, in)
 	reader := begin(t, d, false)
 	read(t, reader)
-	require.ErrorIs(t, reader.Write(ctx), run.ErrStale)
+	require.ErrorIs(t, reader.Write(ctx), store.ErrStale)
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	_, err = d.Begin(short, nil, true)

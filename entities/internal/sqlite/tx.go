@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // state is how far a transaction has come.
@@ -76,7 +76,7 @@ func (t *Tx) ready(ctx context.Context) error {
 
 // Write takes the write lock: first the host's, in the order of arrival and in turn
 // with other processes, then the file's, which whoever takes no turns may still hold.
-// A transaction that has read before ends in run.ErrStale where somebody wrote since,
+// A transaction that has read before ends in store.ErrStale where somebody wrote since,
 // or is about to: waiting would not make its snapshot any newer. Nothing is held after
 // a failure, so that who catches it can try again.
 func (t *Tx) Write(ctx context.Context) error {
@@ -94,7 +94,7 @@ func (t *Tx) Write(ctx context.Context) error {
 		if _, err := t.conn.ExecContext(ctx, "DELETE FROM koan_receipts WHERE 0"); err != nil {
 			t.d.unlock()
 			if Stale(err) {
-				return run.ErrStale
+				return store.ErrStale
 			}
 			return err
 		}
@@ -122,7 +122,7 @@ func (t *Tx) Write(ctx context.Context) error {
 func (t *Tx) Recover(context.Context) error { return nil }
 
 // Stale implements backend.Tx.
-func (t *Tx) Stale(err error) bool { return errors.Is(err, run.ErrStale) }
+func (t *Tx) Stale(err error) bool { return errors.Is(err, store.ErrStale) }
 
 // QueryContext runs a query in the transaction.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -73,7 +73,7 @@ type body struct {
 // the caller knows the run's id.
 func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) (*line, error) {
 	l := &line{
-		ToolName: "koan.code.execute", ToolVersion: c.app.Version, InputDigest: run.Digest([]byte(code)),
+		ToolName: "koan.code.execute", ToolVersion: c.app.Version, InputDigest: journal.Digest([]byte(code)),
 		DurationMs: took.Milliseconds(), ApprovalState: notRequired,
 	}
 	l.Result.Metrics = map[string]any{"duration_ms": l.DurationMs}
@@ -129,7 +129,7 @@ func (l *line) fail(f *fault.Fault) (err error) {
 		if err != nil {
 			return err
 		}
-		if len(text) < maxLine-len(run.Digest(nil)) {
+		if len(text) < maxLine-len(journal.Digest(nil)) {
 			break
 		}
 		shorten()
@@ -261,7 +261,7 @@ func digest(v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return run.Digest(canonical), nil
+	return journal.Digest(canonical), nil
 }
 
 func clip(s string, n int) string {

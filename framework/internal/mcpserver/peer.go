@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/observe"
 )
 
 // Where both sides declare code mode.
@@ -76,8 +76,8 @@ func text(raw json.RawMessage) string {
 }
 
 // trace is the caller's W3C trace context, empty without a valid one.
-func (m meta) trace() run.TraceContext {
-	return run.TraceContext{Parent: text(m.TraceParent), State: text(m.TraceState)}.Bounded()
+func (m meta) trace() observe.TraceContext {
+	return observe.TraceContext{Parent: text(m.TraceParent), State: text(m.TraceState)}.Bounded()
 }
 
 type headerTraceKey struct{}
@@ -85,7 +85,7 @@ type headerTraceKey struct{}
 // withHeaderTrace keeps the trace context of a request's headers, for messages that have none
 // of their own.
 func withHeaderTrace(ctx context.Context, r *http.Request) context.Context {
-	t := run.TraceContext{Parent: r.Header.Get("traceparent"), State: r.Header.Get("tracestate")}.Bounded()
+	t := observe.TraceContext{Parent: r.Header.Get("traceparent"), State: r.Header.Get("tracestate")}.Bounded()
 	if t.Parent == "" {
 		return ctx
 	}
@@ -93,11 +93,11 @@ func withHeaderTrace(ctx context.Context, r *http.Request) context.Context {
 }
 
 // parent is the trace context that a message belongs to: its own, else its request's.
-func (m meta) parent(ctx context.Context) run.TraceContext {
+func (m meta) parent(ctx context.Context) observe.TraceContext {
 	if t := m.trace(); t.Parent != "" {
 		return t
 	}
-	t, _ := ctx.Value(headerTraceKey{}).(run.TraceContext)
+	t, _ := ctx.Value(headerTraceKey{}).(observe.TraceContext)
 	return t
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/seal"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // rounds asks the client of a stateless request: the questions are the request's result,
@@ -99,7 +99,7 @@ func (r *rounds) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMe
 
 // digest is the same for the same question only.
 func digest(q ask.Question) string {
-	return run.Digest(slices.Concat([]byte(q.Method), []byte{0}, canonical(q.Params)))
+	return journal.Digest(slices.Concat([]byte(q.Method), []byte{0}, canonical(q.Params)))
 }
 
 // canonical is the canonical form of JSON. Anything else is returned unchanged.
@@ -118,7 +118,7 @@ func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcErro
 		if err != nil { // it was JSON when it came
 			panic("mcpserver: an input cannot be encoded: " + err.Error())
 		}
-		return []string{"ask", ex.principal.Subject, ex.method, name, run.Digest(canonical(raw))}
+		return []string{"ask", ex.principal.Subject, ex.method, name, journal.Digest(canonical(raw))}
 	}}
 	if !bytes.Contains(ex.params, []byte(`"requestState"`)) && !bytes.Contains(ex.params, []byte(`"inputResponses"`)) {
 		return r, nil // as nearly all requests

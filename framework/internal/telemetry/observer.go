@@ -15,6 +15,8 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/observe"
+	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // scope names this package to OpenTelemetry.
@@ -59,7 +61,7 @@ func (o *observer) about(a about) metric.MeasurementOption {
 	return made.(metric.MeasurementOption)
 }
 
-var _ run.Observer = (*observer)(nil)
+var _ observe.Observer = (*observer)(nil)
 
 var w3c propagation.TraceContext
 
@@ -101,9 +103,9 @@ func (o *observer) instruments(m metric.Meter, gauges []catalog.Gauge) error {
 	return failed
 }
 
-// Run implements run.Observer. The trace has the id of the run's trace, which journal and
+// Run implements observe.Observer. The trace has the id of the run's trace, which journal and
 // logs have too.
-func (o *observer) Run(ctx context.Context, r run.Observed) (context.Context, func(*run.Outcome, error)) {
+func (o *observer) Run(ctx context.Context, r observe.Run) (context.Context, func(observe.RunEnd, error)) {
 	kind := "call"
 	if r.Operation.Kind == catalog.KindCode {
 		kind = "script"
@@ -120,20 +122,20 @@ func (o *observer) Run(ctx context.Context, r run.Observed) (context.Context, fu
 	}
 	start := time.Now()
 	o.active.Add(ctx, 1)
-	return ctx, func(out *run.Outcome, err error) {
+	return ctx, func(end observe.RunEnd, err error) {
 		o.active.Add(ctx, -1)
 		outcome := outcomeOf(err)
 		about := o.about(about{kind: kind, tool: r.Tool, surface: r.Surface, outcome: outcome})
 		o.runs.Add(ctx, 1, about)
 		o.runTime.Record(ctx, time.Since(start).Seconds(), about)
 		if span.IsRecording() {
-			span.SetAttributes(attribute.Int("koan.attempts", out.Attempts), attribute.Int("koan.calls", out.SDKCalls), attribute.Bool("koan.committed", out.Committed))
+			span.SetAttributes(attribute.Int("koan.attempts", end.Attempts), attribute.Int("koan.calls", end.Calls), attribute.Bool("koan.committed", end.Committed))
 		}
 		endSpan(span, outcome, err)
 	}
 }
 
-// Attempt implements run.Observer.
+// Attempt implements observe.Observer.
 func (o *observer) Attempt(ctx context.Context, number int) (context.Context, func(error)) {
 	ctx, span := o.tracer.Start(ctx, "attempt")
 	if span.IsRecording() {
@@ -146,8 +148,8 @@ func (o *observer) Attempt(ctx context.Context, number int) (context.Context, fu
 	}
 }
 
-// Call implements run.Observer.
-func (o *observer) Call(ctx context.Context, id catalog.ID, at run.Position) (context.Context, func(error)) {
+// Call implements observe.Observer.
+func (o *observer) Call(ctx context.Context, id catalog.ID, at tape.Position) (context.Context, func(error)) {
 	name := id.String()
 	kind := trace.SpanKindInternal
 	if id.Kind != catalog.KindEntity {
@@ -170,7 +172,7 @@ func (o *observer) Call(ctx context.Context, id catalog.ID, at run.Position) (co
 	}
 }
 
-// Statement implements run.Observer.
+// Statement implements observe.Observer.
 func (o *observer) Statement(ctx context.Context, text string) func(error) {
 	if !o.traces || !trace.SpanFromContext(ctx).IsRecording() {
 		return func(error) {}
@@ -188,11 +190,11 @@ func (o *observer) Statement(ctx context.Context, text string) func(error) {
 	}
 }
 
-// Outgoing implements run.Observer.
-func (o *observer) Outgoing(ctx context.Context) run.TraceContext {
+// Outgoing implements observe.Observer.
+func (o *observer) Outgoing(ctx context.Context, _ observe.TraceContext) observe.TraceContext {
 	to := propagation.MapCarrier{}
 	w3c.Inject(ctx, to)
-	return run.TraceContext{Parent: to["traceparent"], State: to["tracestate"]}
+	return observe.TraceContext{Parent: to["traceparent"], State: to["tracestate"]}
 }
 
 func isFault(err error) bool {

@@ -21,7 +21,7 @@ import (
 	nooptrace "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/observe"
 )
 
 // Options say what is exported, and where.
@@ -126,7 +126,7 @@ func (t *Telemetry) measure(ctx context.Context, o Options, about *resource.Reso
 }
 
 // Observer returns the engine's observer.
-func (t *Telemetry) Observer() run.Observer { return t.observer }
+func (t *Telemetry) Observer() observe.Observer { return t.observer }
 
 // Handler serves the metrics in Prometheus' format; nil if they are not kept.
 func (t *Telemetry) Handler() http.Handler {

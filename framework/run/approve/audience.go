@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // isOwnedBy reports whether a principal made the plan, with the rights that it has now.
@@ -21,7 +21,7 @@ func (p *Plan) isVisibleTo(by auth.Principal) bool {
 		sets = []string{p.Request.Set}
 	}
 	unnamed := func(set string) bool { return !by.MayName(set) }
-	return !slices.ContainsFunc(sets, unnamed) && !slices.ContainsFunc(p.Changes, func(c run.Change) bool { return unnamed(c.Set) })
+	return !slices.ContainsFunc(sets, unnamed) && !slices.ContainsFunc(p.Changes, func(c store.Change) bool { return unnamed(c.Set) })
 }
 
 // EnterSet has a plan that is being applied keep a set that its run comes to, however the run

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -119,12 +120,12 @@ func (c *consent) effectsOf(a *run.Attempt) []approval.Effect {
 	return c.effects
 }
 
-func (c *consent) shape(changes []run.Change) shape {
+func (c *consent) shape(changes []store.Change) shape {
 	return shapeOf(changes, c.run.Request().View.Snapshot().Resource)
 }
 
 // imageBytes is how many bytes the images of changes take.
-func imageBytes(changes []run.Change) (n int64) {
+func imageBytes(changes []store.Change) (n int64) {
 	for i := range changes {
 		n += int64(len(changes[i].Before) + len(changes[i].After))
 	}
@@ -145,7 +146,7 @@ func (*pause) Error() string { return "approval is required first" } // stands a
 func (*pause) Code() fault.Code { return fault.ApprovalRequired }
 
 // Wait implements run.Pause.
-func (p *pause) Wait(ctx context.Context, changes []run.Change) error {
+func (p *pause) Wait(ctx context.Context, changes []store.Change) error {
 	return p.consent.request(ctx, p.call, changes)
 }
 
@@ -172,10 +173,10 @@ func (p *consent) standing(t *tape.Tape, unchanged bool) (out []PlannedCall) {
 }
 
 // rowEffects are changes as the policy sees them.
-func rowEffects(changes []run.Change) []approval.Effect {
+func rowEffects(changes []store.Change) []approval.Effect {
 	out := make([]approval.Effect, len(changes))
 	for i, c := range changes {
-		out[i] = approval.Effect{Entity: c.Entity, Operation: string(c.Action), Writes: true, Destructive: c.Action == run.Delete}
+		out[i] = approval.Effect{Entity: c.Entity, Operation: string(c.Action), Writes: true, Destructive: c.Action == store.Delete}
 	}
 	return out
 }

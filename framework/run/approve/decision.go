@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // planOperation is what the keys of runs stand under that have a plan and no
@@ -28,7 +29,7 @@ var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"bo
 
 // request asks somebody about what the run did so far, and wants to do next. Nothing is
 // locked or held meanwhile but the run's key, if it has one. nil lets the next attempt begin.
-func (c *consent) request(ctx context.Context, call *PlannedCall, changes []run.Change) error {
+func (c *consent) request(ctx context.Context, call *PlannedCall, changes []store.Change) error {
 	plan, err := c.plan(call, changes)
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func (c *consent) holdPlan(p *Plan) {
 
 // plan makes the plan of a pause. What is certain to be too large is refused before it is
 // put together.
-func (c *consent) plan(call *PlannedCall, changes []run.Change) (*Plan, error) {
+func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, error) {
 	r, req, settings := c.run, c.run.Request(), c.guard.settings.Load()
 	most := settings.MaxBytes
 	if least := r.Tape().Bytes() + int64(len(req.Input)) + imageBytes(changes); least > int64(most) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // A yes is the member that was asked for, and nothing that is like it.
@@ -32,15 +32,15 @@ func TestOnlyTheExactMemberAgrees(t *testing.T) {
 
 // A person is not told the name of an entity that the run's caller does not know of.
 func TestPlansDoNotNameUnknownEntities(t *testing.T) {
-	p := &Plan{Request: Planned{Tool: "x"}, Changes: []run.Change{
-		{Entity: "Todo", Set: "default", ID: "1", Action: run.Delete}, {Entity: "Ledger", Set: "default", Action: run.Delete, Hidden: true}, {Entity: "Ledger", Set: "default", Action: run.Create, Hidden: true},
+	p := &Plan{Request: Planned{Tool: "x"}, Changes: []store.Change{
+		{Entity: "Todo", Set: "default", ID: "1", Action: store.Delete}, {Entity: "Ledger", Set: "default", Action: store.Delete, Hidden: true}, {Entity: "Ledger", Set: "default", Action: store.Create, Hidden: true},
 	}}
 	plain, unknown := func(s string) string { return s }, func(string) *catalog.Resource { return nil }
 	for _, text := range []string{p.Text(plain), p.WholeText(plain), p.Summary()} {
 		require.NotContains(t, text, "Ledger")
-		require.Contains(t, text, run.HiddenEntity)
+		require.Contains(t, text, store.HiddenEntity)
 	}
-	require.Equal(t, []run.ChangeCount{{Entity: "Todo", Set: "default", Deleted: 1}, {Set: "default", Created: 1, Deleted: 1}}, p.Counts())
+	require.Equal(t, []store.ChangeCount{{Entity: "Todo", Set: "default", Deleted: 1}, {Set: "default", Created: 1, Deleted: 1}}, p.Counts())
 	raw, err := json.Marshal(p)
 	require.NoError(t, err)
 	var kept Plan

@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // PlanState is how far a plan is.
@@ -44,7 +45,7 @@ type Plan struct {
 	ReplacedBy string `json:"replacedBy,omitempty"`
 
 	Tape    json.RawMessage `json:"tape"`
-	Changes []run.Change    `json:"changes"`
+	Changes []store.Change  `json:"changes"`
 	// Shape is the digest of the changes in canonical form.
 	Shape string `json:"shape"`
 	// Call is the call outside that the run stands before; nil at its end.
@@ -100,7 +101,7 @@ func (c PlannedCall) same(o PlannedCall) bool {
 }
 
 // Counts are the numbers of the plan's changes, as its caller may hear of them.
-func (p *Plan) Counts() []run.ChangeCount { return run.Counts(run.Disclosed(p.Changes)) }
+func (p *Plan) Counts() []store.ChangeCount { return store.Counts(store.Disclosed(p.Changes)) }
 
 // ErrManyPlans is what a keeper of plans returns where too many plans of one subject
 // wait.

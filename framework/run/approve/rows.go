@@ -10,12 +10,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // writeCounts is a table of how many rows of what are deleted, changed and made, what
 // deletes most first.
-func (t *planText) writeCounts(p *Plan, counts []run.ChangeCount) {
+func (t *planText) writeCounts(p *Plan, counts []store.ChangeCount) {
 	switch {
 	case len(counts) == 0 && p.Call != nil:
 		t.WriteString("No data has been changed so far.\n")
@@ -28,9 +28,9 @@ func (t *planText) writeCounts(p *Plan, counts []run.ChangeCount) {
 	default:
 		t.WriteString("\n")
 	}
-	slices.SortStableFunc(counts, func(a, b run.ChangeCount) int { return cmp.Compare(b.Deleted, a.Deleted) })
+	slices.SortStableFunc(counts, func(a, b store.ChangeCount) int { return cmp.Compare(b.Deleted, a.Deleted) })
 	table := [][]string{{"entity", "set", "deleted", "updated", "created"}}
-	line := func(entity, set string, c run.ChangeCount) {
+	line := func(entity, set string, c store.ChangeCount) {
 		table = append(table, []string{entity, set, strconv.Itoa(c.Deleted), strconv.Itoa(c.Updated), strconv.Itoa(c.Created)})
 	}
 	shown := len(counts)
@@ -41,7 +41,7 @@ func (t *planText) writeCounts(p *Plan, counts []run.ChangeCount) {
 		line(c.Entity, plain(clipped(c.Set, t.bounds.value)), c)
 	}
 	if rest := counts[shown:]; len(rest) > 0 {
-		var sum run.ChangeCount
+		var sum store.ChangeCount
 		for _, c := range rest {
 			sum.Deleted, sum.Updated, sum.Created = sum.Deleted+c.Deleted, sum.Updated+c.Updated, sum.Created+c.Created
 		}
@@ -73,9 +73,9 @@ func (t *planText) writeTable(table [][]string) {
 
 // writeRows shows the first rows with before and after, deletions before everything
 // else, and says of the others how many of each kind there are.
-func (t *planText) writeRows(changes []run.Change) {
-	order := map[run.Action]int{run.Delete: 0, run.Update: 1, run.Create: 2}
-	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b run.Change) int { return cmp.Compare(order[a.Action], order[b.Action]) })
+func (t *planText) writeRows(changes []store.Change) {
+	order := map[store.Action]int{store.Delete: 0, store.Update: 1, store.Create: 2}
+	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b store.Change) int { return cmp.Compare(order[a.Action], order[b.Action]) })
 	for i, c := range sorted {
 		if i == t.bounds.rows || t.Len() > t.bounds.text {
 			t.writeRest(sorted[i:])
@@ -86,16 +86,16 @@ func (t *planText) writeRows(changes []run.Change) {
 	}
 }
 
-func (t *planText) writeRest(rest []run.Change) {
-	counts := run.Counts(rest)
+func (t *planText) writeRest(rest []store.Change) {
+	counts := store.Counts(rest)
 	var parts []string
 	for _, action := range []struct {
 		done string
-		of   func(run.ChangeCount) int
+		of   func(store.ChangeCount) int
 	}{
-		{"deleted", func(c run.ChangeCount) int { return c.Deleted }},
-		{"updated", func(c run.ChangeCount) int { return c.Updated }},
-		{"created", func(c run.ChangeCount) int { return c.Created }},
+		{"deleted", func(c store.ChangeCount) int { return c.Deleted }},
+		{"updated", func(c store.ChangeCount) int { return c.Updated }},
+		{"created", func(c store.ChangeCount) int { return c.Created }},
 	} {
 		if kinds := countKinds(counts, action.of); len(kinds) > 0 {
 			parts = append(parts, kinds.String()+" "+action.done)
@@ -105,7 +105,7 @@ func (t *planText) writeRest(rest []run.Change) {
 }
 
 // writeFields shows what changed in a row: all that it has where it comes or goes.
-func (t *planText) writeFields(c run.Change) {
+func (t *planText) writeFields(c store.Change) {
 	var before, after map[string]json.RawMessage
 	_ = json.Unmarshal(c.Before, &before) // made by us; nil where it is absent
 	_ = json.Unmarshal(c.After, &after)
@@ -115,7 +115,7 @@ func (t *planText) writeFields(c run.Change) {
 	}
 	maps.Copy(all, after)
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
-		return bytes.Equal(before[name], after[name]) || string(all[name]) == "null" && c.Action != run.Update || name == "id"
+		return bytes.Equal(before[name], after[name]) || string(all[name]) == "null" && c.Action != store.Update || name == "id"
 	})
 	more := len(names) - t.bounds.fields
 	if more > 0 {
@@ -128,11 +128,11 @@ func (t *planText) writeFields(c run.Change) {
 	for _, name := range names {
 		pad := strings.Repeat(" ", width-utf8.RuneCountInString(name))
 		switch c.Action {
-		case run.Create:
+		case store.Create:
 			t.printf("    %s%s  %s\n", plain(name), pad, t.value(after[name]))
-		case run.Delete:
+		case store.Delete:
 			t.printf("    %s%s  %s\n", plain(name), pad, t.value(before[name]))
-		case run.Update:
+		case store.Update:
 			from, to := t.values(before[name], after[name])
 			t.printf("    %s%s  %s -> %s\n", plain(name), pad, from, to)
 		}

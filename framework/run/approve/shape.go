@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // shape is the canonical form of a run's changes: two attempts did the same where
@@ -34,10 +35,10 @@ type shapeLine struct {
 type names map[[3]string]string
 
 // shapeOf returns the shape of changes; resource describes entities.
-func shapeOf(changes []run.Change, resource func(name string) *catalog.Resource) shape {
+func shapeOf(changes []store.Change, resource func(name string) *catalog.Resource) shape {
 	made, counts := names{}, map[[2]string]int{}
 	for _, c := range changes {
-		if c.Action == run.Create && c.ID != "" {
+		if c.Action == store.Create && c.ID != "" {
 			kind := [2]string{c.Entity, c.Set}
 			counts[kind]++
 			made[[3]string{c.Entity, c.Set, c.ID}] = fmt.Sprintf("new %d", counts[kind])
@@ -54,17 +55,17 @@ func shapeOf(changes []run.Change, resource func(name string) *catalog.Resource)
 		all.WriteString(l.text)
 		all.WriteByte('\n')
 	}
-	s.digest = run.Digest(all.Bytes())
+	s.digest = journal.Digest(all.Bytes())
 	return s
 }
 
-func (n names) line(c run.Change, r *catalog.Resource) shapeLine {
+func (n names) line(c store.Change, r *catalog.Resource) shapeLine {
 	id := c.ID
 	if name, ok := n[[3]string{c.Entity, c.Set, c.ID}]; ok {
 		id = name
 	}
 	before, after := n.image(c.Before, c, r), n.image(c.After, c, r)
-	if c.Action == run.Update {
+	if c.Action == store.Update {
 		for field, was := range before {
 			if is, ok := after[field]; ok && bytes.Equal(was, is) {
 				delete(before, field)
@@ -74,7 +75,7 @@ func (n names) line(c run.Change, r *catalog.Resource) shapeLine {
 	}
 	entity := c.Entity
 	if c.Hidden {
-		entity = run.HiddenEntity
+		entity = store.HiddenEntity
 	}
 	text, _ := json.Marshal([]any{c.Entity, c.Set, id, c.Action, before, after}) // of JSON and texts
 	return shapeLine{
@@ -86,7 +87,7 @@ func (n names) line(c run.Change, r *catalog.Resource) shapeLine {
 
 // image is a row in canonical form: without its id and what the engine keeps, with
 // the names of created rows for their ids. nil is no row.
-func (n names) image(raw json.RawMessage, c run.Change, r *catalog.Resource) map[string]json.RawMessage {
+func (n names) image(raw json.RawMessage, c store.Change, r *catalog.Resource) map[string]json.RawMessage {
 	var row map[string]json.RawMessage
 	if len(raw) == 0 || json.Unmarshal(raw, &row) != nil || row == nil {
 		return nil

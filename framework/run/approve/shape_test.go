@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 var todoShape = &catalog.Resource{
@@ -32,11 +32,11 @@ func describe(name string) *catalog.Resource {
 }
 
 // change reads "action entity id before after", with - for nothing.
-func change(t *testing.T, text string) run.Change {
+func change(t *testing.T, text string) store.Change {
 	t.Helper()
 	p := strings.SplitN(text, " ", 5)
 	require.Len(t, p, 5, text)
-	c := run.Change{Action: run.Action(p[0]), Entity: p[1], Set: "default", ID: p[2]}
+	c := store.Change{Action: store.Action(p[0]), Entity: p[1], Set: "default", ID: p[2]}
 	if p[3] != "-" {
 		c.Before = json.RawMessage(p[3])
 	}
@@ -81,7 +81,7 @@ func TestShapes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var shapes [2]shape
 			for i, texts := range [][]string{c.one, c.two} {
-				var changes []run.Change
+				var changes []store.Change
 				for _, text := range texts {
 					changes = append(changes, change(t, text))
 				}
@@ -95,7 +95,7 @@ func TestShapes(t *testing.T) {
 
 // A row that the caller may not see has no id, not an empty one.
 func TestAChangeWithoutAnID(t *testing.T) {
-	raw, err := json.Marshal(run.Change{Entity: "Audit", Set: "default", Action: run.Create})
+	raw, err := json.Marshal(store.Change{Entity: "Audit", Set: "default", Action: store.Create})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"entity":"Audit","set":"default","action":"create"}`, string(raw))
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // textBounds are how much of a plan a text shows, in rows, lines and characters.
@@ -41,9 +41,9 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	t := planText{redact: redact, bounds: bounds}
 	p.writeRequest(&t)
 	t.WriteString("\n")
-	changes := run.Named(p.Changes)
-	counts := run.Counts(changes)
-	if deleted := countKinds(counts, func(c run.ChangeCount) int { return c.Deleted }); len(deleted) > 0 {
+	changes := store.Named(p.Changes)
+	counts := store.Counts(changes)
+	if deleted := countKinds(counts, func(c store.ChangeCount) int { return c.Deleted }); len(deleted) > 0 {
 		t.printf("Deletes %s: %s.\n", quantity(deleted.total(), "row"), deleted)
 	}
 	p.writeCalls(&t)
@@ -55,19 +55,19 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 
 // Summary says in a few words what the plan asks for: deletions and calls first.
 func (p *Plan) Summary() string {
-	counts := run.Counts(run.Named(p.Changes))
+	counts := store.Counts(store.Named(p.Changes))
 	var parts []string
-	add := func(verb string, of func(run.ChangeCount) int) {
+	add := func(verb string, of func(store.ChangeCount) int) {
 		if kinds := countKinds(counts, of); len(kinds) > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d (%s)", verb, kinds.total(), kinds))
 		}
 	}
-	add("deletes", func(c run.ChangeCount) int { return c.Deleted })
+	add("deletes", func(c store.ChangeCount) int { return c.Deleted })
 	if p.Call != nil {
 		parts = append(parts, "calls "+p.Call.Tool)
 	}
-	add("updates", func(c run.ChangeCount) int { return c.Updated })
-	add("creates", func(c run.ChangeCount) int { return c.Created })
+	add("updates", func(c store.ChangeCount) int { return c.Updated })
+	add("creates", func(c store.ChangeCount) int { return c.Created })
 	if len(parts) == 0 {
 		return "nothing"
 	}
@@ -251,7 +251,7 @@ func (k kinds) String() string {
 }
 
 // countKinds sums one column of counts by entity.
-func countKinds(counts []run.ChangeCount, of func(run.ChangeCount) int) kinds {
+func countKinds(counts []store.ChangeCount, of func(store.ChangeCount) int) kinds {
 	var out kinds
 	for _, c := range counts {
 		out.add(c.Entity, of(c))

@@ -11,13 +11,14 @@ import (
 
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 func unredacted(text string) string { return text }
 
 // change returns a change of one entity in the set default.
-func changeOf(action run.Action, entity, id, before, after string) run.Change {
-	return run.Change{Entity: entity, Set: "default", ID: id, Action: action, Before: json.RawMessage(before), After: json.RawMessage(after)}
+func changeOf(action store.Action, entity, id, before, after string) store.Change {
+	return store.Change{Entity: entity, Set: "default", ID: id, Action: action, Before: json.RawMessage(before), After: json.RawMessage(after)}
 }
 
 // However many harmless rows come first, a person sees that something is deleted, how
@@ -25,12 +26,12 @@ func changeOf(action run.Action, entity, id, before, after string) run.Change {
 func TestPlanTextPutsDeletionsFirst(t *testing.T) {
 	p := Plan{Request: Planned{Tool: "koan.code.execute"}}
 	for i := range 300 {
-		p.Changes = append(p.Changes, changeOf(run.Update, "Todo", fmt.Sprint(i), `{"title":"a"}`, `{"title":"b"}`))
+		p.Changes = append(p.Changes, changeOf(store.Update, "Todo", fmt.Sprint(i), `{"title":"a"}`, `{"title":"b"}`))
 	}
 	for i := range 30 {
-		p.Changes = append(p.Changes, changeOf(run.Delete, "Invoice", fmt.Sprint("inv", i), `{"total":"9"}`, ""))
+		p.Changes = append(p.Changes, changeOf(store.Delete, "Invoice", fmt.Sprint("inv", i), `{"total":"9"}`, ""))
 	}
-	p.Changes = append(p.Changes, changeOf(run.Delete, "Customer", "ada", `{"name":"Ada"}`, ""))
+	p.Changes = append(p.Changes, changeOf(store.Delete, "Customer", "ada", `{"name":"Ada"}`, ""))
 	text := p.Text(unredacted)
 	headline := "Deletes 31 rows: 30 Invoice, 1 Customer.\n"
 	require.Contains(t, text, headline)
@@ -51,9 +52,9 @@ func TestPlanTextPutsDeletionsFirst(t *testing.T) {
 func TestPlanTextSumsUpManySets(t *testing.T) {
 	var p Plan
 	for i := range 1000 {
-		c := changeOf(run.Create, "Todo", "1", "", `{"title":"t"}`)
+		c := changeOf(store.Create, "Todo", "1", "", `{"title":"t"}`)
 		if i%2 == 0 {
-			c.Action = run.Delete
+			c.Action = store.Delete
 		}
 		c.Set = fmt.Sprint("tenant-", i)
 		p.Changes = append(p.Changes, c)
@@ -73,7 +74,7 @@ func TestPlanTextListsCallsThatWereMade(t *testing.T) {
 	for _, tool := range []string{"mail.send", "sms.send", "mail.send", "mail.send", "mail.send", "mail.send", "sms.send"} {
 		p.Made = append(p.Made, run.CallRecord{ToolName: tool})
 	}
-	p.Changes = []run.Change{changeOf(run.Create, "Todo", "1", "", `{}`)}
+	p.Changes = []store.Change{changeOf(store.Create, "Todo", "1", "", `{}`)}
 	text := p.Text(unredacted)
 	require.Contains(t, text, "Already done outside, after approval:\n  mail.send {\"to\":\"0\"}\n")
 	require.Contains(t, text, "  … and 2 more calls: 2 mail.send\n")
@@ -86,7 +87,7 @@ func TestAPlanShowsNoHalfOfASecret(t *testing.T) {
 	var redactor *journal.Redactor
 	secret, row := "4111 1111 1111 1111", strings.Repeat("x", dialogBounds.value-16)+" "
 	p := Plan{
-		Changes: []run.Change{{Action: run.Create, Entity: "Todo", Set: "default", ID: "1", After: json.RawMessage(`{"title":"` + row + secret + `"}`)}},
+		Changes: []store.Change{{Action: store.Create, Entity: "Todo", Set: "default", ID: "1", After: json.RawMessage(`{"title":"` + row + secret + `"}`)}},
 		Request: Planned{Tool: "t"},
 		Call:    &PlannedCall{Tool: "o", Input: json.RawMessage(`{"text":"` + strings.Repeat("x", dialogBounds.input-30) + " " + secret + `"}`)},
 	}
@@ -100,10 +101,10 @@ func FuzzShape(f *testing.F) {
 	f.Add("1", `{"title":"a\u202e","labels":["1"],"parentId":"1"}`, `{"title":{"deep":[1e400]},"version":null}`)
 	f.Add("\x00\n", `[]`, `{"labels":"1","parentId":["1",{}]}`)
 	f.Fuzz(func(t *testing.T, id, before, after string) {
-		changes := []run.Change{
-			{Entity: "Todo", Set: "default", ID: id, Action: run.Update, Before: json.RawMessage(before), After: json.RawMessage(after)},
-			{Entity: "Todo", Set: "default", ID: id + "x", Action: run.Create, After: json.RawMessage(after)},
-			{Entity: "Note", Set: "default", ID: id, Action: run.Delete, Before: json.RawMessage(before)},
+		changes := []store.Change{
+			{Entity: "Todo", Set: "default", ID: id, Action: store.Update, Before: json.RawMessage(before), After: json.RawMessage(after)},
+			{Entity: "Todo", Set: "default", ID: id + "x", Action: store.Create, After: json.RawMessage(after)},
+			{Entity: "Note", Set: "default", ID: id, Action: store.Delete, Before: json.RawMessage(before)},
 		}
 		s := shapeOf(changes, describe)
 		require.Len(t, s.lines, len(changes))
@@ -132,7 +133,7 @@ func TestPlanTextShowsWhatChanges(t *testing.T) {
 		require.NoError(t, err)
 		return raw
 	}
-	text := (&Plan{Changes: []run.Change{{Entity: "Recipe", Set: "default", ID: "a", Action: run.Update, Before: encoded(before), After: encoded(after)}}}).Text(func(s string) string { return s })
+	text := (&Plan{Changes: []store.Change{{Entity: "Recipe", Set: "default", ID: "a", Action: store.Update, Before: encoded(before), After: encoded(after)}}}).Text(func(s string) string { return s })
 	require.Regexp(t, `long +"….*10 g" -> "….*90 g"`, text)
 	require.Regexp(t, `none +null -> ""`, text)
 	require.Contains(t, text, "… and 2 more fields")

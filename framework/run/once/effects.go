@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // outsideFactor is how many replies' room the results of a run's calls outside may
@@ -113,7 +114,7 @@ func (h *hold) Judge(_ context.Context, _ *run.Attempt, e run.Effects) error {
 }
 
 // BeforeWrite refuses a store whose receipts the ledger does not find.
-func (h *hold) BeforeWrite(s run.Store) error {
+func (h *hold) BeforeWrite(s store.Store) error {
 	if !h.claimed || h.ledger.Keeps(s) {
 		return nil
 	}

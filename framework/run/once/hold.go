@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/tape"
 )
@@ -55,7 +56,7 @@ func (h *hold) Claim(ctx context.Context, out *run.Outcome) (run.Claim, error) {
 	h.Hold = Hold{Run: r.ID, Holder: uuid.NewString(), Lease: o.Lease}
 	st, err := h.ledger.Claim(ctx, Claim{
 		Subject: p.Subject, Operation: key.Operation, Key: key.Name,
-		Fingerprint: run.Digest([]byte(r.Spec().Set + "\x00" + r.Spec().Fingerprint + "\x00" + p.Key())),
+		Fingerprint: journal.Digest([]byte(r.Spec().Set + "\x00" + r.Spec().Fingerprint + "\x00" + p.Key())),
 		Run:         h.Run, Holder: h.Holder, Now: r.Tape().Now(), Seed: r.Tape().Seed(), Lease: o.Lease, Retention: o.Retention,
 	})
 	if err != nil {

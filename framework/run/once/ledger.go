@@ -7,6 +7,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Ledger keeps the runs that have an idempotency key: who holds them, what they
@@ -19,7 +20,7 @@ import (
 // holders that each think that they are the only one, one commits.
 type Ledger interface {
 	// Keeps reports whether the ledger finds the receipts that a store writes.
-	Keeps(s run.Store) bool
+	Keeps(s store.Store) bool
 	// Claim takes a key that nobody has, or whose holder's lease has run out, and
 	// else says how things stand. What is older than the retention is forgotten first.
 	Claim(ctx context.Context, c Claim) (Standing, error)
@@ -37,7 +38,7 @@ type Ledger interface {
 	End(ctx context.Context, h Hold, e Ending) error
 	// Receipts returns the receipts of a run in some sets, with the replies that are
 	// kept with them.
-	Receipts(ctx context.Context, run string, sets []string) ([]run.Receipt, error)
+	Receipts(ctx context.Context, run string, sets []string) ([]store.Receipt, error)
 }
 
 // Keeper is a provider that has a ledger. Ledger is called once it has

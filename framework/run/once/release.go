@@ -6,12 +6,13 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Recover turns the error that somebody else has the run, or has committed it, into
 // what the caller gets.
 func (h *hold) Recover(ctx context.Context, out *run.Outcome, err error) error {
-	if !h.claimed || !errors.Is(err, run.ErrCommitted) && !errors.Is(err, run.ErrLost) {
+	if !h.claimed || !errors.Is(err, store.ErrCommitted) && !errors.Is(err, run.ErrLost) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTimeout)
@@ -24,7 +25,7 @@ func (h *hold) Recover(ctx context.Context, out *run.Outcome, err error) error {
 	switch {
 	case out.Repeated:
 		return recalled
-	case errors.Is(err, run.ErrCommitted):
+	case errors.Is(err, store.ErrCommitted):
 		h.run.MarkUncertain()
 		return recalled
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Keeper is a provider that keeps the journal. Journal is called once it has started; nil
@@ -62,7 +63,7 @@ func (j *Journal) Refused(ctx context.Context, r run.Refusal) {
 	if j.sink == nil {
 		return
 	}
-	rec := j.request(r.Request, run.Digest(r.Request.Input))
+	rec := j.request(r.Request, journal.Digest(r.Request.Input))
 	rec.Run, rec.Started, rec.Duration = r.Outcome.Run, r.Started, r.Outcome.Wall
 	rec.ResultBytes = r.ResultBytes
 	if r.Approval.State != "" {
@@ -120,7 +121,7 @@ func (p *recorder) Begin(ctx context.Context) {
 func (p *recorder) started() journal.Record {
 	r, spec := p.run, p.run.Spec()
 	if p.start == nil {
-		rec := p.journal.request(r.Request(), run.Digest(r.Request().Input))
+		rec := p.journal.request(r.Request(), journal.Digest(r.Request().Input))
 		rec.Trace, rec.Started = r.Trace, r.Started()
 		rec.CorrelationID, rec.Set, rec.Keyed = spec.CorrelationID, spec.Set, spec.IdempotencyKey != ""
 		rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = spec.CodeDigest, spec.Runtime, spec.Atomic, spec.DryRun
@@ -137,7 +138,7 @@ func (p *recorder) AfterCall(c run.CallEnd) {
 	rec := journal.Call{
 		Position: string(c.Position), Operation: c.ID.String(), Entity: c.Target.Entity, Set: c.Target.Set,
 		Started: c.Started.Sub(p.run.Started()), Duration: time.Since(c.Started), Outcome: journal.OK,
-		InputDigest: run.Digest(c.Input), OutputBytes: c.OutputBytes,
+		InputDigest: journal.Digest(c.Input), OutputBytes: c.OutputBytes,
 	}
 	if c.Operation != nil {
 		rec.Tool = p.run.Request().View.Snapshot().ToolName(c.ID)
@@ -179,7 +180,7 @@ func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
 		rec.Run, rec.RepeatOf = r.OwnID(), out.Run
 	}
 	setFault(&rec, e.Err)
-	for _, c := range run.Counts(out.Changes) {
+	for _, c := range store.Counts(out.Changes) {
 		rec.Created += c.Created
 		rec.Updated += c.Updated
 		rec.Deleted += c.Deleted
@@ -197,7 +198,7 @@ func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
 
 // described are the changes that the record has a digest of: those of which before and after
 // are known, of a plan that waits too.
-func described(r *run.Run, e *run.Conclusion) []run.Change {
+func described(r *run.Run, e *run.Conclusion) []store.Change {
 	spec := r.Spec()
 	switch {
 	case len(e.Outcome.Changes) > 0 && (spec.Record || spec.DryRun):

@@ -17,8 +17,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // Position is where in a run a call stands: its number in the order of issue,
@@ -44,7 +42,7 @@ type Tape struct {
 // Account counts the bytes that a run makes the host hold. Take refuses more than may be
 // held, and counts nothing then; Add counts what is there already.
 type Account interface {
-	Take(n int64) *fault.Fault
+	Take(n int64) error
 	Add(n int64)
 }
 
@@ -75,10 +73,7 @@ func (t *Tape) take(n int64) error {
 	if t.account == nil {
 		return nil
 	}
-	if f := t.account.Take(entryBytes + n); f != nil {
-		return f
-	}
-	return nil
+	return t.account.Take(entryBytes + n)
 }
 
 // sizeOf is about how many bytes a generated value takes besides its entry.

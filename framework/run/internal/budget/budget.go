@@ -7,6 +7,7 @@ package budget
 import (
 	"runtime"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -38,7 +39,7 @@ func (b *Budget) Open() *Account { return &Account{budget: b} }
 
 // Take counts n more bytes. Where the run, or all runs together, would hold more than
 // they may, nothing is counted and the fault says which.
-func (c *Account) Take(n int64) *fault.Fault {
+func (c *Account) Take(n int64) error {
 	b := c.budget
 	if c.held.Add(n) > b.run {
 		c.held.Add(-n)
@@ -67,6 +68,54 @@ func (c *Account) Close() { c.Give(c.held.Load()) }
 // Free is how much more the run may hold.
 func (c *Account) Free() int64 {
 	return max(0, min(c.budget.run-c.held.Load(), c.budget.all-c.budget.held.Load()))
+}
+
+// ErrEnded is what Share.Take returns after Share.End.
+var ErrEnded = fault.New(fault.Cancelled, "the run has ended")
+
+// Share is the part of an account that ends with an attempt. It is safe for concurrent use.
+type Share struct {
+	account *Account
+	mu      sync.Mutex
+	held    int64
+	ended   bool
+}
+
+// Share opens a share.
+func (c *Account) Share() *Share { return &Share{account: c} }
+
+// Take counts n more bytes, as Account.Take does.
+func (s *Share) Take(n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return ErrEnded
+	}
+	if err := s.account.Take(n); err != nil {
+		return err
+	}
+	s.held += n
+	return nil
+}
+
+// Give takes n bytes off the count, unless End did.
+func (s *Share) Give(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.held -= n
+		s.account.Give(n)
+	}
+}
+
+// End takes off the count whatever the share holds.
+func (s *Share) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.ended = true
+		s.account.Give(s.held)
+	}
 }
 
 func runHoldsTooMuch(most int64) *fault.Fault {

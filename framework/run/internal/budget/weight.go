@@ -3,6 +3,8 @@ package budget
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // What Go takes for a decoded JSON value besides its text, in bytes: a map of a few
@@ -57,4 +59,16 @@ func endOfString(text []byte, i int) int {
 		i = end + 1
 	}
 	return len(text)
+}
+
+// WeighInput returns the weight of an input, and refuses one that would take more than three
+// quarters of what a run may hold: the rest is for what the call does with it.
+func (b *Budget) WeighInput(input json.RawMessage) (int64, error) {
+	n := Weight(input)
+	if most := b.run / 4 * 3; n > most {
+		return 0, fault.Newf(fault.CallTooLarge, "the input takes about %d bytes when it is decoded, at most %d are allowed (three quarters of run.maxBytes)", n, most).
+			WithHint("Send less in one call: smaller lists and fewer nested objects.").
+			WithDetails(map[string]any{"limitBytes": most})
+	}
+	return n, nil
 }

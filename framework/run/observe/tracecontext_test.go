@@ -1,4 +1,4 @@
-package run_test
+package observe_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/observe"
 )
 
 func TestTraceContext(t *testing.T) {
@@ -25,9 +25,9 @@ func TestTraceContext(t *testing.T) {
 		"---":                                                "",
 		"00-" + id + "\r\nx: y-" + span + "-01":              "",
 	} {
-		require.Equal(t, want, run.TraceContext{Parent: parent}.ID(), parent)
+		require.Equal(t, want, observe.TraceContext{Parent: parent}.ID(), parent)
 	}
-	long := run.TraceContext{Parent: "00-" + id + "-" + span + "-01", State: strings.Repeat("a", 600)}
-	require.Equal(t, run.TraceContext{Parent: long.Parent}, long.Bounded())
-	require.Zero(t, run.TraceContext{Parent: "x", State: "a=1"}.Bounded())
+	long := observe.TraceContext{Parent: "00-" + id + "-" + span + "-01", State: strings.Repeat("a", 600)}
+	require.Equal(t, observe.TraceContext{Parent: long.Parent}, long.Bounded())
+	require.Zero(t, observe.TraceContext{Parent: "x", State: "a=1"}.Bounded())
 }

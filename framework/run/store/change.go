@@ -1,10 +1,11 @@
-package run
+package store
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
+
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // Action is what happened to an entity.
@@ -86,24 +87,11 @@ func Counts(changes []Change) []ChangeCount {
 	return out
 }
 
-// Digest returns "sha256:" and the hex digest of b.
-func Digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return digestText(sum[:])
-}
-
-func digestText(sum []byte) string {
-	const kind = "sha256:"
-	var text [len(kind) + 2*sha256.Size]byte
-	hex.Encode(text[copy(text[:], kind):], sum)
-	return string(text[:])
-}
-
-// digestOf is the digest of changes as json.Marshal writes them, of which no more than
+// digest returns the digest of changes as json.Marshal writes them, of which no more than
 // one stands in memory.
-func digestOf(changes []Change) (string, error) {
+func digest(changes []Change) (string, error) {
 	if changes == nil {
-		return Digest([]byte("null")), nil
+		return journal.Digest([]byte("null")), nil
 	}
 	h := sha256.New()
 	for i := range changes {
@@ -118,5 +106,25 @@ func digestOf(changes []Change) (string, error) {
 		h.Write([]byte{'['})
 	}
 	h.Write([]byte{']'})
-	return digestText(h.Sum(nil)), nil
+	return journal.DigestText(h.Sum(nil)), nil
+}
+
+// DigestCache makes digests of changes and keeps the last one: changes with before and after
+// take long to write.
+type DigestCache struct {
+	changes []Change
+	digest  string
+}
+
+// Digest returns the digest of changes as JSON, "" where they cannot be written.
+func (d *DigestCache) Digest(changes []Change) string {
+	if len(changes) > 0 && len(d.changes) == len(changes) && &d.changes[0] == &changes[0] {
+		return d.digest
+	}
+	made, err := digest(changes)
+	if err != nil {
+		return ""
+	}
+	d.changes, d.digest = changes, made
+	return made
 }
