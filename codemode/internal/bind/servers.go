@@ -44,13 +44,16 @@ func Servers(v *catalog.View, app App) []*Server {
 }
 
 func servers(v *catalog.View, app App) []*Server {
-	koan := &Server{Server: wire.Server{Name: app.Name, Version: app.Version, Ordered: true}, Description: "The entities and actions of " + app.Name + "."}
+	koan := &Server{Server: wire.Server{Name: app.Name, Version: app.Version, Ordered: true}, Description: "The entities of " + app.Name + "."}
 	out := []*Server{koan}
 	at := map[string]*Server{}
 	taken := map[string]bool{}
 	koan.ID = moduleID(string(catalog.KindEntity), taken)
 	for _, op := range v.Script() {
 		s := koan
+		if op.ID.Kind == catalog.KindAction {
+			koan.Description = "The entities and actions of " + app.Name + "."
+		}
 		if op.ID.Kind != catalog.KindEntity && op.ID.Kind != catalog.KindAction {
 			owner := string(op.ID.Kind) + " " + op.ID.Owner
 			if s = at[owner]; s == nil {
