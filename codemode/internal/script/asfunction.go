@@ -13,8 +13,8 @@ func AsFunction(code string) (imports, body string) {
 	code = strings.TrimSpace(Unfence(code))
 	imports, body = hoist(code)
 	imports = strings.ReplaceAll(imports, ";import ", ";\nimport ")
-	if strings.TrimSpace(imports) == "" {
-		imports = ""
+	if imports != "" { // their lines are blank now
+		body = strings.TrimLeft(body, " \t\r\n;")
 	}
 	const open = "(async function(){\n"
 	tree, err := parse(open + body + "\n})")
