@@ -5,7 +5,6 @@ package actions
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"testing"
 	"testing/fstest"
 
@@ -67,8 +66,6 @@ func startWith(t *testing.T, app framework.App, files map[string]string, setting
 	}
 	return koantest.NewConfined(t, app, settings...)
 }
-
-func TestMain(m *testing.M) { os.Exit(m.Run()) }
 
 func TestScriptCallsAction(t *testing.T) {
 	if pgtest.ForEach(t, TestScriptCallsAction) {
