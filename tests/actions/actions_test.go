@@ -54,17 +54,22 @@ func start(t *testing.T, files map[string]string, settings ...koantest.Setting) 
 
 func startWith(t *testing.T, app framework.App, files map[string]string, settings ...koantest.Setting) *koantest.Kit {
 	t.Helper()
-	folder := fstest.MapFS{}
-	for name, code := range files {
-		folder["actions/"+name] = &fstest.MapFile{Data: []byte(code)}
-	}
 	if len(files) > 0 {
-		app.Actions = folder
+		app.Actions = folderOf(files)
 	}
 	if pgtest.Here(t) {
 		settings = append(settings, koantest.Setting{Key: "database", Value: pgtest.Place(t)})
 	}
 	return koantest.NewConfined(t, app, settings...)
+}
+
+// folderOf has files as an app embeds them.
+func folderOf(files map[string]string) fstest.MapFS {
+	folder := fstest.MapFS{}
+	for name, code := range files {
+		folder["actions/"+name] = &fstest.MapFile{Data: []byte(code)}
+	}
+	return folder
 }
 
 func TestScriptCallsAction(t *testing.T) {
