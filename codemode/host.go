@@ -128,7 +128,7 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 }
 
 func (h *host) clock(at run.Position) (int64, error) {
-	now, err := h.attempt.Tape().Value(at, clockSlot, func() (any, error) { return time.Now().UnixMilli(), nil })
+	now, err := h.attempt.Tape().Value(at, clockSlot, func() (any, error) { return h.attempt.Clock().UnixMilli(), nil })
 	if err != nil {
 		return 0, err
 	}

@@ -258,9 +258,10 @@ func TestModuleLimits(t *testing.T) {
 	require.Equal(t, "warning", e.Diagnostics[1].Severity)
 
 	before := m.square.done.Load()
-	e = m.module(`import { of } from "@codemode/servers/square"; console.log("before"); await of({ n: 1, ms: 60000 })`, in{"limits": in{"timeoutMs": 100}})
+	e = m.module(`import { of } from "@codemode/servers/square"; console.log("before"); await of({ n: 1, ms: 60000 })`, in{"limits": in{"timeoutMs": 1000}})
 	require.Equal(t, []string{"SANDBOX_LIMIT"}, e.errors())
 	require.Equal(t, "SandboxLimitError", e.Diagnostics[0].ErrorClass)
+	require.NotEmpty(t, e.Logs)
 	require.Equal(t, "before", e.Logs[0].Message)
 	require.Equal(t, before, m.square.done.Load(), "the call was cancelled")
 }

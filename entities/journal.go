@@ -43,6 +43,14 @@ func (p *Provider) Plans() approve.Plans {
 	return p.keys.Plans()
 }
 
+// Grants implements approve.Keeper.
+func (p *Provider) Grants() approve.Grants {
+	if p.keys == nil {
+		return nil
+	}
+	return p.keys.Grants()
+}
+
 // Shelf implements replay.Keeper.
 func (p *Provider) Shelf() replay.Shelf {
 	if p.tapes == nil {

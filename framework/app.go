@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"slices"
+	"time"
 
 	"entgo.io/ent/dialect"
 
@@ -65,6 +66,10 @@ type App struct {
 	// or the database's row level security (sql.WithVar), need to know about the caller.
 	// It is called for every call of every entity.
 	Viewer func(ctx context.Context, p Principal) context.Context
+	// Clock is what scripts take for the time, in apps whose data stands at a fixed day:
+	// demonstrations, tests. Limits and the journal go by the machine's clock. nil is
+	// time.Now.
+	Clock func() time.Time
 	// Open returns the driver of a set, for apps that have their own database, pool or
 	// wrapper: SQLite through mattn/go-sqlite3, PostgreSQL through any driver of
 	// database/sql. It is called once for each set; the driver is closed when the app

@@ -16,6 +16,13 @@ import (
 const (
 	keyApprovalMode  = "approval.mode"
 	keyApprovalRules = "approval.rules"
+	keyTainted       = "approval.tainted"
+)
+
+// Values of approval.tainted.
+const (
+	taintedAsk   = "ask"
+	taintedAllow = "allow"
 )
 
 // approvalSettings say which effects a person must approve before they are committed.
@@ -30,6 +37,10 @@ func approvalSettings() []catalog.Setting {
 				return err
 			},
 		},
+		{
+			Key: keyTainted, Live: true, Default: taintedAllow, OneOf: []string{taintedAsk, taintedAllow},
+			Help: "calls with an effect outside whose input has text of a server that is not trusted: `ask` has a person approve them",
+		},
 		{Key: "approval.timeoutMs", Live: true, Default: 300000, Min: 1000, Max: 86400000, Unit: "ms", Help: "how long a call waits for a person's answer"},
 		{Key: "approval.planHours", Live: true, Default: 24, Min: 1, Max: 8760, Help: "hours for which a plan waits for somebody to approve it; at most run.keyRetentionHours"},
 		{Key: "approval.maxPlanBytes", Live: true, Default: 4 << 20, Min: 65536, Max: 64 << 20, Unit: "bytes", Help: "largest plan: changes, and what was generated and fetched for them"},
@@ -40,7 +51,7 @@ func approvalSettings() []catalog.Setting {
 func approvals(c *config.Config) approve.Settings {
 	rules, _ := approval.ParseRules(c.Records(keyApprovalRules)) // checked with the configuration
 	return approve.Settings{
-		Policy: approval.Policy{Mode: approval.Mode(c.String(keyApprovalMode)), Rules: rules},
+		Policy: approval.Policy{Mode: approval.Mode(c.String(keyApprovalMode)), Rules: rules, Tainted: c.String(keyTainted) == taintedAsk},
 		Wait:   c.Duration("approval.timeoutMs"), Life: time.Duration(c.Int("approval.planHours")) * time.Hour, MaxBytes: c.Int("approval.maxPlanBytes"),
 	}
 }
@@ -52,9 +63,9 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if !i.guard.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0) {
+	if !i.guard.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0 || c.String(keyTainted) == taintedAsk) {
 		return fault.New(fault.CapabilityUnsupported, "approval is configured, but this app has nowhere to keep plans").
-			WithHint("Plans need the entities' own database. Leave approval.mode and approval.rules out.")
+			WithHint("Plans need the entities' own database. Leave approval.mode, approval.rules and approval.tainted out.")
 	}
 	var wrong config.Problems
 	for n, r := range rules {

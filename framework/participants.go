@@ -54,7 +54,7 @@ func (i *Instance) keepIn(p Provider) {
 	}
 	if k, ok := p.(approve.Keeper); ok && i.keys.Kept() {
 		if plans := k.Plans(); plans != nil {
-			i.guard.Use(plans)
+			i.guard.Use(plans, k.Grants())
 		}
 	}
 	if k, ok := p.(record.Keeper); ok {

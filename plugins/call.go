@@ -57,7 +57,7 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 func (p *plugin) lateFault(op *catalog.Operation) *fault.Fault {
 	f := fault.Newf(fault.ToolTimeout, "%s.%s did not finish in %s", p.name, op.ID.Op, op.Timeout).
 		WithDetails(map[string]any{"timeoutMs": op.Timeout.Milliseconds()})
-	if repeatsEffect(op) {
+	if op.Effects.RepeatsOutside() {
 		f.Retry = fault.Never
 		f = f.WithHint("It may have taken effect: check outside before calling again.")
 	}
@@ -144,7 +144,7 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 			WithDetails(map[string]any{"limit": wire.MaxCallBytes}).Because(err)
 	case codes.Unavailable, codes.Canceled:
 		proc.discard()
-		if repeatsEffect(op) {
+		if op.Effects.RepeatsOutside() {
 			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(err)
 		}
 		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name).

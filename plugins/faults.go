@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -62,26 +61,14 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 func (p *plugin) pluginFailure(op *catalog.Operation, why string) *fault.Fault {
 	f := fault.Newf(fault.ExecutionError, "the plugin %s failed in %s: %s", p.name, op.ID.Op, why).
 		WithHint("Try again; if it keeps failing, see the log of the plugin %s, and report it to its author.", p.name)
-	if repeatsEffect(op) {
+	if op.Effects.RepeatsOutside() {
 		f.Retry = fault.Never
 		f = f.WithHint("The call may have taken effect: check outside before calling again. See the log of the plugin %s, and report it to its author.", p.name)
 	}
 	return f
 }
 
-// repeatsEffect reports whether a call has an effect outside that a second call would
-// repeat.
-func repeatsEffect(op *catalog.Operation) bool {
-	return op.Effects.Outside && !op.Effects.ReadOnly && !op.Effects.Idempotent
-}
-
 // bounded is a text of at most n bytes, in valid UTF-8.
 func bounded(s string, n int) string {
-	if len(s) > n {
-		for n > 0 && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		s = s[:n] + "…"
-	}
-	return strings.ToValidUTF8(s, "?")
+	return fault.Clip(strings.ToValidUTF8(s, "?"), n)
 }

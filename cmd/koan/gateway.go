@@ -15,7 +15,7 @@ func gateway() framework.App {
 		Name:        "koan-gateway",
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
 		Entities:    &framework.Entities{},
-		Defaults:    map[string]string{"approval.mode": "destructive", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
+		Defaults:    map[string]string{"approval.mode": "destructive", "approval.tainted": "ask", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
 	}
 }
 

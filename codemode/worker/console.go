@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // bindConsole defines console, all of whose functions end up in the logs (CONTRACT
@@ -46,7 +48,7 @@ func (s *session) counters(o *goja.Object) {
 	counts, begins := map[string]int{}, map[string]int64{}
 	label := func(c goja.FunctionCall) string {
 		if v := c.Argument(0); !goja.IsUndefined(v) {
-			return clip(s.display(v), 100)
+			return fault.Clip(s.display(v), 100)
 		}
 		return "default"
 	}

@@ -119,7 +119,7 @@ func (s *session) faultOf(err error) *fault.Fault {
 	if errors.As(err, &f) {
 		return f
 	}
-	return fault.New(fault.JavaScriptError, clip(err.Error(), maxMessage))
+	return fault.New(fault.JavaScriptError, fault.Clip(err.Error(), maxMessage))
 }
 
 // faultOfValue turns a thrown value into a fault. Looking at it runs the script's
@@ -184,7 +184,7 @@ func (s *session) aggregate(f *fault.Fault, v goja.Value) {
 			stack = made
 		}
 	}
-	f.Message = clip(f.Message+": "+text, maxMessage)
+	f.Message = fault.Clip(f.Message+": "+text, maxMessage)
 	placed := s.place(f, stack)
 	f.Line, f.Column = placed.Line, placed.Column
 }
@@ -206,7 +206,7 @@ func (s *session) describe(v goja.Value) string {
 		if str, ok := v.(goja.String); ok {
 			return clipped(str, maxMessage)
 		}
-		return clip(v.String(), maxMessage) + " was thrown"
+		return fault.Clip(v.String(), maxMessage) + " was thrown"
 	}
 	if o.ClassName() == "Error" {
 		message := s.property(o, "message")
@@ -266,7 +266,7 @@ func recovered(x any) error {
 		if uncatchable(err) {
 			return err
 		}
-		return fault.Newf(fault.JavaScriptError, "the engine failed on this script: %s", clip(err.Error(), 200)).Because(err)
+		return fault.Newf(fault.JavaScriptError, "the engine failed on this script: %s", fault.Clip(err.Error(), 200)).Because(err)
 	}
 	return fault.New(fault.JavaScriptError, "the engine failed on this script")
 }

@@ -82,7 +82,7 @@ func (l *lossless) holder() string {
 	b.WriteString(l.at)
 	for i, p := range l.path {
 		if i > 0 { // the first is the whole value
-			b.WriteString("/" + pointerEscapes.Replace(clip(p.key, 100)))
+			b.WriteString("/" + pointerEscapes.Replace(fault.Clip(p.key, 100)))
 		}
 	}
 	return b.String()
@@ -93,7 +93,7 @@ func (l *lossless) pointer(key string) string {
 	if len(l.path) == 0 {
 		return l.at
 	}
-	return l.holder() + "/" + pointerEscapes.Replace(clip(key, 100))
+	return l.holder() + "/" + pointerEscapes.Replace(fault.Clip(key, 100))
 }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")

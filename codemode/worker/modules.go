@@ -84,7 +84,7 @@ func importFailed(path, name, message string) *fault.Fault {
 		code = fault.ServerNotFound
 	}
 	// Another script helps, not another build.
-	return fault.New(code, message).WithDetails(map[string]any{"import": clip(path, 200)}).WithRetry(fault.Fix)
+	return fault.New(code, message).WithDetails(map[string]any{"import": fault.Clip(path, 200)}).WithRetry(fault.Fix)
 }
 
 // module returns the exports of a module: an object that no script can change.
@@ -110,7 +110,7 @@ func (s *session) module(path string) *goja.Object {
 	return o
 }
 
-func quote(s string) string { return `"` + clip(s, 80) + `"` }
+func quote(s string) string { return `"` + fault.Clip(s, 80) + `"` }
 
 // export adds a member to a module.
 func (s *session) export(o *goja.Object, name string, v goja.Value) {

@@ -21,7 +21,7 @@ func (s *session) outObject() *goja.Object {
 	s.method(o, "progress", 3, func(c goja.FunctionCall) goja.Value {
 		message := ""
 		if v := c.Argument(2); !goja.IsUndefined(v) {
-			message = clip(s.display(v), maxMessage)
+			message = fault.Clip(s.display(v), maxMessage)
 		}
 		done, total := c.Argument(0).ToFloat(), c.Argument(1).ToFloat()
 		if !finite(done) {
@@ -110,7 +110,7 @@ func (s *session) emptiedAs(what string, key, v goja.Value) string {
 		return ""
 	}
 	if name := key.String(); name != "" {
-		what = "`" + clip(name, 100) + "` in " + what
+		what = "`" + fault.Clip(name, 100) + "` in " + what
 	}
 	return what + " is " + thing + ", whose JSON is {}. " + hint
 }
@@ -164,7 +164,7 @@ func (s *session) display(v goja.Value) string {
 		case goja.String:
 			return clipped(x, s.job.Limits.MaxLogMessageBytes+1)
 		case *goja.Symbol:
-			return "Symbol(" + clip(x.String(), 100) + ")"
+			return "Symbol(" + fault.Clip(x.String(), 100) + ")"
 		}
 		return v.String()
 	}
@@ -210,11 +210,4 @@ func clipped(s goja.String, most int) string {
 		return s.Substring(0, most).String() + "…"
 	}
 	return s.String()
-}
-
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

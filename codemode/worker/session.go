@@ -140,7 +140,7 @@ func (s *session) declare() error {
 }
 
 func notAFunction(name, why string) *fault.Fault {
-	return fault.Invalid(fault.Detail{Path: "/entryFunction", Message: "`" + clip(name, 100) + "` " + why})
+	return fault.Invalid(fault.Detail{Path: "/entryFunction", Message: "`" + fault.Clip(name, 100) + "` " + why})
 }
 
 func compileFault(err error) error {

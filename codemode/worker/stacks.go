@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/internal/script"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // engineFrame begins a line of a stack as the engine writes it:
@@ -77,7 +78,7 @@ func (s *session) userLines(text string) []string {
 		}
 		position := fmt.Sprintf("%s:%d:%d", script.Name, line, column)
 		if name != "" {
-			position = clip(name, 100) + " (" + position + ")"
+			position = fault.Clip(name, 100) + " (" + position + ")"
 		}
 		out = append(out, position)
 	}

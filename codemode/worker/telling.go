@@ -78,7 +78,7 @@ func (s *session) frames(stack []goja.StackFrame) []string {
 		default:
 			name = "script"
 		}
-		out = append(out, fmt.Sprintf("%s (%d:%d)", clip(name, 100), line, column))
+		out = append(out, fmt.Sprintf("%s (%d:%d)", fault.Clip(name, 100), line, column))
 	}
 	if left > 0 {
 		out = append(out, fmt.Sprintf("… %d more", left))
@@ -138,7 +138,7 @@ func (s *session) inner(v goja.Value) inner {
 		return inner{Message: "something whose text cannot be read"}
 	}
 	var in inner
-	if s.guard(func() { in.Message = clip(s.describe(v), maxInner) }) != nil {
+	if s.guard(func() { in.Message = fault.Clip(s.describe(v), maxInner) }) != nil {
 		in.Message = "something whose text cannot be read"
 	}
 	o, ok := v.(*goja.Object)
@@ -158,7 +158,7 @@ func (s *session) inner(v goja.Value) inner {
 func quoted(f *fault.Fault, code string) *fault.Fault {
 	q := *f
 	q.Source = sourceLine(code, f.Line)
-	q.Message, q.Hint, q.Path = clip(f.Message, 2*maxMessage), clip(f.Hint, maxMessage), clip(f.Path, maxMessage)
+	q.Message, q.Hint, q.Path = fault.Clip(f.Message, 2*maxMessage), fault.Clip(f.Hint, maxMessage), fault.Clip(f.Path, maxMessage)
 	return &q
 }
 

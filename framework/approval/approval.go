@@ -90,6 +90,9 @@ func matches(pattern, s string) bool {
 type Policy struct {
 	Mode  Mode
 	Rules []Rule
+	// Tainted: calls with an effect outside need approval, whatever Mode and Rules say, if
+	// their input has text of an untrusted server.
+	Tainted bool
 }
 
 // AllowsAll reports whether nothing that a principal does needs approval. floor is the
@@ -168,6 +171,18 @@ func cmpOr(s, or string) string {
 	return s
 }
 
+// operationPattern returns a rule's operation in the form of catalog IDs. Tools of servers may
+// be written as functions of plugins are: "upstream::github.*" is "upstream::github::*".
+func operationPattern(s string) string {
+	const prefix = "upstream::"
+	if rest, ok := strings.CutPrefix(s, prefix); ok {
+		if server, tool, ok := strings.Cut(rest, "."); ok && !strings.Contains(server, "::") {
+			return prefix + server + "::" + tool
+		}
+	}
+	return s
+}
+
 // ruleMembers are the members of a rule in the configuration.
 var ruleMembers = []string{"entity", "operation", "rows", "principal", "mode"}
 
@@ -181,7 +196,7 @@ func ParseRules(records []map[string]string) ([]Rule, error) {
 		bad := func(format string, args ...any) {
 			wrong = append(wrong, fmt.Errorf("rule %d: %s", i+1, fmt.Sprintf(format, args...)))
 		}
-		r := Rule{Entity: record["entity"], Operation: record["operation"], Principal: record["principal"], Mode: Mode(record["mode"])}
+		r := Rule{Entity: record["entity"], Operation: operationPattern(record["operation"]), Principal: record["principal"], Mode: Mode(record["mode"])}
 		for _, name := range slices.Sorted(maps.Keys(record)) {
 			if !slices.Contains(ruleMembers, name) {
 				bad("there is no %q%s", name, fault.DidYouMean(name, ruleMembers))

@@ -84,3 +84,13 @@ func TestParseRules(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// The contract writes rules for servers as those for plugins.
+func TestPatternsOfServers(t *testing.T) {
+	rules, err := approval.ParseRules([]map[string]string{{"operation": "upstream::github.*", "mode": "always"}, {"operation": "upstream::mail::send.now", "mode": "always"}})
+	require.NoError(t, err)
+	p := approval.Policy{Rules: rules}
+	require.True(t, p.Names("upstream::github::create_issue"))
+	require.False(t, p.Names("upstream::github2::create_issue"))
+	require.True(t, p.Names("upstream::mail::send.now"))
+}

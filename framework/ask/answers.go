@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
@@ -64,7 +63,7 @@ func DecodeForm(answer, form json.RawMessage) (Form, error) {
 		return Form{Action: f.Action}, nil
 	case Accept:
 	default:
-		return Form{}, invalidAnswer(Elicitation, "/action", fmt.Sprintf("%q is not an action; it must be accept, decline or cancel", shortened(string(f.Action))))
+		return Form{}, invalidAnswer(Elicitation, "/action", fmt.Sprintf("%q is not an action; it must be accept, decline or cancel", fault.Clip(string(f.Action), 64)))
 	}
 	if len(f.Content) == 0 || string(f.Content) == "null" {
 		f.Content = json.RawMessage("{}")
@@ -184,15 +183,4 @@ func decode(method string, answer json.RawMessage, into any) error {
 func invalidAnswer(method, path, why string) error {
 	return fault.Newf(fault.UpstreamError, "the client's answer to %s is not valid: %s", method, why).
 		WithHint("The client must answer as the protocol specifies.").WithPath(path)
-}
-
-func shortened(s string) string {
-	if len(s) <= 64 {
-		return s
-	}
-	end := 64
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
 }

@@ -64,11 +64,7 @@ func (id ID) IsZero() bool { return id == ID{} }
 // ends in invalid_code_mode_id for everything else.
 func ParseID(s string) (ID, error) {
 	bad := func(why string) (ID, error) {
-		shown := s
-		if len(shown) > 64 {
-			shown = shown[:64] + "…"
-		}
-		return ID{}, fault.Newf(fault.InvalidCodeModeID, "%q is not an operation id: %s", strings.ToValidUTF8(shown, "?"), why)
+		return ID{}, fault.Newf(fault.InvalidCodeModeID, "%q is not an operation id: %s", fault.Clip(strings.ToValidUTF8(s, "?"), 64), why)
 	}
 	if len(s) > maxIDLength {
 		return bad("it is too long")

@@ -18,6 +18,12 @@ type Effects struct {
 	Outside     bool // reaches beyond this system: cannot be rolled back, refused in a dry run
 }
 
+// ActsOutside reports whether a call changes something beyond this system.
+func (e Effects) ActsOutside() bool { return e.Outside && !e.ReadOnly }
+
+// RepeatsOutside reports whether a second call would have its effect beyond this system again.
+func (e Effects) RepeatsOutside() bool { return e.ActsOutside() && !e.Idempotent }
+
 // Reach says on which surfaces an operation exists.
 type Reach uint8
 
@@ -74,8 +80,15 @@ type Operation struct {
 	// that the engine need not check each one, which can take longer than the call.
 	Proven  bool
 	Effects Effects
-	Example json.RawMessage // an input that runs on a fresh app, or nil
-	Scopes  []string        // all of them are needed; see Needs
+	// Declared is what a peer of the provider declares about the operation, by part, as it
+	// came, where Summary, Input and Effects are not all of it. A lasting approval ends
+	// when it changes.
+	Declared map[string]json.RawMessage
+	// Untrusted reports that outputs and faults have text of a server that nobody vouches
+	// for.
+	Untrusted bool
+	Example   json.RawMessage // an input that runs on a fresh app, or nil
+	Scopes    []string        // all of them are needed; see Needs
 	// Reach 0 means disabled by configuration: listed nowhere, but found by its name,
 	// and its Decode returns why it is disabled.
 	Reach Reach

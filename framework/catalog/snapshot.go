@@ -29,6 +29,7 @@ type Snapshot struct {
 	prompts    []*Prompt
 	owners     map[ID]*Owner // by an ID without its Op
 	lease      lease
+	untrusted  bool
 
 	scopes map[string]bool // that something here needs
 
@@ -58,6 +59,7 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 				problems = append(problems, fmt.Sprintf("operation %s has an input or output schema that is not JSON", op.ID))
 			default:
 				s.byID[op.ID] = op
+				s.untrusted = s.untrusted || op.Untrusted
 				s.operations = append(s.operations, op)
 			}
 		}
@@ -165,7 +167,7 @@ func (s *Snapshot) hash() string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, op := range s.operations {
-		_ = enc.Encode([]any{op.ID.String(), s.toolNames[op.ID], op.Title, op.Summary, op.Input, op.Output, op.Effects, op.Example, op.Scopes, op.Reach, op.Exposure, op.Default})
+		_ = enc.Encode([]any{op.ID.String(), s.toolNames[op.ID], op.Title, op.Summary, op.Input, op.Output, op.Effects, op.Example, op.Scopes, op.Reach, op.Exposure, op.Default, op.Declared})
 	}
 	for _, r := range s.resources {
 		_ = enc.Encode(r)
@@ -184,6 +186,9 @@ func (s *Snapshot) Operations() []*Operation { return s.operations }
 
 // Resources are all entities, by name. Do not change the slice.
 func (s *Snapshot) Resources() []*Resource { return s.resources }
+
+// Untrusted reports whether an operation returns text of a server that nobody vouches for.
+func (s *Snapshot) Untrusted() bool { return s.untrusted }
 
 // Documents are all documents, in the providers' order.
 func (s *Snapshot) Documents() []*Document { return s.documents }

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"encoding/json"
-	"strings"
 )
 
 // How much of a fault that another process sent is passed on, in bytes. The details count
@@ -22,9 +21,9 @@ const MaxBytes = 6*(maxMessage+3*maxText) + maxDetailsBytes + 1<<10
 // details that are larger.
 func (f *Fault) Bounded() *Fault {
 	b := *f
-	b.Message = clip(f.Message, maxMessage)
+	b.Message = ClipTo(f.Message, maxMessage)
 	for _, text := range []*string{&b.Hint, &b.Path, &b.Source} {
-		*text = clip(*text, maxText)
+		*text = ClipTo(*text, maxText)
 	}
 	if f.Details != nil {
 		if raw, err := json.Marshal(f.Details); err != nil || len(raw) > maxDetailsBytes {
@@ -32,15 +31,6 @@ func (f *Fault) Bounded() *Fault {
 		}
 	}
 	return &b
-}
-
-// clip cuts a text to at most so many bytes, with a mark at the end.
-func clip(s string, most int) string {
-	const mark = "…"
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
 }
 
 // decodeWithoutDetails reads a fault that is longer than MaxBytes, without its details,

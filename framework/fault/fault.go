@@ -198,7 +198,7 @@ func Decode(raw json.RawMessage) (*Fault, error) {
 	}
 	e, ok := registry[f.Code]
 	if !ok {
-		return New(Internal, "unknown fault code "+clip(string(f.Code), maxCode)), nil
+		return New(Internal, "unknown fault code "+ClipTo(string(f.Code), maxCode)), nil
 	}
 	if f.Hint == "" {
 		f.Hint = e.Hint

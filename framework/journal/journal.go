@@ -9,8 +9,9 @@ package journal
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Outcomes of a run that are not fault codes.
@@ -97,7 +98,7 @@ func (r Record) Bounded() Record {
 	for _, name := range []*string{&r.CorrelationID, &r.Subject, &r.Set, &r.Approval.By} {
 		*name = BoundedName(*name)
 	}
-	r.Message = clip(r.Message, MaxMessage)
+	r.Message = fault.ClipTo(r.Message, MaxMessage)
 	for i := range r.Trail {
 		c := &r.Trail[i]
 		for _, name := range []*string{&c.Operation, &c.Tool, &c.Entity, &c.Set} {
@@ -108,16 +109,7 @@ func (r Record) Bounded() Record {
 }
 
 // BoundedName returns a name cut to its bound in a record.
-func BoundedName(name string) string { return clip(name, MaxName) }
-
-// clip cuts a text to at most so many bytes, with a mark at the end.
-func clip(s string, most int) string {
-	const mark = "…"
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
-}
+func BoundedName(name string) string { return fault.ClipTo(name, MaxName) }
 
 // Call is one call of a run.
 type Call struct {

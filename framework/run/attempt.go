@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
@@ -51,6 +52,9 @@ func (a *Attempt) Run() *Run { return a.run }
 
 // Tape implements store.Attempt: it is the run's.
 func (a *Attempt) Tape() *tape.Tape { return a.run.tape }
+
+// Clock returns what the time is to the run now.
+func (a *Attempt) Clock() time.Time { return a.run.engine.opts.Clock() }
 
 // Fresh implements store.Attempt.
 func (a *Attempt) Fresh() bool { return a.number == 1 && !a.run.tape.Thawed() }
@@ -161,7 +165,7 @@ func (a *Attempt) close() {
 	}
 }
 
-func (a *Attempt) note(rec CallRecord) {
+func (a *Attempt) addRecord(rec CallRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls = append(a.calls, rec)

@@ -10,8 +10,11 @@
 //
 //	open -> resume -> claim -> begin -> attempts { calls, judge, commit } -> release -> end
 //
-// What belongs here: runs, attempts, the phases that participants are asked in, quotas,
-// changes and the contract with stores. What must never: SQL, JavaScript, MCP, or anything
+// What belongs here: the life cycle of runs and attempts, and the phases that participants are
+// asked in. What it stands on has packages of its own: the contract with stores (store), what is
+// not deterministic (tape), how runs are watched (observe), and below internal how transactions
+// end together, how calls outlive an attempt, what the host may hold, whether outputs fit their
+// schemas, and which faults calls end in. What must never: SQL, JavaScript, MCP, or anything
 // else that only one provider or surface knows; nor what only one participant knows, which
 // have packages of their own below this one: idempotency keys, approvals, replays, the journal.
 package run

@@ -27,6 +27,9 @@ type Options struct {
 	// Redactor takes secrets out of faults and texts.
 	Redactor *journal.Redactor // nil knows the general shapes
 	Log      *slog.Logger      // nil is slog.Default
+	// Clock is what runs take for the time; nil is time.Now. Limits, leases and records go
+	// by the machine's clock.
+	Clock func() time.Time
 }
 
 // Engine is the one path that a call takes. It is safe for concurrent use.
@@ -54,6 +57,9 @@ func NewEngine(o Options) *Engine {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
 	}
 	return &Engine{opts: o, observer: observe.Nobody{}, budget: budget.New(o.MaxBytes, o.MaxTotalBytes), schemas: conform.New(o.Log)}
 }

@@ -35,26 +35,21 @@ type execution struct {
 // input_required. With an idempotency key that stands for a run already, it
 // makes none: it returns what that run returned, or in_progress, conflict or
 // outcome_unknown. The outcome is never nil. The error is a fault or nil.
-func (r *Run) Execute(ctx context.Context, body Body) (*Outcome, error) {
+func (r *Run) Execute(ctx context.Context, body Body) (out *Outcome, err error) {
 	ctx, over := r.engine.observer.Run(ctx, observe.Run{
 		ID: r.ID, Trace: r.Trace, Parent: r.request.Parent, Surface: r.request.Surface, Operation: r.op.ID,
 		Tool: r.request.View.Snapshot().ToolName(r.op.ID), DryRun: r.spec.DryRun,
 	})
-	x := &execution{Run: r, body: body, out: &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}}
-	err := x.execute(ctx)
-	r.finished = x.out
-	over(observe.RunEnd{Attempts: x.out.Attempts, Calls: x.out.SDKCalls, Committed: x.out.Committed}, err)
-	return x.out, err
-}
-
-// errUnclaimed ends the attempts of a run that has to be claimed before the next one.
-var errUnclaimed = errors.New("run: it has to be claimed first")
-
-func (x *execution) execute(ctx context.Context) error {
-	err := consult(x.parts, func(p Resumer) error { return p.Resume(ctx) })
-	x.out.Run = x.ID
+	out = &Outcome{Run: r.ID, Trace: r.Trace, DryRun: r.spec.DryRun}
+	defer func() {
+		r.finished = out
+		over(observe.RunEnd{Attempts: out.Attempts, Calls: out.SDKCalls, Committed: out.Committed}, err)
+	}()
+	x := &execution{Run: r, body: body, out: out}
+	err = consult(x.parts, func(p Resumer) error { return p.Resume(ctx) })
+	out.Run = r.ID
 	if err != nil {
-		return x.endWithoutRunning(ctx, err)
+		return out, x.endWithoutRunning(ctx, err)
 	}
 	begun := x.claim.key == nil
 	if err = errUnclaimed; begun {
@@ -65,8 +60,8 @@ func (x *execution) execute(ctx context.Context) error {
 		held, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		x.claim.lose = cancel
-		if over, err := x.parts.claim(held, x.out); over {
-			return x.endWithoutRunning(ctx, err)
+		if over, err := x.parts.claim(held, out); over {
+			return out, x.endWithoutRunning(ctx, err)
 		}
 		x.claim.held = true
 		if ctx = held; !begun {
@@ -74,8 +69,11 @@ func (x *execution) execute(ctx context.Context) error {
 		}
 		err = x.attempts(ctx)
 	}
-	return x.conclude(ctx, err)
+	return out, x.conclude(ctx, err)
 }
+
+// errUnclaimed ends the attempts of a run that has to be claimed before the next one.
+var errUnclaimed = errors.New("run: it has to be claimed first")
 
 // conclude ends a run whose attempts ended in err.
 func (x *execution) conclude(ctx context.Context, err error) error {

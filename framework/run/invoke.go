@@ -67,7 +67,7 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	}
 	over(err)
 	e.budget.NoteGarbage(len(c.input) + len(out))
-	a.note(c.trace(id, start, err))
+	a.addRecord(c.trace(id, start, err))
 	end := CallEnd{
 		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
 		Started: start, OutputBytes: len(out), Code: codeOf(err),
@@ -95,7 +95,7 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 			return nil, c.attempt.finish(err)
 		}
 	}
-	if r.spec.DryRun && c.op.Effects.Outside && !c.op.Effects.ReadOnly && !c.op.Nested {
+	if r.spec.DryRun && c.op.Effects.ActsOutside() && !c.op.Nested {
 		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))
 	}
 	ctx = context.WithValue(ctx, callKey{}, c)
@@ -139,13 +139,13 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
 	digest := tape.Digest(c.op.ID.String(), c.input)
-	o := &OutsideCall{Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Digest: digest, Effect: c.op.Effects.Outside && !c.op.Effects.ReadOnly}
+	o := &OutsideCall{Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Digest: digest, Effect: c.op.Effects.ActsOutside()}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
 		return out, err
 	}
-	if err := consult(r.parts, func(p Gate) error { return p.Outside(o) }); isPause(err) {
+	if err := consult(r.parts, func(p Gate) error { return p.Outside(ctx, o) }); isPause(err) {
 		return nil, c.attempt.finish(err)
 	} else if err != nil {
 		return nil, err

@@ -156,7 +156,7 @@ func (n *Nest) admits(op *catalog.Operation) error {
 		switch {
 		case own.Effects.ReadOnly && !does.ReadOnly:
 			wrong, member = "read-only", "effects.readOnly"
-		case !own.Effects.Outside && does.Outside && !does.ReadOnly:
+		case !own.Effects.Outside && does.ActsOutside():
 			wrong, member = "without effects outside", "effects.outside"
 		default:
 			continue

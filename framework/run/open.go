@@ -50,7 +50,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
-	spec := Spec{Set: req.Set, Atomic: true, Reply: singleCallReply}
+	spec := Spec{Set: req.Set, Atomic: true, Reply: func(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }}
 	if op.Nested && op.Quota > 0 {
 		spec.MaxCalls = op.Quota + 1 // its own call is one
 	}
@@ -73,11 +73,6 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		out = outcome.Reply
 	}
 	return out, outcome, nil
-}
-
-// singleCallReply is the reply of a run of one call.
-func singleCallReply(ret Return, _ *Outcome, err error) (json.RawMessage, error) {
-	return ret.Result, err
 }
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
@@ -137,9 +132,12 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec) (*Run, error) {
 	r := &Run{
 		ID: id, own: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
-		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}},
+		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}}, view: req.View,
 	}
-	r.UseTape(tape.New())
+	if spec.Only != nil {
+		r.view = req.View.Narrow(spec.Only.Permits)
+	}
+	r.UseTape(tape.New(e.opts.Clock()))
 	for _, p := range e.participants {
 		part, err := p.Open(r)
 		if err != nil {
@@ -149,11 +147,11 @@ func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec
 			r.parts = append(r.parts, part)
 		}
 	}
-	return r, r.admitUnheard()
+	return r, r.rejectUnsupported()
 }
 
-// admitUnheard refuses what was asked of the run and nobody takes part for.
-func (r *Run) admitUnheard() error {
+// rejectUnsupported refuses what is asked of the run and no participant provides.
+func (r *Run) rejectUnsupported() error {
 	s := &r.spec
 	if s.IdempotencyKey != "" && r.claim.key == nil {
 		return fault.New(fault.CapabilityUnsupported, "this app keeps no idempotency keys, so it cannot promise that a script runs once").

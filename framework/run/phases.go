@@ -96,7 +96,7 @@ type Gate interface {
 	// Inside hears of a call that transactions cover.
 	Inside(a *Attempt, op *catalog.Operation)
 	// Outside refuses a call that no transaction covers, or has the run wait: with a Pause.
-	Outside(c *OutsideCall) error
+	Outside(ctx context.Context, c *OutsideCall) error
 }
 
 // OutsideCall is a call that no transaction covers.

@@ -58,7 +58,7 @@ func (g *guest) BeforeCommit(context.Context, []string) error   { g.note("commit
 func (g *guest) End(context.Context, *run.Conclusion)           { g.note("end") }
 func (g *guest) Release(context.Context, *run.Conclusion) error { g.note("release"); return nil }
 
-func (g *guest) Outside(c *run.OutsideCall) error {
+func (g *guest) Outside(_ context.Context, c *run.OutsideCall) error {
 	g.note("outside")
 	if g.gate == nil {
 		return nil

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -32,10 +31,7 @@ type Run struct {
 	claim
 	progress
 	notes
-	narrow struct { // the view, narrowed to what `only` names
-		once sync.Once
-		view *catalog.View
-	}
+	view     *catalog.View // as its calls see it
 	finished *Outcome
 }
 
@@ -125,13 +121,7 @@ func (r *Run) Scope() []string {
 
 // View is the catalog as the run's calls see it: the caller's, narrowed to what the
 // run's `only` names.
-func (r *Run) View() *catalog.View {
-	if r.spec.Only == nil {
-		return r.request.View
-	}
-	r.narrow.once.Do(func() { r.narrow.view = r.request.View.Narrow(r.spec.Only.Permits) })
-	return r.narrow.view
-}
+func (r *Run) View() *catalog.View { return r.view }
 
 // AdmitReader refuses whoever gets what the run returns where he may not name one of the sets
 // that it may come from. Then the run's end says nothing of the run: it is Hidden.
@@ -171,6 +161,6 @@ func (r *Run) receipt(attempt int, ret Return, changes []store.Change) store.Rec
 	return store.Receipt{
 		Run: r.ID, Attempt: attempt, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,
 		CodeDigest: r.spec.CodeDigest, ResultDigest: journal.Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
-		CatalogVersion: r.request.View.Snapshot().Version(), At: r.tape.Now(),
+		CatalogVersion: r.request.View.Snapshot().Version(), At: r.started.UTC().Truncate(time.Millisecond),
 	}
 }

@@ -23,16 +23,13 @@ type transactions struct {
 // With atomic: false the transaction is the call's own and commits with it.
 // write reports that fn may write. It is for handlers of Serial operations, in the
 // context they got.
-func Within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) error {
+func Within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) (err error) {
 	c := currentCall(ctx)
 	if c == nil {
 		panic("run: Within outside of a call")
 	}
-	return c.attempt.stale(c.attempt.txs.within(ctx, s, set, write, fn))
-}
-
-func (x *transactions) within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) error {
-	a := x.attempt
+	a, x := c.attempt, &c.attempt.txs
+	defer func() { err = a.stale(err) }()
 	if err := a.run.enterSet(ctx, set); err != nil {
 		return a.finish(err)
 	}

@@ -74,8 +74,11 @@ func needsInput(result json.RawMessage) bool {
 	return json.Unmarshal(result, &r) == nil && r.ResultType == mcp.ResultTypeInputRequired
 }
 
-// recorder is a transport that records responses.
-type recorder struct{ transport.Interface }
+// recorder is a transport that records responses, and answers a server's questions.
+type recorder struct {
+	transport.Interface
+	conn *connection
+}
 
 // SendRequest implements transport.Interface.
 func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
@@ -88,23 +91,14 @@ func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 
 // SetRequestHandler implements transport.BidirectionalInterface.
 func (r recorder) SetRequestHandler(handler transport.RequestHandler) {
-	if t, ok := r.Interface.(transport.BidirectionalInterface); ok {
-		t.SetRequestHandler(handler)
+	t, ok := r.Interface.(transport.BidirectionalInterface)
+	if !ok {
+		return
 	}
-}
-
-// httpRecorder is the same over HTTP, where the client library sets more.
-type httpRecorder struct{ recorder }
-
-// SetProtocolVersion implements transport.HTTPConnection.
-func (r httpRecorder) SetProtocolVersion(version string) {
-	if t, ok := r.Interface.(transport.HTTPConnection); ok {
-		t.SetProtocolVersion(version)
-	}
-}
-
-// RequiresLegacyProtocol reports whether the transport cannot speak 2026-07-28.
-func (r httpRecorder) RequiresLegacyProtocol() bool {
-	t, ok := r.Interface.(interface{ RequiresLegacyProtocol() bool })
-	return ok && t.RequiresLegacyProtocol()
+	t.SetRequestHandler(func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+		if asks(req.Method) {
+			return r.conn.response(ctx, req), nil
+		}
+		return handler(ctx, req)
+	})
 }

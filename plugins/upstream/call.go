@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -28,16 +29,13 @@ type request struct {
 	call    catalog.Call
 }
 
-// repeats reports whether a second call would repeat the effect.
-func (r *request) repeats() bool { return !r.effects.ReadOnly && !r.effects.Idempotent }
-
 // call calls a tool. Its errors are faults: the tool's own failure is upstream_error, a
 // server that cannot be reached service_unavailable, and one that was lost during the call
 // outcome_unknown if a second call would repeat the effect of the first one (CONTRACT
 // section 8).
 func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) {
 	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := deadline.WithTimeout(ctx, s.cfg.Timeout, s.late(r)) // does not run while somebody is asked
 	defer cancel()
 	select {
 	case s.slots <- struct{}{}:
@@ -55,8 +53,11 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 		if err != nil {
 			return nil, s.ended(outer, ctx, r, err)
 		}
-		raw, refusal, err := conn.call(ctx, r.tool, r.input, r.call.Progress)
+		c := &inflight{server: s.cfg.ID, tool: r.tool, run: r.call.Run(), log: s.log}
+		raw, refusal, err := conn.call(ctx, c, r.input, r.call.Progress)
 		switch {
+		case c.ended() != nil:
+			return nil, c.ended()
 		case errors.Is(err, transport.ErrSessionTerminated) && !again:
 			s.drop(conn) // a server that does not know the session has done nothing
 			continue
@@ -102,7 +103,7 @@ func (s *server) ended(outer, ctx context.Context, r *request, err error) error 
 func (s *server) late(r *request) *fault.Fault {
 	f := fault.Newf(fault.ToolTimeout, "%s of the server %s did not answer in %s", r.tool, s.cfg.ID, s.cfg.Timeout).
 		WithDetails(map[string]any{"timeoutMs": s.cfg.Timeout.Milliseconds(), "upstream": s.cfg.ID})
-	if r.repeats() {
+	if r.effects.RepeatsOutside() {
 		f = f.WithRetry(fault.Never).WithHint("It may have taken effect: check outside before calling again. upstreams.%s.timeoutMs is the limit.", s.cfg.ID)
 	}
 	return f
@@ -123,7 +124,7 @@ func (s *server) failed(conn *connection, r *request, err error) error {
 	}
 	if conn.lost() || isCut(err) {
 		s.drop(conn)
-		if r.repeats() {
+		if r.effects.RepeatsOutside() {
 			return fault.Newf(fault.OutcomeUnknown, "the connection to the server %s ended in the middle of %s: %s", s.cfg.ID, r.tool, cut(err.Error(), 500)).Because(err)
 		}
 		return s.unavailable(err)
@@ -147,7 +148,7 @@ func isCut(err error) bool {
 // broken is the fault of a server that violates the protocol, or its own schemas.
 func (s *server) broken(r *request, why string) *fault.Fault {
 	f := fault.Newf(fault.UpstreamError, "%s of the server %s failed: %s", r.tool, s.cfg.ID, why)
-	if r.repeats() {
+	if r.effects.RepeatsOutside() {
 		f = f.WithRetry(fault.Never).WithHint("The call may have taken effect: check outside before calling again.")
 	}
 	return f
@@ -169,7 +170,7 @@ func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 		return f
 	case e.status == http.StatusServiceUnavailable:
 		return s.unavailable(e)
-	case r.repeats():
+	case r.effects.RepeatsOutside():
 		return fault.Newf(fault.OutcomeUnknown, "the server %s failed in the middle of %s: %v", s.cfg.ID, r.tool, e).Because(e)
 	}
 	return s.unavailable(e)

@@ -23,6 +23,9 @@ type connection struct {
 	mu       sync.Mutex
 	progress map[string]func(done, total float64, message string) // by token
 	tokens   int
+	inflight map[*inflight]struct{} // calls without a result
+	begun    int                    // calls so far
+	sending  sync.WaitGroup         // notifications on their way
 }
 
 // about is a server's description of itself.
@@ -60,12 +63,16 @@ func connect(ctx, life context.Context, c *Config, version string, changed func(
 }
 
 func open(ctx, life context.Context, c *Config, r *resolved, version string, listen bool, changed func()) (*connection, error) {
-	conn := &connection{secrets: r.secrets, progress: map[string]func(float64, float64, string){}}
+	conn := &connection{secrets: r.secrets, progress: map[string]func(float64, float64, string){}, inflight: map[*inflight]struct{}{}}
 	t, err := conn.dial(c, r, listen)
 	if err != nil {
 		return nil, err
 	}
-	conn.client = client.NewClient(t, client.WithDiscoverTimeout(probe))
+	opts := []client.ClientOption{client.WithDiscoverTimeout(probe)}
+	if c.Transport != "sse" { // on which the client library reads no requests
+		opts = append(opts, client.WithElicitationHandler(asker{conn}), client.WithSamplingHandler(asker{conn}))
+	}
+	conn.client = client.NewClient(t, opts...)
 	conn.client.OnNotification(func(n mcp.JSONRPCNotification) { conn.notified(n, changed) })
 	if err := conn.client.Start(life); err != nil {
 		conn.close()
@@ -100,12 +107,12 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 			return nil, err
 		}
 		conn.process = p
-		return recorder{p.transport()}, nil
+		return recorder{p.transport(), conn}, nil
 	}
 	httpClient := newHTTPClient(r.headers)
 	if c.Transport == "sse" {
 		t, err := transport.NewSSE(r.url, transport.WithHTTPClient(httpClient), transport.WithEndpointTimeout(c.Start), transport.WithSSELogger(silent))
-		return recorder{t}, err
+		return recorder{t, conn}, err
 	}
 	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient), transport.WithHTTPLogger(silent)}
 	if listen {
@@ -113,7 +120,7 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 		opts = append(opts, transport.WithContinuousListening())
 	}
 	t, err := transport.NewStreamableHTTP(r.url, opts...)
-	return httpRecorder{recorder{t}}, err
+	return &httpRecorder{recorder: recorder{t, conn}, stream: t, url: r.url, client: httpClient}, err
 }
 
 // notified handles a notification. It must not block, since the client library reads
@@ -138,7 +145,9 @@ func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 }
 
 // call calls a tool. It returns the server's result, or its error.
-func (conn *connection) call(ctx context.Context, tool string, input json.RawMessage, report func(done, total float64, message string)) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
+func (conn *connection) call(ctx context.Context, c *inflight, input json.RawMessage, report func(done, total float64, message string)) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
+	ctx, end := conn.begin(ctx, c)
+	defer end()
 	conn.mu.Lock()
 	conn.tokens++
 	token := fmt.Sprintf("call-%d", conn.tokens)
@@ -150,7 +159,7 @@ func (conn *connection) call(ctx context.Context, tool string, input json.RawMes
 		conn.mu.Unlock()
 	}()
 	var req mcp.CallToolRequest
-	req.Params.Name, req.Params.Arguments = tool, input
+	req.Params.Name, req.Params.Arguments = c.tool, input
 	req.Params.Meta = &mcp.Meta{ProgressToken: token}
 	ctx, a := withAnswer(ctx)
 	_, err := conn.client.CallTool(ctx, req)
@@ -216,6 +225,7 @@ func (conn *connection) lost() bool { return conn.process != nil && conn.process
 
 // close ends the session.
 func (conn *connection) close() {
+	conn.sending.Wait()
 	if conn.client != nil {
 		_ = conn.client.Close()
 	}

@@ -20,7 +20,7 @@ func (s *server) lateOperation() *catalog.Operation {
 		ID:      catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: lateCall},
 		Summary: fmt.Sprintf("Any tool of the server %s, whose tools are not known yet.", s.cfg.ID),
 		Input:   json.RawMessage(`{"type":"object","properties":{"tool":{"type":"string","minLength":1,"maxLength":512},"input":{}},"required":["tool"],"additionalProperties":false}`), Output: anything(nil),
-		Effects: catalog.Effects{Outside: true, Destructive: true}, Reach: catalog.ReachScript, Proven: true,
+		Effects: catalog.Effects{Outside: true, Destructive: true}, Reach: catalog.ReachScript, Proven: true, Untrusted: !s.cfg.Trust,
 	}
 	op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 		var in struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 
@@ -20,6 +21,22 @@ type tool struct {
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
 	Annotations  *annotations    `json:"annotations"`
+
+	rawAnnotations json.RawMessage // as they came
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *tool) UnmarshalJSON(raw []byte) error {
+	type plain tool
+	if err := json.Unmarshal(raw, (*plain)(t)); err != nil {
+		return err
+	}
+	var whole struct {
+		Annotations json.RawMessage `json:"annotations"`
+	}
+	err := json.Unmarshal(raw, &whole)
+	t.rawAnnotations = whole.Annotations
+	return err
 }
 
 // annotations are a server's declaration of a tool's effects (MCP, ToolAnnotations).
@@ -106,10 +123,22 @@ func (s *server) operation(t *tool, name string) *catalog.Operation {
 		Input: input, Output: anything(output), Effects: s.effects(t), Reach: catalog.ReachScript,
 		Proven: true, // it is checked here, where a mismatch is the server's failure
 	}
+	op.Declared, op.Untrusted = s.declared(t), !s.cfg.Trust
 	op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 		return s.call(ctx, &request{tool: t.Name, input: c.Input(), output: output, effects: op.Effects, call: c})
 	}
 	return op
+}
+
+// declared returns what a tool and its server are said to be, as far as the operation's own
+// fields leave something out.
+func (s *server) declared(t *tool) map[string]json.RawMessage {
+	server, _ := json.Marshal([]any{s.cfg.Command, s.cfg.Dir, s.cfg.URL, s.cfg.Transport}) // texts, with references for secrets
+	name, _ := json.Marshal(t.Name)
+	description, _ := json.Marshal(t.Description)
+	out := map[string]json.RawMessage{"server": server, "name": name, "description": description, "inputSchema": t.InputSchema, "annotations": t.rawAnnotations}
+	maps.DeleteFunc(out, func(_ string, raw json.RawMessage) bool { return len(raw) == 0 })
+	return out
 }
 
 // effects returns the effects of a tool: the configured ones, or those that a trusted

@@ -111,6 +111,49 @@ func TestValidateUsesEntValidators(t *testing.T) {
 	}
 }
 
+// What the worker refuses of an input is found before it is sent: the same is refused by
+// both, at the same place.
+func TestValidateRejectsWhatTheWorkerRefuses(t *testing.T) {
+	k := koantest.New(t, fixture.App())
+	for code, path := range map[string]string{
+		`SDK.Entities.Todo.all(5)`:                                                                "",
+		`SDK.Entities.Todo.collection(true)`:                                                      "",
+		`SDK.Entities.Todo.all([{filter: {}}])`:                                                   "",
+		`SDK.Entities.Todo.getById("x", 5)`:                                                       "",
+		`SDK.Entities.Todo.count({title: undefined})`:                                             "/filter/title",
+		`SDK.Entities.Todo.count({title: {$eq: undefined}})`:                                      "/filter/title/$eq",
+		`SDK.Entities.Todo.all({filter: {$or: [{completed: true}, {title: undefined}]}})`:         "/filter/$or/1/title",
+		`SDK.Entities.Todo.all({filter: {title: {$in: ["a", undefined]}}})`:                       "/filter/title/$in/1",
+		`SDK.Entities.Todo.all({with: {labels: {filter: {name: undefined}}}})`:                    "/with/labels/filter/name",
+		`const filter = {title: undefined}; SDK.Entities.Todo.all({filter})`:                      "/filter/title",
+		`SDK.Entities.Todo.updateByQuery({title: undefined}, {completed: true}, {all: true})`:     "/filter/title",
+		`SDK.Entities.Todo.deleteByQuery({...SDK.args, title: undefined, views: 1}, {all: true})`: "/filter/title",
+	} {
+		v := validated(t, k, code)
+		require.Len(t, v.Diagnostics, 1, code)
+		r := k.Try(code, koantest.Input{DryRun: true, Args: map[string]any{}})
+		require.False(t, r.Success, code)
+		require.Equal(t, fault.InvalidPayload, r.Error.Code, code)
+		require.Equal(t, path, v.Diagnostics[0].Path, code)
+		require.Equal(t, path, r.Error.Path, "%s\n%+v", code, r.Error)
+		require.Equal(t, r.Error.Message, v.Diagnostics[0].Message, code)
+	}
+	for _, code := range []string{
+		`SDK.Entities.Todo.all(undefined)`, `SDK.Entities.Todo.all(null)`, `SDK.Entities.Todo.count(undefined)`, `SDK.Entities.Todo.all({filter: undefined})`,
+		`SDK.Entities.Todo.all({with: {labels: {filter: undefined}}})`, `SDK.Entities.Todo.all({filter: {title: undefined, ...{title: "x"}}})`,
+		`SDK.Entities.Todo.all({filter: {title: SDK.args.title ? undefined : "x"}})`,
+		`const filter = {title: undefined}; filter.title = "x"; SDK.Entities.Todo.all({filter})`,
+		`const undefined = "x"; SDK.Entities.Todo.all({filter: {title: undefined}})`,
+	} {
+		if strings.HasPrefix(code, "const undefined") {
+			code = "(() => { " + code + " })()"
+		}
+		require.True(t, validated(t, k, code).Valid, "%s\n%+v", code, validated(t, k, code))
+		r := k.Try(code, koantest.Input{DryRun: true, Args: map[string]any{}})
+		require.True(t, r.Success, "%s\n%+v", code, r.Error)
+	}
+}
+
 // calls writes calls of Todo, right ones and wrong ones.
 type calls struct {
 	*rand.Rand

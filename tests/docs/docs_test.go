@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"go/format"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"sort"
@@ -22,11 +23,14 @@ import (
 	"github.com/koan-go/koan/tests/fixture"
 )
 
-var update = flag.Bool("update", false, "write the generated pages anew")
+var (
+	update = flag.Bool("update", false, "write the generated pages anew")
+	folder = flag.String("reference", "../../docs/reference", "where the generated pages are")
+)
 
 func page(t *testing.T, name, text string) {
 	t.Helper()
-	path := "../../docs/reference/" + name
+	path := filepath.Join(*folder, name)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
@@ -73,8 +77,35 @@ func TestOperations(t *testing.T) {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", catalog.MethodUsage(m.Name), returns[m.Returns])
 		}
 	}
+	b.WriteString("\n## Operators of filters\n\nWhat they match is in [filters](filter.md).\n\n| operator | takes | at |\n|---|---|---|\n")
+	for op := range catalog.FilterOperators() {
+		at := places[op.Place]
+		if op.Place == catalog.AtField {
+			var fits []string
+			for _, c := range op.Classes {
+				fits = append(fits, classes[catalog.FieldClass(c)])
+			}
+			at = strings.Join(fits, ", ")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", op.Name, operands[op.Takes], at)
+	}
 	page(t, "operations.md", b.String())
 }
+
+// What operators take, and where they stand.
+var (
+	operands = map[catalog.Operand]string{
+		catalog.OneValue: "a value", catalog.ListValues: "a list of values", catalog.TwoValues: "the lowest and the highest value", catalog.Flag: "`true` or `false`",
+		catalog.PartOfText: "a string", catalog.Length: "an integer from 0", catalog.PathObject: "an object: a value or operators for each path",
+		catalog.OneFilter: "a filter", catalog.ListFilter: "a list of filters", catalog.SearchText: "words",
+	}
+	places = map[catalog.OperatorPlace]string{catalog.InFilter: "the filter itself", catalog.AtMany: "relationships to many", catalog.AtEdge: "relationships"}
+	// classes are those of fields.
+	classes = map[catalog.FieldClass]string{
+		catalog.ClassText: "texts", catalog.ClassOrder: "numbers, times", catalog.ClassEqual: "other plain values", catalog.ClassJSON: "JSON",
+		catalog.ClassList: "JSON lists", catalog.ClassWhole: "what is compared with null only", catalog.ClassPath: "values at a path",
+	}
+)
 
 func code(names []string) string {
 	if len(names) == 0 {

@@ -70,7 +70,11 @@ func report(c counter, plugins, sample string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return page(defined, others, talked), nil
+	asked, err := workbench(c, filepath.Join(filepath.Dir(sample), "tests", "workbench"))
+	if err != nil {
+		return "", err
+	}
+	return page(defined, others, talked, asked), nil
 }
 
 // pantrypal starts the sample app over an empty folder, with the sandbox that it

@@ -47,8 +47,19 @@ had written it there.
 |---|---|---|---|---|---|---|---|
 `
 
+const requested = `
+## Requests that somebody else wrote
+
+The 345 requests of ` + "`tests/workbench`" + `, each with the script of its template, as above. *Definitions* are read once in a conversation, with what
+generic tools need described; arguments and results are those of one request, on average. *One* is a conversation of one request, definitions
+included, *ten* is one of ten. The calls have the values that the script worked out: without a script, the model works them out from the results.
+
+| requests | calls | | definitions | arguments | results | one | ten | code of them |
+|---|---|---|---|---|---|---|---|---|
+`
+
 // page is docs/reference/tokens.md.
-func page(list []defined, others []baseline, talks []conversation) string {
+func page(list []defined, others []baseline, talks []conversation, asked []*domain) string {
 	var b strings.Builder
 	b.WriteString(intro)
 	for _, d := range list {
@@ -75,7 +86,28 @@ func page(list []defined, others []baseline, talks []conversation) string {
 		row("", fmt.Sprint(w.calls+1), generic.name, w.tools)
 		row("", "1", code.name, w.code)
 	}
+	b.WriteString(requested)
+	for _, d := range asked {
+		d.write(&b)
+	}
 	return b.String()
+}
+
+// write writes a domain's rows.
+func (d *domain) write(b *strings.Builder) {
+	several := func(c cost, n int) int { return c.definitions + n*(c.arguments+c.results)/d.requests }
+	row := func(name string, calls float64, how string, c cost) {
+		share := ""
+		if c != d.code {
+			share = percent(several(d.code, 1), several(c, 1)) + ", " + percent(several(d.code, 10), several(c, 10))
+		}
+		fmt.Fprintf(b, "| %s | %.1f | %s | %s | %s | %s | %s | %s | %s |\n", name, calls, how, thousands(c.definitions), thousands(c.arguments/d.requests),
+			thousands(c.results/d.requests), thousands(several(c, 1)), thousands(several(c, 10)), share)
+	}
+	calls := float64(d.calls) / float64(d.requests)
+	row(fmt.Sprintf("%s, %d", d.name, d.requests), calls, perEntity.name, d.each)
+	row("", calls, generic.name, d.tools)
+	row("", 1, code.name, d.code)
 }
 
 func percent(a, b int) string { return fmt.Sprintf("%.1f %%", 100*float64(a)/float64(b)) }

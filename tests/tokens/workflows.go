@@ -27,6 +27,10 @@ type conversation struct {
 	each   cost // a tool for each entity and operation
 	tools  cost // generic tools
 	code   cost
+	// entities are those that the calls are about, and described what it takes to have them
+	// described, which is among the results of generic tools.
+	entities  []string
+	described int
 }
 
 // cost is what a conversation puts into a context, each part once.
@@ -75,16 +79,25 @@ func workflows(c counter, app *framework.Instance, sample string) ([]conversatio
 }
 
 func converse(c counter, app *framework.Instance, file string) (conversation, error) {
-	w := conversation{script: filepath.Base(file)}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return w, err
+		return conversation{}, err
 	}
-	input := map[string]any{"code": string(text)}
-	if args, ok := arguments[w.script]; ok {
-		input["args"] = args
-	}
-	raw, err := json.Marshal(input)
+	name := filepath.Base(file)
+	return execute(c, app, name, execution{Code: string(text), Args: arguments[name]})
+}
+
+// execution is the input of koan.code.execute.
+type execution struct {
+	Code   string `json:"code"`
+	Args   any    `json:"args,omitempty"`
+	DryRun bool   `json:"-"` // a conversation has the script carried out: its tokens do not count
+}
+
+// execute runs a script once, and counts what it took.
+func execute(c counter, app *framework.Instance, name string, in execution) (conversation, error) {
+	w := conversation{script: name}
+	raw, err := json.Marshal(in)
 	if err != nil {
 		return w, err
 	}
@@ -93,10 +106,7 @@ func converse(c counter, app *framework.Instance, file string) (conversation, er
 	if err != nil {
 		return w, err
 	}
-	execute := catalog.CodeID("koan", "execute")
-	out, _, err := app.Engine().Invoke(context.Background(), run.Request{
-		View: snapshot.View(auth.Local(), exposure.Full, false), Principal: auth.Local(), ID: execute, Input: raw, Surface: "app",
-	})
+	out, err := carryOut(app, snapshot, raw, in.DryRun)
 	if err != nil {
 		return w, fmt.Errorf("the script failed: %w", err)
 	}
@@ -105,23 +115,42 @@ func converse(c counter, app *framework.Instance, file string) (conversation, er
 		return w, err
 	}
 	var all []*call
-	var entities []string
 	for _, one := range r.calls {
 		all = append(all, one.generically(snapshot))
-		if one.id.Kind == catalog.KindEntity && !slices.Contains(entities, one.id.Owner) {
-			entities = append(entities, one.id.Owner)
+		if one.id.Kind == catalog.KindEntity && !slices.Contains(w.entities, one.id.Owner) {
+			w.entities = append(w.entities, one.id.Owner)
 		}
 	}
 	if w.tools, err = c.costs(snapshot, generic, all); err != nil {
 		return w, err
 	}
-	about, err := described(c, app.Snapshot(), app, entities) // whose fields no list has
-	if err != nil {
+	if w.described, err = described(c, app.Snapshot(), app, w.entities); err != nil { // whose fields no list has
 		return w, err
 	}
-	w.tools.results += about
-	w.code, err = c.costs(snapshot, code, []*call{{catalog.Underscored(snapshot.ToolName(execute)), raw, out, execute}})
+	w.tools.results += w.described
+	id := catalog.CodeID("koan", "execute")
+	w.code, err = c.costs(snapshot, code, []*call{{catalog.Underscored(snapshot.ToolName(id)), raw, out, id}})
 	return w, err
+}
+
+// carryOut runs a script and returns the result. That of a dry run is what the run itself
+// would return: without the list of changes.
+func carryOut(app *framework.Instance, snapshot *catalog.Snapshot, input json.RawMessage, dryRun bool) (json.RawMessage, error) {
+	if dryRun {
+		input = json.RawMessage(strings.TrimSuffix(string(input), "}") + `,"dryRun":true}`)
+	}
+	out, _, err := app.Engine().Invoke(context.Background(), run.Request{
+		View: snapshot.View(auth.Local(), exposure.Full, false), Principal: auth.Local(), ID: catalog.CodeID("koan", "execute"), Input: input, Surface: "app",
+	})
+	if err != nil || !dryRun {
+		return out, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(out, &members); err != nil {
+		return nil, err
+	}
+	delete(members, "changes")
+	return json.Marshal(members)
 }
 
 // costs counts a conversation: the definitions, then each call and its result.

@@ -38,6 +38,7 @@ type Declaration struct {
 const (
 	maxTitle       = 100
 	maxDescription = 2000
+	maxName        = 64 // of a name in a message, in bytes
 )
 
 // Members of a declaration.
@@ -93,7 +94,7 @@ func (r *reader) declaration(raw json.RawMessage) *Declaration {
 	case rights == "app":
 		d.App = true
 	default:
-		r.fail("/rights", "`rights` is %q%s: it is caller or app", clip(rights), fault.DidYouMean(rights, []string{"caller", "app"}))
+		r.fail("/rights", "`rights` is %q%s: it is caller or app", fault.Clip(rights, maxName), fault.DidYouMean(rights, []string{"caller", "app"}))
 	}
 	d.Scopes = r.texts(given["scopes"], "/scopes", func(s string) bool { return s != "" && !strings.ContainsAny(s, " \t\n") }, "the name of a scope")
 	d.Sets = r.texts(given["sets"], "/sets", setPattern.MatchString, "the name of a set, or the beginning of names and `*`")
@@ -183,7 +184,7 @@ func (r *reader) examples(raw json.RawMessage, d *Declaration) {
 func (r *reader) known(given map[string]json.RawMessage, path string, names []string) {
 	for _, name := range sorted(given) {
 		if !slices.Contains(names, name) {
-			r.fail(path+"/"+fault.Step(name), "there is no %q here%s", clip(name), fault.DidYouMean(name, names))
+			r.fail(path+"/"+fault.Step(name), "there is no %q here%s", fault.Clip(name, maxName), fault.DidYouMean(name, names))
 		}
 	}
 }
@@ -215,7 +216,7 @@ func (r *reader) texts(raw json.RawMessage, path string, valid func(string) bool
 	}
 	for i, s := range list {
 		if !valid(s) {
-			r.fail(fmt.Sprintf("%s/%d", path, i), "%q is not %s", clip(s), want)
+			r.fail(fmt.Sprintf("%s/%d", path, i), "%q is not %s", fault.Clip(s, maxName), want)
 		}
 	}
 	return list
@@ -248,13 +249,6 @@ func sorted(m map[string]json.RawMessage) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > 64 {
-		return string(r[:64]) + "…"
-	}
-	return s
 }
 
 func firstLine(err error) string {

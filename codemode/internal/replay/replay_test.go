@@ -25,6 +25,7 @@ import (
 type world struct {
 	most   int // calls, then it ends the script
 	calls  int
+	onCall func(n int) // gets the number of calls so far, unless it is nil
 	flying chan flight
 	open   int
 	now    int64
@@ -41,7 +42,11 @@ func newWorld(most int) *world {
 }
 
 func (w *world) answer(input json.RawMessage) (json.RawMessage, error) {
-	if w.calls++; w.most > 0 && w.calls > w.most {
+	w.calls++
+	if w.onCall != nil {
+		w.onCall(w.calls)
+	}
+	if w.most > 0 && w.calls > w.most {
 		return nil, fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", w.most)
 	}
 	if strings.Contains(string(input), "fail") {
@@ -224,11 +229,17 @@ func TestReplayReportsLineOfStartedCall(t *testing.T) {
 
 // What interrupts a run from outside is no part of it: it is compared up to there.
 func TestReplayOfAnInterruptedRun(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	code := "import { go } from \"@codemode/servers/far\";\nfor (let i = 0;; i++) { await go({ i }); console.log(i); }"
 	j := job(code)
-	rec := replay.NewRecorder(newWorld(0), 1<<20)
+	far := newWorld(0)
+	far.onCall = func(n int) {
+		if n == 5 {
+			cancel()
+		}
+	}
+	rec := replay.NewRecorder(far, 1<<20)
 	res, err := sandbox.NewInProcess().Execute(ctx, j, rec)
 	require.Error(t, err)
 	s, err := rec.Script(*j, res, err)

@@ -54,17 +54,51 @@ func (l *launcher) start(files [3]*os.File) (*os.Process, error) {
 	if err := retry(func() error { return unix.Sendmsg(l.socket, []byte{1}, rights, nil, unix.MSG_NOSIGNAL) }); err != nil {
 		return nil, err
 	}
-	var answer [256]byte
+	return l.answer()
+}
+
+// answer waits for the worker that was asked for last, up to launcherTimeout.
+func (l *launcher) answer() (*os.Process, error) {
+	var text [256]byte
 	n := 0
-	err := retry(func() (err error) { n, err = unix.Read(l.socket, answer[:]); return err })
+	err := retry(func() (err error) { n, err = unix.Read(l.socket, text[:]); return err })
 	if err != nil {
 		return nil, err
 	}
-	pid, err := strconv.Atoi(string(answer[:n]))
+	if n == 0 {
+		return nil, errLauncherEnded
+	}
+	pid, err := strconv.Atoi(string(text[:n]))
 	if err != nil {
-		return nil, fmt.Errorf("it said %q", answer[:n])
+		return nil, fmt.Errorf("it said %q", text[:n])
 	}
 	return os.FindProcess(pid)
+}
+
+var errLauncherEnded = errors.New("it has ended")
+
+// abandonedFor bounds how long a launcher is waited for that did not answer in time.
+const abandonedFor = time.Minute
+
+// abandon gives up a launcher that has failed, and returns at once. If it was only late, the
+// worker that it was asked for starts all the same, as a child of this process: it is reaped
+// when the answer comes, since nobody else knows of it.
+func (l *launcher) abandon() {
+	_ = unix.Shutdown(l.socket, unix.SHUT_WR) // it ends after its answer
+	go func() {
+		defer l.close()
+		for until := time.Now().Add(abandonedFor); time.Now().Before(until); {
+			p, err := l.answer()
+			switch {
+			case errors.Is(err, unix.EAGAIN):
+				continue
+			case err != nil:
+				return
+			}
+			_ = p.Kill()
+			_, _ = p.Wait()
+		}
+	}()
 }
 
 // retry repeats a system call that a signal interrupts.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/koan-go/koan/codemode/worker"
 )
@@ -102,4 +104,34 @@ func TestLauncherThatEnds(t *testing.T) {
 	require.NotContains(t, launchers(t), pid)
 	require.NoError(t, s.Close())
 	require.Equal(t, 1, strings.Count(log.String(), "the launcher of workers failed"), log.String())
+}
+
+// TestLateWorkerIsReaped: a launcher that answers too late has started a worker that nobody
+// waits for but the one who gave the launcher up.
+func TestLateWorkerIsReaped(t *testing.T) {
+	runtime.LockOSThread() // the launcher dies with its thread
+	defer runtime.UnlockOSThread()
+	before := children()
+	added := func() []string {
+		return slices.DeleteFunc(children(), func(pid string) bool { return slices.Contains(before, pid) })
+	}
+	root, err := nameless()
+	require.NoError(t, err)
+	defer root.Close()
+	l, err := newLauncher(program{exec: selfExecutable("")}, nil, root)
+	require.NoError(t, err)
+	require.NoError(t, l.process.Signal(syscall.SIGSTOP))
+	late := unix.NsecToTimeval((50 * time.Millisecond).Nanoseconds())
+	require.NoError(t, unix.SetsockoptTimeval(l.socket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &late))
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer null.Close()
+	_, err = l.start([3]*os.File{null, null, null})
+	require.ErrorIs(t, err, unix.EAGAIN)
+	require.Len(t, added(), 1, "the launcher")
+
+	require.NoError(t, l.process.Signal(syscall.SIGCONT))
+	require.Eventually(t, func() bool { return len(added()) == 2 }, 10*time.Second, time.Millisecond, "and the worker, running or not")
+	l.abandon()
+	require.Eventually(t, func() bool { return len(added()) == 0 }, 10*time.Second, time.Millisecond)
 }

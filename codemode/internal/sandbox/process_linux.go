@@ -71,7 +71,10 @@ func (g *ground) start(program program, layers []string, files [3]*os.File, log 
 		}
 		log.Warn("the launcher of workers failed: they start more slowly from now on", "error", err)
 		g.alone = true
-		g.endLauncher()
+		if g.launcher != nil {
+			g.launcher.abandon()
+			g.launcher = nil
+		}
 		return nil, errLauncher
 	}
 	dir := "/"
@@ -105,18 +108,13 @@ func (g *ground) launch(program program, layers []string, files [3]*os.File) (*o
 	return g.launcher.start(files)
 }
 
-func (g *ground) endLauncher() {
-	if g.launcher != nil {
-		g.launcher.close()
-		g.launcher = nil
-	}
-}
-
 func (g *ground) close() {
 	if g == nil {
 		return
 	}
-	g.endLauncher()
+	if g.launcher != nil {
+		g.launcher.close()
+	}
 	if g.root != nil {
 		_ = g.root.Close()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dop251/goja/token"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 const (
@@ -221,7 +222,7 @@ func (l *literal) object(n *ast.ObjectLiteral, path string, depth int) error {
 		case name == "__proto__":
 			return l.refuse(member, "`__proto__` cannot be the name of a member")
 		case seen[name]:
-			return l.refuse(member, "`"+clipName(name)+"` is there twice")
+			return l.refuse(member, "`"+fault.Clip(name, 64)+"` is there twice")
 		}
 		seen[name] = true
 		if i > 0 {
@@ -291,13 +292,6 @@ func where(path string) string {
 		return "the declaration"
 	}
 	return path
-}
-
-func clipName(name string) string {
-	if len(name) > 64 {
-		return strings.ToValidUTF8(name[:64], "") + "…"
-	}
-	return name
 }
 
 func kindOf(node ast.Expression) string {

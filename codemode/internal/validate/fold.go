@@ -21,6 +21,9 @@ type spot struct {
 	members  map[string]*spot
 	items    []*spot // of an array
 	list     bool
+	// undefined are the members or elements that are undefined, and where. JSON leaves them
+	// out.
+	undefined map[string]file.Idx
 	// known says that the whole value is known. Otherwise only problems of its known
 	// parts are certain.
 	known bool
@@ -32,6 +35,7 @@ func object(from, to file.Idx) *spot {
 
 // put adds a member, or replaces one of the same name.
 func (p *spot) put(name string, v *spot) {
+	delete(p.undefined, name)
 	if !slices.Contains(p.names, name) {
 		p.names = append(p.names, name)
 	}
@@ -41,8 +45,18 @@ func (p *spot) put(name string, v *spot) {
 // drop removes a member whose value is not known.
 func (p *spot) drop(name string) {
 	p.known = false
+	delete(p.undefined, name)
 	p.names = slices.DeleteFunc(p.names, func(n string) bool { return n == name })
 	delete(p.members, name)
+}
+
+// dropUndefined removes a member that is undefined.
+func (p *spot) dropUndefined(name string, at file.Idx) {
+	p.drop(name)
+	if p.undefined == nil {
+		p.undefined = map[string]file.Idx{}
+	}
+	p.undefined[name] = at
 }
 
 // at returns the value at a JSON Pointer, else the nearest value around it; exact reports
@@ -192,6 +206,7 @@ func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *spot {
 			for _, name := range slices.Clone(out.names) {
 				out.drop(name)
 			}
+			clear(out.undefined)
 			out.known = false
 		}
 	}
@@ -200,7 +215,11 @@ func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *spot {
 
 func (c *checker) foldMember(out *spot, name string, from file.Idx, t term, depth int) {
 	v := c.fold(t, depth+1)
-	if v == nil {
+	switch {
+	case v == nil && isUndefined(t):
+		out.dropUndefined(name, from)
+		return
+	case v == nil:
 		out.drop(name)
 		return
 	}
@@ -242,6 +261,9 @@ func (c *checker) foldArray(s *scope, a *ast.ArrayLiteral, depth int) *spot {
 		var one *spot
 		if e != nil {
 			one = c.fold(term{e, s}, depth+1)
+		}
+		if at := (term{e, s}); e != nil && isUndefined(at) {
+			out.dropUndefined(strconv.Itoa(len(out.items)), e.Idx0())
 		}
 		out.known = out.known && one != nil && one.known
 		out.items = append(out.items, one)

@@ -2,7 +2,9 @@ package validate
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja/ast"
@@ -28,6 +30,9 @@ func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
 	}
 	root, id := c.inputOf(s, callee, e)
 	if root == nil {
+		return
+	}
+	if callee.entity != nil && callee.kind != tool && c.reportUndefined(root, "") {
 		return
 	}
 	input := root.appendJSON(nil)
@@ -203,11 +208,39 @@ func (c *checker) addOptions(root *spot, t term) (ok bool) {
 		}
 	case v.json != nil && v.json[0] == '"':
 		root.put("set", v)
+	case v.json != nil || v.list:
+		c.fail(v.from, "", InvalidArgument, "the options are neither an object nor the name of a set", "Write {name: value}, or the set's name as a string.")
+		return false
 	default:
 		root.known = false
 	}
 	return true
 }
+
+// reportUndefined reports conditions that are undefined, for which a call is rejected before
+// anything else is checked. path is that of the value in the input.
+func (c *checker) reportUndefined(v *spot, path string) (found bool) {
+	if at := path + "/"; strings.HasPrefix(at, "/filter/") || strings.HasPrefix(at, "/with/") && strings.Contains(at, "/filter/") {
+		for _, name := range slices.Sorted(maps.Keys(v.undefined)) {
+			before := len(c.found)
+			c.fail(v.undefined[name], "", InvalidArgument, "undefined is no condition", "Leave the member out to ask for nothing, or compare with null.")
+			if found = true; len(c.found) > before {
+				c.found[before].Path = path + "/" + pointerEscapes.Replace(name)
+			}
+		}
+	}
+	for _, name := range v.names {
+		found = c.reportUndefined(v.members[name], path+"/"+pointerEscapes.Replace(name)) || found
+	}
+	for i, one := range v.items {
+		if one != nil {
+			found = c.reportUndefined(one, path+"/"+strconv.Itoa(i)) || found
+		}
+	}
+	return found
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // reportDuplicate reports an option that is also a positional argument, for which a call is rejected
 // before anything else is checked.

@@ -73,7 +73,7 @@ func TestAnnotationsHold(t *testing.T) {
 	for _, c := range [][3]string{
 		{`{"number":"A-"}`, "/changes/number", "at least 3 characters"},
 		{`{"number":"A-12345678"}`, "/changes/number", "at most 8 characters, not 10"},
-		{`{"number":"a-17"}`, "/changes/number", "matches ^[A-Z]-[0-9]+$"},
+		{`{"number":"a-17"}`, "/changes/number", `must match ^[A-Z]-[0-9]+$, as "A-17" does`},
 		{`{"floor":-1}`, "/changes/floor", "at least 0"},
 		{`{"floor":10}`, "/changes/floor", "at most 9"},
 		{`{"weight":0.25}`, "/changes/weight", "at least 0.5"},

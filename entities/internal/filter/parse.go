@@ -305,17 +305,10 @@ func sortedKeys(m map[string]any) []string {
 // Escape makes a name a token of a JSON Pointer.
 func Escape(name string) string {
 	if !strings.ContainsAny(name, "~/") {
-		return clip(name)
+		return fault.Clip(name, maxShown)
 	}
-	return clip(strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1"))
+	return fault.Clip(strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1"), maxShown)
 }
 
 // Quote shows a caller's name in a message: quoted and clipped.
-func Quote(name string) string { return strconv.Quote(clip(name)) }
-
-func clip(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxShown], "") + "…"
-}
+func Quote(name string) string { return strconv.Quote(fault.Clip(name, maxShown)) }

@@ -309,7 +309,7 @@ func Describe(v any) string {
 	case bool:
 		return fmt.Sprintf("boolean %t", v)
 	case json.Number:
-		return "number " + clip(v.String())
+		return "number " + fault.Clip(v.String(), maxShown)
 	case string:
 		return "string " + Quote(v)
 	case []any:

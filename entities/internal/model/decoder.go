@@ -218,7 +218,7 @@ func (d *decoder) limits(f *catalog.Field, value any) string {
 		case f.MaxLength != nil && n > *f.MaxLength:
 			return fmt.Sprintf("must have at most %d characters, not %d", *f.MaxLength, n)
 		case r.pattern != nil && !r.pattern.MatchString(v):
-			return "matches " + f.Pattern
+			return "must match " + f.Pattern + asExample(f)
 		}
 	case int64:
 		return bounds(f, float64(v))
@@ -226,6 +226,14 @@ func (d *decoder) limits(f *catalog.Field, value any) string {
 		return bounds(f, v)
 	}
 	return ""
+}
+
+// asExample is the field's example, for the end of a sentence about its form.
+func asExample(f *catalog.Field) string {
+	if f.Example == nil {
+		return ""
+	}
+	return ", as " + string(f.Example) + " does"
 }
 
 func bounds(f *catalog.Field, v float64) string {

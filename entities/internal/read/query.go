@@ -70,7 +70,7 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 	if err := c.checkCursor(); err != nil {
 		return nil, err
 	}
-	root, err := e.page(ctx, q, c)
+	root, err := e.root(ctx, q, e.page(c), c.reads, c.order)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +120,9 @@ func (a *assembly) appendTail(c *Collection, total int, next string, truncated b
 	a.out = append(a.out, '}')
 }
 
-// page reads the rows of a page without their relations, and one more, which
-// shows that there is a next page.
-func (e *Engine) page(ctx context.Context, q Querier, c *Collection) (*level, error) {
+// page returns the query for the rows of a page without their relations, and for one more,
+// which shows that there is a next page.
+func (e *Engine) page(c *Collection) *sqltext.Builder {
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(c.reads.layout.list(e.dialect))
@@ -138,7 +138,7 @@ func (e *Engine) page(ctx context.Context, q Querier, c *Collection) (*level, er
 	if c.after == nil {
 		b.Raw(" OFFSET ").Arg(int64(c.Page-1) * int64(c.PageSize))
 	}
-	return e.root(ctx, q, b, c.reads, c.order)
+	return b
 }
 
 // total counts all matches; the last page needs no count.

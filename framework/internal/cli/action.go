@@ -269,7 +269,7 @@ func (p property) value(text string) (any, error) {
 		d := json.NewDecoder(strings.NewReader(text))
 		d.UseNumber()
 		if err := d.Decode(&v); err != nil || d.More() {
-			return nil, fmt.Errorf("%q is not JSON", clip(text, 64))
+			return nil, fmt.Errorf("%q is not JSON", fault.Clip(text, 64))
 		}
 		return v, nil
 	}

@@ -31,6 +31,33 @@ const (
 
 type approveFlags struct {
 	yes, deny, list bool
+	grants          grantFlags
+}
+
+// decidesPlan reports whether the flags name no other work than a plan.
+func (f approveFlags) decidesPlan() bool {
+	return !f.list && f.grants.always == "" && f.grants.never == ""
+}
+
+// problem returns why flags exclude each other, nil if they do not.
+func (f approveFlags) problem() error {
+	chosen := 0
+	for _, on := range []bool{f.list, f.grants.always != "", f.grants.never != ""} {
+		if on {
+			chosen++
+		}
+	}
+	switch {
+	case f.yes && f.deny:
+		return errors.New("--yes and --deny exclude each other")
+	case chosen > 1:
+		return errors.New("--list, --always and --never exclude each other")
+	case chosen > 0 && (f.yes || f.deny):
+		return errors.New("--list, --always and --never decide about no plan: name one plan with --yes or --deny")
+	case f.grants.always == "" && len(f.grants.from) > 0:
+		return errors.New("--from goes with --always")
+	}
+	return nil
 }
 
 func (c *command) approve() *cobra.Command {
@@ -40,22 +67,29 @@ func (c *command) approve() *cobra.Command {
 		Short: "Show what a run wants to change, and approve or deny it",
 		Long: "Shows a plan: a run that was rolled back until somebody approves it. Once approved, it runs again with the values\n" +
 			"that were generated and fetched for it, and commits if its changes are those shown; otherwise a new plan replaces\n" +
-			"it and needs approval in turn. The result is one line of JSON, as `run` prints it; everything for people goes to\nstandard error.",
-		Example: "  " + c.app.Name + " approve --list\n  " + c.app.Name + " approve 019e1c1a-… --yes",
+			"it and needs approval in turn. The result is one line of JSON, as `run` prints it; everything for people goes to\nstandard error.\n\n" +
+			"With --always, calls of one plugin's function or server's tool are approved from now on, until it changes or --never\ntakes it back.",
+		Example: "  " + c.app.Name + " approve --list\n  " + c.app.Name + " approve 019e1c1a-… --yes\n  " + c.app.Name + " approve --always upstream::github::create_issue",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.list {
+			if !f.decidesPlan() {
 				return exactArgs(0)(cmd, args)
 			}
 			return exactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"always", "never", "caller"} {
+				if err := rejectEmpty(cmd, name); err != nil {
+					return usage(err)
+				}
+			}
+			if err := f.problem(); err != nil {
+				return usage(err)
+			}
 			switch {
-			case f.yes && f.deny:
-				return usage(errors.New("--yes and --deny exclude each other"))
-			case f.list && (f.yes || f.deny):
-				return usage(errors.New("--list decides nothing: name one plan with --yes or --deny"))
 			case f.list:
 				return c.listPlans(cmd.Context())
+			case !f.decidesPlan():
+				return c.changeGrant(cmd.Context(), f.grants)
 			case !f.yes && !f.deny && !c.canAsk():
 				return usage(errors.New("standard input is not a terminal; use --yes or --deny"))
 			}
@@ -64,7 +98,11 @@ func (c *command) approve() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "approve without asking, if the changes are still those of the plan")
 	cmd.Flags().BoolVar(&f.deny, "deny", false, "deny the plan")
-	cmd.Flags().BoolVar(&f.list, "list", false, "list the plans that are waiting")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the plans that are waiting, and what is always approved")
+	cmd.Flags().StringVar(&f.grants.always, "always", "", "approve all calls of an operation, such as upstream::github::create_issue")
+	cmd.Flags().StringVar(&f.grants.never, "never", "", "take --always back")
+	cmd.Flags().StringVar(&f.grants.caller, "caller", auth.Local().Subject, "with --always and --never: whose calls, by subject")
+	cmd.Flags().StringSliceVar(&f.grants.from, "from", nil, "with --always: also calls with text of these servers (approval.tainted)")
 	return cmd
 }
 
@@ -90,20 +128,16 @@ func (c *command) listPlans(ctx context.Context) error {
 	}
 	if len(plans) == 0 {
 		fmt.Fprintln(c.app.Stderr, "no plans are waiting")
-		return nil
+		return c.listGrants(ctx, i)
 	}
-	var titles []catalog.Cell
-	for _, title := range []string{"PLAN", "MADE", "BY", "WHAT", "CHANGES"} {
-		titles = append(titles, catalog.Cell{Text: title, Mood: catalog.Faint})
-	}
-	rows := [][]catalog.Cell{titles}
+	rows := [][]catalog.Cell{titles("PLAN", "MADE", "BY", "WHAT", "CHANGES")}
 	for _, p := range plans {
 		rows = append(rows, []catalog.Cell{
 			{Text: p.ID}, {Text: p.Created.Format(time.RFC3339)}, {Text: p.Request.Principal.Subject}, {Text: p.Request.Tool}, {Text: p.Summary()},
 		})
 	}
 	printer{c.app.Stdout}.Table(rows)
-	return nil
+	return c.listGrants(ctx, i)
 }
 
 func (c *command) decide(ctx context.Context, id string, f approveFlags) error {

@@ -114,7 +114,7 @@ func orNull(raw json.RawMessage) json.RawMessage {
 func (l *line) fail(f *fault.Fault) (err error) {
 	entry, _ := fault.Lookup(f.Code)
 	e := &lineError{
-		Type: entry.Class, Message: clip(f.Message, 8<<10), Retryable: f.Retry == fault.Safe, Code: string(f.Code),
+		Type: entry.Class, Message: fault.Clip(f.Message, 8<<10), Retryable: f.Retry == fault.Safe, Code: string(f.Code),
 		Hint: f.Hint, Path: f.Path, Details: f.Details, Line: f.Line, Column: f.Column,
 	}
 	l.Result.Error = e
@@ -122,8 +122,8 @@ func (l *line) fail(f *fault.Fault) (err error) {
 	for _, shorten := range []func(){
 		func() { e.Details = firstDetails(f.Details) },
 		func() { e.Details = nil },
-		func() { e.Path, e.Hint = "", clip(f.Hint, 1<<10) },
-		func() { e.Message = clip(f.Message, 1<<10) },
+		func() { e.Path, e.Hint = "", fault.Clip(f.Hint, 1<<10) },
+		func() { e.Message = fault.Clip(f.Message, 1<<10) },
 	} {
 		text, err := l.text()
 		if err != nil {
@@ -262,11 +262,4 @@ func digest(v any) (string, error) {
 		return "", err
 	}
 	return journal.Digest(canonical), nil
-}
-
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -160,6 +161,9 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	plan := planByID(ctx, i, *f.texts["planId"])
 	if plan != nil && len(files) == 0 {
 		code = codeOf(plan)
+	}
+	if c.canAsk() && (len(files) == 0 || files[0] != "-") {
+		ctx = ask.With(ctx, newFormTerminal(c.app.Stdin, c.app.Stderr, i.Values().Duration("server.askTimeoutMs")))
 	}
 	start = time.Now()
 	redactor := i.Engine().Redactor()

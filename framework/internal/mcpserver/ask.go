@@ -18,6 +18,9 @@ const maxQuestions = 64
 // withClient puts the client of a request into the context of its handler. name and input
 // identify the request: answers of 2026-07-28 are valid for that request only.
 func (s *session) withClient(ctx context.Context, ex *exchange, name string, input any) (context.Context, *rpcError) {
+	if s.lasting != nil {
+		ctx = ask.WithSession(ctx, s.lasting)
+	}
 	if !ex.modern {
 		return ask.With(ctx, &dialog{session: s, peer: ex.peer, to: ex.to, progress: ex.progress}), nil
 	}

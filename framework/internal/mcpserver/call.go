@@ -132,7 +132,14 @@ func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operatio
 	attended := context.AfterFunc(ctx, func() {
 		time.AfterFunc(settle, func() { s.abandon(ex, op, cutShortFault(ctx)) })
 	})
-	got = s.engine(ctx, req)
+	defer attended()
+	defer func() {
+		if v := recover(); v != nil { // that nothing below has recovered
+			s.server.opts.Log.Error("panic in a call", "operation", req.ID.String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			got = invoked{err: fault.New(fault.Internal, "")}
+		}
+	}()
+	got.out, got.outcome, got.err = s.server.opts.Engine.Invoke(ctx, req)
 	attended()
 	if got.err == nil || !isContextEnd(got.err) {
 		return got, nil
@@ -154,18 +161,6 @@ func (s *session) abandon(ex *exchange, op *catalog.Operation, late *fault.Fault
 	}
 }
 
-// engine makes the call and recovers a panic that nothing below has recovered.
-func (s *session) engine(ctx context.Context, req run.Request) (got invoked) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.server.opts.Log.Error("panic in a call", "operation", req.ID.String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			got = invoked{err: fault.New(fault.Internal, "")}
-		}
-	}()
-	got.out, got.outcome, got.err = s.server.opts.Engine.Invoke(ctx, req)
-	return got
-}
-
 // isContextEnd reports whether a failure only says that the context has ended.
 func isContextEnd(err error) bool {
 	code := fault.CodeOf(err)
@@ -177,7 +172,7 @@ func isContextEnd(err error) bool {
 func timeoutFault(op *catalog.Operation, limit time.Duration) *fault.Fault {
 	ms := limit.Milliseconds()
 	f := fault.Newf(fault.ToolTimeout, "the tool did not finish within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
-	if e := op.Effects; e.Outside && !e.ReadOnly && !e.Idempotent {
+	if op.Effects.RepeatsOutside() {
 		f.Retry = fault.Never
 		f = f.WithHint("It may have taken effect: check outside before calling again.")
 	}
@@ -201,9 +196,7 @@ func badArguments(op *catalog.Operation, got invoked, f *fault.Fault) bool {
 }
 
 func unknownTool(v *catalog.View, name string) *fault.Fault {
-	if len(name) > 64 {
-		name = name[:64] + "…"
-	}
+	name = fault.Clip(name, 64)
 	names := make([]string, len(v.Tools()))
 	for i, op := range v.Tools() {
 		names[i] = v.Snapshot().ToolName(op.ID)

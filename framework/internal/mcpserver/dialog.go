@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -192,7 +191,7 @@ func (p *pendingQuestion) read(m message) (json.RawMessage, error) {
 			Message string      `json:"message"`
 		}
 		_ = json.Unmarshal(m.failure, &e) // whatever it is, it is not an answer
-		return nil, fault.Newf(fault.UpstreamError, "the client answered %s with the error %s: %s", p.Method, e.Code, cut(e.Message, 300)).
+		return nil, fault.Newf(fault.UpstreamError, "the client answered %s with the error %s: %s", p.Method, e.Code, fault.Clip(e.Message, 300)).
 			WithHint("Check in the client why it did not answer.")
 	}
 	if answer := bytes.TrimSpace(m.result); len(answer) > 0 && answer[0] == '{' {
@@ -200,15 +199,4 @@ func (p *pendingQuestion) read(m message) (json.RawMessage, error) {
 	}
 	return nil, fault.Newf(fault.UpstreamError, "the client's answer to %s is not an object", p.Method).
 		WithHint("The client must answer as the protocol specifies.")
-}
-
-// cut shortens a text to about max bytes.
-func cut(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	for !utf8.RuneStart(s[max]) {
-		max--
-	}
-	return s[:max] + "…"
 }

@@ -140,19 +140,22 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		return
 	}
 	leave := func() { s.gate.leaveBytes(len(m.params)) }
-	go func() {
-		growStack()
-		result, failed := s.serve(ctx, ex, f)
+	go s.serve(ctx, ex, f, leave)
+}
+
+// serve answers a request; leave is called when the answer is on its way. It keeps a panic
+// from ending the connection, as guarded does.
+func (s *session) serve(ctx context.Context, ex *exchange, f func(context.Context, *exchange) (any, *rpcError), leave func()) {
+	growStack()
+	var result any
+	var failed *rpcError
+	defer func() {
 		if !s.conclude(ex, result, failed, leave) {
 			leave()
 		}
 	}()
-}
-
-// serve keeps a panic from ending the connection, as guarded does.
-func (s *session) serve(ctx context.Context, ex *exchange, f func(context.Context, *exchange) (any, *rpcError)) (result any, failed *rpcError) {
 	defer s.recovered(ex.message, &result, &failed)
-	return f(ctx, ex)
+	result, failed = f(ctx, ex)
 }
 
 // stopNotifying drops further progress and log messages of the call.
@@ -187,21 +190,6 @@ func (s *session) conclude(ex *exchange, result any, failed *rpcError, taken fun
 		write()
 	}
 	return true
-}
-
-// batch answers the requests of a batch with one array, once all are done.
-func (s *session) batch(ctx context.Context, items []parsed, to sink) {
-	all := &batchSink{sink: to, left: 1}
-	for _, item := range items {
-		if item.problem == nil && item.method == string(mcp.MethodInitialize) {
-			item.problem = fault.New(fault.InvalidRequest, "initialize must not be part of a batch")
-		}
-		if item.problem != nil || item.id != nil && !item.answer {
-			all.expect()
-		}
-		s.handleOne(ctx, item, all)
-	}
-	all.put(outgoing{}) // for the loop itself
 }
 
 // batchSink collects responses; notifications pass through.

@@ -134,7 +134,11 @@ func FuzzSession(f *testing.F) {
 		items, batch := parse(text)
 		var out collector
 		s := newSession(server, &out)
-		s.handle(auth.With(context.Background(), auth.Local()), items, batch, &out)
+		if ctx := auth.With(context.Background(), auth.Local()); batch {
+			s.handleBatch(ctx, items, &out)
+		} else {
+			s.handle(ctx, items[0], &out)
+		}
 		<-s.drain()
 		if batch {
 			require.LessOrEqual(t, len(out.got), 1)

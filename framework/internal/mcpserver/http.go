@@ -275,7 +275,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	ss.gate, ss.streams, ss.maxStreams = &shared.gate, &shared.streams, h.now().MaxSessions
 	ctx, cancel := context.WithCancelCause(withHeaderTrace(auth.With(r.Context(), p), r))
 	defer cancel(nil)
-	ss.handle(ctx, f.items, false, to)
+	ss.handle(ctx, f.items[0], to)
 	to.serve(w, r, f.accept, statusOf)
 }
 
@@ -300,7 +300,11 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 	defer h.done(ss)
 	to := h.newReply()
 	to.answerOnly = !f.accept.stream
-	ss.handle(withHeaderTrace(auth.With(h.calls, p), r), f.items, f.batch, to)
+	if ctx := withHeaderTrace(auth.With(h.calls, p), r); f.batch {
+		ss.handleBatch(ctx, f.items, to)
+	} else {
+		ss.handle(ctx, f.items[0], to)
+	}
 	if opening {
 		if _, _, version := ss.handshake.read(); version == "" {
 			h.end(ss) // initialize failed

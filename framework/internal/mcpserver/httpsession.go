@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -36,6 +37,7 @@ const maxWaitingBytes = 64 << 10
 func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 	box := newOutbox(maxWaitingBytes)
 	ss := newSession(h.server, box)
+	ss.lasting = &ask.Session{}
 	hs := &httpSession{session: ss, key: ss.handshake.id, owner: p.Subject, box: box, busy: 1}
 	h.mu.Lock()
 	defer h.mu.Unlock()

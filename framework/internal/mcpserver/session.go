@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -36,6 +37,9 @@ type session struct {
 	// maxStreams bounds the subscriptions; 0 is Options.QueueMax. It is set before the
 	// first message.
 	maxStreams int
+	// lasting is the session as handlers see it; nil on a connection of one request. It is
+	// set before the first message.
+	lasting *ask.Session
 
 	mu        sync.Mutex
 	ready     bool                // the client said notifications/initialized
@@ -72,14 +76,9 @@ func newSession(s *Server, out sink) *session {
 	}
 }
 
-// handle handles the messages of one frame, one or a batch, and writes responses to a sink.
-// Quick requests are done before it returns, so that their responses are in order; calls run
-// in goroutines of their own.
-func (s *session) handle(ctx context.Context, items []parsed, batch bool, to sink) {
-	if !batch {
-		s.handleOne(ctx, items[0], to)
-		return
-	}
+// handleBatch handles the messages of a batch, and answers its requests with one array, once
+// all are done.
+func (s *session) handleBatch(ctx context.Context, items []parsed, to sink) {
 	if !s.legacy().supportsBatches() {
 		refuse(to, nil, fault.New(fault.InvalidRequest, "this protocol version has no batches"))
 		return
@@ -88,7 +87,17 @@ func (s *session) handle(ctx context.Context, items []parsed, batch bool, to sin
 		refuse(to, nil, fault.New(fault.InvalidRequest, "the batch is empty"))
 		return
 	}
-	s.batch(ctx, items, to)
+	all := &batchSink{sink: to, left: 1}
+	for _, item := range items {
+		if item.problem == nil && item.method == string(mcp.MethodInitialize) {
+			item.problem = fault.New(fault.InvalidRequest, "initialize must not be part of a batch")
+		}
+		if item.problem != nil || item.id != nil && !item.answer {
+			all.expect()
+		}
+		s.handle(ctx, item, all)
+	}
+	all.put(outgoing{}) // for the loop itself
 }
 
 // refuse rejects what cannot be handled at all.
@@ -96,7 +105,9 @@ func refuse(to sink, id json.RawMessage, f *fault.Fault) {
 	to.put(answerOf(id, nil, protocolError(f)))
 }
 
-func (s *session) handleOne(ctx context.Context, p parsed, to sink) {
+// handle handles a message, and writes the response to a sink. Quick requests are done before
+// it returns, so that their responses are in order; calls run in goroutines of their own.
+func (s *session) handle(ctx context.Context, p parsed, to sink) {
 	switch {
 	case p.problem != nil:
 		refuse(to, p.id, p.problem)

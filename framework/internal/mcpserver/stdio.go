@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -31,6 +32,7 @@ func (s *Server) serveLines(ctx context.Context, p auth.Principal, in io.Reader,
 	defer stop(nil)
 	box := newOutbox(s.opts.MaxBufferBytes)
 	ss := newSession(s, box)
+	ss.lasting = &ask.Session{}
 	s.add(ss)
 	defer s.remove(ss)
 
@@ -105,8 +107,11 @@ func (s *Server) readLines(calls context.Context, ss *session, lines *lineReader
 				WithHint("Send less in one message, or raise server.maxBufferBytes.").
 				WithDetails(map[string]any{"maxBufferBytes": s.opts.MaxBufferBytes}))
 		default:
-			items, batch := parse(l.text)
-			ss.handle(calls, items, batch, to)
+			if items, batch := parse(l.text); batch {
+				ss.handleBatch(calls, items, to)
+			} else {
+				ss.handle(calls, items[0], to)
+			}
 		}
 	}
 }

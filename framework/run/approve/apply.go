@@ -53,8 +53,8 @@ func (g *Guard) plan(ctx context.Context, id string) (*Plan, error) {
 // WaitingPlans returns the plans that a principal may decide about, the oldest first,
 // without their tapes.
 func (g *Guard) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, error) {
-	if !mayApprove(by) {
-		return nil, fault.Newf(fault.Forbidden, "the scope %q is missing", Scope).WithDetails(map[string]any{"scope": Scope})
+	if err := g.admitReader(by); err != nil {
+		return nil, err
 	}
 	if !g.KeepsPlans() {
 		return nil, nil

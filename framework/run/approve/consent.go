@@ -34,6 +34,8 @@ type consent struct {
 	calls  []PlannedCall // outside, agreed to
 	last   shape         // of the changes that were asked about last
 	held   int64         // bytes that are counted for kept
+	// strangers are the texts of untrusted servers, where the policy asks about them.
+	strangers strangers
 
 	mu      sync.Mutex
 	of      *run.Attempt // that the effects are of
@@ -66,27 +68,56 @@ func (c *consent) Inside(a *run.Attempt, op *catalog.Operation) {
 	c.effects = append(c.effects, callEffect(op))
 }
 
-// Outside lets a call that no transaction covers be made, one with an effect
-// outside or one that a rule names, or has the run wait where somebody has to agree to
-// it first.
-func (c *consent) Outside(o *run.OutsideCall) error {
+// Outside lets a call that no transaction covers be made, or has the run wait where
+// somebody has to agree to it first: to one with an effect outside or one that a rule names,
+// because of the policy or because of what its input carries, unless a grant covers it.
+func (c *consent) Outside(ctx context.Context, o *run.OutsideCall) error {
 	op := o.Operation
-	if !o.Effect && (op.Effects.ReadOnly || !c.policy.Names(op.ID.String())) {
+	effect := callEffect(op)
+	effect.Writes = o.Effect
+	judged := o.Effect || !op.Effects.ReadOnly && c.policy.Names(op.ID.String())
+	required := judged && slices.Contains(c.policy.NeedApproval(c.subject, c.floor, []approval.Effect{effect}), effect)
+	carried := c.carried(o)
+	if !required && len(carried) == 0 {
 		return nil
 	}
 	planned := PlannedCall{
 		Position: o.Position, Digest: hex.EncodeToString(o.Digest[:]), Operation: op.ID.String(),
-		Tool: c.run.Request().View.Snapshot().ToolName(op.ID), Input: o.Input, Inside: !o.Effect,
+		Tool: c.run.Request().View.Snapshot().ToolName(op.ID), Input: o.Input, Inside: !o.Effect, Carries: carried,
+		Strict: slices.Contains(approval.Policy{}.NeedApproval(c.subject, c.floor, []approval.Effect{effect}), effect),
 	}
-	effect := callEffect(op)
-	effect.Writes = o.Effect
-	switch {
-	case slices.ContainsFunc(c.calls, planned.same), !slices.Contains(c.policy.NeedApproval(c.subject, c.floor, []approval.Effect{effect}), effect):
+	if slices.ContainsFunc(c.calls, planned.same) {
 		return nil
-	case !c.run.Spec().Atomic:
+	}
+	if !planned.Strict {
+		sources := planned.sources()
+		if required {
+			sources = append(sources, "")
+		}
+		s, err := c.guard.granted(ctx, c.subject, op, sources)
+		if err != nil {
+			return err
+		}
+		if s.covered {
+			c.noteGranted(s.by)
+			return nil
+		}
+		planned.Voided = s.voided
+	}
+	if !c.run.Spec().Atomic {
 		return notAtomic()
 	}
 	return &pause{consent: c, call: &planned}
+}
+
+// noteGranted notes who approved a call before it was made, where nothing else is noted of
+// the run.
+func (c *consent) noteGranted(by string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run.Approval().State == "" {
+		c.run.NoteApproval(journal.Approval{State: journal.Approved, By: by})
+	}
 }
 
 // Judge looks at a clean attempt before it commits, or at a call that commits by itself. The

@@ -24,7 +24,7 @@ import (
 // idempotency key. No catalog ID is like it.
 const planOperation = "plan"
 
-// form is what a person answers with.
+// form is what a person answers with, where the approval is for this time alone.
 var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes commits these changes, no discards them.","default":false}},"required":["approve"]}`)
 
 // request asks somebody about what the run did so far, and wants to do next. Nothing is
@@ -140,7 +140,7 @@ func questionKey(plan string) string { return planOperation + ":" + plan }
 func PlanAsked(q ask.Question) (id string, ok bool) { return strings.CutPrefix(q.Key, questionKey("")) }
 
 // question is what is asked about a plan.
-func (c *consent) question(p *Plan) ask.Question {
+func (c *consent) question(p *Plan, form json.RawMessage) ask.Question {
 	q := ask.FormQuestion(questionKey(p.ID), p.Text(c.run.Redact), form)
 	q.Life = c.guard.settings.Load().Life // a late answer is heard, and is no yes any more
 	q.Status = "waiting for a person to decide about plan " + p.ID
@@ -156,7 +156,8 @@ func (c *consent) late(ctx context.Context, p *Plan, q ask.Question) bool {
 // ask asks whoever made the call, and does what the answer says. Where there is none,
 // or nobody is left to hear it, the plan waits for somebody else.
 func (c *consent) ask(ctx context.Context, p *Plan) error {
-	q, wait := c.question(p), c.guard.settings.Load().Wait
+	form := formFor(c.terms(ctx, p))
+	q, wait := c.question(p, form), c.guard.settings.Load().Wait
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errNoAnswer)
 	defer cancel()
 	answers, err := ask.All(waiting, q)
@@ -183,7 +184,10 @@ func (c *consent) ask(ctx context.Context, p *Plan) error {
 	case c.late(ctx, p, q):
 		return c.undecided(p, fmt.Sprintf("the approval took longer than %d ms", wait.Milliseconds()))
 	}
-	return c.agree(ctx, p, c.approver().Subject)
+	if err := c.agree(ctx, p, c.approver().Subject); err != nil {
+		return err
+	}
+	return c.grant(ctx, p, lastsOf(f))
 }
 
 // undecided ends a run that nobody agreed to in time. Its plan goes on waiting.
@@ -197,6 +201,15 @@ func (c *consent) undecided(p *Plan, why string) error {
 func isApproval(f ask.Form) bool {
 	given, err := exact.Members(f.Content)
 	return f.Action == ask.Accept && err == nil && string(given["approve"]) == "true"
+}
+
+// lastsOf returns for how long an answer agrees, "" where it does not say.
+func lastsOf(f ask.Form) (lasts Lasts) {
+	given, err := exact.Members(f.Content)
+	if err != nil || json.Unmarshal(given["lasts"], &lasts) != nil {
+		return ""
+	}
+	return lasts
 }
 
 // leaveUndecided ends a run whose client cannot be asked, or returned an error or an

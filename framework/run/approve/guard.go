@@ -37,6 +37,7 @@ type Guard struct {
 	engine   *run.Engine
 	opts     Options
 	plans    Plans                    // nil where plans are not kept
+	grants   Grants                   // nil likewise
 	settings atomic.Pointer[Settings] // that hold now
 }
 
@@ -72,8 +73,8 @@ func (g *Guard) Set(s Settings) {
 	g.settings.Store(&s)
 }
 
-// Use sets where plans are kept, before the first call.
-func (g *Guard) Use(p Plans) { g.plans = p }
+// Use sets where plans and grants are kept, before the first call.
+func (g *Guard) Use(p Plans, grants Grants) { g.plans, g.grants = p, grants }
 
 // KeepsPlans reports whether runs can be approved here.
 func (g *Guard) KeepsPlans() bool { return g.plans != nil }
@@ -83,7 +84,8 @@ func (g *Guard) Open(r *run.Run) (run.Part, error) {
 	spec, policy, p := r.Spec(), g.settings.Load().Policy, r.Principal()
 	applied, _ := r.Request().Continues.(*application)
 	reads := !r.Scripted() && r.Operation().Effects.ReadOnly
-	if applied == nil && (reads || spec.DryRun || policy.AllowsAll(p.Subject, spec.Approval)) {
+	policy.Tainted = policy.Tainted && r.Request().View.Snapshot().Untrusted()
+	if applied == nil && (reads || spec.DryRun || policy.AllowsAll(p.Subject, spec.Approval) && !policy.Tainted) {
 		return nil, nil
 	}
 	switch {

@@ -83,6 +83,12 @@ type PlannedCall struct {
 	Input     json.RawMessage `json:"input"`
 	// Inside: it is declared to have no effect outside, and a rule names it.
 	Inside bool `json:"inside,omitempty"`
+	// Strict: the caller asked for the approval itself, so that no grant covers it.
+	Strict bool `json:"strict,omitempty"`
+	// Carries are texts of untrusted servers in the input.
+	Carries []Carried `json:"carries,omitempty"`
+	// Voided is a grant that covered such calls until the operation changed.
+	Voided *VoidedGrant `json:"voided,omitempty"`
 	// Pending: it was approved, and not made yet.
 	Pending bool `json:"pending,omitempty"`
 }
@@ -138,6 +144,9 @@ type Plans interface {
 	MovePlan(ctx context.Context, id string, from, to PlanState, by string) (ok bool, err error)
 }
 
-// Keeper is a provider that keeps plans. Plans is called once it has started;
+// Keeper is a provider that keeps plans and grants. Both are called once it has started;
 // nil means that it keeps none.
-type Keeper interface{ Plans() Plans }
+type Keeper interface {
+	Plans() Plans
+	Grants() Grants
+}

@@ -86,6 +86,25 @@ func (p *Plan) writeRequest(t *planText) {
 		effect += " that cannot be undone"
 	}
 	t.printf("%s (for %s) wants to call %s%s:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, effect, t.input(p.Call.Input))
+	p.writeCarried(t)
+	if p.Call.Voided != nil {
+		t.printf("%s\n", p.Call.Voided.text())
+	}
+}
+
+// writeCarried says which servers' words the call would pass on.
+func (p *Plan) writeCarried(t *planText) {
+	if len(p.Call.Carries) == 0 {
+		return
+	}
+	t.WriteString("Its input has text of servers that nobody vouches for:\n")
+	for _, c := range p.Call.Carries {
+		if c.Text == "" {
+			t.printf("  from %s (%s): more than can be compared; it may have any of it\n", plain(c.Source), plain(c.Tool))
+			continue
+		}
+		t.printf("  from %s (%s): %s\n", plain(c.Source), plain(c.Tool), strconv.Quote(clipped(t.redact(c.Text), t.bounds.input)))
+	}
 }
 
 // writeCalls lists the calls that already had an effect outside, which no answer takes back.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
@@ -142,7 +141,7 @@ func (p *recorder) AfterCall(c run.CallEnd) {
 	}
 	if c.Operation != nil {
 		rec.Tool = p.run.Request().View.Snapshot().ToolName(c.ID)
-		rec.Outside = effectOutside(c.Operation)
+		rec.Outside = c.Operation.Effects.ActsOutside()
 	}
 	if c.Code != "" {
 		rec.Outcome = string(c.Code)
@@ -159,8 +158,6 @@ func (p *recorder) AfterCall(c run.CallEnd) {
 		p.trail = append(p.trail, rec)
 	}
 }
-
-func effectOutside(op *catalog.Operation) bool { return op.Effects.Outside && !op.Effects.ReadOnly }
 
 // End keeps what became of the run, under the id that is its own in the journal.
 func (p *recorder) End(ctx context.Context, e *run.Conclusion) {

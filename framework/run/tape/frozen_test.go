@@ -41,7 +41,7 @@ func always(v any) func() (any, error) { return func() (any, error) { return v, 
 // Whatever a schema's default makes comes back from the bytes as the Go value that
 // it was.
 func TestTapeOutlivesTheProcess(t *testing.T) {
-	made := tape.New()
+	made := tape.New(time.Now())
 	values := map[string][2]any{ // what was generated, what is generated now
 		"text":    {"a\x00b <é>", "other"},
 		"flag":    {true, false},
@@ -120,13 +120,13 @@ func TestTapeOutlivesTheProcess(t *testing.T) {
 
 func TestTapeRefusesWhatWouldBeLost(t *testing.T) {
 	for name, v := range map[string]any{"unexported": opaque{1}, "not a number": math.NaN(), "nil": nil, "a function": func() {}} {
-		made := tape.New()
+		made := tape.New(time.Now())
 		_, err := made.Value("1", "slot", always(v))
 		require.NoError(t, err)
 		_, err = made.Freeze()
 		require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err), name)
 	}
-	made := tape.New()
+	made := tape.New(time.Now())
 	_, err := made.Value("1", "slot", always(uuid.New()))
 	require.NoError(t, err)
 	kept, err := made.Freeze()
@@ -172,7 +172,7 @@ func TestThawRefuses(t *testing.T) {
 // Whatever somebody wrote into the ledger: no panic, and what is a tape stays the
 // same through another freezing.
 func FuzzThaw(f *testing.F) {
-	made := tape.New()
+	made := tape.New(time.Now())
 	for slot, v := range map[string]any{"a": "x", "b": int64(1), "c": true, "d": uuid.New(), "e": coin{5}} {
 		_, _ = made.Value("1.2", slot, always(v))
 	}

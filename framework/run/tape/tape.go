@@ -98,11 +98,11 @@ type outsideEntry struct {
 	err    error
 }
 
-// New returns an empty tape that starts now.
-func New() *Tape {
+// New returns an empty tape of a run that starts now.
+func New(now time.Time) *Tape {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	return At(time.Now().UTC().Truncate(time.Millisecond), binary.LittleEndian.Uint64(b[:]))
+	return At(now.UTC().Truncate(time.Millisecond), binary.LittleEndian.Uint64(b[:]))
 }
 
 // At returns an empty tape of a run that began in another process.

@@ -2,6 +2,7 @@ package tape_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,7 +12,7 @@ import (
 // A call that another attempt makes at the same place is another occurrence: what
 // is outside must not take it for the first one's repetition.
 func TestOccurrence(t *testing.T) {
-	made := tape.New()
+	made := tape.New(time.Now())
 	one, two := [32]byte{1}, [32]byte{2}
 	require.Equal(t, 0, made.Occurrence("1", one))
 	made.RecordOutside("1", one, nil, nil)

@@ -73,10 +73,7 @@ func MissingScope(scope string) *fault.Fault {
 
 // UnknownSet refuses a set that the caller may not name, or that is not there.
 func UnknownSet(set string) *fault.Fault {
-	if len(set) > 64 {
-		set = set[:64] + "…"
-	}
-	return fault.Newf(fault.UnknownSet, "there is no set %q", strings.ToValidUTF8(set, "?")).WithPath("/set")
+	return fault.Newf(fault.UnknownSet, "there is no set %q", fault.Clip(strings.ToValidUTF8(set, "?"), 64)).WithPath("/set")
 }
 
 // UnknownOperation refuses an operation that the caller does not see, or that is not there.

@@ -73,7 +73,7 @@ func (c *Checker) Output(ctx context.Context, op *catalog.Operation, name, run s
 	f = fault.Newf(fault.ExecutionError, "%s was called, but its output does not match its schema: %s", name, problems).
 		WithHint("This is a defect in %s: report it to its author.", name).WithDetails(details)
 	f.Retry = fault.Never
-	if op.Effects.Outside && !op.Effects.ReadOnly {
+	if op.Effects.ActsOutside() {
 		f = f.WithHint("This is a defect in %s: report it to its author. Its effect outside may have happened: do not repeat the call without checking.", name)
 	}
 	if _, known := c.reported.LoadOrStore(op.ID, true); !known {

@@ -1,0 +1,25 @@
+// Can you plot the distribution of both {natural_language_metric} and {natural_language_metric_2} between
+// {natural_language_date} and {natural_language_date_max}?
+const { Plot } = SDK.Entities;
+const args = SDK.args;
+const DAY = 864e5;
+const day = (ms) => new Date(ms).toISOString().slice(0, 10);
+const today = Date.parse(day(Date.now()));
+
+// The last day that a text such as "November 21" was.
+function lastDay(text) {
+  const inYear = (year) => Date.parse(`${text}, ${year} UTC`);
+  const year = new Date(today).getUTCFullYear();
+  return day(inYear(year) <= today ? inYear(year) : inYear(year - 1));
+}
+
+const VALUES = { "total visits": "total_visits", "average session duration": "session_duration_seconds", "engaged users": "user_engaged" };
+
+const period = { timeMin: lastDay(args.natural_language_date), timeMax: lastDay(args.natural_language_date_max) };
+Plot.upsertMany(
+  [args.natural_language_metric, args.natural_language_metric_2].map((metric) => ({
+    ...period,
+    valueToPlot: VALUES[metric],
+    plotType: "histogram",
+  })),
+);

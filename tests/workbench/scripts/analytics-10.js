@@ -1,0 +1,49 @@
+// Can you check the percent growth of {natural_language_metric} since {day_of_week}? If it grew by more than
+// {natural_language_metric_2}, plot both lines since then
+const { Plot } = SDK.Entities;
+const args = SDK.args;
+const DAY = 864e5;
+const day = (ms) => new Date(ms).toISOString().slice(0, 10);
+const today = Date.parse(day(Date.now()));
+
+const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+
+// The last such day of the week before today.
+function lastWeekday(name) {
+  const back = (new Date(today).getUTCDay() - WEEKDAYS.indexOf(name.toLowerCase()) + 7) % 7 || 7;
+  return day(today - back * DAY);
+}
+
+const VALUES = { "total visits": "total_visits", "average session duration": "session_duration_seconds", "engaged users": "user_engaged" };
+
+// A metric on each day from one until yesterday, the first day first.
+function daily(metric, since) {
+  const days = {};
+  const filter = { date: { $gte: since, $lt: day(today) } };
+  for (const row of SDK.Entities.Visit.aggregate({ filter, groupBy: ["date", "engaged"], count: true, sum: "sessionSeconds" })) {
+    const of = (days[row.date] ??= { visits: 0, seconds: 0, engaged: 0 });
+    of.visits += row.count;
+    of.seconds += row.sumSessionSeconds;
+    if (row.engaged) of.engaged += row.count;
+  }
+  const values = {
+    "total visits": (of) => of.visits,
+    "average session duration": (of) => of.seconds / of.visits,
+    "engaged users": (of) => of.engaged,
+  };
+  return Object.keys(days).sort().map((date) => values[metric](days[date]));
+}
+
+// By how many percent a metric has grown from a day until yesterday.
+function growth(metric, since) {
+  const values = daily(metric, since);
+  return ((values.at(-1) - values[0]) * 100) / values[0];
+}
+
+const since = lastWeekday(args.day_of_week);
+const metrics = [args.natural_language_metric, args.natural_language_metric_2];
+const [first, second] = metrics.map((metric) => growth(metric, since));
+if (!(first > second)) return SDK.Out.answer("It did not grow by more: there is nothing to plot.");
+Plot.upsertMany(
+  metrics.map((metric) => ({ timeMin: since, timeMax: day(today - DAY), valueToPlot: VALUES[metric], plotType: "line" })),
+);

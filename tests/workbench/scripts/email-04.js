@@ -1,0 +1,22 @@
+// Reply to {name}'s last email about '{subject}' with 'Thanks for the update - I will get back to you
+// tomorrow.'
+const { Email } = SDK.Entities;
+const args = SDK.args;
+
+// The address of somebody by first name: an employee, else a customer. Null where nobody,
+// or more than one, has the name.
+function addressOf(name) {
+  const filter = { email: { $startsWith: `${name.toLowerCase()}.` } };
+  const found = SDK.Entities.Employee.all({ filter });
+  const people = found.length ? found : SDK.Entities.Customer.all({ filter });
+  return people.length === 1 ? people[0].email : null;
+}
+
+// The last mail that came in and fits.
+const latest = (filter) => Email.firstPage(1, { filter: { box: "inbox", ...filter }, sort: "-sentAt" }).items[0];
+
+const mail = latest({ address: addressOf(args.name) ?? "", subject: { $icontains: args.subject } });
+if (!mail) return SDK.Out.answer("There is no such mail.");
+
+const body = "Thanks for the update - I will get back to you tomorrow.";
+Email.upsert({ box: "outbox", address: mail.address, subject: mail.subject, body });

@@ -1,0 +1,21 @@
+// Forward the last email about '{subject}' to {recipient_name1} and {recipient_name2}
+const { Email } = SDK.Entities;
+const args = SDK.args;
+
+// The address of somebody by first name: an employee, else a customer. Null where nobody,
+// or more than one, has the name.
+function addressOf(name) {
+  const filter = { email: { $startsWith: `${name.toLowerCase()}.` } };
+  const found = SDK.Entities.Employee.all({ filter });
+  const people = found.length ? found : SDK.Entities.Customer.all({ filter });
+  return people.length === 1 ? people[0].email : null;
+}
+
+// The last mail that came in and fits.
+const latest = (filter) => Email.firstPage(1, { filter: { box: "inbox", ...filter }, sort: "-sentAt" }).items[0];
+
+const recipients = [args.recipient_name1, args.recipient_name2].map(addressOf);
+if (recipients.includes(null)) return SDK.Out.answer("It is not clear who one of them is.");
+const mail = latest({ subject: { $icontains: args.subject } });
+if (!mail) return SDK.Out.answer("There is no such mail.");
+Email.upsertMany(recipients.map((address) => ({ box: "outbox", address, subject: `FW: ${mail.subject}`, body: mail.body })));

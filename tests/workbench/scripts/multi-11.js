@@ -1,0 +1,72 @@
+// If {natural_language_metric} was {more_or_less} than {threshold} at any time since {natural_language_date}
+// schedule a half-hour meeting called 'Discuss {natural_language_metric}' with {sender_name} at the earliest
+// time I'm free tomorrow
+const { Event } = SDK.Entities;
+const args = SDK.args;
+const DAY = 864e5;
+const day = (ms) => new Date(ms).toISOString().slice(0, 10);
+const today = Date.parse(day(Date.now()));
+
+// The last day that a text such as "November 21" was.
+function lastDay(text) {
+  const inYear = (year) => Date.parse(`${text}, ${year} UTC`);
+  const year = new Date(today).getUTCFullYear();
+  return day(inYear(year) <= today ? inYear(year) : inYear(year - 1));
+}
+
+// A metric on each day from one until yesterday, the first day first.
+function daily(metric, since) {
+  const days = {};
+  const filter = { date: { $gte: since, $lt: day(today) } };
+  for (const row of SDK.Entities.Visit.aggregate({ filter, groupBy: ["date", "engaged"], count: true, sum: "sessionSeconds" })) {
+    const of = (days[row.date] ??= { visits: 0, seconds: 0, engaged: 0 });
+    of.visits += row.count;
+    of.seconds += row.sumSessionSeconds;
+    if (row.engaged) of.engaged += row.count;
+  }
+  const values = {
+    "total visits": (of) => of.visits,
+    "average session duration": (of) => of.seconds / of.visits,
+    "engaged users": (of) => of.engaged,
+  };
+  return Object.keys(days).sort().map((date) => values[metric](days[date]));
+}
+
+// A request may split "total visits more" in either place.
+const words = `${args.natural_language_metric} ${args.more_or_less}`.split(" ");
+const moreOrLess = words.pop();
+const metric = words.join(" ");
+const threshold = Number(args.threshold);
+const beyond = (value) => (moreOrLess === "more" ? value > threshold : value < threshold);
+
+// The address of somebody by first name: an employee, else a customer. Null where nobody,
+// or more than one, has the name.
+function addressOf(name) {
+  const filter = { email: { $startsWith: `${name.toLowerCase()}.` } };
+  const found = SDK.Entities.Employee.all({ filter });
+  const people = found.length ? found : SDK.Entities.Customer.all({ filter });
+  return people.length === 1 ? people[0].email : null;
+}
+
+// The first gap of so many minutes in a day's working hours, null where there is none.
+function firstFree(date, minutes) {
+  const end = Date.parse(`${date}T18:00:00Z`);
+  let free = Date.parse(`${date}T09:00:00Z`);
+  const filter = { startsAt: { $gte: `${date}T00:00:00Z`, $lt: `${date}T18:00:00Z` } };
+  for (const event of SDK.Entities.Event.all({ filter, sort: "startsAt" })) {
+    const start = Date.parse(event.startsAt);
+    if (start - free >= minutes * 60e3) break;
+    free = Math.max(free, start + event.durationMinutes * 60e3);
+  }
+  return free + minutes * 60e3 <= end ? new Date(free) : null;
+}
+
+const since = lastDay(args.natural_language_date);
+if (!daily(metric, since).some(beyond)) return SDK.Out.answer("It never was.");
+const participantEmail = addressOf(args.sender_name);
+if (!participantEmail) return SDK.Out.answer(`It is not clear who ${args.sender_name} is.`);
+
+const startsAt = firstFree(day(today + DAY), 30);
+if (!startsAt) return SDK.Out.answer("There is no free half hour tomorrow.");
+
+Event.upsert({ name: `Discuss ${metric}`, participantEmail, startsAt, durationMinutes: 30 });

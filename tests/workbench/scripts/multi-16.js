@@ -1,0 +1,47 @@
+// If {name} has any overdue tasks, book a half hour meeting with them called 'Catch up on overdue tasks' at
+// the earliest time I'm free tomorrow and send them an email titled 'Discuss overdue tasks' saying 'I noticed
+// you have a few overdue tasks - let's catch up tomorrow.' Otherwise email them with 'Nice work keeping on
+// top of your tasks this sprint!' titled 'Good work this sprint'
+const { Email, Event, Task } = SDK.Entities;
+const args = SDK.args;
+const DAY = 864e5;
+const day = (ms) => new Date(ms).toISOString().slice(0, 10);
+const today = Date.parse(day(Date.now()));
+
+// The address of somebody by first name: an employee, else a customer. Null where nobody,
+// or more than one, has the name.
+function addressOf(name) {
+  const filter = { email: { $startsWith: `${name.toLowerCase()}.` } };
+  const found = SDK.Entities.Employee.all({ filter });
+  const people = found.length ? found : SDK.Entities.Customer.all({ filter });
+  return people.length === 1 ? people[0].email : null;
+}
+
+// The first gap of so many minutes in a day's working hours, null where there is none.
+function firstFree(date, minutes) {
+  const end = Date.parse(`${date}T18:00:00Z`);
+  let free = Date.parse(`${date}T09:00:00Z`);
+  const filter = { startsAt: { $gte: `${date}T00:00:00Z`, $lt: `${date}T18:00:00Z` } };
+  for (const event of SDK.Entities.Event.all({ filter, sort: "startsAt" })) {
+    const start = Date.parse(event.startsAt);
+    if (start - free >= minutes * 60e3) break;
+    free = Math.max(free, start + event.durationMinutes * 60e3);
+  }
+  return free + minutes * 60e3 <= end ? new Date(free) : null;
+}
+
+const address = addressOf(args.name);
+if (!address) return SDK.Out.answer(`It is not clear who ${args.name} is.`);
+const overdue = Task.count({ assignedToEmail: address, dueDate: { $lt: day(today) }, listName: { $ne: "Completed" } });
+
+if (!overdue) {
+  const body = "Nice work keeping on top of your tasks this sprint!";
+  Email.upsert({ box: "outbox", address, subject: "Good work this sprint", body });
+  return;
+}
+const startsAt = firstFree(day(today + DAY), 30);
+if (!startsAt) return SDK.Out.answer("There is no free half hour tomorrow.");
+
+Event.upsert({ name: "Catch up on overdue tasks", participantEmail: address, startsAt, durationMinutes: 30 });
+const body = "I noticed you have a few overdue tasks - let's catch up tomorrow.";
+Email.upsert({ box: "outbox", address, subject: "Discuss overdue tasks", body });

@@ -1,0 +1,79 @@
+// If {natural_language_metric} was {more_or_less} than {threshold} at any time since {natural_language_date}
+// make a backlog task 'Improve {natural_language_metric}' for {name} on the front-end board with a deadline
+// of next Friday and schedule a half-hour meeting called 'Discuss {natural_language_metric}' for us at the
+// first time I can do tomorrow otherwise send them an email titled '{natural_language_metric}' saying 'I
+// noticed {natural_language_metric} has been stable, nice work!''
+const { Email, Event, Task } = SDK.Entities;
+const args = SDK.args;
+const DAY = 864e5;
+const day = (ms) => new Date(ms).toISOString().slice(0, 10);
+const today = Date.parse(day(Date.now()));
+
+// The last day that a text such as "November 21" was.
+function lastDay(text) {
+  const inYear = (year) => Date.parse(`${text}, ${year} UTC`);
+  const year = new Date(today).getUTCFullYear();
+  return day(inYear(year) <= today ? inYear(year) : inYear(year - 1));
+}
+
+// A metric on each day from one until yesterday, the first day first.
+function daily(metric, since) {
+  const days = {};
+  const filter = { date: { $gte: since, $lt: day(today) } };
+  for (const row of SDK.Entities.Visit.aggregate({ filter, groupBy: ["date", "engaged"], count: true, sum: "sessionSeconds" })) {
+    const of = (days[row.date] ??= { visits: 0, seconds: 0, engaged: 0 });
+    of.visits += row.count;
+    of.seconds += row.sumSessionSeconds;
+    if (row.engaged) of.engaged += row.count;
+  }
+  const values = {
+    "total visits": (of) => of.visits,
+    "average session duration": (of) => of.seconds / of.visits,
+    "engaged users": (of) => of.engaged,
+  };
+  return Object.keys(days).sort().map((date) => values[metric](days[date]));
+}
+
+// A request may split "total visits more" in either place.
+const words = `${args.natural_language_metric} ${args.more_or_less}`.split(" ");
+const moreOrLess = words.pop();
+const metric = words.join(" ");
+const threshold = Number(args.threshold);
+const beyond = (value) => (moreOrLess === "more" ? value > threshold : value < threshold);
+
+// "Next Friday" is the one of the week after this one; weeks begin on Monday.
+const monday = today - ((new Date(today).getUTCDay() + 6) % 7) * DAY;
+const nextFriday = day(monday + 11 * DAY);
+
+// The address of an employee by first name, null where there is none.
+function employeeCalled(name) {
+  const found = SDK.Entities.Employee.all({ filter: { email: { $startsWith: `${name.toLowerCase()}.` } } });
+  return found.length === 1 ? found[0].email : null;
+}
+
+// The first gap of so many minutes in a day's working hours, null where there is none.
+function firstFree(date, minutes) {
+  const end = Date.parse(`${date}T18:00:00Z`);
+  let free = Date.parse(`${date}T09:00:00Z`);
+  const filter = { startsAt: { $gte: `${date}T00:00:00Z`, $lt: `${date}T18:00:00Z` } };
+  for (const event of SDK.Entities.Event.all({ filter, sort: "startsAt" })) {
+    const start = Date.parse(event.startsAt);
+    if (start - free >= minutes * 60e3) break;
+    free = Math.max(free, start + event.durationMinutes * 60e3);
+  }
+  return free + minutes * 60e3 <= end ? new Date(free) : null;
+}
+
+const since = lastDay(args.natural_language_date);
+const assignedToEmail = employeeCalled(args.name);
+if (!assignedToEmail) return SDK.Out.answer(`Nobody here is called ${args.name}.`);
+
+if (!daily(metric, since).some(beyond)) {
+  const body = `I noticed ${metric} has been stable, nice work!`;
+  Email.upsert({ box: "outbox", address: assignedToEmail, subject: metric, body });
+  return;
+}
+const startsAt = firstFree(day(today + DAY), 30);
+if (!startsAt) return SDK.Out.answer("There is no free half hour tomorrow.");
+Task.upsert({ name: `Improve ${metric}`, assignedToEmail, listName: "Backlog", dueDate: nextFriday, board: "Front end" });
+Event.upsert({ name: `Discuss ${metric}`, participantEmail: assignedToEmail, startsAt, durationMinutes: 30 });
