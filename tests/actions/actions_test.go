@@ -279,3 +279,33 @@ func TestAppRights(t *testing.T) {
 	_, err = nobody.Call("action::close", map[string]any{"id": "1"})
 	require.Error(t, err)
 }
+
+// What a run reports of an action with the app's rights is what the run's caller may see.
+func TestReportsOfAppRightsAreTheCallers(t *testing.T) {
+	if pgtest.ForEach(t, TestReportsOfAppRightsAreTheCallers) {
+		return
+	}
+	kit := start(t, map[string]string{"hire.js": `
+		export const action = { description: "Hires somebody.", rights: "app", scopes: ["people:hire"] };
+		export default () => { SDK.Entities.Person.upsert({ name: "Ada", email: "ada@example.org" }); SDK.Entities.Todo.patch("1", { title: "welcome Ada" }); return "hired" };`})
+	// Reading takes no scope here, so that everybody knows of the entities; the sets decide who
+	// sees rows.
+	agent := kit.As(auth.Principal{Subject: "agent", Scopes: []string{"people:hire"}, Sets: []string{"default"}})
+	r := agent.Run(`SDK.Out.answer(SDK.Actions.hire())`, koantest.Input{Include: []string{"changes", "calls"}})
+	require.Len(t, r.Changes, 2, "the caller may read these entities")
+	for _, c := range r.Calls {
+		if c.Parent != "" {
+			require.Empty(t, c.ToolName, "the caller may not write")
+			require.Empty(t, c.Error)
+		}
+	}
+
+	archive := startWith(t, fixture.App(), map[string]string{"hire.js": `
+		export const action = { description: "Hires somebody.", rights: "app", scopes: ["people:hire"], sets: ["archive"] };
+		export default () => { SDK.Entities.Person.upsert({ name: "Ada", email: "ada@example.org" }); return "hired" };`})
+	stranger := archive.As(auth.Principal{Subject: "stranger", Scopes: []string{"people:hire"}, Sets: []string{"tenant-x"}})
+	out, err := stranger.Call("code::koan.execute", map[string]any{"set": "tenant-x", "code": `SDK.Out.answer(SDK.Actions.hire())`, "include": []string{"changes"}})
+	require.NoError(t, err)
+	require.NotContains(t, string(out), "ada@example.org", "rows of a set that the caller may not name")
+	require.Contains(t, string(out), `"changeCounts":[{"entity":"","set":"","created":1,"updated":0,"deleted":0}]`, "counts are whole")
+}
