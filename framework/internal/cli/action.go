@@ -37,7 +37,7 @@ func (c *command) action() *cobra.Command {
 			if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
 				return cmd.Help()
 			}
-			args, err := c.takeConfig(args)
+			args, err := c.takeGlobal(args)
 			if err != nil {
 				return usage(err)
 			}
@@ -56,19 +56,24 @@ func (c *command) action() *cobra.Command {
 	return cmd
 }
 
-// takeConfig takes the flag of all commands out of those of an action.
-func (c *command) takeConfig(args []string) (rest []string, err error) {
+// takeGlobal takes the flags of all commands out of those of an action.
+func (c *command) takeGlobal(args []string) (rest []string, err error) {
 	for len(args) > 0 {
-		value, given := strings.CutPrefix(args[0], "--config=")
-		switch {
-		case given:
-			c.config, args = value, args[1:]
-		case args[0] == "--config" && len(args) > 1:
-			c.config, args = args[1], args[2:]
-		case args[0] == "--config":
-			return nil, errors.New("--config has no value")
-		default:
+		name, value, given := strings.Cut(args[0], "=")
+		if name != "--config" && name != "--dir" {
 			rest, args = append(rest, args[0]), args[1:]
+			continue
+		}
+		if args = args[1:]; !given {
+			if len(args) == 0 {
+				return nil, fmt.Errorf("%s has no value", name)
+			}
+			value, args = args[0], args[1:]
+		}
+		if name == "--config" {
+			c.config = value
+		} else if err := os.Chdir(value); err != nil {
+			return nil, err
 		}
 	}
 	return rest, nil
@@ -401,7 +406,7 @@ func (c *command) addAction() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&from, "run", "", "id of the run")
-	cmd.Flags().StringVar(&dir, "dir", "", "folder of the file (default: actions.dir, else actions)")
+	cmd.Flags().StringVar(&dir, "folder", "", "folder of the file (default: actions.dir, else actions)")
 	return cmd
 }
 
