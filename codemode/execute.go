@@ -245,6 +245,8 @@ func (e *execution) admitOnly() error {
 			name = "plugin:" + name
 		case catalog.KindUpstream:
 			name = "server:" + name
+		case catalog.KindAction:
+			name = "action:" + op.ID.Op
 		case catalog.KindEntity, catalog.KindCode:
 		}
 		if !slices.Contains(known, name) {
@@ -257,7 +259,7 @@ func (e *execution) admitOnly() error {
 			break
 		}
 		if !slices.ContainsFunc(known, func(k string) bool { return k == name || strings.Contains(k, ":") && strings.EqualFold(k, name) }) {
-			wrong = append(wrong, fault.Detail{Path: fmt.Sprintf("/only/%d", i), Message: "nothing is called " + quoted(name) + fault.DidYouMean(name, known), Expected: "Entity, plugin:domain or server:id"})
+			wrong = append(wrong, fault.Detail{Path: fmt.Sprintf("/only/%d", i), Message: "nothing is called " + quoted(name) + fault.DidYouMean(name, known), Expected: "Entity, plugin:domain, server:id or action:name"})
 		}
 	}
 	if len(wrong) > 0 {
@@ -363,16 +365,20 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 	if r := replaying(ctx); r != nil {
 		return r.replayOnData(ctx, e.p, job, a)
 	}
-	h := newHost(e.call, e.view, a, e.p.app, e.own, e.maxCalls())
+	h := newHost(e.call, e.view, ownCalls{a}, a, e.p.app, e.own, e.maxCalls())
 	h.told = e.told
 	var host wire.Host = h
 	rec := e.recorder(a, h)
 	if rec != nil {
 		host = rec
 	}
-	res, err := e.p.executor.Execute(ctx, job, host)
+	spent := &spending{limits: e.own}
+	res, err := e.p.executor.Execute(withSpending(ctx, spent), job, host)
 	if err == nil && res.Fault == nil {
 		err = h.exceededLimit()
+	}
+	if res != nil {
+		err = spent.addTo(res, err)
 	}
 	stop()
 	h.wait()

@@ -24,8 +24,8 @@ import (
 const (
 	// clockSlot is the slot of the tape for the script's clock after a call.
 	clockSlot = "clock"
-	// deliveries is the position on the tape of the order of deliveries: before that of
-	// the first call.
+	// deliveries is the position on the tape of the order of a run's deliveries: before that
+	// of the first call.
 	deliveries run.Position = "0"
 	// maxInFlight bounds the calls that were started and not yet delivered.
 	maxInFlight = 10_000
@@ -38,7 +38,9 @@ const (
 type host struct {
 	call     catalog.Call
 	view     *catalog.View // what the script sees
+	calls    calls
 	attempt  *run.Attempt
+	log      func(wire.Log) // of an action; nil: messages are for the caller
 	app      bind.App
 	limits   wire.Limits
 	maxCalls int // quota of calls, 0 is unlimited
@@ -71,12 +73,28 @@ type flight struct {
 	err     error
 }
 
-var _ wire.Host = (*host)(nil)
+// calls makes a script's calls: those of a run, or of an action in it.
+type calls interface {
+	Next() run.Position
+	Deliveries() run.Position
+	Invoke(ctx context.Context, at run.Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
+}
 
-func newHost(call catalog.Call, view *catalog.View, a *run.Attempt, app bind.App, l wire.Limits, maxCalls int) *host {
+// ownCalls are those of the run itself.
+type ownCalls struct{ *run.Attempt }
+
+func (ownCalls) Deliveries() run.Position { return deliveries }
+
+var (
+	_ wire.Host = (*host)(nil)
+	_ calls     = ownCalls{}
+	_ calls     = (*run.Nest)(nil)
+)
+
+func newHost(call catalog.Call, view *catalog.View, c calls, a *run.Attempt, app bind.App, l wire.Limits, maxCalls int) *host {
 	first := make(chan struct{})
 	close(first)
-	return &host{call: call, view: view, attempt: a, app: app, limits: l, maxCalls: maxCalls, last: first, flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)}
+	return &host{call: call, view: view, calls: c, attempt: a, app: app, limits: l, maxCalls: maxCalls, last: first, flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)}
 }
 
 // Call takes the position at once, so that positions are in the order of issue.
@@ -86,7 +104,7 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 	if h.ended != nil {
 		return nil, 0, h.ended
 	}
-	at := h.attempt.Next()
+	at := h.calls.Next()
 	parsed, err := catalog.ParseID(id)
 	var out json.RawMessage
 	if err == nil {
@@ -97,7 +115,7 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 				return nil, 0, ctx.Err()
 			}
 		}
-		out, err = h.attempt.Invoke(ctx, at, parsed, input)
+		out, err = h.calls.Invoke(ctx, at, parsed, input)
 	}
 	if run.Ends(err) {
 		return nil, 0, err
@@ -123,7 +141,7 @@ func (h *host) clock(at run.Position) (int64, error) {
 
 func (h *host) ordered(id catalog.ID) bool {
 	op := h.view.Snapshot().Operation(id)
-	return op != nil && op.Serial
+	return op != nil && (op.Serial || op.Nested)
 }
 
 // Start implements wire.Host. A call that cannot be started fails at its delivery, or ends
@@ -132,7 +150,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 	if h.ended != nil {
 		return
 	}
-	f := &flight{ref: ref, at: h.attempt.Next(), held: flightBytes + len(input)}
+	f := &flight{ref: ref, at: h.calls.Next(), held: flightBytes + len(input)}
 	asks := strings.HasPrefix(id, wire.DiscoveryPrefix)
 	if err := h.admit(f, asks); err != nil {
 		h.end(err, ref)
@@ -207,7 +225,7 @@ func (h *host) runStarted(ctx context.Context, f *flight, id catalog.ID, input j
 		}
 	}
 	if f.err = ctx.Err(); f.err == nil {
-		f.out, f.err = h.attempt.Invoke(ctx, f.at, id, input)
+		f.out, f.err = h.calls.Invoke(ctx, f.at, id, input)
 		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(id), input)
 	}
 	_ = h.holdOutput(f) // its end tells
@@ -235,7 +253,7 @@ func (h *host) Next(ctx context.Context, most time.Duration) (uint32, json.RawMe
 		h.end(fault.New(fault.ExecutionError, "the script waits for calls that were not started"), 0)
 	}
 	slot := fmt.Sprintf("%s %d %t", hex.EncodeToString(h.history[:8]), len(h.flights), most >= 0)
-	chosen, err := h.attempt.Tape().Value(deliveries, slot, func() (any, error) { return h.first(ctx, most) })
+	chosen, err := h.attempt.Tape().Value(h.calls.Deliveries(), slot, func() (any, error) { return h.first(ctx, most) })
 	if err != nil {
 		return h.endedBy, nil, 0, err
 	}
@@ -356,6 +374,10 @@ var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelI
 // Log implements wire.Host. Later attempts repeat the messages of earlier ones, and the
 // caller gets each once.
 func (h *host) Log(l wire.Log) {
+	if h.log != nil {
+		h.log(l)
+		return
+	}
 	if h.logged++; h.logged > h.told {
 		h.call.Log(levels[l.Level], l.Message)
 	}

@@ -241,7 +241,7 @@ func (a app) Testing() bool               { return !a.confined }
 
 // start starts code mode with some settings changed.
 func start(t testing.TB, changed map[string]any) (catalog.Provider, error) {
-	p := codemode.Provide()
+	p := codemode.Provide(codemode.Options{})
 	v := values{map[string]any{}}
 	for _, s := range p.(catalog.Configurable).Settings() {
 		v.defaults[s.Key] = s.Default

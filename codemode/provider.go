@@ -3,10 +3,13 @@ package codemode
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
+	"github.com/koan-go/koan/codemode/internal/actions"
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/typegen"
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -14,15 +17,22 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Provide returns the provider of code mode: the operations of its faces, and the
-// declarations as documents.
-func Provide() catalog.Provider { return &provider{} }
+// Provide returns the provider of code mode: the operations of its faces, the actions in
+// files, and the declarations as documents.
+func Provide(o Options) catalog.Provider { return &provider{opts: o} }
 
 type provider struct {
-	now atomic.Pointer[settings]
-	app bind.App
+	opts    Options
+	now     atomic.Pointer[settings]
+	app     bind.App
+	log     *slog.Logger
+	changed func()
 
 	executor wire.Executor
+
+	actions  atomic.Pointer[actions.Set] // nil: the app has no files of actions
+	unwatch  context.CancelFunc          // nil: no folder is watched
+	watching sync.WaitGroup
 }
 
 var (
@@ -41,14 +51,14 @@ func (p *provider) Settings() []catalog.Setting { return declared() }
 
 // Start rejects options that this build does not support (capability_unsupported), and
 // makes the executor.
-func (p *provider) Start(_ context.Context, host catalog.Host) error {
+func (p *provider) Start(ctx context.Context, host catalog.Host) error {
 	config := read(host.Settings())
 	p.now.Store(&config)
-	p.app = bind.App{Name: host.App(), Version: host.Version()}
+	p.app, p.log, p.changed = bind.App{Name: host.App(), Version: host.Version()}, host.Log(), host.Changed
 	if err := config.supported(); err != nil {
 		return err
 	}
-	if !config.enabled {
+	if !config.enabled && !p.hasActions(host.Settings()) {
 		return nil
 	}
 	config.limits.testing = host.Testing()
@@ -58,6 +68,10 @@ func (p *provider) Start(_ context.Context, host catalog.Host) error {
 		return fmt.Errorf("codemode: %w", err)
 	}
 	p.executor = executor
+	if err := p.openActions(ctx, host.Settings()); err != nil {
+		_ = p.Stop(ctx)
+		return err
+	}
 	return nil
 }
 
@@ -77,7 +91,12 @@ func (p *provider) Stop(context.Context) error {
 	if p.executor == nil {
 		return nil
 	}
-	return p.executor.Close()
+	if p.unwatch != nil {
+		p.unwatch()
+	}
+	err := p.executor.Close()
+	p.watching.Wait()
+	return err
 }
 
 // Offer returns the operations of the configured faces. Those of `koan` are always there
@@ -106,11 +125,17 @@ func (p *provider) Offer() catalog.Offer {
 			}
 			op.Decode = func(catalog.Input) (catalog.Decoded, error) { return catalog.Decoded{}, disabled }
 		}
-		return catalog.Offer{Operations: operations}
 	}
-	offer := catalog.Offer{Operations: operations, Documents: p.documents()}
-	if p.has(faceKoan) {
-		offer.Prompts = []*catalog.Prompt{p.prompt()}
+	acts := p.actionOperations()
+	offer := catalog.Offer{Operations: append(operations, acts...)}
+	if p.config().enabled {
+		offer.Documents = p.documents()
+		if p.has(faceKoan) {
+			offer.Prompts = []*catalog.Prompt{p.prompt()}
+		}
+	}
+	for _, op := range acts {
+		offer.Prompts = append(offer.Prompts, catalog.ActionPrompt(op))
 	}
 	return offer
 }
@@ -137,7 +162,7 @@ func (p *provider) Instructions() string {
 // Checks reports to `doctor` whether scripts can run, by running one.
 func (p *provider) Checks(ctx context.Context) []catalog.Check {
 	if !p.config().enabled {
-		return []catalog.Check{{Name: "code mode", OK: true, Detail: "disabled by codeMode.enabled"}}
+		return append([]catalog.Check{{Name: "code mode", OK: true, Detail: "disabled by codeMode.enabled"}}, p.actionChecks()...)
 	}
 	l := p.config().limits
 	checks := []catalog.Check{{
@@ -145,7 +170,7 @@ func (p *provider) Checks(ctx context.Context) []catalog.Check {
 		Detail: fmt.Sprintf("cpu %d ms, wall %d ms, memory %d MB, recursion %d, code %d characters, %d SDK calls",
 			l.CPUMs, p.config().wall.Milliseconds(), l.MemoryBytes>>20, l.MaxRecursion, p.config().maxCodeLength, p.config().maxCalls),
 	}}
-	return append(append(append(checks, p.layers()...), p.confinement(ctx)...), p.trial(ctx))
+	return append(append(append(checks, p.layers()...), p.confinement(ctx)...), append([]catalog.Check{p.trial(ctx)}, p.actionChecks()...)...)
 }
 
 // trial runs a minimal script.

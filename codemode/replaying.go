@@ -114,7 +114,7 @@ func (r *replayed) replayOnData(ctx context.Context, p *provider, job *wire.Job,
 	o.Set = job.Set
 	job.Occasion = o
 	r.player = replay.NewPlayer(r.script, a)
-	res, err := p.executor.Execute(ctx, job, r.player)
+	res, err := p.executor.Execute(withSpending(ctx, &spending{limits: job.Limits}), job, r.player)
 	r.res = res
 	return res, err
 }

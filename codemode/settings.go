@@ -70,6 +70,8 @@ func declared() []catalog.Setting {
 		{Key: keyMaxWorkers, Default: 0, Min: 0, Max: 1024, Help: "scripts that run at once; 0 is eight per core"},
 		{Key: keyQueueMax, Default: 64, Min: 1, Max: 65_536, Help: "scripts of one caller that wait for their turn; one more is queue_overloaded"},
 		{Key: keyFresh, Default: false, Help: "a process for every script, not for every caller"},
+		{Key: keyActionsDir, Default: "", Help: "folder with the files of actions, NAME.ts or NAME.js; changes are taken while the app runs"},
+		{Key: keyActionsEmbedded, Default: true, Help: "offer the actions that the app embeds; one of the same name in actions.dir takes its place"},
 		{Key: keyRequire, Default: []string{}, Help: "isolation layers without which the app does not start: " + strings.Join(worker.Layers(), ", ")},
 	}
 }

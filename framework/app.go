@@ -89,6 +89,16 @@ type App struct {
 	// They are used if migrations.dir is not set. If it is nil, that folder is read.
 	Migrations fs.FS
 
+	// Actions are the files of actions that the app embeds: NAME.ts or NAME.js, each of which
+	// declares a named, typed piece of work and exports the function that does it.
+	//
+	//	//go:embed actions
+	//	var actions embed.FS
+	//
+	// Those in the folder actions.dir come beside them.
+	Actions fs.FS
+	// GoActions are actions that are Go functions, made with Action.
+	GoActions []GoAction
 	// Install is how MCP clients start the app.
 	Install Install
 
@@ -131,8 +141,11 @@ func (a App) assemble() App {
 		a.parts = append(a.parts, upstream.Provide())
 	}
 	a.parts = append(a.parts, a.Providers...)
+	if len(a.GoActions) > 0 {
+		a.parts = append(a.parts, &goActions{actions: a.GoActions})
+	}
 	if !named("codemode") {
-		a.parts = append(a.parts, codemode.Provide())
+		a.parts = append(a.parts, codemode.Provide(codemode.Options{Actions: a.Actions, Named: a.named}))
 	}
 	return a
 }

@@ -2,11 +2,14 @@ package framework
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/cli"
 	"github.com/koan-go/koan/framework/run/replay"
 )
 
@@ -42,4 +45,32 @@ func (i *Instance) Replay(ctx context.Context, id string, data bool) (*replay.Re
 		}
 	}
 	return i.tapes.Replay(ctx, req)
+}
+
+// ActionOf makes the file of an action out of the script of a run that is kept and succeeded.
+func (i *Instance) ActionOf(ctx context.Context, name, id string) (file string, text []byte, err error) {
+	if !catalog.ValidAction(name) {
+		return "", nil, fault.Newf(fault.InvalidPayload, "%q is not the name of an action: it is lower-case kebab of at most 48 characters, such as cancel-order", name)
+	}
+	k, err := i.tapes.Kept(ctx, id)
+	if err != nil {
+		return "", nil, err
+	}
+	var in struct {
+		Code     string          `json:"code"`
+		Language string          `json:"language"`
+		Args     json.RawMessage `json:"args"`
+	}
+	if json.Unmarshal(k.Input, &in) != nil || in.Code == "" {
+		return "", nil, fault.Newf(fault.InvalidPayload, "the run %s is a call of %s, and only a script becomes an action", k.Run, k.Operation)
+	}
+	if k.Outcome != "ok" {
+		return "", nil, fault.Newf(fault.InvalidPayload, "the run %s ended in %s; only a script that succeeded becomes an action", k.Run, k.Outcome)
+	}
+	for _, p := range i.started {
+		if w, ok := p.(cli.ActionWriter); ok {
+			return w.ActionFile(ctx, name, in.Code, in.Language, in.Args)
+		}
+	}
+	return "", nil, fault.New(fault.CapabilityUnsupported, "this app has no code mode, so it has no actions in files")
 }

@@ -29,7 +29,7 @@ type compiled struct {
 // compiledScript is a script's source, and its program.
 type compiledScript struct {
 	code, language, entry string
-	module                bool
+	module, action        bool
 	program               *script.Program
 }
 
@@ -39,13 +39,13 @@ func (k compiledScript) bytes() int { return max(len(k.code), compiledLeast) }
 // call (forget).
 func (c *compiled) compile(src script.Source) (*script.Program, error) {
 	for i, k := range c.kept {
-		if k.code == src.Code && k.language == src.Language && k.entry == src.Entry && k.module == src.Module {
+		if k.code == src.Code && k.language == src.Language && k.entry == src.Entry && k.module == src.Module && k.action == src.Action {
 			c.kept = append(append(c.kept[:i:i], c.kept[i+1:]...), k)
 			return k.program, nil
 		}
 	}
 	p, err := script.Compile(src)
-	k := compiledScript{src.Code, src.Language, src.Entry, src.Module, p}
+	k := compiledScript{src.Code, src.Language, src.Entry, src.Module, src.Action, p}
 	if err != nil || k.bytes() > c.most {
 		return p, err
 	}

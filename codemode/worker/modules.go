@@ -60,6 +60,22 @@ func (m importable) server(path string) *wire.Server {
 	return nil
 }
 
+// anyModule are the modules of an action's file before there is a catalog: whatever can be one.
+type anyModule struct{}
+
+var _ script.Modules = anyModule{}
+
+// Paths implements script.Modules.
+func (anyModule) Paths() []string { return importable{}.Paths() }
+
+// Exports implements script.Modules.
+func (anyModule) Exports(path string) ([]string, bool) {
+	if _, server := wire.ServerOf(path); server {
+		return nil, true
+	}
+	return importable{}.Exports(path)
+}
+
 // importFailed is the fault of an import: of a module that does not exist, or of
 // a name that it does not export.
 func importFailed(path, name, message string) *fault.Fault {

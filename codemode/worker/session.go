@@ -94,8 +94,12 @@ func (s *session) outcome() (err error) {
 	if name := s.job.EntryFunction; name != "" && !script.IsName(name) {
 		return notAFunction(name, "is not the name of a function")
 	}
+	var modules script.Modules = importable{s.job.Bindings.Servers}
+	if s.job.Task == wire.Declare {
+		modules = anyModule{}
+	}
 	s.program, err = s.compiled.compile(script.Source{
-		Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction, Module: s.job.Module, Modules: importable{s.job.Bindings.Servers},
+		Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction, Module: s.job.Module, Action: s.job.Action, Modules: modules,
 	})
 	if s.job.Task == wire.Validate {
 		s.result.Diagnostics = s.diagnose(err)
@@ -103,6 +107,9 @@ func (s *session) outcome() (err error) {
 	}
 	if err != nil {
 		return compileFault(err)
+	}
+	if s.job.Task == wire.Declare {
+		return s.declare()
 	}
 	s.seed()
 	if err := s.complete(); err != nil {
@@ -119,6 +126,16 @@ func (s *session) outcome() (err error) {
 	if err == nil && s.stopped() { // by a call after which no more of the script ran
 		return errStopped
 	}
+	return err
+}
+
+// declare gives what the file of an action declares.
+func (s *session) declare() error {
+	d, err := s.program.Declaration()
+	if err != nil {
+		return compileFault(err)
+	}
+	s.result.Result, err = wire.Marshal(d)
 	return err
 }
 
@@ -196,7 +213,7 @@ func (s *session) execute() (goja.Value, error) {
 		}
 	}
 	if s.exposed != nil {
-		if value, err = s.callOrTake(s.exposed); err != nil {
+		if value, err = s.callExposed(); err != nil {
 			return nil, err
 		}
 	}
@@ -280,6 +297,7 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 	case int64(script.HookStack):
 		s.restack(v)
 		return v
+	case int64(script.HookAction): // read by Declare
 	case int64(script.HookMember):
 		return s.single(v, c.Argument(2))
 	}
@@ -311,6 +329,23 @@ func (s *session) callOrTake(v goja.Value) (goja.Value, error) {
 		}
 	}
 	return s.settle(v)
+}
+
+// callExposed calls the default export: that of an action with its input.
+func (s *session) callExposed() (goja.Value, error) {
+	if !s.job.Action {
+		return s.callOrTake(s.exposed)
+	}
+	fn, ok := goja.AssertFunction(s.exposed)
+	if !ok {
+		return nil, fault.New(fault.JavaScriptError, "the default export of the action is not a function").
+			WithHint("Export the function that does the work: export default (input) => { ... };")
+	}
+	value, err := fn(goja.Undefined(), s.member(s.sdk, "args"))
+	if err != nil {
+		return nil, err
+	}
+	return s.settle(value)
 }
 
 // entryFunction finds what to call after the script. before is what the engine
@@ -415,7 +450,10 @@ func (s *session) unhandled() error {
 // settleResult finds the result by its precedence (CONTRACT section 2).
 func (s *session) settleResult(value goja.Value) error {
 	names := []string{wire.ResultName, "result"}
-	if s.job.Module {
+	switch {
+	case s.job.Action: // its globals are its own
+		names = nil
+	case s.job.Module:
 		names, value = names[:1], goja.Undefined()
 	}
 	for _, name := range names {

@@ -47,6 +47,29 @@ func (p Principal) MayName(set string) bool {
 	return slices.ContainsFunc(p.Sets, func(pattern string) bool { return MatchSet(pattern, set) })
 }
 
+// Covered returns what the principal may name of some sets and patterns of sets: a pattern
+// that the principal's own narrow becomes those.
+func (p Principal) Covered(sets []string) []string {
+	out := []string{}
+	add := func(s string) {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	for _, set := range sets {
+		pattern := strings.HasSuffix(set, All)
+		for _, own := range p.Sets {
+			switch {
+			case MatchSet(own, set): // covers the name or the whole pattern
+				add(set)
+			case pattern && MatchSet(set, own): // the principal's is narrower
+				add(own)
+			}
+		}
+	}
+	return out
+}
+
 // Key identifies the principal's rights: two principals with one key see the
 // same catalog. The subject is not part of it.
 func (p Principal) Key() string {

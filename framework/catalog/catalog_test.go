@@ -22,6 +22,7 @@ func TestParseID(t *testing.T) {
 		"koan::Todo.get-by-id":         catalog.EntityID("Todo", "get-by-id"),
 		"plugin::vision.detect":        catalog.PluginID("vision", "detect"),
 		"code::koan.execute":           catalog.CodeID("koan", "execute"),
+		"action::cancel-order":         catalog.ActionID("cancel-order"),
 		"upstream::github::repo.list":  {Kind: catalog.KindUpstream, Owner: "github", Op: "repo.list"},
 		"upstream::fs::read/file:name": {Kind: catalog.KindUpstream, Owner: "fs", Op: "read/file:name"},
 	}
@@ -32,14 +33,14 @@ func TestParseID(t *testing.T) {
 		require.Equal(t, text, got.String())
 		require.True(t, got.Valid())
 	}
-	for _, bad := range []string{"", "koan", "koan::", "koan::Todo", "koan::.x", "koan::Todo.", "koan::To do.x", "koan::Todo.a.b", "todo::a.b", "upstream::a", "upstream::a::", "upstream::a::b::c", "upstream::a:::b", "upstream::a::b c", "plugin::ä.b", strings.Repeat("x", 600)} {
+	for _, bad := range []string{"", "koan", "koan::", "koan::Todo", "koan::.x", "koan::Todo.", "koan::To do.x", "koan::Todo.a.b", "todo::a.b", "upstream::a", "upstream::a::", "upstream::a::b::c", "upstream::a:::b", "upstream::a::b c", "plugin::ä.b", "action::", "action::Cancel", "action::a.b", "action::a_b", "action::a--b", "action::-a", "action::a-", "action::1a", "action::" + strings.Repeat("a", 49), strings.Repeat("x", 600)} {
 		_, err := catalog.ParseID(bad)
 		require.Equal(t, fault.InvalidCodeModeID, fault.CodeOf(err), bad)
 	}
 }
 
 func FuzzParseID(f *testing.F) {
-	for _, s := range []string{"koan::Todo.get-by-id", "upstream::a::b", "plugin::x.y", "code::koan.execute", "::", "upstream::a:::b", "koan::a.b\x00"} {
+	for _, s := range []string{"koan::Todo.get-by-id", "upstream::a::b", "plugin::x.y", "code::koan.execute", "action::cancel-order", "::", "upstream::a:::b", "koan::a.b\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -58,6 +59,7 @@ func TestNames(t *testing.T) {
 		"pantry-item.get-by-id": {ID: catalog.EntityID("PantryItem", "get-by-id")},
 		"app.todo.upsert":       {ID: catalog.EntityID("Todo", "upsert"), ToolPrefix: "app"},
 		"vision.detect":         {ID: catalog.PluginID("vision", "detect")},
+		"cancel-order":          {ID: catalog.ActionID("cancel-order")},
 		"koan.code.execute":     {ID: catalog.CodeID("koan", "execute")},
 		"codemode.run":          {ID: catalog.CodeID("codemode", "run")},
 		"code_search":           {ID: catalog.CodeID("gateway", "search")},

@@ -14,14 +14,15 @@ const (
 	KindPlugin   Kind = "plugin"   // plugin::<domain>.<fn>
 	KindUpstream Kind = "upstream" // upstream::<server>::<tool>
 	KindCode     Kind = "code"     // code::<face>.<op>
+	KindAction   Kind = "action"   // action::<name>
 )
 
 // maxIDLength bounds an ID in bytes, so that a hostile one costs nothing.
 const maxIDLength = 512
 
 // ID names an operation. Every other name it has is derived from this one.
-// Owner is the entity, domain, server or face; Op the operation, function or
-// tool.
+// Owner is the entity, domain, server or face, "" for an action; Op the operation,
+// function, tool or action.
 type ID struct {
 	Kind  Kind
 	Owner string
@@ -37,10 +38,17 @@ func PluginID(domain, fn string) ID { return ID{KindPlugin, domain, fn} }
 // CodeID returns the ID of a code face's operation.
 func CodeID(face, op string) ID { return ID{KindCode, face, op} }
 
+// ActionID returns the ID of an action.
+func ActionID(name string) ID { return ID{KindAction, "", name} }
+
 // String returns the canonical form, which ParseID reads back.
 func (id ID) String() string {
-	if id.Kind == KindUpstream {
+	switch id.Kind {
+	case KindUpstream:
 		return string(id.Kind) + "::" + id.Owner + "::" + id.Op
+	case KindAction:
+		return string(id.Kind) + "::" + id.Op
+	case KindEntity, KindPlugin, KindCode:
 	}
 	return string(id.Kind) + "::" + id.Owner + "." + id.Op
 }
@@ -77,8 +85,12 @@ func ParseID(s string) (ID, error) {
 		if !ok || !validOwner(owner) || !validOp(op) {
 			return bad("want " + kind + "::<owner>.<operation>")
 		}
+	case KindAction:
+		if op = rest; !ValidAction(op) {
+			return bad("want action::<name>, the name in lower-case kebab")
+		}
 	default:
-		return bad("want koan, plugin, upstream or code before `::`")
+		return bad("want koan, plugin, upstream, code or action before `::`")
 	}
 	return ID{Kind(kind), owner, op}, nil
 }
@@ -103,6 +115,24 @@ func validOwner(s string) bool {
 }
 
 func validOp(s string) bool { return validOwner(s) }
+
+// maxAction bounds the name of an action, which is a tool's name, too.
+const maxAction = 48
+
+// ValidAction reports whether a name can be an action's: lower-case kebab that begins with
+// a letter, at most 48 characters. It is the tool's name, so it has no "." or "_", which
+// the names of all other tools have.
+func ValidAction(name string) bool {
+	if len(name) > maxAction || name == "" || name[0] < 'a' || name[0] > 'z' || strings.HasSuffix(name, "-") || strings.Contains(name, "--") {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; c != '-' && (!alnum(c) || c >= 'A' && c <= 'Z') {
+			return false
+		}
+	}
+	return true
+}
 
 // validTool accepts the tool names of upstream servers: any printable ASCII without
 // spaces, since MCP only recommends a shape for them.

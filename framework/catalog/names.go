@@ -24,6 +24,8 @@ func ToolName(op *Operation) string {
 		default:
 			name = id.Owner + "." + id.Op
 		}
+	case KindAction:
+		name = id.Op
 	case KindEntity, KindPlugin:
 		name = Kebab(id.Owner) + "." + Kebab(id.Op)
 	default:
@@ -36,11 +38,13 @@ func ToolName(op *Operation) string {
 }
 
 // ServerID names the server that an operation's calls are recorded under, and
-// that scripts import: "koan" for entities, else the plugin's domain or the
+// that scripts import: "koan" for entities and actions, else the plugin's domain or the
 // upstream's name.
 func ServerID(id ID) string {
-	if id.Kind == KindEntity || id.Kind == KindCode {
+	switch id.Kind {
+	case KindEntity, KindCode, KindAction:
 		return "koan"
+	case KindPlugin, KindUpstream:
 	}
 	return strings.ToLower(id.Owner)
 }
@@ -56,6 +60,8 @@ func SDKPath(id ID) []string {
 		return []string{Pascal(id.Owner), Camel(id.Op)}
 	case KindUpstream:
 		return []string{"Servers", id.Owner, Identifier(id.Op)}
+	case KindAction:
+		return []string{"Actions", Camel(id.Op)}
 	case KindCode:
 	}
 	return nil

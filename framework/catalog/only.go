@@ -15,6 +15,7 @@ func (o Only) Permits(id ID) bool {
 		family, owner, ok := strings.Cut(name, ":")
 		switch {
 		case !ok && id.Kind == KindEntity && id.Owner == name,
+			family == "action" && ok && id.Kind == KindAction && id.Op == owner,
 			family == "plugin" && ok && id.Kind == KindPlugin && strings.EqualFold(id.Owner, owner),
 			family == "server" && ok && id.Kind == KindUpstream && id.Owner == owner:
 			return true

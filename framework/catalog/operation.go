@@ -134,6 +134,29 @@ type Operation struct {
 	// Serial operations (the entities') run one at a time within an attempt, in
 	// the transaction that their handler opens; others run in parallel.
 	Serial bool
+	// Nested operations (actions) consist of calls of their own, which their handler
+	// makes. They are made again in each attempt, one at a time with the Serial ones and
+	// under one savepoint: a failing one leaves nothing half-done.
+	Nested bool
+	// Rights are those of a Nested operation's own calls; nil are its caller's.
+	Rights *Rights
+	// Quota bounds the calls of a run that is one call of a Nested operation; 0 is
+	// unlimited. In a script they count towards the script's.
+	Quota int
+}
+
+// Rights are what the calls of a nested operation may do, and what it says of itself that
+// they do.
+type Rights struct {
+	// App gives the calls the app's own rights in place of the caller's.
+	App bool
+	// Sets are those that the calls may name: names and patterns; nil are the caller's own.
+	// Without App they narrow the caller's.
+	Sets []string
+	// Declared says that Operation.Effects is what the author declared, so that calls are
+	// refused which contradict it: of a read-only operation those that change something, of
+	// one without outside effects those that have one.
+	Declared bool
 }
 
 // Description is the text about the operation that surfaces show to people and models.

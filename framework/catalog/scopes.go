@@ -7,11 +7,13 @@ import "github.com/koan-go/koan/framework/auth"
 const (
 	ScopeWrite = "entities:write" // of an entity
 	ScopeCall  = "plugins:call"   // of a plugin or an upstream server
+	ScopeAct   = "actions:call"   // of an action
 )
 
 var (
 	writeScopes = []string{ScopeWrite}
 	callScopes  = []string{ScopeCall}
+	actScopes   = []string{ScopeAct}
 )
 
 // Guard returns the scopes for changing something: the declared ones, else the standard
@@ -25,6 +27,8 @@ func Guard(kind Kind, declared []string) []string {
 		return writeScopes
 	case KindPlugin, KindUpstream:
 		return callScopes
+	case KindAction:
+		return actScopes
 	case KindCode: // what a script may do is decided call by call
 	}
 	return nil

@@ -50,8 +50,12 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 		}
 		v.allowed[op.ID] = true
 		offer := exposure.Entity(mode, op.Exposure, op.Default, auto)
-		if op.ID.Kind == KindCode {
+		switch op.ID.Kind {
+		case KindCode:
 			offer = exposure.Offer{Listed: exposure.CodeTools(mode)}
+		case KindAction: // in every mode
+			offer = exposure.Offer{Listed: true, Scripted: exposure.CodeTools(mode)}
+		case KindEntity, KindPlugin, KindUpstream:
 		}
 		v.toolByID[op.ID] = offer.Listed && op.Reach&ReachTools != 0 && op.ListedBeside == nil
 		v.scripted[op.ID] = offer.Scripted && op.Reach&ReachScript != 0
@@ -99,6 +103,10 @@ func (v *View) Knows(name string) bool {
 // may name, or there is none.
 func (v *View) Operation(id ID) *Operation { return v.At(SurfaceApp).Operation(id) }
 
+// OfScripts returns the view that the app's own scripts have with a principal's rights: what
+// the caller is shown has no influence on it.
+func (v *View) OfScripts(p auth.Principal) *View { return v.snapshot.View(p, exposure.Full, v.auto) }
+
 // Narrow returns the view of a run that is restricted to the operations for which keep
 // returns true. Entities without any operation left exist in none of its edges.
 func (v *View) Narrow(keep func(ID) bool) *View {
@@ -137,31 +145,12 @@ func places(r *Resource) []string {
 	return r.Sets
 }
 
-// visibleSets narrows an entity's sets to what a principal may name. A declared
-// pattern stays if the principal may name all of it, and becomes the
-// principal's own narrower names otherwise.
+// visibleSets narrows an entity's sets to what a principal may name; nil stays nil.
 func visibleSets(sets []string, p auth.Principal) []string {
 	if sets == nil {
 		return nil
 	}
-	out := []string{}
-	add := func(s string) {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	for _, set := range sets {
-		pattern := strings.HasSuffix(set, auth.All)
-		for _, own := range p.Sets {
-			switch {
-			case auth.MatchSet(own, set): // covers the name or the whole pattern
-				add(set)
-			case pattern && auth.MatchSet(set, own): // the principal's is narrower
-				add(own)
-			}
-		}
-	}
-	return out
+	return p.Covered(sets)
 }
 
 // Snapshot is the snapshot that the view is of.

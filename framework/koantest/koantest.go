@@ -182,6 +182,26 @@ func (k *Kit) Try(script string, in Input) *Result {
 	return r
 }
 
+// Action carries out an action, decodes its output into output (nil ignores it), and fails the
+// test if the action fails.
+func (k *Kit) Action(name string, input, output any) {
+	k.tb.Helper()
+	raw, err := k.TryAction(name, input)
+	if err != nil {
+		f := fault.From(err)
+		k.tb.Fatalf("the action %s failed: %v\n  hint: %s", name, f, f.Hint)
+	}
+	if output != nil {
+		decode(k.tb, "output", raw, output)
+	}
+}
+
+// TryAction carries out an action that may fail, with a fault.
+func (k *Kit) TryAction(name string, input any) (json.RawMessage, error) {
+	k.tb.Helper()
+	return k.Call(catalog.ActionID(name).String(), input)
+}
+
 // Call makes one call by catalog id, such as "koan::Todo.upsert", as a tool or
 // the REST API would.
 func (k *Kit) Call(id string, input any) (json.RawMessage, error) {

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/internal/detached"
@@ -74,12 +73,12 @@ func (a *Attempt) Records() bool { return a.run.spec.Record || a.run.spec.DryRun
 
 // WriteFirst implements store.Attempt.
 func (a *Attempt) WriteFirst() bool {
-	return a.number > 1 || a.run.op.ID.Kind != catalog.KindCode && !a.run.op.Effects.ReadOnly
+	return a.number > 1 || !a.run.composed() && !a.run.op.Effects.ReadOnly
 }
 
 // Single implements store.Attempt.
 func (a *Attempt) Single() bool {
-	return a.run.op.ID.Kind != catalog.KindCode && a.run.op.Effects.ReadOnly
+	return !a.run.composed() && a.run.op.Effects.ReadOnly
 }
 
 // Next takes the next position. An executor takes it when the script issues a

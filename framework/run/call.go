@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -22,12 +23,14 @@ type call struct {
 	attempt  *Attempt // nil for a code operation
 	position Position
 	surface  catalog.Surface
+	nest     *Nest // of the nested call that makes it; nil in the run itself
+	inner    *Nest // that it makes its own calls through, of a nested call
 	// occurrence counts the different calls that attempts made at the position.
 	occurrence int
-	nested     counter
-	id         string   // of the run that a code operation opens, or would have opened
-	opened     *Run     // the run a code operation opened
-	inPlace    *Outcome // or that of the call that it made in place of one
+	calls      atomic.Int64 // that it has made itself
+	id         string       // of the run that a code operation opens, or would have opened
+	opened     *Run         // the run a code operation opened
+	inPlace    *Outcome     // or that of the call that it made in place of one
 }
 
 var _ catalog.Call = (*call)(nil)
@@ -45,7 +48,7 @@ func (c *call) Operation() *catalog.Operation { return c.op }
 // View is narrowed to what the run's `only` permits, so that relationships lead
 // nowhere else either.
 func (c *call) View() *catalog.View {
-	if c.attempt == nil {
+	if c.attempt == nil || c.nest != nil {
 		return c.request.View
 	}
 	return c.attempt.run.View()
@@ -95,6 +98,13 @@ func (c *call) Log(level slog.Level, message string) {
 func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	rec := CallRecord{ServerID: catalog.ServerID(id), ToolName: id.Op, OK: err == nil, Elapsed: time.Since(start)}
 	rec.DurationMs = rec.Elapsed.Milliseconds()
+	if c.nest != nil {
+		rec.Parent = c.nest.call.op.ID.Op
+	}
+	if c.hides(id) {
+		rec.ServerID, rec.ToolName = "koan", ""
+		return rec
+	}
 	if c.op != nil {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}

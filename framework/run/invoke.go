@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -22,32 +21,43 @@ func (a *Attempt) Invoke(ctx context.Context, at Position, id catalog.ID, input 
 	if err := a.count(); err != nil {
 		return nil, err
 	}
-	return a.run.engine.invoke(ctx, a, at, id, input, catalog.SurfaceScript)
+	return a.run.engine.invoke(ctx, a.call(at, input, catalog.SurfaceScript), id)
+}
+
+// call is a call that the run makes itself.
+func (a *Attempt) call(at Position, input json.RawMessage, surface catalog.Surface) *call {
+	return &call{engine: a.run.engine, request: &a.run.request, input: input, attempt: a, position: at, surface: surface}
 }
 
 func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
 	if c.attempt == nil {
 		return nil, fault.New(fault.Internal, "a code operation calls through the run that it opens")
 	}
+	if c.inner != nil {
+		return c.inner.invoke(ctx, c.next(), id, input, catalog.SurfaceApp)
+	}
+	if c.nest != nil {
+		return c.nest.invoke(ctx, c.next(), id, input, catalog.SurfaceApp)
+	}
 	if err := c.attempt.count(); err != nil {
 		return nil, err
 	}
-	at := Position(string(c.position) + "." + c.nested.next())
-	return c.engine.invoke(ctx, c.attempt, at, id, input, catalog.SurfaceApp)
+	return c.engine.invoke(ctx, c.attempt.call(c.next(), input, catalog.SurfaceApp), id)
 }
 
-type counter struct{ n atomic.Int64 }
+// next is the position of the next call that a call makes.
+func (c *call) next() Position {
+	return c.position + "." + Position(strconv.FormatInt(c.calls.Add(1), 10))
+}
 
-func (c *counter) next() string { return strconv.FormatInt(c.n.Add(1), 10) }
-
-// invoke is the path of a call inside an attempt. What it reaches is what the caller
-// sees on the surface.
-func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog.ID, input json.RawMessage, surface catalog.Surface) (json.RawMessage, error) {
-	if len(input) == 0 {
-		input = json.RawMessage("{}")
+// invoke is the path of a call inside an attempt. What it reaches is what its caller sees
+// on the surface.
+func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
+	a, at := c.attempt, c.position
+	if len(c.input) == 0 {
+		c.input = json.RawMessage("{}")
 	}
 	start := time.Now()
-	c := &call{engine: e, request: &a.run.request, input: input, attempt: a, position: at, surface: surface}
 	ctx, over := e.observer.Call(ctx, id, at)
 	out, err := e.admitAndCall(ctx, c, id)
 	if err != nil && !Ends(err) {
@@ -56,10 +66,10 @@ func (e *Engine) invoke(ctx context.Context, a *Attempt, at Position, id catalog
 		err = f
 	}
 	over(err)
-	e.budget.NoteGarbage(len(input) + len(out))
+	e.budget.NoteGarbage(len(c.input) + len(out))
 	a.addRecord(c.trace(id, start, err))
 	end := CallEnd{
-		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: input,
+		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
 		Started: start, OutputBytes: len(out), Code: codeOf(err),
 	}
 	notify(a.run.parts, func(p AfterCaller) { p.AfterCall(end) })
@@ -77,7 +87,7 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 		return nil, err
 	}
 	defer c.attempt.Release(held)
-	if err := e.decode(c, catalog.Input{JSON: c.input, Set: r.spec.Set}); err != nil {
+	if err := e.decode(c, catalog.Input{JSON: c.input, Set: c.defaultSet()}); err != nil {
 		return nil, err
 	}
 	if set := c.decoded.Target.Set; set != "" {
@@ -85,14 +95,17 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 			return nil, c.attempt.finish(err)
 		}
 	}
-	if r.spec.DryRun && c.op.Effects.ActsOutside() {
+	if r.spec.DryRun && c.op.Effects.ActsOutside() && !c.op.Nested {
 		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))
 	}
-	ctx = c.withClient(context.WithValue(ctx, callKey{}, c))
-	if c.op.Serial {
-		return e.callSerially(ctx, c)
+	ctx = context.WithValue(ctx, callKey{}, c)
+	switch {
+	case c.op.Nested:
+		return e.callNested(ctx, c)
+	case c.op.Serial:
+		return e.callSerially(c.withClient(ctx), c)
 	}
-	return e.callOutside(ctx, c)
+	return e.callOutside(c.withClient(ctx), c)
 }
 
 // authorize finds the operation of a call as its caller sees it. What is hidden on the
@@ -104,12 +117,17 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 		return callfault.UnknownOperation(id.String())
 	}
 	c.op = op
-	if !r.spec.Only.Permits(id) {
+	if (c.nest == nil || !c.nest.app) && !r.spec.Only.Permits(id) {
 		return fault.Newf(fault.ToolNotFound, "`only` excludes %s from this run", view.Snapshot().ToolName(id)).
 			WithHint("Call only what `only` names, or add to it.")
 	}
-	if missing := r.request.Principal.Missing(op.Needs()); missing != "" {
+	if missing := c.request.Principal.Missing(op.Needs()); missing != "" {
 		return callfault.MissingScope(missing)
+	}
+	if c.nest != nil {
+		if err := c.nest.admits(op); err != nil {
+			return err
+		}
 	}
 	if c.op = c.Sight().Operation(id); c.op == nil {
 		return callfault.UnknownOperation(id.String())
@@ -158,15 +176,11 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 
 // callSerially runs an entity call: one at a time in an attempt, save what it nests.
 func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, error) {
-	key := heldKey{c.attempt}
-	if ctx.Value(key) == nil {
-		c.attempt.serial.Lock()
-		defer c.attempt.serial.Unlock()
-		if err := c.attempt.closed(); err != nil {
-			return nil, err
-		}
-		ctx = context.WithValue(ctx, key, true)
+	ctx, done, err := c.takeTurn(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	notify(c.attempt.run.parts, func(p Gate) { p.Inside(c.attempt, c.op) })
 	out, err := e.handle(ctx, c)
 	if err != nil {
@@ -181,9 +195,6 @@ func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, er
 	}
 	return nil, c.attempt.finish(err) // what it wrote is past its savepoint: no script may go on with it
 }
-
-// heldKey marks a context whose call holds the attempt's serial lock.
-type heldKey struct{ a *Attempt }
 
 // handle calls the provider and contains its panics.
 func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err error) {

@@ -50,7 +50,11 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
-	r, err := e.newRun(newRunID(), req, op, Spec{Set: req.Set, Atomic: true, Reply: func(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }})
+	spec := Spec{Set: req.Set, Atomic: true, Reply: func(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }}
+	if op.Nested && op.Quota > 0 {
+		spec.MaxCalls = op.Quota + 1 // its own call is one
+	}
+	r, err := e.newRun(newRunID(), req, op, spec)
 	if err != nil {
 		return e.refuse(ctx, &req, newRunID(), started, nil, err)
 	}
@@ -58,7 +62,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
 		var err error
 		if err = a.count(); err == nil {
-			out, err = e.invoke(ctx, a, a.Next(), req.ID, req.Input, req.surface())
+			out, err = e.invoke(ctx, a.call(a.Next(), req.Input, req.surface()), req.ID)
 		}
 		return Return{Result: out}, err
 	})

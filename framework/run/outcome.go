@@ -56,7 +56,8 @@ type Return struct {
 // CallRecord is one call as the result of a run lists it (CONTRACT section 2).
 type CallRecord struct {
 	ServerID   string `json:"serverId"`
-	ToolName   string `json:"toolName"`
+	ToolName   string `json:"toolName"`         // "" of a call that the run's caller may not know of
+	Parent     string `json:"parent,omitempty"` // the action that made the call
 	OK         bool   `json:"ok"`
 	DurationMs int64  `json:"durationMs"`
 	Error      string `json:"error,omitempty"` // at most 300 characters

@@ -27,7 +27,7 @@ func (a *Attempt) mustYield(first bool) error {
 		return nil
 	}
 	a.mu.Lock()
-	writing, asked := a.writing, a.questions > 0 && a.run.Scripted()
+	writing, asked := a.writing, a.questions > 0 && a.run.composed()
 	a.mu.Unlock()
 	switch {
 	case asked:

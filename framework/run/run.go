@@ -50,6 +50,9 @@ func (r *Run) Spec() Spec { return r.spec }
 // Scripted reports whether the run is more than the one call of its client.
 func (r *Run) Scripted() bool { return r.op.ID.Kind == catalog.KindCode }
 
+// composed reports whether the run consists of several calls.
+func (r *Run) composed() bool { return r.Scripted() || r.op.Nested }
+
 // Started is when the run was opened.
 func (r *Run) Started() time.Time { return r.started }
 

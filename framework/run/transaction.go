@@ -14,6 +14,7 @@ import (
 type transactions struct {
 	attempt *Attempt
 	group   transaction.Group
+	levels  []*level                // the nested calls that they are in
 	after   []func(context.Context) // what is to be done outside once they are committed
 }
 
@@ -28,11 +29,7 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 		panic("run: Within outside of a call")
 	}
 	a, x := c.attempt, &c.attempt.txs
-	defer func() {
-		if errors.Is(err, store.ErrStale) {
-			err = a.restart("the data changed between read and write")
-		}
-	}()
+	defer func() { err = a.stale(err) }()
 	if err := a.run.enterSet(ctx, set); err != nil {
 		return a.finish(err)
 	}
@@ -49,6 +46,11 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 			return err
 		}
 		x.noteLock(t)
+		for _, l := range x.levels {
+			if err := l.mark(ctx, t); err != nil {
+				return err
+			}
+		}
 	}
 	end, err := t.Savepoint(ctx, !write)
 	if err != nil {
@@ -66,16 +68,16 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	switch {
 	case err == nil:
 		err = serr
-	case serr == nil || !a.Atomic():
+	case serr == nil || a.CommitsByCall():
 	case errors.Is(serr, store.ErrStale):
 		return errors.Join(serr, err)
 	default: // what the call wrote may still be there
 		return a.finish(err)
 	}
-	if a.Atomic() {
-		return err
+	if a.CommitsByCall() {
+		return x.settle(context.WithoutCancel(ctx), x.group.Part(t), err)
 	}
-	return x.settle(context.WithoutCancel(ctx), t, err)
+	return err
 }
 
 // abandon is what a panic of a call means for its transaction; serr is how the
@@ -83,51 +85,50 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 func (x *transactions) abandon(ctx context.Context, t *transaction.Transaction, serr error) {
 	broken := fault.New(fault.Internal, "")
 	switch {
-	case !x.attempt.Atomic():
-		_ = x.settle(ctx, t, broken)
+	case x.attempt.CommitsByCall():
+		_ = x.settle(ctx, x.group.Part(t), broken)
 	case serr != nil:
 		_ = x.attempt.finish(broken)
 	}
 }
 
-// settle ends a call's own transaction where the run is not atomic.
-func (x *transactions) settle(ctx context.Context, t *transaction.Transaction, err error) error {
-	alone := x.group.Part(t)
+// settle ends the transactions of a call that commits by itself.
+func (x *transactions) settle(ctx context.Context, own *transaction.Group, err error) error {
 	x.attempt.setWriting(false)
 	if err == nil {
-		err = x.commitCall(ctx, t, alone)
+		err = x.commitCall(ctx, own)
 	}
 	if err != nil {
-		alone.Rollback(ctx)
+		own.Rollback(ctx)
 	}
 	return err
 }
 
-func (x *transactions) commitCall(ctx context.Context, t *transaction.Transaction, alone *transaction.Group) error {
+func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) error {
 	a, r := x.attempt, x.attempt.run
-	changes, err := t.Changes(ctx)
+	changes, err := own.Changes(ctx)
 	if err != nil {
 		return err
 	}
-	wrote := t.Wrote()
+	written := own.WrittenSets()
 	r.progress.mu.Lock()
 	all := slices.Concat(r.progress.applied, changes)
 	r.progress.mu.Unlock()
 	if err := r.parts.judge(ctx, a, Effects{Changes: all}); err != nil {
 		return err
 	}
-	if err := r.parts.beforeCommit(ctx, alone.WrittenSets()); err != nil {
+	if err := r.parts.beforeCommit(ctx, written); err != nil {
 		return err
 	}
 	r.progress.commits++
 	receipt := r.receipt(a.number, Return{}, changes)
 	receipt.Sequence = r.progress.commits
-	if err := t.Commit(ctx, receipt); err != nil {
+	if err := own.Commit(ctx, receipt); err != nil {
 		return err
 	}
 	r.progress.mu.Lock()
 	defer r.progress.mu.Unlock()
-	r.progress.applied, r.progress.wrote = all, r.progress.wrote || wrote
+	r.progress.applied, r.progress.wrote = all, r.progress.wrote || len(written) > 0
 	return nil
 }
 

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/schema/gotype"
 )
 
 // Plugin is a whole plugin.
@@ -110,15 +111,15 @@ type Function struct {
 func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) (Out, error), opts ...Option) Function {
 	f := Function{name: name, summary: summary}
 	var err error
-	if f.input, err = schemaOf[In](); err != nil {
+	if f.input, err = gotype.Of[In](); err != nil {
 		f.problem = errors.Join(f.problem, fmt.Errorf("input: %w", err))
 	}
-	if f.output, err = schemaOf[Out](); err != nil {
+	if f.output, err = gotype.Of[Out](); err != nil {
 		f.problem = errors.Join(f.problem, fmt.Errorf("output: %w", err))
 	}
 	f.invoke = func(ctx context.Context, call Call, raw json.RawMessage) (json.RawMessage, error) {
 		var in In
-		if err := decodeInput(raw, &in); err != nil {
+		if err := gotype.Decode(raw, &in); err != nil {
 			return nil, err
 		}
 		out, err := fn(ctx, call, in)
@@ -128,7 +129,7 @@ func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) 
 		if raw, err = json.Marshal(out); err != nil {
 			return nil, err
 		}
-		return emptied(f.output, raw)
+		return gotype.Emptied(f.output, raw)
 	}
 	for _, o := range opts {
 		o(&f)

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/koan-go/koan/framework/fault"
 )
 
 type item struct {
@@ -44,43 +42,4 @@ func TestCheckReportsAllMistakes(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	require.NoError(t, Plugin{Domain: "fine", Version: "1", Functions: []Function{Func("ok", "", count)}}.check())
-}
-
-func TestDecodeInput(t *testing.T) {
-	tests := []struct {
-		name, raw, path string
-		ok              bool
-	}{
-		{"good", `{"items":[{"name":"a"}]}`, "", true},
-		{"unknown field", `{"items":[],"more":1}`, "", false},
-		{"wrong type", `{"items":[{"name":1}]}`, "/items/name", false},
-		{"two values", `{"items":[]} {}`, "", false},
-		{"no JSON", `{`, "", false},
-		{"empty", ``, "", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var in input
-			err := decodeInput([]byte(tt.raw), &in)
-			if tt.ok {
-				require.NoError(t, err)
-				return
-			}
-			require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
-			require.Equal(t, tt.path, fault.From(err).Path)
-		})
-	}
-}
-
-// FuzzDecodeInput: whatever comes in is either the input or invalid_payload.
-func FuzzDecodeInput(f *testing.F) {
-	f.Add([]byte(`{"items":[{"name":"a"}],"until":"2026-01-01T00:00:00Z"}`))
-	f.Add([]byte(`{"items":null}`))
-	f.Add([]byte(`[1]`))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		var in input
-		if err := decodeInput(raw, &in); err != nil {
-			require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
-		}
-	})
 }

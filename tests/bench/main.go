@@ -131,6 +131,12 @@ var suites = []suite{
 	{"./codemode/internal/typegen", "Declarations", []row{
 		{"Declarations200", "declarations of 200 entities, in ms", "", "ms", "20"},
 	}},
+	{"./tests/actions", "Nested", []row{
+		{"Nested/go", "20 counts by an action in Go", "the same calls made by the script", "to-direct", ""},
+		{"Nested/go", "a nested call of an action in Go, in µs beside its calls", "", "µs/call", ""},
+		{"Nested/file", "20 counts by an action in a file, in a worker of its own", "the same calls made by the script", "to-direct", ""},
+		{"Nested/file", "a nested call of an action in a file, in µs beside its calls", "", "µs/call", ""},
+	}},
 	{"./framework/catalog", "Search", []row{
 		{"Search2000", "search over 2,000 operations, in ms", "", "ms", "5"},
 		{"SearchIndex2000", "the first search of a view of 2,000 operations, in ms", "", "ms", ""},

@@ -15,10 +15,10 @@ import (
 type memoKey struct{}
 
 // taken are the members of SDK, which cannot be names of domains (CONTRACT section 3).
-var taken = map[string]bool{"Entities": true, "Out": true, "Servers": true, "args": true, "run": true}
+var taken = map[string]bool{"Actions": true, "Entities": true, "Files": true, "Out": true, "Servers": true, "args": true, "run": true}
 
-// Bind returns the bindings of a View: entities by name, domains and functions in
-// the order of their IDs, and upstream servers. They are made once per View.
+// Bind returns the bindings of a View: entities by name, actions as a domain of their own,
+// domains and functions in the order of their IDs, and upstream servers. They are made once per View.
 func Bind(v *catalog.View) wire.Bindings {
 	return catalog.Memo(v, memoKey{}, func() wire.Bindings { return bindings(v).Encoded() })
 }
@@ -32,13 +32,16 @@ func bindings(v *catalog.View) wire.Bindings {
 	names := map[string]string{} // owner -> domain
 	functions := map[string]map[string]bool{}
 	for _, op := range v.Script() {
-		if op.ID.Kind != catalog.KindPlugin {
+		if op.ID.Kind != catalog.KindPlugin && op.ID.Kind != catalog.KindAction {
 			continue
 		}
 		path := catalog.SDKPath(op.ID)
 		domain, ok := names[op.ID.Owner]
 		if !ok {
-			domain = free(catalog.Identifier(path[0]), func(s string) bool { _, used := at[s]; return used || taken[s] })
+			domain = path[0]
+			if op.ID.Kind == catalog.KindPlugin {
+				domain = free(catalog.Identifier(domain), func(s string) bool { _, used := at[s]; return used || taken[s] })
+			}
 			names[op.ID.Owner] = domain
 			at[domain] = len(b.Domains)
 			functions[domain] = map[string]bool{}

@@ -37,7 +37,7 @@ func (s *Server) Tool(name string) (*wire.Tool, *catalog.Operation) {
 
 type serversKey struct{}
 
-// Servers returns the servers of a View: the app's entities first, if scripts can call any, then plugins and
+// Servers returns the servers of a View: the app's entities and actions first, if scripts can call any, then plugins and
 // upstreams in the order of their ids. They are made once per View.
 func Servers(v *catalog.View, app App) []*Server {
 	return catalog.Memo(v, serversKey{}, func() []*Server { return servers(v, app) })
@@ -51,7 +51,10 @@ func servers(v *catalog.View, app App) []*Server {
 	koan.ID = moduleID(string(catalog.KindEntity), taken)
 	for _, op := range v.Script() {
 		s := koan
-		if op.ID.Kind != catalog.KindEntity {
+		if op.ID.Kind == catalog.KindAction {
+			koan.Description = "The entities and actions of " + app.Name + "."
+		}
+		if op.ID.Kind != catalog.KindEntity && op.ID.Kind != catalog.KindAction {
 			owner := string(op.ID.Kind) + " " + op.ID.Owner
 			if s = at[owner]; s == nil {
 				s = &Server{Server: wire.Server{ID: moduleID(op.ID.Owner, taken), Name: op.ID.Owner}, Description: "The " + owner + "."}
@@ -98,7 +101,7 @@ func toolName(v *catalog.View, op *catalog.Operation) string {
 		return catalog.Kebab(op.ID.Op)
 	case catalog.KindUpstream:
 		return op.ID.Op
-	case catalog.KindEntity, catalog.KindCode:
+	case catalog.KindEntity, catalog.KindCode, catalog.KindAction:
 	}
 	return v.Snapshot().ToolName(op.ID)
 }

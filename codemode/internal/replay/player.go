@@ -174,14 +174,14 @@ func (p *Player) differ(d *replay.Difference, id string) error {
 	return p.ended
 }
 
-// check makes a call to an entity against today's data, and compares its result with then.
+// check makes a call to an entity or an action against today's data, and compares its result with then.
 func (p *Player) check(ctx context.Context, t *Turn, input, then json.RawMessage, thenErr error) error {
 	if p.live == nil {
 		return nil
 	}
 	at := p.live.Next()
 	id, err := catalog.ParseID(t.ID)
-	if err != nil || id.Kind != catalog.KindEntity || strings.HasPrefix(t.ID, wire.DiscoveryPrefix) || t.Ends != "" {
+	if err != nil || id.Kind != catalog.KindEntity && id.Kind != catalog.KindAction || strings.HasPrefix(t.ID, wire.DiscoveryPrefix) || t.Ends != "" {
 		return nil
 	}
 	out, err := p.live.Invoke(ctx, at, id, input)

@@ -73,11 +73,13 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	}
 	s.running.Add(1)
 	defer s.running.Done()
-	place, err := s.queue.enter(ctx, job.Principal, s.closing)
-	if err != nil {
-		return &wire.Result{Fault: fault.From(err)}, err
+	if !job.Inner { // else it runs in the place of the job that waits for it
+		place, err := s.queue.enter(ctx, job.Principal, s.closing)
+		if err != nil {
+			return &wire.Result{Fault: fault.From(err)}, err
+		}
+		defer s.queue.leave(place)
 	}
-	defer s.queue.leave(place)
 	var unaccepted error
 	for range handOvers {
 		r, err := s.handOver(ctx, job, host)

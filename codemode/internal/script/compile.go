@@ -20,6 +20,14 @@ func Compile(src Source) (*Program, error) {
 	if src.Entry != "" && !IsName(src.Entry) {
 		return nil, &Error{Message: "entryFunction is not the name of a function: " + strings.ToValidUTF8(src.Entry, "?")}
 	}
+	if src.Action {
+		p.action, p.implicit, p.strict = true, false, true
+		c := compiler{Program: p, loader: loader(src.Language)}
+		if err := c.asModule(code); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
 	if p.implicit && word(code, defaultEntry) {
 		p.Entry = defaultEntry
 	}

@@ -244,7 +244,7 @@ func (p *Program) unwrapRequire(tree *ast.Program) {
 func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string) *Error {
 	names, _ := p.exports(path)
 	name := use.Identifier.Name.String()
-	if name == "default" { // the namespace itself
+	if name == "default" || names == nil { // the namespace itself; a module of which nobody knows what it exports
 		return nil
 	}
 	for _, n := range names {

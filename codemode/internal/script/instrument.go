@@ -17,6 +17,7 @@ const (
 	HookAwait          // a value that is about to be awaited; it returns the value
 	HookStack          // a value whose stack is about to be read; it returns the value
 	HookMember         // a key and a value; it returns an object that has only this member
+	HookAction         // the export `action`, in the file of an action
 )
 
 // instrument adds hooks to a syntax tree for what cannot be observed from outside at run

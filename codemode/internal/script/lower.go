@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja/ast"
@@ -15,6 +16,14 @@ const (
 	userSource    = userNamespace + ":" + userModule // as source maps name it
 	starter       = `import * as user from "` + userModule + `";` + HookName + `(1,user.default);`
 )
+
+// starter imports the script's module, and passes on what it exports.
+func (c *compiler) starter() string {
+	if c.action {
+		return starter + HookName + "(" + strconv.Itoa(HookAction) + ",user.action);"
+	}
+	return starter
+}
 
 // supported lists what goja can and cannot parse, for a modern target: an old target would
 // lower async functions too.
@@ -35,10 +44,7 @@ const verbatim = `{"compilerOptions":{"verbatimModuleSyntax":true}}`
 // return, or as an ES module, which can import and export. Both are tried before a script
 // is rejected, with the error of the module, which is the script as it was sent.
 func (p *Program) lower(code, language string) *Error {
-	c := compiler{Program: p, loader: api.LoaderTS}
-	if language == "javascript" {
-		c.loader = api.LoaderJS
-	}
+	c := compiler{Program: p, loader: loader(language)}
 	var body, module *Error
 	if !moduleWords().MatchString(code) {
 		if body = c.asBody(code); body == nil {
@@ -61,6 +67,14 @@ func (p *Program) lower(code, language string) *Error {
 		return module
 	}
 	return body
+}
+
+// loader reads a language; "" is any.
+func loader(language string) api.Loader {
+	if language == "javascript" {
+		return api.LoaderJS
+	}
+	return api.LoaderTS
 }
 
 // moduleWords find syntax that no function can have.
@@ -114,7 +128,7 @@ func (c *compiler) bundle(lower ...string) api.BuildResult {
 		}
 	}
 	return api.Build(api.BuildOptions{
-		Stdin:          &api.StdinOptions{Contents: starter, ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
+		Stdin:          &api.StdinOptions{Contents: c.starter(), ResolveDir: "/", Sourcefile: "koan", Loader: api.LoaderJS},
 		AbsWorkingDir:  "/",
 		Bundle:         true,
 		Write:          false,

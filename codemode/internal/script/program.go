@@ -47,6 +47,7 @@ type Program struct {
 	// implicit says that no entry function was named: the default one is then called only
 	// if the script did not call it.
 	implicit bool
+	action   bool // it is the file of one
 	strict   bool // the script begins with "use strict", or is to run as a module
 	modules  Modules
 }

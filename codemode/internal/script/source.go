@@ -17,6 +17,9 @@ type Source struct {
 	// Module compiles the code as an ES module even if it imports and exports nothing: it
 	// is strict, and its names are not globals.
 	Module bool
+	// Action compiles the file of an action: an ES module that declares the action in its
+	// export of that name, and whose default export carries it out.
+	Action bool
 	// Modules are the modules that the code can import; nil is none.
 	Modules Modules
 }
@@ -25,8 +28,8 @@ type Source struct {
 type Modules interface {
 	// Paths lists them.
 	Paths() []string
-	// Exports returns the names that a module exports; ok is false for one that does
-	// not exist.
+	// Exports returns the names that a module exports, nil where any may be; ok is false for
+	// one that does not exist.
 	Exports(path string) (names []string, ok bool)
 }
 

@@ -17,6 +17,7 @@ type Task string
 const (
 	Execute  Task = "execute"
 	Validate Task = "validate" // parse and check, never run
+	Declare  Task = "declare"  // read what the file of an action declares, never run
 )
 
 // Job is one attempt at one script.
@@ -32,6 +33,12 @@ type Job struct {
 	// CallTool defines the global function callTool(id, params), which calls any
 	// operation by its catalog ID (gateway-code-mode-contract).
 	CallTool bool `json:"callTool,omitempty"`
+	// Action says that the code is the file of an action: its default export is called with
+	// Args, and what that returns is the result.
+	Action bool `json:"action,omitempty"`
+	// Inner says that the job is part of another one, which waits for it: it takes no place
+	// of its own among those that run at once.
+	Inner bool `json:"-"`
 	Occasion
 	// Bindings go to a worker in a frame of their own: the jobs of one caller mostly
 	// have the same.
@@ -156,6 +163,18 @@ type Function struct {
 	// Leading are members of the input that can be given by position instead, where the
 	// first of them is a string.
 	Leading []string `json:"leading,omitempty"`
+}
+
+// Declaration is the result of the task Declare.
+type Declaration struct {
+	Action json.RawMessage  `json:"action"`
+	Places map[string]Place `json:"places"` // by JSON Pointer into Action
+}
+
+// Place is a line and a column of the user's, from 1.
+type Place struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
 }
 
 // Log is one captured message (CONTRACT section 2).

@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // callerView is the entities as the caller of one call sees them. Its filters and
@@ -27,6 +28,9 @@ type callerView struct {
 	sight *catalog.Sight
 	view  *catalog.View
 	who   auth.Principal
+	// outside says that it is of somebody who may not name the transaction's set, and so
+	// sees nothing of it: of who gets what a run reports, where a call had other rights.
+	outside bool
 
 	// What rules are asked with.
 	tx  *tx
@@ -45,9 +49,30 @@ func (e *Engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView 
 	return &callerView{model: e.As(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
 }
 
+// readerOf returns what who gets what the run reports sees, which is the call's caller
+// unless the call has rights that the run's caller has not.
+func (e *Engine) readerOf(ctx context.Context, t *tx) *callerView {
+	r, other := run.ReaderOf(ctx)
+	if !other {
+		return t.caller
+	}
+	sight := r.View.At(catalog.SurfaceApp)
+	return &callerView{model: e.As(sight), sight: sight, view: r.View, who: r.Principal, outside: !r.Principal.MayName(t.set), tx: t, ctx: ctx}
+}
+
+// forReport has what is read meanwhile be what the run may report; the returned function ends
+// that.
+func (t *tx) forReport() (end func()) {
+	caller := t.caller
+	if t.reader != nil {
+		t.caller = t.reader
+	}
+	return func() { t.caller = caller }
+}
+
 // forLater returns the same view for what comes after its call.
 func (s *callerView) forLater(t *tx) *callerView {
-	return &callerView{model: s.model, sight: s.sight, view: s.view, who: s.who, tx: t, ctx: context.WithoutCancel(s.ctx)}
+	return &callerView{model: s.model, sight: s.sight, view: s.view, who: s.who, outside: s.outside, tx: t, ctx: context.WithoutCancel(s.ctx)}
 }
 
 // of returns a kind as the caller sees it, nil if it does not.
@@ -56,7 +81,7 @@ func (s *callerView) of(k *model.Kind) *model.Kind { return s.model.ByName[k.Nam
 // shows reports whether the caller is answered with rows of a kind.
 func (s *callerView) shows(k *model.Kind) bool {
 	r := s.sight.Resource(k.Name())
-	return r != nil && r.Shown()
+	return r != nil && r.Shown() && !s.outside
 }
 
 // reads reports whether the caller sees an edge of a kind.
@@ -70,7 +95,9 @@ func (s *callerView) reads(k *model.Kind, e *model.Edge) bool {
 }
 
 // knows reports whether the caller may hear of an entity.
-func (s *callerView) knows(k *model.Kind) bool { return s == nil || s.view.Knows(k.Name()) }
+func (s *callerView) knows(k *model.Kind) bool {
+	return s == nil || !s.outside && s.view.Knows(k.Name())
+}
 
 // Rule implements filter.Rules. It ends in forbidden where a policy refuses the query as a
 // whole.
@@ -81,6 +108,9 @@ func (s *callerView) Rule(e *descriptor.Entity) (*filter.Rule, error) {
 // rule asks the app which rows of a kind the caller may read; nil is all of them.
 // It ends in forbidden where a policy refuses the query as a whole.
 func (s *callerView) rule(k *model.Kind) (*filter.Rule, error) {
+	if s.outside {
+		return filter.Nothing, nil
+	}
 	if !s.tx.client.Ruled(k.Type) {
 		return nil, nil
 	}

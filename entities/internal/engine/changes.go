@@ -121,8 +121,9 @@ func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][
 // before nor after stands there without its id: that something happened is said,
 // and nothing more.
 func (t *tx) Changes(ctx context.Context) ([]store.Change, error) {
+	defer t.forReport()()
 	if !t.attempt.Records() {
-		return t.log.Count(t.set, func(k *model.Kind) bool { return !t.caller.knows(k) }), nil
+		return t.log.Count(t.reportedSet(), func(k *model.Kind) bool { return !t.caller.knows(k) }), nil
 	}
 	rows := t.log.Net()
 	if err := t.completeChanges(ctx, rows); err != nil {
@@ -133,13 +134,22 @@ func (t *tx) Changes(ctx context.Context) ([]store.Change, error) {
 		if !r.Was && !r.Is {
 			continue
 		}
-		c := store.Change{Entity: r.Kind.Name(), Set: t.set, ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.caller.knows(r.Kind)}
+		c := store.Change{Entity: r.Kind.Name(), Set: t.reportedSet(), ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.caller.knows(r.Kind)}
 		if r.Forbidden {
 			c.ID = ""
 		}
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// reportedSet is the name of the set in what the run reports, "" where who gets that may not
+// name it.
+func (t *tx) reportedSet() string {
+	if t.caller != nil && t.caller.outside {
+		return ""
+	}
+	return t.set
 }
 
 // completeChanges adds to net changes what the rows were and what they are.

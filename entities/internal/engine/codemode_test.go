@@ -24,7 +24,7 @@ type scripting struct {
 // withCodeMode starts code mode for an app. Scripts run in the test's own process.
 func (a *app) withCodeMode() *scripting {
 	a.Helper()
-	code := codemode.Provide()
+	code := codemode.Provide(codemode.Options{})
 	h := codeHost{host{}, map[string]any{}}
 	for _, s := range code.(catalog.Configurable).Settings() {
 		h.set[s.Key] = s.Default

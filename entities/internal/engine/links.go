@@ -24,6 +24,7 @@ func (t *tx) manyToMany(k *model.Kind, take func(name string) bool) (out []*mode
 	if !t.attempt.Records() {
 		return nil
 	}
+	defer t.forReport()()
 	for i := range k.Edges {
 		e := &k.Edges[i]
 		if e.Column.Relation == descriptor.M2M && take(e.Column.Ent) && (t.caller == nil || t.caller.reads(k, e)) {
@@ -69,6 +70,7 @@ func (t *tx) recordAdded(ctx context.Context, k *model.Kind, ids []any, m ent.Mu
 }
 
 func (t *tx) addLinks(ctx context.Context, k *model.Kind, id any, e *model.Edge, others []any, was bool) error {
+	defer t.forReport()()
 	readable, self := others, []any{id}
 	if was && t.caller != nil {
 		var err error

@@ -126,6 +126,7 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 		err = run.Within(ctx, e, call.Target().Set, o.Access.Writes(), func(ctx context.Context, joined store.Tx) error {
 			t := joined.(*tx)
 			t.caller = e.see(ctx, t, call)
+			t.reader = e.readerOf(ctx, t)
 			defer t.passed(t.passing)
 			if o.Access.Writes() || e.viewer != nil {
 				if ctx, err = t.caller.viewer(); err != nil {

@@ -41,7 +41,10 @@ func (e *Engine) hook(next ent.Mutator) ent.Mutator {
 			return nil, err
 		}
 		t.touched = true
-		defer t.caller.forget()
+		defer func() {
+			t.caller.forget()
+			t.reader.forget()
+		}()
 		if k.Entity == nil {
 			return next.Mutate(ctx, m)
 		}

@@ -29,6 +29,7 @@ type tx struct {
 	driver  *backend.TxDriver
 	ent     shim.Tx     // nil until the first write, or until rules are asked
 	caller  *callerView // of the call that is being served
+	reader  *callerView // of who gets what the run reports; nil before the first call
 	log     changes.Log
 	touched bool         // something was written, exposed or not
 	chosen  choices      // of the write that the engine makes now
@@ -81,7 +82,7 @@ func (t *tx) Write(ctx context.Context) error {
 		if err := t.engine.Quota.Admit(ctx, t.set); err != nil {
 			return err
 		}
-		if !t.attempt.Atomic() {
+		if t.attempt.CommitsByCall() {
 			if err := t.makeSet(ctx); err != nil {
 				return err
 			}
@@ -123,10 +124,11 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	if err != nil {
 		return nil, t.verdict(err)
 	}
-	mark := t.log.Len()
+	mark, touched := t.log.Len(), t.touched
 	return func(ok bool) error {
 		if !ok {
 			t.undo(mark)
+			t.touched = touched
 		}
 		return t.verdict(end(ok))
 	}, nil

@@ -55,8 +55,9 @@ func (t *tx) readVisible(ctx context.Context, k *model.Kind, id any) ([]byte, er
 	return t.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.BoundID(id), rule)
 }
 
-// visibleImage returns an image that was just read as the caller may see it.
+// visibleImage returns an image that was just read as the run may report it.
 func (t *tx) visibleImage(ctx context.Context, k *model.Kind, id any, image []byte) ([]byte, error) {
+	defer t.forReport()()
 	if image == nil || t.caller == nil || !t.caller.mayHide(k) {
 		return image, nil
 	}

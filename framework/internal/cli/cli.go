@@ -58,6 +58,7 @@ type Instance interface {
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
 	Metrics() http.Handler
 	Replay(ctx context.Context, run string, data bool) (*replay.Replayed, error)
+	ActionOf(ctx context.Context, name, run string) (file string, text []byte, err error)
 	Stop(ctx context.Context) error
 }
 
@@ -184,7 +185,7 @@ func (c *command) root() *cobra.Command {
 		}
 		return os.Chdir(c.dir)
 	}
-	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
+	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.action(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
 	}

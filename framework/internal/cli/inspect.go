@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -61,10 +63,13 @@ func (c *command) validate() *cobra.Command {
 }
 
 func (c *command) sdk() *cobra.Command {
-	return &cobra.Command{
+	var file string
+	cmd := &cobra.Command{
 		Use:   "sdk",
 		Short: "Print the TypeScript declarations of the SDK",
-		Args:  cobra.NoArgs,
+		Long: "Prints the TypeScript declarations of the SDK. With --out they go into a file, for an editor: it is written only\n" +
+			"where it has changed.",
+		Args: cobra.NoArgs,
 		RunE: c.runOnce(func(cmd *cobra.Command, i Instance) error {
 			docs := i.Snapshot().Documents()
 			at := slices.IndexFunc(docs, func(d *catalog.Document) bool { return d.URI == declarations })
@@ -76,12 +81,28 @@ func (c *command) sdk() *cobra.Command {
 			if err != nil {
 				return failed(explain(err))
 			}
+			if file != "" {
+				return writeChanged(file, text)
+			}
 			if _, err := c.app.Stdout.Write(text); err != nil {
 				return failed(err)
 			}
 			return nil
 		}),
 	}
+	cmd.Flags().StringVar(&file, "out", "", "file to write instead of standard output")
+	return cmd
+}
+
+// writeChanged writes a file whose text is another one.
+func writeChanged(file string, text []byte) error {
+	if now, err := os.ReadFile(file); err == nil && bytes.Equal(now, text) {
+		return nil
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return failed(err)
+	}
+	return nil
 }
 
 func (c *command) tools() *cobra.Command {

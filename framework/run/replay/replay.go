@@ -88,7 +88,7 @@ type Request struct {
 // Replay executes a kept run again and says whether it goes the same way. It ends in
 // not_found where the run is not kept.
 func (t *Tapes) Replay(ctx context.Context, req Request) (*Replayed, error) {
-	k, err := t.keptRun(ctx, req.Run)
+	k, err := t.Kept(ctx, req.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +143,8 @@ func changesSince(then, now Made, data bool) []string {
 	return notes
 }
 
-// keptRun returns a run from the shelf.
-func (t *Tapes) keptRun(ctx context.Context, id string) (*KeptRun, error) {
+// Kept returns a run from the shelf; not_found says why it is not there.
+func (t *Tapes) Kept(ctx context.Context, id string) (*KeptRun, error) {
 	if t.shelf == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app has nowhere of its own to keep runs for a replay").
 			WithHint("An app that opens its databases itself keeps none.")
@@ -189,7 +189,7 @@ func (t *Tapes) replayCall(ctx context.Context, data bool, k *KeptRun, view *cat
 	case !data:
 		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data repeats it against today's data"}
 		return out, nil
-	case op != nil && !op.Serial:
+	case op != nil && !op.Serial && !op.Nested:
 		out.Notes = []string{"the call is not made again: no transaction covers it"}
 		return out, nil
 	}

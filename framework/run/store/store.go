@@ -31,6 +31,9 @@ type Attempt interface {
 	// Atomic reports whether one transaction covers all of a run's calls; else each call
 	// commits by itself.
 	Atomic() bool
+	// CommitsByCall reports whether the call that is being made commits by itself, and not
+	// together with others: where the run is not atomic and no nested call is around it.
+	CommitsByCall() bool
 	// WriteFirst tells a store to take the write lock when a transaction begins:
 	// the attempt is known to write.
 	WriteFirst() bool

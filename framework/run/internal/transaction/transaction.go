@@ -77,6 +77,24 @@ func (g *Group) Part(t *Transaction) *Group {
 	return &Group{open: []*Transaction{t}}
 }
 
+// PartAll takes all transactions out of the group, to end them together.
+func (g *Group) PartAll() *Group {
+	all := &Group{open: g.open}
+	g.open = nil
+	return all
+}
+
+// Writing returns the transactions for which StartWriting has been called.
+func (g *Group) Writing() []*Transaction {
+	var out []*Transaction
+	for _, t := range g.open {
+		if t.written {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // WrittenSets returns the sets that have something to commit.
 func (g *Group) WrittenSets() []string {
 	var sets []string

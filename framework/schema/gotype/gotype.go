@@ -1,4 +1,9 @@
-package kit
+// Package gotype makes JSON Schemas of Go types, and reads and writes values by them: for
+// functions of plugins and of apps.
+//
+// What belongs here: what encoding/json does to a type, as a schema. What must never: what a
+// function is for, or how it is called.
+package gotype
 
 import (
 	"bytes"
@@ -18,9 +23,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// schemaOf returns the JSON Schema 2020-12 of a struct as encoding/json writes it,
+// Of returns the JSON Schema 2020-12 of a struct as encoding/json writes it,
 // without an $id, with named types in $defs, closed to unknown fields.
-func schemaOf[T any]() (json.RawMessage, error) {
+func Of[T any]() (json.RawMessage, error) {
 	t := reflect.TypeFor[T]()
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -127,9 +132,9 @@ func admitNull(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// emptied replaces null, which encoding/json writes for a nil slice or map, by an empty
+// Emptied replaces null, which encoding/json writes for a nil slice or map, by an empty
 // list, object or string if the schema does not admit null.
-func emptied(schema, raw json.RawMessage) (json.RawMessage, error) {
+func Emptied(schema, raw json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(raw, []byte("null")) {
 		return raw, nil
 	}
@@ -186,9 +191,9 @@ func emptyIn(defs map[string]any, schema any, value any) any {
 	return value
 }
 
-// decodeInput reads an input into a function's type. The host has validated it against the
+// Decode reads an input into a function's type. Somebody has validated it against the
 // schema; this finds violations that a schema cannot express.
-func decodeInput(raw json.RawMessage, into any) error {
+func Decode(raw json.RawMessage, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	err := dec.Decode(into)

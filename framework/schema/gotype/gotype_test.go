@@ -1,4 +1,4 @@
-package kit
+package gotype
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/schema"
 )
 
@@ -101,13 +102,13 @@ func plainOf(random *rand.Rand) everything {
 // TestOutputsFitTheirSchema: what a function returns is what its schema says, also where
 // its slices and maps are nil.
 func TestOutputsFitTheirSchema(t *testing.T) {
-	out, err := schemaOf[everything]()
+	out, err := Of[everything]()
 	require.NoError(t, err)
 	random := rand.New(rand.NewSource(1))
 	check := func(e everything) {
 		raw, err := json.Marshal(e)
 		require.NoError(t, err)
-		sent, err := emptied(out, raw)
+		sent, err := Emptied(out, raw)
 		require.NoError(t, err)
 		require.NoError(t, schema.Check(out, sent), "%s\n%s", sent, out)
 	}
@@ -115,7 +116,7 @@ func TestOutputsFitTheirSchema(t *testing.T) {
 	for range 50 {
 		check(plainOf(random))
 	}
-	sent, err := emptied(out, []byte(`{"words":null,"byName":{"a":null},"page":{"items":null},"tree":{"next":null},"bytes":null,"pointer":null,"any":null,"int":9007199254740993}`))
+	sent, err := Emptied(out, []byte(`{"words":null,"byName":{"a":null},"page":{"items":null},"tree":{"next":null},"bytes":null,"pointer":null,"any":null,"int":9007199254740993}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"words":[],"byName":{"a":[]},"page":{"items":[]},"tree":{"next":null},"bytes":"","pointer":null,"any":null,"int":9007199254740993}`, string(sent))
 	require.Contains(t, string(sent), "9007199254740993")
@@ -124,10 +125,54 @@ func TestOutputsFitTheirSchema(t *testing.T) {
 // TestInputAcceptsOutputOfSameType: an output can be sent back as an input.
 func TestInputAcceptsOutputOfSameType(t *testing.T) {
 	raw := json.RawMessage(`{"value":1,"next":{"value":2,"next":null}}`)
-	in, err := schemaOf[node]()
+	in, err := Of[node]()
 	require.NoError(t, err)
 	require.NoError(t, schema.Check(in, raw))
 	var n node
-	require.NoError(t, decodeInput(raw, &n))
+	require.NoError(t, Decode(raw, &n))
 	require.Equal(t, 2, n.Next.Value)
+}
+
+type order struct {
+	Items []part     `json:"items"`
+	Until *time.Time `json:"until,omitempty"`
+}
+
+func TestDecode(t *testing.T) {
+	tests := []struct {
+		name, raw, path string
+		ok              bool
+	}{
+		{"good", `{"items":[{"name":"a"}]}`, "", true},
+		{"unknown field", `{"items":[],"more":1}`, "", false},
+		{"wrong type", `{"items":[{"name":1}]}`, "/items/name", false},
+		{"two values", `{"items":[]} {}`, "", false},
+		{"no JSON", `{`, "", false},
+		{"empty", ``, "", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var in order
+			err := Decode([]byte(tt.raw), &in)
+			if tt.ok {
+				require.NoError(t, err)
+				return
+			}
+			require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+			require.Equal(t, tt.path, fault.From(err).Path)
+		})
+	}
+}
+
+// FuzzDecode: whatever comes in is either the input or invalid_payload.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"items":[{"name":"a"}],"until":"2026-01-01T00:00:00Z"}`))
+	f.Add([]byte(`{"items":null}`))
+	f.Add([]byte(`[1]`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var in order
+		if err := Decode(raw, &in); err != nil {
+			require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+		}
+	})
 }

@@ -1,0 +1,173 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/koan-go/koan/codemode/internal/actions"
+	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/deadline"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// act carries out one call of an action: its script runs in a worker of its own, in the
+// transactions of the call.
+type act struct {
+	p      *provider
+	action *actions.Action
+	call   catalog.Call
+	nest   *run.Nest
+}
+
+// actionHandler serves an action's operation.
+func (p *provider) actionHandler(a *actions.Action) catalog.Handler {
+	return func(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+		x := &act{p: p, action: a, call: call, nest: run.NestOf(ctx)}
+		if x.nest == nil {
+			return nil, fault.New(fault.Internal, "an action is called as a part of a run")
+		}
+		return x.run(ctx)
+	}
+}
+
+func (x *act) run(ctx context.Context) (json.RawMessage, error) {
+	spent := spendingOf(ctx)
+	inner := spent != nil
+	if !inner {
+		spent = &spending{limits: x.p.config().limits.Limits}
+		ctx = withSpending(ctx, spent)
+	}
+	if err := spent.admit(); err != nil {
+		return nil, err
+	}
+	job, err := x.job(spent.limits)
+	if err != nil {
+		return nil, err
+	}
+	job.Inner = inner
+	timed, cancel := deadline.WithTimeout(ctx, x.p.config().wall, context.DeadlineExceeded)
+	defer cancel()
+	timed, stop := context.WithCancel(timed)
+	defer stop()
+	h := newHost(x.call, x.nest.View(), x.nest, x.nest.Attempt(), x.p.app, job.Limits, x.nest.Attempt().Run().Spec().MaxCalls)
+	h.log = func(l wire.Log) { x.log(ctx, l) }
+	res, err := x.p.executor.Execute(timed, job, h)
+	if err == nil && res.Fault == nil {
+		err = h.exceededLimit()
+	}
+	stop()
+	h.wait()
+	if res != nil {
+		spent.add(res)
+	}
+	switch {
+	case err != nil:
+		return nil, x.ended(timed, err, res)
+	case res.Fault != nil:
+		return nil, x.failure(ctx, res.Fault)
+	case res.Result != nil:
+		return res.Result, nil
+	case res.Answer != nil:
+		return res.Answer, nil
+	}
+	return json.RawMessage("null"), nil
+}
+
+// job is the action's script with its input.
+func (x *act) job(l wire.Limits) (*wire.Job, error) {
+	now, err := x.nest.Now()
+	if err != nil {
+		return nil, err
+	}
+	owner := x.nest.Principal().Subject
+	if x.nest.App() { // no caller gets a worker that has seen what only the app may see
+		owner += "\x00" + x.nest.Attempt().Run().Principal().Subject
+	}
+	return &wire.Job{
+		Task: wire.Execute, Action: true, Code: x.action.Code, Language: x.action.Language, Args: x.call.Input(),
+		Occasion: wire.Occasion{RunID: x.call.Run(), Set: x.nest.Set(), DryRun: x.call.DryRun(), NowMs: now.UnixMilli(), Seed: x.nest.Seed()},
+		Bindings: bind.Importing(x.nest.View(), x.p.app, x.action.Code), Limits: l, Principal: owner,
+	}, nil
+}
+
+// log says a message of the action. The app's own is not for the caller, since it may say what
+// the caller may not know.
+func (x *act) log(ctx context.Context, l wire.Log) {
+	if x.nest.App() {
+		x.p.log.Log(ctx, levels[l.Level], "an action says: "+l.Message, "action", x.action.Name, "run", x.call.Run())
+		return
+	}
+	x.call.Log(levels[l.Level], x.action.Name+": "+l.Message)
+}
+
+// ended is why an action was cut off.
+func (x *act) ended(ctx context.Context, err error, res *wire.Result) error {
+	var f *fault.Fault
+	switch {
+	case run.Ends(err) && !errors.As(err, &f): // another attempt
+		return err
+	case ctx.Err() != nil && !run.Ends(err):
+		if res != nil && res.Fault != nil && res.Fault.Code == fault.Timeout {
+			return elsewhere(res.Fault)
+		}
+		return err
+	}
+	return elsewhere(fault.From(err))
+}
+
+// elsewhere is a fault without its place in a script, which is not the caller's.
+func elsewhere(f *fault.Fault) *fault.Fault {
+	out := *f
+	out.Line, out.Column, out.Source, out.Path = 0, 0, "", ""
+	return &out
+}
+
+// failure is the fault that the action's caller gets for what ended the action.
+//
+// What it threw itself is its author's word to the caller. Faults of its calls keep their code
+// where they can mean the same to the caller. With the app's own rights they say nothing,
+// since they may be about what the caller may not know; the operator reads them.
+func (x *act) failure(ctx context.Context, f *fault.Fault) error {
+	if f.EndsRun() {
+		return elsewhere(f)
+	}
+	name := x.action.Name
+	details := map[string]any{"action": name}
+	if f.Line > 0 {
+		details["line"], details["column"] = f.Line, f.Column
+	}
+	failed := func(message string) *fault.Fault {
+		return fault.New(fault.ExecutionError, message).WithHint("The action %q refused or failed; its message says why.", name).WithRetry(fault.Fix).WithDetails(details)
+	}
+	switch {
+	case f.Code == fault.JavaScriptError:
+		return failed(f.Message)
+	case x.nest.App():
+		x.report(ctx, slog.LevelWarn, f)
+		return failed("the action "+name+" could not be carried out").WithRetry(f.Retry).WithHint("Try again, or ask whoever runs the app: its log says what failed in the run %s.", x.call.Run())
+	case aboutScript(f.Code):
+		x.report(ctx, slog.LevelWarn, f)
+		return failed(fmt.Sprintf("%s failed: %s", name, f.Message)).WithRetry(fault.Never).WithHint("This is a defect of the action in %s: report it to its author.", x.action.File)
+	}
+	return elsewhere(f)
+}
+
+// aboutScript reports whether a fault says that the script is wrong, which its caller cannot
+// correct.
+func aboutScript(c fault.Code) bool {
+	switch c {
+	case fault.InvalidPayload, fault.SyntaxError, fault.NeverSettled, fault.ToolNotFound, fault.ServerNotFound, fault.CapabilityUnsupported, fault.CallTooLarge, fault.InvalidCodeModeID:
+		return true
+	}
+	return false
+}
+
+func (x *act) report(ctx context.Context, level slog.Level, f *fault.Fault) {
+	x.p.log.Log(ctx, level, "an action failed", "action", x.action.Name, "file", x.action.File, "line", f.Line, "code", f.Code, "problem", f.Message, "run", x.call.Run())
+}

@@ -1,0 +1,102 @@
+package codemode
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/internal/actions"
+	"github.com/koan-go/koan/codemode/internal/script"
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// ActionFile returns the file of an action that does what a script did, with an input as the
+// script's arguments were. It has its caller's rights.
+func (p *provider) ActionFile(ctx context.Context, name, code, language string, args json.RawMessage) (file string, text []byte, err error) {
+	if other := p.taken(name); other != "" {
+		return "", nil, fault.Newf(fault.InvalidPayload, "%s is named %q already", other, name)
+	}
+	input, err := inputLike(args)
+	if err != nil {
+		return "", nil, err
+	}
+	imports, body := script.AsFunction(code)
+	var b bytes.Buffer
+	if imports != "" {
+		b.WriteString(imports + "\n")
+	}
+	b.WriteString("export const action = {\n  description: " + quotedText("Does what a script did: say here what "+name+" does.") + ",\n  input: " + string(input) + ",\n  rights: \"caller\",\n")
+	if len(args) > 0 {
+		b.WriteString("  examples: [" + string(args) + "],\n")
+	}
+	b.WriteString("};\n\nexport default async (input) => {\n")
+	b.WriteString(strings.TrimRight(body, "\n") + "\n") // as it was: a template may have several lines
+	b.WriteString("};\n")
+	file = name + ".js"
+	if language != "javascript" { // it may be either
+		file, language = name+".ts", "typescript"
+	}
+	declared, f, err := p.declared(ctx, b.String(), language)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case f != nil:
+		return "", nil, fault.Newf(fault.CapabilityUnsupported, "the script cannot become an action as it is: %s", f.Message).WithHint("Write the file by hand: the script is the body of its default export.")
+	}
+	if _, wrong := actions.Read(declared.Action); len(wrong) > 0 {
+		return "", nil, fault.Invalid(wrong...)
+	}
+	return file, b.Bytes(), nil
+}
+
+func quotedText(s string) string {
+	raw, err := wire.Marshal(s)
+	if err != nil { // a string cannot fail
+		return `""`
+	}
+	return string(raw)
+}
+
+// inputLike returns the JSON Schema of an object that is like the arguments of a script.
+func inputLike(args json.RawMessage) (json.RawMessage, error) {
+	if len(bytes.TrimSpace(args)) == 0 {
+		args = json.RawMessage(`{}`)
+	}
+	var v any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return nil, fault.New(fault.InvalidPayload, "the arguments of the run cannot be read").Because(err)
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, fault.New(fault.InvalidPayload, "the arguments of the run are not an object, and the input of an action is one")
+	}
+	return wire.Marshal(schemaLike(v))
+}
+
+// schemaLike returns the schema of values of the same shape.
+func schemaLike(v any) map[string]any {
+	switch v := v.(type) {
+	case map[string]any:
+		properties, required := map[string]any{}, []string{}
+		for name, member := range v {
+			properties[name] = schemaLike(member)
+			required = append(required, name)
+		}
+		slices.Sort(required)
+		return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	case []any:
+		if len(v) == 0 {
+			return map[string]any{"type": "array"}
+		}
+		return map[string]any{"type": "array", "items": schemaLike(v[0])}
+	case string:
+		return map[string]any{"type": "string"}
+	case bool:
+		return map[string]any{"type": "boolean"}
+	case float64:
+		return map[string]any{"type": "number"}
+	}
+	return map[string]any{}
+}

@@ -1,0 +1,181 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/koan-go/koan/codemode/internal/actions"
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// The keys of actions.
+const (
+	keyActionsDir      = "actions.dir"
+	keyActionsEmbedded = "actions.embedded"
+)
+
+// Options are for apps with actions.
+type Options struct {
+	// Actions are the files of actions that the app embeds: NAME.ts or NAME.js, in this
+	// folder or in its folder "actions". It may be nil.
+	Actions fs.FS
+	// Named says what else of the app has the name of an action, "" if nothing has. It may be
+	// nil.
+	Named func(name string) string
+}
+
+// embedded returns the folder of the files that the app embeds: go:embed keeps the name of
+// the folder in their paths.
+func (o Options) embedded() fs.FS {
+	if info, err := fs.Stat(o.Actions, "actions"); err == nil && info.IsDir() {
+		if sub, err := fs.Sub(o.Actions, "actions"); err == nil {
+			return sub
+		}
+	}
+	return o.Actions
+}
+
+// taken says what else has the name of an action.
+func (p *provider) taken(name string) string {
+	if name == promptName {
+		return "a prompt"
+	}
+	if p.opts.Named != nil {
+		return p.opts.Named(name)
+	}
+	return ""
+}
+
+// hasActions reports whether the app has files of actions, which run even where callers may
+// send no scripts.
+func (p *provider) hasActions(v catalog.Values) bool {
+	return p.opts.Actions != nil && v.Bool(keyActionsEmbedded) || v.String(keyActionsDir) != ""
+}
+
+// openActions reads the files of actions, and follows those of the configured folder.
+func (p *provider) openActions(ctx context.Context, v catalog.Values) error {
+	l := &actions.Loader{Read: p.declared, Taken: p.taken, MaxCode: func() int { return p.config().maxCodeLength }}
+	if p.opts.Actions != nil && v.Bool(keyActionsEmbedded) {
+		l.Folders = append(l.Folders, actions.Folder{FS: p.opts.embedded(), Label: "actions (embedded)"})
+	}
+	dir := v.String(keyActionsDir)
+	if dir != "" {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return fault.Newf(fault.InvalidPayload, "%s: there is no folder %q", keyActionsDir, dir).WithHint("Create it, or correct the key; a relative folder is looked for in the working directory.")
+		}
+		l.Folders = append(l.Folders, actions.Folder{FS: os.DirFS(dir), Label: dir})
+	}
+	if len(l.Folders) == 0 {
+		return nil
+	}
+	set, err := l.Load(ctx, nil)
+	if err != nil {
+		return err
+	}
+	p.actions.Store(set)
+	for _, w := range set.Problems {
+		p.reportAction(w)
+	}
+	if dir != "" {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		p.unwatch = cancel
+		p.watching.Go(func() { actions.Watch(ctx, os.DirFS(dir), func() { p.reloadActions(ctx, l) }) })
+	}
+	return nil
+}
+
+// reloadActions offers what the files are now. Where the folder cannot be read, nothing
+// changes.
+func (p *provider) reloadActions(ctx context.Context, l *actions.Loader) {
+	last := p.actions.Load()
+	next, err := l.Load(ctx, last)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		p.log.Error("the actions stay as they are", "error", err)
+		return
+	case next.Equal(last):
+		return
+	}
+	p.actions.Store(next)
+	for _, w := range next.Problems {
+		p.reportAction(w)
+	}
+	p.log.Info("the actions have changed", "actions", len(next.Actions), "problems", len(next.Problems))
+	p.changed()
+}
+
+func (p *provider) reportAction(w actions.Problem) {
+	p.log.Error("an action is wrong: "+w.Error(), "hint", w.Hint)
+}
+
+// declared reads the declaration of a file in a worker: nothing of it runs, but nobody has
+// looked at the file either.
+func (p *provider) declared(ctx context.Context, code, language string) (*wire.Declaration, *fault.Fault, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
+	defer cancel()
+	job := p.job(wire.Declare, code)
+	job.Language, job.Action, job.Principal = language, true, "actions"
+	res, err := p.executor.Execute(ctx, job, noHost{})
+	var f *fault.Fault
+	switch {
+	case err == nil && res.Fault != nil:
+		return nil, res.Fault, nil
+	case errors.As(err, &f) && f.EndsRun():
+		return nil, f, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	var d wire.Declaration
+	if err := json.Unmarshal(res.Result, &d); err != nil {
+		return nil, nil, fmt.Errorf("the worker's answer cannot be read: %w", err)
+	}
+	return &d, nil, nil
+}
+
+// actionOperations are what the files of actions declare.
+func (p *provider) actionOperations() (out []*catalog.Operation) {
+	set := p.actions.Load()
+	if set == nil {
+		return nil
+	}
+	for _, a := range set.Actions {
+		out = append(out, p.actionOperation(a))
+	}
+	return out
+}
+
+func (p *provider) actionOperation(a *actions.Action) *catalog.Operation {
+	op := &catalog.Operation{
+		ID: catalog.ActionID(a.Name), Title: a.Title, Summary: a.Description, Input: a.Input, Output: a.Output,
+		Effects: a.Effects, Scopes: a.Scopes, Reach: catalog.Everywhere, Handler: p.actionHandler(a),
+		Nested: true, Rights: &catalog.Rights{App: a.App, Sets: a.Sets, Declared: a.Declared}, Quota: p.config().maxCalls,
+	}
+	if len(a.Examples) > 0 {
+		op.Example = a.Examples[0]
+	}
+	if !a.Listed {
+		op.Reach &^= catalog.ReachTools
+	}
+	return op
+}
+
+// actionChecks are the lines of `doctor` about actions.
+func (p *provider) actionChecks() (out []catalog.Check) {
+	set := p.actions.Load()
+	if set == nil {
+		return nil
+	}
+	out = append(out, catalog.Check{Name: "actions", OK: true, Detail: fmt.Sprintf("%d can be called", len(set.Actions))})
+	for _, w := range set.Problems {
+		out = append(out, catalog.Check{Name: "action", Detail: w.Error(), Hint: w.Hint})
+	}
+	return out
+}
