@@ -150,7 +150,7 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 		return failed(f.Message)
 	case x.nest.App():
 		x.report(ctx, slog.LevelWarn, f)
-		return failed("the action "+name+" could not be carried out").WithRetry(f.Retry).WithHint("Try again, or ask whoever runs the app: its log says what failed in the run %s.", x.call.Run())
+		return failed("the action "+name+" could not be carried out").WithRetry(f.Retry).WithHint("Ask whoever runs the app: its log says what failed in the run %s.", x.call.Run())
 	case aboutScript(f.Code):
 		x.report(ctx, slog.LevelWarn, f)
 		return failed(fmt.Sprintf("%s failed: %s", name, f.Message)).WithRetry(fault.Never).WithHint("This is a defect of the action in %s: report it to its author.", x.action.File)

@@ -144,7 +144,7 @@ func (p *plan) add() error {
 	if p.Gateway {
 		if p.store != nil && (p.store.Koan.Entry != entry.Name || p.store.Koan.File != p.file.path) {
 			return fault.Newf(fault.Conflict, "the servers of %s are behind %q already", p.title, p.store.Koan.Entry).
-				WithHint("Return them first: install %s --remove --name %s.", p.id, p.store.Koan.Entry)
+				WithHint("Return them first: install %s --remove --name %s.", p.id, p.store.Koan.Entry).WithRetry(fault.Fix)
 		}
 		if p.store == nil {
 			p.store = &store{Servers: map[string]json.RawMessage{}, Koan: moves{Format: storeFormat, Client: p.id, File: p.file.path, Entry: entry.Name}}
