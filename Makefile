@@ -22,7 +22,7 @@ RACE = GORACE=atexit_sleep_ms=50 $(GO) test -race -vet=off -count=1 -timeout 10m
 # Of the entities' own tests, those with several goroutines.
 RACING = Lost|AtOnce|WhileItRuns|ManySets|Journal|Attempts|CommitEnded|ServesWhat|APersonIs|Tapes|Dead
 
-.PHONY: help setup build demo test lint format unit race generate generated fuzz bench tokens baselines soak clean
+.PHONY: help setup build static demo test lint format unit race generate generated fuzz bench tokens baselines soak clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ build: ## Build bin/koan, bin/pantrypal, bin/koan-worker and bin/plugins
 	$(GO) build $(STAMPED) -o $(BIN)/pantrypal ./sample-pantrypal
 	$(GO) build -o $(BIN)/demo ./sample-pantrypal/cmd/demo
 	$(GO) build -o $(BIN)/plugins/vision ./plugins/vision
+
+static: ## Build bin/static/koan without cgo: one static binary, as releases have it
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(VERSIONED)" -o $(BIN)/static/koan ./cmd/koan
 
 demo: ## A photo of groceries becomes dinner: make demo [PHOTO=path]
 	@echo "building ..." >&2

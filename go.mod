@@ -17,13 +17,16 @@ require (
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
 	github.com/mattn/go-sqlite3 v1.14.52
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // oauthex: the metadata and registration of OAuth as MCP has it, in plugins/upstream/internal/signin only
 	github.com/nlnwa/whatwg-url v0.6.2 // URL in scripts, by the Standard
+	github.com/pelletier/go-toml/v2 v2.4.3 // where tables stand in Codex's file, for edits that keep comments
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
-	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; runs the scripts of tests for the command line
+	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; locks the files of sign-ins; runs the scripts of tests for the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
 	github.com/spf13/cobra v1.10.2 // the commands
 	github.com/spf13/pflag v1.0.9 // names the flag that there is not
 	github.com/stretchr/testify v1.12.1
+	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // clients' files, which may have comments; edits keep them
 	github.com/tiktoken-go/tokenizer v0.10.0 // counts tokens, in tests/tokens only
 	go.opentelemetry.io/otel v1.47.0 // traces and metrics, in framework/telemetry only
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp v1.47.0
@@ -36,11 +39,14 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0 // what a collector reads, in tests only
 	go.yaml.in/yaml/v3 v3.0.6 // koan.yaml, with lines for its problems
 	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
+	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in plugins/upstream/internal/signin only
+	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks
 	golang.org/x/text v0.43.0 // jsonschema's messages
 	golang.org/x/tools v0.52.0 // entgen looks at an app's schema package
 	google.golang.org/grpc v1.85.0 // go-plugin's transport
 	google.golang.org/protobuf v1.36.12
+	modernc.org/sqlite v1.61.1 // SQLite for builds without cgo, in entities/internal/sqlitedriver only
 )
 
 require (
@@ -54,6 +60,7 @@ require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.5.2 // indirect
+	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/fatih/color v1.18.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
@@ -61,8 +68,8 @@ require (
 	github.com/go-sourcemap/sourcemap v2.1.3+incompatible // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
-	github.com/google/jsonschema-go v0.4.2 // indirect
-	github.com/google/pprof v0.0.0-20230207041349-798e818bf904 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
 	github.com/hashicorp/hcl/v2 v2.18.1 // indirect
 	github.com/hashicorp/yamux v0.1.2 // indirect
@@ -73,14 +80,17 @@ require (
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mitchellh/go-wordwrap v1.0.1 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/oklog/run v1.1.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/spf13/cast v1.7.1 // indirect
-	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	github.com/zclconf/go-cty v1.14.4 // indirect
 	github.com/zclconf/go-cty-yaml v1.1.0 // indirect
@@ -89,9 +99,11 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/xerrors v0.0.0-20200804184101-5ec99f83aff1 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
+	modernc.org/libc v1.79.0 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
 )

@@ -29,6 +29,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/postgres"
 	"github.com/koan-go/koan/entities/internal/sqlite"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -157,7 +158,7 @@ func (p *Provider) open(ctx context.Context, host catalog.Host, e *engine.Engine
 	if err != nil {
 		return err
 	}
-	return e.Open(way, opener(host.Settings().String(settingDatabase), host.App()))
+	return e.Open(way, p.opener(host.Settings().String(settingDatabase), host.App()))
 }
 
 func (p *Provider) migrations(host catalog.Host) *migrations.Config {
@@ -180,7 +181,7 @@ func (p *Provider) Commands() []*catalog.Command {
 // openData opens the data for a command; it opens no set.
 func (p *Provider) openData(host catalog.Host, w migrate.Way) (backend.Backend, error) {
 	e := engine.New(p.app, p.opts.Viewer)
-	err := e.Open(w, opener(host.Settings().String(settingDatabase), host.App()))
+	err := e.Open(w, p.opener(host.Settings().String(settingDatabase), host.App()))
 	return e.Backend(), err
 }
 
@@ -213,10 +214,13 @@ func (p *Provider) firstSet() string {
 }
 
 // opener chooses the backend that the setting names.
-func opener(database, app string) func(backend.Schema) (backend.Backend, error) {
+func (p *Provider) opener(database, app string) func(backend.Schema) (backend.Backend, error) {
 	return func(s backend.Schema) (backend.Backend, error) {
 		if onPostgres(database) {
 			return postgres.Open(database, app, s)
+		}
+		if err := p.checkWordIndexes(); err != nil {
+			return nil, err
 		}
 		path, err := folder(database, app)
 		if err != nil {
@@ -224,6 +228,25 @@ func opener(database, app string) func(backend.Schema) (backend.Backend, error) 
 		}
 		return sqlite.OpenFolder(path, s)
 	}
+}
+
+// checkWordIndexes rejects entities whose word index a build without cgo can neither make
+// nor keep: in a file that has one, each write would end in an error of SQLite.
+func (p *Provider) checkWordIndexes() error {
+	if sqlitedriver.HasFTS4 {
+		return nil
+	}
+	var searched []string
+	for _, e := range p.app.Graph.Entities {
+		if len(e.Searched) > 0 {
+			searched = append(searched, e.Resource.Name)
+		}
+	}
+	if len(searched) == 0 {
+		return nil
+	}
+	return fault.Newf(fault.CapabilityUnsupported, "this program was built without cgo, and its SQLite (%s) has no index of words, which these entities need: %s", sqlitedriver.Name, strings.Join(searched, ", ")).
+		WithHint("Build it with a C compiler (CGO_ENABLED=1), keep the data in PostgreSQL, or make no field searchable.")
 }
 
 func onPostgres(database string) bool {

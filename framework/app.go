@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"slices"
@@ -48,6 +49,9 @@ type (
 // which are configured by keys.
 type App struct {
 	Name string // short, lower case: names the binary, the data folder, the server
+	// Command is how the app is called on a command line, for messages that say what to
+	// run; "" is Name.
+	Command string
 	// Version is the app's own; "" takes that of the build (package build), which the
 	// linker may set.
 	Version string
@@ -85,11 +89,20 @@ type App struct {
 	// They are used if migrations.dir is not set. If it is nil, that folder is read.
 	Migrations fs.FS
 
+	// Install is how MCP clients start the app.
+	Install Install
+
 	// Providers are the app's own. One with the name of a part that every app has
 	// ("entities", "plugins", "codemode") takes its place.
 	Providers []Provider
 
 	parts []Provider // all of them, in the order in which they start
+}
+
+// Install is what the command `install` writes into the files of MCP clients.
+type Install struct {
+	Name string   // of the entry; "" is the app's name
+	Args []string // with which the program serves the app; none are "serve"
 }
 
 // assemble returns the app with its parts. They start in this order and stop in the
@@ -100,6 +113,10 @@ func (a App) assemble() App {
 	}
 	if a.Version == "" {
 		a.Version = build.Version()
+	}
+	a.Install.Name = cmp.Or(a.Install.Name, a.Name)
+	if len(a.Install.Args) == 0 {
+		a.Install.Args = []string{"serve"}
 	}
 	named := func(name string) bool {
 		return slices.ContainsFunc(a.Providers, func(p Provider) bool { return p.Name() == name })

@@ -7,6 +7,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,11 +24,11 @@ import (
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
-	"github.com/koan-go/koan/framework/internal/seal"
 	"github.com/koan-go/koan/framework/internal/telemetry"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 // Options are for embedding an app; Main fills them from the command line.
@@ -374,6 +375,7 @@ type host struct {
 var _ catalog.Host = host{}
 
 func (h host) App() string                 { return h.i.app.Name }
+func (h host) Command() string             { return cmp.Or(h.i.app.Command, h.i.app.Name) }
 func (h host) Version() string             { return h.i.app.Version }
 func (h host) Settings() catalog.Values    { return h.i.values }
 func (h host) Snapshot() *catalog.Snapshot { return h.i.Snapshot() }

@@ -7,6 +7,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/internal/cli"
 	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/plugins/upstream"
 )
 
 // Main runs an app's command line and never returns: serve, run, validate, sdk, tools,
@@ -31,6 +32,7 @@ func Run(app App, args []string) int {
 		},
 		Commands:  app.commands(),
 		Configure: app.configure,
+		Entry:     app.Install.Name, ServeArgs: app.Install.Args, CheckServers: upstream.CheckClientFile,
 	}, args)
 }
 

@@ -304,6 +304,7 @@ type testHost struct {
 var _ catalog.Host = (*testHost)(nil)
 
 func (*testHost) App() string                 { return "test" }
+func (*testHost) Command() string             { return "test" }
 func (*testHost) Version() string             { return "0" }
 func (h *testHost) Settings() catalog.Values  { return h.values }
 func (*testHost) Snapshot() *catalog.Snapshot { return nil }

@@ -13,9 +13,11 @@ import (
 func gateway() framework.App {
 	return framework.App{
 		Name:        "koan-gateway",
+		Command:     "koan gateway",
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
 		Entities:    &framework.Entities{},
 		Defaults:    map[string]string{"approval.mode": "destructive", "approval.tainted": "ask", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
+		Install:     framework.Install{Name: "koan", Args: []string{"gateway"}},
 	}
 }
 
@@ -30,7 +32,8 @@ that calls as many of their tools as it needs.
 
   check     connects each server, and says what is wrong
   list      shows the servers, and what is known of their tools
-  COMMAND   is one that every app has: run, validate, sdk, tools, doctor, approve, replay`,
+  COMMAND   is one that every app has: run, validate, sdk, tools, doctor, approve, replay,
+            upstream login (signs in to a server), upstream logout`,
 		Example: `  koan gateway --mcp-config ~/.cursor/mcp.json
   koan gateway check --mcp-config mcp.json
   koan gateway run script.js --mcp-config mcp.json`,
@@ -55,4 +58,17 @@ func gatewayArgs(args []string) []string {
 		return append([]string{"upstream"}, args...)
 	}
 	return args
+}
+
+// installCommand is `koan gateway install`, which is what a person without an app wants.
+func installCommand(status *int) *cobra.Command {
+	return &cobra.Command{
+		Use:                "install CLIENT",
+		Short:              "Put the gateway into an MCP client, in front of the servers that it has (--gateway)",
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			*status = framework.Run(gateway(), append([]string{"install"}, args...))
+			return nil
+		},
+	}
 }

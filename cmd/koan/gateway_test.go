@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,8 +96,9 @@ func TestGatewayOverFourServers(t *testing.T) {
 	b := newBench(t)
 	b.write("koan.yaml", `
 upstreams:
-  filesystem:
-    effects: { "read_*": read, "list_*": read }
+  filesystem: # one's own files are no stranger's text
+    trust: true
+    effects: { "read_*": read, "list_*": read, write_file: destructive }
   memory:
     effects: { "create_*": write, read_graph: read }
   everything: { trust: true, effects: { get-sum: read } }
@@ -103,7 +106,7 @@ upstreams:
 `)
 	out, _, status := b.run("check")
 	require.Zero(t, status, out)
-	for _, want := range []string{"everything", "13 tools", "filesystem", "14 tools", "memory", "9 tools", "sequential-thinking", "1 tool"} {
+	for _, want := range []string{"everything", "15 tools", "filesystem", "14 tools", "memory", "9 tools", "sequential-thinking", "1 tool"} {
 		require.Contains(t, out, want)
 	}
 	out, _, status = b.run("list")
@@ -246,4 +249,21 @@ SDK.Servers["sequential-thinking"].think({});
 	cmd.Dir = b.dir
 	said, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", said)
+}
+
+// A server that wants a sign-in is shown with the command that can be typed.
+func TestGatewaySaysHowToSignIn(t *testing.T) {
+	guarded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer guarded.Close()
+	b := newBench(t)
+	b.write("remote.json", fmt.Sprintf(`{"mcpServers": {"remote": {"url": %q}}}`, guarded.URL))
+	cmd := b.command("check", "--mcp-config", "remote.json")
+	cmd.Env = []string{"HOME=" + b.dir, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "the server remote needs a sign-in (HTTP status 401)")
+	require.Contains(t, string(out), "Sign in: `koan gateway upstream login remote --mcp-config remote.json`.")
 }

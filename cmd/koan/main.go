@@ -1,5 +1,5 @@
 // Command koan is the developer's tool: it creates new apps, adds Koan to projects that
-// have ent schemas, and serves code mode over other MCP servers. Apps have their own
+// have ent schemas, serves code mode over other MCP servers, and installs that into clients. Apps have their own
 // binaries with their own commands; nothing of those belongs here.
 package main
 
@@ -47,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
 	status := 0
-	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status))
+	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), bundleCommand(stdout, &failure))
 	if err := root.Execute(); err != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", err)
 		return 2

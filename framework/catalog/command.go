@@ -1,6 +1,9 @@
 package catalog
 
-import "context"
+import (
+	"context"
+	"io"
+)
 
 // Commander is a provider with commands of its own on the app's command line. Commands is
 // called once, before Start, and commands run without Start: one may be needed to make
@@ -24,7 +27,8 @@ type Command struct {
 	Run func(ctx context.Context, host Host, in *Invocation) error
 }
 
-// CommandFlag is a flag of a command; Default is a bool or a string.
+// CommandFlag is a flag of a command; Default is a bool, a string, or []string for one that
+// can be given several times.
 type CommandFlag struct {
 	Name    string
 	Default any
@@ -36,6 +40,8 @@ type Invocation struct {
 	Args    []string // as many as the command has
 	Bools   map[string]bool
 	Strings map[string]string
+	Lists   map[string][]string
+	In      io.Reader
 	Out     Printer // results
 	Err     Printer // messages about the work
 }

@@ -60,6 +60,9 @@ type Decoded struct {
 	// Value is what Call.Decoded returns to the handler. It belongs to one call, which
 	// may change it.
 	Value any
+	// Effects are those of this call, where they are fewer than the operation's: nil
+	// otherwise.
+	Effects *Effects
 }
 
 // Operation is one thing that can be called. It is immutable once it is in a

@@ -66,6 +66,9 @@ type Document struct {
 type Host interface {
 	// App is the app's name.
 	App() string
+	// Command is how the app is called on a command line, for messages that say what to
+	// run: "pantrypal", "koan gateway".
+	Command() string
 	// Version is the app's build, toolVersion in the contract.
 	Version() string
 	// Settings are the values of the configuration, by key.

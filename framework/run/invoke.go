@@ -208,6 +208,11 @@ func (e *Engine) decode(c *call, in catalog.Input) (err error) {
 	if set := c.decoded.Target.Set; set != "" && !c.request.Principal.MayName(set) {
 		return callfault.UnknownSet(set)
 	}
+	if fewer := c.decoded.Effects; fewer != nil {
+		op := *c.op
+		op.Effects = *fewer
+		c.op = &op
+	}
 	return nil
 }
 

@@ -19,6 +19,8 @@ type listing struct {
 	About  about             `json:"about"`
 	Tools  []json.RawMessage `json:"tools"`
 	At     time.Time         `json:"at"`
+	// Operator says that it is what the operator of this app sees.
+	Operator bool `json:"operator,omitempty"`
 }
 
 // listingFormat is raised when older files cannot be read any more.
@@ -27,6 +29,34 @@ const listingFormat = 1
 func (l *listing) equal(other *listing) bool {
 	return l.About.Name == other.About.Name && l.About.Version == other.About.Version && l.About.Description == other.About.Description &&
 		slices.EqualFunc(l.Tools, other.Tools, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// with returns the listing with the tools that another user sees. A tool that both have is
+// the operator's, else the later one.
+func (l *listing) with(other *listing) *listing {
+	out := *l
+	out.At, out.Tools = other.At, slices.Clone(l.Tools)
+	places := map[string]int{}
+	for i, raw := range out.Tools {
+		places[toolName(raw)] = i
+	}
+	for _, raw := range other.Tools {
+		switch i, both := places[toolName(raw)]; {
+		case !both && len(out.Tools) < maxTools:
+			out.Tools = append(out.Tools, raw)
+		case both && !l.Operator:
+			out.Tools[i] = raw
+		}
+	}
+	return &out
+}
+
+func toolName(raw json.RawMessage) string {
+	var t struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(raw, &t) // one that cannot be read has no name, and is not offered
+	return t.Name
 }
 
 // cache keeps listings on the disk, so that a start does not wait for servers.

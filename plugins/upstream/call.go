@@ -29,6 +29,9 @@ type request struct {
 	call    catalog.Call
 }
 
+// user is who calls.
+func (r *request) user() string { return r.call.Principal().Subject }
+
 // call calls a tool. Its errors are faults: the tool's own failure is upstream_error, a
 // server that cannot be reached service_unavailable, and one that was lost during the call
 // outcome_unknown if a second call would repeat the effect of the first one (CONTRACT
@@ -49,7 +52,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 	}
 	defer release()
 	for again := false; ; again = true {
-		conn, err := s.acquire(ctx)
+		conn, err := s.acquire(ctx, r.user())
 		if err != nil {
 			return nil, s.ended(outer, ctx, r, err)
 		}
@@ -111,6 +114,9 @@ func (s *server) late(r *request) *fault.Fault {
 
 // failed is the fault of a call that got no response.
 func (s *server) failed(conn *connection, r *request, err error) error {
+	if f := s.signInFault(r.user(), err); f != nil {
+		return f
+	}
 	var status *statusError
 	switch {
 	case errors.As(err, &status):
@@ -157,9 +163,6 @@ func (s *server) broken(r *request, why string) *fault.Fault {
 // refusedByStatus is the fault of a call that ended with an HTTP status.
 func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 	switch {
-	case e.status == http.StatusUnauthorized:
-		return fault.Newf(fault.Unauthorized, "the server %s does not accept the credentials, or has none: %v", s.cfg.ID, e).
-			WithHint("Set upstreams.%s.headers, for example Authorization: \"Bearer ${env:TOKEN}\".", s.cfg.ID).Because(e)
 	case e.status == http.StatusForbidden:
 		return fault.Newf(fault.Forbidden, "the server %s does not allow %s: %v", s.cfg.ID, r.tool, e).Because(e)
 	case e.status == http.StatusTooManyRequests:

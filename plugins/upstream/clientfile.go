@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // maxClientFile bounds a client's file, in bytes.
@@ -44,6 +46,21 @@ func readClientFile(path string) ([]Config, error) {
 		return nil, err
 	}
 	return parseClientFile(path, raw)
+}
+
+// CheckClientFile reports why a file of --mcp-config with this content would be refused,
+// beside the servers that are configured.
+func CheckClientFile(v catalog.Values, raw []byte) error {
+	file, err := parseClientFile("the client's file", raw)
+	if err != nil {
+		return err
+	}
+	keys, err := parseKeys(v.Under(settingsKey))
+	if err != nil {
+		return err
+	}
+	_, err = join(keys, file)
+	return err
 }
 
 func parseClientFile(path string, raw []byte) ([]Config, error) {

@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Checks connects each server, and reports its problems.
@@ -31,21 +33,20 @@ func inspect(ctx context.Context, servers []*server) []catalog.Check {
 // check connects a server.
 func (s *server) check(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: "upstream " + s.cfg.ID}
-	conn, err := s.acquire(ctx)
-	if err != nil {
-		s.mu.Lock()
-		failure := s.failure
-		s.mu.Unlock()
-		if failure == nil {
-			failure = err
+	conn, err := s.acquire(ctx, localUser)
+	if f := fault.From(err); err != nil {
+		c.Detail, c.Hint = f.Message, f.Hint
+		if why := errors.Unwrap(f); f.Code == fault.ServiceUnavailable && why != nil {
+			c.Detail, c.Hint = why.Error(), s.advice()
 		}
-		c.Detail = failure.Error()
-		c.Hint = s.advice()
 		return c
 	}
 	o := s.current()
 	c.OK = true
 	c.Detail = fmt.Sprintf("%s, %s, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(len(o.operations), "tool"), conn.about.Protocol)
+	if credentials, _, err := s.people.credentials(&s.cfg, localUser); err == nil && credentials != nil {
+		c.Detail += ", signed in"
+	}
 	if len(o.skipped) > 0 {
 		c.OK = false
 		c.Detail += "; left out: " + strings.Join(o.skipped, "; ")
@@ -68,11 +69,11 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// Commands are `upstream list` and `upstream check`.
+// Commands are `upstream list`, `check`, `login` and `logout`.
 func (p *Provider) Commands() []*catalog.Command {
 	return []*catalog.Command{{
 		Name: "upstream", Short: "Show the other MCP servers that scripts reach",
-		Sub: []*catalog.Command{
+		Sub: append([]*catalog.Command{
 			{
 				Name: "list", Short: "Show the configured servers, and what is known of their tools",
 				Long: "Shows the configured servers and the tools that they listed last. It connects none of them.", Run: listServers,
@@ -81,7 +82,7 @@ func (p *Provider) Commands() []*catalog.Command {
 				Name: "check", Short: "Connect each server, and say what is wrong", Example: "upstream check",
 				Long: "Connects each configured server and lists its tools. The status is 1 where one of them cannot be used.", Run: checkServers,
 			},
-		},
+		}, signInCommands()...),
 	}}
 }
 
@@ -91,10 +92,10 @@ func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := &cache{dir: cacheDir(host)}
+	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs)
 	var out []*server
 	for _, c := range configs {
-		s := newServer(ctx, c, host, kept, func() {})
+		s := newServer(ctx, c, host, kept, users, func() {})
 		if l, err := kept.read(&c); err == nil && l != nil {
 			s.take(l, false)
 		}
@@ -112,7 +113,7 @@ func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation)
 		in.Err.Printf("No servers are configured: see upstreams.<id>.command, upstreams.<id>.url and --mcp-config.\n")
 		return nil
 	}
-	rows := [][]catalog.Cell{{{Text: "SERVER"}, {Text: "REACHED BY"}, {Text: "TOOLS"}, {Text: "SEEN"}}}
+	rows := [][]catalog.Cell{{{Text: "SERVER"}, {Text: "REACHED BY"}, {Text: "TOOLS"}, {Text: "SEEN"}, {Text: "SIGN-IN"}}}
 	for _, s := range servers {
 		by := s.cfg.URL
 		if len(s.cfg.Command) > 0 {
@@ -122,7 +123,7 @@ func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation)
 		if s.listing != nil {
 			tools, seen = strconv.Itoa(len(s.offer.operations)), s.listing.At.Format("2006-01-02 15:04")
 		}
-		rows = append(rows, []catalog.Cell{{Text: s.cfg.ID}, {Text: cut(by, 60)}, {Text: tools}, {Text: seen}})
+		rows = append(rows, []catalog.Cell{{Text: s.cfg.ID}, {Text: cut(by, 60)}, {Text: tools}, {Text: seen}, s.signInState(time.Now())})
 	}
 	in.Out.Table(rows)
 	return nil

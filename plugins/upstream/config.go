@@ -17,6 +17,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
 // Config describes one server (CONTRACT section 8). Either Command or URL is set.
@@ -30,6 +31,7 @@ type Config struct {
 	URL       string // of a server over HTTP
 	Transport string // "" is stdio or Streamable HTTP; "sse" is the older HTTP transport
 	Headers   map[string]string
+	OAuth     OAuth    // how people sign in to it
 	Allow     []string // patterns of the tools to offer; empty: all
 	Deny      []string // patterns of those to leave out
 	Trust     bool     // what the server's annotations say of effects is believed
@@ -40,6 +42,20 @@ type Config struct {
 	Start       time.Duration // of a connection, with the list of tools
 	MaxParallel int           // calls in flight
 	Place       string        // where it was configured, for messages
+}
+
+// OAuth is the configuration of the sign-in to a server. All of it is optional: a server
+// says itself how people sign in.
+type OAuth struct {
+	Scopes       []string // asked for; none: what the server names
+	ClientID     string   // of a client that was registered by hand
+	ClientSecret string   // a reference
+	MetadataURL  string   // of a document that describes the client, and is its id
+	RedirectPort int      // of the redirect on this machine; 0 is any
+}
+
+func (o *OAuth) set() bool {
+	return len(o.Scopes) > 0 || o.ClientID != "" || o.ClientSecret != "" || o.MetadataURL != "" || o.RedirectPort != 0
 }
 
 // Defaults.
@@ -56,12 +72,22 @@ type option struct {
 }
 
 var options = map[string]option{
-	"command":     {set: func(c *Config, _, v string) (err error) { c.Command, err = words(v); return err }},
-	"env":         {group: true, set: func(c *Config, name, v string) error { c.Env = with(c.Env, name, v); return nil }},
-	"cwd":         {set: func(c *Config, _, v string) error { c.Dir = v; return nil }},
-	"url":         {set: func(c *Config, _, v string) error { c.URL = v; return nil }},
-	"transport":   {set: setTransport},
-	"headers":     {group: true, set: func(c *Config, name, v string) error { c.Headers = with(c.Headers, name, v); return nil }},
+	"command":                 {set: func(c *Config, _, v string) (err error) { c.Command, err = words(v); return err }},
+	"env":                     {group: true, set: func(c *Config, name, v string) error { c.Env = with(c.Env, name, v); return nil }},
+	"cwd":                     {set: func(c *Config, _, v string) error { c.Dir = v; return nil }},
+	"url":                     {set: func(c *Config, _, v string) error { c.URL = v; return nil }},
+	"transport":               {set: setTransport},
+	"headers":                 {group: true, set: func(c *Config, name, v string) error { c.Headers = with(c.Headers, name, v); return nil }},
+	"oauth.scopes":            {set: setScopes},
+	"oauth.clientId":          {set: func(c *Config, _, v string) error { c.OAuth.ClientID = v; return nil }},
+	"oauth.clientSecret":      {set: setClientSecret},
+	"oauth.clientMetadataUrl": {set: setMetadataURL},
+	"oauth.redirectPort": {set: func(c *Config, _, v string) (err error) {
+		if c.OAuth.RedirectPort, err = strconv.Atoi(v); err != nil || c.OAuth.RedirectPort < 1 || c.OAuth.RedirectPort > 65535 {
+			return errors.New("must be a port, from 1 to 65535")
+		}
+		return nil
+	}},
 	"tools.allow": {set: func(c *Config, _, v string) (err error) { c.Allow, err = texts(v); return err }},
 	"tools.deny":  {set: func(c *Config, _, v string) (err error) { c.Deny, err = texts(v); return err }},
 	"trust": {set: func(c *Config, _, v string) (err error) {
@@ -124,6 +150,38 @@ func setTransport(c *Config, _, v string) error {
 	if v == "sse" {
 		c.Transport = v
 	}
+	return nil
+}
+
+func setScopes(c *Config, _, v string) error {
+	list, err := texts(v)
+	if err != nil {
+		return err
+	}
+	for _, text := range list {
+		for _, s := range strings.Fields(text) {
+			if !signin.ValidScope(s) {
+				return fmt.Errorf("has %.40q, which cannot be a scope", s)
+			}
+			c.OAuth.Scopes = append(c.OAuth.Scopes, s)
+		}
+	}
+	return nil
+}
+
+func setClientSecret(c *Config, _, v string) error {
+	if !reference.MatchString(v) {
+		return errors.New("must be a reference, ${env:NAME} or ${file:PATH}, so that the secret is not in the configuration")
+	}
+	c.OAuth.ClientSecret = v
+	return nil
+}
+
+func setMetadataURL(c *Config, _, v string) error {
+	if u, err := url.Parse(v); err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" || u.Fragment != "" || u.User != nil {
+		return errors.New("must be the https URL of a document, such as https://example.org/koan.json")
+	}
+	c.OAuth.MetadataURL = v
 	return nil
 }
 
@@ -215,6 +273,19 @@ func join(keys, file []Config) ([]Config, error) {
 	return out, errors.Join(problems...)
 }
 
+// authorized reports whether a token or a password is configured.
+func (c *Config) authorized() bool {
+	for name := range c.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return false
+}
+
+// signsIn reports whether people can sign in to the server.
+func (c *Config) signsIn() bool { return c.URL != "" && !c.authorized() }
+
 // merged returns the members of both; those of the second win.
 func merged(a, b map[string]string) map[string]string {
 	if len(a) == 0 {
@@ -263,6 +334,16 @@ func (c *Config) complete() error {
 		}
 	case c.Transport != "":
 		problem("a transport goes with a url")
+	}
+	switch {
+	case c.OAuth.set() && c.URL == "":
+		problem("oauth goes with a url")
+	case c.OAuth.set() && c.authorized():
+		problem("has both oauth and a header Authorization: give one of them")
+	case c.OAuth.ClientSecret != "" && c.OAuth.ClientID == "":
+		problem("oauth.clientSecret goes with oauth.clientId")
+	case c.OAuth.MetadataURL != "" && c.OAuth.ClientID != "":
+		problem("has both oauth.clientId and oauth.clientMetadataUrl: give one of them")
 	}
 	if c.Dir != "" && !filepath.IsAbs(c.Dir) && !strings.Contains(c.Dir, "${") {
 		dir, err := filepath.Abs(c.Dir)

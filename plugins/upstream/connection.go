@@ -11,6 +11,8 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
 // connection is one session with a server.
@@ -41,14 +43,15 @@ type about struct {
 // ones, which may not respond to it.
 const probe = 2 * time.Second
 
-// connect opens a session, within ctx; life is the context of the session. changed is
-// called from another goroutine when the server notifies that its list of tools has
-// changed.
-func connect(ctx, life context.Context, c *Config, version string, changed func()) (*connection, error) {
+// connect opens a session, within ctx; life is the context of the session. Requests over
+// HTTP have the token of the credentials; nil sends none. changed is called from another
+// goroutine when the server notifies that its list of tools has changed.
+func connect(ctx, life context.Context, c *Config, credentials *signin.Credentials, version string, changed func()) (*connection, error) {
 	r, err := c.resolve()
 	if err != nil {
 		return nil, err
 	}
+	r.secrets.tokens = credentials
 	conn, err := open(ctx, life, c, r, version, false, changed)
 	if err == nil && conn.process == nil && c.Transport == "" && conn.about.lists && !mcp.IsModernProtocol(conn.about.Protocol) {
 		// Servers before 2026-07-28 send notifications over a second connection, which
@@ -109,7 +112,7 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 		conn.process = p
 		return recorder{p.transport(), conn}, nil
 	}
-	httpClient := newHTTPClient(r.headers)
+	httpClient := newHTTPClient(r.headers, r.secrets)
 	if c.Transport == "sse" {
 		t, err := transport.NewSSE(r.url, transport.WithHTTPClient(httpClient), transport.WithEndpointTimeout(c.Start), transport.WithSSELogger(silent))
 		return recorder{t, conn}, err
@@ -218,6 +221,23 @@ func (conn *connection) why(ctx context.Context, err error) error {
 	}
 	err = conn.process.why(err)
 	return &explained{text: conn.secrets.redact(err.Error()), err: err}
+}
+
+// idle reports whether no call is in flight.
+func (conn *connection) idle() bool {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	return len(conn.progress) == 0
+}
+
+// retire closes the session when the calls in flight have ended, and those that have just
+// got it.
+func (conn *connection) retire() {
+	const pause = 100 * time.Millisecond
+	for time.Sleep(pause); !conn.idle(); {
+		time.Sleep(pause)
+	}
+	conn.close()
 }
 
 // lost reports whether the session is known to have ended.

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
 // statusError is an HTTP response that rejects a request.
@@ -16,6 +18,7 @@ type statusError struct {
 	status     int
 	retryAfter time.Duration // 0 is unknown
 	body       string        // its beginning
+	challenge  signin.Challenge
 }
 
 func (e *statusError) Error() string {
@@ -29,18 +32,26 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// roundTripper adds the configured headers, turns rejections into errors with their
-// reason, and bounds responses.
+// tokenError says that there is no token for a request, which was not sent.
+type tokenError struct{ err error }
+
+func (e *tokenError) Error() string { return e.err.Error() }
+
+func (e *tokenError) Unwrap() error { return e.err }
+
+// roundTripper adds the configured headers and the token, turns rejections into errors with
+// their reason, and bounds responses.
 type roundTripper struct {
 	headers map[string]string
+	secrets secrets
 	next    http.RoundTripper
 }
 
-func newHTTPClient(headers map[string]string) *http.Client {
+func newHTTPClient(headers map[string]string, hidden secrets) *http.Client {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxResponseHeaderBytes = 64 << 10
 	return &http.Client{
-		Transport: &roundTripper{headers: headers, next: next},
+		Transport: &roundTripper{headers: headers, secrets: hidden, next: next},
 		// The headers are only for the configured server.
 		CheckRedirect: func(to *http.Request, via []*http.Request) error {
 			if first := via[0].URL; to.URL.Scheme != first.Scheme || to.URL.Host != first.Host {
@@ -54,11 +65,45 @@ func newHTTPClient(headers map[string]string) *http.Client {
 	}
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. If the server rejects the token, the request is
+// repeated with a refreshed one: it has had no effect.
 func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	if t.secrets.tokens == nil {
+		return t.send(req, "")
+	}
+	token, err := t.secrets.tokens.Token(req.Context())
+	if err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, &tokenError{err}
+	}
+	resp, err := t.send(req, token)
+	var status *statusError
+	if !errors.As(err, &status) || status.status != http.StatusUnauthorized || req.Body != nil && req.GetBody == nil {
+		return resp, err
+	}
+	fresh, err := t.secrets.tokens.Renew(req.Context(), token)
+	if err != nil {
+		return nil, &tokenError{err}
+	}
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return t.send(again, fresh)
+}
+
+// send sends a request with a token, "" for none.
+func (t *roundTripper) send(req *http.Request, token string) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	for name, value := range t.headers {
 		req.Header.Set(name, value)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
@@ -69,7 +114,9 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer resp.Body.Close()
 		const most = 2 << 10
 		raw, _ := io.ReadAll(io.LimitReader(resp.Body, most))
-		return nil, &statusError{status: s, retryAfter: retryAfter(resp.Header.Get("Retry-After")), body: plainText(string(raw), 300)}
+		return nil, &statusError{
+			status: s, retryAfter: retryAfter(resp.Header.Get("Retry-After")), body: plainText(t.secrets.redact(string(raw)), 300), challenge: signin.ParseChallenge(resp.Header),
+		}
 	}
 	resp.Body = bounded(req.Context(), resp)
 	return resp, nil

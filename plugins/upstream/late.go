@@ -9,40 +9,53 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// lateCall is the operation of a server whose tools are not known yet: it calls any tool by
-// name. No tool can have this name.
-const lateCall = "$call"
-
-// lateOperation makes the tools of a server callable before they were ever listed. It waits
-// for the server, as long as its start may take.
+// lateOperation makes the tools of a server callable before they were ever listed, by their
+// names. It waits for the server, as long as its start may take.
 func (s *server) lateOperation() *catalog.Operation {
 	op := &catalog.Operation{
-		ID:      catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: lateCall},
+		ID:      catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: catalog.AnyTool},
 		Summary: fmt.Sprintf("Any tool of the server %s, whose tools are not known yet.", s.cfg.ID),
 		Input:   json.RawMessage(`{"type":"object","properties":{"tool":{"type":"string","minLength":1,"maxLength":512},"input":{}},"required":["tool"],"additionalProperties":false}`), Output: anything(nil),
-		Effects: catalog.Effects{Outside: true, Destructive: true}, Reach: catalog.ReachScript, Proven: true, Untrusted: !s.cfg.Trust,
+		Effects: unknownEffects, Reach: catalog.ReachScript, Proven: true, Untrusted: !s.cfg.Trust,
+	}
+	op.Decode = func(in catalog.Input) (catalog.Decoded, error) {
+		if err := s.schemas.Check(op.Input, in.JSON); err != nil {
+			return catalog.Decoded{}, err
+		}
+		late := lateCall{Input: json.RawMessage("{}"), effects: unknownEffects}
+		if err := json.Unmarshal(in.JSON, &late); err != nil {
+			return catalog.Decoded{}, fault.Invalid(fault.Detail{Message: err.Error()})
+		}
+		if e, ok := s.cfg.effectsOf(late.Tool); ok {
+			late.effects = e
+		}
+		return catalog.Decoded{Value: late, Effects: &late.effects}, nil
 	}
 	op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-		var in struct {
-			Tool  string          `json:"tool"`
-			Input json.RawMessage `json:"input"`
-		}
-		if err := json.Unmarshal(c.Input(), &in); err != nil {
-			return nil, fault.Invalid(fault.Detail{Message: err.Error()})
-		}
-		if len(in.Input) == 0 {
-			in.Input = json.RawMessage("{}")
-		}
-		if _, err := s.acquire(ctx); err != nil {
+		late := c.Decoded().(lateCall)
+		if _, err := s.acquire(ctx, c.Principal().Subject); err != nil {
 			return nil, err
 		}
-		t, err := s.find(in.Tool)
+		t, err := s.find(late.Tool)
 		if err != nil {
 			return nil, err
 		}
-		return s.call(ctx, &request{tool: t.Name, input: in.Input, output: usableOutput(t.OutputSchema), effects: s.effects(t), call: c})
+		effects := s.effects(t)
+		if late.effects != unknownEffects && effects != late.effects { // of a name like this one
+			return nil, fault.Newf(fault.Conflict, "%s is the tool %s, which has other effects than are configured for that name", cut(late.Tool, 100), cut(t.Name, 100)).
+				WithHint("Nothing was called. Run the script again: the tools of %s are known now.", s.cfg.ID)
+		}
+		return s.call(ctx, &request{tool: t.Name, input: late.Input, output: usableOutput(t.OutputSchema), effects: effects, call: c})
 	}
 	return op
+}
+
+// lateCall is the input of a call of any tool. Its effects are the configured ones, as long
+// as nothing else is known of the tool.
+type lateCall struct {
+	Tool    string          `json:"tool"`
+	Input   json.RawMessage `json:"input"`
+	effects catalog.Effects
 }
 
 // find returns a tool by its name, or by its identifier in scripts.

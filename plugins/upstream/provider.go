@@ -76,11 +76,11 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	if err != nil {
 		return err
 	}
-	kept := &cache{dir: cacheDir(host)}
+	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs)
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.cancel = cancel
 	for _, c := range configs {
-		s := newServer(life, c, host, kept, p.changed)
+		s := newServer(life, c, host, kept, users, p.changed)
 		l, err := kept.read(&c)
 		if err != nil {
 			host.Log().Warn("what is kept of an upstream server cannot be read", "upstream", c.ID, "error", err)

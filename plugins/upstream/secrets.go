@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
 // reference is ${env:NAME}, ${file:PATH}, or ${NAME} and ${NAME:-default} as in
@@ -21,7 +23,10 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 const maxSecretFile = 64 << 10
 
 // secrets are the values of references, which are redacted in texts of the server.
-type secrets struct{ values []string }
+type secrets struct {
+	values []string
+	tokens *signin.Credentials // whose tokens are redacted too; nil for none
+}
 
 // expand replaces the references of a text. The error names those without a value.
 func (s *secrets) expand(text string) (string, error) {
@@ -83,6 +88,9 @@ func (s *secrets) add(value string) {
 func (s *secrets) redact(text string) string {
 	for _, v := range s.values {
 		text = strings.ReplaceAll(text, v, "[redacted]")
+	}
+	if s.tokens != nil {
+		text = s.tokens.Redact(text)
 	}
 	return text
 }

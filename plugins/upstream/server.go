@@ -2,8 +2,6 @@ package upstream
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,13 +11,13 @@ import (
 	"github.com/koan-go/koan/framework/schema"
 )
 
-// server is one configured server: its connection, which is opened when a call needs it
-// and again after it was lost, and its latest listing.
+// server is one configured server: its sessions, and its latest listing.
 type server struct {
 	cfg     Config
 	version string // of this build, for the server
 	log     *slog.Logger
 	cache   *cache
+	people  *people
 	slots   chan struct{} // calls in flight
 	changed func()        // its tools are others than before
 	life    context.Context
@@ -27,31 +25,26 @@ type server struct {
 	lists   sync.Mutex   // held while tools are listed, so that the later list wins
 
 	mu       sync.Mutex
-	conn     *connection
-	dialing  chan struct{} // closed when the dial under way has ended; nil for none
-	failure  error         // why the last dial failed
-	failures int           // one after the other
-	retryAt  time.Time
-	listing  *listing // nil: never seen
-	offer    *offer   // made of it
+	sessions map[string]*session // by user, "" for nobody
+	listing  *listing            // nil: never seen
+	offer    *offer              // made of it
 	closed   bool
 }
 
-func newServer(life context.Context, c Config, host catalog.Host, kept *cache, changed func()) *server {
+func newServer(life context.Context, c Config, host catalog.Host, kept *cache, users *people, changed func()) *server {
 	return &server{
-		cfg: c, version: host.Version(), log: host.Log(), cache: kept, slots: make(chan struct{}, c.MaxParallel), changed: changed, life: life,
+		cfg: c, version: host.Version(), log: host.Log(), cache: kept, people: users, slots: make(chan struct{}, c.MaxParallel), changed: changed, life: life,
+		sessions: map[string]*session{},
 	}
 }
 
 // discover connects a server, repeatedly until its tools have been listed once.
 func (s *server) discover() {
 	for s.current() == nil {
-		if _, err := s.acquire(s.life); err == nil {
+		if _, err := s.acquire(s.life, localUser); err == nil {
 			return
 		}
-		s.mu.Lock()
-		wait := max(time.Until(s.retryAt), firstBackoff)
-		s.mu.Unlock()
+		wait := min(s.pause(localUser), signInPoll) // a sign-in ends the pause
 		select {
 		case <-time.After(wait):
 		case <-s.life.Done():
@@ -59,6 +52,9 @@ func (s *server) discover() {
 		}
 	}
 }
+
+// signInPoll is how soon a sign-in by another process is noticed.
+const signInPoll = 2 * time.Second
 
 // Bounds of the time between two attempts to connect.
 const (
@@ -76,94 +72,23 @@ func backoff(failures int) time.Duration {
 	return d
 }
 
-// acquire returns a connection, and waits for it as long as the server's start may take.
-// Its errors are faults.
-func (s *server) acquire(ctx context.Context) (*connection, error) {
-	for {
-		s.mu.Lock()
-		conn, dialing, failure := s.conn, s.dialing, s.failure
-		switch {
-		case s.closed:
-			s.mu.Unlock()
-			return nil, s.unavailable(errors.New("the app is stopping"))
-		case conn != nil && !conn.lost():
-			s.mu.Unlock()
-			return conn, nil
-		case conn != nil:
-			s.conn = nil
-			go conn.close()
-		}
-		if dialing == nil {
-			if failure != nil && time.Now().Before(s.retryAt) {
-				wait := time.Until(s.retryAt).Round(time.Second)
-				s.mu.Unlock()
-				return nil, s.unavailable(failure).WithHint("It is tried again in %s; `upstream check` says what is wrong.", max(wait, time.Second))
-			}
-			dialing = make(chan struct{})
-			s.dialing = dialing
-			go s.dial(dialing)
-		}
-		s.mu.Unlock()
-		select {
-		case <-dialing:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// dial connects, and lists the tools. It continues if the call that needed it ends, so that
-// others can use the connection.
-func (s *server) dial(done chan struct{}) {
-	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.Start, fmt.Errorf("it did not start in %s", s.cfg.Start))
-	defer cancel()
-	conn, err := connect(ctx, s.life, &s.cfg, s.version, s.relist)
-	if err == nil {
-		if err = s.list(ctx, conn); err != nil {
-			conn.close()
-			conn = nil
-		}
-	}
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	defer close(done)
-	if unused := s.dialed(conn, err); unused != nil {
-		unused.close() // before whoever waits for the dial goes on: the app may be about to exit
-	}
-}
-
-// dialed notes how a dial ended. It returns the connection if nobody is going to use it.
-func (s *server) dialed(conn *connection, err error) (unused *connection) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dialing = nil
-	switch {
-	case s.life.Err() != nil:
-		s.failure = errors.New("the app is stopping")
-		return conn
-	case err != nil:
-		s.failures++
-		s.failure, s.retryAt = err, time.Now().Add(backoff(s.failures))
-		s.log.Warn("an upstream server cannot be reached", "upstream", s.cfg.ID, "error", err, "failures", s.failures)
-	case s.closed:
-		return conn
-	default:
-		s.conn, s.failure, s.failures = conn, nil, 0
-		s.log.Info("connected an upstream server", "upstream", s.cfg.ID, "name", conn.about.Name, "version", conn.about.Version, "protocol", conn.about.Protocol)
-	}
-	return nil
-}
-
-// list fetches the server's current tools.
-func (s *server) list(ctx context.Context, conn *connection) error {
+// list fetches the tools that a session sees. All callers are offered the same tools: those
+// that the operator sees, and those that other users see beside them.
+func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	s.lists.Lock()
 	defer s.lists.Unlock()
 	tools, err := conn.tools(ctx)
 	if err != nil {
 		return err
 	}
-	s.take(&listing{About: conn.about, Tools: tools, At: time.Now().UTC()}, true)
+	next := &listing{About: conn.about, Tools: tools, At: time.Now().UTC(), Operator: x.operators()}
+	s.mu.Lock()
+	known := s.listing
+	s.mu.Unlock()
+	if known != nil && !next.Operator {
+		next = known.with(next)
+	}
+	s.take(next, true)
 	return nil
 }
 
@@ -171,6 +96,9 @@ func (s *server) list(ctx context.Context, conn *connection) error {
 func (s *server) take(l *listing, keep bool) {
 	s.mu.Lock()
 	same := s.listing != nil && s.listing.equal(l)
+	if same && l.Operator {
+		s.listing = l
+	}
 	s.mu.Unlock()
 	if same {
 		return
@@ -184,45 +112,6 @@ func (s *server) take(l *listing, keep bool) {
 			s.log.Warn("the tools of an upstream server cannot be kept for the next start", "upstream", s.cfg.ID, "error", err)
 		}
 		s.changed()
-	}
-}
-
-// relist lists the tools again, after the server has said that they have changed.
-func (s *server) relist() {
-	s.mu.Lock()
-	conn := s.conn
-	s.mu.Unlock()
-	if conn == nil {
-		return // the dial under way lists them
-	}
-	ctx, cancel := context.WithTimeout(s.life, s.cfg.Start)
-	defer cancel()
-	if err := s.list(ctx, conn); err != nil {
-		s.log.Warn("the tools of an upstream server cannot be listed again", "upstream", s.cfg.ID, "error", err)
-	}
-}
-
-// drop closes a connection that cannot be used any more.
-func (s *server) drop(conn *connection) {
-	s.mu.Lock()
-	if s.conn == conn {
-		s.conn = nil
-	}
-	s.mu.Unlock()
-	go conn.close()
-}
-
-// close closes the connection, and no other one is opened.
-func (s *server) close() {
-	s.mu.Lock()
-	conn, dialing := s.conn, s.dialing
-	s.conn, s.closed = nil, true
-	s.mu.Unlock()
-	if conn != nil {
-		conn.close()
-	}
-	if dialing != nil {
-		<-dialing
 	}
 }
 

@@ -55,6 +55,8 @@ func strangeServer(mode string) {
 		switch m.Method {
 		case "initialize":
 			a.capabilities = m.Params.Capabilities
+			delay, _ := time.ParseDuration(os.Getenv(delayVariable))
+			time.Sleep(delay)
 			if mode == "starts slowly" {
 				time.Sleep(time.Minute)
 			}
@@ -84,6 +86,9 @@ const saysVariable = "KOAN_TEST_SAYS"
 
 // toolFileVariable names a file with the description of the tool in the mode "is redefined".
 const toolFileVariable = "KOAN_TEST_TOOL_FILE"
+
+// delayVariable is how long the server takes to start.
+const delayVariable = "KOAN_TEST_DELAY"
 
 const oneTool = `{"tools":[{"name":"work","description":"Works.","inputSchema":{"type":"object"}}]}`
 

@@ -72,7 +72,7 @@ func newOffer(s *server, l *listing) *offer {
 		Kind: catalog.KindUpstream, Name: s.cfg.ID, Version: l.About.Version,
 		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."),
 	}}
-	taken := map[string]bool{lateCall: true}
+	taken := map[string]bool{catalog.AnyTool: true}
 	for n, raw := range l.Tools {
 		var t tool
 		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
@@ -141,6 +141,9 @@ func (s *server) declared(t *tool) map[string]json.RawMessage {
 	return out
 }
 
+// unknownEffects are those of a tool of which nothing is known that counts.
+var unknownEffects = catalog.Effects{Outside: true, Destructive: true}
+
 // effects returns the effects of a tool: the configured ones, or those that a trusted
 // server declares, else the worst.
 func (s *server) effects(t *tool) catalog.Effects {
@@ -148,7 +151,7 @@ func (s *server) effects(t *tool) catalog.Effects {
 		return e
 	}
 	if !s.cfg.Trust {
-		return catalog.Effects{Outside: true, Destructive: true}
+		return unknownEffects
 	}
 	a := t.Annotations
 	if a == nil {

@@ -1,14 +1,19 @@
 // An OAuth authorization server for tests: the certified oidc-provider on loopback,
 // with JWT access tokens for any resource (RFC 8707), by client credentials.
 //
-//   node issuer.mjs PORT CLIENTS     CLIENTS is JSON: {"id": {"scope": "a b", "sets": [...]}}
+//   node issuer.mjs PORT CLIENTS [PEOPLE]
 //
-// PORT 0 takes a free one. It prints its URL, and ends with its standard input.
+// CLIENTS is JSON: {"id": {"scope": "a b", "sets": [...]}}. With PEOPLE, which is JSON too
+// ({"ttl": seconds of an access token}), people sign in with any name and any password,
+// by clients that register themselves; refresh tokens are good for one use, and GET /grants
+// counts what was granted and refused. PORT 0 takes a free one. It prints its URL, and ends
+// with its standard input.
 import { createServer } from "node:http";
 import { generateKeyPairSync } from "node:crypto";
 import Provider from "oidc-provider";
 
-const [port, given] = process.argv.slice(2);
+const [port, given, people] = process.argv.slice(2);
+const { ttl = 60 } = JSON.parse(people ?? "{}");
 const clients = JSON.parse(given);
 const scopes = [...new Set(Object.values(clients).flatMap((c) => c.scope.split(" ")))];
 const server = createServer();
@@ -27,7 +32,9 @@ const provider = new Provider(url, {
     scope: c.scope,
   })),
   features: {
-    devInteractions: { enabled: false },
+    devInteractions: { enabled: !!people },
+    registration: { enabled: !!people },
+    revocation: { enabled: !!people },
     clientCredentials: { enabled: true },
     resourceIndicators: {
       enabled: true,
@@ -36,13 +43,25 @@ const provider = new Provider(url, {
         audience: resource,
         scope: scopes.join(" "),
         accessTokenFormat: "jwt",
-        accessTokenTTL: 60,
+        accessTokenTTL: ttl,
         jwt: { sign: { alg: "RS256" } },
       }),
     },
   },
-  extraTokenClaims: (_ctx, token) => ({ sets: clients[token.clientId]?.sets }),
+  extraTokenClaims: (_ctx, token) => ({ sets: clients[token.clientId]?.sets ?? (token.accountId && ["default"]) }),
+  ...(people && {
+    findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed("refresh_token"),
+    rotateRefreshToken: true,
+  }),
 });
-server.on("request", provider.callback());
+const grants = {};
+const count = (what) => (grants[what] = (grants[what] ?? 0) + 1);
+provider.on("grant.success", (ctx) => count(ctx.oidc.params.grant_type));
+provider.on("grant.error", (_ctx, e) => count(e.error));
+provider.on("registration_create.success", () => count("registration"));
+provider.on("grant.revoked", () => count("revoked"));
+const answer = provider.callback();
+server.on("request", (req, res) => (people && req.url === "/grants" ? res.end(JSON.stringify(grants)) : answer(req, res)));
 process.stdin.resume().on("end", () => process.exit(0));
 console.log(url);

@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,10 +18,10 @@ import (
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
-	"github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -54,19 +55,27 @@ func isFull(t *testing.T, f *fault.Fault, folder string) {
 	require.NotContains(t, string(raw), ".db")
 }
 
+// bounded connects to a file that stays small.
+type bounded string
+
+func (b bounded) Driver() driver.Driver { return sqlitedriver.Driver() }
+
+func (b bounded) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := sqlitedriver.Connect(string(b))
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.(driver.ExecerContext).ExecContext(ctx, "PRAGMA max_page_count = 200", nil)
+	return c, err
+}
+
 // The database says that it is full where the app opened it with a bound.
 func TestFullDatabaseIsAFault(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "bounded.db")
-	bounded := fmt.Sprintf("sqlite3-bounded-%p", t)
-	sql.Register(bounded, &sqlite3.SQLiteDriver{ConnectHook: func(c *sqlite3.SQLiteConn) error {
-		_, err := c.Exec("PRAGMA max_page_count = 200", nil)
-		return err
-	}})
 	for name, opts := range map[string][]ent.EntitiesOption{"native": nil, "hooked": {ent.OnClient(func(c *ent.Client) { c.Use(passing) })}} {
 		t.Run(name, func(t *testing.T) {
-			db, err := sql.Open(bounded, "file:"+file+"?_fk=1&_journal_mode=WAL&_busy_timeout=5000")
-			require.NoError(t, err)
+			db := sql.OpenDB(bounded("file:" + file + "?_fk=1&_journal_mode=WAL&_busy_timeout=5000"))
 			require.NoError(t, ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db))).Schema.Create(t.Context()))
 			a := openedHere(t, db, ent.Entities(opts...))
 			isFull(t, a.filled(), folder)
@@ -92,12 +101,10 @@ func openedHere(t *testing.T, db *sql.DB, shimmed *shim.App) *app {
 func TestReadOnlyDatabaseIsAFault(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "kept.db")
-	db, err := sql.Open("sqlite3", "file:"+file+"?_fk=1")
-	require.NoError(t, err)
+	db := sqlitedriver.Open("file:" + file + "?_fk=1")
 	require.NoError(t, ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db))).Schema.Create(t.Context()))
 	openedHere(t, db, ent.Entities()).call("Todo.upsert", `{"model":{"id":"1","title":"x"}}`)
-	db, err = sql.Open("sqlite3", "file:"+file+"?_fk=1&mode=ro")
-	require.NoError(t, err)
+	db = sqlitedriver.Open("file:" + file + "?_fk=1&mode=ro")
 	a := openedHere(t, db, ent.Entities())
 	require.Equal(t, "x", a.call("Todo.get-by-id", `{"id":"1"}`)["title"])
 	f := a.fails(fault.ServiceUnavailable, "Todo.patch", `{"id":"1","changes":{"title":"y"}}`)

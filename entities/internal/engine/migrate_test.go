@@ -2,13 +2,13 @@ package engine_test
 
 import (
 	"context"
-	"database/sql"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
@@ -20,8 +20,7 @@ func TestMigratesDataOfAnOlderApp(t *testing.T) {
 	first := entities.Provide(ent.Entities(), entities.Options{})
 	require.NoError(t, first.Start(context.Background(), host{"sqlite://" + folder}))
 	require.NoError(t, first.Stop(context.Background()))
-	db, err := sql.Open("sqlite3", filepath.Join(folder, "default.db"))
-	require.NoError(t, err)
+	db := sqlitedriver.Open(filepath.Join(folder, "default.db"))
 	for _, s := range []string{
 		"INSERT INTO todos (id, title, completed, priority, views, version, created_at, updated_at) VALUES ('old', 'kept', 1, 'low', 3, 4, '2026-01-01 00:00:00+00:00', '2026-01-01 00:00:00+00:00')",
 		"ALTER TABLE todos DROP COLUMN effort", "DROP TABLE steps", "DROP TABLE koan_receipts", "DROP TABLE koan_set", "DROP TABLE koan_migrations", "PRAGMA user_version = 5",

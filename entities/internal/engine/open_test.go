@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -96,11 +97,10 @@ func spoken(t *testing.T) string {
 
 func connect(t *testing.T, source string) *sql.DB {
 	t.Helper()
-	name := "sqlite3"
-	if postgres(t) {
-		name = "pgx"
+	if !postgres(t) {
+		return sqlitedriver.Open(source)
 	}
-	db, err := sql.Open(name, source)
+	db, err := sql.Open("pgx", source)
 	require.NoError(t, err)
 	return db
 }
@@ -239,8 +239,7 @@ func TestOpenIsChecked(t *testing.T) {
 	err = start(ent.Entities(), func(context.Context, string) (dialect.Driver, error) { return nil, nil })
 	require.ErrorContains(t, err, "returned no driver")
 	err = start(ent.Entities(), func(context.Context, string) (dialect.Driver, error) {
-		db, err := sql.Open("sqlite3", ":memory:")
-		return entsql.OpenDB(dialect.MySQL, db), err
+		return entsql.OpenDB(dialect.MySQL, sqlitedriver.Open(":memory:")), nil
 	})
 	require.ErrorContains(t, err, `a driver for "mysql"`)
 	fill := ent.OnCreateSet(func(context.Context, string, *ent.Client) error { return nil })

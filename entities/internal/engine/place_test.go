@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -45,7 +45,7 @@ func past(tb testing.TB, place, file, schema string) *sql.DB {
 	var db *sql.DB
 	var err error
 	if folder, ok := strings.CutPrefix(place, "sqlite://"); ok {
-		db, err = sql.Open("sqlite3", "file:"+filepath.Join(folder, file)+"?_busy_timeout=5000")
+		db = sqlitedriver.Open("file:" + filepath.Join(folder, file) + "?_busy_timeout=5000")
 	} else {
 		server, prefix, _ := strings.Cut(place, "&schema_prefix=")
 		prefix, _, _ = strings.Cut(prefix, "&")

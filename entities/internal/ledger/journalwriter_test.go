@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/journal"
 )
@@ -40,8 +40,7 @@ func (l *lines) String() string {
 }
 
 func database(t *testing.T) *sql.DB {
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(t.TempDir(), "ledger")+"?_txlock=immediate&_journal_mode=WAL&_busy_timeout=5000")
-	require.NoError(t, err)
+	db := sqlitedriver.Open("file:" + filepath.Join(t.TempDir(), "ledger") + "?_txlock=immediate&_journal_mode=WAL&_busy_timeout=5000")
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	for _, statement := range append(ledger.JournalTables(sqltext.SQLite{}), ledger.TapeTables(sqltext.SQLite{})...) {
 		if strings.HasPrefix(statement, "ALTER TABLE ") { // for tables of an earlier version
@@ -60,8 +59,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	w := ledger.NewWriter(func(ctx context.Context) (*ledger.Journal, error) {
 		select {
 		case <-open:
-			own, err := sql.Open("sqlite3", "file:"+file(t, db)+"?_txlock=immediate&_busy_timeout=5000")
-			return ledger.NewJournal(own, sqltext.SQLite{}, "w", time.Minute), err
+			own := sqlitedriver.Open("file:" + file(t, db) + "?_txlock=immediate&_busy_timeout=5000")
+			return ledger.NewJournal(own, sqltext.SQLite{}, "w", time.Minute), nil
 		default:
 			return nil, errors.New("not yet")
 		}
@@ -97,8 +96,8 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 func TestAGracefulEndWritesEverything(t *testing.T) {
 	db := database(t)
 	w := ledger.NewWriter(func(context.Context) (*ledger.Journal, error) {
-		own, err := sql.Open("sqlite3", "file:"+file(t, db)+"?_txlock=immediate&_busy_timeout=5000")
-		return ledger.NewJournal(own, sqltext.SQLite{}, "w", time.Minute), err
+		own := sqlitedriver.Open("file:" + file(t, db) + "?_txlock=immediate&_busy_timeout=5000")
+		return ledger.NewJournal(own, sqltext.SQLite{}, "w", time.Minute), nil
 	}, time.Hour, func(context.Context, *ledger.Journal) {}, slog.New(slog.DiscardHandler))
 	var all sync.WaitGroup
 	for g := range 8 {

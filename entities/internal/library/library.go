@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // the driver under test
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/tests/pgtest"
@@ -155,11 +155,10 @@ func Dialect(t testing.TB) sqltext.Dialect {
 // SQLite returns an empty library in a file.
 func SQLite(t testing.TB) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(t.TempDir(), "library.db")+
+	db := sqlitedriver.Open("file:" + filepath.Join(t.TempDir(), "library.db") +
 		"?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000&_foreign_keys=1&_stmt_cache_size=64")
-	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	_, err = db.Exec(tables)
+	_, err := db.Exec(tables)
 	require.NoError(t, err)
 	return db
 }

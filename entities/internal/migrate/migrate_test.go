@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io/fs"
 	"testing"
@@ -15,10 +14,10 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	entschema "entgo.io/ent/dialect/sql/schema"
 	"entgo.io/ent/schema/field"
-	_ "github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -27,8 +26,7 @@ var ctx = context.Background()
 // memory is an empty database with one connection.
 func memory(t testing.TB) dialect.Driver {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file::memory:")
-	require.NoError(t, err)
+	db := sqlitedriver.Open("file::memory:")
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = db.Close() })
 	return entsql.NewDriver(dialect.SQLite, entsql.Conn{ExecQuerier: db})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/library"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/fixture/ent/todo"
 	"github.com/koan-go/koan/tests/pgtest"
@@ -23,8 +24,7 @@ func TestReadsWhatEntWrites(t *testing.T) {
 	if pgtest.ForEach(t, TestReadsWhatEntWrites) {
 		return
 	}
-	drv, err := entsql.Open(dialect.SQLite, "file:"+filepath.Join(t.TempDir(), "ent.db")+"?_foreign_keys=1&_stmt_cache_size=64")
-	require.NoError(t, err)
+	drv := entsql.OpenDB(dialect.SQLite, sqlitedriver.Open("file:"+filepath.Join(t.TempDir(), "ent.db")+"?_foreign_keys=1&_stmt_cache_size=64"))
 	if pgtest.Here(t) {
 		drv = entsql.OpenDB(dialect.Postgres, pgtest.Open(t))
 	}

@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -73,10 +74,7 @@ func (j joined) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(j
 
 // withConnection runs fn on a connection of its own.
 func withConnection(ctx context.Context, dsn string, fn func(c *sql.Conn) error) (err error) {
-	db, err := sql.Open("sqlite3", dsn)
-	if err != nil {
-		return err
-	}
+	db := sqlitedriver.Open(dsn)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	c, err := db.Conn(ctx)
 	if err != nil {

@@ -18,9 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -68,11 +67,11 @@ type connector struct {
 
 // Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) {
-	return c.Driver().Open(dsn(*c.d.file.Load(), c.busy, "_journal_mode=WAL", "_synchronous=NORMAL"))
+	return sqlitedriver.Connect(dsn(*c.d.file.Load(), c.busy, "_journal_mode=WAL", "_synchronous=NORMAL"))
 }
 
 // Driver implements driver.Connector.
-func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
+func (c connector) Driver() driver.Driver { return sqlitedriver.Driver() }
 
 // dsn names a file with the settings that every connection has.
 func dsn(path string, busy time.Duration, more ...string) string {
@@ -92,8 +91,8 @@ func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close
 // Stale reports whether an error means that a reading transaction cannot become a
 // writing one any more, because the data has moved on or somebody else writes.
 func Stale(err error) bool {
-	var e sqlite3.Error
-	return errors.As(err, &e) && e.Code == sqlite3.ErrBusy
+	f, ok := sqlitedriver.FailureOf(err)
+	return ok && f.Code == sqlitedriver.Busy
 }
 
 // retryWhileLocked repeats fn while somebody outside of the host's queue holds the file,

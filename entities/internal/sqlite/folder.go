@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -176,10 +177,7 @@ func (f *Folder) exists(set string) (bool, error) { return fileExists(f.file(set
 
 // isCurrent reports whether a set's file carries the schema's version.
 func (f *Folder) isCurrent(ctx context.Context, set string) (bool, error) {
-	db, err := sql.Open("sqlite3", dsn(f.file(set), busyTimeout))
-	if err != nil {
-		return false, err
-	}
+	db := sqlitedriver.Open(dsn(f.file(set), busyTimeout))
 	defer db.Close()
 	v, err := version(ctx, db)
 	return v == f.schema.Version, err
@@ -234,10 +232,7 @@ func (f *Folder) writeNewSet(ctx context.Context, set, file string) error {
 // it in another mode would each try to change it, which SQLite refuses to all but one
 // without waiting.
 func enableWAL(ctx context.Context, file string) error {
-	db, err := sql.Open("sqlite3", dsn(file, busyTimeout))
-	if err != nil {
-		return err
-	}
+	db := sqlitedriver.Open(dsn(file, busyTimeout))
 	defer db.Close()
 	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 		return err
@@ -255,10 +250,7 @@ func enableWAL(ctx context.Context, file string) error {
 // fill lets the app put its first data into a draft. Nobody else knows the file,
 // so speed comes before safety; the last connection to close leaves one file.
 func (f *Folder) fill(ctx context.Context, set, draft string) error {
-	db, err := sql.Open("sqlite3", dsn(draft, busyTimeout, "_journal_mode=MEMORY", "_synchronous=OFF"))
-	if err != nil {
-		return err
-	}
+	db := sqlitedriver.Open(dsn(draft, busyTimeout, "_journal_mode=MEMORY", "_synchronous=OFF"))
 	d := &Database{set: set, db: db, runs: db, queue: queue{max: maxWaiters, patience: patience}}
 	if err := f.schema.Fill(ctx, set, d); err != nil {
 		_ = db.Close()

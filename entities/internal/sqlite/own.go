@@ -13,6 +13,7 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 )
 
 // ownFile is the app's own file beside those of the sets. No set's name has a dot.
@@ -35,10 +36,7 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 	if err != nil {
 		return nil, fileFault(ledgerName, err)
 	}
-	db, err := sql.Open("sqlite3", dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
-	if err != nil {
-		return nil, err
-	}
+	db := sqlitedriver.Open(dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
 	db.SetMaxOpenConns(1)
 	if err := execStatements(ctx, db, statements); err != nil {
 		return nil, errors.Join(fileFault(ledgerName, err), db.Close())
@@ -49,10 +47,7 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 // Observe implements backend.Owner.
 func (f *Folder) Observe(context.Context) (dialect.Driver, error) {
 	reading := strings.Replace(dsn(filepath.Join(f.path, ownFile), busyTimeout, "_query_only=1"), "_txlock=immediate", "_txlock=deferred", 1)
-	db, err := sql.Open("sqlite3", reading)
-	if err != nil {
-		return nil, err
-	}
+	db := sqlitedriver.Open(reading)
 	db.SetMaxIdleConns(idleConns)
 	return entsql.OpenDB(dialect.SQLite, db), nil
 }
@@ -99,6 +94,7 @@ func execStatements(ctx context.Context, db *sql.DB, statements []string) error 
 
 // isAlreadyDone reports whether a statement failed since the table is as it makes it.
 func isAlreadyDone(statement string, err error) bool {
-	return strings.HasPrefix(statement, "ALTER TABLE ") &&
-		(strings.HasPrefix(err.Error(), "duplicate column name: ") || strings.HasPrefix(err.Error(), "no such column: "))
+	f, ok := sqlitedriver.FailureOf(err)
+	return ok && strings.HasPrefix(statement, "ALTER TABLE ") &&
+		(strings.HasPrefix(f.Text, "duplicate column name: ") || strings.HasPrefix(f.Text, "no such column: "))
 }

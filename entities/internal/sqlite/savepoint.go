@@ -2,12 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
-	"github.com/mattn/go-sqlite3"
-
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -99,6 +97,6 @@ func (t *Tx) Alone(statement func() (wrote bool, err error)) error {
 // itself, as it does where it breaks a constraint. A trigger may end it half way; and
 // what could not be read of the row was written.
 func hasUndoneItself(err error) bool {
-	var e sqlite3.Error
-	return errors.As(err, &e) && e.Code == sqlite3.ErrConstraint && e.ExtendedCode != sqlite3.ErrConstraintTrigger
+	f, ok := sqlitedriver.FailureOf(err)
+	return ok && f.Code == sqlitedriver.Constraint && f.Extended != sqlitedriver.ConstraintTrigger
 }

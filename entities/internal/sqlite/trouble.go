@@ -6,9 +6,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -22,17 +21,17 @@ func (f *Folder) Trouble(set string, err error) (error, bool) {
 // Trouble turns what stands between a set and its file into the fault that it is;
 // mine is false for an error of anything else.
 func Trouble(set string, err error) (as error, mine bool) {
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
+	e, ok := sqlitedriver.FailureOf(err)
+	if !ok {
 		return err, false
 	}
 	if Stale(err) {
 		return fault.Newf(fault.SetBusy, "the set %q could not be written", set).Because(err), true
 	}
 	switch e.Code {
-	case sqlite3.ErrTooBig:
+	case sqlitedriver.TooBig:
 		return fault.New(fault.InvalidPayload, "a value is too large for the database").Because(err), true
-	case sqlite3.ErrMismatch:
+	case sqlitedriver.Mismatch:
 		return fault.New(fault.InvalidPayload, "a value does not fit its column").Because(err), true
 	}
 	return fileFault(setName(set), err), true
@@ -55,18 +54,18 @@ func fileFault(owner string, err error) error {
 		return fault.Newf(fault.ServiceUnavailable, "the disk of %s is full", owner).
 			WithHint("Free space on the disk of the data folder.").Because(err)
 	}
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
+	e, ok := sqlitedriver.FailureOf(err)
+	if !ok {
 		return err
 	}
 	switch e.Code {
-	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
+	case sqlitedriver.Corrupt, sqlitedriver.NotADB:
 		return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", owner).WithHint(restore).Because(err)
-	case sqlite3.ErrReadonly, sqlite3.ErrPerm:
+	case sqlitedriver.Readonly, sqlitedriver.Perm:
 		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be written", owner).WithHint(look).Because(err)
-	case sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrAuth, sqlite3.ErrProtocol, sqlite3.ErrNoLFS:
+	case sqlitedriver.IOErr, sqlitedriver.CantOpen, sqlitedriver.Auth, sqlitedriver.Protocol, sqlitedriver.NoLFS:
 		return fault.Newf(fault.ServiceUnavailable, "the file of %s cannot be used", owner).WithHint(look).Because(err)
-	case sqlite3.ErrNomem:
+	case sqlitedriver.Nomem:
 		return fault.Newf(fault.ServiceUnavailable, "out of memory for %s", owner).Because(err)
 	}
 	if Incomplete(err) {
@@ -79,12 +78,11 @@ func fileFault(owner string, err error) error {
 // isFull reports whether an error means that there is no room on a disk, or no more
 // of it for this user.
 func isFull(err error) bool {
-	var e sqlite3.Error
-	if errors.As(err, &e) {
-		if e.Code == sqlite3.ErrFull {
+	if e, ok := sqlitedriver.FailureOf(err); ok {
+		if e.Code == sqlitedriver.Full {
 			return true
 		}
-		err = e.SystemErrno
+		err = e.System
 	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
@@ -101,24 +99,24 @@ func (f *Folder) Violation(err error) *backend.Violation { return Violation(err)
 // Violation returns the rule that an error of a write broke; nil for none. SQLite
 // names what was broken in its message: "UNIQUE constraint failed: persons.email".
 func Violation(err error) *backend.Violation {
-	var e sqlite3.Error
-	if !errors.As(err, &e) || e.Code != sqlite3.ErrConstraint {
+	e, ok := sqlitedriver.FailureOf(err)
+	if !ok || e.Code != sqlitedriver.Constraint {
 		return nil
 	}
 	v := &backend.Violation{}
-	_, broken, named := strings.Cut(e.Error(), "failed: ")
-	switch e.ExtendedCode {
-	case sqlite3.ErrConstraintUnique, sqlite3.ErrConstraintPrimaryKey, sqlite3.ErrConstraintRowID:
+	_, broken, named := strings.Cut(e.Text, "failed: ")
+	switch e.Extended {
+	case sqlitedriver.ConstraintUnique, sqlitedriver.ConstraintPrimaryKey, sqlitedriver.ConstraintRowID:
 		v.Rule = backend.Unique
-	case sqlite3.ErrConstraintForeignKey:
+	case sqlitedriver.ConstraintForeignKey:
 		v.Rule = backend.ForeignKey
-	case sqlite3.ErrConstraintNotNull:
+	case sqlitedriver.ConstraintNotNull:
 		v.Rule = backend.NotNull
-	case sqlite3.ErrConstraintCheck:
+	case sqlitedriver.ConstraintCheck:
 		v.Rule, v.Name = backend.Check, broken
 		return v
-	case sqlite3.ErrConstraintTrigger:
-		v.Rule, v.Message = backend.Raised, e.Error()
+	case sqlitedriver.ConstraintTrigger:
+		v.Rule, v.Message = backend.Raised, e.Text
 		return v
 	}
 	if named {

@@ -1,22 +1,21 @@
 package sqltext
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 
-	_ "github.com/mattn/go-sqlite3" // the driver under test
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 )
 
 // FTS4 divides and folds every character that the index says it knows as searches do.
 func TestFTSKnowsCharacters(t *testing.T) {
-	db, err := sql.Open("sqlite3", ":memory:")
-	require.NoError(t, err)
+	db := sqlitedriver.Open(":memory:")
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	options := strings.ReplaceAll(strings.TrimPrefix(ftsTokens, "tokenize="), "\" \"", "','")
-	_, err = db.Exec("CREATE VIRTUAL TABLE tokens USING fts3tokenize(" + strings.Replace(strings.TrimSuffix(options, "\""), " \"", ",'", 1) + "')")
+	_, err := db.Exec("CREATE VIRTUAL TABLE tokens USING fts3tokenize(" + strings.Replace(strings.TrimSuffix(options, "\""), " \"", ",'", 1) + "')")
 	require.NoError(t, err)
 	tokens := func(s string) []string {
 		rows, err := db.Query("SELECT token FROM tokens WHERE input=?", s)

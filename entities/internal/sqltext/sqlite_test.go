@@ -1,25 +1,23 @@
 package sqltext_test
 
 import (
-	"database/sql"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 )
 
 // What is bound for a time is what the driver itself stores for it in UTC, and
 // such texts order as their moments do.
 func TestTimesOrderAsTexts(t *testing.T) {
-	db, err := sql.Open("sqlite3", filepath.Join(t.TempDir(), "t.db"))
-	require.NoError(t, err)
+	db := sqlitedriver.Open(filepath.Join(t.TempDir(), "t.db"))
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	_, err = db.Exec("CREATE TABLE times (at datetime)")
+	_, err := db.Exec("CREATE TABLE times (at datetime)")
 	require.NoError(t, err)
 	base := time.Date(2026, 1, 1, 23, 59, 59, 0, time.FixedZone("", -7*3600))
 	moments := []time.Time{base.Add(-time.Second), base, base.Add(1), base.Add(5 * time.Millisecond), base.Add(45 * time.Millisecond), base.Add(450 * time.Millisecond), base.Add(time.Second)}

@@ -74,6 +74,12 @@ type App struct {
 	// without starting the app.
 	Commands  []*catalog.Command
 	Configure func(src config.Source) (catalog.Host, error)
+	// Entry and ServeArgs are how clients are told of the app: the name of its entry, and
+	// the arguments with which the program serves it.
+	Entry     string
+	ServeArgs []string
+	// CheckServers reports why the app would not read a file of --mcp-config.
+	CheckServers func(v catalog.Values, servers []byte) error
 	// Stdin, Stdout, Stderr and Env are the process's own if they are nil.
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -147,6 +153,7 @@ type command struct {
 	app    App
 	flags  map[string]string
 	config string
+	dir    string
 }
 
 func (c *command) root() *cobra.Command {
@@ -170,7 +177,14 @@ func (c *command) root() *cobra.Command {
 	root.SetErr(c.app.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknownFlag(cmd, err) })
 	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it exists)")
-	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.replay(), c.doctor(), c.keys(), c.approve())
+	root.PersistentFlags().StringVar(&c.dir, "dir", "", "work in this folder, as if started there")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if c.dir == "" {
+			return nil
+		}
+		return os.Chdir(c.dir)
+	}
+	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
 	}

@@ -28,14 +28,16 @@ func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 		return cmd
 	}
 	cmd.Args = exactArgs(len(p.Args))
-	in := &catalog.Invocation{Bools: map[string]bool{}, Strings: map[string]string{}, Out: printer{c.app.Stdout}, Err: printer{c.app.Stderr}}
-	bools, texts := map[string]*bool{}, map[string]*string{}
+	in := &catalog.Invocation{Bools: map[string]bool{}, Strings: map[string]string{}, Lists: map[string][]string{}, In: c.app.Stdin, Out: printer{c.app.Stdout}, Err: printer{c.app.Stderr}}
+	bools, texts, lists := map[string]*bool{}, map[string]*string{}, map[string]*[]string{}
 	for _, f := range p.Flags {
 		switch def := f.Default.(type) {
 		case bool:
 			bools[f.Name] = cmd.Flags().Bool(f.Name, def, f.Help)
 		case string:
 			texts[f.Name] = cmd.Flags().String(f.Name, def, f.Help)
+		case []string:
+			lists[f.Name] = cmd.Flags().StringArray(f.Name, def, f.Help)
 		default:
 			panic(fmt.Sprintf("cli: the flag %s of %s has a default of type %T", f.Name, p.Name, f.Default))
 		}
@@ -51,6 +53,9 @@ func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 		}
 		for name, s := range texts {
 			in.Strings[name] = *s
+		}
+		for name, l := range lists {
+			in.Lists[name] = *l
 		}
 		err = p.Run(cmd.Context(), host, in)
 		switch {

@@ -69,6 +69,10 @@ func (c *command) serveStdio(ctx context.Context, i Instance, out io.Writer) err
 	}
 	defer c.watchConfig(ctx, i)()
 	c.report(i)
+	if onTerminal(c.app.Stdin) {
+		fmt.Fprintf(c.app.Stderr, "%s waits for an MCP client on standard input, where a terminal is. Clients start it by themselves: see `%s install --help`.\n"+
+			"Serve over HTTP with --http 127.0.0.1:8080. Ctrl-C ends it.\n", c.app.Name, c.app.Name)
+	}
 	if err := server.ServeStdio(ctx, c.app.Stdin, out); err != nil && ctx.Err() == nil {
 		return failed(err)
 	}

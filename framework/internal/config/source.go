@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 
@@ -129,6 +130,26 @@ func (c *Config) environment(env []string) Problems {
 		problems = append(problems, c.set(key, val, name)...)
 	}
 	return problems
+}
+
+// Variables returns the names of the variables of an environment that set a key.
+func Variables(settings []catalog.Setting, env []string) []string {
+	var out []string
+	for _, kv := range env {
+		name, _, ok := strings.Cut(kv, "=")
+		if !ok || !strings.HasPrefix(name, "KOAN_") {
+			continue
+		}
+		sets := func(s catalog.Setting) bool {
+			own := envName(s.Key)
+			return !s.Open && strings.EqualFold(name, own) || s.Open && strings.HasPrefix(strings.ToUpper(name), own+"_")
+		}
+		if slices.ContainsFunc(settings, sets) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // misspelt rejects a key whose first part is almost a section of this app. Any other one

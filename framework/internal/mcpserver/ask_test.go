@@ -18,7 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
-	"github.com/koan-go/koan/framework/internal/seal"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 const (

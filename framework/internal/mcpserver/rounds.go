@@ -15,8 +15,8 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/internal/seal"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 // rounds asks the client of a stateless request: the questions are the request's result,

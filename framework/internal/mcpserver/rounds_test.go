@@ -10,7 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/internal/seal"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 func TestQuestionIdentityIgnoresMemberOrder(t *testing.T) {

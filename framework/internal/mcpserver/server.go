@@ -16,9 +16,9 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
-	"github.com/koan-go/koan/framework/internal/seal"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 // Options configure a Server. Name, Version, Engine, Catalog and Principal are

@@ -1,4 +1,4 @@
-// Package seal lets a client keep state, so that no replica of a server has to: the client
+// Package seal lets others keep state, so that no replica of a server has to: who keeps it
 // can neither read nor change it, and it is valid for one purpose and for a limited time.
 //
 // What belongs here: keys, authenticated encryption, binding and expiry. What must never:

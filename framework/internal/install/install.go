@@ -1,0 +1,370 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Options are those of one installation.
+type Options struct {
+	Client  string
+	Entry   Entry
+	Dir     string // the project's folder, for its own file; "" is the user's file
+	Gateway bool   // move the client's own servers behind the app
+	Remove  bool
+	Print   bool // show the change and write nothing
+	Machine Machine
+	Now     time.Time
+	// Check reports why the app would not read servers, given as a file of --mcp-config.
+	Check func(servers []byte) error
+	// Agree is asked before anything is written; nil writes.
+	Agree func() (bool, error)
+}
+
+// plan is a change to a client's file.
+type plan struct {
+	Options
+	client
+	file  *file
+	now   []byte
+	moved []string
+	stays []stay
+	needs []string // variables that the entry names
+
+	// With Gateway, and with Remove where servers were moved:
+	store     *store
+	storeFile *file
+	edited    []string // servers that were changed in the store
+}
+
+// Run shows a change to a client's file, asks, keeps a copy of the file and writes it.
+func Run(o Options, out io.Writer) error {
+	p, err := newPlan(o)
+	if err != nil {
+		return err
+	}
+	if o.Remove {
+		err = p.remove()
+	} else {
+		err = p.add()
+	}
+	if err != nil {
+		return err
+	}
+	touched := map[string]bool{o.Entry.Name: true}
+	for _, name := range p.moved {
+		touched[name] = true
+	}
+	if bytes.Equal(p.now, p.file.was) {
+		p.report(out)
+		p.reportUnchanged(out)
+		return nil
+	}
+	if err := p.checkRest(p.file.was, p.now, touched); err != nil {
+		return fault.Newf(fault.Internal, "%s was left as it is", p.file.path).WithHint("Add what --print shows by hand, and report this with the file's structure.").Because(err)
+	}
+	p.report(out)
+	if err := p.show(out); err != nil || o.Print {
+		return err
+	}
+	if err := p.file.writable(); err != nil {
+		return err
+	}
+	if o.Agree != nil {
+		yes, err := o.Agree()
+		if err != nil {
+			return err
+		}
+		if !yes {
+			fmt.Fprintln(out, "Nothing was written.")
+			return nil
+		}
+	}
+	return p.write(out)
+}
+
+func newPlan(o Options) (*plan, error) {
+	c, err := find(o.Client)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{Options: o, client: c}
+	path := c.file(o.Machine)
+	mode := os.FileMode(0o600)
+	if o.Dir != "" {
+		if c.project == "" {
+			return nil, fault.Newf(fault.CapabilityUnsupported, "%s has no file in a project", c.title).WithHint("Install without --project.")
+		}
+		if o.Gateway {
+			return nil, fault.New(fault.InvalidPayload, "--gateway moves your own servers; a project's file is shared with others").WithHint("Use --gateway without --project.")
+		}
+		path, mode = filepath.Join(o.Dir, filepath.FromSlash(c.project)), 0o644
+	}
+	if p.file, err = look(path, mode); err != nil {
+		return nil, err
+	}
+	if folder := c.folder(o.Machine); p.file.fresh && o.Dir == "" && !o.Print {
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return nil, notInstalled(c, folder)
+		}
+	}
+	if p.store, p.storeFile, err = readStore(o.Machine.storePath(c)); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// open reads the client's file.
+func (p *plan) open() (document, error) {
+	d, err := p.client.open(p.file.was)
+	if err != nil {
+		return nil, damaged(p.file.path, err)
+	}
+	return d, nil
+}
+
+// add plans an entry, and with Gateway the move of the other servers.
+func (p *plan) add() error {
+	d, err := p.open()
+	if err != nil {
+		return err
+	}
+	entry := p.Entry
+	if p.Gateway {
+		if p.store != nil && (p.store.Koan.Entry != entry.Name || p.store.Koan.File != p.file.path) {
+			return fault.Newf(fault.Conflict, "the servers of %s are behind %q already", p.title, p.store.Koan.Entry).
+				WithHint("Return them first: install %s --remove --name %s.", p.id, p.store.Koan.Entry)
+		}
+		if p.store == nil {
+			p.store = &store{Servers: map[string]json.RawMessage{}, Koan: moves{Format: storeFormat, Client: p.id, File: p.file.path, Entry: entry.Name}}
+		}
+		entry.Args = append(append([]string{}, entry.Args...), "--mcp-config", p.storeFile.path)
+		entry.Env = union(entry.Env, Variables(string(p.storeFile.was)))
+		if err := p.place(d, entry); err != nil { // first, so that it stands behind all others
+			return err
+		}
+		p.moved, p.stays = p.gather(d, p.store, entry.Name, p.Check)
+		if len(p.store.Servers) == 0 {
+			return p.nothingToMove()
+		}
+		entry.Env = union(entry.Env, Variables(encode(p.store.Servers, "", "")))
+	} else if p.store != nil && p.store.Koan.Entry == entry.Name && p.Dir == "" {
+		entry.Args = append(append([]string{}, entry.Args...), "--mcp-config", p.storeFile.path) // they stay behind it
+		entry.Env = union(entry.Env, Variables(string(p.storeFile.was)))
+	}
+	if err := p.place(d, entry); err != nil {
+		return err
+	}
+	p.now = d.bytes()
+	return nil
+}
+
+func (p *plan) place(d document, e Entry) error {
+	if p.needs = e.Env; e.Token != "" {
+		p.needs = []string{e.Token}
+	}
+	members, err := p.entry(e)
+	if err != nil {
+		return err
+	}
+	if err := d.set(e.Name, members); err != nil {
+		return damaged(p.file.path, err)
+	}
+	return nil
+}
+
+func (p *plan) nothingToMove() error {
+	if len(p.stays) == 0 {
+		return fault.Newf(fault.NotFound, "%s has no servers that could be moved", p.file.path).WithHint("Install without --gateway, and name servers with --mcp-config or upstreams.<id>.")
+	}
+	var why strings.Builder
+	for _, s := range p.stays {
+		fmt.Fprintf(&why, "\n  %s: %v", s.name, s.why)
+	}
+	return fault.Newf(fault.CapabilityUnsupported, "none of the servers in %s can be moved:%s", p.file.path, why.String()).
+		WithHint("Change what is named, or give the servers with --mcp-config or upstreams.<id>.")
+}
+
+// remove plans to take the entry back, and with it the move of other servers.
+func (p *plan) remove() error {
+	d, err := p.open()
+	if err != nil {
+		return err
+	}
+	if p.store != nil && (p.store.Koan.Entry != p.Entry.Name || p.store.Koan.File != p.file.path) {
+		p.store = nil
+	}
+	if p.store != nil {
+		if err := p.store.back(d); err != nil {
+			return err
+		}
+		for _, one := range p.store.Koan.Moved {
+			if !slices.Contains(p.moved, one.Name) { // which may be several pieces
+				p.moved = append(p.moved, one.Name)
+			}
+		}
+		p.edited = p.store.differs(p.client)
+	}
+	d.take(p.Entry.Name)
+	p.now = d.bytes()
+	return nil
+}
+
+// report says what becomes of the servers.
+func (p *plan) report(out io.Writer) {
+	if p.file.real != p.file.path {
+		fmt.Fprintf(out, "%s is a link: %s is what is changed.\n", p.file.path, p.file.real)
+	}
+	for _, s := range p.stays {
+		fmt.Fprintf(out, "%s stays where it is: %v.\n", s.name, s.why)
+	}
+	if len(p.edited) > 0 {
+		fmt.Fprintf(out, "Servers that were added or changed in %s are not returned, but kept in its copy: %s.\n", p.storeFile.path, strings.Join(p.edited, ", "))
+	}
+}
+
+func (p *plan) reportUnchanged(out io.Writer) {
+	if p.Remove {
+		fmt.Fprintf(out, "Nothing to remove: %s has no %q.\n", p.file.path, p.Entry.Name)
+		return
+	}
+	fmt.Fprintf(out, "Nothing to change: %s has %q as it should be.\n", p.file.path, p.Entry.Name)
+}
+
+// show prints the change. Values of env and headers may be secrets and are not shown.
+func (p *plan) show(out io.Writer) error {
+	from := p.file.path
+	if p.file.fresh {
+		from = "/dev/null"
+	}
+	text := diff.Diff(from, p.file.was, p.file.path, p.now)
+	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff a b", which nothing reads
+	hidden := p.secrets()
+	for _, line := range strings.SplitAfter(string(text), "\n") {
+		for _, s := range hidden {
+			line = strings.ReplaceAll(line, s, "***")
+		}
+		if _, err := io.WriteString(out, short(line)); err != nil {
+			return err
+		}
+	}
+	if p.store != nil && len(p.moved) > 0 {
+		what := "Moved to"
+		if p.Remove {
+			what = "Returned from"
+		}
+		fmt.Fprintf(out, "\n%s %s: %s.\n", what, p.storeFile.path, strings.Join(p.moved, ", "))
+	}
+	return nil
+}
+
+// secrets are the texts of all values of env and headers, the longest first.
+func (p *plan) secrets() []string {
+	var out []string
+	for _, raw := range [][]byte{p.file.was, p.now} {
+		d, err := p.client.open(raw)
+		if err != nil {
+			continue
+		}
+		for _, s := range d.servers() {
+			for _, member := range []string{"env", "headers", "http_headers"} {
+				values, _ := s.value[member].(map[string]any)
+				for _, v := range values {
+					const least = 4 // a shorter one occurs in other words
+					if text, ok := v.(string); ok && len(text) >= least && !strings.Contains(text, "$") {
+						out = append(out, strings.Trim(encode(text, "", ""), `"`))
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
+	return out
+}
+
+// short cuts a line of a file in which a client keeps more than its configuration.
+func short(line string) string {
+	const most = 240
+	if len(line) <= most {
+		return line
+	}
+	return strings.ToValidUTF8(line[:most], "") + " …\n"
+}
+
+// write makes the change. The store comes first when servers move into it, and goes last
+// when they return, so that a server is never nowhere.
+func (p *plan) write(out io.Writer) error {
+	copied, err := p.file.keepCopy(p.Now)
+	if err != nil {
+		return err
+	}
+	if err := p.file.unchanged(); err != nil {
+		_ = os.Remove(copied)
+		return err
+	}
+	if p.Gateway && !p.Remove {
+		if err := os.MkdirAll(filepath.Dir(p.storeFile.path), 0o700); err != nil {
+			return cannot("write", p.storeFile.path, err)
+		}
+		if err := p.storeFile.write(p.store.encode()); err != nil {
+			return err
+		}
+	}
+	if err := p.file.write(p.now); err != nil {
+		if p.Gateway && !p.Remove {
+			err = p.undoStore(err)
+		}
+		return err
+	}
+	fmt.Fprintf(out, "\nWrote %s.\n", p.file.path)
+	if copied != "" {
+		fmt.Fprintf(out, "The file as it was: %s\n", copied)
+	}
+	if p.Remove && p.store != nil {
+		kept, err := p.storeFile.keepCopy(p.Now)
+		if err != nil {
+			return err
+		}
+		if err := p.storeFile.removeFile(); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "The file with the servers that were returned: %s\n", kept)
+	}
+	if len(p.needs) > 0 && !p.Remove {
+		fmt.Fprintf(out, "%s must have these variables in its environment: %s.\n", p.title, strings.Join(p.needs, ", "))
+	}
+	fmt.Fprintf(out, "Restart %s, or reload its servers, to take it up.\n", p.title)
+	return nil
+}
+
+// undoStore leaves the store as it was, since the client's file was not changed.
+func (p *plan) undoStore(because error) error {
+	if p.storeFile.fresh {
+		_ = os.Remove(p.storeFile.real)
+		return because
+	}
+	was := *p.storeFile
+	was.was = p.store.encode()
+	if err := was.write(p.storeFile.was); err != nil {
+		return fmt.Errorf("%w; and %s has servers that are still in %s", because, p.storeFile.path, p.file.path)
+	}
+	return because
+}
+
+// union returns the names of both, sorted.
+func union(a, b []string) []string {
+	out := append(slices.Clone(a), b...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,225 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/koan-go/koan/plugins/upstream/internal/signin"
+)
+
+// session is the connection to a server for one user who is signed in to it, or for all
+// others: a connection is opened when a call needs it and again after it was lost. It never
+// has another user's token. Its fields but the first are the server's, under its lock.
+type session struct {
+	server      *server
+	user        string              // "" for nobody
+	signIn      string              // the sign-in that it was opened with
+	credentials *signin.Credentials // nil for nobody
+
+	conn     *connection
+	dialing  chan struct{} // closed when the dial under way has ended; nil for none
+	failure  error         // why the last dial failed
+	failures int           // one after the other
+	retryAt  time.Time
+	used     time.Time
+}
+
+// operators reports whether the session sees what the operator of this app sees.
+func (x *session) operators() bool { return x.user == "" || x.user == localUser }
+
+// idleTime is how long the connection of a user is kept without calls.
+const idleTime = 10 * time.Minute
+
+// sessionOf returns the session of a user, for the sign-in that is kept now. The lock is
+// held.
+func (s *server) sessionOf(user string, c *signin.Credentials, signIn string) *session {
+	now := time.Now()
+	for name, x := range s.sessions {
+		other := name == user && x.signIn != signIn // signed out, or in again
+		if x.dialing == nil && (other || x.user != "" && name != user && now.Sub(x.used) > idleTime && (x.conn == nil || x.conn.idle())) {
+			x.disconnect()
+			delete(s.sessions, name)
+		}
+	}
+	if c == nil {
+		user = ""
+	}
+	x := s.sessions[user]
+	if x == nil || x.signIn != signIn {
+		x = &session{server: s, user: user, signIn: signIn, credentials: c}
+		s.sessions[user] = x
+	}
+	x.used = now
+	return x
+}
+
+// disconnect closes the connection once it has no calls in flight. The lock is held.
+func (x *session) disconnect() {
+	if x.conn != nil {
+		go x.conn.retire()
+		x.conn = nil
+	}
+}
+
+// acquire returns a user's connection, and waits for it as long as the server's start may
+// take. Its errors are faults.
+func (s *server) acquire(ctx context.Context, user string) (*connection, error) {
+	for {
+		credentials, signIn, err := s.people.credentials(&s.cfg, user)
+		if err != nil {
+			return nil, s.unreached(user, err)
+		}
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, s.unavailable(errors.New("the app is stopping"))
+		}
+		x := s.sessionOf(user, credentials, signIn)
+		if x.conn != nil && !x.conn.lost() {
+			conn := x.conn
+			s.mu.Unlock()
+			return conn, nil
+		}
+		x.disconnect()
+		dialing := x.dialing
+		if dialing == nil {
+			if failure, wait := x.failure, time.Until(x.retryAt); failure != nil && wait > 0 {
+				s.mu.Unlock()
+				return nil, s.paused(user, failure, wait)
+			}
+			dialing = make(chan struct{})
+			x.dialing = dialing
+			go x.dial(dialing)
+		}
+		s.mu.Unlock()
+		select {
+		case <-dialing:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// pause returns how long to wait before the next attempt to connect.
+func (s *server) pause(user string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wait := firstBackoff
+	for _, x := range s.sessions {
+		if x.user == "" || x.user == user {
+			wait = max(wait, time.Until(x.retryAt))
+		}
+	}
+	return wait
+}
+
+// dial connects, and lists the tools. It continues if the call that needed it ends, so that
+// others can use the connection.
+func (x *session) dial(done chan struct{}) {
+	s := x.server
+	conn, err := x.connect()
+	defer close(done)
+	if unused := s.dialed(x, conn, err); unused != nil {
+		unused.close() // before whoever waits for the dial goes on: the app may be about to exit
+	}
+}
+
+// connect connects, within the time that the server's start may take. Time that the
+// authorization server takes is not part of it: it has limits of its own.
+func (x *session) connect() (*connection, error) {
+	s := x.server
+	if x.credentials != nil {
+		if _, err := x.credentials.Token(s.life); err != nil {
+			return nil, &tokenError{err}
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.Start, fmt.Errorf("it did not start in %s", s.cfg.Start))
+	defer cancel()
+	conn, err := connect(ctx, s.life, &s.cfg, x.credentials, s.version, x.relist)
+	if err == nil {
+		if err = s.list(ctx, x, conn); err != nil {
+			conn.close()
+			conn = nil
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return conn, err
+}
+
+// dialed notes how a dial ended. It returns the connection if nobody is going to use it.
+func (s *server) dialed(x *session, conn *connection, err error) (unused *connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.dialing = nil
+	switch {
+	case s.life.Err() != nil:
+		x.failure = errors.New("the app is stopping")
+		return conn
+	case err != nil:
+		x.failures++
+		x.failure, x.retryAt = err, time.Now().Add(backoff(x.failures))
+		s.log.Warn("an upstream server cannot be reached", "upstream", s.cfg.ID, "error", err, "failures", x.failures)
+	case s.closed, s.sessions[x.user] != x:
+		return conn
+	default:
+		x.conn, x.failure, x.failures = conn, nil, 0
+		s.log.Info("connected an upstream server", "upstream", s.cfg.ID, "name", conn.about.Name, "version", conn.about.Version, "protocol", conn.about.Protocol)
+	}
+	return nil
+}
+
+// relist lists the tools again, after the server has said that they have changed.
+func (x *session) relist() {
+	s := x.server
+	s.mu.Lock()
+	conn := x.conn
+	s.mu.Unlock()
+	if conn == nil {
+		return // the dial under way lists them
+	}
+	ctx, cancel := context.WithTimeout(s.life, s.cfg.Start)
+	defer cancel()
+	if err := s.list(ctx, x, conn); err != nil {
+		s.log.Warn("the tools of an upstream server cannot be listed again", "upstream", s.cfg.ID, "error", err)
+	}
+}
+
+// drop closes a connection that cannot be used any more.
+func (s *server) drop(conn *connection) {
+	s.mu.Lock()
+	for _, x := range s.sessions {
+		if x.conn == conn {
+			x.conn = nil
+		}
+	}
+	s.mu.Unlock()
+	go conn.close()
+}
+
+// close closes the connections, and no other one is opened.
+func (s *server) close() {
+	s.mu.Lock()
+	var conns []*connection
+	var dialing []chan struct{}
+	for _, x := range s.sessions {
+		if x.conn != nil {
+			conns = append(conns, x.conn)
+			x.conn = nil
+		}
+		if x.dialing != nil {
+			dialing = append(dialing, x.dialing)
+		}
+	}
+	s.closed = true
+	s.mu.Unlock()
+	for _, conn := range conns {
+		conn.close()
+	}
+	for _, d := range dialing {
+		<-d
+	}
+}
