@@ -211,7 +211,13 @@ func tools(v *catalog.View, s *bind.Server, from, to int, detail string) []toolD
 	return out
 }
 
-func infoOf(s *bind.Server) serverInfo { return serverInfo{s.ID, s.Name, []string{"tools"}} }
+func infoOf(s *bind.Server) serverInfo {
+	out := serverInfo{s.ID, s.Name, []string{"tools"}}
+	for _, g := range s.Groups {
+		out.Capabilities = append(out.Capabilities, strings.TrimPrefix(g.Name, "$"))
+	}
+	return out
+}
 
 func serverNamed(servers []*bind.Server, id string) (*bind.Server, error) {
 	var ids []string
@@ -272,15 +278,15 @@ func searchTools(v *catalog.View, servers []*bind.Server, query string, o discov
 		most = int(min(*o.Limit, maxHits))
 	}
 	out := searchResults{Query: beginning(query, maxEcho), Results: []toolDefinition{}}
-	for _, hit := range v.Search(query, len(v.Script())+len(v.Resources())) {
-		if hit.Operation == nil || len(out.Results) == most {
-			continue
-		}
-		if p, ok := at[hit.Operation.ID]; ok {
-			d := define(v, p.s, p.i, *o.Detail)
-			d.ServerID = p.s.ID
-			out.Results = append(out.Results, d)
-		}
+	hits := v.SearchOperations(query, most, func(op *catalog.Operation) bool {
+		_, ok := at[op.ID]
+		return ok
+	})
+	for _, hit := range hits {
+		p := at[hit.Operation.ID]
+		d := define(v, p.s, p.i, *o.Detail)
+		d.ServerID = p.s.ID
+		out.Results = append(out.Results, d)
 	}
 	return out, nil
 }

@@ -111,13 +111,12 @@ func (p *provider) gatewaySearch(_ context.Context, call catalog.Call) (json.Raw
 		Query   string      `json:"query"`
 		Results []candidate `json:"results"`
 	}{beginning(in.query, maxEcho), []candidate{}}
-	for _, h := range v.Search(in.query, len(v.Script())+len(v.Resources())) {
-		if len(out.Results) == in.top {
-			break
-		}
-		if op := h.Operation; op != nil && (in.upstream == "" || strings.EqualFold(op.ID.Owner, in.upstream)) {
-			out.Results = append(out.Results, candidate{op.ID.String(), op.ID.Op, op.ID.Owner, op.Summary, h.Score, op.ID.Op != catalog.AnyTool})
-		}
+	hits := v.SearchOperations(in.query, in.top, func(op *catalog.Operation) bool {
+		return in.upstream == "" || strings.EqualFold(op.ID.Owner, in.upstream)
+	})
+	for _, h := range hits {
+		op := h.Operation
+		out.Results = append(out.Results, candidate{op.ID.String(), op.ID.Op, op.ID.Owner, op.Summary, h.Score, op.ID.Op != catalog.AnyTool})
 	}
 	return wire.Marshal(out)
 }

@@ -232,6 +232,7 @@ type app struct {
 
 func (a app) App() string                 { return "house" }
 func (a app) Version() string             { return "test" }
+func (a app) Command() string             { return "app" }
 func (a app) Settings() catalog.Values    { return a.values }
 func (a app) Snapshot() *catalog.Snapshot { return nil }
 func (a app) Changed()                    {}

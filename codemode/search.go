@@ -112,6 +112,9 @@ func sdkName(v *catalog.View, id catalog.ID) string {
 				return catalog.SDKServer(d.Name) + "." + f.Name
 			}
 		}
+		if f, ok := catalog.ServerFunctionOf(id); ok && d.Name == id.Owner {
+			return catalog.SDKServer(d.Name) + "." + f.Op()
+		}
 		if d.Any == id.String() {
 			return catalog.SDKServer(d.Name)
 		}

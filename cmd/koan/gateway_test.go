@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +111,15 @@ upstreams:
 	for _, want := range []string{"everything", "15 tools", "filesystem", "14 tools", "memory", "9 tools", "sequential-thinking", "1 tool"} {
 		require.Contains(t, out, want)
 	}
+	m := regexp.MustCompile(`tools/list: about (\d+) tokens from these servers, about (\d+) from here`).FindStringSubmatch(out)
+	require.NotNil(t, m, out)
+	theirs, err := strconv.Atoi(m[1])
+	require.NoError(t, err)
+	ours, err := strconv.Atoi(m[2])
+	require.NoError(t, err)
+	require.Greater(t, theirs, 7000)
+	require.Positive(t, ours)
+	require.Less(t, ours, theirs)
 	out, _, status = b.run("list")
 	require.Zero(t, status)
 	require.NotContains(t, out, "not known")

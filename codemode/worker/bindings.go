@@ -98,7 +98,39 @@ func (s *session) upstream(d wire.Domain) *goja.Object {
 	for _, f := range d.Functions {
 		s.method(o, f.Name, 1, s.domainFunction(f.ID))
 	}
+	for _, g := range d.Groups {
+		group := s.vm.NewObject()
+		for _, f := range g.Functions {
+			s.method(group, f.Name, 1, func(call goja.FunctionCall) goja.Value {
+				in := s.groupInput(s.takeScratch(), f.Leading, call.Arguments)
+				s.scratch = in[:0]
+				return s.call(f.ID, in)
+			})
+		}
+		s.define(o, g.Name, group)
+	}
 	return o
+}
+
+// groupInput appends the input of a function of a group: an object, or its members by
+// position, the first of which is a string.
+func (s *session) groupInput(out []byte, leading []string, args []goja.Value) []byte {
+	var first goja.Value = goja.Undefined()
+	if len(args) > 0 {
+		first = args[0]
+	}
+	if _, ok := first.(goja.String); !ok || len(leading) == 0 {
+		in, ok := s.encode(out, first, place{})
+		if !ok {
+			in = append(in, "{}"...)
+		}
+		return in
+	}
+	in := &input{s: s, out: append(out, '{')}
+	for i, name := range leading[:min(len(leading), len(args))] {
+		in.add(name, args[i])
+	}
+	return in.json()
 }
 
 // anyTool is a server whose tools are not known: whatever a script calls may be one.
@@ -116,14 +148,30 @@ func (a *anyTool) Get(name string) goja.Value {
 		return nil
 	}
 	s := a.s
+	var group *goja.Object
+	for _, f := range catalog.ServerFunctions {
+		if f.Group != name {
+			continue
+		}
+		if group == nil {
+			group = s.vm.NewObject()
+		}
+		s.define(group, f.Name, a.function(f.Name, f.Op(), f.Leading))
+	}
+	if group != nil {
+		return group
+	}
+	return a.function(name, name, nil)
+}
+
+// function makes a function that calls a tool by its name.
+func (a *anyTool) function(name, tool string, leading []string) *goja.Object {
+	s := a.s
 	return s.function(name, 1, func(call goja.FunctionCall) goja.Value {
 		in := append(s.takeScratch(), `{"tool":`...)
-		in, _ = s.encode(in, s.vm.ToValue(name), place{})
+		in, _ = s.encode(in, s.vm.ToValue(tool), place{})
 		in = append(in, `,"input":`...)
-		in, ok := s.encode(in, call.Argument(0), place{})
-		if !ok {
-			in = append(in, "{}"...)
-		}
+		in = append(in, s.groupInput(nil, leading, call.Arguments)...)
 		in = append(in, '}')
 		s.scratch = in[:0]
 		return s.call(a.id, in)

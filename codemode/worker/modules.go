@@ -44,6 +44,9 @@ func (m importable) Exports(path string) ([]string, bool) {
 	for _, t := range s.Tools {
 		out = append(out, t.Export)
 	}
+	for _, g := range s.Groups {
+		out = append(out, g.Name)
+	}
 	return append(out, wire.MetaExport), true
 }
 
@@ -120,6 +123,15 @@ func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 			s.export(about, "description", s.vm.ToValue(t.Description))
 		}
 		tools[i] = s.frozen(about)
+	}
+	for _, g := range server.Groups {
+		group := s.vm.CreateObject(nil)
+		for _, f := range g.Functions {
+			s.export(group, f.Name, s.async(f.Name, 1, callee{server, &wire.Tool{Name: g.Name + "." + f.Name, Export: g.Name + "." + f.Name, ID: f.ID}, f.ID}, func(c goja.FunctionCall, out []byte) []byte {
+				return s.groupInput(out, f.Leading, c.Arguments)
+			}))
+		}
+		s.export(o, g.Name, s.frozen(group))
 	}
 	meta := s.vm.NewObject()
 	s.export(meta, "serverId", s.vm.ToValue(server.ID))

@@ -44,6 +44,9 @@ type Invocation struct {
 	In      io.Reader
 	Out     Printer // results
 	Err     Printer // messages about the work
+	// ListBytes starts the app, and returns how many bytes its tools/list has for a client
+	// that understands code mode.
+	ListBytes func(ctx context.Context) (int, error)
 }
 
 // Printer writes for people: aligned, coloured on a terminal, plain in a pipe.

@@ -3,8 +3,11 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 )
 
 // TypeScript returns the field's type in TypeScript, without null. ok is false for
@@ -105,5 +108,24 @@ func Quote(s string) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // a string always encodes; U+2028 and U+2029 are escaped
-	return strings.TrimSuffix(b.String(), "\n")
+	quoted := strings.TrimSuffix(b.String(), "\n")
+	if strings.IndexFunc(quoted, invisible) < 0 {
+		return quoted
+	}
+	b.Reset()
+	for _, r := range quoted {
+		switch {
+		case !invisible(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
+
+// invisible reports whether a character cannot be seen, or changes how others are shown.
+func invisible(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }

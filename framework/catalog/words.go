@@ -3,7 +3,6 @@ package catalog
 import (
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 )
 
@@ -26,7 +25,9 @@ func terms(text string) []string {
 }
 
 // fillers are words that most texts have.
-var fillers = strings.Fields("a an and are as at be by can do for from how i in is it its me my of on or that the there this to was we what which who with")
+var fillers = strings.Fields(`a about all am an and any are as at be been but by can could did do does for from had has have he her him his
+	how i if in into is it its just let me my of on once or our out please she should so some than that the their them then there they this to up us was we
+	were what when which who whose why will with would you your`)
 
 // meaningful removes fillers from the terms of a query that has other terms.
 func meaningful(terms []string) []string {
@@ -126,44 +127,3 @@ func withoutAt(w string) string {
 
 // kinds are the words that people use for the values of a type of field.
 var kinds = map[FieldType]string{TypeTime: "date time"}
-
-// synonyms are the stems of synonyms, by the stem of a word. They cover operations and
-// what most apps store; an app declares its own as aliases.
-var synonyms = sync.OnceValue(func() map[string][]string {
-	out := map[string][]string{}
-	for _, group := range [][]string{
-		{"create", "add", "insert", "make", "new", "save", "store", "register"},
-		{"delete", "remove", "erase", "discard", "drop"},
-		{"change", "update", "edit", "modify", "patch", "set"},
-		{"list", "collection", "find", "search", "browse", "show"},
-		{"get", "read", "fetch", "load"},
-		{"count", "number", "many"},
-		{"aggregate", "sum", "total", "average", "statistics", "report"},
-		{"due", "deadline", "expire"},
-		{"price", "cost"},
-		{"quantity", "amount", "stock"},
-		{"customer", "client"},
-		{"person", "people", "user"},
-		{"buy", "purchase"},
-		{"mail", "email"},
-		{"photo", "picture", "image"},
-		{"phone", "telephone"},
-		{"note", "comment", "remark"},
-		{"start", "begin"},
-		{"done", "complete", "finish"},
-		{"task", "todo"},
-		{"kind", "type", "category"},
-		{"place", "location", "where"},
-		{"status", "state"},
-		{"name", "title"},
-	} {
-		for _, word := range group {
-			for _, other := range group {
-				if other != word {
-					out[stem(word)] = append(out[stem(word)], stem(other))
-				}
-			}
-		}
-	}
-	return out
-})

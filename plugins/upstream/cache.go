@@ -18,17 +18,19 @@ type listing struct {
 	Format int               `json:"format"`
 	About  about             `json:"about"`
 	Tools  []json.RawMessage `json:"tools"`
-	At     time.Time         `json:"at"`
+	// Prompts are there if all of them are known.
+	Prompts []json.RawMessage `json:"prompts,omitempty"`
+	At      time.Time         `json:"at"`
 	// Operator says that it is what the operator of this app sees.
 	Operator bool `json:"operator,omitempty"`
 }
 
 // listingFormat is raised when older files cannot be read any more.
-const listingFormat = 1
+const listingFormat = 2
 
 func (l *listing) equal(other *listing) bool {
-	return l.About.Name == other.About.Name && l.About.Version == other.About.Version && l.About.Description == other.About.Description &&
-		slices.EqualFunc(l.Tools, other.Tools, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+	return l.About.offered() == other.About.offered() && slices.EqualFunc(l.Tools, other.Tools, same) && slices.EqualFunc(l.Prompts, other.Prompts, same)
 }
 
 // with returns the listing with the tools that another user sees. A tool that both have is
@@ -36,6 +38,9 @@ func (l *listing) equal(other *listing) bool {
 func (l *listing) with(other *listing) *listing {
 	out := *l
 	out.At, out.Tools = other.At, slices.Clone(l.Tools)
+	if !l.Operator {
+		out.Prompts = other.Prompts
+	}
 	places := map[string]int{}
 	for i, raw := range out.Tools {
 		places[toolName(raw)] = i

@@ -27,6 +27,21 @@ type request struct {
 	output  json.RawMessage // schema of the structured output, nil for none
 	effects catalog.Effects
 	call    catalog.Call
+	// function is set for a request for resources or prompts, with in.
+	function *serverFunction
+	in       functionInput
+}
+
+// send makes the request over a connection. It returns the server's result, or its error.
+func (r *request) send(ctx context.Context, conn *connection, c *inflight) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
+	if r.function == nil {
+		return conn.call(ctx, c, r.input, r.call.Progress)
+	}
+	raw, refusal, err := r.function.send(ctx, conn, r.in)
+	if err != nil {
+		err = conn.why(ctx, err)
+	}
+	return raw, refusal, err
 }
 
 // user is who calls.
@@ -57,7 +72,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 			return nil, s.ended(outer, ctx, r, err)
 		}
 		c := &inflight{server: s.cfg.ID, tool: r.tool, run: r.call.Run(), log: s.log}
-		raw, refusal, err := conn.call(ctx, c, r.input, r.call.Progress)
+		raw, refusal, err := r.send(ctx, conn, c)
 		switch {
 		case c.ended() != nil:
 			return nil, c.ended()
@@ -74,6 +89,9 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 			return nil, err
 		}
 		defer free()
+		if r.function != nil {
+			return s.functionResult(r, raw)
+		}
 		return s.result(conn, r, raw)
 	}
 }
@@ -194,6 +212,9 @@ func (s *server) refused(conn *connection, r *request, e *mcp.JSONRPCErrorDetail
 	}
 	f := fault.Newf(fault.UpstreamError, "the server %s refused %s: %s", s.cfg.ID, r.tool, text).WithDetails(details)
 	switch e.Code {
+	case resourceNotFound:
+		return fault.Newf(fault.NotFound, "the server %s has no such resource: %s", s.cfg.ID, text).WithDetails(details).
+			WithHint("List its resources with %s.$resources.list().", catalog.SDKServer(s.cfg.ID))
 	case mcp.METHOD_NOT_FOUND, mcp.INVALID_PARAMS:
 		return f.WithRetry(fault.Fix).WithHint("Correct the call: the message is the server's own.")
 	}

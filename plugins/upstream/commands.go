@@ -43,7 +43,7 @@ func (s *server) check(ctx context.Context) catalog.Check {
 	}
 	o := s.current()
 	c.OK = true
-	c.Detail = fmt.Sprintf("%s, %s, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(len(o.operations), "tool"), conn.about.Protocol)
+	c.Detail = fmt.Sprintf("%s, %s, about %s of tools/list, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(o.tools, "tool"), count(s.listTokens(), "token"), conn.about.Protocol)
 	if credentials, _, err := s.people.credentials(&s.cfg, localUser); err == nil && credentials != nil {
 		c.Detail += ", signed in"
 	}
@@ -121,7 +121,7 @@ func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation)
 		}
 		tools, seen := "not known yet", "never"
 		if s.listing != nil {
-			tools, seen = strconv.Itoa(len(s.offer.operations)), s.listing.At.Format("2006-01-02 15:04")
+			tools, seen = strconv.Itoa(s.offer.tools), s.listing.At.Format("2006-01-02 15:04")
 		}
 		rows = append(rows, []catalog.Cell{{Text: s.cfg.ID}, {Text: cut(by, 60)}, {Text: tools}, {Text: seen}, s.signInState(time.Now())})
 	}
@@ -154,6 +154,9 @@ func checkServers(ctx context.Context, host catalog.Host, in *catalog.Invocation
 		}
 	}
 	in.Out.Table(rows)
+	if err := reportTokens(ctx, servers, in); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(checks, func(c catalog.Check) bool { return !c.OK }) {
 		return errors.New("not every server can be used")
 	}

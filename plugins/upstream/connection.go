@@ -36,7 +36,18 @@ type about struct {
 	Version     string `json:"version,omitempty"`
 	Description string `json:"description,omitempty"`
 	Protocol    string `json:"protocol"`
-	lists       bool   // it says when its list of tools changes
+	// Resources and Prompts say what it has besides tools.
+	Resources bool `json:"resources,omitempty"`
+	Prompts   bool `json:"prompts,omitempty"`
+
+	tools bool // it declares tools
+	lists bool // it says when its lists of tools or prompts change
+}
+
+// offered is what of it reaches the catalog.
+func (a about) offered() about {
+	a.Protocol, a.tools, a.lists = "", false, false
+	return a
 }
 
 // probe bounds the request by which servers of 2026-07-28 are distinguished from older
@@ -91,12 +102,18 @@ func open(ctx, life context.Context, c *Config, r *resolved, version string, lis
 	}
 	conn.about = about{
 		Name: plainText(result.ServerInfo.Name, 100), Version: plainText(result.ServerInfo.Version, 50), Protocol: conn.client.ProtocolVersion(),
-		Description: plainText(firstSentence(result.Instructions), 300), lists: result.Capabilities.Tools != nil && result.Capabilities.Tools.ListChanged,
+		Description: plainText(firstSentence(result.Instructions), 300), tools: result.Capabilities.Tools != nil, lists: announcesChanges(&result.Capabilities),
+		Resources: result.Capabilities.Resources != nil, Prompts: result.Capabilities.Prompts != nil,
 	}
 	if conn.about.lists && mcp.IsModernProtocol(conn.about.Protocol) {
-		_, _ = conn.client.ListenAsync(life, mcp.SubscriptionFilter{ToolsListChanged: true}, nil) // a server that refuses is asked at the next connection
+		_, _ = conn.client.ListenAsync(life, mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: conn.about.Prompts}, nil) // a server that refuses is asked at the next connection
 	}
 	return conn, nil
+}
+
+// announcesChanges reports whether a server says when its tools or its prompts change.
+func announcesChanges(c *mcp.ServerCapabilities) bool {
+	return c.Tools != nil && c.Tools.ListChanged || c.Prompts != nil && c.Prompts.ListChanged
 }
 
 // silent is the log of the client library: what matters of it becomes an error here.
@@ -130,7 +147,7 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 // nothing else meanwhile.
 func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	switch n.Method {
-	case string(mcp.MethodNotificationToolsListChanged):
+	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged):
 		go changed()
 	case "notifications/progress":
 		fields := n.Params.AdditionalFields
@@ -181,6 +198,9 @@ const (
 
 // tools lists the server's tools, each as the server describes it.
 func (conn *connection) tools(ctx context.Context) ([]json.RawMessage, error) {
+	if !conn.about.tools && mcp.IsModernProtocol(conn.about.Protocol) {
+		return nil, nil // older servers may have forgotten to declare them
+	}
 	var out []json.RawMessage
 	var req mcp.ListToolsRequest
 	for range maxPages {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -26,7 +27,9 @@ func (s *server) lateOperation() *catalog.Operation {
 		if err := json.Unmarshal(in.JSON, &late); err != nil {
 			return catalog.Decoded{}, fault.Invalid(fault.Detail{Message: err.Error()})
 		}
-		if e, ok := s.cfg.effectsOf(late.Tool); ok {
+		if _, ok := serverFunctions[late.Tool]; ok {
+			late.effects = readOutside
+		} else if e, ok := s.cfg.effectsOf(late.Tool); ok {
 			late.effects = e
 		}
 		return catalog.Decoded{Value: late, Effects: &late.effects}, nil
@@ -35,6 +38,9 @@ func (s *server) lateOperation() *catalog.Operation {
 		late := c.Decoded().(lateCall)
 		if _, err := s.acquire(ctx, c.Principal().Subject); err != nil {
 			return nil, err
+		}
+		if _, ok := serverFunctions[late.Tool]; ok {
+			return s.lateFunction(ctx, late.Tool, late.Input, c)
 		}
 		t, err := s.find(late.Tool)
 		if err != nil {
@@ -56,6 +62,25 @@ type lateCall struct {
 	Tool    string          `json:"tool"`
 	Input   json.RawMessage `json:"input"`
 	effects catalog.Effects
+}
+
+// lateFunction requests resources or prompts of a server that was not known to have them.
+func (s *server) lateFunction(ctx context.Context, op string, input json.RawMessage, c catalog.Call) (json.RawMessage, error) {
+	for _, known := range s.current().operations {
+		if known.ID.Op != op {
+			continue
+		}
+		wrong, err := s.schemas.Violations(known.Input, input)
+		if err != nil {
+			return nil, err
+		}
+		if len(wrong) > 0 {
+			return nil, fault.Invalid(wrong...)
+		}
+		return s.callFunction(ctx, op, input, c)
+	}
+	group, _, _ := strings.Cut(op, ".")
+	return nil, fault.Newf(fault.ToolNotFound, "the server %s has no %s", s.cfg.ID, strings.TrimPrefix(group, "$"))
 }
 
 // find returns a tool by its name, or by its identifier in scripts.

@@ -81,7 +81,7 @@ func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	if err != nil {
 		return err
 	}
-	next := &listing{About: conn.about, Tools: tools, At: time.Now().UTC(), Operator: x.operators()}
+	next := &listing{About: conn.about, Tools: tools, Prompts: conn.prompts(ctx), At: time.Now().UTC(), Operator: x.operators()}
 	s.mu.Lock()
 	known := s.listing
 	s.mu.Unlock()

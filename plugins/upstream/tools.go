@@ -52,6 +52,7 @@ type annotations struct {
 // offer is a listing as operations.
 type offer struct {
 	operations []*catalog.Operation
+	tools      int // how many of them are tools
 	owner      *catalog.Owner
 	skipped    []string // tools that cannot be offered, with the reasons
 }
@@ -73,6 +74,9 @@ func newOffer(s *server, l *listing) *offer {
 		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."),
 	}}
 	taken := map[string]bool{catalog.AnyTool: true}
+	for op := range serverFunctions {
+		taken[op] = true
+	}
 	for n, raw := range l.Tools {
 		var t tool
 		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
@@ -83,6 +87,8 @@ func newOffer(s *server, l *listing) *offer {
 			o.operations = append(o.operations, s.operation(&t, operationName(t.Name, taken)))
 		}
 	}
+	o.tools = len(o.operations)
+	o.operations = append(o.operations, s.functionOperations(l)...)
 	return o
 }
 

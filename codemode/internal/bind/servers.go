@@ -63,6 +63,10 @@ func servers(v *catalog.View, app App) []*Server {
 		if op.ID.Kind == catalog.KindUpstream && op.ID.Op == catalog.AnyTool {
 			continue // nobody knows what its module exports
 		}
+		if f, ok := catalog.ServerFunctionOf(op.ID); ok {
+			s.Groups = grouped(s.Groups, f, op.ID.String())
+			continue
+		}
 		s.Tools = append(s.Tools, wire.Tool{Name: toolName(v, op), ID: op.ID.String(), Description: op.Summary})
 		s.Operations = append(s.Operations, op)
 	}
@@ -164,7 +168,7 @@ func Importing(v *catalog.View, app App, code string) wire.Bindings {
 	for _, s := range Servers(v, app) {
 		w := s.Server
 		if !all && !strings.Contains(code, wire.ModuleServers+s.ID) {
-			w.Tools = nil
+			w.Tools, w.Groups = nil, nil
 		}
 		servers = append(servers, w)
 	}

@@ -25,6 +25,10 @@ func upstreams(v *catalog.View) []wire.Domain {
 			out[i].Any = op.ID.String()
 			continue
 		}
+		if f, ok := catalog.ServerFunctionOf(op.ID); ok {
+			out[i].Groups = grouped(out[i].Groups, f, op.ID.String())
+			continue
+		}
 		out[i].Functions = append(out[i].Functions, wire.Function{Name: op.ID.Op, ID: op.ID.String()})
 	}
 	for i := range out {
@@ -36,4 +40,15 @@ func upstreams(v *catalog.View) []wire.Domain {
 		}
 	}
 	return out
+}
+
+// grouped adds a function to its group.
+func grouped(groups []wire.Group, f catalog.ServerFunction, id string) []wire.Group {
+	i := slices.IndexFunc(groups, func(g wire.Group) bool { return g.Name == f.Group })
+	if i < 0 {
+		i = len(groups)
+		groups = append(groups, wire.Group{Name: f.Group})
+	}
+	groups[i].Functions = append(groups[i].Functions, wire.Function{Name: f.Name, ID: id, Leading: f.Leading})
+	return groups
 }

@@ -102,7 +102,55 @@ func (g *generator) functions(d wire.Domain, namespaceName string) (types, funct
 		b.WriteString(comment("    ", op.Summary+hints(op.Effects)))
 		b.WriteString("    " + property(f.Name) + "(input" + mark + ": " + in + "): " + out + ";\n")
 	}
+	for _, group := range d.Groups {
+		b.WriteString("    readonly " + group.Name + ": {\n" + groupFunctions(g.view, n, group, namespaceName, false) + "    };\n")
+	}
 	return strings.Join(n.types, ""), b.String()
+}
+
+// groupFunctions writes the functions of $resources or $prompts, and adds their types to a
+// namespace.
+func groupFunctions(v *catalog.View, n *namespace, group wire.Group, namespaceName string, async bool) string {
+	var b strings.Builder
+	for _, f := range group.Functions {
+		id, err := catalog.ParseID(f.ID)
+		if err != nil {
+			continue
+		}
+		op := v.Snapshot().Operation(id)
+		if op == nil {
+			continue
+		}
+		base := catalog.Pascal(strings.TrimPrefix(group.Name, "$")) + catalog.Pascal(f.Name)
+		in, optional := n.input(op.Input, base+"Input", namespaceName)
+		out := n.root(op.Output, base+"Output", namespaceName)
+		if async {
+			out = "Promise<" + out + ">"
+		}
+		mark := ""
+		if optional {
+			mark = "?"
+		}
+		b.WriteString(comment("      ", op.Summary+hints(op.Effects)))
+		b.WriteString("      " + f.Name + "(input" + mark + ": " + in + "): " + out + ";\n")
+		if len(f.Leading) > 0 {
+			b.WriteString("      " + f.Name + "(" + leadingParameters(f.Leading, in) + "): " + out + ";\n")
+		}
+	}
+	return b.String()
+}
+
+// leadingParameters are the members of an input as parameters.
+func leadingParameters(names []string, in string) string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		mark := ""
+		if i > 0 {
+			mark = "?"
+		}
+		out[i] = name + mark + ": " + in + "[" + quote(name) + "]"
+	}
+	return strings.Join(out, ", ")
 }
 
 // hints name the annotations of an operation in MCP's words

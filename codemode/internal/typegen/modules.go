@@ -79,19 +79,19 @@ func Module(v *catalog.View, s *bind.Server) string {
 		for i := range all {
 			all[i] = i
 		}
-		return module(s, all) +
+		return module(v, s, all, s.Groups) +
 			"\n  export const __meta__: { serverId: string; serverName: string; serverVersion?: string; tools: { toolName: string; exportName: string; description?: string }[] };\n}\n"
 	})
 }
 
 // ModuleFunction returns the declaration of one function of a server's module, by
 // its place among the tools.
-func ModuleFunction(_ *catalog.View, s *bind.Server, tool int) string {
-	return module(s, []int{tool}) + "}\n"
+func ModuleFunction(v *catalog.View, s *bind.Server, tool int) string {
+	return module(v, s, []int{tool}, nil) + "}\n"
 }
 
 // module declares some of a server's functions, without the last bracket.
-func module(s *bind.Server, tools []int) string {
+func module(v *catalog.View, s *bind.Server, tools []int, groups []wire.Group) string {
 	n := &namespace{taken: map[string]bool{}}
 	var functions strings.Builder
 	for _, i := range tools {
@@ -105,6 +105,9 @@ func module(s *bind.Server, tools []int) string {
 		}
 		functions.WriteString(comment("  ", op.Summary+hints(op.Effects)))
 		functions.WriteString("  export function " + t.Export + "(input" + mark + ": " + in + "): Promise<" + out + ">;\n")
+	}
+	for _, g := range groups {
+		functions.WriteString("  export const " + g.Name + ": {\n" + groupFunctions(v, n, g, typesName, true) + "  };\n")
 	}
 	types := ""
 	if len(n.types) > 0 {

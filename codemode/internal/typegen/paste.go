@@ -89,9 +89,22 @@ func Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
 	for _, d := range bind.Bind(v).Upstreams {
 		if id.Kind == catalog.KindUpstream && id.Owner == d.Name {
 			d.Functions = slices.DeleteFunc(slices.Clone(d.Functions), func(f wire.Function) bool { return f.ID != id.String() })
+			d.Groups = keepFunction(d.Groups, id.String())
 			types, member := newGenerator(v).server(d)
 			return "declare namespace SDK {" + serversNamespace(types, member, "var Servers") + "}\n", true
 		}
 	}
 	return "", false
+}
+
+// keepFunction returns the group with one function, and that function alone.
+func keepFunction(groups []wire.Group, id string) []wire.Group {
+	for _, g := range groups {
+		for _, f := range g.Functions {
+			if f.ID == id {
+				return []wire.Group{{Name: g.Name, Functions: []wire.Function{f}}}
+			}
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/evanw/esbuild/pkg/api"
 	"github.com/stretchr/testify/assert"
@@ -99,6 +100,7 @@ func hostiles() []string {
 	}
 	return []string{
 		hostileSchema,
+		raw(map[string]any{"title": "\u202e", "description": "\u2066*/\u200b", "properties": map[string]any{"\u202ea": map[string]any{"const": "\U000e0041"}}, "patternProperties": map[string]any{"\ufeff": true}}),
 		`{"$ref":"#"}`, `{"$ref":"#/"}`, `{"$ref":""}`, `{"$ref":"#/$ref"}`, `{"$ref":"#%zz"}`, `{"$dynamicRef":"#x","$dynamicAnchor":"x"}`,
 		`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"anyOf":[{"$ref":"#/$defs/a"}]}`,
 		`{"allOf":[{"$ref":"#"},{"$ref":"#"}]}`, `{"items":{"$ref":"#"}}`, `{"items":[{"$ref":"#"}],"additionalItems":{"$ref":"#"}}`,
@@ -171,6 +173,7 @@ func FuzzSchema(f *testing.F) {
 		out := function(t, schema)
 		require.NoError(t, balanced(out), out)
 		require.Empty(t, parses(out), out)
+		require.Equal(t, -1, strings.IndexFunc(out, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }), out)
 		field := catalog.Field{Name: "f", Type: catalog.TypeJSON, Schema: json.RawMessage(schema)}
 		require.Empty(t, parses(typegen.Declarations(view(t, offer(&catalog.Resource{Name: "A", Key: field, Operations: writing, Fields: []catalog.Field{field}})))))
 	})

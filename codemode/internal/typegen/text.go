@@ -20,8 +20,13 @@ func comment(indent, text string) string {
 	return indent + "/** " + text + " */\n"
 }
 
+// plain makes a text one line of visible characters: what changes the direction of writing
+// or cannot be seen would have people and models read different things.
 func plain(text string) string {
 	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
 		if unicode.IsSpace(r) || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
 			return ' '
 		}

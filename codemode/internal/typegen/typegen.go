@@ -222,5 +222,8 @@ func functionNames(d wire.Domain) string {
 	for i, f := range d.Functions {
 		names[i] = f.Name
 	}
+	for _, g := range d.Groups {
+		names = append(names, g.Name)
+	}
 	return strings.Join(names, ", ")
 }

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja/ast"
@@ -75,6 +76,9 @@ func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, str
 		if t.Export == name {
 			return c.tool(t), subject, nil
 		}
+	}
+	if i := slices.IndexFunc(s.Groups, func(g wire.Group) bool { return g.Name == name }); i >= 0 {
+		return value{kind: group, group: &s.Groups[i]}, subject, nil
 	}
 	if alwaysExported[name] {
 		return value{}, subject, nil

@@ -21,6 +21,7 @@ const (
 	entities             // SDK.Entities
 	entity               // SDK.Entities.<Name>
 	domain               // SDK.<Domain>, or SDK.Servers.<id>
+	group                // SDK.Servers.<id>.$resources, or $prompts
 	servers              // SDK.Servers
 	output               // SDK.Out
 	method               // SDK.Entities.<Name>.<method>
@@ -40,6 +41,7 @@ type value struct {
 	method string // of a tool the operation
 	// upstream says that the domain is one of SDK.Servers.
 	upstream bool
+	group    *wire.Group
 	server   *wire.Server
 	// id is the catalog ID that a tool, or a function of a domain, calls.
 	id string
@@ -85,6 +87,8 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 		got, subject, miss = c.exported(owner.server, name, at)
 	case domain:
 		got, subject, miss = c.domainFunction(owner, name, at)
+	case group:
+		got, subject, miss = c.groupFunction(owner.group, name, at)
 	case servers:
 		got, subject, miss = c.upstream(name, at)
 	case page:
@@ -124,11 +128,28 @@ func (c *checker) domainFunction(owner value, name string, at file.Idx) (value, 
 	if i := slices.Index(names, name); i >= 0 {
 		return value{kind: method, id: d.Functions[i].ID}, path + "." + name, nil
 	}
+	if i := slices.IndexFunc(d.Groups, func(g wire.Group) bool { return g.Name == name }); i >= 0 {
+		return value{kind: group, group: &d.Groups[i]}, path + "." + name, nil
+	}
 	if d.Any != "" {
 		return value{}, path + "." + name, nil
 	}
 	return value{}, path + "." + name, func() {
 		c.fail(at, path+"."+name, UnknownMethod, path+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
+	}
+}
+
+// groupFunction returns what a function of $resources or $prompts of a server is.
+func (c *checker) groupFunction(g *wire.Group, name string, at file.Idx) (value, string, func()) {
+	var names []string
+	for _, f := range g.Functions {
+		if f.Name == name {
+			return value{kind: method, id: f.ID}, g.Name + "." + name, nil
+		}
+		names = append(names, f.Name)
+	}
+	return value{}, g.Name + "." + name, func() {
+		c.fail(at, g.Name+"."+name, UnknownMethod, g.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
 	}
 }
 

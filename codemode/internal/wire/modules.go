@@ -36,6 +36,8 @@ type Server struct {
 	Ordered bool `json:"ordered,omitempty"`
 	// Tools are there where the code may import the module.
 	Tools []Tool `json:"tools,omitempty"`
+	// Groups are exported like the functions; their functions are asynchronous, too.
+	Groups []Group `json:"groups,omitempty"`
 }
 
 // Tool is one function of a server's module.

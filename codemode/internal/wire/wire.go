@@ -139,12 +139,23 @@ type Domain struct {
 	// Any is the catalog ID of the operation that any name calls which is not among
 	// Functions, with {tool, input}; "" for none.
 	Any string `json:"any,omitempty"`
+	// Groups are the objects beside the functions of an upstream server.
+	Groups []Group `json:"groups,omitempty"`
+}
+
+// Group is an object with functions: $resources and $prompts of an upstream server.
+type Group struct {
+	Name      string     `json:"name"`
+	Functions []Function `json:"functions"`
 }
 
 // Function is one callable; ID is the catalog ID it calls.
 type Function struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
+	// Leading are members of the input that can be given by position instead, where the
+	// first of them is a string.
+	Leading []string `json:"leading,omitempty"`
 }
 
 // Log is one captured message (CONTRACT section 2).

@@ -40,6 +40,7 @@ func newGrown(t *testing.T, mode string) *grown {
 
 func (g *grown) App() string                 { return "growth" }
 func (g *grown) Version() string             { return "test" }
+func (g *grown) Command() string             { return "app" }
 func (g *grown) Settings() catalog.Values    { return growing{values{}, g} }
 func (g *grown) Snapshot() *catalog.Snapshot { return nil }
 func (g *grown) Changed()                    {}

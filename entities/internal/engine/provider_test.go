@@ -24,6 +24,7 @@ type host struct{ database string }
 
 func (h host) App() string                 { return "fixture" }
 func (h host) Version() string             { return "test" }
+func (h host) Command() string             { return "app" }
 func (h host) Settings() catalog.Values    { return values(h) }
 func (h host) Snapshot() *catalog.Snapshot { return nil }
 func (h host) Changed()                    {}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
 // providerCommand makes a cobra command from a provider's command.
@@ -28,7 +32,10 @@ func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 		return cmd
 	}
 	cmd.Args = exactArgs(len(p.Args))
-	in := &catalog.Invocation{Bools: map[string]bool{}, Strings: map[string]string{}, Lists: map[string][]string{}, In: c.app.Stdin, Out: printer{c.app.Stdout}, Err: printer{c.app.Stderr}}
+	in := &catalog.Invocation{
+		Bools: map[string]bool{}, Strings: map[string]string{}, Lists: map[string][]string{},
+		In: c.app.Stdin, Out: printer{c.app.Stdout}, Err: printer{c.app.Stderr}, ListBytes: c.listBytes,
+	}
 	bools, texts, lists := map[string]*bool{}, map[string]*string{}, map[string]*[]string{}
 	for _, f := range p.Flags {
 		switch def := f.Default.(type) {
@@ -69,6 +76,16 @@ func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 		return failed(withCauseAndHint(err))
 	}
 	return cmd
+}
+
+// listBytes is catalog.Invocation.ListBytes.
+func (c *command) listBytes(ctx context.Context) (int, error) {
+	i, stop, err := c.startOnce(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	return len(toolset.JSON(i.View(auth.Local(), exposure.Understands), toolset.Configured(i.Values()))), nil
 }
 
 // group makes a command that only has subcommands: it is wrong use to call it without one

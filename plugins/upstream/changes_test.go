@@ -1,0 +1,78 @@
+package upstream_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/koantest"
+)
+
+// Changes that a server over HTTP announces are there for the next run, in both eras of the
+// protocol: over a stream that subscriptions/listen opens, and before 2026-07-28 over the
+// stream that a second session listens to.
+func TestListsChangeOverHTTP(t *testing.T) {
+	for name, modern := range map[string]bool{"2026-07-28": true, "before": false} {
+		t.Run(name, func(t *testing.T) {
+			m := server.NewMCPServer("changing", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true))
+			answer := func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return mcp.NewToolResultText("done"), nil
+			}
+			prompt := func(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+				return mcp.NewGetPromptResult("", []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent("said"))}), nil
+			}
+			m.AddTool(mcp.NewTool("work"), answer)
+			m.AddPrompt(mcp.NewPrompt("first"), prompt)
+			handler := server.NewStreamableHTTPServer(m, server.WithStateful(true))
+			var listened, streamed atomic.Bool
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return
+				}
+				var said message
+				_ = json.Unmarshal(body, &said)
+				switch {
+				case r.Method == http.MethodGet:
+					streamed.Store(true)
+				case said.Method == "subscriptions/listen":
+					listened.Store(true)
+				case said.Method == "server/discover" && !modern:
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, said.ID)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				handler.ServeHTTP(w, r)
+			}))
+			kit := koantest.New(t, framework.App{Name: "caller"}, koantest.Setting{Key: "upstreams.x.url", Value: s.URL})
+			t.Cleanup(func() {
+				s.CloseClientConnections() // streams end with the test only
+				s.Close()
+			})
+			kit.Run(`SDK.Servers.x.work({})`, koantest.Input{})
+			require.Eventually(t, func() bool { return listened.Load() == modern && streamed.Load() != modern }, timeout, tick)
+
+			m.AddTool(mcp.NewTool("later"), answer)
+			m.AddPrompt(mcp.NewPrompt("second"), prompt)
+			require.Eventually(t, func() bool {
+				return kit.Try(`[SDK.Servers.x.later({}), SDK.Servers.x.$prompts.get("second").messages.length]`, koantest.Input{}).Success
+			}, timeout, tick)
+			m.DeleteTools("later")
+			require.Eventually(t, func() bool {
+				return string(kit.Run(`typeof SDK.Servers.x.later`, koantest.Input{}).Result) == `"undefined"`
+			}, timeout, tick)
+		})
+	}
+}
