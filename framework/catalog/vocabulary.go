@@ -223,6 +223,7 @@ const (
 	TwoValues                 // the lowest and the highest
 	Flag                      // true or false
 	PartOfText                // a string
+	ListTexts                 // a list of strings
 	Length                    // an integer from 0
 	PathObject                // {"a.b[0]": a value or operators}
 	OneFilter                 // a filter
@@ -259,6 +260,8 @@ var filterOperators = []FilterOperator{
 	{"$gt", OneValue, AtField, ordered},
 	{"$gte", OneValue, AtField, ordered},
 	{"$between", TwoValues, AtField, ordered},
+	{"$ieq", PartOfText, AtField, "tp"},
+	{"$iin", ListTexts, AtField, "tp"},
 	{"$contains", PartOfText, AtField, "tp"},
 	{"$icontains", PartOfText, AtField, "tp"},
 	{"$startsWith", PartOfText, AtField, "tp"},

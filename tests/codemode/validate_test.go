@@ -28,6 +28,9 @@ func TestValidateChecksArguments(t *testing.T) {
 		"beside what the run computes":   {`SDK.Entities.Todo.collection({filter: {priority: "urgent", title: SDK.args.title}})`, "invalid_argument", "/filter/priority", "low"},
 		"through a module":               {"import { todo_collection } from '@codemode/servers/koan';\nawait todo_collection({pageSize: 500})", "invalid_argument", "/pageSize", "from 1 to 200"},
 		"undeclared global":              {`Koan.Entities.Todo.collection()`, "unknown_global", "", "SDK.Entities"},
+		"misspelt entity":                {`Tood.count()`, "unknown_global", "", "did you mean \"SDK.Entities.Todo\""},
+		"misspelt declared name":         {`const { Todo } = SDK.Entities; Tood.count()`, "unknown_global", "", "did you mean \"Todo\""},
+		"misspelt variable":              {`const total = 1; totl + 1`, "unknown_global", "", "did you mean \"total\""},
 		"undeclared name":                {`const a = totl + 1`, "unknown_global", "", "totl"},
 		"global of another runtime":      {`eval("1")`, "forbidden_global", "", "write the code itself"},
 	} {

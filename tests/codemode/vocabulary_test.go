@@ -98,6 +98,8 @@ func operand(c catalog.FieldClass, op catalog.FilterOperator) any {
 		return true
 	case catalog.PartOfText, catalog.SearchText:
 		return "x"
+	case catalog.ListTexts:
+		return []any{"x"}
 	case catalog.Length:
 		return 1
 	case catalog.PathObject:

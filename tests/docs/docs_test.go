@@ -96,7 +96,7 @@ func TestOperations(t *testing.T) {
 var (
 	operands = map[catalog.Operand]string{
 		catalog.OneValue: "a value", catalog.ListValues: "a list of values", catalog.TwoValues: "the lowest and the highest value", catalog.Flag: "`true` or `false`",
-		catalog.PartOfText: "a string", catalog.Length: "an integer from 0", catalog.PathObject: "an object: a value or operators for each path",
+		catalog.PartOfText: "a string", catalog.ListTexts: "a list of strings", catalog.Length: "an integer from 0", catalog.PathObject: "an object: a value or operators for each path",
 		catalog.OneFilter: "a filter", catalog.ListFilter: "a list of filters", catalog.SearchText: "words",
 	}
 	places = map[catalog.OperatorPlace]string{catalog.InFilter: "the filter itself", catalog.AtMany: "relationships to many", catalog.AtEdge: "relationships"}

@@ -79,6 +79,39 @@ func TestRefusedCallsCarryTheirRunID(t *testing.T) {
 	}
 }
 
+// requireRunID holds that a result names its run, and the one of its metadata. A module that
+// was refused has none: no run was opened, and the call did not fail.
+func requireRunID(t *testing.T, r toolResult) {
+	t.Helper()
+	var body, about struct{ RunID string }
+	require.NoError(t, json.Unmarshal(r.Structured, &body), "%s", r.Structured)
+	require.Regexp(t, runIDs, body.RunID, "%s", r.Structured)
+	if run := r.Meta["dev.koan/run"]; run != nil {
+		require.NoError(t, json.Unmarshal(run, &about))
+		require.Equal(t, about.RunID, body.RunID)
+		return
+	}
+	require.False(t, r.IsError)
+	require.Contains(t, string(r.Structured), `"diagnostics"`)
+}
+
+// TestResultsOfAllFacesNameTheirRun is about results of scripts, however they end.
+func TestResultsOfAllFacesNameTheirRun(t *testing.T) {
+	t.Parallel()
+	p := newApp(t).serve("--codeMode.faces", "[koan, codemode, gateway]", "--server.toolTimeoutMs", "1000")
+	for _, tool := range []string{"koan.code.execute", "codemode.run", "code_execute"} {
+		for name, args := range map[string]input{
+			"success": {"code": "globalThis.result = 1"}, "throw": {"code": "throw new Error('no')"}, "fault": {"code": "SDK.Entities.Todo.getById('0')"},
+			"syntax": {"code": "let x = ;"}, "empty": {"code": " "}, "no code": {}, "wrong type": {"code": 7}, "unknown member": {"code": "1", "made": 1},
+			"late": {"code": "for (;;);"},
+		} {
+			t.Run(tool+" "+name, func(t *testing.T) { requireRunID(t, p.tool(tool, args)) })
+		}
+	}
+	requireRunID(t, p.tool("koan.code.execute", input{"code": "1", "dryRun": true}))
+	requireRunID(t, p.tool("koan.code.execute", input{"planId": "nope"}))
+}
+
 // canonical sorts the names of JSON whose texts are ASCII and whose numbers are whole.
 func canonical(t *testing.T, raw json.RawMessage) []byte {
 	t.Helper()

@@ -83,6 +83,8 @@ func TestCodeModeSwitchedOff(t *testing.T) {
 	r := p.tool("koan.code.execute", input{"code": "1"})
 	require.True(t, r.IsError)
 	require.Contains(t, string(r.Structured), string(fault.CodeModeDisabled))
+	require.Contains(t, string(r.Structured), `"committed":false`)
+	requireRunID(t, r)
 	require.JSONEq(t, `{"count":1}`, string(p.tool("todo.count", input{}).Structured))
 	require.Contains(t, p.stderr.String(), "CodeMode: enabled=false mode=auto entities=5\n")
 }

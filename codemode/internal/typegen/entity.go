@@ -237,7 +237,7 @@ func (g *generator) inputType(r *catalog.Resource, t typeNames) string {
 	b.WriteString("    interface " + t.input + " extends " + t.model + " {\n")
 	for i := range r.Fields {
 		if f := &r.Fields[i]; !readable(f) && !f.ReadOnly {
-			b.WriteString(field(f))
+			b.WriteString(g.field(f))
 		}
 	}
 	for _, e := range r.Edges {
@@ -255,10 +255,10 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 	b.WriteString("    interface " + name + " {\n")
 	key := r.Key
 	key.Immutable = false // goes without saying
-	b.WriteString(field(&key))
+	b.WriteString(g.field(&key))
 	for i := range r.Fields {
 		if f := &r.Fields[i]; readable(f) {
-			b.WriteString(field(f))
+			b.WriteString(g.field(f))
 		}
 	}
 	for _, e := range r.Edges {
@@ -281,8 +281,11 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 	return b.String()
 }
 
-func field(f *catalog.Field) string {
+func (g *generator) field(f *catalog.Field) string {
 	kind := fieldType(f)
+	if f.Type == catalog.TypeTime && !g.brief {
+		kind = "SDK.Time"
+	}
 	if f.Nullable && kind != "unknown" {
 		kind += " | null"
 	}

@@ -29,6 +29,7 @@ func shop() catalog.Offer {
 				{Name: "count", Type: catalog.TypeInt},
 				{Name: "weight", Type: catalog.TypeFloat, Nullable: true},
 				{Name: "at", Type: catalog.TypeTime},
+				{Name: "sentAt", Type: catalog.TypeTime, Nullable: true},
 				{Name: "price", Type: catalog.TypeDecimal},
 				{Name: "tags", Type: catalog.TypeJSON, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 				{Name: "sizes", Type: catalog.TypeJSON, Schema: json.RawMessage(`{"type":"array","items":{"type":"integer"}}`), Nullable: true},
@@ -58,7 +59,7 @@ func shop() catalog.Offer {
 	return o
 }
 
-const operators = "$eq $ne $in $nin $lt $lte $gt $gte $between $contains $icontains $startsWith $endsWith $null $has $all $size $path $and $or $nor $not $some $every $none $exists $search"
+const operators = "$eq $ne $in $nin $lt $lte $gt $gte $between $ieq $iin $contains $icontains $startsWith $endsWith $null $has $all $size $path $and $or $nor $not $some $every $none $exists $search"
 
 // right are literals that the types must take: what the engine takes.
 var right = []string{
@@ -66,13 +67,19 @@ var right = []string{
 	`Order.count({ title: "a", note: null, paid: true, status: "open", count: 3, weight: 1.5, price: "9.99", customerId: "c1", id: "1" })`,
 	`Order.count({ status: null, weight: null, parent: null, customer: null, tags: null, box: null, meta: null })`,
 	`Order.count({ title: { $eq: "a", $ne: "b", $in: ["a"], $nin: [], $null: false } })`,
-	`Order.count({ note: { $eq: null, $ne: null, $in: ["a", null], $contains: "x", $icontains: "x", $startsWith: "x", $endsWith: "x" } })`,
+	`Order.count({ note: { $eq: null, $ne: null, $in: ["a", null], $ieq: "x", $iin: ["x"], $contains: "x", $icontains: "x", $startsWith: "x", $endsWith: "x" } })`,
 	`Order.count({ count: { $lt: 1, $lte: 2, $gt: 3, $gte: 4, $between: [1, 2], $null: true } })`,
 	`Order.count({ weight: { $in: [1, null], $between: [0.5, 1] }, at: { $gte: "2026-01-01T00:00:00Z", $lt: new Date().toISOString() } })`,
+	`Order.count({ at: new Date(), sentAt: { $gte: new Date(), $lt: "2026-01-01T00:00:00Z", $in: [new Date(), "2026-01-01T00:00:00Z", null] } })`,
+	`Order.count({ at: { $between: [new Date(0), new Date()], $ne: new Date() }, sentAt: null, parent: { at: { $lt: new Date() } } })`,
+	`Order.upsert({ at: new Date(), sentAt: null }); Order.patch("1", { sentAt: new Date() }); Order.updateByQuery({ at: new Date() }, { at: new Date(), sentAt: "2026-01-01T00:00:00Z" })`,
+	`const o = Order.getById("1"); let at: string = o.at ?? ""; at = "x"; const day: string | undefined = o.sentAt?.slice(0, 10); Order.count({ at: o.at!, sentAt: o.sentAt ?? null }); console.log(at, day, new Date(o.at!), o.at! < "2026", o.at === "x")`,
+	`const days = Object.groupBy(Order.all(), (o) => o.at!); for (const [day, list] of Object.entries(days)) console.log(day, list?.length); const sums: Record<string, number> = {}; for (const o of Order.all()) { sums[o.at!] = (sums[o.at!] ?? 0) + 1 }`,
+	`const n = Order.new(); n.at = "2026-01-01T00:00:00Z"; Order.upsert(n); Order.upsert({ ...n, at: new Date() }); Order.aggregate({ groupBy: { field: "at", by: "day" }, max: ["at", "sentAt"], min: "at" })`,
 	`Order.count({ paid: { $eq: true, $ne: false, $in: [true], $null: false }, status: { $ne: "sent", $in: ["open", null] } })`,
 	`Order.count({ tags: { $has: "x", $all: ["a", "b"], $size: 2, $null: false, $ne: null, $eq: null, $path: { "[0]": "a" } } })`,
 	`Order.count({ sizes: { $has: 3, $all: [1, 2] }, boxes: { $size: 0, $path: { "[0].x": { $gt: 1, $lt: 9 } } } })`,
-	`Order.count({ box: { $path: { x: 3, "a.b[1]": { $in: ["a", 1, null], $contains: "x", $has: 1, $size: 2 } } }, tagged: { $path: { label: "x" } } })`,
+	`Order.count({ box: { $path: { x: 3, "a.b[1]": { $in: ["a", 1, null], $ieq: "x", $iin: ["x"], $contains: "x", $has: 1, $size: 2 } } }, tagged: { $path: { label: "x" } } })`,
 	`Order.count({ meta: { $has: "x", $all: [1, "a"], $size: 1, $path: { a: null }, $null: true } })`,
 	`Order.count({ customer: { name: "x", $exists: true, orders: { $some: { paid: true } } } })`,
 	`Order.count({ lines: { $some: { text: { $contains: "a" }, product: { gtin: "1" } }, $every: {}, $none: { text: "b" }, $exists: true } })`,
@@ -108,6 +115,9 @@ var wrong = []string{
 	`Order.count({ title: ["a"] })`,
 	`Order.count({ title: { $in: "a" } })`,
 	`Order.count({ title: { $in: ["a", null] } })`,
+	`Order.count({ note: { $ieq: null } })`,
+	`Order.count({ note: { $iin: ["a", null] } })`,
+	`Order.count({ count: { $ieq: 1 } })`,
 	`Order.count({ title: { $size: 1 } })`,
 	`Order.count({ title: { $exists: true } })`,
 	`Order.count({ title: { $regex: "a" } })`,
@@ -123,8 +133,17 @@ var wrong = []string{
 	`Order.count({ count: { $contains: 3 } })`,
 	`Order.count({ count: { $between: [1] } })`,
 	`Order.count({ count: { $between: 1 } })`,
-	`Order.count({ at: new Date() })`,
+	`Order.count({ at: Date.now() })`,
 	`Order.count({ at: { $gte: Date.now() } })`,
+	`Order.count({ at: null })`,
+	`Order.count({ at: { $contains: "2026" } })`,
+	`Order.count({ at: { $gt: null } })`,
+	`Order.count({ title: new Date() })`,
+	`Order.upsert({ at: Date.now() })`,
+	`Order.upsert({ title: new Date() })`,
+	`const at: Date | undefined = Order.getById("1").at`,
+	`Order.getById("1").at?.getTime()`,
+	`Order.aggregate({ max: "att" })`,
 	`Order.count({ tags: "a" })`,
 	`Order.count({ tags: ["a"] })`,
 	`Order.count({ tags: { $has: 7 } })`,

@@ -141,6 +141,8 @@ func (t operands) of(takes catalog.Operand) string {
 		return "boolean"
 	case catalog.PartOfText, catalog.SearchText:
 		return "string"
+	case catalog.ListTexts:
+		return "readonly string[]"
 	case catalog.Length:
 		return "number"
 	case catalog.PathObject:
@@ -180,6 +182,9 @@ func filterTypes(has func(operator string) bool, alone bool) string {
 	}
 	return `
   type Id = string | number;
+  /** A string. What is written and filtered by may be a Date. */
+  type Time = string & { readonly "RFC 3339"?: never };
+  type IsTime<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? true : false : false;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
   interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
@@ -188,12 +193,13 @@ func filterTypes(has func(operator string) bool, alone bool) string {
   type Edge<F> = unknown extends F ? ` + far + ` : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
   /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K]
+  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : IsTime<T[K]> extends true ? T[K] | Date : [Edge<T[K]>] extends [never] ? T[K]
     : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { ` +
 		members(catalog.OperatorNames(catalog.InFilter), "", "") + ` };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? ` + open + `
+    : IsTime<F> extends true ? V | Date | Order<V | Date>
     : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
     : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members(catalog.OperatorNames(catalog.AtEdge), "", "") + ` }) | null;
@@ -245,7 +251,7 @@ func paths(has func(operator string) bool) string {
 
 // aggregateTypes are the types of the options of an aggregate.
 const aggregateTypes = `  /** The fields of an entity, without its relationships. */
-  type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
+  type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends string ? K : NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
   type Names<F extends string> = F | ` + "`${F},${string}`" + ` | readonly F[];
   interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
   type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];

@@ -142,7 +142,7 @@ func (c *checker) identifier(s *scope, e *ast.Identifier, test bool) value {
 	case "globalThis":
 		return value{kind: global}
 	}
-	c.global(name, e.Idx, test)
+	c.global(s, name, e.Idx, test)
 	return value{}
 }
 

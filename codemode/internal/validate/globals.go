@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/script"
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // forbidden are globals of other runtimes that the sandbox does not have, with what to do
@@ -89,8 +90,9 @@ var otherGlobals = map[string]string{
 	"answer": "SDK.Out.answer", "progress": "SDK.Out.progress", "print": "console.log", "log": "console.log", "logger": "console",
 }
 
-// global notes the use of a global that nothing in the script declares.
-func (c *checker) global(name string, at file.Idx, test bool) {
+// global notes the use of a global that nothing in the script declares; s is the scope
+// that it is used in, nil for a member of globalThis.
+func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 	hint, absent := forbidden[name]
 	switch {
 	case test:
@@ -100,13 +102,10 @@ func (c *checker) global(name string, at file.Idx, test bool) {
 	case isGlobal[name] || c.names.assigned[name] || c.names.globals[name] || c.names.defines:
 	case slices.Contains(wire.ErrorClasses, name):
 		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared", "Import it: import { "+name+" } from \""+wire.ModuleErrors+"\".")
-	default:
+	case c.reports(): // else a suggestion would be looked for in vain
 		likely := c.below(name)
 		if likely == "" {
-			likely = suggest(name, Globals, otherGlobals)
-		}
-		if likely == "" {
-			likely = otherGlobals[name]
+			likely = c.nearestGlobal(s, name)
 		}
 		if likely == "SDK" && slices.Contains(sdkMembers, c.behind) {
 			likely += "." + c.behind
@@ -121,6 +120,24 @@ func (c *checker) global(name string, at file.Idx, test bool) {
 		}
 		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared"+didYouMean(likely), hint)
 	}
+}
+
+// nearestGlobal returns what a script may have meant by a name that nothing declares: a
+// name that it can use there, or the place of one below SDK; "" if nothing is near.
+func (c *checker) nearestGlobal(s *scope, name string) string {
+	if other := otherGlobals[name]; other != "" {
+		return other
+	}
+	own := s.visible()
+	known := slices.Concat(own, Globals, c.entityNames, outMembers)
+	for i := range c.bindings.Domains {
+		known = append(known, c.bindings.Domains[i].Name)
+	}
+	nearest := fault.Nearest(name, known)
+	if slices.Contains(own, nearest) || isGlobal[nearest] {
+		return nearest
+	}
+	return c.below(nearest)
 }
 
 // below returns the place of a name that a script uses as a global: an entity, a domain,

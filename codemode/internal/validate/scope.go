@@ -1,6 +1,9 @@
 package validate
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/token"
 
@@ -95,6 +98,17 @@ func (s *scope) lookup(name string) (v value, free bool) {
 		}
 	}
 	return value{}, true
+}
+
+// visible returns the names that the scopes declare, sorted.
+func (s *scope) visible() []string {
+	names := map[string]bool{}
+	for ; s != nil; s = s.outer {
+		for name := range s.names {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // hide declares the names of a binding target without a known value.

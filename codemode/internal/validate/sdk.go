@@ -75,7 +75,7 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 		if name == "SDK" {
 			return value{kind: sdk}
 		}
-		c.global(name, at, test)
+		c.global(nil, name, at, test)
 		return value{}
 	case sdk:
 		got, subject, miss = c.sdkMember(name, at)
@@ -271,8 +271,11 @@ func functionNames(d *wire.Domain) []string {
 	return out
 }
 
+// reports reports whether a finding is kept.
+func (c *checker) reports() bool { return !c.first && len(c.found) < maxFindings }
+
 func (c *checker) fail(at file.Idx, subject, code, message, hint string) {
-	if c.first || len(c.found) >= maxFindings {
+	if !c.reports() {
 		return
 	}
 	severity := SeverityError

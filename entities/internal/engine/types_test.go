@@ -158,7 +158,7 @@ func TestEveryTypeOnEveryPath(t *testing.T) {
 			if strings.Contains(s.ops, "text") {
 				var text string
 				require.NoError(t, json.Unmarshal([]byte(s.high), &text))
-				for op, part := range map[string]string{"$contains": text[1:], "$startsWith": text[:2], "$endsWith": text[1:], "$icontains": strings.ToUpper(text[1:])} {
+				for op, part := range map[string]string{"$contains": text[1:], "$startsWith": text[:2], "$endsWith": text[1:], "$icontains": strings.ToUpper(text[1:]), "$ieq": strings.ToUpper(text)} {
 					require.Contains(t, match(fmt.Sprintf(`{%q:%q}`, op, part)), high, op)
 				}
 			}

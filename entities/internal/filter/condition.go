@@ -77,6 +77,14 @@ func (p *parser) operator(c *descriptor.Column, f *catalog.Field, op string, v a
 			return nil
 		}
 		return &group{of: []node{&compare{plain{c}, ">=", low}, &compare{plain{c}, "<=", high}}}
+	case "$ieq":
+		text, ok := p.part(f, v, at)
+		if !ok {
+			return nil
+		}
+		return &compare{folded{plain{c}}, "=", text}
+	case "$iin":
+		return p.listFolded(plain{c}, v, at, func(item any, at string) (string, bool) { return p.part(f, item, at) })
 	}
 	if kind, ok := textual[op]; ok {
 		text, ok := p.part(f, v, at)
@@ -132,6 +140,21 @@ func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, 
 		return negated(&group{or: true, of: []node{in, &isNull{plain{c}}}}, negate)
 	}
 	return negated(in, negate)
+}
+
+// listFolded reads a list of texts one of which an operand equals without regard to case.
+func (p *parser) listFolded(o operand, v any, at string, text func(item any, at string) (string, bool)) node {
+	items, ok := p.items(v, at)
+	if !ok {
+		return nil
+	}
+	in := &oneOf{operand: folded{o}}
+	for i, item := range items {
+		if s, ok := text(item, at+"/"+strconv.Itoa(i)); ok {
+			in.values = append(in.values, s)
+		}
+	}
+	return in
 }
 
 // entire reports whether a list has every value that a field can have.

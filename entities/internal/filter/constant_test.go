@@ -52,6 +52,11 @@ func TestMatchesAll(t *testing.T) {
 		{`{"title":{"$icontains":""}}`, true},
 		{`{"title":{"$startsWith":""}}`, true},
 		{`{"title":{"$endsWith":""}}`, true},
+		{`{"title":{"$ieq":""}}`, false}, // the empty text only
+		{`{"title":{"$iin":[]}}`, false},
+		{`{"$not":{"title":{"$iin":[]}}}`, true},
+		{`{"$or":[{"title":{"$ieq":"x"}},{"$not":{"title":{"$ieq":"x"}}}]}`, true},
+		{`{"$or":[{"title":{"$ieq":"x"}},{"$not":{"title":"x"}}]}`, false}, // true, but not by its form
 		{`{"title":{"$gte":""}}`, true},
 		{`{"$not":{"title":{"$lt":""}}}`, true},
 		{`{"$search":""}`, true},

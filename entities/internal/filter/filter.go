@@ -5,8 +5,9 @@
 //	field        a value, or {operator: value, ...}, joined by and
 //	  all        $eq $ne $in $nin $null; null is a value where the field has it
 //	  ordered    $lt $lte $gt $gte $between [lowest, highest], both included
-//	  text       $contains $startsWith $endsWith, exact; $icontains, where upper
-//	             and lower case are the same (on SQLite for ASCII letters only)
+//	  text       $contains $startsWith $endsWith, exact; $icontains, $ieq and $iin,
+//	             where upper and lower case are the same (on SQLite for ASCII
+//	             letters only)
 //	  JSON       $has $all $size of a list; $path {"a.b[0]": a value or operators};
 //	             as a whole compared with null only
 //	to one       a filter of the target (null: none there), $exists

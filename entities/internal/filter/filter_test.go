@@ -85,6 +85,15 @@ func TestWrongFilters(t *testing.T) {
 		{"order of booleans", `{"meta":{"$path":{"a":{"$lt":true}}}}`, "/filter/meta/$path/a/$lt", "a number or string"},
 		{"between of two types", `{"meta":{"$path":{"a":{"$between":[1,"x"]}}}}`, "/filter/meta/$path/a/$between", "two numbers"},
 		{"contains a number", `{"meta":{"$path":{"a":{"$contains":1}}}}`, "/filter/meta/$path/a/$contains", "a string"},
+		{"text without case is a number", `{"title":{"$ieq":1}}`, "/filter/title/$ieq", "a string"},
+		{"text without case is null", `{"blurb":{"$ieq":null}}`, "/filter/blurb/$ieq", "a string"},
+		{"number without case", `{"pages":{"$ieq":1}}`, "/filter/pages/$ieq", "does not apply"},
+		{"texts without case are one", `{"title":{"$iin":"x"}}`, "/filter/title/$iin", "a list"},
+		{"texts without case with null", `{"blurb":{"$iin":["x",null]}}`, "/filter/blurb/$iin/1", "a string"},
+		{"texts without case with NUL", `{"title":{"$iin":["a\u0000"]}}`, "/filter/title/$iin/0", "NUL"},
+		{"too many texts without case", `{"title":{"$iin":[` + strings.Repeat(`"x",`, 4096) + `"x"]}}`, "/filter/title/$iin", "too many values"},
+		{"text without case at a path is a number", `{"meta":{"$path":{"a":{"$ieq":1}}}}`, "/filter/meta/$path/a/$ieq", "$ieq takes a string"},
+		{"texts without case at a path with a number", `{"meta":{"$path":{"a":{"$iin":["x",1]}}}}`, "/filter/meta/$path/a/$iin/1", "a list of strings"},
 		{"number beyond all", `{"meta":{"$path":{"a":1e999}}}`, "/filter/meta/$path/a", "a string, number or boolean"},
 		{"search of a number", `{"$search":1}`, "/filter/$search", "a string of words"},
 		{"search too long", `{"$search":"` + strings.Repeat("x", 201) + `"}`, "/filter/$search", "at most 200"},
@@ -200,6 +209,8 @@ func TestSQL(t *testing.T) {
 			`((' '||lower(t0."title")||' ' GLOB ? OR ' '||lower(t0."blurb")||' ' GLOB ?) AND (' '||lower(t0."title")||' ' GLOB ? OR ' '||lower(t0."blurb")||' ' GLOB ?)) IS TRUE`,
 			[]any{glob("d[éÉé]"), glob("d[éÉé]"), glob("x[*]"), glob("x[*]")},
 		},
+		{"list without case", `{"blurb":{"$iin":["A","b"]}}`, `lower(t0."blurb") IN (lower(?),lower(?))`, []any{"A", "b"}},
+		{"not equal without case", `{"$not":{"blurb":{"$ieq":"A"}}}`, `(lower(t0."blurb")<>lower(?) OR t0."blurb" IS NULL)`, []any{"A"}},
 		{"text is bound, never written", `{"title":{"$endsWith":"'--"}}`, `substr(t0."title",-length(?))=?`, []any{"'--", "'--"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -242,6 +253,7 @@ func TestLargestFilters(t *testing.T) {
 		"wide":   `{"$or":[` + strings.TrimSuffix(strings.Repeat(`{"pages":{"$ne":1}},`, 330), ",") + `]}`,
 		"empty":  `{"$nor":[` + strings.TrimSuffix(strings.Repeat(`{},`, filter.MaxNodes-2), ",") + `]}`,
 		"values": `{"pages":{"$in":[` + numbers + `]},"sold":{"$nin":[` + numbers + `]}}`,
+		"folded": `{"title":{"$iin":[` + strings.TrimSuffix(strings.Repeat(`"x",`, filter.MaxValues), ",") + `]}}`,
 		"json":   `{"$or":[` + strings.TrimSuffix(strings.Repeat(`{"meta":{"$path":{"a":{"$ne":1}}}},`, 199), ",") + `]}`,
 		"has":    `{"meta":{"$all":[` + strings.TrimSuffix(strings.Repeat(`"x",`, 900), ",") + `]}}`,
 		"search": `{"$or":[` + strings.TrimSuffix(strings.Repeat(`{"$search":"a b c d e f g h"},`, 450), ",") + `]}`,
@@ -261,6 +273,7 @@ func FuzzParse(f *testing.F) {
 		`{}`, `{"title":"x"}`, `{"pages":{"$in":[1,null,"9007199254740993"]}}`, `{"$nor":[{"author":null},{"tags":{"$every":{}}}]}`,
 		`{"pages":{"$in":[1.0,2e1]}}`, `{"cost":{"$between":["1.5",2]},"createdAt":{"$lt":"2026-01-01T00:00:00Z"}}`, `[`, `{"title":{"$icontains":"\u0000"}}`,
 		`{"meta":{"$path":{"a.b[0]":{"$in":[1,"x",null,true]},"\"c.d\"":{"$between":["a","b"]}}},"keywords":{"$all":["x"],"$size":2}}`,
+		`{"title":{"$iin":["É","x"],"$ieq":"X"},"meta":{"$path":{"a":{"$iin":["x"],"$ieq":""}}}}`,
 		`{"meta":{"$has":1e308,"$path":{"x":{"$size":0,"$icontains":"é"}}},"$search":"a [b* ?"}`,
 	} {
 		f.Add([]byte(seed))

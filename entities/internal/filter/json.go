@@ -194,17 +194,27 @@ func (p *parser) json(here place, element, op string, v any, at string) node {
 		return &compare{typed{here, sqltext.JSONLength}, "=", n}
 	case "$between":
 		return p.jsonBetween(here, v, at)
+	case "$iin":
+		return p.listFolded(typed{here, sqltext.JSONText}, v, at, func(item any, at string) (string, bool) {
+			return p.jsonText("$iin takes a list of strings", item, at)
+		})
+	case "$ieq":
+		text, ok := p.jsonText(op+" takes a string", v, at)
+		if !ok {
+			return nil
+		}
+		return &compare{folded{typed{here, sqltext.JSONText}}, "=", text}
+	}
+	if kind, ok := textual[op]; ok {
+		text, ok := p.jsonText(op+" takes a string", v, at)
+		if !ok {
+			return nil
+		}
+		return &match{typed{here, sqltext.JSONText}, kind, text}
 	}
 	arg, as, ok := p.scalar(v, at)
 	if !ok {
 		return nil
-	}
-	if kind, ok := textual[op]; ok {
-		if as != sqltext.JSONText {
-			p.wrong(at, op+" takes a string", "a string", v)
-			return nil
-		}
-		return &match{typed{here, as}, kind, arg.(string)}
 	}
 	if as == sqltext.JSONBool {
 		p.wrong(at, op+" takes a number or a string", "a number or string", v)
@@ -281,6 +291,20 @@ func (p *parser) has(here place, want string, v any, at string) node {
 
 var jsonTypes = map[string]sqltext.JSONType{
 	"string": sqltext.JSONText, "integer": sqltext.JSONNumber, "number": sqltext.JSONNumber, "boolean": sqltext.JSONBool,
+}
+
+// jsonText checks a text that is compared with what stands in JSON; message says that it
+// must be one.
+func (p *parser) jsonText(message string, v any, at string) (string, bool) {
+	if _, ok := v.(string); !ok {
+		p.wrong(at, message, "a string", v)
+		return "", false
+	}
+	arg, _, ok := p.scalar(v, at)
+	if !ok {
+		return "", false
+	}
+	return arg.(string), true
 }
 
 // scalar checks a value that is compared with what stands in JSON.

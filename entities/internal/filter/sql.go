@@ -146,6 +146,18 @@ func (c verbatim) bind(b *sqltext.Builder, v any) {
 	b.Raw(before).Arg(v).Raw(after)
 }
 
+// folded is an operand whose upper and lower case are the same, as far as the database
+// knows: on SQLite, and with PostgreSQL's locale C, those of ASCII letters.
+type folded struct{ operand }
+
+func (f folded) write(b *sqltext.Builder, a sqltext.Alias) {
+	b.Raw("lower(")
+	f.operand.write(b, a)
+	b.Raw(")")
+}
+
+func (f folded) bind(b *sqltext.Builder, v any) { b.Raw("lower(").Arg(v).Raw(")") }
+
 // equalityColumn is a column that is compared for equality.
 func equalityColumn(c *descriptor.Column) operand {
 	if (c.Form != nil || c.Native != "") && c.Storage != descriptor.Decimal {
@@ -221,9 +233,10 @@ func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		for i, v := range n.values {
 			values[i] = bound(b.Dialect, v)
 		}
-		if c, ok := n.operand.(verbatim); ok {
-			b.ListWith(values, func(v any) { c.bind(b, v) })
-		} else {
+		switch n.operand.(type) {
+		case verbatim, folded:
+			b.ListWith(values, func(v any) { n.operand.bind(b, v) })
+		default:
 			b.List(values)
 		}
 		b.Raw(")")
@@ -261,9 +274,12 @@ func (n *match) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 			n.operand.write(b, a)
 			b.Raw(between).Arg(n.text).Raw(after)
 		case containsFold:
-			b.Raw(before).Raw("lower(")
-			n.operand.write(b, a)
-			b.Raw(")").Raw(between).Raw("lower(").Arg(n.text).Raw(")").Raw(after)
+			text := folded{n.operand}
+			b.Raw(before)
+			text.write(b, a)
+			b.Raw(between)
+			text.bind(b, n.text)
+			b.Raw(after)
 		case starts:
 			b.Raw(before)
 			n.operand.write(b, a)

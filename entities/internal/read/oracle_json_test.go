@@ -109,6 +109,9 @@ func placeHolds(v any, op string, x any) bool {
 		return !slices.ContainsFunc(x.([]any), func(x any) bool { return !has(x) })
 	case "$size":
 		return isList && len(list) == x.(int)
+	case "$iin":
+		s, ok := v.(string)
+		return ok && holds(s, op, x)
 	case "$between":
 		return placeHolds(v, "$gte", x.([]any)[0]) && placeHolds(v, "$lte", x.([]any)[1])
 	}

@@ -223,10 +223,16 @@ func holds(have any, op string, v any) bool {
 	case "$gte":
 		return order(have, like(have, v)) >= 0
 	}
-	s, part := have.(string), v.(string)
+	s := have.(string)
+	if op == "$iin" {
+		return slices.ContainsFunc(v.([]any), func(x any) bool { return asciiLower(s) == asciiLower(x.(string)) })
+	}
+	part := v.(string)
 	switch op {
 	case "$contains":
 		return strings.Contains(s, part)
+	case "$ieq":
+		return asciiLower(s) == asciiLower(part)
 	case "$icontains":
 		return strings.Contains(asciiLower(s), asciiLower(part))
 	case "$startsWith":

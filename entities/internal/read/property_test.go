@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,11 @@ func (g generator) value(f *catalog.Field) any {
 	return nil
 }
 
+// otherCase makes a text, maybe in another case.
+func (g generator) otherCase(f *catalog.Field) string {
+	return pick(g, strings.ToUpper, strings.ToLower, func(s string) string { return s })(g.value(f).(string))
+}
+
 // json makes a condition on a field of JSON.
 func (g generator) json(f *catalog.Field) any {
 	scalar := func() any { return pick[any](g, 3, "3", "x", "oak", "OA", true, false, 1, 2.5, 1e300, "") }
@@ -83,7 +89,7 @@ func (g generator) json(f *catalog.Field) any {
 
 // at makes a condition on what stands at a path.
 func (g generator) at(scalar func() any) any {
-	op := pick(g, "", "$eq", "$ne", "$in", "$nin", "$lt", "$lte", "$gt", "$gte", "$between", "$contains", "$icontains", "$startsWith", "$endsWith", "$null", "$has", "$all", "$size")
+	op := pick(g, "", "$eq", "$ne", "$in", "$nin", "$lt", "$lte", "$gt", "$gte", "$between", "$ieq", "$iin", "$contains", "$icontains", "$startsWith", "$endsWith", "$null", "$has", "$all", "$size")
 	switch op {
 	case "":
 		return scalar()
@@ -95,6 +101,10 @@ func (g generator) at(scalar func() any) any {
 		return map[string]any{op: pick(g, []any{1, 3}, []any{"a", "p"}, []any{3, 1})}
 	case "$contains", "$icontains", "$startsWith", "$endsWith":
 		return map[string]any{op: pick(g, "o", "A", "3", "", "k")}
+	case "$ieq":
+		return map[string]any{op: pick(g, "OAK", "oak", "X", "")}
+	case "$iin":
+		return map[string]any{op: []any{pick(g, "OAK", "x"), "", "X"}[:g.IntN(4)]}
 	case "$null":
 		return map[string]any{op: g.IntN(2) == 0}
 	case "$all":
@@ -144,6 +154,14 @@ func (g generator) condition(f *catalog.Field) any {
 			ops[op] = []any{g.value(f), g.value(f)}
 		case "$eq", "$ne":
 			ops[op] = orNull()
+		case "$ieq":
+			ops[op] = g.otherCase(f)
+		case "$iin":
+			list := []any{}
+			for range g.IntN(4) {
+				list = append(list, g.otherCase(f))
+			}
+			ops[op] = list
 		default:
 			ops[op] = g.value(f)
 		}

@@ -227,8 +227,9 @@ func success(out json.RawMessage, wraps bool) json.RawMessage {
 // its error is the whole failure.
 func (s *session) failed(ex *exchange, op *catalog.Operation, got invoked, f *fault.Fault) any {
 	body := got.out
+	refused := got.outcome != nil && got.outcome.Refused && len(body) == 0
 	switch {
-	case badArguments(op, got, f):
+	case refused, badArguments(op, got, f):
 		body = failure(refusedRun(op, got.outcome), f)
 	case len(body) == 0 || f.Code == fault.ToolTimeout:
 		body = failure(got.out, f)

@@ -2,9 +2,7 @@
 const { Event } = SDK.Entities;
 const args = SDK.args;
 
-const same = (a, b) => a.toLowerCase() === b.toLowerCase();
-
-const future = Event.all({ filter: { name: { $icontains: args.event_name }, startsAt: { $gte: new Date() } }, sort: "startsAt" });
-const next = future.find((event) => same(event.name, args.event_name));
+const filter = { name: { $ieq: args.event_name }, startsAt: { $gte: new Date() } };
+const next = Event.firstPage(1, { filter, sort: "startsAt" }).items[0];
 if (!next) return SDK.Out.answer(`There is no ${args.event_name} to come.`);
 Event.patch(next.id, { name: args.new_event_name });

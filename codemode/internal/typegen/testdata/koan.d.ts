@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-wRJ+BqgndRAENy5NkR4FG5KvHJQW735gN5cF3vKDAXQ=
+// integrity of what follows this line: sha256-Yh9gPGxUI/Gu6MM+jBU+ciWDJV4yK555yJ6TDg3UIGY=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -115,6 +115,9 @@ declare namespace SDK {
   }
 
   type Id = string | number;
+  /** A string. What is written and filtered by may be a Date. */
+  type Time = string & { readonly "RFC 3339"?: never };
+  type IsTime<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? true : false : false;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
   interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
@@ -123,17 +126,18 @@ declare namespace SDK {
   type Edge<F> = unknown extends F ? never : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
   /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K]
+  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : IsTime<T[K]> extends true ? T[K] | Date : [Edge<T[K]>] extends [never] ? T[K]
     : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? List<any> | null
+    : IsTime<F> extends true ? V | Date | Order<V | Date>
     : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
     : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { $exists?: boolean }) | null;
   interface Equal<V> { $eq?: V; $ne?: V; $in?: readonly V[]; $nin?: readonly V[]; $null?: boolean }
   interface Order<V, N = NonNullable<V>> extends Equal<V> { $lt?: N; $lte?: N; $gt?: N; $gte?: N; $between?: readonly [N, N] }
-  interface Text<V> extends Order<V> { $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string }
+  interface Text<V> extends Order<V> { $ieq?: string; $iin?: readonly string[]; $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string }
   interface Json { $eq?: null; $ne?: null; $null?: boolean; $path?: Paths }
   interface List<I> extends Json { $has?: I & Scalar; $all?: readonly (I & Scalar)[]; $size?: number }
   interface ToMany<T> { $some?: Filter<T>; $every?: Filter<T>; $none?: Filter<T>; $exists?: boolean }
@@ -148,7 +152,7 @@ declare namespace SDK {
     : R | `${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[] | { [K in Exclude<R, "all">]?: true
       | (K extends keyof T ? NonNullable<T[K]> extends readonly any[] ? ToManyQuery<Edge<T[K]>> : ToOneQuery<Edge<T[K]>> : never) };
   /** The fields of an entity, without its relationships. */
-  type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
+  type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends string ? K : NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
   type Names<F extends string> = F | `${F},${string}` | readonly F[];
   interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
   type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];
@@ -201,7 +205,7 @@ declare namespace SDK {
       /** min 0.5, max 8 */
       effort?: number;
       /** RFC 3339 UTC */
-      dueAt?: string | null;
+      dueAt?: SDK.Time | null;
       tags?: string[];
       meta?: unknown;
       assigneeId?: string | null;
