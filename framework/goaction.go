@@ -161,7 +161,7 @@ func (c Call) failure(ctx context.Context, name string, err error) error {
 		return &called
 	}
 	failed := fault.New(fault.ExecutionError, "the action "+name+" could not be carried out").Because(err).
-		WithDetails(map[string]any{"action": name}).WithHint("Try again, or ask whoever runs the app: its log says what failed in the run %s.", c.Run())
+		WithDetails(map[string]any{"action": name}).WithHint("Ask whoever runs the app: its log says what failed in the run %s.", c.Run())
 	if own {
 		failed = failed.WithRetry(f.Retry)
 	}
