@@ -294,6 +294,23 @@ func TestStructuredContentComesBeforeText(t *testing.T) {
 	require.JSONEq(t, `{"n":1}`, string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = await work({});", koantest.Input{}).Result))
 }
 
+// Both kinds of script get the same of a result in text.
+func TestTextResults(t *testing.T) {
+	for name, c := range map[string]struct{ blocks, result string }{
+		"one text":         {`[{"type":"text","text":"hello"}]`, `"hello"`},
+		"JSON in one text": {`[{"type":"text","text":"{\"n\":[1]}"}]`, `{"n":[1]}`},
+		"a number":         {`[{"type":"text","text":"12"}]`, `12`},
+		"several texts":    {`[{"type":"text","text":"a"},{"type":"text","text":"{\"n\":1}"}]`, `["a",{"n":1}]`},
+		"nothing":          {`[]`, `null`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit := strange(t, "says in blocks", map[string]string{"env." + saysVariable: c.blocks})
+			require.JSONEq(t, c.result, string(kit.Run(`SDK.Servers.x.work({})`, koantest.Input{}).Result))
+			require.JSONEq(t, c.result, string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = await work({});", koantest.Input{}).Result))
+		})
+	}
+}
+
 func TestResultsWithPicturesComeWhole(t *testing.T) {
 	kit := strange(t, "sends a picture", nil)
 	require.JSONEq(t, `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}]}`,

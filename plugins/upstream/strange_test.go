@@ -81,7 +81,8 @@ func reply(id json.RawMessage, result string) {
 	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
 }
 
-// saysVariable is what the server returns in the mode "says", as JSON.
+// saysVariable is what the server returns in the mode "says", as JSON, or its blocks in the
+// mode "says in blocks".
 const saysVariable = "KOAN_TEST_SAYS"
 
 // toolFileVariable names a file with the description of the tool in the mode "is redefined".
@@ -192,6 +193,8 @@ func work(mode string, m *message, calls int) {
 			return
 		}
 		reply(m.ID, `{"content":[],"structuredContent":`+strings.ReplaceAll(os.Getenv(saysVariable), "\n", "")+`}`)
+	case "says in blocks":
+		reply(m.ID, `{"content":`+os.Getenv(saysVariable)+`}`)
 	case "counts":
 		reply(m.ID, fmt.Sprintf(`{"structuredContent":{"calls":%d,"input":%s}}`, calls, m.Params.Arguments))
 	default:

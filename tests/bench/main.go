@@ -137,11 +137,24 @@ var suites = []suite{
 		{"Nested/file", "20 counts by an action in a file, in a worker of its own", "the same calls made by the script", "to-direct", ""},
 		{"Nested/file", "a nested call of an action in a file, in µs beside its calls", "", "µs/call", ""},
 	}},
+	{"./tests/servers", "Upstream", upstreamRows()},
 	{"./framework/catalog", "Search", []row{
 		{"Search2000", "search over 2,000 operations, in ms", "", "ms", "5"},
 		{"SearchIndex2000", "the first search of a view of 2,000 operations, in ms", "", "ms", ""},
 	}},
 	{"./tests/calls", "Call", callRows()},
+}
+
+// upstreamRows are what calls of another server cost by a script.
+func upstreamRows() []row {
+	const same = "the same calls by the same client library"
+	var rows []row
+	for _, calls := range []struct{ key, name string }{{"1", "a call"}, {"10", "10 calls"}, {"100", "100 calls"}, {"100_in_parallel", "100 calls in parallel"}} {
+		bench, what := "Upstream/"+calls.key, "echo of npm's server-everything, a script of "+calls.name+": "
+		rows = append(rows, row{bench, what + "p50 in ms", "", "p50-ms", ""}, row{bench, what + "p95 in ms", "", "p95-ms", ""},
+			row{bench, what + "p50 less 1 ms", same, "ratio-less-1ms", "1.3"})
+	}
+	return rows
 }
 
 // callRows are what a tools/call costs from the outside, by transport and by how
