@@ -273,9 +273,9 @@ func inputOf(op *catalog.Operation) json.RawMessage {
 	return encoded(portableInput(op.Input))
 }
 
-// withExample adds an example to a schema.
+// withExample adds an example to a schema, unless it is empty and so says nothing.
 func withExample(schema, example json.RawMessage) json.RawMessage {
-	if len(example) == 0 {
+	if len(example) == 0 || string(example) == "{}" {
 		return schema
 	}
 	rest := strings.TrimSuffix(strings.TrimSpace(string(schema)), "}")
