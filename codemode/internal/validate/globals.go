@@ -110,7 +110,7 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 		if likely == "SDK" && slices.Contains(sdkMembers, c.behind) {
 			likely += "." + c.behind
 		}
-		hint := "Declare it; what the app offers is below SDK: SDK.Entities, SDK.Out, SDK.args."
+		hint := "Declare it; what the app offers is below SDK: " + c.offered() + "."
 		switch likely {
 		case "":
 		case "SDK":
@@ -120,6 +120,18 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 		}
 		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared"+didYouMean(likely), hint)
 	}
+}
+
+// offered names the first members of SDK.
+func (c *checker) offered() string {
+	var names []string
+	if len(c.entityNames) > 0 || len(c.bindings.Upstreams) == 0 {
+		names = append(names, "SDK.Entities")
+	}
+	if len(c.bindings.Upstreams) > 0 {
+		names = append(names, "SDK.Servers")
+	}
+	return strings.Join(append(names, "SDK.Out", "SDK.args"), ", ")
 }
 
 // nearestGlobal returns what a script may have meant by a name that nothing declares: a
