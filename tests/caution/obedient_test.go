@@ -3,6 +3,7 @@ package caution_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -203,6 +204,11 @@ func TestWhatMarkingAloneCatches(t *testing.T) {
 			by = "asks"
 		}
 		fmt.Fprintf(&table, "%-40s %-8s asks\n", f.name, by)
+	}
+	page, err := os.ReadFile("../../docs/howto/upstreams.md")
+	require.NoError(t, err)
+	for _, f := range forms {
+		require.Contains(t, string(page), fmt.Sprintf("| %s | %s | ask |\n", f.name, map[bool]string{true: "asks", false: "no"}[f.marked]), "the page has the same table")
 	}
 	fmt.Fprintf(&table, "%-40s %-8s asks: %d of %d were carried out without them\n", "obeyed by the next script, in its words", "no", literal, len(all))
 	t.Log("\n" + table.String())
