@@ -8,10 +8,12 @@ import (
 
 // phrases are verbs of several words, and the words of tools that mean them.
 var phrases = [][2]string{
+	{"are there any", "search"},
 	{"bring back", "restore"},
 	{"call off", "cancel"},
 	{"check off", "complete"},
 	{"cross off", "complete"},
+	{"do we have", "search"},
 	{"fill in", "fill"},
 	{"fill out", "fill"},
 	{"find out", "search"},
@@ -22,6 +24,9 @@ var phrases = [][2]string{
 	{"how long", "duration"},
 	{"how many", "count"},
 	{"how much", "sum"},
+	{"is there a", "search"},
+	{"is there an", "search"},
+	{"is there any", "search"},
 	{"let everybody know", "send message"},
 	{"let everyone know", "send message"},
 	{"let them know", "send message"},
@@ -40,6 +45,7 @@ var phrases = [][2]string{
 	{"throw away", "delete"},
 	{"throw out", "delete"},
 	{"tick off", "complete"},
+	{"un tick", "reopen"},
 	{"turn off", "disable"},
 	{"turn on", "enable"},
 	{"wipe out", "delete"},

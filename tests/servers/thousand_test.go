@@ -56,7 +56,7 @@ func BenchmarkThousandToolsSearch(b *testing.B) {
 	v.Search("anything", 10) // makes the index
 	n := 0
 	for b.Loop() {
-		require.NotEmpty(b, v.Search(tuned[n%len(tuned)].says, 10))
+		require.NotEmpty(b, v.Search(requests.Tuned[n%len(requests.Tuned)].Says, 10))
 		n++
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(n), "ms")
