@@ -80,6 +80,6 @@ func TestMostResident(t *testing.T) {
 		{60, 16, 82},   // cannot be kept below it
 		{100, 64, 170}, // nor this
 	} {
-		require.Equal(t, c.most*mb, mostResident(c.base*mb, c.memory*mb), c)
+		require.Equal(t, c.most*mb, residentLimit(c.base*mb, c.memory*mb), c)
 	}
 }

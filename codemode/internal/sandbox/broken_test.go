@@ -39,7 +39,7 @@ func init() {
 	_ = w.WriteJSON(wire.KindReady, 0, wire.Ready{Protocol: wire.Protocol, Build: worker.Build(), Isolation: worker.Isolation(nil), DataBytes: 8 << 30, SizeBytes: 8 << 30})
 	if job, err := firstJob(); err == nil {
 		_ = w.Write(wire.KindAccepted, job.ID)
-		for _, f := range lies[os.Args[2]].frames {
+		for _, f := range misbehaviours[os.Args[2]].frames {
 			_ = w.Write(f.Kind, f.ID, f.Payload)
 		}
 		if os.Args[2] == manyThreads {
@@ -50,7 +50,7 @@ func init() {
 				}()
 			}
 		}
-		for os.Args[2] == restless {
+		for os.Args[2] == busyWhenIdle {
 			runtime.KeepAlive(w)
 		}
 		time.Sleep(time.Minute)
@@ -81,48 +81,48 @@ const manyThreads = "many threads"
 
 // restless is a worker that computes after its script, belated one that says more then.
 const (
-	restless = "computes at rest"
-	belated  = "speaks at rest"
+	busyWhenIdle  = "computes at rest"
+	callsWhenIdle = "speaks at rest"
 )
 
 // said are the frames of a worker that a script has taken over.
-func said(kind wire.Kind, payload string) wire.Frame {
+func frameOf(kind wire.Kind, payload string) wire.Frame {
 	return wire.Frame{Kind: kind, ID: 1, Payload: []byte(payload)}
 }
 
-func asked(kind wire.Kind, id, input string) wire.Frame {
-	return said(kind, string(wire.EncodeCall(id))+input)
+func callFrame(kind wire.Kind, id, input string) wire.Frame {
+	return frameOf(kind, string(wire.EncodeCall(id))+input)
 }
 
 // lies are what workers say that a script has taken over, and what comes of it: no
 // fault where the host makes do with it.
-var lies = map[string]struct {
+var misbehaviours = map[string]struct {
 	frames []wire.Frame
 	code   fault.Code
 }{
-	restless:                     {[]wire.Frame{said(wire.KindResult, `{"result":1}`)}, ""},
-	belated:                      {[]wire.Frame{said(wire.KindResult, `{"result":1}`), asked(wire.KindCall, "koan::Todo.delete", `{"id":"1"}`)}, ""},
-	"a second job":               {[]wire.Frame{said(wire.KindAccepted, "")}, fault.ExecutionError},
-	"half a result":              {[]wire.Frame{said(wire.KindResult, `{"result":`)}, fault.ExecutionError},
-	"a lone surrogate":           {[]wire.Frame{said(wire.KindResult, `{"result":"\ud800"}`)}, fault.ExecutionError},
-	"a lone surrogate, answered": {[]wire.Frame{said(wire.KindResult, `{"answer":"\uDC00"}`)}, fault.ExecutionError},
-	"no UTF-8":                   {[]wire.Frame{said(wire.KindResult, "{\"result\":\"\xff\"}")}, fault.ExecutionError},
-	"a surrogate that is asked":  {[]wire.Frame{asked(wire.KindCall, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
-	"a surrogate that is begun":  {[]wire.Frame{asked(wire.KindStart, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
-	"an unknown level":           {[]wire.Frame{said(wire.KindLog, `{"level":"`+strings.Repeat("x", 1<<20)+`","message":"x"}`)}, fault.ExecutionError},
-	"a long message":             {[]wire.Frame{said(wire.KindLog, `{"level":"info","message":"`+strings.Repeat("x", 4<<20)+`"}`), said(wire.KindResult, `{}`)}, ""},
-	"long progress":              {[]wire.Frame{said(wire.KindProgress, `{"message":"`+strings.Repeat("x", 1<<20)+`"}`)}, fault.ExecutionError},
-	"an unknown code":            {[]wire.Frame{said(wire.KindResult, `{"fault":{"code":"made_up","message":"x","hint":"x","retry":"fix"}}`)}, fault.ExecutionError},
-	"an unknown retry":           {[]wire.Frame{said(wire.KindResult, `{"fault":{"code":"not_found","message":"x","hint":"x","retry":"later"}}`)}, fault.ExecutionError},
-	"a long fault":               {[]wire.Frame{said(wire.KindResult, `{"fault":{"code":"not_found","message":"`+strings.Repeat("x", 1<<20)+`","hint":"x","retry":"fix"}}`)}, fault.ExecutionError},
-	"details of many values":     {[]wire.Frame{said(wire.KindResult, `{"fault":{"code":"not_found","message":"x","hint":"x","retry":"fix","details":[`+strings.Repeat("[],", 1<<20)+`0]}}`)}, fault.ExecutionError},
-	"many diagnostics":           {[]wire.Frame{said(wire.KindResult, `{"diagnostics":[`+strings.Repeat("{},", 1<<20)+`{}]}`)}, fault.ExecutionError},
+	busyWhenIdle:                 {[]wire.Frame{frameOf(wire.KindResult, `{"result":1}`)}, ""},
+	callsWhenIdle:                {[]wire.Frame{frameOf(wire.KindResult, `{"result":1}`), callFrame(wire.KindCall, "koan::Todo.delete", `{"id":"1"}`)}, ""},
+	"a second job":               {[]wire.Frame{frameOf(wire.KindAccepted, "")}, fault.ExecutionError},
+	"half a result":              {[]wire.Frame{frameOf(wire.KindResult, `{"result":`)}, fault.ExecutionError},
+	"a lone surrogate":           {[]wire.Frame{frameOf(wire.KindResult, `{"result":"\ud800"}`)}, fault.ExecutionError},
+	"a lone surrogate, answered": {[]wire.Frame{frameOf(wire.KindResult, `{"answer":"\uDC00"}`)}, fault.ExecutionError},
+	"no UTF-8":                   {[]wire.Frame{frameOf(wire.KindResult, "{\"result\":\"\xff\"}")}, fault.ExecutionError},
+	"a surrogate that is asked":  {[]wire.Frame{callFrame(wire.KindCall, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
+	"a surrogate that is begun":  {[]wire.Frame{callFrame(wire.KindStart, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
+	"an unknown level":           {[]wire.Frame{frameOf(wire.KindLog, `{"level":"`+strings.Repeat("x", 1<<20)+`","message":"x"}`)}, fault.ExecutionError},
+	"a long message":             {[]wire.Frame{frameOf(wire.KindLog, `{"level":"info","message":"`+strings.Repeat("x", 4<<20)+`"}`), frameOf(wire.KindResult, `{}`)}, ""},
+	"long progress":              {[]wire.Frame{frameOf(wire.KindProgress, `{"message":"`+strings.Repeat("x", 1<<20)+`"}`)}, fault.ExecutionError},
+	"an unknown code":            {[]wire.Frame{frameOf(wire.KindResult, `{"fault":{"code":"made_up","message":"x","hint":"x","retry":"fix"}}`)}, fault.ExecutionError},
+	"an unknown retry":           {[]wire.Frame{frameOf(wire.KindResult, `{"fault":{"code":"not_found","message":"x","hint":"x","retry":"later"}}`)}, fault.ExecutionError},
+	"a long fault":               {[]wire.Frame{frameOf(wire.KindResult, `{"fault":{"code":"not_found","message":"`+strings.Repeat("x", 1<<20)+`","hint":"x","retry":"fix"}}`)}, fault.ExecutionError},
+	"details of many values":     {[]wire.Frame{frameOf(wire.KindResult, `{"fault":{"code":"not_found","message":"x","hint":"x","retry":"fix","details":[`+strings.Repeat("[],", 1<<20)+`0]}}`)}, fault.ExecutionError},
+	"many diagnostics":           {[]wire.Frame{frameOf(wire.KindResult, `{"diagnostics":[`+strings.Repeat("{},", 1<<20)+`{}]}`)}, fault.ExecutionError},
 	"success after a limit": {[]wire.Frame{
-		asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), said(wire.KindResult, `{"result":1}`),
+		callFrame(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), callFrame(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), frameOf(wire.KindResult, `{"result":1}`),
 	}, fault.SDKCallsExceeded},
 	"calls after a limit": {[]wire.Frame{
-		asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), asked(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`),
-		asked(wire.KindStart, "koan::Todo.get-by-id", `{"id":"1"}`), said(wire.KindResult, `{"result":1}`),
+		callFrame(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), callFrame(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`), callFrame(wire.KindCall, "koan::Todo.get-by-id", `{"id":"1"}`),
+		callFrame(wire.KindStart, "koan::Todo.get-by-id", `{"id":"1"}`), frameOf(wire.KindResult, `{"result":1}`),
 	}, fault.SDKCallsExceeded},
 }
 
@@ -130,7 +130,7 @@ var lies = map[string]struct {
 func TestHostDistrustsWorkers(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for name, lie := range lies {
+	for name, lie := range misbehaviours {
 		t.Run(name, func(t *testing.T) {
 			s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker+" '"+name+"'"), Layers: []string{}, PoolSize: 1})
 			require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestHostDistrustsWorkers(t *testing.T) {
 func TestHostDistrustsWorkersAtRest(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	for _, name := range []string{restless, belated} {
+	for _, name := range []string{busyWhenIdle, callsWhenIdle} {
 		t.Run(name, func(t *testing.T) {
 			s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker+" '"+name+"'"), Layers: []string{}, PoolSize: 1})
 			require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestHostDistrustsWorkersAtRest(t *testing.T) {
 			require.Nil(t, execute(t, s, of("ann", "1"), newHost()).Fault)
 			p := workerOf(s, "ann")
 			require.NotNil(t, p)
-			if name == belated {
+			if name == callsWhenIdle {
 				host := newHost()
 				r := execute(t, s, of("ann", "2"), host)
 				require.Nil(t, r.Fault)
@@ -198,7 +198,7 @@ func TestAnIdleWorkerThatDied(t *testing.T) {
 	for range 5 {
 		require.NoError(t, s.Warm(t.Context()))
 		s.pool.mu.Lock()
-		for _, w := range slices.Concat(s.pool.spare, s.pool.resting) {
+		for _, w := range slices.Concat(s.pool.unassigned, s.pool.idle) {
 			assert.NoError(t, syscall.Kill(w.proc.Pid, syscall.SIGKILL))
 		}
 		s.pool.mu.Unlock()

@@ -115,7 +115,7 @@ func TestLateWorkerIsReaped(t *testing.T) {
 	added := func() []string {
 		return slices.DeleteFunc(children(), func(pid string) bool { return slices.Contains(before, pid) })
 	}
-	root, err := nameless()
+	root, err := removedDir()
 	require.NoError(t, err)
 	defer root.Close()
 	l, err := newLauncher(program{exec: selfExecutable("")}, nil, root)

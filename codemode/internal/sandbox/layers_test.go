@@ -69,7 +69,7 @@ func TestTheWorkerBinary(t *testing.T) {
 		opts, err := Options{PoolSize: 1, StartTimeout: 5 * time.Second}.withDefaults()
 		require.NoError(t, err)
 		s := &Sandbox{opts: opts, queue: newQueue(1, 1), closing: make(chan struct{})}
-		return s, s.openFirst(programs)
+		return s, s.tryPrograms(programs)
 	}
 	dir := t.TempDir()
 	require.Empty(t, beside(dir+"/app", binaryName), "nothing is there")
@@ -77,7 +77,7 @@ func TestTheWorkerBinary(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(dir+"/koan-worker", raw, 0o755))
 	require.Equal(t, dir+"/koan-worker", beside(dir+"/app", binaryName))
-	s, err := try(hold(dir + "/koan-worker"))
+	s, err := try(pin(dir + "/koan-worker"))
 	require.NoError(t, err)
 	defer s.Close()
 	require.Equal(t, dir+"/koan-worker", s.Program())

@@ -123,7 +123,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	for p := range s.pool.all {
-		require.True(t, p.gone())
+		require.True(t, p.hasExited())
 	}
 }
 
@@ -148,7 +148,7 @@ func TestADeadIdleWorkerIsReplaced(t *testing.T) {
 	defer s.Close()
 	require.NoError(t, s.Warm(t.Context()))
 	s.pool.mu.Lock()
-	idle := slices.Clone(s.pool.spare)
+	idle := slices.Clone(s.pool.unassigned)
 	for _, p := range idle {
 		assert.NoError(t, p.proc.Kill())
 	}
@@ -158,7 +158,7 @@ func TestADeadIdleWorkerIsReplaced(t *testing.T) {
 	}
 	require.NoError(t, s.Warm(t.Context()))
 	s.pool.mu.Lock()
-	for _, p := range s.pool.spare {
+	for _, p := range s.pool.unassigned {
 		assert.NotContains(t, idle, p)
 	}
 	s.pool.mu.Unlock()

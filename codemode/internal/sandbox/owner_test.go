@@ -85,14 +85,14 @@ func TestFreshSandboxesShareNoProcess(t *testing.T) {
 	}
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	require.Empty(t, s.pool.resting)
+	require.Empty(t, s.pool.idle)
 }
 
 // workerOf returns the worker of a caller that rests, nil if none does.
 func workerOf(s *Sandbox, principal string) *process {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	for _, p := range s.pool.resting {
+	for _, p := range s.pool.idle {
 		if p.owner.principal == principal {
 			return p
 		}
@@ -208,10 +208,10 @@ func TestIdleWorkersEnd(t *testing.T) {
 	execute(t, s, of("ann", "1"), newHost())
 	p := workerOf(s, "ann")
 	require.NotNil(t, p)
-	s.pool.lookAfter()
+	s.pool.sweep()
 	require.Equal(t, p, workerOf(s, "ann"))
 	s.pool.mu.Lock()
-	p.rests = p.rests.Add(-maxRest)
+	p.idleSince = p.idleSince.Add(-maxIdleTime)
 	s.pool.mu.Unlock()
 	select {
 	case <-p.exited: // a round comes by itself
@@ -254,7 +254,7 @@ func TestScriptsAtTheSameTimeHaveTheirOwnProcesses(t *testing.T) {
 	ended.Wait()
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	require.Len(t, s.pool.resting, n)
+	require.Len(t, s.pool.idle, n)
 }
 
 // TestBurstsLeaveFewProcesses: what a burst of scripts needed does not stay.
@@ -272,7 +272,7 @@ func TestBurstsLeaveFewProcesses(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s.pool.mu.Lock()
 		defer s.pool.mu.Unlock()
-		return s.pool.starting == 0 && s.pool.leaving == 0 && len(s.pool.all) == s.pool.alive && s.pool.alive <= 4*runtime.NumCPU()+1
+		return s.pool.starting == 0 && s.pool.ending == 0 && len(s.pool.all) == s.pool.alive && s.pool.alive <= 4*runtime.NumCPU()+1
 	}, 20*time.Second, time.Millisecond)
 }
 
@@ -283,13 +283,13 @@ func TestCallersWhoGoLeaveNoWorker(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	for range 20 {
-		_, err := s.handOver(gone, of("ann", "1"), newHost())
+		_, err := s.dispatch(gone, of("ann", "1"), newHost())
 		require.ErrorIs(t, err, context.Canceled)
 	}
 	require.Eventually(t, func() bool {
 		s.pool.mu.Lock()
 		defer s.pool.mu.Unlock()
-		return s.pool.starting == 0 && len(s.pool.waiters) == 0 && len(s.pool.spare)+len(s.pool.resting) == len(s.pool.all)
+		return s.pool.starting == 0 && len(s.pool.waiters) == 0 && len(s.pool.unassigned)+len(s.pool.idle) == len(s.pool.all)
 	}, 20*time.Second, time.Millisecond)
 }
 

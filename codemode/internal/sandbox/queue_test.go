@@ -80,7 +80,7 @@ func TestQueueServesCallersInTurn(t *testing.T) {
 		}
 		require.Zero(t, l.q.running)
 		require.Zero(t, l.q.waiting)
-		require.Empty(t, l.q.lines)
+		require.Empty(t, l.q.byCaller)
 		require.Empty(t, l.q.turns)
 	})
 }
