@@ -181,7 +181,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-func TestHintsForNamesThatAreElsewhere(t *testing.T) {
+func TestHintsForMisplacedNames(t *testing.T) {
 	for code, hint := range map[string]string{
 		"Todo.count()":                          "Write SDK.Entities.Todo.",
 		"1;\nEntities.Todo.count()":             "Write SDK.Entities.",
@@ -284,7 +284,7 @@ func TestLogs(t *testing.T) {
 	})
 }
 
-func TestLogsOfAKilledScript(t *testing.T) {
+func TestLogsOfKilledScript(t *testing.T) {
 	j := job(`console.log("before"); Array.prototype.forEach.call({length:2**53-1}, Math.abs)`)
 	j.Limits.CPUMs = 100
 	r := execute(t, box(t), j, newHost())

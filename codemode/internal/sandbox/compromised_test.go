@@ -20,11 +20,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// brokenMarker makes this binary a worker that takes a job and then says
-// something that is not of the protocol.
+// brokenMarker makes this binary a worker that accepts a job and then violates the protocol.
 const brokenMarker = "--broken-worker"
 
-// otherBuildMarker makes it one that says that it is of another build.
+// otherBuildMarker makes this binary a worker that claims to be of another build.
 const otherBuildMarker = "--other-worker"
 
 func init() {
@@ -58,7 +57,7 @@ func init() {
 	os.Exit(0)
 }
 
-// firstJob reads what a host sends up to its first job.
+// firstJob reads the host's frames up to the first job.
 func firstJob() (wire.Frame, error) {
 	for r := wire.NewReader(bufio.NewReader(os.Stdin), 64<<20); ; {
 		if f, err := r.Read(); err != nil || f.Kind == wire.KindJob {
@@ -67,7 +66,7 @@ func firstJob() (wire.Frame, error) {
 	}
 }
 
-// scripted makes a program of a shell's commands.
+// scripted writes shell commands into an executable file and returns its path.
 func scripted(t *testing.T, commands string) string {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755), "a worker may run as another user")
@@ -76,16 +75,17 @@ func scripted(t *testing.T, commands string) string {
 	return path
 }
 
-// manyThreads is a worker that starts threads and says nothing.
+// manyThreads is a worker that starts threads and sends nothing.
 const manyThreads = "many threads"
 
-// restless is a worker that computes after its script, belated one that says more then.
+// busyWhenIdle is a worker that computes after its script, and callsWhenIdle one that makes
+// a call then.
 const (
-	busyWhenIdle  = "computes at rest"
-	callsWhenIdle = "speaks at rest"
+	busyWhenIdle  = "computes when idle"
+	callsWhenIdle = "calls when idle"
 )
 
-// said are the frames of a worker that a script has taken over.
+// frameOf returns a frame as a compromised worker may send it.
 func frameOf(kind wire.Kind, payload string) wire.Frame {
 	return wire.Frame{Kind: kind, ID: 1, Payload: []byte(payload)}
 }
@@ -94,8 +94,8 @@ func callFrame(kind wire.Kind, id, input string) wire.Frame {
 	return frameOf(kind, string(wire.EncodeCall(id))+input)
 }
 
-// lies are what workers say that a script has taken over, and what comes of it: no
-// fault where the host makes do with it.
+// misbehaviours are frames that compromised workers send after they accepted a job, each
+// with the fault that it causes; "" if the host tolerates it.
 var misbehaviours = map[string]struct {
 	frames []wire.Frame
 	code   fault.Code
@@ -107,8 +107,8 @@ var misbehaviours = map[string]struct {
 	"a lone surrogate":           {[]wire.Frame{frameOf(wire.KindResult, `{"result":"\ud800"}`)}, fault.ExecutionError},
 	"a lone surrogate, answered": {[]wire.Frame{frameOf(wire.KindResult, `{"answer":"\uDC00"}`)}, fault.ExecutionError},
 	"no UTF-8":                   {[]wire.Frame{frameOf(wire.KindResult, "{\"result\":\"\xff\"}")}, fault.ExecutionError},
-	"a surrogate that is asked":  {[]wire.Frame{callFrame(wire.KindCall, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
-	"a surrogate that is begun":  {[]wire.Frame{callFrame(wire.KindStart, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
+	"a surrogate in a call":      {[]wire.Frame{callFrame(wire.KindCall, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
+	"a surrogate in a start":     {[]wire.Frame{callFrame(wire.KindStart, "koan::Todo.upsert", `{"model":{"title":"\ud800"}}`)}, fault.ExecutionError},
 	"an unknown level":           {[]wire.Frame{frameOf(wire.KindLog, `{"level":"`+strings.Repeat("x", 1<<20)+`","message":"x"}`)}, fault.ExecutionError},
 	"a long message":             {[]wire.Frame{frameOf(wire.KindLog, `{"level":"info","message":"`+strings.Repeat("x", 4<<20)+`"}`), frameOf(wire.KindResult, `{}`)}, ""},
 	"long progress":              {[]wire.Frame{frameOf(wire.KindProgress, `{"message":"`+strings.Repeat("x", 1<<20)+`"}`)}, fault.ExecutionError},
@@ -126,8 +126,9 @@ var misbehaviours = map[string]struct {
 	}, fault.SDKCallsExceeded},
 }
 
-// What a worker says is not believed: the host refuses it, and little of it is kept.
-func TestHostDistrustsWorkers(t *testing.T) {
+// TestHostRejectsInvalidFrames sends invalid and oversized frames: the host rejects them and
+// keeps little of them.
+func TestHostRejectsInvalidFrames(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, lie := range misbehaviours {
@@ -160,9 +161,9 @@ func TestHostDistrustsWorkers(t *testing.T) {
 	}
 }
 
-// TestHostDistrustsWorkersAtRest: a worker that computes between two scripts is killed,
-// and nothing that it says then is taken for the next script's.
-func TestHostDistrustsWorkersAtRest(t *testing.T) {
+// TestHostKillsMisbehavingIdleWorkers checks that a worker is killed if it computes between
+// two scripts, and that frames which it sends then are not taken for the next script's.
+func TestHostKillsMisbehavingIdleWorkers(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, name := range []string{busyWhenIdle, callsWhenIdle} {
@@ -182,16 +183,16 @@ func TestHostDistrustsWorkersAtRest(t *testing.T) {
 			select {
 			case <-p.exited:
 			case <-time.After(20 * time.Second):
-				t.Fatal("it goes on")
+				t.Fatal("the worker is still running")
 			}
 			require.NotEqual(t, p, workerOf(s, "ann"))
 		})
 	}
 }
 
-// TestAnIdleWorkerThatDied kills every worker that waits: the next script goes to
-// another one, whether or not the host has seen the death yet.
-func TestAnIdleWorkerThatDied(t *testing.T) {
+// TestKilledIdleWorkersAreSkipped kills every ready worker from outside. The next script runs
+// in another one, whether or not the host has noticed the kill yet.
+func TestKilledIdleWorkersAreSkipped(t *testing.T) {
 	s, err := New(Options{PoolSize: 2})
 	require.NoError(t, err)
 	defer s.Close()
@@ -208,9 +209,9 @@ func TestAnIdleWorkerThatDied(t *testing.T) {
 	}
 }
 
-// TestResultsAreMeasuredAsTheyAre has results near the limit of characters that
-// HTML would escape.
-func TestResultsAreMeasuredAsTheyAre(t *testing.T) {
+// TestResultSizeIsThatOfUnescapedJSON returns results just below the limit, of characters that
+// encoding/json escapes for HTML.
+func TestResultSizeIsThatOfUnescapedJSON(t *testing.T) {
 	executors(t, func(t *testing.T, x wire.Executor) {
 		for _, c := range []string{"<", "&", "\u2028", "\u00e4"} {
 			n := 262_144/len(c) - 2
