@@ -9,7 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// TestWorkerWithManyThreadsIsKilled is for Linux, which tells another process's threads.
+// TestWorkerWithManyThreadsIsKilled is for Linux, where the host can count the threads of another process.
 func TestWorkerWithManyThreadsIsKilled(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -223,7 +223,7 @@ func (c *checker) reportUndefined(v *spot, path string) (found bool) {
 	if at := path + "/"; strings.HasPrefix(at, "/filter/") || strings.HasPrefix(at, "/with/") && strings.Contains(at, "/filter/") {
 		for _, name := range slices.Sorted(maps.Keys(v.undefined)) {
 			before := len(c.found)
-			c.fail(v.undefined[name], "", InvalidArgument, "undefined is no condition", "Leave the member out to ask for nothing, or compare with null.")
+			c.fail(v.undefined[name], "", InvalidArgument, "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null.")
 			if found = true; len(c.found) > before {
 				c.found[before].Path = path + "/" + pointerEscapes.Replace(name)
 			}
