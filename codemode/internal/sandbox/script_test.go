@@ -148,7 +148,7 @@ var faultCases = map[string]struct {
 	"process":                   {"process.exit()", fault.JavaScriptError, 1, 0, "process"},
 	"wrong options":             {"SDK.Entities.Todo.getById('1', 5)", fault.InvalidPayload, 1, 26, "options"},
 	"option given twice":        {"SDK.Entities.Todo.getById('1', {id: '2'})", fault.InvalidPayload, 1, 26, "twice"},
-	"toString throws":           {"throw {toString(){ throw 1 }}", fault.JavaScriptError, 1, 1, "cannot be read"},
+	"toString throws":           {"throw {toString(){ throw 1 }}", fault.JavaScriptError, 1, 1, "cannot be converted"},
 	"closing bracket":           {"}); (function(){", fault.SyntaxError, 1, 1, ""},
 	"call too large":            {"SDK.Vision.detect({a: 'x'.repeat(2e6)})", fault.CallTooLarge, 1, 18, "1048576"},
 	"an Error from elsewhere":   {"const e = new Error('made here');\nthrow e", fault.JavaScriptError, 1, 11, "made here"},
