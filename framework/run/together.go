@@ -80,7 +80,8 @@ func (x *transactions) together(ctx context.Context, fn func() error) error {
 	return err
 }
 
-// stale converts ErrStale of a store into a restart, and returns other errors unchanged.
+// stale converts ErrStale of a store into a restart, or, in a nested call that commits by itself, into
+// a fault. It returns other errors unchanged.
 func (a *Attempt) stale(err error) error {
 	switch {
 	case !errors.Is(err, store.ErrStale):
