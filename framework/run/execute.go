@@ -249,7 +249,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 	}
 	wrote := len(a.txs.group.WrittenSets()) > 0
 	var receipt store.Receipt
-	if wrote || r.claim.held { // or nobody writes it down
+	if wrote || r.claim.held { // otherwise nothing stores a receipt
 		receipt = r.receipt(a.number, x.ret, changes)
 	}
 	if r.claim.held {

@@ -111,7 +111,7 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 		return nil, fault.New(fault.Internal, "only a code operation opens a run, and only one")
 	}
 	switch {
-	case spec.Set == "": // nobody named it: calls that do not either are refused where the caller may not
+	case spec.Set == "": // calls that name no set either are refused if the caller may not name the default one
 		spec.Set = c.request.Set
 	case !c.request.Principal.MayName(spec.Set):
 		return nil, callfault.UnknownSet(spec.Set)

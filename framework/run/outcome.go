@@ -35,9 +35,9 @@ type Spec struct {
 	// has no key.
 	IdempotencyKey string
 	Fingerprint    string
-	// Reply makes what the caller gets: before the commit, where an error refuses it,
-	// or with err after a failure, where the error that it gives back is the run's. nil
-	// makes nothing.
+	// Reply returns the reply to the caller. It is called before the commit, which an error
+	// prevents, or with err after a failure; then the error that it returns is the run's. nil
+	// means no reply.
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
 }
 
@@ -100,7 +100,7 @@ type Outcome struct {
 	Approved bool
 }
 
-// NoRun is the outcome of a call that nobody could make: the app did not start.
+// NoRun returns the outcome of a call to an app that did not start.
 func NoRun() *Outcome { return &Outcome{Run: newRunID(), Trace: observe.NewTraceID(), Refused: true} }
 
 func newRunID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -19,7 +19,7 @@ func declare(code string) (*wire.Declaration, error) {
 	return p.Declaration()
 }
 
-func TestDeclarationIsReadAsJSON(t *testing.T) {
+func TestDeclarationReturnsJSON(t *testing.T) {
 	const run = "\nexport default (input) => input;\n"
 	for name, test := range map[string]struct{ code, want string }{
 		"literal":        {`export const action = { description: "Does it.", n: -1.5, ok: true, none: null, list: [1, "a", {}], "a-b": 'x', 3: "three" };` + run, `{"description":"Does it.","n":-1.5,"ok":true,"none":null,"list":[1,"a",{}],"a-b":"x","3":"three"}`},
@@ -40,7 +40,7 @@ func TestDeclarationIsReadAsJSON(t *testing.T) {
 	}
 }
 
-// errorsOnly are the modules of these tests.
+// errorsOnly has only the module @codemode/errors.
 type errorsOnly struct{}
 
 func (errorsOnly) Paths() []string { return []string{"@codemode/errors"} }
@@ -49,14 +49,14 @@ func (errorsOnly) Exports(path string) ([]string, bool) {
 	return []string{"NotFoundError"}, path == "@codemode/errors"
 }
 
-func TestDeclarationNamesPlaces(t *testing.T) {
+func TestDeclarationHasPositions(t *testing.T) {
 	d, err := declare("// an action\nexport const action = {\n  description: \"x\",\n  input: {\n    type: \"objekt\",\n  },\n};\nexport default () => 1;")
 	require.NoError(t, err)
 	require.Equal(t, 5, d.Places["/input/type"].Line)
 	require.Equal(t, 3, d.Places["/description"].Line)
 }
 
-func TestDeclarationThatIsNoLiteralIsRefused(t *testing.T) {
+func TestDeclarationMustBeLiteral(t *testing.T) {
 	const run = "\nexport default (input) => input;\n"
 	for name, test := range map[string]struct {
 		code, want string
