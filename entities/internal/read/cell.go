@@ -31,6 +31,7 @@ const (
 	kindSingle
 	kindBool
 	kindTime
+	kindDay
 	kindJSON
 	kindBytes
 	kindHeld // what the column's form makes of it
@@ -52,6 +53,8 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 		return kindBool
 	case descriptor.Time:
 		return kindTime
+	case descriptor.Day:
+		return kindDay
 	case descriptor.JSON:
 		return kindJSON
 	case descriptor.Bytes:
@@ -203,6 +206,8 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 		if s, ok := src.(string); ok {
 			return appendTimeText(b, s)
 		}
+	case kindDay:
+		return appendDay(b, src)
 	case kindJSON:
 		return appendJSON(b, src)
 	case kindBytes:
@@ -285,6 +290,25 @@ func appendTimeText(b []byte, s string) ([]byte, error) {
 		return b, err
 	}
 	return appendTime(b, t), nil
+}
+
+// appendDay appends a day, in the form that Dialect.DayText gives it.
+func appendDay(b []byte, src any) ([]byte, error) {
+	var day string
+	switch v := src.(type) {
+	case time.Time: // midnight in UTC, of a DATE
+		day = v.Format(time.DateOnly)
+	case string:
+		day = v
+	case []byte:
+		day = string(v)
+	}
+	if t, err := time.Parse(time.DateOnly, day); err != nil || t.Year() < 1 {
+		return b, fmt.Errorf("read: %q is not a day", fmt.Sprint(src))
+	}
+	b = append(b, '"')
+	b = append(b, day...)
+	return append(b, '"'), nil
 }
 
 // parseTime reads the text of a time.
