@@ -39,11 +39,16 @@ type Spec struct {
 	// or with err after a failure, where the error that it gives back is the run's. nil
 	// makes nothing.
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
+
+	// anySets says of a dry run that what it rehearses commits call by call: it may write
+	// to several sets wherever they are, since nothing is committed.
+	anySets bool
 }
 
 // rehearse makes it that of a dry run. Such a run happens as often as somebody wants to see
 // it, so that it takes no key.
 func (s *Spec) rehearse() {
+	s.anySets = s.anySets || !s.Atomic
 	s.DryRun, s.Atomic, s.Record, s.IdempotencyKey = true, true, true, ""
 }
 
