@@ -100,12 +100,18 @@ func (c *cell) Scan(src any) error {
 		return nil
 	}
 	var err error
-	if c.kind == kindHeld {
+	switch c.kind {
+	case kindHeld:
 		b, err = appendFormValue(b, c.form, src)
 		if err != nil {
 			err = unreadableFault(strings.Trim(c.key, `,":`), err)
 		}
-	} else {
+	case kindDay:
+		b, err = appendDay(b, src)
+		if err != nil {
+			err = noDayFault(strings.Trim(c.key, `,":{`), err)
+		}
+	default:
 		b, err = appendValue(b, c.kind, src)
 	}
 	*c.out = b
@@ -123,6 +129,15 @@ func (b keyBytes) Value() (driver.Value, error) { return []byte(b), nil }
 func unreadableFault(field string, err error) error {
 	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type rejects it", field).
 		WithHint("Scan of the field's Go type must accept every value that its column can hold; until it does, leave the field out of `fields`.").Because(err)
+	f.Retry = fault.Never
+	return f
+}
+
+// noDayFault is the fault of a stored value that is not a day: another program wrote it, or
+// the column had other values before it became one of days.
+func noDayFault(field string, err error) error {
+	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: it does not begin with a day such as 2026-01-31", field).
+		WithHint("Correct the value in the database; until then, leave the field out of `fields`.").Because(err)
 	f.Retry = fault.Never
 	return f
 }
@@ -206,8 +221,6 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 		if s, ok := src.(string); ok {
 			return appendTimeText(b, s)
 		}
-	case kindDay:
-		return appendDay(b, src)
 	case kindJSON:
 		return appendJSON(b, src)
 	case kindBytes:
