@@ -27,6 +27,7 @@ type session struct {
 	port     Port
 	compiled *compiled // the programs of the scripts before
 	program  *script.Program
+	findings func() []wire.Diagnostic // what is wrong with the program before it runs
 	clock    *clock
 	timers   timers
 	logs     wire.LogBudget
@@ -297,6 +298,8 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 	case int64(script.HookStack):
 		s.restack(v)
 		return v
+	case int64(script.HookCatch):
+		s.explainCaught(v)
 	case int64(script.HookAction): // read by Declare
 	case int64(script.HookMember):
 		return s.single(v, c.Argument(2))
