@@ -32,7 +32,7 @@ func parseDay(s string) (day time.Time, problem string) {
 	case year < 1 || meant.Year() != year || int(meant.Month()) != month || meant.Day() != number:
 		return day, "takes a day from 0001-01-01 to 9999-12-31: the calendar has no such day"
 	case errTime == nil:
-		return day, "takes a day, not a time: write " + Quote(text) + ", without time and zone; of a time t in UTC that is t.slice(0, 10)"
+		return day, "takes a day, not a time: write " + Quote(text) + ", without time and zone; of a Date d that is d.toISOString().slice(0, 10)"
 	case parts[4] != "":
 		return day, "takes a day such as " + text + ", without anything behind it"
 	}
