@@ -39,10 +39,15 @@ type Spec struct {
 	// prevents, or with err after a failure; then the error that it returns is the run's. nil
 	// means no reply.
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
+
+	// anySets says of a dry run that what it rehearses commits call by call: it may write
+	// to several sets wherever they are, since nothing is committed.
+	anySets bool
 }
 
 // rehearse makes the run a dry run. Since that may be repeated at will, it has no key.
 func (s *Spec) rehearse() {
+	s.anySets = s.anySets || !s.Atomic
 	s.DryRun, s.Atomic, s.Record, s.IdempotencyKey = true, true, true, ""
 }
 

@@ -52,7 +52,7 @@ func (g *recordingParticipant) AdmitReader([]string) error              { return
 func (g *recordingParticipant) Foreign() bool                           { return false }
 func (g *recordingParticipant) Inside(*run.Attempt, *catalog.Operation) { g.note("inside") }
 func (g *recordingParticipant) Recorded(*run.OutsideCall)               { g.note("recorded") }
-func (g *recordingParticipant) BeforeWrite(store.Store) error { g.note("write"); return nil }
+func (g *recordingParticipant) BeforeWrite(store.Store) error           { g.note("write"); return nil }
 
 func (g *recordingParticipant) AfterCall(c run.CallEnd) { g.note("after " + c.ID.Op) }
 

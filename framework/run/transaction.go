@@ -41,7 +41,7 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 		if err := consult(a.run.parts, func(p Writer) error { return p.BeforeWrite(s) }); err != nil {
 			return err
 		}
-		if err := x.group.StartWriting(ctx, t); err != nil {
+		if err := x.group.StartWriting(ctx, t, a.run.spec.anySets); err != nil {
 			return err
 		}
 		x.noteLock(t)

@@ -168,12 +168,18 @@ func (t operands) members(operators []string, has func(operator string) bool) st
 
 // filterTypes are the types of filters, pages and `with`; has reports which operators the
 // entities' operations take. In self-contained declarations of one entity, the types
-// beyond its neighbours are any: conditions on them are not checked.
-func filterTypes(has func(operator string) bool, alone bool) string {
+// beyond its neighbours are any: conditions on them are not checked. days says that some
+// entity has a day.
+func filterTypes(has func(operator string) bool, alone, days bool) string {
 	members := func(operators []string, value, list string) string {
 		return operands{value, list}.members(operators, has)
 	}
 	open, far := "List<any> | null", "never"
+	day, ofDay := "", ""
+	if days {
+		day = "  /** A day of the calendar: a string, never a Date. */\n  type Day = string & { readonly \"YYYY-MM-DD\"?: never };\n"
+		ofDay = "\"YYYY-MM-DD\" extends keyof N ? Order<V> : "
+	}
 	switch {
 	case alone:
 		open, far = "any", "F"
@@ -185,7 +191,7 @@ func filterTypes(has func(operator string) bool, alone bool) string {
   /** A string. What is written and filtered by may be a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
   type IsTime<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? true : false : false;
-  interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+` + day + `  interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
   interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
   type Target<F> = NonNullable<F> extends readonly (infer I)[] ? I : NonNullable<F>;
@@ -200,7 +206,7 @@ func filterTypes(has func(operator string) bool, alone bool) string {
 		members(catalog.OperatorNames(catalog.InFilter), "", "") + ` };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? ` + open + `
     : IsTime<F> extends true ? V | Date | Order<V | Date>
-    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
+    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (` + ofDay + `string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
     : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members(catalog.OperatorNames(catalog.AtEdge), "", "") + ` }) | null;
   interface Equal<V> { ` + members(catalog.ClassEqual.Operators(), "V", "readonly V[]") + ` }

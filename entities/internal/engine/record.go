@@ -30,6 +30,10 @@ func (e *Engine) hook(next ent.Mutator) ent.Mutator {
 		if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
 			k.Bump(m)
 		}
+		if err := normalizeDays(k, m); err != nil {
+			return nil, err
+		}
+		next := checkingDays(k, next)
 		t := session(ctx)
 		if t == nil {
 			return next.Mutate(ctx, m)

@@ -55,9 +55,10 @@ func (t *Transaction) Wrote() bool {
 	return wrote
 }
 
-// StartWriting admits a transaction to writing, and takes its write lock.
-func (g *Group) StartWriting(ctx context.Context, t *Transaction) error {
-	if s, ok := t.store.(store.Spanning); !ok || !s.SpansSets() {
+// StartWriting admits a transaction to writing, and takes its write lock. anySets admits
+// those to several sets of a store that cannot commit them together.
+func (g *Group) StartWriting(ctx context.Context, t *Transaction, anySets bool) error {
+	if s, ok := t.store.(store.Spanning); !anySets && (!ok || !s.SpansSets()) {
 		for _, other := range g.open {
 			if other.written && other != t {
 				return fault.Newf(fault.CrossSet, "this run already writes to the set %q and cannot write to %q too", other.set, t.set)
