@@ -27,6 +27,8 @@ type Spec struct {
 	CodeDigest    string // "sha256:…"
 	Runtime       string // what runs the script: "goja"
 	CorrelationID string
+	// Undoes is the run that this one undoes, "" for none.
+	Undoes string
 	// Approval is the least mode in which a person has to agree to the run; the
 	// configuration's policy may ask for more.
 	Approval approval.Mode

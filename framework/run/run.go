@@ -33,6 +33,7 @@ type Run struct {
 	notes
 	view     *catalog.View // as its calls see it
 	finished *Outcome
+	images   images
 }
 
 // Request is the call that the run was opened for.

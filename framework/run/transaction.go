@@ -16,6 +16,7 @@ type transactions struct {
 	group   transaction.Group
 	levels  []*level                // the nested calls that they are in
 	after   []func(context.Context) // what is to be done outside once they are committed
+	images  images                  // of what is about to be committed
 }
 
 // Within runs fn in the attempt's transaction on a set, which begins at the
@@ -120,12 +121,16 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 	if err := r.parts.beforeCommit(ctx, written); err != nil {
 		return err
 	}
+	if err := x.noteImages(ctx, own); err != nil {
+		return err
+	}
 	r.progress.commits++
 	receipt := r.receipt(a.number, Return{}, changes)
 	receipt.Sequence = r.progress.commits
 	if err := own.Commit(ctx, receipt); err != nil {
 		return err
 	}
+	x.confirmImages()
 	r.progress.mu.Lock()
 	defer r.progress.mu.Unlock()
 	r.progress.applied, r.progress.wrote = all, r.progress.wrote || len(written) > 0

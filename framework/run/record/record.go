@@ -24,6 +24,8 @@ type Keeper interface{ Journal() journal.Sink }
 type Options struct {
 	Redactor    *journal.Redactor // nil knows the general shapes
 	ToolVersion string            // of the build
+	// Changes has the journal keep what an undo of a run needs.
+	Changes bool
 }
 
 // Journal records the runs of an engine.
@@ -53,6 +55,9 @@ func (j *Journal) Add(s journal.Sink) *Journal {
 func (j *Journal) Open(r *run.Run) (run.Part, error) {
 	if j.sink == nil {
 		return nil, nil
+	}
+	if j.opts.Changes {
+		r.KeepImages()
 	}
 	return &recorder{journal: j, run: r}, nil
 }
@@ -190,7 +195,23 @@ func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
 		rec.Approval = a
 	}
 	rec.Redactions = r.Redactions()
+	if out.Committed {
+		p.addImages(&rec)
+	}
 	p.journal.sink.Append(context.WithoutCancel(ctx), rec.Bounded())
+}
+
+// addImages adds what an undo needs, or why it is not there.
+func (p *recorder) addImages(rec *journal.Record) {
+	all, complete := p.run.Images()
+	switch {
+	case !p.journal.opts.Changes:
+		rec.NoImages = "journal.changes was false"
+	case !complete:
+		rec.NoImages = "its changes took more memory than a run may hold for that, which is a third of run.maxBytes"
+	default:
+		rec.Images = all
+	}
 }
 
 // described are the changes that the record has a digest of: those of which before and after
