@@ -18,20 +18,23 @@ import (
 
 // Keeper is a provider that keeps the journal. Journal is called once it has started; nil
 // means that it keeps none.
-type Keeper interface{ Journal() journal.Sink }
+type Keeper interface {
+	Journal() journal.Sink
+	// Changes reports whether it keeps what an undo of a run needs.
+	Changes() bool
+}
 
 // Options configure a Journal.
 type Options struct {
 	Redactor    *journal.Redactor // nil knows the general shapes
 	ToolVersion string            // of the build
-	// Changes has the journal keep what an undo of a run needs.
-	Changes bool
 }
 
 // Journal records the runs of an engine.
 type Journal struct {
-	opts Options
-	sink journal.Sink // nil drops records
+	opts    Options
+	sink    journal.Sink // nil drops records
+	changes bool         // runs keep what an undo needs
 }
 
 var (
@@ -51,12 +54,15 @@ func (j *Journal) Add(s journal.Sink) *Journal {
 	return j
 }
 
+// KeepChanges has runs keep what an undo of them needs.
+func (j *Journal) KeepChanges() { j.changes = true }
+
 // Open implements run.Participant.
 func (j *Journal) Open(r *run.Run) (run.Part, error) {
 	if j.sink == nil {
 		return nil, nil
 	}
-	if j.opts.Changes {
+	if j.changes {
 		r.KeepImages()
 	}
 	return &recorder{journal: j, run: r}, nil
@@ -205,7 +211,7 @@ func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
 func (p *recorder) addImages(rec *journal.Record) {
 	all, complete := p.run.Images()
 	switch {
-	case !p.journal.opts.Changes:
+	case !p.journal.changes:
 		rec.NoImages = "journal.changes was false"
 	case !complete:
 		rec.NoImages = "its changes took more memory than a run may hold for that, which is a third of run.maxBytes"
