@@ -87,11 +87,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 	}
 	j := bookkeeping.NewJournal(host.Settings(), p.engine.Backend(), owner, p.tapes, host.Log())
 	p.changes = bookkeeping.KeepsChanges(host.Settings())
-	file, err := keyFile(host)
-	if err != nil {
-		return err
-	}
-	j.KeepKey(file, host.Settings().Strings("server.secret"))
+	j.KeepKey(keyFile(host), host.Settings().Strings("server.secret"))
 	if bookkeeping.Exposed(host.Settings()) {
 		if err := j.CreateTables(ctx); err != nil {
 			return err

@@ -272,14 +272,18 @@ func folder(database, app string) (string, error) {
 }
 
 // keyFile is where the key is kept that seals secret values in the journal: never in the
-// database that has the journal, unless that is a file itself.
-func keyFile(host catalog.Host) (string, error) {
+// database that has the journal, unless that is a file itself. It is "" where there is no place
+// for it.
+func keyFile(host catalog.Host) string {
 	database := host.Settings().String(settingDatabase)
 	if onPostgres(database) {
 		database = ""
 	}
 	dir, err := folder(database, host.App())
-	return filepath.Join(dir, "journal.key"), err
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "journal.key")
 }
 
 // Offer implements catalog.Provider.

@@ -57,6 +57,9 @@ var _ ledger.Sealing = (*imageKey)(nil).sealer
 
 // makeKey makes the file of a key, unless another process has just made it.
 func makeKey(path string) ([]byte, error) {
+	if path == "" {
+		return nil, errors.New("there is no home directory for its key; set server.secret")
+	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
