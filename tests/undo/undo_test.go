@@ -36,7 +36,9 @@ func place(t testing.TB) string {
 	return "sqlite://" + t.TempDir()
 }
 
-func start(t testing.TB, settings ...koantest.Setting) *app { return startIn(t, place(t), fixture.App(), settings...) }
+func start(t testing.TB, settings ...koantest.Setting) *app {
+	return startIn(t, place(t), fixture.App(), settings...)
+}
 
 func startIn(t testing.TB, place string, a framework.App, settings ...koantest.Setting) *app {
 	t.Helper()

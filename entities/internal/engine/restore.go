@@ -219,11 +219,19 @@ func (x *restoration) now(ctx context.Context) (heldRow, error) {
 // isVersion reports whether a column counts changes: it counts on.
 func (x *restoration) isVersion(column string) bool { return column == x.k.Entity.VersionColumn }
 
+// isStamp reports whether a column has the time that ent's default made, as of the last update:
+// that it is another one says no more than the other columns do.
+func (x *restoration) isStamp(column string) bool {
+	return slices.Contains(x.k.Generated, column) && slices.ContainsFunc(x.k.Entity.Columns, func(c descriptor.Column) bool {
+		return c.Name == column && c.Storage == descriptor.Time
+	})
+}
+
 // changedSince returns the columns, of some that a run has left with values, that have others
 // in what the undo found.
 func (x *restoration) changedSince(found heldRow, after map[string]held) (columns []string) {
 	for i, column := range x.info.columns {
-		if v, ok := after[column]; ok && !x.isVersion(column) && !sameHeld(v, found[i]) {
+		if v, ok := after[column]; ok && !x.isVersion(column) && !x.isStamp(column) && !sameHeld(v, found[i]) {
 			columns = append(columns, column)
 		}
 	}
@@ -395,6 +403,7 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 		switch {
 		case x.isVersion(column):
 			wanted[i] = counted(wanted[i])
+		case ok && x.isStamp(column) && !sameHeld(x.After[column], found.row[i]): // of a later update
 		case ok && !skipped[column]:
 			wanted[i], changed[column] = v, v
 		}
