@@ -53,10 +53,9 @@ func decodeUndo(in catalog.Input) (catalog.Decoded, error) {
 func (p *provider) undoOperation() *catalog.Operation {
 	op := &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "undo"), Title: "Undo a run",
-		Summary: "Restores what a run of yours changed, as a run of its own.",
+		Summary: "Restores what a run changed.",
 		Input:   undoMembers.schema(), Decode: decodeUndo, Output: json.RawMessage(undoOutput), Proven: true, Refused: json.RawMessage(executeRefused),
 		Effects: catalog.Effects{Destructive: true},
-		Example: json.RawMessage(`{"runId":"01a1f9af-86a5-7c6b-96f4-1eb5600f6428","dryRun":true}`),
 		Reach:   catalog.ReachTools, Handler: p.undo,
 	}
 	if !p.has(faceKoan) || !p.config().enabled {
