@@ -457,13 +457,10 @@ func (h *history) play() {
 		}
 	}
 	if h.IntN(3) == 0 { // in order: everything is as it was
-		for i, r := range slices.Backward(runs) {
-			u := h.undo(r)
-			if u != nil || i == len(runs)-1 {
-				continue
+		for _, r := range slices.Backward(runs) {
+			if h.undo(r) == nil && !r.changed("audit_logs") {
+				h.Fatal("the last run could not be undone")
 			}
-			h.Log("a run in order was refused")
-			h.Fail()
 		}
 		return
 	}
