@@ -126,6 +126,7 @@ func (p *provider) Offer() catalog.Offer {
 			op.Decode = func(catalog.Input) (catalog.Decoded, error) { return catalog.Decoded{}, disabled }
 		}
 	}
+	operations = append(operations, p.undoOperation())
 	acts := p.actionOperations()
 	offer := catalog.Offer{Operations: append(operations, acts...)}
 	if p.config().enabled {

@@ -134,6 +134,10 @@ func TestDescription(t *testing.T) {
 func TestExamplesRun(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, op := range h.provider.Offer().Operations {
+		if op.Example == nil { // of an undo, which is about a run that there was
+			require.Equal(t, "undo", op.ID.Op)
+			continue
+		}
 		r := h.call(context.Background(), op.ID.Op, string(op.Example))
 		require.NoError(t, r.err, op.ID)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
+	"github.com/koan-go/koan/framework/run/undo"
 )
 
 // participants take part in every run of an instance.
@@ -15,6 +16,7 @@ type participants struct {
 	tapes   *replay.Tapes
 	keys    *once.Keys
 	guard   *approve.Guard
+	undos   *undo.Undos
 	journal *record.Journal
 }
 
@@ -27,6 +29,7 @@ type participants struct {
 //     reply that is too large to be kept is refused before anybody is asked about the run.
 //     When a run is released, which happens in the reverse order, the plan is concluded while
 //     the key still keeps others from applying it;
+//   - undo anywhere: it takes part in no run, and is found by who undoes one;
 //   - record last: what the others did belongs into the journal.
 func (i *Instance) takePart() {
 	retention := time.Duration(i.values.Int("run.keyRetentionHours")) * time.Hour
@@ -34,9 +37,10 @@ func (i *Instance) takePart() {
 		tapes:   replay.New(i.engine, i.tapeOptions()),
 		keys:    once.New(once.Options{Lease: i.values.Duration("run.keyLeaseMs"), Retention: retention, ReplyBytes: i.values.Int("run.keyMaxBytes"), Log: i.log}),
 		guard:   approve.New(i.engine, approve.Options{Settings: approvals(i.values), KeyRetention: retention, Log: i.log}),
+		undos:   &undo.Undos{},
 		journal: record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
 	}
-	i.engine.Join(i.tapes, i.keys, i.guard, i.journal)
+	i.engine.Join(i.tapes, i.keys, i.guard, i.undos, i.journal)
 }
 
 // keepIn has the participants keep in a provider, which has started, what it offers to keep. Plans
@@ -60,6 +64,14 @@ func (i *Instance) keepIn(p Provider) {
 	if k, ok := p.(record.Keeper); ok {
 		if s := k.Journal(); s != nil {
 			i.journal.Add(s)
+			if k.Changes() {
+				i.journal.KeepChanges()
+			}
+		}
+	}
+	if k, ok := p.(undo.Keeper); ok {
+		if a := k.Archive(); a != nil {
+			i.undos.Use(a)
 		}
 	}
 }

@@ -30,8 +30,9 @@ const (
 	Denied      = "denied"
 )
 
-// Record is one run as the journal keeps it. It has no values of the app's data: of inputs
-// and changes it has digests and counts. Texts are redacted.
+// Record is one run as the journal keeps it. What readers see of it has no values of the app's
+// data: of inputs and changes it has digests and counts. Texts are redacted. Images have
+// values, for an undo alone.
 type Record struct {
 	Run           string // its id, a UUID of version 7
 	Trace         string // W3C trace id, 32 hexadecimal digits
@@ -83,6 +84,11 @@ type Record struct {
 	// Lost is how many records before this one were dropped because the journal could
 	// not be written in time.
 	Lost int
+
+	// Images are what an undo of the run needs; NoImages says why they are not there, though
+	// the run has changed something.
+	Images   []Image `json:"-"`
+	NoImages string  `json:"-"`
 }
 
 // How much a record keeps of texts that callers send or that quote them, in bytes.

@@ -27,6 +27,8 @@ type Spec struct {
 	CodeDigest    string // "sha256:…"
 	Runtime       string // the script's engine: "goja"
 	CorrelationID string
+	// Undoes is the run that this one undoes, "" for none.
+	Undoes string
 	// Approval is the minimal approval mode of the run; the configured policy may require
 	// more.
 	Approval approval.Mode

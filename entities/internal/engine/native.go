@@ -203,6 +203,7 @@ func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
 func (t *tx) recordCreated(k *model.Kind, id any) {
 	t.touched = true
 	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Create})
+	t.keepCreated(k, id)
 	if !t.attempt.Records() {
 		return
 	}

@@ -185,7 +185,7 @@ func (c *command) root() *cobra.Command {
 		}
 		return os.Chdir(c.dir)
 	}
-	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.action(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
+	root.AddCommand(c.serve(), c.run(), c.undo(), c.validate(), c.sdk(), c.tools(), c.action(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/koan-go/koan/framework/run/approve"
 )
 
+// executeTool is the tool of a line, unless another one was called.
+const executeTool = "koan.code.execute"
+
 // maxLine bounds the one line of `APP run` (CONTRACT section 7), in bytes.
 const maxLine = 64 << 10
 
@@ -73,7 +76,7 @@ type body struct {
 // the caller knows the run's id.
 func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) (*line, error) {
 	l := &line{
-		ToolName: "koan.code.execute", ToolVersion: c.app.Version, InputDigest: journal.Digest([]byte(code)),
+		ToolName: executeTool, ToolVersion: c.app.Version, InputDigest: journal.Digest([]byte(code)),
 		DurationMs: took.Milliseconds(), ApprovalState: notRequired,
 	}
 	l.Result.Metrics = map[string]any{"duration_ms": l.DurationMs}

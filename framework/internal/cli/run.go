@@ -155,7 +155,7 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	start := time.Now()
 	i, stop, err := c.startOnce(ctx)
 	if err != nil {
-		return c.notStarted(code, err, time.Since(start))
+		return c.notStarted(executeTool, code, err, time.Since(start))
 	}
 	defer stop()
 	plan := planByID(ctx, i, *f.texts["planId"])
@@ -217,7 +217,7 @@ func (f runFlags) included(plan *approve.Plan) []string {
 
 // notStarted prints the line of a run that could not be opened because the app did not
 // start, in addition to the error on standard error. Wrong use has no line.
-func (c *command) notStarted(code string, err error, took time.Duration) error {
+func (c *command) notStarted(tool, code string, err error, took time.Duration) error {
 	var status *exit
 	var f *fault.Fault
 	if !errors.As(err, &status) || status.status != exitFail || !errors.As(err, &f) {
@@ -227,6 +227,7 @@ func (c *command) notStarted(code string, err error, took time.Duration) error {
 	if lerr != nil {
 		return failed(lerr)
 	}
+	l.ToolName = tool
 	if perr := c.printLine(l); perr != nil {
 		return perr
 	}
