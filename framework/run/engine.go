@@ -106,6 +106,7 @@ type Request struct {
 	// Listed demands that the view lists the operation as a tool: hidden is
 	// refused as unknown.
 	Listed bool
+	Run    string // id of the run that the call opens, a UUID of version 7; "" makes one
 	Set    string // default set, "" is "default"
 	// Trace is the caller's trace id, "" makes one.
 	Trace string
