@@ -215,6 +215,13 @@ func (h *host) Log(l wire.Log) { h.send(wire.KindLog, l) }
 // Progress implements Port.
 func (h *host) Progress(p wire.Progress) { h.send(wire.KindProgress, p) }
 
+// Emit implements Port.
+func (h *host) Emit(value []byte) {
+	if h.w.Write(wire.KindEmit, 0, value) != nil {
+		os.Exit(exitOrphan)
+	}
+}
+
 func (h *host) send(k wire.Kind, v any) {
 	b, err := wire.Marshal(v)
 	if err != nil {

@@ -47,6 +47,7 @@ type session struct {
 	rejections []*goja.Promise               // rejected, and nobody handled it
 	ending     *stop
 	result     *wire.Result
+	emitted    emitted
 
 	trail trail
 	ran   bool // the script called its entry function

@@ -71,6 +71,7 @@ type Record struct {
 	// run was dry or planned, or if they were requested.
 	ChangesDigest string
 	Outside       int // calls that had an effect outside this system
+	Emitted       int // parts of the result that its caller got while it ran
 
 	Approval   Approval
 	Redactions int // secrets that were taken out of code, message, logs and calls' errors

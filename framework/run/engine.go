@@ -113,6 +113,8 @@ type Request struct {
 	// Parent is the caller's trace context; its id is Trace.
 	Parent   observe.TraceContext
 	Progress func(done, total float64, message string)
+	// Emit takes parts of the result while the run goes on; nil drops them.
+	Emit func(index int, value json.RawMessage)
 	// Notify takes what handlers say with Call.Log; nil drops it.
 	Notify func(level slog.Level, message string)
 

@@ -14,6 +14,7 @@ type notes struct {
 	metrics    map[string]any
 	approval   journal.Approval
 	redactions atomic.Int64
+	emitted    atomic.Int64
 	hidden     atomic.Bool // whoever gets what the run returns may not see it
 	digests    store.DigestCache
 }
@@ -41,6 +42,19 @@ func (n *notes) Approval() journal.Approval {
 
 // Redactions is how many secrets have been taken out of what left the run.
 func (n *notes) Redactions() int { return int(n.redactions.Load()) }
+
+// noteEmitted notes that so many values were emitted, in the attempt that emitted most.
+func (n *notes) noteEmitted(count int) {
+	for {
+		last := n.emitted.Load()
+		if int64(count) <= last || n.emitted.CompareAndSwap(last, int64(count)) {
+			return
+		}
+	}
+}
+
+// Emitted is how many parts of its result the run has emitted.
+func (n *notes) Emitted() int { return int(n.emitted.Load()) }
 
 // Hidden reports whether AdmitReader has refused anybody.
 func (n *notes) Hidden() bool { return n.hidden.Load() }

@@ -120,6 +120,13 @@ type Witness interface {
 	AfterOutside(ctx context.Context, c *OutsideCall, out json.RawMessage, err error)
 }
 
+// Listener hears what handlers of the run's calls say to its caller while they work, from
+// several goroutines.
+type Listener interface {
+	Progress(done, total float64, message string)
+	Emit(index int, value json.RawMessage)
+}
+
 // AfterCaller hears of each call of an attempt that has ended, also of one that was
 // refused. Calls end in several goroutines.
 type AfterCaller interface{ AfterCall(c CallEnd) }

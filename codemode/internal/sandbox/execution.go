@@ -90,7 +90,7 @@ func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*
 		e.leave()
 		return nil, fmt.Errorf("%w: %w; it said %q", errUnaccepted, err, e.lastWords())
 	}
-	logs, peak := e.result.Logs, e.mostHeld()
+	logs, emitted, peak := e.result.Logs, e.result.Emitted, e.mostHeld()
 	if err != nil {
 		e.result = wire.Result{}
 		err = e.death(err)
@@ -105,7 +105,7 @@ func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*
 		e.result.CPUMs = float64(max(e.seenCPU(), e.used()).Microseconds()) / 1000
 	}
 	e.leave()
-	e.result.Logs, e.result.PeakMemory = logs, max(peak, e.peak.Load())
+	e.result.Logs, e.result.Emitted, e.result.PeakMemory = logs, emitted, max(peak, e.peak.Load())
 	return &e.result, err
 }
 
@@ -294,6 +294,10 @@ func (e *execution) serve(ctx context.Context) error {
 				e.host.Progress(p.Done, p.Total, p.Message)
 				e.clock.Resume()
 			}
+		case wire.KindEmit:
+			e.clock.Pause()
+			err = e.emitted(f.Payload)
+			e.clock.Resume()
 		case wire.KindResult:
 			return e.finish(f.Payload)
 		default:
@@ -311,6 +315,20 @@ func (e *execution) logged(l wire.Log) {
 		e.result.Logs = append(e.result.Logs, l)
 		e.host.Log(l)
 	}
+}
+
+// emitted keeps a value that the script emits, and passes it on at once.
+func (e *execution) emitted(value []byte) error {
+	bytes := len(value)
+	for _, v := range e.result.Emitted {
+		bytes += len(v)
+	}
+	if e.ended != nil || len(value) == 0 || len(e.result.Emitted) >= wire.MaxEmitted || bytes > e.job.Limits.MaxResultBytes || !wire.WellFormed(value) || !json.Valid(value) {
+		return wire.ErrFrame
+	}
+	e.result.Emitted = append(e.result.Emitted, value)
+	e.host.Emit(len(e.result.Emitted)-1, value)
+	return nil
 }
 
 // call serves one call of the script.

@@ -118,6 +118,8 @@ const core = `  /** The run's args, as the caller gave them. */
   namespace Out {
     /** What the user should see: any JSON value. The last one counts. */
     function answer(value: any): void;
+    /** A part of the result, sent while the script runs. */
+    function emit(value: any): void;
     function info(message: any): void;
     function warn(message: any): void;
     function error(message: any): void;

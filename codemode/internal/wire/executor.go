@@ -36,6 +36,9 @@ type Host interface {
 	Next(ctx context.Context, most time.Duration) (ref uint32, out json.RawMessage, nowMs int64, err error)
 	// Progress is SDK.Out.progress.
 	Progress(done, total float64, message string)
+	// Emit is SDK.Out.emit: the value's JSON, and its place among those of the attempt, from
+	// 0.
+	Emit(index int, value json.RawMessage)
 	// Log is a message that the script's logs keep, as it is said.
 	Log(l Log)
 }

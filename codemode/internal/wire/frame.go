@@ -11,7 +11,7 @@ import (
 
 // Protocol is the version of the frames. Host and worker are the same build, so
 // a difference means that the executable was replaced under a running host.
-const Protocol = 7
+const Protocol = 8
 
 // Kind says what a frame carries and who sends it.
 type Kind byte
@@ -31,7 +31,9 @@ const (
 	KindAwait                    // worker: waits for the end of a started call (EncodeAwait); answered by a KindReturn
 	KindBindings                 // host: the Bindings of the jobs to come, before the first and where they change
 
-	lastKind = KindBindings
+	KindEmit // worker: the JSON of a value that the script emits
+
+	lastKind = KindEmit
 )
 
 // Frame is one message between host and worker. ID ties an answer to its call,

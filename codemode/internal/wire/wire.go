@@ -79,6 +79,10 @@ type Limits struct {
 	MaxParallelCalls int `json:"maxParallelCalls"`
 }
 
+// MaxEmitted is how many values a script may emit. Together they may take as many bytes as
+// its result.
+const MaxEmitted = 100
+
 // Bindings are what SDK has in this run, made from the caller's View.
 type Bindings struct {
 	Version  string   `json:"version"` // of the View
@@ -192,10 +196,12 @@ type Result struct {
 	Fault       *fault.Fault    `json:"fault,omitempty"`  // with the user's line and column
 	Diagnostics []Diagnostic    `json:"diagnostics,omitempty"`
 	// Last says that the worker is not fit for another script.
-	Last       bool    `json:"last,omitempty"`
-	Logs       []Log   `json:"-"` // collected by the host from log frames
-	CPUMs      float64 `json:"cpuMs"`
-	PeakMemory int64   `json:"peakMemory"` // bytes, resident, as the host saw it
+	Last bool  `json:"last,omitempty"`
+	Logs []Log `json:"-"` // collected by the host from log frames
+	// Emitted are what the script emitted, collected by the host from their frames.
+	Emitted    []json.RawMessage `json:"-"`
+	CPUMs      float64           `json:"cpuMs"`
+	PeakMemory int64             `json:"peakMemory"` // bytes, resident, as the host saw it
 }
 
 // Diagnostic is one finding of validate (CONTRACT section 2). Code is of

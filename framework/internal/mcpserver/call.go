@@ -78,10 +78,10 @@ func (s *session) makeCall(ctx context.Context, ex *exchange, view *catalog.View
 	}
 	req := run.Request{
 		View: view, Principal: ex.principal, ID: op.ID, Input: tool.Input, Surface: "mcp", Listed: true,
-		Progress: ex.progress.reportFunc(), Notify: ex.logs.logFunc(), Parent: ex.parent(ctx),
+		Progress: ex.progress.reportFunc(), Emit: ex.progress.emitFunc(), Notify: ex.logs.logFunc(), Parent: ex.parent(ctx),
 	}
 	if ex.task != nil {
-		req.Run, req.Progress = ex.task.id, ex.task.reportFunc(req.Progress)
+		req.Run, req.Progress, req.Emit = ex.task.id, ex.task.reportFunc(req.Progress), ex.task.emitFunc(req.Emit)
 	}
 	got, late := s.invoke(ctx, ex, op, req)
 	if late != nil {

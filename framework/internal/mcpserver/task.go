@@ -42,6 +42,7 @@ type task struct {
 	message   string
 	reported  float64         // the progress that the message says
 	questions []*taskQuestion // all that were asked, in their order
+	emitted   []json.RawMessage
 	watchers  map[*subscription]watch
 	result    json.RawMessage
 	failed    *rpcError
@@ -108,6 +109,9 @@ func (t *task) stateLocked() taskState {
 		TaskID: t.id, Status: taskWorking, StatusMessage: t.message, CreatedAt: wireTime(t.created), LastUpdatedAt: wireTime(t.updated),
 		TTLMs: (life + taskLife).Milliseconds(), PollIntervalMs: taskPoll.Milliseconds(),
 	}
+	if len(t.emitted) > 0 {
+		s.Meta = map[string]any{emittedMeta: slices.Clone(t.emitted)}
+	}
 	switch {
 	case t.ended.IsZero():
 		for _, q := range t.questions {
@@ -148,6 +152,22 @@ func (t *task) reportFunc(also func(done, total float64, message string)) func(d
 		if t.ended.IsZero() && text != "" && (t.message == "" || done > t.reported) {
 			t.reported, t.message, t.updated = done, fault.Clip(text, 1000), time.Now()
 		}
+	}
+}
+
+// emitFunc returns the function that takes parts of the call's result: the task has them
+// until it has ended, when they are in the result.
+func (t *task) emitFunc(also func(index int, value json.RawMessage)) func(index int, value json.RawMessage) {
+	return func(index int, value json.RawMessage) {
+		if also != nil {
+			also(index, value)
+		}
+		t.mu.Lock()
+		if t.ended.IsZero() {
+			t.emitted, t.updated = append(t.emitted[:min(index, len(t.emitted)):index], value), time.Now()
+		}
+		t.mu.Unlock()
+		t.changed()
 	}
 }
 
@@ -289,7 +309,7 @@ func (t *task) end(result any, failed *rpcError) {
 	t.conclude(body)
 	t.ended = time.Now()
 	t.updated = t.ended
-	t.questions = nil
+	t.questions, t.emitted = nil, nil
 	t.mu.Unlock()
 	t.stop(nil)
 	close(t.done)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -78,7 +79,7 @@ func (s *session) callAsTask(ctx context.Context, ex *exchange, view *catalog.Vi
 // created is the answer to a call that has become a task.
 func (s *session) created(ex *exchange, t *task) taskState {
 	state := t.state()
-	state.envelope = s.server.envelope(ex.peer, false)
+	state = state.enveloped(s.server, ex.peer)
 	state.ResultType = resultTypeTask
 	state.Result, state.Error, state.InputRequests = nil, nil, nil // tasks/get has them
 	return state
@@ -140,8 +141,15 @@ func (s *session) getTask(ctx context.Context, m message, p peer) (any, *rpcErro
 	} else if state, bad = s.recall(ctx, p, id); bad != nil {
 		return nil, bad
 	}
-	state.envelope = s.server.envelope(p, false)
-	return state, nil
+	return state.enveloped(s.server, p), nil
+}
+
+// enveloped is the state as a result of the protocol.
+func (state taskState) enveloped(s *Server, p peer) taskState {
+	e := s.envelope(p, false)
+	maps.Copy(e.Meta, state.Meta)
+	state.envelope = e
+	return state
 }
 
 // updateTask handles tasks/update: the client's answers.

@@ -189,7 +189,7 @@ func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
 	if a := r.Approval(); a.State != "" {
 		rec.Approval = a
 	}
-	rec.Redactions = r.Redactions()
+	rec.Redactions, rec.Emitted = r.Redactions(), r.Emitted()
 	p.journal.sink.Append(context.WithoutCancel(ctx), rec.Bounded())
 }
 
