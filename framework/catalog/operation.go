@@ -104,6 +104,9 @@ type Operation struct {
 	// ListedBeside, if set, makes the operation a tool exactly if a tool is listed for
 	// which it returns true, whatever the mode. nil: the mode decides.
 	ListedBeside func(other *Operation) bool
+	// Unlisted says that the operation can be called as a tool although no list has it:
+	// answers after which somebody needs it name it.
+	Unlisted bool
 	// InputAsItIs lists Input unchanged. Otherwise lists convert it to a schema that
 	// all clients accept (package toolset).
 	InputAsItIs bool

@@ -194,6 +194,14 @@ func Outgoing(ctx context.Context) observe.TraceContext {
 	return c.engine.observer.Outgoing(ctx, c.request.Parent)
 }
 
+// RedactText takes secrets out of a text, as RedactBody does.
+func RedactText(ctx context.Context, text string) string {
+	if c := currentCall(ctx); c != nil {
+		text, _ = c.engine.opts.Redactor.Text(text)
+	}
+	return text
+}
+
 // RedactBody takes secrets out of what the code operation that ctx belongs to says outside
 // of a run: of a script that was refused, or checked.
 func RedactBody(ctx context.Context, body json.RawMessage) json.RawMessage {

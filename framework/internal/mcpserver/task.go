@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
@@ -57,15 +59,6 @@ type taskQuestion struct {
 	answer chan json.RawMessage // has room for the one answer
 }
 
-// The states of a task on the wire.
-const (
-	taskWorking       = "working"
-	taskInputRequired = "input_required"
-	taskCompleted     = "completed"
-	taskFailed        = "failed"
-	taskCancelled     = "cancelled"
-)
-
 const (
 	// taskLife is how long a task is kept after its end.
 	taskLife = 15 * time.Minute
@@ -79,7 +72,7 @@ var _ ask.Client = (*task)(nil)
 type taskState struct {
 	envelope
 	TaskID         string                  `json:"taskId"`
-	Status         string                  `json:"status"`
+	Status         mcp.TaskStatus          `json:"status"`
 	StatusMessage  string                  `json:"statusMessage,omitempty"`
 	CreatedAt      string                  `json:"createdAt"`
 	LastUpdatedAt  string                  `json:"lastUpdatedAt"`
@@ -106,7 +99,7 @@ func (t *task) stateLocked() taskState {
 		life = t.ended.Sub(t.created)
 	}
 	s := taskState{
-		TaskID: t.id, Status: taskWorking, StatusMessage: t.message, CreatedAt: wireTime(t.created), LastUpdatedAt: wireTime(t.updated),
+		TaskID: t.id, Status: mcp.TaskStatusWorking, StatusMessage: t.message, CreatedAt: wireTime(t.created), LastUpdatedAt: wireTime(t.updated),
 		TTLMs: (life + taskLife).Milliseconds(), PollIntervalMs: taskPoll.Milliseconds(),
 	}
 	if len(t.emitted) > 0 {
@@ -117,18 +110,18 @@ func (t *task) stateLocked() taskState {
 		for _, q := range t.questions {
 			if q.open {
 				if s.InputRequests == nil {
-					s.Status, s.InputRequests = taskInputRequired, map[string]inputRequest{}
+					s.Status, s.InputRequests = mcp.TaskStatusInputRequired, map[string]inputRequest{}
 				}
 				s.StatusMessage = cmp.Or(q.Status, t.message)
 				s.InputRequests[q.wire] = inputRequest{q.Method, q.Params}
 			}
 		}
 	case t.cancelled:
-		s.Status = taskCancelled
+		s.Status = mcp.TaskStatusCancelled
 	case t.failed != nil:
-		s.Status, s.Error = taskFailed, t.failed
+		s.Status, s.Error = mcp.TaskStatusFailed, t.failed
 	default:
-		s.Status, s.Result = taskCompleted, t.result
+		s.Status, s.Result = mcp.TaskStatusCompleted, t.result
 	}
 	return s
 }
@@ -369,7 +362,7 @@ func (t *task) changed() {
 	now, all := t.stateLocked(), maps.Clone(t.watchers)
 	t.mu.Unlock()
 	for sub, w := range all {
-		if w(now) && now.Status != taskCompleted && now.Status != taskFailed && now.Status != taskCancelled {
+		if w(now) && now.Status != mcp.TaskStatusCompleted && now.Status != mcp.TaskStatusFailed && now.Status != mcp.TaskStatusCancelled {
 			continue
 		}
 		t.mu.Lock()

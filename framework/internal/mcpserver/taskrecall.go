@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 )
-
-// reportURI is the document that says how a run ended.
-const reportURI = "koan://runs/"
 
 // statusCode is the operation that says what a script's run returned.
 var statusCode = catalog.CodeID("koan", "status")
@@ -34,11 +33,11 @@ type runReport struct {
 // the journal says that its run ended.
 func (s *session) recall(ctx context.Context, p peer, id string) (taskState, *rpcError) {
 	view := p.view(s.server)
-	page, name := find(view, reportURI+id)
-	if page == nil || name == "" {
+	page := view.Snapshot().Document(catalog.RunReportURI)
+	if page == nil {
 		return taskState{}, unknownTask(id)
 	}
-	text, err := page.Read(auth.With(ctx, p.principal), view, name)
+	text, err := page.Read(auth.With(ctx, p.principal), view, id)
 	var r runReport
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
@@ -54,21 +53,25 @@ func (s *session) recall(ctx context.Context, p peer, id string) (taskState, *rp
 	}
 	end := started.Add(time.Duration(r.DurationMs * float64(time.Millisecond)))
 	state := taskState{
-		TaskID: id, Status: taskCompleted, CreatedAt: wireTime(started), LastUpdatedAt: wireTime(end),
+		TaskID: id, Status: mcp.TaskStatusCompleted, CreatedAt: wireTime(started), LastUpdatedAt: wireTime(end),
 		TTLMs: (time.Since(started) + taskLife).Milliseconds(), PollIntervalMs: taskPoll.Milliseconds(),
 	}
 	if r.Outcome == string(fault.Cancelled) {
-		state.Status, state.StatusMessage = taskCancelled, r.Message
+		state.Status, state.StatusMessage = mcp.TaskStatusCancelled, r.Message
 		return state, nil
 	}
 	body, ok := s.recallBody(ctx, p, view, id, r)
 	if !ok {
 		f := fault.Newf(fault.NotFound, "the call of %s ended well before the server was started again, and what it returned is no longer kept", r.Tool).
 			WithHint("What it wrote is in the data; koan://runs/%s has what is known of it.", id)
-		state.Status, state.StatusMessage, state.Error = taskFailed, f.Message, protocolError(f)
+		state.Status, state.StatusMessage, state.Error = mcp.TaskStatusFailed, f.Message, protocolError(f)
 		return state, nil
 	}
-	result := callResult{body: body, failed: r.Outcome != journal.OK}
+	var says struct {
+		Success bool `json:"success"`
+	}
+	_ = json.Unmarshal(body, &says) // a failure says so
+	result := callResult{body: body, failed: !says.Success}
 	if result.failed {
 		state.StatusMessage = r.Message
 	}
