@@ -134,6 +134,9 @@ func TestDescription(t *testing.T) {
 func TestExamplesRun(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, op := range h.provider.Offer().Operations {
+		if op.Unlisted { // it is about what was called before
+			continue
+		}
 		r := h.call(context.Background(), op.ID.Op, string(op.Example))
 		require.NoError(t, r.err, op.ID)
 	}

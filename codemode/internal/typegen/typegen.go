@@ -99,7 +99,8 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 // nothing.
 func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
-		all := strings.ReplaceAll(namespaceSDK(v, true), "\n    ", "\n  ")
+		all := strings.Replace(namespaceSDK(v, true), emitting, "", 1)
+		all = strings.ReplaceAll(all, "\n    ", "\n  ")
 		if len(all) <= budget {
 			return all
 		}
