@@ -215,6 +215,7 @@ func lastsOf(f ask.Form) (lasts Lasts) {
 // leaveUndecided ends a run whose client cannot be asked, or returned an error or an
 // invalid answer: the plan waits for somebody else.
 func (c *consent) leaveUndecided(ctx context.Context, p *Plan, err error) error {
+	c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 	_, unable := ask.IsUnable(err)
 	switch fault.CodeOf(err) {
 	case fault.UpstreamError, fault.ServiceUnavailable, fault.QueueOverloaded:
@@ -224,7 +225,6 @@ func (c *consent) leaveUndecided(ctx context.Context, p *Plan, err error) error 
 			return err
 		}
 	}
-	c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 	return c.required(p, "")
 }
 
