@@ -138,6 +138,10 @@ var suites = []suite{
 		{"Nested/file", "a nested call of an action in a file, in µs beside its calls", "", "µs/call", ""},
 	}},
 	{"./tests/servers", "Upstream", upstreamRows()},
+	{"./tests/servers", "ThousandTools", []row{
+		{"ThousandToolsSearch", "gateway over 1,000 tools: search, in ms", "", "ms", "5"},
+		{"ThousandToolsStart", "gateway over 1,000 tools: start to the answer of tools/list, lists on the disk, in ms", "", "p50-ms", "300"},
+	}},
 	{"./framework/catalog", "Search", []row{
 		{"Search2000", "search over 2,000 operations, in ms", "", "ms", "5"},
 		{"SearchIndex2000", "the first search of a view of 2,000 operations, in ms", "", "ms", ""},

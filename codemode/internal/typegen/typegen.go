@@ -99,8 +99,10 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 // nothing.
 func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
-		all := strings.Replace(namespaceSDK(v, true), emitting, "", 1)
-		all = strings.ReplaceAll(all, "\n    ", "\n  ")
+		if functions(v)*leastDeclaration > budget {
+			return lines(v, budget)
+		}
+		all := strings.ReplaceAll(strings.Replace(namespaceSDK(v, true), emitting, "", 1), "\n    ", "\n  ")
 		if len(all) <= budget {
 			return all
 		}
@@ -110,6 +112,19 @@ func Inline(v *catalog.View, budget int) (text string, complete bool) {
 		return lines(v, budget)
 	})
 	return text, strings.HasPrefix(text, "declare ")
+}
+
+// leastDeclaration is less than what the declaration of one function takes, in bytes.
+const leastDeclaration = 20
+
+// functions returns how many operations of a view belong to no entity.
+func functions(v *catalog.View) (n int) {
+	for _, op := range v.Script() {
+		if op.Resource == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Overview lists the contents of SDK within a budget in bytes: a line for each entity and
