@@ -228,3 +228,20 @@ func TestTasksAfterRestart(t *testing.T) {
 	require.False(t, again.Result.IsError)
 	require.EqualValues(t, 1, a.planned())
 }
+
+func TestEmittedValuesOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	r := a.exec(`SDK.Out.emit({part: 1}); SDK.Out.emit("token=sk-ant-REDACTED"); SDK.Out.answer("over")`, "run", "-")
+	require.Zero(t, r.status, r.stderr)
+	require.Contains(t, r.stderr, "emitted: {\"part\":1}\n")
+	require.NotContains(t, r.stderr+r.stdout, "sk-ant-api03")
+	require.Contains(t, r.stdout, `"emitted":[{"part":1},`)
+	again := a.exec("", "replay", a.lineOf(r).RunID)
+	require.Zero(t, again.status, again.stdout+again.stderr)
+
+	random := a.lineOf(a.exec(`SDK.Out.emit(Math.random()); throw new Error("after")`, "run", "-"))
+	require.False(t, random.Result.OK)
+	again = a.exec("", "replay", random.RunID)
+	require.Zero(t, again.status, "what is emitted is the same again: %s%s", again.stdout, again.stderr)
+}

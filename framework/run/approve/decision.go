@@ -331,7 +331,7 @@ func required(p *Plan, why string, listed bool) *fault.Fault {
 	}
 	hint := "Have somebody run `approve " + p.ID + "` with the app's command line"
 	if listed {
-		hint += ", or call koan.code.execute with this planId as a principal who may approve. koan.code.status {\"runId\": \"" + p.Run + "\"} says whether it was approved, and what came of it"
+		hint += ", or call koan.code.execute with this planId as a principal who may approve. koan.code.status {\"runId\": \"" + p.Run + "\"} says what came of it"
 	}
 	return fault.New(fault.ApprovalRequired, message).WithHint("%s.", hint).WithDetails(details)
 }
