@@ -48,6 +48,7 @@ type session struct {
 	rejections []*goja.Promise               // rejected and not handled
 	stopReason *interruption
 	result     *wire.Result
+	emitted    emitted
 
 	sites       callSites
 	entryCalled bool // the script has called its entry function itself

@@ -178,7 +178,7 @@ func (v *View) operations(s Surface) []*Operation {
 	v.listing[s].Do(func() {
 		at := v.At(s)
 		for _, op := range v.snapshot.operations {
-			if seen := at.Operation(op.ID); seen != nil {
+			if seen := at.Operation(op.ID); seen != nil && !(op.Unlisted && s == SurfaceTools) {
 				v.listed[s] = append(v.listed[s], seen)
 			}
 		}
@@ -192,7 +192,8 @@ func (v *View) Resources() []*Resource { return v.resources }
 // Resource returns an entity that scripts see by name, nil if the view has none.
 func (v *View) Resource(name string) *Resource { return v.At(SurfaceScript).Resource(name) }
 
-// Listed reports whether an operation is a tool in this view.
+// Listed reports whether an operation is a tool in this view; Tools leaves out those that are
+// Unlisted.
 func (v *View) Listed(id ID) bool { return v.toolByID[id] }
 
 // Scripted reports whether scripts can call an operation in this view.

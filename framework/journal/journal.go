@@ -72,6 +72,7 @@ type Record struct {
 	// run was dry or planned, or if they were requested.
 	ChangesDigest string
 	Outside       int // calls that had an effect outside this system
+	Emitted       int // parts of the result that its caller got while it ran
 
 	Approval   Approval
 	Redactions int // secrets that were taken out of code, message, logs and calls' errors
@@ -187,4 +188,15 @@ func (b Both) Begin(ctx context.Context, r Record) {
 func (b Both) Append(ctx context.Context, r Record) {
 	b[0].Append(ctx, r)
 	b[1].Append(ctx, r)
+}
+
+// FaultOf is the fault that a record's outcome, which is not OK, stands for.
+func FaultOf(outcome, message string, committed bool) *fault.Fault {
+	if outcome != CutOff {
+		return fault.New(fault.Code(outcome), message)
+	}
+	if committed {
+		return fault.New(fault.Cancelled, "the server ended while the run was under way; what it had committed before stays")
+	}
+	return fault.New(fault.Cancelled, "the server ended while the run was under way; nothing of it is in the data").WithRetry(fault.Safe)
 }

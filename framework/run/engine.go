@@ -106,12 +106,15 @@ type Request struct {
 	// Listed demands that the view lists the operation as a tool: hidden is
 	// refused as unknown.
 	Listed bool
+	Run    string // id of the run that the call opens, a UUID of version 7; "" makes one
 	Set    string // default set, "" is "default"
 	// Trace is the caller's trace id, "" makes one.
 	Trace string
 	// Parent is the caller's trace context; its id is Trace.
 	Parent   observe.TraceContext
 	Progress func(done, total float64, message string)
+	// Emit takes parts of the result while the run goes on; nil drops them.
+	Emit func(index int, value json.RawMessage)
 	// Notify takes what handlers say with Call.Log; nil drops it.
 	Notify func(level slog.Level, message string)
 

@@ -25,6 +25,9 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.Set == "" {
 		req.Set = "default"
 	}
+	if req.Run == "" {
+		req.Run = NewID()
+	}
 	if req.Trace == "" {
 		req.Trace = req.Parent.ID()
 	}
@@ -35,7 +38,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	defer req.View.Snapshot().Lease()()
 	op, started := req.View.Snapshot().Operation(req.ID), time.Now()
 	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
-		return e.refuse(ctx, &req, newRunID(), started, nil, callfault.UnknownOperation(req.ID.String()))
+		return e.refuse(ctx, &req, req.Run, started, nil, callfault.UnknownOperation(req.ID.String()))
 	}
 	req.account = e.budget.Open()
 	defer req.account.Close()
@@ -44,7 +47,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		err = req.account.Take(weight)
 	}
 	if err != nil {
-		return e.refuse(ctx, &req, newRunID(), started, nil, err)
+		return e.refuse(ctx, &req, req.Run, started, nil, err)
 	}
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
@@ -53,9 +56,9 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if op.Nested && op.Quota > 0 {
 		spec.MaxCalls = op.Quota + 1 // including its own call
 	}
-	r, err := e.newRun(newRunID(), req, op, spec)
+	r, err := e.newRun(req.Run, req, op, spec)
 	if err != nil {
-		return e.refuse(ctx, &req, newRunID(), started, nil, err)
+		return e.refuse(ctx, &req, req.Run, started, nil, err)
 	}
 	var out json.RawMessage
 	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
@@ -75,7 +78,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 }
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
-	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: newRunID()}, time.Now()
+	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: req.Run}, time.Now()
 	out, err := e.openCode(ctx, c)
 	if c.inPlace != nil {
 		return out, c.inPlace, err

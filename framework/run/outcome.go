@@ -108,6 +108,7 @@ type Outcome struct {
 }
 
 // NoRun returns the outcome of a call to an app that did not start.
-func NoRun() *Outcome { return &Outcome{Run: newRunID(), Trace: observe.NewTraceID(), Refused: true} }
+func NoRun() *Outcome { return &Outcome{Run: NewID(), Trace: observe.NewTraceID(), Refused: true} }
 
-func newRunID() string { return uuid.Must(uuid.NewV7()).String() }
+// NewID returns the id of a run to come.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }

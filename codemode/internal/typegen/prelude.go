@@ -111,6 +111,12 @@ interface Crypto {
 declare var crypto: Crypto;
 `
 
+// emitting is the member that few scripts need; the description of koan.code.execute, which
+// costs every conversation, leaves it out.
+const emitting = `    /** A part of the result, sent while the script runs. */
+    function emit(value: any): void;
+`
+
 // core is the part of SDK that every app has.
 const core = `  /** The run's args, as the caller gave them. */
   const args: any;
@@ -118,7 +124,7 @@ const core = `  /** The run's args, as the caller gave them. */
   namespace Out {
     /** What the user should see: any JSON value. The last one counts. */
     function answer(value: any): void;
-    function info(message: any): void;
+` + emitting + `    function info(message: any): void;
     function warn(message: any): void;
     function error(message: any): void;
     function progress(done: number, total?: number, message?: string): void;

@@ -86,7 +86,7 @@ var isGlobal = func() map[string]bool {
 var otherGlobals = map[string]string{
 	"Koan": "SDK", "koan": "SDK", "sdk": "SDK", "Sdk": "SDK", "client": "SDK", "db": "SDK.Entities", "prisma": "SDK.Entities", "entities": "SDK.Entities",
 	"Entities": "SDK.Entities", "Out": "SDK.Out", "args": "SDK.args", "input": "SDK.args", "params": "SDK.args", "Servers": "SDK",
-	"answer": "SDK.Out.answer", "progress": "SDK.Out.progress", "print": "console.log", "log": "console.log", "logger": "console",
+	"answer": "SDK.Out.answer", "emit": "SDK.Out.emit", "progress": "SDK.Out.progress", "print": "console.log", "log": "console.log", "logger": "console",
 }
 
 // global notes the use of a global that nothing in the script declares; s is the scope

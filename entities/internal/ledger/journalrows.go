@@ -172,6 +172,7 @@ func appendRecord(b []byte, r *journal.Record) []byte {
 	o.number("attempts", r.Attempts)
 	o.number("call_count", r.Calls)
 	o.number("outside_count", r.Outside)
+	o.number("emitted", r.Emitted)
 	o.number("created", r.Created)
 	o.number("updated", r.Updated)
 	o.number("deleted", r.Deleted)

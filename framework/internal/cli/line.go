@@ -42,6 +42,7 @@ type lineResult struct {
 	OK      bool            `json:"ok"`
 	Data    json.RawMessage `json:"data,omitempty"`
 	Answer  json.RawMessage `json:"answer,omitempty"`
+	Emitted json.RawMessage `json:"emitted,omitempty"`
 	Changes json.RawMessage `json:"changes,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
 	Error   *lineError      `json:"error,omitempty"`
@@ -64,6 +65,7 @@ type lineError struct {
 type body struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
+	Emitted json.RawMessage `json:"emitted,omitempty"`
 	Changes json.RawMessage `json:"changes,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
 	Logs    []struct {
@@ -100,7 +102,7 @@ func (l *line) succeed(out json.RawMessage) (err error) {
 		}
 	}
 	r := &l.Result
-	r.OK, r.Data, r.Answer, r.Changes, r.Calls = true, orNull(b.Result), orNull(b.Answer), b.Changes, b.Calls
+	r.OK, r.Data, r.Answer, r.Emitted, r.Changes, r.Calls = true, orNull(b.Result), orNull(b.Answer), b.Emitted, b.Changes, b.Calls
 	l.OutputDigest, err = digest(map[string]json.RawMessage{"data": r.Data, "answer": r.Answer})
 	return err
 }

@@ -167,7 +167,12 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	}
 	start = time.Now()
 	redactor := i.Engine().Redactor()
-	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fitsLine(f.included(plan), plan, redactor)), c.request(i, executeID, raw))
+	req := c.request(i, executeID, raw)
+	req.Emit = func(_ int, value json.RawMessage) {
+		value, _ = redactor.JSON(value)
+		fmt.Fprintf(c.app.Stderr, "emitted: %s\n", value)
+	}
+	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fitsLine(f.included(plan), plan, redactor)), req)
 	took := time.Since(start)
 	out, _ = redactor.JSON(out) // before its digest is made
 	l, lerr := c.line(code, out, outcome, err, took)

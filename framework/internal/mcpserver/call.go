@@ -63,15 +63,27 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	case err != nil:
 		return s.unresolved(ex, name, arguments, fault.From(err))
 	}
+	if ex.task = s.openTask(ex); ex.task != nil {
+		return s.callAsTask(ctx, ex, view, tool)
+	}
+	return s.makeCall(ctx, ex, view, tool)
+}
+
+// makeCall makes the call of a tool that the client may call.
+func (s *session) makeCall(ctx context.Context, ex *exchange, view *catalog.View, tool toolset.Call) (any, *rpcError) {
 	op := tool.Operation
 	ctx, bad := s.withClient(ctx, ex, op.ID.String(), tool.Input)
 	if bad != nil {
 		return nil, bad
 	}
-	got, late := s.invoke(ctx, ex, op, run.Request{
+	req := run.Request{
 		View: view, Principal: ex.principal, ID: op.ID, Input: tool.Input, Surface: "mcp", Listed: true,
-		Progress: ex.progress.reportFunc(), Notify: ex.logs.logFunc(), Parent: ex.parent(ctx),
-	})
+		Progress: ex.progress.reportFunc(), Emit: ex.progress.emitFunc(), Notify: ex.logs.logFunc(), Parent: ex.parent(ctx),
+	}
+	if ex.task != nil {
+		req.Run, req.Progress, req.Emit = ex.task.id, ex.task.reportFunc(req.Progress), ex.task.emitFunc(req.Emit)
+	}
+	got, late := s.invoke(ctx, ex, op, req)
 	if late != nil {
 		return s.failed(ex, op, got, late), nil
 	}
@@ -156,6 +168,10 @@ func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operatio
 // abandon responds for a call whose handler has not returned, unless there was a response
 // already. The call's place among the running is held until the handler returns.
 func (s *session) abandon(ex *exchange, op *catalog.Operation, late *fault.Fault) {
+	if ex.task != nil {
+		ex.task.end(s.failed(ex, op, invoked{}, late), nil)
+		return
+	}
 	if !ex.concluded.Load() {
 		s.conclude(ex, s.failed(ex, op, invoked{}, late), nil, nil)
 	}

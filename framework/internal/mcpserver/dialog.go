@@ -50,6 +50,13 @@ func errUnanswered() error {
 	return fault.New(fault.Cancelled, "the connection is ending, so the client cannot answer")
 }
 
+// unansweredFault is the fault of a question that nobody answered in its time.
+func unansweredFault(method string, limit time.Duration) error {
+	ms := limit.Milliseconds()
+	return fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", method, ms).
+		WithRetry(fault.Safe).WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": ms})
+}
+
 // Can implements ask.Client.
 func (d *dialog) Can(q ask.Question) bool { return d.peer.can(q) }
 
@@ -88,8 +95,7 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-expiry.C:
-			return nil, fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", p.Method, limit.Milliseconds()).
-				WithRetry(fault.Safe).WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
+			return nil, unansweredFault(p.Method, limit)
 		case m, ok := <-p.answer:
 			if open = open[1:]; !ok {
 				return nil, errUnanswered()

@@ -99,6 +99,15 @@ func (s *session) methodOfEra(p peer, method string) syncHandler {
 		case mcp.MethodResourcesUnsubscribe:
 			return s.unwatch
 		}
+		return s.delegate
+	}
+	switch method {
+	case methodTasksGet:
+		return s.getTask
+	case methodTasksUpdate:
+		return s.updateTask
+	case methodTasksCancel:
+		return s.cancelTask
 	}
 	return s.delegate
 }
@@ -127,6 +136,7 @@ type exchange struct {
 	progress  *progress
 	logs      *logs
 	rounds    *rounds // of a stateless request, once it can be asked
+	task      *task   // that the call is, or becomes when it takes long; nil where the client takes none
 	pending   *pending
 	concluded atomic.Bool // it has its answer, or needs none any more
 }
@@ -286,6 +296,7 @@ func (s *session) addCodeMode(result any, p peer) any {
 		return r
 	case mcp.DiscoverResult:
 		r.Capabilities.Experimental, r.Capabilities.Extensions = s.codeModeBlocks(p)
+		r.Capabilities.Extensions[tasksKey] = struct{}{}
 		r.Instructions = s.server.instructions(p)
 		return r
 	}

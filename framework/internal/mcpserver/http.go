@@ -370,6 +370,14 @@ func modernHeaders(f frame) (status int, bad *rpcError) {
 	if err := mcp.ValidateStandardHeaders(f.header.Get, header, mcp.MCPMethod(f.items[0].method), rawOrEmpty(f.items[0].params)); err != nil {
 		return mismatch(err.Error())
 	}
+	if id, ok := taskOf(f.items[0].message); ok {
+		switch name := f.header.Get(mcp.HeaderName); {
+		case name == "":
+			return mismatch("the header " + mcp.HeaderName + " is missing: it must be the taskId")
+		case name != id:
+			return mismatch("the header " + mcp.HeaderName + " and the request name different tasks")
+		}
+	}
 	return 0, nil
 }
 

@@ -268,7 +268,9 @@ func (h *HTTP) Shutdown(ctx context.Context) {
 			<-end
 		}
 	}()
+	started := time.Now()
 	waitFor(drained, h.server.opts.Grace, ctx.Done(), nil)
+	h.server.tasks.drain(max(0, h.server.opts.Grace-time.Since(started)), ctx.Done())
 	for _, ss := range all {
 		ss.stop(errEnding)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -104,6 +105,19 @@ func (c PlannedCall) effect() string {
 // same reports whether two are one call.
 func (c PlannedCall) same(o PlannedCall) bool {
 	return c.Position == o.Position && c.Digest == o.Digest
+}
+
+// Fault is what the caller of a plan's run gets while somebody has to decide about it, or when
+// somebody has denied it; nil otherwise.
+func (p *Plan) Fault() *fault.Fault {
+	switch p.State {
+	case PlanWaiting:
+		return required(p, "", true)
+	case PlanDenied:
+		return denied(p, "")
+	case PlanApproved, PlanApplied, PlanReplaced:
+	}
+	return nil
 }
 
 // Counts are the numbers of the plan's changes, as its caller may hear of them.

@@ -200,7 +200,7 @@ func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
 	if a := r.Approval(); a.State != "" {
 		rec.Approval = a
 	}
-	rec.Redactions = r.Redactions()
+	rec.Redactions, rec.Emitted = r.Redactions(), r.Emitted()
 	if out.Committed {
 		p.addImages(&rec)
 	}

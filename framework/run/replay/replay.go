@@ -56,12 +56,13 @@ type Made struct {
 
 // What a Difference is in.
 const (
-	InCall   = "call"   // another call, or none, or with another input
-	InOutput = "output" // the same call gives something else
-	InResult = "result"
-	InAnswer = "answer"
-	InLogs   = "logs"
-	InError  = "error" // how the script ended
+	InCall    = "call"   // another call, or none, or with another input
+	InOutput  = "output" // the same call gives something else
+	InResult  = "result"
+	InAnswer  = "answer"
+	InEmitted = "emitted"
+	InLogs    = "logs"
+	InError   = "error" // how the script ended
 )
 
 // Difference is where a replay first went another way.

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-jodm2gLeXf7CLVMaHwCwzIFLwMKyYAq03gYz8pSZiTo=
+// integrity of what follows this line: sha256-fyE1MDkUR4Xj24hKgs2iP3jIkl9ywkYfAVgujZ4GiyM=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -108,6 +108,8 @@ declare namespace SDK {
   namespace Out {
     /** What the user should see: any JSON value. The last one counts. */
     function answer(value: any): void;
+    /** A part of the result, sent while the script runs. */
+    function emit(value: any): void;
     function info(message: any): void;
     function warn(message: any): void;
     function error(message: any): void;
