@@ -88,6 +88,8 @@ type Outcome struct {
 	Committed      bool // whether anything of the run's writes is in the data
 	DryRun         bool
 	Changes        []store.Change // committed, or of the dry run
+	// Counts sums Changes of one call of an operation, also of a repeated one.
+	Counts         []store.ChangeCount
 	Calls          []CallRecord
 	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int

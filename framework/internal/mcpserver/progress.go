@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // progressEvery is the shortest time between two notifications of one call.
@@ -125,7 +127,7 @@ func (p *progress) emit(r report) {
 	if r.message != "" && p.message {
 		params["message"] = r.message
 	}
-	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: params})
+	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: params})
 	if err != nil { // numbers and texts: cannot be
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -126,4 +127,18 @@ func text(in map[string]json.RawMessage, name string) (string, error) {
 		return "", fault.Invalid(fault.Detail{Path: "/" + name, Message: quoted(name) + " must be a string", Expected: "string"})
 	}
 	return *s, nil
+}
+
+// UnknownTool is the fault of a call of a tool that a view does not have.
+func UnknownTool(v *catalog.View, name string) *fault.Fault {
+	name = fault.Clip(name, 64)
+	names := make([]string, len(v.Tools()))
+	for i, op := range v.Tools() {
+		names[i] = v.Snapshot().ToolName(op.ID)
+	}
+	f := fault.Newf(fault.ToolNotFound, "there is no tool %q%s", name, fault.DidYouMean(name, names))
+	if !exposure.CodeTools(v.Mode()) {
+		return f.WithHint("List the tools.") // the registry's hint names one that is not offered here
+	}
+	return f
 }

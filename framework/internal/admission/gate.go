@@ -1,18 +1,18 @@
-package mcpserver
+package admission
 
 import "sync"
 
-// gate bounds how many calls of one client run at a time. A session has one; stateless
-// requests share that of their principal.
-type gate struct {
+// Gate bounds how many calls of one client run at a time. A session has one; stateless
+// requests share that of their principal. The zero value is ready.
+type Gate struct {
 	mu      sync.Mutex
 	running int // calls whose work has not returned yet
 	bytes   int // that they brought
 }
 
-// enter takes one of max places. ok is false if there is none; running is how many are
+// Enter takes one of max places. ok is false if there is none; running is how many are
 // taken.
-func (g *gate) enter(max int) (running int, ok bool) {
+func (g *Gate) Enter(max int) (running int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running >= max {
@@ -22,9 +22,9 @@ func (g *gate) enter(max int) (running int, ok bool) {
 	return g.running, true
 }
 
-// addBytes adds the input of a call that is in the gate. ok is false if the inputs of all
+// AddBytes adds the input of a call that is in the gate. ok is false if the inputs of all
 // calls would be more than max; bytes is their size.
-func (g *gate) addBytes(n, max int) (bytes int, ok bool) {
+func (g *Gate) AddBytes(n, max int) (bytes int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.bytes > 0 && g.bytes+n > max {
@@ -34,22 +34,23 @@ func (g *gate) addBytes(n, max int) (bytes int, ok bool) {
 	return g.bytes, true
 }
 
-// leaveBytes is leave for a call whose input was added.
-func (g *gate) leaveBytes(n int) {
+// LeaveBytes is Leave for a call whose input was added.
+func (g *Gate) LeaveBytes(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.bytes -= n
 	g.running--
 }
 
-func (g *gate) leave() {
+// Leave frees a place.
+func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running--
 }
 
 // idle reports whether no call is in the gate.
-func (g *gate) idle() bool {
+func (g *Gate) idle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.running == 0
