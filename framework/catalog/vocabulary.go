@@ -111,7 +111,7 @@ var entityOperations = []EntityOperation{
 	{
 		Name: "get-by-id", Access: AccessRead, Effects: reading, Arguments: []string{"id"}, Options: []string{"fields", "with", "set"},
 		Methods: []Method{{"getById", nil, ReturnsEntity}, {"findById", nil, ReturnsEntityOrNull}},
-		Routes: []Route{{Method: "GET", Item: true}},
+		Routes:  []Route{{Method: "GET", Item: true}},
 	},
 	{
 		Name: "count", Access: AccessCompute, Effects: reading, Arguments: []string{"filter"}, Optional: true, Options: []string{"set"},
@@ -126,12 +126,12 @@ var entityOperations = []EntityOperation{
 	{
 		Name: "new", Access: AccessModel, Effects: reading, Options: []string{"set"},
 		Methods: []Method{{"new", nil, ReturnsModel}},
-		Routes: []Route{{Method: "POST", Suffix: "new"}},
+		Routes:  []Route{{Method: "POST", Suffix: "new"}},
 	},
 	{
 		Name: "upsert", Access: AccessStore, Effects: storing, Arguments: []string{"model"}, Options: []string{"replace", "ifVersion", "set"},
 		Methods: []Method{{"upsert", nil, ReturnsEntity}},
-		Routes: []Route{{Method: "POST", Body: "model"}, {Method: "PUT", Item: true, Body: "model", Replace: true}},
+		Routes:  []Route{{Method: "POST", Body: "model"}, {Method: "PUT", Item: true, Body: "model", Replace: true}},
 	},
 	{
 		Name: "upsert-many", Access: AccessStore, Effects: storing, Arguments: []string{"models"}, Options: []string{"set"},
@@ -141,7 +141,7 @@ var entityOperations = []EntityOperation{
 	{
 		Name: "patch", Access: AccessStore, Effects: changing, Arguments: []string{"id", "changes"}, Options: []string{"ifVersion", "set"},
 		Methods: []Method{{"patch", nil, ReturnsEntity}},
-		Routes: []Route{{Method: "PATCH", Item: true, Body: "changes"}},
+		Routes:  []Route{{Method: "PATCH", Item: true, Body: "changes"}},
 	},
 	{
 		Name: "update-by-query", Access: AccessStore, Effects: changing, Arguments: []string{"filter", "changes"}, Options: boundOptions,

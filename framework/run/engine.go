@@ -110,7 +110,7 @@ type Request struct {
 	// same key and input gets what the first call returned. A code operation has it in its
 	// input.
 	IdempotencyKey string
-	Set    string // default set, "" is "default"
+	Set            string // default set, "" is "default"
 	// Trace is the caller's trace id, "" makes one.
 	Trace string
 	// Parent is the caller's trace context; its id is Trace.

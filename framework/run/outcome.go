@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -83,11 +84,11 @@ type Outcome struct {
 	Trace string
 	// Refused reports that no run was opened: Run is the id under which the journal has
 	// the refusal, and nothing else is set but Wall.
-	Refused        bool
-	Attempts       int
-	Committed      bool // whether anything of the run's writes is in the data
-	DryRun         bool
-	Changes        []store.Change // committed, or of the dry run
+	Refused   bool
+	Attempts  int
+	Committed bool // whether anything of the run's writes is in the data
+	DryRun    bool
+	Changes   []store.Change // committed, or of the dry run
 	// Counts sums Changes of one call of an operation, also of a repeated one.
 	Counts         []store.ChangeCount
 	Calls          []CallRecord
@@ -102,6 +103,17 @@ type Outcome struct {
 	Repeated bool
 	// Approved reports that somebody had to agree to the run, and did.
 	Approved bool
+}
+
+// ScriptMetrics are what clients hear of a script's run: what the executor measured, its calls
+// and its time.
+func (o *Outcome) ScriptMetrics() map[string]any {
+	metrics := maps.Clone(o.Metrics)
+	if metrics == nil {
+		metrics = map[string]any{}
+	}
+	metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, (o.Wall + time.Millisecond - 1).Milliseconds() // rounded up: no run takes no time
+	return metrics
 }
 
 // NoRun is the outcome of a call that nobody could make: the app did not start.

@@ -49,9 +49,14 @@ func (g *Gate) Leave() {
 	g.running--
 }
 
-// idle reports whether no call is in the gate.
-func (g *Gate) idle() bool {
+// Running is how many places are taken.
+func (g *Gate) Running() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.running == 0
+	return g.running
+}
+
+// idle reports whether no call is in the gate.
+func (g *Gate) idle() bool {
+	return g.Running() == 0
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -97,10 +96,7 @@ func (s *session) unresolved(ex *exchange, name string, arguments json.RawMessag
 // now, none if scopes are not what it lacks.
 func (s *session) scopesFor(p peer, tool string, arguments json.RawMessage) []string {
 	p.principal.Scopes = []string{auth.All}
-	if c, _, err := toolset.Resolve(p.view(s.server), tool, arguments); err == nil && c.Operation != nil && c.Operation.Reach != 0 {
-		return c.Operation.Needs()
-	}
-	return nil
+	return toolset.ScopesFor(p.view(s.server), tool, arguments)
 }
 
 // invoke makes the call under its time limit. If its handler does not return even then, the
@@ -165,12 +161,7 @@ func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) json.RawMes
 	b := append(make([]byte, 0, 128), `{"attempts":`...)
 	b = strconv.AppendInt(b, int64(o.Attempts), 10)
 	if op.ID.Kind == catalog.KindCode {
-		metrics := maps.Clone(o.Metrics)
-		if metrics == nil {
-			metrics = map[string]any{}
-		}
-		metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, (o.Wall + time.Millisecond - 1).Milliseconds() // rounded up: no run takes no time
-		raw, err := invoke.Encode(metrics)
+		raw, err := invoke.Encode(o.ScriptMetrics())
 		if err != nil { // numbers only
 			panic("mcpserver: the metrics of a run cannot be encoded: " + err.Error())
 		}
