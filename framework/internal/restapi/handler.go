@@ -134,7 +134,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.opts.Admission.CrossOrigin(w, r, crossOrigin) {
 		return
 	}
-	if path.Clean(r.URL.Path) != r.URL.Path { // no redirects: they would repeat what has an effect
+	if path.Clean(r.URL.Path) != r.URL.Path {
 		h.reject(w, r, noRoute(r))
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
@@ -56,18 +57,15 @@ func created(e *entity, got invoke.Result) bool {
 	return false
 }
 
+// location is the path of a stored entity.
 func location(r *http.Request, e *entity, row map[string]json.RawMessage) string {
-	path, _, _ := strings.Cut(r.URL.Path, ":")
-	if id := r.PathValue("id"); id != "" {
-		path = strings.TrimSuffix(path, "/"+id)
-	}
 	var id string
 	_ = json.Unmarshal(row[e.Key.Name], &id) // ids are strings
-	at := url.URL{Path: path + "/" + id, RawPath: path + "/" + url.PathEscape(id)}
+	at := "/api/" + catalog.Kebab(e.Name) + "/" + url.PathEscape(id)
 	if set := r.URL.Query().Get("set"); set != "" {
-		at.RawQuery = url.Values{"set": {set}}.Encode()
+		at += "?" + url.Values{"set": {set}}.Encode()
 	}
-	return at.String()
+	return at
 }
 
 func rowOf(out json.RawMessage) map[string]json.RawMessage {

@@ -35,8 +35,10 @@ type entity struct {
 // methods are those of a place.
 func (e *entity) methods(at place) []string {
 	var out []string
-	for _, r := range e.routes[at] {
-		out = append(out, r.Method)
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if _, ok := e.find(at, method); ok {
+			out = append(out, method)
+		}
 	}
 	return out
 }
