@@ -55,7 +55,7 @@ func (h *Handler) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.
 		c.input = body
 		return c, err
 	}
-	input, err := decodeQuery(r.URL.RawQuery, parameters(found))
+	input, err := decodeQuery(r.URL.RawQuery, queryParameters(found))
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +79,9 @@ func (h *Handler) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.
 	return c, nil
 }
 
-// parameters are the query parameters of a route: members of the input that neither path
+// queryParameters are the query parameters of a route: members of the input that neither path
 // nor body nor a header has.
-func parameters(found route) []string {
+func queryParameters(found route) []string {
 	if !found.spec.Access.Writes() {
 		return found.spec.Options
 	}
