@@ -138,6 +138,12 @@ var suites = []suite{
 		{"Nested/file", "a nested call of an action in a file, in µs beside its calls", "", "µs/call", ""},
 	}},
 	{"./tests/servers", "Upstream", upstreamRows()},
+	{"./tests/rest", "REST", []row{
+		{"REST/get/clients=1", "REST: get-by-id, p50", "net/http and prepared database/sql", "ratio", "1.5"},
+		{"REST/get/clients=16", "REST: get-by-id, 16 clients, requests per second", "net/http and prepared database/sql", "ratio", "1.5"},
+		{"REST/page/clients=1", "REST: 20 rows, p50", "net/http and prepared database/sql", "ratio", "1.5"},
+		{"REST/page/clients=16", "REST: 20 rows, 16 clients, requests per second", "net/http and prepared database/sql", "ratio", "1.5"},
+	}},
 	{"./framework/catalog", "Search", []row{
 		{"Search2000", "search over 2,000 operations, in ms", "", "ms", "5"},
 		{"SearchIndex2000", "the first search of a view of 2,000 operations, in ms", "", "ms", ""},

@@ -4,6 +4,7 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -16,7 +17,6 @@ import (
 
 	_ "github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/sample-pantrypal/diary"
 	pantry "github.com/koan-go/koan/sample-pantrypal/ent"
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fixtureApp is the fixture with actions and a plugin's function in Go.
+// fixtureApp is the fixture with an action in Go.
 func fixtureApp() framework.App {
 	a := fixture.App()
 	a.GoActions = append(a.GoActions, framework.Action("greet", "Greets somebody.", greet))
@@ -53,12 +53,16 @@ type server struct {
 	kit  *koantest.Kit
 	url  string
 	http *httptest.Server
-	who  func(*http.Request) (auth.Principal, error)
 }
 
 func serve(t testing.TB, app framework.App, o framework.HTTPOptions, settings ...koantest.Setting) *server {
 	t.Helper()
-	kit := koantest.New(t, app, settings...)
+	return mount(t, koantest.New(t, app, settings...), o)
+}
+
+// mount serves an app that runs.
+func mount(t testing.TB, kit *koantest.Kit, o framework.HTTPOptions) *server {
+	t.Helper()
 	mcp, err := kit.Instance().HTTPHandler(o)
 	require.NoError(t, err)
 	rest := kit.Instance().RESTHandler(mcp)
@@ -68,7 +72,7 @@ func serve(t testing.TB, app framework.App, o framework.HTTPOptions, settings ..
 		mux.Handle(path, rest)
 	}
 	s := httptest.NewServer(mux)
-	t.Cleanup(func() { mcp.Shutdown(t.Context()); rest.Shutdown(t.Context()); s.Close() })
+	t.Cleanup(func() { mcp.Shutdown(context.Background()); rest.Shutdown(context.Background()); s.Close() })
 	return &server{t: t, kit: kit, url: s.URL, http: s}
 }
 

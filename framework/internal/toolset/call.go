@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -146,7 +145,7 @@ func UnknownTool(v *catalog.View, name string) *fault.Fault {
 		names[i] = v.Snapshot().ToolName(op.ID)
 	}
 	f := fault.Newf(fault.ToolNotFound, "there is no tool %q%s", name, fault.DidYouMean(name, names))
-	if !exposure.CodeTools(v.Mode()) {
+	if !v.Listed(catalog.CodeID("koan", "search")) {
 		return f.WithHint("List the tools.") // the registry's hint names one that is not offered here
 	}
 	return f
