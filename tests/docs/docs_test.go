@@ -127,8 +127,11 @@ func TestRoutes(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s |  | its input |\n", r[0], r[1])
 	}
 	for _, r := range [][2]string{
-		{"GET /health", "whether the server answers"}, {"GET /status", "whether calls can be served"}, {"GET /status/stream", "the same as events"},
-		{"GET /openapi.json", "OpenAPI 3.1 of what the caller may see"}, {"GET /docs", "a page of it"},
+		{"GET /health", "whether the server answers"},
+		{"GET /status", "whether calls can be served"},
+		{"GET /status/stream", "the same as events"},
+		{"GET /openapi.json", "OpenAPI 3.1 of what the caller may see"},
+		{"GET /docs", "a page of it"},
 	} {
 		fmt.Fprintf(&b, "| `%s` | %s |  |  |\n", r[0], r[1])
 	}

@@ -134,7 +134,7 @@ func (b *builder) refer(s any, owner string) any {
 			}
 			out[key] = b.refer(value, owner)
 		}
-		return out
+		return splitTypes(out)
 	case []any:
 		out := make([]any, len(s))
 		for i := range s {
@@ -143,6 +143,36 @@ func (b *builder) refer(s any, owner string) any {
 		return out
 	}
 	return s
+}
+
+// keywords are those that mean something for one type alone.
+var keywords = map[string][]string{
+	"string": {"minLength", "maxLength", "pattern", "format", "contentEncoding"}, "integer": {"minimum", "maximum"}, "number": {"minimum", "maximum"},
+	"array": {"items", "minItems", "maxItems"}, "object": {"properties", "required", "additionalProperties", "minProperties"},
+}
+
+// splitTypes turns a schema of several types into a choice of schemas of one: few generators of
+// clients read more than one type and null.
+func splitTypes(s node) node {
+	types, _ := s["type"].([]any)
+	if several := len(slices.DeleteFunc(slices.Clone(types), func(t any) bool { return t == "null" })); several < 2 {
+		return s
+	}
+	out, choices := maps.Clone(s), []any{}
+	delete(out, "type")
+	for _, t := range types {
+		choice := node{"type": t}
+		name, _ := t.(string)
+		for _, keyword := range keywords[name] {
+			if value, ok := s[keyword]; ok {
+				choice[keyword] = value
+				delete(out, keyword)
+			}
+		}
+		choices = append(choices, choice)
+	}
+	out["anyOf"] = choices
+	return out
 }
 
 func canonical(s any) string {
@@ -299,7 +329,7 @@ func (b *builder) parameter(op *catalog.Operation, name string, s any) node {
 	case forms[name] == textOrJSON, name == "cursor":
 		p["schema"] = node{"type": "string"}
 	default:
-		p["schema"] = s
+		p["schema"] = b.refer(s, op.Resource)
 	}
 	var example map[string]any
 	if json.Unmarshal(op.Example, &example) == nil && example[name] != nil {
