@@ -23,6 +23,7 @@ type index struct {
 	hits     []Hit
 	ids      []string
 	names    [][]string // the stems of each hit's name
+	changes  []bool     // whether its name says that it changes something
 	lengths  [][parts]float64
 	average  [parts]float64
 	postings map[string][]posting
@@ -159,6 +160,7 @@ func (ix *index) add(h Hit, p passage) {
 	ix.hits = append(ix.hits, h)
 	ix.ids = append(ix.ids, h.ID())
 	ix.names = append(ix.names, stems(ownName(h)))
+	ix.changes = append(ix.changes, isChange(h.Operation))
 	ix.lengths = append(ix.lengths, p.lengths)
 	for term, times := range p.times {
 		ix.postings[term] = append(ix.postings[term], posting{at, times})

@@ -32,6 +32,7 @@ const (
 	synonymShare    = 0.7 // where only another word for it fits
 	meaningShare    = 0.6 // of each of the words that it means together
 	onlyOneShare    = 0.4 // of a hit's score that does not depend on how many of the words it has
+	changeShare     = 0.6 // of an operation that changes something, where the query is a question
 	minPrefix       = 4   // characters of a word that may match as a beginning
 )
 
@@ -71,11 +72,18 @@ func (ix *index) search(query string, limit int, keep func(*Operation) bool) []H
 	for _, prefix := range []string{"SDK.", "Entities."} { // as results and scripts name things
 		query = strings.TrimPrefix(strings.TrimSpace(query), prefix)
 	}
-	asked := meaningful(terms(query))
+	asked := meaningful(terms(plainly(query)))
 	scores := ix.scores(asked[:min(len(asked), maxTerms)])
 	if keep != nil {
 		for at, of := range ix.entities {
 			scores[at] += entityShare * scores[of]
+		}
+	}
+	if isQuestion(query) {
+		for at, changes := range ix.changes {
+			if changes {
+				scores[at] *= changeShare
+			}
 		}
 	}
 	best := slices.Max(append(slices.Clone(scores), 0))

@@ -73,6 +73,69 @@ history past log
 upload attach attachment
 sql query database
 big large size
+swap replace substitute edit update
+trash bin delete
+paint draw generate picture image
+traffic visitor visit analytics usage metric statistics
+chart graph plot
+join member add
+assign give responsible owner assignee
+join member collaborator participant attendee guest
+collaborator share people user
+rename name title
+undo revert restore reopen
+reopen open
+plus minus add subtract sum calculate compute math multiply divide
+translate language
+summarize summary
+write draft compose
+doc document page note wiki article
+spreadsheet sheet cell range
+company organization business
+deal opportunity sale lead
+invoice bill payment charge pay
+refund payback return
+order purchase
+flight hotel trip booking reservation book
+weather forecast temperature rain
+card task ticket issue item
+board project
+sprint cycle iteration milestone
+epic story feature
+label tag
+build pipeline ci job
+deploy deployment release publish ship
+log error trace exception
+alert incident outage
+bucket object storage
+key value
+domain zone dns
+employee staff colleague worker user
+vacation leave holiday absence
+progress status update
+subscribe follow watch
+unsubscribe unfollow
+block ban
+allow permit permission access grant invite share
+password secret credential
+video audio recording media
+music song track
+movie film video
+convert export transform
+import load
+sort order
+filter narrow
+schedule plan
+postpone delay reschedule move
+overdue late due
+priority urgent important
+parent child sub nested
+link relate connect associate association relation
+test run execute
+stop end cancel halt
+pause suspend
+resume continue
+answer know
 `
 
 // senses has words that mean several others together, which are asked for as well.
@@ -88,6 +151,40 @@ mark: update
 tick: complete
 drive: direction
 screenshot: take page
+where: search find
+anyone: search
+anything: list
+who: user person
+when: date time event
+want: create
+need: create
+fresh: new create
+untick: reopen
+joins: add member
+joining: add member
+won: search web
+weather: search web
+plus: sum
+minus: subtract
+election: news
+know: message send
+jpg: image file media
+jpeg: image file media
+png: image file media
+gif: image file media
+mp3: audio file media
+mp4: video file media
+pdf: document file
+docx: document file
+doc: document file
+xlsx: spreadsheet file
+csv: table file
+txt: text file
+md: text file
+json: file
+log: file
+zip: file archive
+desktop: folder file
 `
 
 // meanings are the stems of what a word means, by its stem.

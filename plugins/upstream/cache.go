@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // listing is the list of a server's tools, as the server sent it.
@@ -23,10 +25,41 @@ type listing struct {
 	At      time.Time         `json:"at"`
 	// Operator says that it is what the operator of this app sees.
 	Operator bool `json:"operator,omitempty"`
+	// Unusable are the schemas that cannot be used, by digest, and why; nil if nobody has
+	// looked. To look takes longer than all the rest of a start.
+	Unusable map[string]string `json:"unusable"`
 }
 
-// listingFormat is raised when older files cannot be read any more.
-const listingFormat = 2
+// listingFormat is raised when older files cannot be read any more, and when other schemas
+// can be used.
+const listingFormat = 3
+
+// check finds the schemas that cannot be used.
+func (l *listing) check() {
+	if l.Unusable != nil {
+		return
+	}
+	l.Unusable = map[string]string{}
+	for _, raw := range l.Tools {
+		var t tool
+		if json.Unmarshal(raw, &t) != nil {
+			continue
+		}
+		for _, schema := range []json.RawMessage{t.InputSchema, t.OutputSchema} {
+			if why := unusable(schema); why != "" {
+				l.Unusable[journal.Digest(schema)] = why
+			}
+		}
+	}
+}
+
+// unusable returns why one of the listing's schemas cannot be used, "" if it can.
+func (l *listing) unusable(schema json.RawMessage) string {
+	if len(l.Unusable) == 0 {
+		return ""
+	}
+	return l.Unusable[journal.Digest(schema)]
+}
 
 func (l *listing) equal(other *listing) bool {
 	same := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
@@ -37,6 +70,7 @@ func (l *listing) equal(other *listing) bool {
 // have is the operator's, else the later one.
 func (l *listing) with(other *listing) *listing {
 	out := *l
+	out.Unusable = nil
 	out.At, out.Tools = other.At, joined(l.Tools, other.Tools, l.Operator)
 	out.About.Resources = l.About.Resources || other.About.Resources
 	out.About.Prompts = l.About.Prompts || other.About.Prompts

@@ -51,7 +51,7 @@ func (s *server) lateOperation() *catalog.Operation {
 			return nil, fault.Newf(fault.Conflict, "%s is the tool %s, which has other effects than are configured for that name", cut(late.Tool, 100), cut(t.Name, 100)).
 				WithHint("Nothing was called. Run the script again: the tools of %s are known now.", s.cfg.ID)
 		}
-		return s.call(ctx, &request{tool: t.Name, input: late.Input, output: usableOutput(t.OutputSchema), effects: effects, call: c})
+		return s.call(ctx, &request{tool: t.Name, input: late.Input, output: usableOutput(t.OutputSchema, unusable), effects: effects, call: c})
 	}
 	return op
 }

@@ -69,6 +69,7 @@ const anyObject = `{"type":"object","description":%s}`
 // newOffer makes operations from a listing. A tool that cannot be offered does not affect
 // the others.
 func newOffer(s *server, l *listing) *offer {
+	l.check()
 	o := &offer{owner: &catalog.Owner{
 		Kind: catalog.KindUpstream, Name: s.cfg.ID, Version: l.About.Version,
 		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."),
@@ -84,7 +85,7 @@ func newOffer(s *server, l *listing) *offer {
 			continue
 		}
 		if s.cfg.offers(t.Name) {
-			o.operations = append(o.operations, s.operation(&t, operationName(t.Name, taken)))
+			o.operations = append(o.operations, s.operation(&t, operationName(t.Name, taken), l.unusable))
 		}
 	}
 	o.tools = len(o.operations)
@@ -116,13 +117,13 @@ func operationName(name string, taken map[string]bool) string {
 	return out
 }
 
-// operation makes one tool callable.
-func (s *server) operation(t *tool, name string) *catalog.Operation {
+// operation makes one tool callable. unusable returns why a schema cannot be used, "" if it can.
+func (s *server) operation(t *tool, name string, unusable func(json.RawMessage) string) *catalog.Operation {
 	title := t.Title
 	if title == "" && t.Annotations != nil {
 		title = t.Annotations.Title
 	}
-	input, output := usableInput(t.InputSchema), usableOutput(t.OutputSchema)
+	input, output := usableInput(t.InputSchema, unusable), usableOutput(t.OutputSchema, unusable)
 	op := &catalog.Operation{
 		ID:    catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: name},
 		Title: plainText(title, 100), Summary: plainText(cmp.Or(t.Description, title, t.Name), maxDescription),
@@ -176,8 +177,8 @@ func (s *server) effects(t *tool) catalog.Effects {
 }
 
 // usableInput returns a tool's input schema, or one that accepts any object and says why.
-func usableInput(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || string(raw) == "null" {
+func usableInput(raw json.RawMessage, unusable func(json.RawMessage) string) json.RawMessage {
+	if absent(raw) {
 		return json.RawMessage(`{"type":"object"}`)
 	}
 	if why := unusable(raw); why != "" {
@@ -188,12 +189,14 @@ func usableInput(raw json.RawMessage) json.RawMessage {
 
 // usableOutput returns a tool's schema of its structured output, nil if it has none that
 // can be used.
-func usableOutput(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 || string(raw) == "null" || unusable(raw) != "" {
+func usableOutput(raw json.RawMessage, unusable func(json.RawMessage) string) json.RawMessage {
+	if absent(raw) || unusable(raw) != "" {
 		return nil
 	}
 	return raw
 }
+
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // anything returns a schema, or the one that accepts all values.
 func anything(schema json.RawMessage) json.RawMessage {
@@ -208,8 +211,11 @@ func describedAny(why string) json.RawMessage {
 	return fmt.Appendf(nil, anyObject, text)
 }
 
-// unusable returns why a schema cannot be used, "" if it can.
+// unusable returns why a schema cannot be used, "" if it can, or is not there.
 func unusable(raw json.RawMessage) string {
+	if absent(raw) {
+		return ""
+	}
 	if len(raw) > maxSchema {
 		return fmt.Sprintf("it has %d bytes, and %d are the most", len(raw), maxSchema)
 	}

@@ -144,6 +144,10 @@ var suites = []suite{
 		{"REST/page/clients=1", "REST: 20 rows, p50", "net/http and prepared database/sql", "ratio", "1.5"},
 		{"REST/page/clients=16", "REST: 20 rows, 16 clients, requests per second", "net/http and prepared database/sql", "ratio", "1.5"},
 	}},
+	{"./tests/servers", "ThousandTools", []row{
+		{"ThousandToolsSearch", "gateway over 1,000 tools: search, in ms", "", "ms", "5"},
+		{"ThousandToolsStart", "gateway over 1,000 tools: start to the answer of tools/list, lists on the disk, in ms", "", "p50-ms", "300"},
+	}},
 	{"./framework/catalog", "Search", []row{
 		{"Search2000", "search over 2,000 operations, in ms", "", "ms", "5"},
 		{"SearchIndex2000", "the first search of a view of 2,000 operations, in ms", "", "ms", ""},

@@ -37,8 +37,10 @@ func rivals() []figure {
 	for line := range bytes.Lines(out) {
 		var f struct {
 			Name, Error    string
+			Upstream       bool // the calls are those of another server
 			Calls, Clients int
-			P50, PerSecond float64
+			P50, P95       float64
+			PerSecond      float64
 		}
 		switch jsonErr := json.Unmarshal(line, &f); {
 		case jsonErr != nil:
@@ -47,6 +49,8 @@ func rivals() []figure {
 			found = append(found, figure{f.Name, "not measured: " + f.Error, ""})
 		case f.Clients > 1:
 			found = append(found, figure{fmt.Sprintf("%s: scripts of %d calls per second, %d at once", f.Name, f.Calls, f.Clients), fmt.Sprintf("%.0f", f.PerSecond), ""})
+		case f.Upstream:
+			found = append(found, figure{fmt.Sprintf("%s: a script of %d calls of echo of server-everything, p50 and p95", f.Name, f.Calls), fmt.Sprintf("%.2f, %.2f ms", f.P50, f.P95), ""})
 		default:
 			found = append(found, figure{fmt.Sprintf("%s: a script of %d calls, p50", f.Name, f.Calls), fmt.Sprintf("%.2f ms", f.P50), ""})
 		}

@@ -99,6 +99,9 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 // nothing.
 func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
+		if functions(v)*leastDeclaration > budget {
+			return lines(v, budget)
+		}
 		all := strings.ReplaceAll(namespaceSDK(v, true), "\n    ", "\n  ")
 		if len(all) <= budget {
 			return all
@@ -109,6 +112,19 @@ func Inline(v *catalog.View, budget int) (text string, complete bool) {
 		return lines(v, budget)
 	})
 	return text, strings.HasPrefix(text, "declare ")
+}
+
+// leastDeclaration is less than what the declaration of one function takes, in bytes.
+const leastDeclaration = 20
+
+// functions returns how many operations of a view belong to no entity.
+func functions(v *catalog.View) (n int) {
+	for _, op := range v.Script() {
+		if op.Resource == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Overview lists the contents of SDK within a budget in bytes: a line for each entity and

@@ -110,13 +110,14 @@ func (e *Engine) operation(m *model.Model, k *model.Kind, o *model.Operation) *c
 		seen := e.As(s)
 		return e.operation(seen, seen.ByName[name], o)
 	}
-	if handlers[o.Name] != nil {
+	switch {
+	case handlers[o.Name] != nil:
 		op.Handler = e.handler(o, name)
-		return op
+	case o.Access == catalog.AccessModel: // it reads no row
+		answer := model.Blank(&k.Entity.Resource)
+		op.Handler = func(context.Context, catalog.Call) (json.RawMessage, error) { return answer, nil }
 	}
-	answer := model.Blank(&k.Entity.Resource)
-	op.Handler = func(context.Context, catalog.Call) (json.RawMessage, error) { return answer, nil }
-	return op
+	return op // the catalog rejects one without a handler
 }
 
 // handler carries an operation out in the run's transaction.
