@@ -19,6 +19,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/upstream"
@@ -47,6 +48,8 @@ type (
 	// HTTPOptions are those of Instance.HTTPHandler, and HTTP is what it returns.
 	HTTPOptions = mcpserver.HTTPOptions
 	HTTP        = mcpserver.HTTP
+	// REST is what Instance.RESTHandler returns.
+	REST = restapi.Handler
 	// Callers authenticate requests over HTTP: see Instance.Callers.
 	Callers = access.Callers
 )

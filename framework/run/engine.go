@@ -103,11 +103,15 @@ type Request struct {
 	ID        catalog.ID
 	Input     json.RawMessage // a JSON object; nil counts as {}
 	Surface   string          // "mcp", "run", "rest", "app"
-	// Listed demands that the view lists the operation as a tool: hidden is
-	// refused as unknown.
-	Listed bool
-	Run    string // id of the run that the call opens, a UUID of version 7; "" makes one
-	Set    string // default set, "" is "default"
+	// Via is the surface that the call comes by: what the view hides there is refused as
+	// unknown.
+	Via catalog.Surface
+	// IdempotencyKey makes a call of one operation happen once: who calls again with the
+	// same key and input gets what the first call returned. A code operation has it in its
+	// input.
+	IdempotencyKey string
+	Run            string // id of the run that the call opens, a UUID of version 7; "" makes one
+	Set            string // default set, "" is "default"
 	// Trace is the caller's trace id, "" makes one.
 	Trace string
 	// Parent is the caller's trace context; its id is Trace.
@@ -123,12 +127,4 @@ type Request struct {
 	Continues any
 
 	account *budget.Account
-}
-
-// surface is where the request's own call comes from.
-func (req *Request) surface() catalog.Surface {
-	if req.Listed {
-		return catalog.SurfaceTools
-	}
-	return catalog.SurfaceApp
 }

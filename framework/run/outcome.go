@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -88,11 +89,13 @@ type Outcome struct {
 	Trace string
 	// Refused means that no run was opened: Run is the id of the refusal in the journal, and
 	// only Wall is set besides.
-	Refused        bool
-	Attempts       int
-	Committed      bool // whether any of the run's writes were committed
-	DryRun         bool
-	Changes        []store.Change // committed, or those of a dry run
+	Refused   bool
+	Attempts  int
+	Committed bool // whether any of the run's writes were committed
+	DryRun    bool
+	Changes   []store.Change // committed, or those of a dry run
+	// Counts sums the changes of one call of an operation, also of a repeated one.
+	Counts         []store.ChangeCount
 	Calls          []CallRecord
 	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int
@@ -105,6 +108,17 @@ type Outcome struct {
 	Repeated bool
 	// Approved means that the run needed an approval and got it.
 	Approved bool
+}
+
+// ScriptMetrics are what clients hear of a script's run: what the executor measured, its calls
+// and its time.
+func (o *Outcome) ScriptMetrics() map[string]any {
+	metrics := maps.Clone(o.Metrics)
+	if metrics == nil {
+		metrics = map[string]any{}
+	}
+	metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, (o.Wall + time.Millisecond - 1).Milliseconds() // rounded up: no run takes no time
+	return metrics
 }
 
 // NoRun returns the outcome of a call to an app that did not start.

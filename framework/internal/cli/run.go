@@ -244,8 +244,11 @@ func (c *command) notStarted(tool, code string, err error, took time.Duration) e
 func (c *command) request(i Instance, id catalog.ID, input json.RawMessage) run.Request {
 	p := auth.Local()
 	op := i.Snapshot().Operation(id)
-	own := op != nil && op.Reach&catalog.ReachApp != 0 // its face is listed nowhere
-	return run.Request{View: i.View(p, exposure.Understands), Principal: p, ID: id, Input: input, Surface: "run", Listed: !own}
+	via := catalog.SurfaceTools
+	if op != nil && op.Reach&catalog.ReachApp != 0 { // its face is listed nowhere
+		via = catalog.SurfaceApp
+	}
+	return run.Request{View: i.View(p, exposure.Understands), Principal: p, ID: id, Input: input, Surface: "run", Via: via}
 }
 
 // printLogs prints what the script logged, at most maxLogs bytes of it.

@@ -103,7 +103,7 @@ func isCompact(text []byte) bool {
 
 const hexDigits = "0123456789abcdef"
 
-// appendQuoted appends a text as a JSON string, as encode writes it.
+// appendQuoted appends a text as a JSON string, as invoke.Encode writes it.
 func appendQuoted(b, text []byte) []byte {
 	b = append(b, '"')
 	plain := 0 // start of the text that is written unchanged

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // dialog asks the client of one call of the older era: by requests of the server on the
@@ -127,7 +128,7 @@ func (d *dialog) send(q ask.Question) (*pendingQuestion, error) {
 	p.id = s.asked
 	s.questions[p.id] = p
 	s.mu.Unlock()
-	text, err := encode(request{JSONRPC: mcp.JSONRPC_VERSION, ID: p.id, Method: q.Method, Params: q.Params})
+	text, err := invoke.Encode(request{JSONRPC: mcp.JSONRPC_VERSION, ID: p.id, Method: q.Method, Params: q.Params})
 	if err != nil {
 		s.removeQuestion(p.id)
 		return nil, fault.New(fault.Internal, "").Because(err)
@@ -145,7 +146,7 @@ func (d *dialog) withdraw(p *pendingQuestion) {
 	if !d.session.removeQuestion(p.id) {
 		return
 	}
-	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{
+	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{
 		"requestId": p.id, "reason": "the answer is no longer needed",
 	}})
 	if err != nil { // a number and a text

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // envelope is what every result may carry. In the modern era resultType is
@@ -149,7 +150,7 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
-	leave := func() { s.gate.leaveBytes(len(m.params)) }
+	leave := func() { s.gate.LeaveBytes(len(m.params)) }
 	go s.serve(ctx, ex, f, leave)
 }
 
@@ -233,7 +234,7 @@ func (b *batchSink) put(m outgoing) {
 		b.sink.put(outgoing{isAnswer: true}) // all of them were cancelled, or want no answer
 		return
 	}
-	raw, err := encode(b.got)
+	raw, err := invoke.Encode(b.got)
 	if err != nil { // each part was encoded before
 		panic("mcpserver: a batch cannot be encoded: " + err.Error())
 	}
@@ -244,7 +245,7 @@ func (b *batchSink) put(m outgoing) {
 // method that we do not have.
 func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcError) {
 	// The id is put on by us: the library would read it as a float.
-	raw, err := encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": 0, "method": m.method, "params": rawOrEmpty(m.params)})
+	raw, err := invoke.Encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": 0, "method": m.method, "params": rawOrEmpty(m.params)})
 	if err != nil {
 		return nil, protocolError(fault.New(fault.Internal, "").Because(err))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // progressEvery is the shortest time between two notifications of one call.
@@ -169,7 +170,7 @@ func (p *progress) emit(r report) {
 	if r.part != nil {
 		params["_meta"] = map[string]any{emittedMeta: r.part}
 	}
-	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: params})
+	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: params})
 	if err != nil { // numbers and texts: cannot be
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/internal/invoke"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
@@ -157,7 +158,7 @@ func New(o Options) (*Server, error) {
 	library := server.NewMCPServer(o.Name, o.Version,
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true),
 		server.WithPromptCapabilities(true), server.WithCompletions(), server.WithLogging())
-	info, err := encode(mcp.Implementation{Name: o.Name, Version: o.Version})
+	info, err := invoke.Encode(mcp.Implementation{Name: o.Name, Version: o.Version})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // subscription is one subscriptions/listen of the modern era: it stays open, and ends
@@ -74,7 +75,7 @@ func (s *session) notifyTask(sub *subscription, state taskState) bool {
 		return false
 	}
 	var params map[string]any
-	raw, err := encode(state)
+	raw, err := invoke.Encode(state)
 	if err == nil {
 		err = json.Unmarshal(raw, &params)
 	}
@@ -98,7 +99,7 @@ func (s *session) addSubscription(sub *subscription) *rpcError {
 	if limit == 0 {
 		limit = s.server.now().QueueMax
 	}
-	if open, ok := s.streams.enter(limit); !ok {
+	if open, ok := s.streams.Enter(limit); !ok {
 		f := fault.Newf(fault.QueueOverloaded, "%d subscriptions are open, which is the limit", open)
 		return protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": open}}))
 	}
@@ -118,7 +119,7 @@ func (s *session) closeSubscriptions() {
 	s.listening = map[string]*subscription{}
 	s.mu.Unlock()
 	for _, sub := range open {
-		s.streams.leave()
+		s.streams.Leave()
 		s.endSubscription(sub)
 	}
 }
@@ -216,7 +217,7 @@ func (s *session) notify(method string, sub *subscription, params map[string]any
 		}
 		params["_meta"] = map[string]any{mcp.MetaKeySubscriptionID: sub.id}
 	}
-	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 	if err != nil { // all of it is ours, or was JSON when it came
 		panic("mcpserver: a notification cannot be encoded: " + err.Error())
 	}

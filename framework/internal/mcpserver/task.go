@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // task is a call whose client may get its answer later, by asking for it (extension
@@ -292,7 +293,7 @@ func (t *task) end(result any, failed *rpcError) {
 		r, ok := result.(callResult)
 		if ok {
 			t.result, body = r.appendTo(make([]byte, 0, r.size())), r.body
-		} else if raw, err := encode(result); err == nil {
+		} else if raw, err := invoke.Encode(result); err == nil {
 			t.result = raw
 		} else {
 			failed = protocolError(fault.New(fault.Internal, "the result is not JSON"))

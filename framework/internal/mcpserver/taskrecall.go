@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -95,5 +96,5 @@ func (s *session) recallBody(ctx context.Context, p peer, view *catalog.View, id
 	if r.Outcome == journal.OK {
 		return nil, false
 	}
-	return failure(nil, journal.FaultOf(r.Outcome, r.Message, r.Committed)), true
+	return invoke.Failure(nil, journal.FaultOf(r.Outcome, r.Message, r.Committed)), true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -68,7 +69,8 @@ type Planned struct {
 	Set            string          `json:"set"`  // of the call; what it came with may name another
 	Sets           []string        `json:"sets"` // that the run's calls named or used: whoever decides must be able to name them, and those of the changes
 	Surface        string          `json:"surface"`
-	Listed         bool            `json:"listed,omitempty"` // it was called as a tool of its own
+	Via            catalog.Surface `json:"via,omitempty"`            // the surface that it was called by
+	IdempotencyKey string          `json:"idempotencyKey,omitempty"` // that came beside the input
 	Principal      auth.Principal  `json:"principal"`
 	Mode           exposure.Mode   `json:"mode"`
 	Negotiated     bool            `json:"negotiated"`

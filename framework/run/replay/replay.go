@@ -199,7 +199,7 @@ func (t *Tapes) replayCall(ctx context.Context, data bool, k *KeptRun, view *cat
 		return nil, unreadable(k.Run, err)
 	}
 	req := k.request(id, view, kept)
-	req.Listed = k.Listed
+	req.Via = k.Via
 	now, _, callErr := t.engine.Invoke(ctx, req)
 	var then error
 	if k.Fault != nil {
