@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
 
@@ -71,6 +72,11 @@ func (i *Instance) keepIn(p Provider) {
 			if k.Changes() {
 				i.journal.KeepChanges()
 			}
+		}
+	}
+	if k, ok := p.(store.ChangeLogger); ok {
+		if log := k.ChangeLog(); log != nil {
+			i.feed.Use(log)
 		}
 	}
 	if k, ok := p.(undo.Keeper); ok {
