@@ -13,10 +13,10 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
-	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
 
@@ -29,7 +29,7 @@ var (
 	_ record.Keeper  = (*Provider)(nil)
 	_ undo.Keeper    = (*Provider)(nil)
 
-	_ store.ChangeLogger = (*Provider)(nil)
+	_ follow.Keeper = (*Provider)(nil)
 )
 
 // Ledger implements once.Keeper.
@@ -83,9 +83,9 @@ func (p *Provider) Archive() undo.Archive {
 // Changes implements record.Keeper.
 func (p *Provider) Changes() bool { return p.changes }
 
-// ChangeLog implements store.ChangeLogger. Commits are followed where the journal keeps what
+// ChangeLog implements follow.Keeper. Commits are followed where the journal keeps what
 // they changed.
-func (p *Provider) ChangeLog() store.ChangeLog {
+func (p *Provider) ChangeLog() follow.Log {
 	if p.journal == nil || !p.changes {
 		return nil
 	}

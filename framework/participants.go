@@ -5,11 +5,11 @@ import (
 
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/live"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
-	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
 
@@ -74,7 +74,7 @@ func (i *Instance) keepIn(p Provider) {
 			}
 		}
 	}
-	if k, ok := p.(store.ChangeLogger); ok {
+	if k, ok := p.(follow.Keeper); ok {
 		if log := k.ChangeLog(); log != nil {
 			i.feed.Use(log)
 		}

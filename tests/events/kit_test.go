@@ -219,8 +219,9 @@ func (s *server) follow(query url.Values, header ...string) *follower {
 		defer mu.Unlock()
 		return last
 	}
-	open := make(chan struct{})
+	opened := make(chan struct{})
 	go func() {
+		open := sync.OnceFunc(func() { close(opened) })
 		defer close(f.events)
 		defer resp.Body.Close()
 		read := bufio.NewReader(resp.Body)
@@ -237,10 +238,7 @@ func (s *server) follow(query url.Values, header ...string) *follower {
 				mu.Lock()
 				last, e.id = value, value
 				mu.Unlock()
-				if open != nil {
-					close(open)
-					open = nil
-				}
+				open()
 			case "event":
 				e.name = value
 			case "data":
@@ -259,7 +257,7 @@ func (s *server) follow(query url.Values, header ...string) *follower {
 		}
 	}()
 	select {
-	case <-open:
+	case <-opened:
 	case <-time.After(20 * time.Second):
 		require.FailNow(s.t, "the stream says nothing")
 	}
@@ -272,6 +270,7 @@ func (f *follower) next() event {
 	select {
 	case e, ok := <-f.events:
 		require.True(f.t, ok, "the stream has ended")
+		require.Equal(f.t, "change", e.name, "%v", e.data)
 		return e
 	case <-time.After(20 * time.Second):
 		require.FailNow(f.t, "no event")

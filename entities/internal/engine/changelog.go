@@ -10,7 +10,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -34,7 +34,7 @@ type ChangeLog struct {
 	pruned  sync.WaitGroup
 }
 
-var _ store.ChangeLog = (*ChangeLog)(nil)
+var _ follow.Log = (*ChangeLog)(nil)
 
 // logsChanges reports whether sets have a change log: those of an app that opens its databases
 // itself have none.
@@ -82,20 +82,20 @@ func (e *Engine) announce(set string) {
 	}
 }
 
-// OnCommit implements store.ChangeLog.
+// OnCommit implements follow.Log.
 func (l *ChangeLog) OnCommit(fn func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.told = append(slices.Clone(l.told), fn)
 }
 
-// Heads implements store.ChangeLog.
-func (l *ChangeLog) Heads(ctx context.Context) (map[string]store.Head, error) {
+// Heads implements follow.Log.
+func (l *ChangeLog) Heads(ctx context.Context) (map[string]follow.Head, error) {
 	sets, err := l.engine.backend.Sets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]store.Head{}
+	out := map[string]follow.Head{}
 	for _, set := range sets {
 		h, err := l.head(ctx, set)
 		if err != nil {
@@ -108,15 +108,15 @@ func (l *ChangeLog) Heads(ctx context.Context) (map[string]store.Head, error) {
 	return out, nil
 }
 
-// Head implements store.ChangeLog.
-func (l *ChangeLog) Head(ctx context.Context, set string) (store.Head, error) {
+// Head implements follow.Log.
+func (l *ChangeLog) Head(ctx context.Context, set string) (follow.Head, error) {
 	if there, err := l.has(ctx, set); err != nil || !there {
-		return store.Head{}, err
+		return follow.Head{}, err
 	}
 	return l.head(ctx, set)
 }
 
-func (l *ChangeLog) head(ctx context.Context, set string) (h store.Head, err error) {
+func (l *ChangeLog) head(ctx context.Context, set string) (h follow.Head, err error) {
 	err = l.in(ctx, set, func(q ledger.Querier) (err error) {
 		h, err = ledger.LastEntry(ctx, q)
 		return err
@@ -124,8 +124,8 @@ func (l *ChangeLog) head(ctx context.Context, set string) (h store.Head, err err
 	return h, err
 }
 
-// Entries implements store.ChangeLog.
-func (l *ChangeLog) Entries(ctx context.Context, set string, after int64, most int) (out []store.Entry, err error) {
+// Entries implements follow.Log.
+func (l *ChangeLog) Entries(ctx context.Context, set string, after int64, most int) (out []follow.Entry, err error) {
 	if there, err := l.has(ctx, set); err != nil || !there {
 		return nil, err
 	}
@@ -136,8 +136,8 @@ func (l *ChangeLog) Entries(ctx context.Context, set string, after int64, most i
 	return out, err
 }
 
-// Holds implements store.ChangeLog.
-func (l *ChangeLog) Holds(ctx context.Context, set string, h store.Head) (holds bool, err error) {
+// Holds implements follow.Log.
+func (l *ChangeLog) Holds(ctx context.Context, set string, h follow.Head) (holds bool, err error) {
 	if there, err := l.has(ctx, set); err != nil || !there {
 		return h.Position == 0, err
 	}
@@ -148,7 +148,7 @@ func (l *ChangeLog) Holds(ctx context.Context, set string, h store.Head) (holds 
 	return holds, err
 }
 
-// Retention implements store.ChangeLog.
+// Retention implements follow.Log.
 func (l *ChangeLog) Retention() string { return "for " + l.Keep.String() + " (events.keepHours)" }
 
 // has reports whether a set has data: what is used comes into being.
@@ -222,11 +222,4 @@ func (l *ChangeLog) Prune(ctx context.Context, set string) error {
 		}
 	}
 	return nil
-}
-
-// secured is the fault for a reader from whom the database itself hides rows: the policies of a
-// table say nothing of rows as they were.
-func secured() error {
-	return fault.New(fault.CapabilityUnsupported, "the database's own row level security decides what this caller may read, and changes cannot be filtered by it").
-		WithHint("Read the entities again from time to time, or use a caller without session variables.")
 }

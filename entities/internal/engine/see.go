@@ -4,21 +4,26 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
+
+	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// See implements store.ChangeLog. Policies decide about a row as it was and as it became, with
+// See implements follow.Log. Policies decide about a row as it was and as it became, with
 // everything else that they ask the database for as it is now.
-func (l *ChangeLog) See(ctx context.Context, r store.Reader, entry *store.Entry) ([]store.SeenChange, error) {
+func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entry) ([]follow.Change, error) {
 	e := l.engine
 	if !r.Principal.MayName(entry.Set) {
 		return nil, nil
@@ -34,15 +39,15 @@ func (l *ChangeLog) See(ctx context.Context, r store.Reader, entry *store.Entry)
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
 	sight := r.View.At(catalog.SurfaceREST)
 	t.caller = &callerView{model: e.As(sight), sight: sight, view: r.View, who: r.Principal, tx: t, ctx: auth.With(ctx, r.Principal)}
-	if e.viewer != nil { // it may set session variables, by which the database hides rows
-		if _, err := t.caller.viewer(); err != nil {
+	if e.viewer != nil {
+		if ctx, err = t.caller.viewer(); err != nil {
 			return nil, err
 		}
-		if t.caller.secured {
-			return nil, secured()
-		}
 	}
-	var out []store.SeenChange
+	if err := t.checkRowSecurity(ctx, entry); err != nil {
+		return nil, t.verdict(err)
+	}
+	var out []follow.Change
 	for i := range entry.Images {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -52,14 +57,53 @@ func (l *ChangeLog) See(ctx context.Context, r store.Reader, entry *store.Entry)
 			return nil, t.verdict(err)
 		}
 		if c != nil {
-			out = append(out, store.SeenChange{Index: i, Change: *c})
+			out = append(out, follow.Change{Index: i, Change: *c})
 		}
 	}
 	return out, nil
 }
 
+// checkRowSecurity refuses a caller from whom the database itself may hide rows of an entry, or
+// any if the entry is empty: its policies are about tables, and say nothing of rows as they were.
+func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
+	if t.engine.backend.Dialect().Name() == dialect.SQLite {
+		return nil
+	}
+	kinds := map[*model.Kind]bool{}
+	for i := range entry.Images {
+		if k := t.engine.ByName[entry.Images[i].Entity]; k != nil {
+			kinds[k] = true
+		}
+	}
+	for _, k := range t.engine.ByName {
+		if t.engine.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.shows(k) || !model.LivesIn(&k.Entity.Resource, t.set) {
+			continue
+		}
+		b := t.newStatement()
+		b.Raw("SELECT row_security_active(").Arg(string(sqltext.AppendName(nil, k.Entity.Table))).Raw(")")
+		rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+		if err != nil {
+			return err
+		}
+		active := false
+		for rows.Next() {
+			if err := rows.Scan(&active); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		if active {
+			return fault.Newf(fault.CapabilityUnsupported, "the database's own row level security decides which %s entities this caller may read, and changes cannot be filtered by it", k.Name()).
+				WithHint("Read the entities again from time to time, or keep callers apart by a policy of the schema.")
+		}
+	}
+	return nil
+}
+
 // see returns a change as the caller may know of it, nil for one that it may not.
-func (t *tx) see(ctx context.Context, entry *store.Entry, image *journal.Image) (*store.Change, error) {
+func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image) (*store.Change, error) {
 	k := t.engine.ByName[image.Entity]
 	if k == nil || t.engine.tables[k] == nil || !t.caller.shows(k) || t.caller.of(k) == nil {
 		return nil, nil
@@ -126,7 +170,7 @@ func (t *tx) seesLinks(k *model.Kind, links []linkState) bool {
 }
 
 // seePast returns a row as it was, nil where there was none that the caller may read.
-func (t *tx) seePast(ctx context.Context, entry *store.Entry, k *model.Kind, id any, row map[string]held, there bool) ([]byte, error) {
+func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]held, there bool) ([]byte, error) {
 	if !there {
 		return nil, nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -104,8 +105,8 @@ func packChanges(run string, c Changes, sealing Sealing) []byte {
 	return append([]byte{imagesPlain}, raw...)
 }
 
-// maxEntriesBytes bounds the packed entries that are read at once.
-const maxEntriesBytes = 4 << 20
+// maxEntriesBytes bounds about what entries that are read at once take.
+const maxEntriesBytes = 512 << 10
 
 // MarkOf returns the mark of an entry: it differs between entries that stand at one position
 // in different histories of a set, as after a backup was restored.
@@ -115,7 +116,7 @@ func MarkOf(run string, sequence int) string {
 }
 
 // LastEntry returns the last entry of a set's change log, the zero Head where there is none.
-func LastEntry(ctx context.Context, q Querier) (h store.Head, err error) {
+func LastEntry(ctx context.Context, q Querier) (h follow.Head, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT position, run, sequence FROM koan_changes ORDER BY position DESC LIMIT 1")
 	if err != nil {
 		return h, fmt.Errorf("ledger: %w", err)
@@ -133,7 +134,7 @@ func LastEntry(ctx context.Context, q Querier) (h store.Head, err error) {
 }
 
 // Entries returns entries of a set's change log after a position.
-func Entries(ctx context.Context, d sqltext.Dialect, q Querier, set string, after int64, most int, sealing Sealing) (out []store.Entry, err error) {
+func Entries(ctx context.Context, d sqltext.Dialect, q Querier, set string, after int64, most int, sealing Sealing) (out []follow.Entry, err error) {
 	b := sqltext.Builder{Dialect: d}
 	b.Raw("SELECT position, run, sequence, at, changes FROM koan_changes WHERE position > ").Arg(after).Raw(" AND changes IS NOT NULL ORDER BY position LIMIT ").Arg(most)
 	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
@@ -143,7 +144,7 @@ func Entries(ctx context.Context, d sqltext.Dialect, q Querier, set string, afte
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	size := 0
 	for size < maxEntriesBytes && rows.Next() {
-		e := store.Entry{Set: set}
+		e := follow.Entry{Set: set}
 		var sequence int
 		var at int64
 		var packed sql.RawBytes
@@ -166,7 +167,7 @@ func Entries(ctx context.Context, d sqltext.Dialect, q Querier, set string, afte
 }
 
 // unpackChanges reads what packChanges made.
-func unpackChanges(e *store.Entry, packed []byte, sealing Sealing) error {
+func unpackChanges(e *follow.Entry, packed []byte, sealing Sealing) error {
 	if len(packed) == 0 {
 		e.Missing = "they are in a form that cannot be read"
 		return nil
@@ -192,7 +193,7 @@ func unpackChanges(e *store.Entry, packed []byte, sealing Sealing) error {
 }
 
 // Holds reports whether everything after an entry of a set's change log is there.
-func Holds(ctx context.Context, d sqltext.Dialect, q Querier, h store.Head) (bool, error) {
+func Holds(ctx context.Context, d sqltext.Dialect, q Querier, h follow.Head) (bool, error) {
 	b := sqltext.Builder{Dialect: d}
 	b.Raw("SELECT position, run, sequence FROM koan_changes WHERE position = ").Arg(h.Position).Raw(" OR position > ").Arg(h.Position).Raw(" AND changes IS NULL")
 	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/internal/invoke"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
 // commit is an entry with what readers see of it, made once for all of the same rights.
 type commit struct {
-	entry store.Entry
+	entry follow.Entry
 	held  int // bytes that the hub counts for it, 0 once it is dropped; the hub's lock guards it
 
 	mu    sync.Mutex
@@ -34,7 +35,7 @@ type change struct {
 	data   json.RawMessage
 }
 
-func newCommit(e store.Entry) *commit { return &commit{entry: e, held: e.Size} }
+func newCommit(e follow.Entry) *commit { return &commit{entry: e, held: e.Size} }
 
 // drop returns what was counted for a commit that is not kept any more.
 func (c *commit) drop() int {
@@ -59,7 +60,7 @@ const seeTime = 30 * time.Second
 
 // see returns what a reader sees of a commit. Readers of the same rights wait for the first of
 // them.
-func (h *Hub) see(ctx context.Context, c *commit, r store.Reader) ([]change, error) {
+func (h *Hub) see(ctx context.Context, c *commit, r follow.Reader) ([]change, error) {
 	key := r.Principal.Subject + "\x00" + r.Principal.Key() + "\x00" + r.View.Version()
 	c.mu.Lock()
 	s := c.sight[key]
@@ -80,7 +81,7 @@ func (h *Hub) see(ctx context.Context, c *commit, r store.Reader) ([]change, err
 	}
 }
 
-func (h *Hub) fill(ctx context.Context, c *commit, key string, s *sight, r store.Reader) {
+func (h *Hub) fill(ctx context.Context, c *commit, key string, s *sight, r follow.Reader) {
 	ctx, cancel := context.WithTimeout(ctx, seeTime)
 	defer cancel()
 	defer close(s.ready)

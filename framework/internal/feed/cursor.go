@@ -9,7 +9,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/follow"
 )
 
 // MaxSets is how many sets one stream may follow: each event names the places in all of them.
@@ -21,7 +21,7 @@ const maxCursor = 4096
 // place is how far a stream has come in a set: everything up to an entry, and of the next
 // entry so many images, if it has come to the middle of one.
 type place struct {
-	store.Head
+	follow.Head
 	// done is how many images of the entry at Head are behind it; whole is all of them.
 	done int
 }

@@ -4,5 +4,5 @@
 //
 // What belongs here: who follows what, from where, and what is kept in memory for them. What
 // must never: how a stream is written, which is each surface's own, or who may read a row,
-// which is the business of what keeps it (store.ChangeLog).
+// which is the business of what keeps it (follow.Log).
 package feed

@@ -8,7 +8,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/follow"
 )
 
 // Filter is what somebody follows.
@@ -40,7 +40,7 @@ type Follower struct {
 // Follow begins to follow from now on or, with the id of an event, from behind that. It ends in
 // capability_unsupported where the app keeps no changes, in invalid_payload for an id that is
 // none or of other sets, and in Gone where what follows it is not kept any more.
-func (h *Hub) Follow(ctx context.Context, r store.Reader, filter Filter, lastID string) (*Follower, error) {
+func (h *Hub) Follow(ctx context.Context, r follow.Reader, filter Filter, lastID string) (*Follower, error) {
 	if h.log == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app does not keep what is changed, so changes cannot be followed").
 			WithHint("Set journal.enabled and journal.changes to true, which they are by default. An app that opens its databases itself keeps none.")
@@ -62,10 +62,10 @@ func (h *Hub) Follow(ctx context.Context, r store.Reader, filter Filter, lastID 
 }
 
 // admit refuses a reader for whom changes cannot be filtered.
-func (f *Follower) admit(ctx context.Context, r store.Reader) error {
+func (f *Follower) admit(ctx context.Context, r follow.Reader) error {
 	for set, p := range f.cursor.places {
 		if p.Position > 0 {
-			_, err := f.hub.log.See(ctx, r, &store.Entry{Set: set})
+			_, err := f.hub.log.See(ctx, r, &follow.Entry{Set: set})
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (f *Follower) Close() { f.hub.remove(f) }
 func (f *Follower) ID() string { return f.cursor.String() }
 
 // fromNow places the cursor behind everything that is committed.
-func (f *Follower) fromNow(ctx context.Context, r store.Reader) error {
+func (f *Follower) fromNow(ctx context.Context, r follow.Reader) error {
 	f.cursor = Cursor{all: f.sets == nil, places: map[string]place{}}
 	if f.sets != nil {
 		for _, set := range f.sets {
@@ -113,7 +113,7 @@ func (f *Follower) checkNumber() error {
 }
 
 // resume places the cursor behind an event.
-func (f *Follower) resume(ctx context.Context, r store.Reader, lastID string) error {
+func (f *Follower) resume(ctx context.Context, r follow.Reader, lastID string) error {
 	given, err := ParseCursor(lastID)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (f *Follower) gone(set string) error {
 // Bounds of what Next returns at once.
 const (
 	maxEvents = 256
-	maxBytes  = 256 << 10
+	maxBytes  = 64 << 10
 )
 
 // Behind is about how many commits the follower has not read.
@@ -185,7 +185,7 @@ func (f *Follower) Behind() (n int64) {
 // upon changes that the reader may not see. who is asked whenever there may be something to
 // read. An error ends the stream, behind the events that come with it; ID is behind what it is
 // about.
-func (f *Follower) Next(ctx context.Context, who func() (store.Reader, error)) ([]Event, error) {
+func (f *Follower) Next(ctx context.Context, who func() (follow.Reader, error)) ([]Event, error) {
 	for {
 		r, err := who()
 		if err != nil {
@@ -222,7 +222,7 @@ func (f *Follower) Next(ctx context.Context, who func() (store.Reader, error)) (
 }
 
 // ahead returns the sets in which there is more. The caller holds the hub's lock.
-func (f *Follower) ahead(r store.Reader) (out []string) {
+func (f *Follower) ahead(r follow.Reader) (out []string) {
 	for set, t := range f.hub.tracks {
 		if f.sets != nil && !slices.Contains(f.sets, set) || !r.Principal.MayName(set) {
 			continue
@@ -237,7 +237,7 @@ func (f *Follower) ahead(r store.Reader) (out []string) {
 }
 
 // read returns what follows in a set, and moves the cursor.
-func (f *Follower) read(ctx context.Context, r store.Reader, set string) (out []Event, err error) {
+func (f *Follower) read(ctx context.Context, r follow.Reader, set string) (out []Event, err error) {
 	p, there := f.cursor.places[set]
 	if !there {
 		p.done = whole
@@ -307,7 +307,7 @@ func (f *Follower) skip(set string, commits []*commit) error {
 
 // commits returns the commits of a set after a position: those that are in memory, else some
 // from the database.
-func (f *Follower) commits(ctx context.Context, set string, after int64, from store.Head) ([]*commit, error) {
+func (f *Follower) commits(ctx context.Context, set string, after int64, from follow.Head) ([]*commit, error) {
 	f.hub.mu.Lock()
 	t := f.hub.tracks[set]
 	var known []*commit
@@ -318,6 +318,12 @@ func (f *Follower) commits(ctx context.Context, set string, after int64, from st
 	f.hub.mu.Unlock()
 	if ok {
 		return known, nil
+	}
+	select {
+	case f.hub.readers <- struct{}{}:
+		defer func() { <-f.hub.readers }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	entries, err := f.hub.log.Entries(ctx, set, after, portion)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/follow"
 )
 
 // Options configure a Hub. The zero value is right, but for Log.
@@ -26,8 +26,10 @@ type Options struct {
 // follows.
 type Hub struct {
 	opts Options
-	log  store.ChangeLog // nil where none is kept
-	news chan struct{}   // there may be commits
+	log  follow.Log    // nil where none is kept
+	news chan struct{} // there may be commits
+	// readers are those who are behind what is in memory, and read from the database now.
+	readers chan struct{}
 
 	mu        sync.Mutex
 	followers map[*Follower]struct{}
@@ -39,6 +41,9 @@ type Hub struct {
 	pollers   sync.WaitGroup
 }
 
+// maxReaders is how many followers read from the database at a time.
+const maxReaders = 8
+
 // New makes a hub, which has nothing to follow until Use.
 func New(o Options) *Hub {
 	if o.Poll == 0 {
@@ -47,11 +52,11 @@ func New(o Options) *Hub {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 16 << 20
 	}
-	return &Hub{opts: o, news: make(chan struct{}, 1), followers: map[*Follower]struct{}{}, tracks: map[string]*track{}, moved: make(chan struct{})}
+	return &Hub{opts: o, news: make(chan struct{}, 1), readers: make(chan struct{}, maxReaders), followers: map[*Follower]struct{}{}, tracks: map[string]*track{}, moved: make(chan struct{})}
 }
 
 // Use sets where changes are kept, before the first call.
-func (h *Hub) Use(log store.ChangeLog) {
+func (h *Hub) Use(log follow.Log) {
 	h.log = log
 	log.OnCommit(func() {
 		select {
@@ -77,8 +82,8 @@ func (h *Hub) Close() {
 
 // track is what is known of a set that somebody follows: everything after an entry.
 type track struct {
-	from    store.Head
-	head    store.Head
+	from    follow.Head
+	head    follow.Head
 	commits []*commit
 }
 
@@ -189,7 +194,7 @@ func (h *Hub) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	sets, all := h.wanted()
-	heads := map[string]store.Head{}
+	heads := map[string]follow.Head{}
 	if all {
 		var err error
 		if heads, err = h.log.Heads(ctx); err != nil {
@@ -215,7 +220,7 @@ func (h *Hub) look(ctx context.Context) error {
 const portion = 256
 
 // advance brings the track of a set to an entry at least.
-func (h *Hub) advance(ctx context.Context, set string, head store.Head) error {
+func (h *Hub) advance(ctx context.Context, set string, head follow.Head) error {
 	h.mu.Lock()
 	t := h.tracks[set]
 	begun := t == nil

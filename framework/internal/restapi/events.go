@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
 	"github.com/koan-go/koan/framework/internal/feed"
-	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/follow"
 )
 
 // EventOptions are those of streams of changes. The zero value is right.
@@ -65,17 +68,18 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 		h.rejectAs(w, r, asRejection(err))
 		return
 	}
+	if r.Method == http.MethodHead {
+		describeStream(w.Header())
+		return
+	}
 	leave, f := h.takeListener(r, p)
 	if f != nil {
 		h.reject(w, r, f)
 		return
 	}
-	defer leave()
-	ctx, stop := context.WithCancel(r.Context())
-	defer stop()
-	defer context.AfterFunc(h.ending, stop)()
-	follower, err := h.opts.Feed.Follow(ctx, store.Reader{View: v, Principal: p}, filter, lastID)
+	follower, err := h.opts.Feed.Follow(r.Context(), follow.Reader{View: v, Principal: p}, filter, lastID)
 	if err != nil {
+		leave()
 		j := asRejection(err)
 		if errors.As(err, new(feed.Gone)) {
 			j.status = http.StatusGone
@@ -83,14 +87,34 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 		h.rejectAs(w, r, j)
 		return
 	}
-	defer follower.Close()
-	l := &listener{h: h, r: r, follower: follower, principal: p, affirmed: time.Now()}
-	l.stream = h.stream(w, h.opts.Events.GiveUp)
-	defer l.stream.close()
-	if r.Method == http.MethodHead {
+	l := &listener{h: h, r: r, follower: follower, principal: p, affirmed: time.Now(), leave: leave}
+	var conn net.Conn
+	var taken bool
+	if r.ProtoMajor == 1 {
+		l.stream, conn, taken = takeOver(w)
+	}
+	if !taken {
+		l.stream = h.stream(w)
+		l.run(r.Context())
 		return
 	}
-	l.serve(ctx)
+	h.open.Add(1) // beside the request, which has entered and is about to end
+	go func() {
+		defer h.open.Done()
+		ctx, stop := context.WithCancel(context.WithoutCancel(r.Context()))
+		go func() { // until the client leaves: it has nothing more to say
+			defer stop()
+			var said [16]byte
+			for {
+				if _, err := conn.Read(said[:]); err != nil {
+					return
+				}
+			}
+		}()
+		l.run(ctx)
+		stop()
+		_ = conn.Close()
+	}()
 }
 
 // takeListener takes a place of a caller's streams of changes, in place of that of its requests.
@@ -205,6 +229,24 @@ type listener struct {
 	principal auth.Principal
 	affirmed  time.Time
 	sent      string // the last id that the client has
+	leave     func()
+}
+
+// run serves the listener to its end.
+func (l *listener) run(ctx context.Context) {
+	defer l.leave()
+	defer l.follower.Close()
+	defer l.stream.close()
+	defer func() {
+		if v := recover(); v != nil {
+			l.h.opts.Log.Error("panic while serving a stream of changes", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		}
+	}()
+	l.stream.timeout = l.h.opts.Events.GiveUp
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(l.h.ending, stop)()
+	l.serve(ctx)
 }
 
 // retryMs is when a client should connect again.
@@ -229,7 +271,7 @@ func (l *listener) serve(ctx context.Context) {
 		began := time.Now()
 		if len(events) > 0 {
 			quiet = began
-			if !l.stream.put(l.text(events)) {
+			if !l.stream.putAll(l.texts(events)) {
 				return
 			}
 		}
@@ -270,18 +312,14 @@ func (l *listener) heartbeat() string {
 	return ": heartbeat\n\n"
 }
 
-// text is events as they are sent.
-func (l *listener) text(events []feed.Event) string {
-	var b strings.Builder
+// texts are events as they are sent.
+func (l *listener) texts(events []feed.Event) net.Buffers {
+	out := make(net.Buffers, 0, 3*len(events))
 	for i := range events {
 		l.sent = events[i].ID()
-		b.WriteString("id: ")
-		b.WriteString(l.sent)
-		b.WriteString("\nevent: change\ndata: ")
-		b.Write(events[i].Data)
-		b.WriteString("\n\n")
+		out = append(out, []byte("id: "+l.sent+"\nevent: change\ndata: "), events[i].Data, []byte("\n\n"))
 	}
-	return b.String()
+	return out
 }
 
 // end sends why the stream ends, with the id from which the client can go on.
@@ -291,16 +329,16 @@ func (l *listener) end(f *fault.Fault) {
 }
 
 // reader is who listens, with the rights that it has now.
-func (l *listener) reader() (store.Reader, error) {
+func (l *listener) reader() (follow.Reader, error) {
 	if a := l.h.opts.Admission; a.Known() && time.Since(l.affirmed) > l.h.opts.Events.Reaffirm/5 {
 		p, f := a.Reaffirm(l.r)
 		switch {
 		case f != nil:
-			return store.Reader{}, f
+			return follow.Reader{}, f
 		case p.Subject != l.principal.Subject:
-			return store.Reader{}, fault.New(fault.Unauthorized, "the token is another caller's now")
+			return follow.Reader{}, fault.New(fault.Unauthorized, "the token is another caller's now")
 		}
 		l.principal, l.affirmed = p, time.Now()
 	}
-	return store.Reader{View: l.h.view(l.principal), Principal: l.principal}, nil
+	return follow.Reader{View: l.h.view(l.principal), Principal: l.principal}, nil
 }

@@ -75,7 +75,7 @@ func (h *Handler) streamStatus(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
-	s := h.stream(w, h.opts.WriteTime)
+	s := h.stream(w)
 	s.keepAlive()
 	defer s.close()
 	s.send("start", h.succeeded(began, map[string]any{"app": h.opts.Name}))

@@ -1,4 +1,9 @@
-package store
+// Package follow is the contract between those who follow the changes of committed runs and what
+// keeps them.
+//
+// What belongs here: what is kept of a commit, in which order, and who may see what of it. What
+// must never: how changes reach anybody (framework/internal/feed), or SQL.
+package follow
 
 import (
 	"context"
@@ -7,11 +12,12 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
-// ChangeLog is a Store that keeps what its commits changed, in the transactions of the data,
+// Log is a store that keeps what its commits changed, in the transactions of the data,
 // so that others can follow it. It is safe for concurrent use.
-type ChangeLog interface {
+type Log interface {
 	// Heads returns the last entry of each set that has any, also of those that other
 	// processes have committed.
 	Heads(ctx context.Context) (map[string]Head, error)
@@ -27,16 +33,16 @@ type ChangeLog interface {
 	// See returns what a reader may know of the rows that an entry changed: its fields, and the
 	// rows that policies let it read. A row that was visible to it and is not any more is a
 	// delete, one that has become visible a create.
-	See(ctx context.Context, r Reader, e *Entry) ([]SeenChange, error)
+	See(ctx context.Context, r Reader, e *Entry) ([]Change, error)
 	// OnCommit has fn called after each commit of this process, which it must not hold up.
 	OnCommit(fn func())
 	// Retention says for people how long entries are kept.
 	Retention() string
 }
 
-// ChangeLogger is a provider that has a ChangeLog. It is asked once it has started; nil means
-// that it has none.
-type ChangeLogger interface{ ChangeLog() ChangeLog }
+// Keeper is a provider that has a log. ChangeLog is called once it has started; nil means that
+// it has none.
+type Keeper interface{ ChangeLog() Log }
 
 // Head names an entry of a set.
 type Head struct {
@@ -65,9 +71,8 @@ type Reader struct {
 	Principal auth.Principal
 }
 
-// SeenChange is a change as a reader may know of it. Index is its place in the images of its
-// entry.
-type SeenChange struct {
+// Change is a change as a reader may know of it. Index is its place in the images of its entry.
+type Change struct {
 	Index int
-	Change
+	store.Change
 }
