@@ -145,25 +145,3 @@ func TestAttacks(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(answer[:n]), "HTTP/1.1 400")
 }
-
-// Whatever a request asks to follow, it is a stream or a fault that says what is wrong.
-func FuzzEventsQuery(f *testing.F) {
-	for _, q := range []string{"entity=Todo&set=default", "set=archive,default", "lastEventId=*", "entity=todo,Person,", "set=%00", "entity=a&entity=b", "lastEventId=default:1:0123abcd", "%zz"} {
-		f.Add(q, "")
-	}
-	f.Add("set=default", "default:0")
-	s := serve(f, club.App(), framework.HTTPOptions{})
-	f.Fuzz(func(t *testing.T, query, id string) {
-		r, err := http.NewRequest(http.MethodHead, s.url+"/api/events", nil)
-		require.NoError(t, err)
-		r.URL.RawQuery = query
-		r.Header.Set("Last-Event-ID", id)
-		resp, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil { // the client refuses to send it
-			return
-		}
-		defer resp.Body.Close()
-		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound}, resp.StatusCode)
-		require.NotEmpty(t, resp.Header.Get("Content-Type"))
-	})
-}

@@ -71,23 +71,12 @@ func (b *builder) server() {
 
 // events describes the stream of changes.
 func (b *builder) events() {
-	str := func(about string) node { return node{"type": "string", "description": about} }
-	b.schemas["ChangeEvent"] = node{
-		"type": "object", "required": []string{"entity", "set", "id", "action", "before", "after", "runId"},
-		"properties": node{
-			"entity": str("The entity's name, as in the SDK."), "set": str("The set."), "id": str("The id."),
-			"action": node{"type": "string", "enum": []string{"create", "update", "delete"}, "description": "What happened, as the caller sees it."},
-			"before": node{"type": []any{"object", "null"}, "description": "What the caller could read before; null for none."},
-			"after":  node{"type": []any{"object", "null"}, "description": "What it can read after; null for none."},
-			"runId":  str("The run that changed it."),
-		},
-	}
 	parameter := func(name, in, about string) node {
 		return node{"name": name, "in": in, "description": about, "schema": node{"type": "string"}}
 	}
 	b.add("/api/events", http.MethodGet, node{
 		"operationId": "events", "summary": "Committed changes, as they happen", "tags": []string{"Server"},
-		"description": "A stream of server-sent events that does not end by itself: `change` with a ChangeEvent as its data, and before the end `error` with a Problem. 410 says that what follows the last event is not kept any more.",
+		"description": "A stream of server-sent events that does not end by itself. The data of `change` is `{entity, set, id, action, before, after, runId}`: the action is create, update or delete as the caller sees it, before and after are the entity as it could and can read it, or null. Before its end comes `error` with a Problem. 410 says that what follows the last event is not kept any more.",
 		"parameters": []node{
 			parameter("entity", "query", "Names of entities, separated by commas; all that the caller may read without it."),
 			parameter("set", "query", "Names of sets, separated by commas; all that the caller may use without it."),
