@@ -27,6 +27,7 @@ type participants struct {
 //     reply that is too large to be kept is refused before anybody is asked about the run.
 //     When a run is released, which happens in the reverse order, the plan is concluded while
 //     the key still keeps others from applying it;
+//   - files keep what a run refers to once nobody refuses its commit any more;
 //   - record last: what the others did belongs into the journal.
 func (i *Instance) takePart() {
 	retention := time.Duration(i.values.Int("run.keyRetentionHours")) * time.Hour
@@ -36,7 +37,7 @@ func (i *Instance) takePart() {
 		guard:   approve.New(i.engine, approve.Options{Settings: approvals(i.values), KeyRetention: retention, Log: i.log}),
 		journal: record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
 	}
-	i.engine.Join(i.tapes, i.keys, i.guard, i.journal)
+	i.engine.Join(i.tapes, i.keys, i.guard, i.app.files.References(), i.journal)
 }
 
 // keepIn has the participants keep in a provider, which has started, what it offers to keep. Plans

@@ -30,6 +30,10 @@ type Options struct {
 	// Clock is what runs take for the time; nil is time.Now. Limits, leases and records go
 	// by the machine's clock.
 	Clock func() time.Time
+	// Expand returns the input that the handler of a call gets in place of the one that was
+	// sent, nil for the same. Tape, approval and journal have the one that was sent. It may
+	// be nil.
+	Expand func(p auth.Principal, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
 }
 
 // Engine is the one path that a call takes. It is safe for concurrent use.

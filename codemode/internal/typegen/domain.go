@@ -100,7 +100,11 @@ func (g *generator) functions(d wire.Domain, namespaceName string) (types, funct
 			mark = "?"
 		}
 		b.WriteString(comment("    ", op.Summary+hints(op.Effects)))
-		b.WriteString("    " + property(f.Name) + "(input" + mark + ": " + in + "): " + out + ";\n")
+		parameters := "input" + mark + ": " + in
+		if len(f.Leading) > 0 {
+			parameters = leadingParameters(f.Leading, in)
+		}
+		b.WriteString("    " + property(f.Name) + "(" + parameters + "): " + out + ";\n")
 	}
 	for _, group := range d.Groups {
 		b.WriteString("    readonly " + group.Name + ": {\n" + groupFunctions(g.view, n, group, namespaceName, false) + "    };\n")
