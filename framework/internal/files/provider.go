@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -27,8 +28,8 @@ const readLimit = 4 << 20
 type Provider struct {
 	beside func() string
 	store  atomic.Pointer[Store]
-	stop  context.CancelFunc
-	done  chan struct{}
+	stop   context.CancelFunc
+	done   chan struct{}
 }
 
 var (
@@ -140,7 +141,8 @@ func (p *Provider) Offer() catalog.Offer {
 	}
 	byID := []string{"id"}
 	return catalog.Offer{
-		Owners: []*catalog.Owner{{Kind: catalog.KindPlugin, Name: Domain, Description: "Uploaded and created files."}},
+		Documents: p.documents(),
+		Owners:    []*catalog.Owner{{Kind: catalog.KindPlugin, Name: Domain, Description: "Uploaded and created files."}},
 		Operations: []*catalog.Operation{
 			function("get", "Describe a file", "Returns the size, type and name of a file.", idInput, fileOutput, reading, byID, p.get),
 			function("text", "Read a text file", "Returns a file's text.", idInput, `{"type":"string"}`, reading, byID, p.text),
@@ -148,6 +150,27 @@ func (p *Provider) Offer() catalog.Offer {
 			function("create", "Create a file", "Creates a file of text or base64; it is deleted after a day if nothing refers to it.", createInput, fileOutput, catalog.Effects{}, nil, p.create),
 		},
 	}
+}
+
+// documents are files as resources, for who may read them.
+func (p *Provider) documents() []*catalog.Document {
+	if p.store.Load() == nil {
+		return nil
+	}
+	return []*catalog.Document{{
+		URI: "koan://files/{name}", Name: "file", Description: "A file that was uploaded, or that a script created, by its id.", MIME: "application/octet-stream", Template: true,
+		Read: func(ctx context.Context, _ *catalog.View, id string) ([]byte, error) {
+			raw, _, err := p.store.Load().Bytes(auth.From(ctx), id, readLimit)
+			return raw, err
+		},
+		TypeOf: func(ctx context.Context, _ *catalog.View, id string) string {
+			f, err := p.store.Load().Find(auth.From(ctx), id)
+			if err != nil {
+				return "" // it has been read
+			}
+			return f.Type
+		},
+	}}
 }
 
 func (p *Provider) get(_ context.Context, c catalog.Call) (json.RawMessage, error) {
