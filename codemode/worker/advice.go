@@ -9,14 +9,12 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// maxAdvice is how many findings of a check one hint takes up.
+// maxAdvice is how many findings of validate one hint includes.
 const maxAdvice = 3
 
-// advise puts into the hint of an invalid_payload what a check of the script says
-// of the names that the call did not know: what was likely meant, and what there
-// is. Names that are made while the script runs are in no text, and keep the hint;
-// so does a fault that says more than the general one. Where a check says nothing,
-// usage does: how the method is called.
+// advise sets the hint of an invalid_payload to what validate says about the names that the
+// call does not know: the likely name, and the known ones. If validate says nothing, the hint
+// is the method's usage, if there is one. A fault that has a hint of its own keeps it.
 func (s *session) advise(f *fault.Fault, usage string) {
 	if f.Code != fault.InvalidPayload || f.Hint != fault.New(f.Code, "").Hint || f.Line == 0 || s.program == nil {
 		return
@@ -28,23 +26,23 @@ func (s *session) advise(f *fault.Fault, usage string) {
 			names = append(names, "`"+steps[len(steps)-1]+"`")
 		}
 	}
-	var said, hints []string
+	var messages, hints []string
 	for _, d := range validate.Check(s.program, s.job.Bindings, nil) {
 		named := func(name string) bool { return strings.Contains(d.Message, name) }
-		if d.Line < f.Line || d.Hint == "" || !slices.ContainsFunc(names, named) || slices.Contains(said, sentence(d.Message)) {
+		if d.Line < f.Line || d.Hint == "" || !slices.ContainsFunc(names, named) || slices.Contains(messages, sentence(d.Message)) {
 			continue
 		}
-		said = append(said, sentence(d.Message))
+		messages = append(messages, sentence(d.Message))
 		if !slices.Contains(hints, d.Hint) {
 			hints = append(hints, d.Hint)
 		}
-		if len(said) == maxAdvice {
+		if len(messages) == maxAdvice {
 			break
 		}
 	}
 	switch {
-	case len(said) > 0:
-		f.Hint = strings.Join(append(said, hints...), " ")
+	case len(messages) > 0:
+		f.Hint = strings.Join(append(messages, hints...), " ")
 	case usage != "":
 		f.Hint = "Call it as " + usage + "."
 	}
@@ -57,7 +55,7 @@ func sentence(message string) string {
 	return message + "."
 }
 
-// paths are the places in the input of which a fault speaks.
+// paths returns the paths into the input that a fault names.
 func paths(f *fault.Fault) []string {
 	var details []fault.Detail
 	if raw, err := json.Marshal(f.Details); err != nil || json.Unmarshal(raw, &details) != nil || len(details) == 0 {

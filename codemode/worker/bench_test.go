@@ -2,7 +2,7 @@ package worker
 
 import "testing"
 
-// BenchmarkPrepare makes a fresh engine with all that does not depend on the job.
+// BenchmarkPrepare measures the preparation of an engine, without what depends on the job.
 func BenchmarkPrepare(b *testing.B) {
 	for b.Loop() {
 		if _, err := prepare(); err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// native is a function of SDK.
+// native is a Go function that scripts can call.
 type native func(goja.FunctionCall) goja.Value
 
-// members makes what SDK has whatever the job is. It takes the place of what was made
-// before; no script has seen that yet.
-func (s *session) members(b wire.Bindings) {
+// buildSDK builds the part of SDK that does not depend on the job. It may be called again as
+// long as no script has run.
+func (s *session) buildSDK(b wire.Bindings) {
 	sdk, entities := s.vm.NewObject(), s.vm.NewObject()
 	for _, e := range b.Entities {
 		s.define(entities, e.Name, s.entity(e))
@@ -37,10 +37,10 @@ func (s *session) members(b wire.Bindings) {
 	s.sdk, s.bound = sdk, b
 }
 
-// bind defines SDK (CONTRACT section 3).
+// bind adds the job's parts to SDK and defines it (CONTRACT section 3).
 func (s *session) bind() error {
 	if s.sdk == nil {
-		s.members(s.job.Bindings)
+		s.buildSDK(s.job.Bindings)
 	}
 	sdk := s.sdk
 	args := goja.Value(s.vm.NewObject())
@@ -72,7 +72,7 @@ func (s *session) callTool(call goja.FunctionCall) goja.Value {
 	return s.domainFunction(wire.Function{ID: id.String()})(goja.FunctionCall{This: call.This, Arguments: call.Arguments[1:]})
 }
 
-// define puts in a member that a script cannot overwrite by mistake.
+// define adds a member that a script cannot overwrite by assignment.
 func (s *session) define(o *goja.Object, name string, v goja.Value) {
 	_ = o.DefineDataProperty(name, v, goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 }
@@ -81,7 +81,7 @@ func (s *session) method(o *goja.Object, name string, length int, f native) {
 	s.define(o, name, s.function(name, length, f))
 }
 
-// function makes a function value that shows no Go name.
+// function returns a function value with a JavaScript name instead of the Go one.
 func (s *session) function(name string, length int, f native) *goja.Object {
 	fn := s.vm.ToValue((func(goja.FunctionCall) goja.Value)(f)).(*goja.Object)
 	_ = fn.DefineDataProperty("name", s.vm.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
@@ -89,10 +89,10 @@ func (s *session) function(name string, length int, f native) *goja.Object {
 	return fn
 }
 
-// upstream makes SDK.Servers.<Name>.
+// upstream returns SDK.Servers.<Name>.
 func (s *session) upstream(d wire.Domain) *goja.Object {
 	if d.Any != "" {
-		return s.vm.NewDynamicObject(&anyTool{s: s, id: d.Any})
+		return s.vm.NewDynamicObject(&dynamicServer{s: s, id: d.Any})
 	}
 	o := s.vm.NewObject()
 	for _, f := range d.Functions {
@@ -108,8 +108,8 @@ func (s *session) upstream(d wire.Domain) *goja.Object {
 	return o
 }
 
-// functionInput appends the input of a function: an object, or its members by
-// position, the first of which is a string.
+// functionInput appends the input of a function. The arguments are an object, or, if
+// the first one is a string, the members named in leading by position.
 func (s *session) functionInput(out []byte, leading []string, args []goja.Value) []byte {
 	var first goja.Value = goja.Undefined()
 	if len(args) > 0 {
@@ -129,16 +129,16 @@ func (s *session) functionInput(out []byte, leading []string, args []goja.Value)
 	return in.json()
 }
 
-// anyTool is a server whose tools are not known: whatever a script calls may be one.
-type anyTool struct {
+// dynamicServer is a server whose tools are not known: any name may be a tool.
+type dynamicServer struct {
 	s  *session
 	id string
 }
 
-var _ goja.DynamicObject = (*anyTool)(nil)
+var _ goja.DynamicObject = (*dynamicServer)(nil)
 
-// Get implements goja.DynamicObject. What the language itself looks for is not there.
-func (a *anyTool) Get(name string) goja.Value {
+// Get implements goja.DynamicObject. Members that the language itself looks up are absent.
+func (a *dynamicServer) Get(name string) goja.Value {
 	switch name {
 	case "then", "toJSON", "constructor", "toString", "valueOf", "prototype":
 		return nil
@@ -160,8 +160,8 @@ func (a *anyTool) Get(name string) goja.Value {
 	return a.function(name, name, nil)
 }
 
-// function makes a function that calls a tool by its name.
-func (a *anyTool) function(name, tool string, leading []string) *goja.Object {
+// function returns a function that calls a tool by its name.
+func (a *dynamicServer) function(name, tool string, leading []string) *goja.Object {
 	s := a.s
 	return s.function(name, 1, func(call goja.FunctionCall) goja.Value {
 		in := append(s.takeScratch(), `{"tool":`...)
@@ -175,16 +175,16 @@ func (a *anyTool) function(name, tool string, leading []string) *goja.Object {
 }
 
 // Has implements goja.DynamicObject.
-func (a *anyTool) Has(name string) bool { return a.Get(name) != nil }
+func (a *dynamicServer) Has(name string) bool { return a.Get(name) != nil }
 
-// Set implements goja.DynamicObject: nothing can be changed.
-func (*anyTool) Set(string, goja.Value) bool { return false }
+// Set implements goja.DynamicObject. Members cannot be changed.
+func (*dynamicServer) Set(string, goja.Value) bool { return false }
 
 // Delete implements goja.DynamicObject.
-func (*anyTool) Delete(string) bool { return false }
+func (*dynamicServer) Delete(string) bool { return false }
 
-// Keys implements goja.DynamicObject: none is known.
-func (*anyTool) Keys() []string { return nil }
+// Keys implements goja.DynamicObject. The names are not known.
+func (*dynamicServer) Keys() []string { return nil }
 
 func (s *session) domainFunction(f wire.Function) native {
 	return func(call goja.FunctionCall) goja.Value {
@@ -194,7 +194,7 @@ func (s *session) domainFunction(f wire.Function) native {
 	}
 }
 
-// call makes one call and gives its output, or throws its fault.
+// call makes one call and returns its output, or throws its fault into the script.
 func (s *session) call(id string, in []byte) goja.Value {
 	v, f := s.try(id, in)
 	if f != nil {
@@ -203,10 +203,11 @@ func (s *session) call(id string, in []byte) goja.Value {
 	return v
 }
 
-// try makes one call. It is the only way from a script to the host.
+// try makes one call and returns its output or its fault. It is the only way from SDK to the
+// host.
 func (s *session) try(id string, in []byte) (goja.Value, *fault.Fault) {
 	if s.stopped() {
-		panic(s.vm.NewTypeError("the run has ended")) // replaced by why it did
+		panic(s.vm.NewTypeError("the run has ended")) // the fault in s.stopReason replaces it
 	}
 	if most := s.job.Limits.MaxCallBytes; len(in) > most {
 		s.tooLarge(most)
@@ -229,7 +230,7 @@ func (s *session) try(id string, in []byte) (goja.Value, *fault.Fault) {
 	return v, nil
 }
 
-// entity makes SDK.Entities.<Name> with the methods that its ops give.
+// entity returns SDK.Entities.<Name> with the methods of its operations.
 func (s *session) entity(e wire.Entity) *goja.Object {
 	o := s.vm.NewObject()
 	for _, name := range e.Ops {
@@ -242,7 +243,7 @@ func (s *session) entity(e wire.Entity) *goja.Object {
 	return o
 }
 
-// entityOp is a method over one operation of an entity.
+// entityOp is a method that calls one operation of an entity.
 type entityOp struct {
 	s      *session
 	id     string
@@ -250,7 +251,7 @@ type entityOp struct {
 	method catalog.Method
 }
 
-// native returns the method's function: its own where it does more than the operation.
+// native returns the method's function: a special one if it does more than the operation.
 func (b entityOp) native() native {
 	switch b.method.Name {
 	case "firstPage":
@@ -269,12 +270,12 @@ func (b entityOp) native() native {
 	return b.call
 }
 
-// call takes the arguments by position and the options last.
+// call makes the call with arguments by position, followed by the options.
 func (b entityOp) call(c goja.FunctionCall) goja.Value {
-	return b.result(b.ask(b.op.Arguments, c.Arguments, c.Argument(len(b.op.Arguments))))
+	return b.result(b.callWith(b.op.Arguments, c.Arguments, c.Argument(len(b.op.Arguments))))
 }
 
-// result returns the part of the operation's output that the method returns.
+// result returns the member of the operation's output that the method returns.
 func (b entityOp) result(output goja.Value) goja.Value {
 	if b.op.Output == "" {
 		return output
@@ -282,18 +283,19 @@ func (b entityOp) result(output goja.Value) goja.Value {
 	return b.s.member(output, b.op.Output)
 }
 
-// ask makes the call with the named arguments and the options.
-func (b entityOp) ask(names []string, args []goja.Value, options goja.Value) goja.Value {
+// callWith makes the call with named arguments and options.
+func (b entityOp) callWith(names []string, args []goja.Value, options goja.Value) goja.Value {
 	v, f := b.s.try(b.id, b.input(names, args, options))
 	if f != nil {
 		_, bare := options.(goja.String)
-		b.fails(f, bare)
+		b.throwFault(f, bare)
 	}
 	return b.s.asPage(b.id, v)
 }
 
-// fails throws a fault of the method's call, with what scripts know beyond its hint.
-func (b entityOp) fails(f *fault.Fault, bareSet bool) {
+// throwFault throws the fault of the method's call, with a hint for scripts. bareSet says that
+// the options were a string, which names the set.
+func (b entityOp) throwFault(f *fault.Fault, bareSet bool) {
 	known := *f
 	switch e, _ := fault.Lookup(f.Code); {
 	case f.Code == fault.UnknownSet && bareSet:
@@ -313,7 +315,7 @@ func (b entityOp) input(names []string, args []goja.Value, options goja.Value) [
 			in.add(n, args[i])
 		}
 	}
-	in.options(options)
+	in.addOptions(options)
 	return in.json()
 }
 
@@ -325,30 +327,31 @@ func (b entityOp) findByID(c goja.FunctionCall) goja.Value {
 	case f.Code == fault.NotFound:
 		return goja.Null()
 	}
-	b.fails(f, false)
+	b.throwFault(f, false)
 	return nil
 }
 
-// count(filter?, options): a lone string is the set.
+// count implements count(filter?, options?). A single string argument is the set.
 func (b entityOp) count(c goja.FunctionCall) goja.Value {
 	names, options := b.op.Arguments, c.Argument(1)
 	if _, set := c.Argument(0).(goja.String); set && len(c.Arguments) == 1 {
 		names, options = nil, c.Argument(0)
 	}
-	return b.result(b.ask(names, c.Arguments, options))
+	return b.result(b.callWith(names, c.Arguments, options))
 }
 
-// member returns an own member of what decode made; the prototype is not asked.
+// member returns an own member of a decoded value, undefined if there is none. It ignores
+// the prototype, which the script may have changed.
 func (s *session) member(v goja.Value, name string) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
-		if v, ok := own(o, name); ok {
+		if v, ok := ownMember(o, name); ok {
 			return v
 		}
 	}
 	return goja.Undefined()
 }
 
-func own(o *goja.Object, name string) (goja.Value, bool) {
+func ownMember(o *goja.Object, name string) (goja.Value, bool) {
 	for _, k := range o.GetOwnPropertyNames() {
 		if k == name {
 			return o.Get(name), true

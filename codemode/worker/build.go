@@ -7,17 +7,16 @@ import (
 	"sync"
 )
 
-// stamp identifies the sources that a worker is made of. The linker sets it
-// (-X, see the Makefile) in an app and in the worker binary beside it.
+// stamp identifies the sources of the worker. The linker sets it (-X, see the Makefile) in an
+// app and in the worker binary beside it.
 var stamp string
 
-// Stamped reports whether this build says what its worker is made of: only then can
-// another executable be known for the same worker.
+// Stamped reports whether this build has a stamp. Only then can another executable be
+// recognised as containing the same worker.
 func Stamped() bool { return stamp != "" }
 
-// Build identifies the worker in this build. Host and worker compare it, since the
-// executable may have been replaced between their starts, and since a worker
-// binary may be older than its app.
+// Build identifies the worker in this build. Host and worker compare it, since the executable
+// may have been replaced between their starts, and a worker binary may be older than its app.
 var Build = sync.OnceValue(func() string {
 	if Stamped() {
 		return runtime.Version() + " " + stamp

@@ -7,9 +7,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// clock is the script's time: it starts where the job says, moves with calls and
-// timers, and by a microsecond per reading, so that a loop that waits for it
-// ends. It never goes back, and is the same in every attempt.
+// clock is the script's time. It starts at the time in the job and advances with calls and
+// timers, and by a microsecond per reading, so that a loop that polls it ends. It never goes
+// back, and is the same in every attempt.
 type clock struct{ start, now int64 } // Unix microseconds
 
 func newClock(nowMs int64) *clock { return &clock{nowMs * 1000, nowMs * 1000} }
@@ -23,14 +23,14 @@ func (c *clock) advance(us int64) { c.now = max(c.now, us) }
 
 func (c *clock) sinceStartMs() int64 { return (c.now - c.start) / 1000 }
 
-// timer is one setTimeout under way.
+// timer is a pending setTimeout.
 type timer struct {
 	id, due int64
 	run     func() error
-	origin  []goja.StackFrame // where it was set
+	origin  []goja.StackFrame // the stack that set it
 }
 
-// timers orders by due time, then by age.
+// timers is a heap of timers by due time, then by age.
 type timers struct {
 	queue []*timer
 	live  map[int64]bool // ids not yet fired or cleared
@@ -55,7 +55,7 @@ func (t *timers) Pop() any {
 // maxDelayMs is the longest delay of setTimeout in browsers and Node.
 const maxDelayMs = 1<<31 - 1
 
-// setTimeout(fn, delayMs, ...args).
+// setTimeout implements setTimeout(fn, delayMs, ...args).
 func (s *session) setTimeout(call goja.FunctionCall) goja.Value {
 	fn, ok := goja.AssertFunction(call.Argument(0))
 	if !ok {
@@ -86,7 +86,7 @@ func (s *session) clearTimeout(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// next returns the timer that is due first, nil for none.
+// next returns the timer that is due first, nil if there is none.
 func (t *timers) next() *timer {
 	for t.Len() > 0 {
 		if first := t.queue[0]; t.live[first.id] {
@@ -103,9 +103,9 @@ func (s *session) fire() (ok bool, err error) {
 		heap.Pop(&s.timers)
 		delete(s.timers.live, t.id)
 		s.clock.advance(t.due)
-		s.trail.origin = t.origin
+		s.sites.origin = t.origin
 		err = t.run()
-		s.trail.origin = nil
+		s.sites.origin = nil
 		return true, err
 	}
 	return false, nil

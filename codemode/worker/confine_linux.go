@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closeInherited closes what the host left open by mistake. Once the runtime has
-// opened its poller, close_range would take it away and crash: then everything
-// else is closed one by one.
+// closeInherited closes descriptors that the host leaked. If the runtime has opened its
+// poller already, close_range would close that too and crash the process, so all others are
+// closed one by one.
 func closeInherited() {
 	names, err := filepath.Glob("/proc/self/fd/*")
 	if err != nil {
@@ -50,7 +50,7 @@ func closeInherited() {
 	}
 }
 
-// memorySizes returns VmData and VmSize in bytes, 0 where /proc is not there.
+// memorySizes returns VmData and VmSize in bytes, 0 if /proc is not available.
 func memorySizes() (data, size int64) {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -73,8 +73,8 @@ func memorySizes() (data, size int64) {
 	return data, size
 }
 
-// confine takes from this process what a script could abuse: core dumps, files,
-// new privileges, and what the layers take. One that cannot be put on is an error.
+// confine disables core dumps and writing to files, limits descriptors, and applies the
+// layers. It returns an error if any of this fails.
 func confine(layers []string) error {
 	for resource, most := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_NOFILE: 16} {
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: most, Max: most}); err != nil {
@@ -82,29 +82,29 @@ func confine(layers []string) error {
 		}
 	}
 	if slices.Contains(layers, LayerNamespaces) {
-		if err := leaveFiles(); err != nil {
+		if err := enterEmptyRoot(); err != nil {
 			return fmt.Errorf("namespaces: %w", err)
 		}
 	}
-	if slices.Contains(layers, LayerLandlock) && !rootRefused() {
+	if slices.Contains(layers, LayerLandlock) && !rootDenied() {
 		return errors.New("landlock: files can be opened")
 	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("dumpable: %w", err)
 	}
 	if slices.Contains(layers, LayerSeccomp) {
-		if err := filterCalls(); err != nil {
+		if err := filterSyscalls(); err != nil {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
 	return nil
 }
 
-// leaveFiles makes the empty directory that the host started this process in its
-// root, and drops the privileges that this took. They are those of the own user
-// namespace. A program that links C cannot drop them on all of its threads; they
-// are worth nothing behind seccomp.
-func leaveFiles() error {
+// enterEmptyRoot makes the working directory, which the host set to an empty directory, the
+// root of this process, and drops the privileges needed for that, which it has in its own user
+// namespace only. A program that links C cannot drop them on all threads; there seccomp
+// makes them useless.
+func enterEmptyRoot() error {
 	if os.Getpid() != 1 {
 		return errors.New("the process sees others")
 	}
@@ -126,9 +126,9 @@ func leaveFiles() error {
 	return nil
 }
 
-// rootRefused reports whether the root directory cannot be opened for want of the
-// right to, which everybody has but who is under Landlock.
-func rootRefused() bool {
+// rootDenied reports whether opening the root directory fails with EACCES. Without Landlock
+// every user may open it.
+func rootDenied() bool {
 	fd, err := unix.Open("/", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err == nil {
 		_ = unix.Close(fd)
@@ -136,14 +136,14 @@ func rootRefused() bool {
 	return err == unix.EACCES
 }
 
-// filterCalls refuses all but a few system calls, on every thread.
-func filterCalls() error {
+// filterSyscalls refuses all but a few system calls, on every thread.
+func filterSyscalls() error {
 	if seccompArch == 0 {
 		return errors.New("no filter is known for this architecture")
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// On every thread: TSYNC takes both to all of them.
+	// TSYNC extends no_new_privs and the filter to all threads.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
-// Outside of Linux a worker is a process of its own with an empty environment,
-// watched and killed; nothing takes system calls from it.
+// Outside of Linux, a worker is a separate process with an almost empty environment. The host
+// watches and kills it, but its system calls are not restricted.
 
 func closeInherited() {}
 

@@ -8,8 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// bindConsole defines console, all of whose functions end up in the logs (CONTRACT
-// section 3): log and info are info.
+// bindConsole defines console, whose functions write to the run's logs (CONTRACT section 3).
 func (s *session) bindConsole() {
 	o := s.vm.NewObject()
 	for name, level := range map[string]string{
@@ -28,22 +27,22 @@ func (s *session) bindConsole() {
 	s.method(o, "group", 0, labelled)
 	s.method(o, "groupCollapsed", 0, labelled)
 	s.method(o, "groupEnd", 0, func(goja.FunctionCall) goja.Value { return goja.Undefined() })
-	fails := s.logger("error")
+	logError := s.logger("error")
 	s.method(o, "assert", 0, func(c goja.FunctionCall) goja.Value {
 		if c.Argument(0).ToBoolean() {
 			return goja.Undefined()
 		}
-		said := []goja.Value{s.vm.ToValue("Assertion failed")}
+		parts := []goja.Value{s.vm.ToValue("Assertion failed")}
 		if len(c.Arguments) > 1 {
-			said = append([]goja.Value{s.vm.ToValue("Assertion failed:")}, c.Arguments[1:]...)
+			parts = append([]goja.Value{s.vm.ToValue("Assertion failed:")}, c.Arguments[1:]...)
 		}
-		return fails(goja.FunctionCall{Arguments: said})
+		return logError(goja.FunctionCall{Arguments: parts})
 	})
 	s.counters(o)
 	s.define(s.vm.GlobalObject(), "console", o)
 }
 
-// counters adds what counts and what measures by the script's clock.
+// counters adds count and countReset, and time, timeLog and timeEnd by the script's clock.
 func (s *session) counters(o *goja.Object) {
 	counts, begins := map[string]int{}, map[string]int64{}
 	label := func(c goja.FunctionCall) string {
@@ -79,5 +78,5 @@ func (s *session) counters(o *goja.Object) {
 	})
 }
 
-// maxLabels bounds what console.count and console.time keep.
+// maxLabels bounds the labels that console.count and console.time keep.
 const maxLabels = 1000

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessCPU returns the CPU time that all threads of a process have used, and
-// whether it is to be had. pid 0 is this process.
+// ProcessCPU returns the CPU time that all threads of a process have used, and whether it is
+// available. pid 0 means this process.
 func ProcessCPU(pid int) (time.Duration, bool) {
 	clock := int32(unix.CLOCK_PROCESS_CPUTIME_ID)
 	if pid != 0 {

@@ -4,6 +4,6 @@ package worker
 
 import "time"
 
-// ProcessCPU is not available here: the time in which a script has the turn
+// ProcessCPU returns false here. The time that a script runs without waiting for the host
 // counts instead.
 func ProcessCPU(int) (time.Duration, bool) { return 0, false }

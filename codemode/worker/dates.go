@@ -6,8 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// fixDates has toISOString, and with it the JSON of a Date, write years beyond four
-// digits with six, as ECMAScript says: the engine writes five.
+// fixDates makes toISOString, and with it the JSON of a Date, write years of more than four
+// digits with six, as ECMAScript requires: the engine writes five.
 func (s *session) fixDates() error {
 	proto := s.vm.Get("Date").(*goja.Object).Get("prototype").(*goja.Object)
 	whole, _ := goja.AssertFunction(proto.Get("toISOString"))

@@ -11,25 +11,25 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// maxDepth bounds the nesting of what the host sends into a script.
+// maxDepth bounds the nesting of JSON that the host sends to a script.
 const maxDepth = 500
 
 var (
-	errJSON = errors.New("worker: the host sent broken JSON")
+	errJSON = errors.New("worker: the host sent invalid JSON")
 	errDeep = errors.New("worker: the host sent JSON that is nested too deeply")
 )
 
-// undecodable is the fault of a call whose output a script cannot get. Output that is
-// too deep can be the script's own doing: a tool may give back what it was sent.
+// undecodable returns the fault of a call whose output cannot be decoded. Output that is
+// nested too deeply is not an internal error: a tool may return what the script sent.
 func undecodable(err error) *fault.Fault {
 	if errors.Is(err, errDeep) {
 		return fault.Newf(fault.CallTooLarge, "the result of this call is nested deeper than %d levels", maxDepth)
 	}
-	return fault.New(fault.Internal, "the call gave something that is not JSON").Because(err)
+	return fault.New(fault.Internal, "the call returned something that is not JSON").Because(err)
 }
 
-// decoder builds engine values straight from JSON. It defines properties and
-// never sets them, so nothing that a script put on a prototype is called.
+// decoder builds engine values directly from JSON. It defines properties instead of assigning
+// them, so that setters which a script put on a prototype are not called.
 type decoder struct {
 	vm *goja.Runtime
 	in []byte
@@ -42,13 +42,13 @@ func decode(vm *goja.Runtime, in []byte) (goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.blank(); d.at != len(d.in) {
+	if d.skipSpace(); d.at != len(d.in) {
 		return nil, errJSON
 	}
 	return v, nil
 }
 
-func (d *decoder) blank() {
+func (d *decoder) skipSpace() {
 	for d.at < len(d.in) {
 		switch d.in[d.at] {
 		case ' ', '\t', '\n', '\r':
@@ -60,14 +60,14 @@ func (d *decoder) blank() {
 }
 
 func (d *decoder) peek() byte {
-	d.blank()
+	d.skipSpace()
 	if d.at < len(d.in) {
 		return d.in[d.at]
 	}
 	return 0
 }
 
-// accept takes one byte if it is next.
+// accept consumes c if it is the next byte after white space.
 func (d *decoder) accept(c byte) bool {
 	if d.peek() != c {
 		return false
@@ -92,17 +92,17 @@ func (d *decoder) value(depth int) (goja.Value, error) {
 		}
 		return d.vm.ToValue(s), nil
 	case 't':
-		return d.vm.ToValue(true), d.word("true")
+		return d.vm.ToValue(true), d.literal("true")
 	case 'f':
-		return d.vm.ToValue(false), d.word("false")
+		return d.vm.ToValue(false), d.literal("false")
 	case 'n':
-		return goja.Null(), d.word("null")
+		return goja.Null(), d.literal("null")
 	default:
 		return d.number()
 	}
 }
 
-func (d *decoder) word(w string) error {
+func (d *decoder) literal(w string) error {
 	if len(d.in)-d.at < len(w) || string(d.in[d.at:d.at+len(w)]) != w {
 		return errJSON
 	}

@@ -1,9 +1,10 @@
-// Package worker is the child's half of code mode: what runs the scripts of one caller,
-// one after the other, each in an engine of its own. Its init recognises a worker's command line and never returns, so every
-// binary that links it can be started again as a worker.
+// Package worker is the child process's half of code mode: it runs the scripts of one caller,
+// one after the other, each in an engine of its own. If the command line is that of a worker,
+// the package's init runs the worker and exits, so that every binary that links the package
+// can be started again as a worker.
 //
-// What belongs here: the entry, the confinement of the own process, the runtime
-// with its bindings, and what turns a script's end into a result. What must
-// never: databases, gRPC, plugins, MCP, knowledge of any provider; work at
-// package initialisation beyond looking at the command line.
+// What belongs here: the worker's entry point, the confinement of its own process, the
+// JavaScript runtime with its bindings, and the conversion of outcomes into results. What must
+// never: databases, gRPC, plugins, MCP, knowledge of any provider; other work at package
+// initialisation than checking the command line.
 package worker

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Marker is a worker's first argument. It is exact, so that no argument that a
-// user could mean is taken for it.
+// Marker is a worker's first argument. It is specific enough not to be confused with an
+// argument of a user.
 const Marker = "--koan-codemode-worker=4"
 
-// Args is the command line of a worker that puts on these layers, or ends where
-// it cannot; without the executable.
+// Args returns the arguments of a worker, without the executable. The worker applies these
+// layers, and exits if it cannot.
 func Args(layers []string) []string { return []string{Marker, strings.Join(layers, ",")} }
 
-// Environment is all that a worker's environment has. It is not nil, which would
-// inherit the host's: nothing of it may reach a script.
+// Environment returns the complete environment of a worker. It must not be nil, which would
+// mean the host's environment, of which nothing may reach a script.
 func Environment() []string { return []string{"GOMAXPROCS=2", "GOTRACEBACK=none"} }
 
 func init() {

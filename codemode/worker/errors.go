@@ -11,17 +11,16 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// maxMessage is the longest message of a thrown value that is passed on, in
-// UTF-16 units.
+// maxMessage is the maximum length of the message of a thrown value, in UTF-16 code units.
 const maxMessage = 2000
 
-// stop ends a script from outside of it: it is the value of an interrupt.
-type stop struct{ fault *fault.Fault } // nil: the host knows why
+// interruption is the value with which the engine is interrupted.
+type interruption struct{ fault *fault.Fault } // nil if the host knows the reason
 
 // throw throws a fault into the script, as a KoanError.
 func (s *session) throw(f *fault.Fault) { panic(s.errorOf(f, s.base.koanError)) }
 
-// errorOf makes an error of a fault, of the class with that prototype.
+// errorOf returns an error object for a fault. class is the prototype of its class.
 func (s *session) errorOf(f *fault.Fault, class *goja.Object) *goja.Object {
 	o, err := s.vm.New(s.base.errorClass, s.vm.ToValue(f.Message))
 	if err != nil {
@@ -44,34 +43,35 @@ func (s *session) errorOf(f *fault.Fault, class *goja.Object) *goja.Object {
 			}
 		}
 	}
-	// Called by a timer or a promise alone, no line of the script is on the stack.
-	if stack := s.vm.CaptureCallStack(trailDepth, nil); !s.userFrame(stack) && f.Line == 0 {
-		f = s.place(f, s.trail.origin)
+	// In a native function called by a timer or a promise, the stack has no line of the script.
+	if stack := s.vm.CaptureCallStack(siteDepth, nil); !s.hasUserFrame(stack) && f.Line == 0 {
+		f = s.locate(f, s.sites.origin)
 	}
 	s.faults[o] = f
 	return o
 }
 
-// end stops the script for good: an interrupt cannot be caught.
+// end stops the script with an interrupt, which the script cannot catch. f is nil if the host
+// knows the reason.
 func (s *session) end(f *fault.Fault) {
 	if f != nil {
-		f = s.place(f, s.here())
+		f = s.locate(f, s.here())
 	}
-	s.ending = &stop{f}
-	s.vm.Interrupt(s.ending)
+	s.stopReason = &interruption{f}
+	s.vm.Interrupt(s.stopReason)
 }
 
-func (s *session) stopped() bool { return s.ending != nil }
+func (s *session) stopped() bool { return s.stopReason != nil }
 
-// uncatchable reports whether an error must go through every handler.
+// uncatchable reports whether err must not be handled by the script.
 func uncatchable(err error) bool {
 	var i *goja.InterruptedError
 	var o *goja.StackOverflowError
 	return !isThrown(err) && (errors.As(err, &i) || errors.As(err, &o))
 }
 
-// isThrown reports whether an error is a thrown value. Ask it before any errors.As:
-// that would unwrap it, and with it run the traps of a proxy.
+// isThrown reports whether err is a value that the script threw. Check it before errors.As,
+// which would unwrap the value and so run the traps of a proxy.
 func isThrown(err error) bool {
 	_, ok := err.(*goja.Exception)
 	return ok
@@ -79,9 +79,10 @@ func isThrown(err error) bool {
 
 func isFault(err error, f **fault.Fault) bool { return !isThrown(err) && errors.As(err, f) }
 
-// lastWord is faultOf under the script's own code, which may be run once more by
-// a look at what was thrown, and may throw or never end.
-func (s *session) lastWord(err error) (f *fault.Fault) {
+// safeFaultOf is faultOf for an outcome that may be a thrown value. Inspecting that runs the
+// script's code again, which may throw or be interrupted; then the fault is that of the
+// second failure.
+func (s *session) safeFaultOf(err error) (f *fault.Fault) {
 	defer func() {
 		if x := recover(); x != nil {
 			f = s.faultOf(recovered(x))
@@ -90,30 +91,30 @@ func (s *session) lastWord(err error) (f *fault.Fault) {
 	return s.faultOf(err)
 }
 
-// faultOf turns what ended the script into a fault with the user's position.
+// faultOf converts the error that ended the script into a fault with the user's position.
 func (s *session) faultOf(err error) *fault.Fault {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
-	if s.ending != nil {
-		if s.ending.fault == nil {
+	if s.stopReason != nil {
+		if s.stopReason.fault == nil {
 			return fault.New(fault.ExecutionError, "")
 		}
-		return s.ending.fault
+		return s.stopReason.fault
 	}
 	if thrown, ok := err.(*goja.Exception); ok {
 		return s.faultOfValue(thrown.Value(), thrown.Stack())
 	}
 	switch {
 	case errors.As(err, &interrupted):
-		if by, ok := interrupted.Value().(*stop); ok && by.fault != nil {
-			return s.place(by.fault, positioned(interrupted.Stack()))
+		if by, ok := interrupted.Value().(*interruption); ok && by.fault != nil {
+			return s.locate(by.fault, withPositions(interrupted.Stack()))
 		}
 		return fault.New(fault.ExecutionError, "the script was interrupted")
 	case errors.As(err, &overflow):
 		s.result.Last = true
 		f := fault.New(fault.JavaScriptError, fmt.Sprintf("RangeError: the script recursed deeper than %d calls", s.job.Limits.MaxRecursion)).
 			WithHint("Use a loop, or end the recursion earlier.")
-		return s.place(f, overflow.Stack())
+		return s.locate(f, overflow.Stack())
 	}
 	var f *fault.Fault
 	if errors.As(err, &f) {
@@ -122,16 +123,16 @@ func (s *session) faultOf(err error) *fault.Fault {
 	return fault.New(fault.JavaScriptError, fault.Clip(err.Error(), maxMessage))
 }
 
-// faultOfValue turns a thrown value into a fault. Looking at it runs the script's
-// own code (a getter, a toString), which may throw or never end.
+// faultOfValue converts a thrown value into a fault. Inspecting the value may run the script's
+// code (a getter, a toString), which may throw or never end.
 func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fault {
 	if o, ok := v.(*goja.Object); ok {
 		if stack == nil {
-			stack = s.madeAt(o)
+			stack = s.creationStack(o)
 		}
 		if f, ok := s.faults[o]; ok {
 			usage := s.usages[f]
-			f = s.place(f, stack)
+			f = s.locate(f, stack)
 			s.advise(f, usage)
 			return f
 		}
@@ -141,26 +142,26 @@ func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 		if uncatchable(err) {
 			return s.faultOf(err)
 		}
-		message = "something was thrown whose text cannot be read"
+		message = "the thrown value cannot be converted to text"
 	}
-	f := s.place(fault.New(fault.JavaScriptError, message), stack)
+	f := s.locate(fault.New(fault.JavaScriptError, message), stack)
 	if f.Line == 0 {
-		s.aggregate(f, v)
+		s.describeAggregate(f, v)
 	}
 	if f.Line == 0 {
-		f = s.place(f, s.thrownAt(v))
+		f = s.locate(f, s.throwStack(v))
 	}
 	s.explain(f)
 	if o, ok := v.(*goja.Object); ok && stack == nil {
-		stack = s.madeAt(o)
+		stack = s.creationStack(o)
 	}
-	s.tell(f, v, stack)
+	s.addDetails(f, v, stack)
 	return f
 }
 
-// aggregate sets on an AggregateError that the engine made the line and the text of
-// the first error in it.
-func (s *session) aggregate(f *fault.Fault, v goja.Value) {
+// describeAggregate adds the message and the position of the first inner error to the fault
+// of an AggregateError that has no position itself, since the engine made it.
+func (s *session) describeAggregate(f *fault.Fault, v goja.Value) {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Error" {
 		return
@@ -178,19 +179,20 @@ func (s *session) aggregate(f *fault.Fault, v goja.Value) {
 	if s.guard(func() { text = s.describe(first) }) != nil {
 		return
 	}
-	stack := s.thrownAt(first)
+	stack := s.throwStack(first)
 	if inner, ok := first.(*goja.Object); ok {
-		if made := s.madeAt(inner); s.userFrame(made) {
+		if made := s.creationStack(inner); s.hasUserFrame(made) {
 			stack = made
 		}
 	}
 	f.Message = fault.Clip(f.Message+": "+text, maxMessage)
-	placed := s.place(f, stack)
+	placed := s.locate(f, stack)
 	f.Line, f.Column = placed.Line, placed.Column
 }
 
-// madeAt returns the stack that an Error was made with, without asking the object.
-func (s *session) madeAt(o *goja.Object) []goja.StackFrame {
+// creationStack returns the stack with which an Error was created, without running code of
+// the script.
+func (s *session) creationStack(o *goja.Object) []goja.StackFrame {
 	if o.ClassName() != "Error" {
 		return nil
 	}
@@ -246,7 +248,8 @@ func (s *session) property(o *goja.Object, name string) string {
 	return ""
 }
 
-// guard runs engine code from outside a script, under every kind of failure.
+// guard calls f, which may run code of the script, and returns whatever it throws or panics
+// with as an error.
 func (s *session) guard(f func()) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -259,8 +262,8 @@ func (s *session) guard(f func()) (err error) {
 	return nil
 }
 
-// recovered turns a panic that came out of the engine into an error. The value
-// is never formatted unless it is Go's own.
+// recovered converts a panic of the engine into an error. x is formatted only if it is a Go
+// error, since formatting a JavaScript value may run code of the script.
 func recovered(x any) error {
 	if err, ok := x.(error); ok {
 		if uncatchable(err) {
@@ -271,8 +274,8 @@ func recovered(x any) error {
 	return fault.New(fault.JavaScriptError, "the engine failed on this script")
 }
 
-// userFrame reports whether any frame is in the script's text.
-func (s *session) userFrame(stack []goja.StackFrame) bool {
+// hasUserFrame reports whether any frame is in the script's text.
+func (s *session) hasUserFrame(stack []goja.StackFrame) bool {
 	for i := range stack {
 		if stack[i].SrcName() == script.Name {
 			return true
@@ -281,9 +284,9 @@ func (s *session) userFrame(stack []goja.StackFrame) bool {
 	return false
 }
 
-// positioned leaves out frames that the engine has no position for: it gives the
-// begin of the text for them, which is wrong.
-func positioned(stack []goja.StackFrame) []goja.StackFrame {
+// withPositions drops frames for which the engine has no position: it reports the beginning of
+// the text for them.
+func withPositions(stack []goja.StackFrame) []goja.StackFrame {
 	var out []goja.StackFrame
 	for i := range stack {
 		if at := stack[i].Position(); at.Line != 1 || at.Column != 1 {
@@ -293,8 +296,9 @@ func positioned(stack []goja.StackFrame) []goja.StackFrame {
 	return out
 }
 
-// place returns a copy of a fault with the innermost of the user's positions.
-func (s *session) place(f *fault.Fault, stack []goja.StackFrame) *fault.Fault {
+// locate returns a copy of a fault with the innermost position of the stack that is in the
+// user's text.
+func (s *session) locate(f *fault.Fault, stack []goja.StackFrame) *fault.Fault {
 	placed := *f
 	if s.program == nil {
 		return &placed

@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// base is what is taken from a fresh engine before a script can change it.
+// base holds objects of a fresh engine, saved before a script can change them.
 type base struct {
 	stringify   goja.Callable
 	freeze      goja.Callable
@@ -27,8 +27,9 @@ type base struct {
 	page        *goja.Object // the prototype of a page of entities
 }
 
-// prelude returns the class of faults, and the prototypes through whose
-// constructors a string could become code.
+// prelude returns a program that defines KoanError and the classes of @codemode/errors, and
+// returns them with the objects that prepare needs, among them the prototypes through whose
+// constructors strings could become code.
 var prelude = sync.OnceValue(func() *goja.Program {
 	return goja.MustCompile("prelude", `(function () {
   class KoanError extends Error {
@@ -56,7 +57,8 @@ var prelude = sync.OnceValue(func() *goja.Program {
 })()`, false)
 })
 
-// prepare makes a fresh engine with everything that does not depend on the job.
+// prepare returns a session with a fresh engine and everything that does not depend on the
+// job.
 func prepare() (*session, error) {
 	s := &session{vm: goja.New(), faults: map[*goja.Object]*fault.Fault{}, usages: map[*fault.Fault]string{}, result: &wire.Result{}}
 	v, err := s.vm.RunProgram(prelude())
@@ -80,12 +82,12 @@ func prepare() (*session, error) {
 	}
 	g := s.vm.GlobalObject()
 	s.hide(g, "KoanError", koan)
-	if err := g.Delete("GoError"); err != nil { // the engine's own, of no use to a script
+	if err := g.Delete("GoError"); err != nil { // defined by the engine, of no use to a script
 		return nil, err
 	}
 	s.bindConsole()
 	s.timers.live = map[int64]bool{}
-	s.flights.open = map[uint32]*flight{}
+	s.inFlight.open = map[uint32]*pendingCall{}
 	s.modules = map[string]*goja.Object{}
 	s.hide(g, wire.ResultName, goja.Undefined())
 	s.hide(g, "setTimeout", s.function("setTimeout", 2, s.setTimeout))
@@ -101,11 +103,11 @@ func prepare() (*session, error) {
 		return nil, err
 	}
 	s.vm.SetPromiseRejectionTracker(s.trackRejection)
-	s.vm.SetAsyncContextTracker(jobs{s})
+	s.vm.SetAsyncContextTracker(promiseJobs{s})
 	return s, nil
 }
 
-// seed makes time and randomness those of the job.
+// seed sets the script's clock and random numbers as the job requires.
 func (s *session) seed() {
 	s.clock = newClock(s.job.NowMs)
 	s.vm.SetTimeSource(s.clock.read)
@@ -113,8 +115,8 @@ func (s *session) seed() {
 	s.vm.SetRandSource(random.Float64)
 }
 
-// complete adds what the engine lacks of the language and of the Web, as far as
-// the script may use it.
+// complete adds parts of the language and of the Web platform that the engine lacks, as far as
+// the script may use them.
 func (s *session) complete() error {
 	s.patterns = s.program.Patterns
 	if len(s.patterns) > 0 || strings.Contains(s.job.Code, "RegExp") || strings.Contains(s.job.Code, "constructor") {
@@ -141,10 +143,10 @@ func (s *session) builtins() error {
 	})
 }
 
-// maxWarnings bounds what the built-ins say in the logs.
+// maxWarnings bounds the warnings that the built-ins write to the logs.
 const maxWarnings = 20
 
-// hide defines a global that does not show in an enumeration, as the built-ins.
+// hide defines a member that is not enumerable, like the built-ins.
 func (s *session) hide(o *goja.Object, name string, v goja.Value) {
 	_ = o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
@@ -174,14 +176,14 @@ func (s *session) queueMicrotask(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// codeFromText says why text cannot become code, and what to do instead.
-const codeFromText = "Text cannot become code here. Write the code into the script."
+// codeFromText is the hint for Function and the constructors of functions.
+const codeFromText = "Strings cannot be executed as code here. Write the code into the script."
 
-// forbid takes away what makes code of text. The wall is the process; this is for
-// the one who reads the message. eval and what other runtimes have beside the
-// language (fetch, require, process, ...) are not there: a script can ask with
-// typeof, and package validate explains the ReferenceError. Function is, since
-// every function is an instance of it; calling it says why it does nothing.
+// forbid removes what makes code from strings. Security does not depend on it, since the
+// process is confined; it exists for its messages. eval and the globals of other runtimes
+// (fetch, require, process, ...) are absent, so that typeof works, and package validate
+// explains the ReferenceError. Function stays, since every function is an instance of it;
+// calling it throws an explanation.
 func (s *session) forbid(g, async, generator *goja.Object) error {
 	if err := g.Delete("eval"); err != nil {
 		return err

@@ -10,14 +10,13 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// absentIntl finds the parts of Intl that are absent.
+// absentIntl matches the parts of Intl that are absent.
 var absentIntl = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\bIntl\s*\.\s*(?:Segmenter|DisplayNames|DurationFormat|Locale|getCanonicalLocales|supportedValuesOf)\b`)
 })
 
-// explain adds to an error of the engine's what a check of the script says about the
-// line it failed on, a name that SDK does not have for example, else what such an
-// error mostly comes from.
+// explain adds to an error of the engine what validate says about the failed line, for example
+// a name that SDK does not have. If that is nothing, it adds a hint about the likely cause.
 func (s *session) explain(f *fault.Fault) {
 	if f.Line == 0 || s.program == nil || !strings.HasPrefix(f.Message, "TypeError") && !strings.HasPrefix(f.Message, "ReferenceError") {
 		return
@@ -36,9 +35,9 @@ func (s *session) explain(f *fault.Fault) {
 	}
 }
 
-// Members that scripts look for in what has none of them.
+// Methods that scripts call on values that do not have them.
 var (
-	rowMethods = map[string]string{ // and the method of the entity that does it
+	rowMethods = map[string]string{ // with the method of the entity that does the same
 		"save": "patch(row.id, {...}) or upsert(row)", "insert": "upsert(row)", "store": "upsert(row)", "update": "patch(row.id, {...})", "patch": "patch(row.id, {...})",
 		"set": "patch(row.id, {...})", "delete": "delete(row.id)", "remove": "delete(row.id)", "destroy": "delete(row.id)",
 		"reload": "getById(row.id)", "refresh": "getById(row.id)", "populate": "getById(row.id, {with: ...})", "load": "getById(row.id, {with: ...})",
@@ -48,24 +47,24 @@ var (
 	arrayMethods  = strings.Fields("map filter forEach find some every reduce sort flatMap push slice join includes")
 )
 
-// likelyCause says what an error of the engine's mostly comes from; "" for the usual
-// hint.
+// likelyCause returns a hint about the usual cause of an error of the engine, "" if there is
+// none.
 func (s *session) likelyCause(f *fault.Fault) string {
 	kind, message, _ := strings.Cut(f.Message, ": ")
 	if strings.Contains(message, "undefined") && absentIntl().MatchString(sourceLine(s.job.Code, f.Line)) {
 		return "Intl has NumberFormat, DateTimeFormat, Collator, PluralRules, ListFormat and RelativeTimeFormat."
 	}
 	if name, ok := between(message, "Object has no member '", "'"); ok {
-		return s.noMember(name, f.Line)
+		return s.missingMethodHint(name, f.Line)
 	}
 	if name, ok := between(message, "Cannot read property '", "'"); ok {
-		return s.nothingThere(name, f.Line)
+		return s.missingValueHint(name, f.Line)
 	}
 	switch {
 	case strings.HasSuffix(message, "is not iterable"):
 		return "for...of and ... go through arrays, strings, Map and Set. The entities of a page are in its items; Object.entries(o) goes through an object."
 	case strings.Contains(message, "not object coercible"), strings.Contains(message, "convert undefined or null to object"):
-		return "What is used there as an object is undefined or null: look at it with console.log."
+		return "An object is needed there, but the value is undefined or null: log it with console.log."
 	case strings.HasPrefix(message, "setTimeout needs a function"):
 		return "Give setTimeout a function: setTimeout(() => {...}, ms)."
 	case strings.Contains(message, "Assignment to constant variable"):
@@ -76,7 +75,7 @@ func (s *session) likelyCause(f *fault.Fault) string {
 	return ""
 }
 
-// between returns what stands between two parts of a text.
+// between returns the part of text between two others.
 func between(text, before, behind string) (string, bool) {
 	_, rest, ok := strings.Cut(text, before)
 	if !ok {
@@ -86,8 +85,8 @@ func between(text, before, behind string) (string, bool) {
 	return found, ok
 }
 
-// noMember is the hint for a method that a value does not have.
-func (s *session) noMember(name string, line int) string {
+// missingMethodHint returns the hint for a method that a value does not have.
+func (s *session) missingMethodHint(name string, line int) string {
 	quoted := sourceLine(s.job.Code, line)
 	switch {
 	case name == "then" || name == "catch" || name == "finally":
@@ -106,13 +105,13 @@ func (s *session) noMember(name string, line int) string {
 	return "The value before ." + name + " has no such method: log it with console.log."
 }
 
-// nothingThere is the hint for a member of undefined or null.
-func (s *session) nothingThere(name string, line int) string {
+// missingValueHint returns the hint for a member of undefined or null.
+func (s *session) missingValueHint(name string, line int) string {
 	quoted := sourceLine(s.job.Code, line)
 	for _, e := range s.job.Bindings.Entities {
 		for _, edge := range e.Edges {
 			if strings.Contains(quoted, "."+edge+"."+name) || strings.Contains(quoted, "."+edge+"["+name) {
-				return "Relationships are there where they are asked for: {with: \"" + edge + "\"}. One to another entity may be null."
+				return "Relationships are loaded only on request: {with: \"" + edge + "\"}. A relationship to one entity may be null."
 			}
 		}
 	}
@@ -122,7 +121,8 @@ func (s *session) nothingThere(name string, line int) string {
 	return "The value before ." + name + " is undefined or null: log it with console.log, or read it with ?. if it may be missing."
 }
 
-// entityInUse is the one entity that the script names, else a word for it.
+// entityInUse returns the entity that the script names, a placeholder if it names none or
+// several.
 func (s *session) entityInUse() string {
 	found := ""
 	for _, e := range s.job.Bindings.Entities {

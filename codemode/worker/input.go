@@ -9,13 +9,13 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// input builds the JSON object of one call. Members are encoded one by one, so
-// that nothing on a prototype gets into the object itself.
+// input builds the JSON object of one call. Members are encoded one by one, so that a changed
+// prototype does not affect the object itself.
 type input struct {
 	s    *session
 	keys []string
 	out  []byte
-	// without is a member that options leave out.
+	// without is a member that addOptions leaves out.
 	without string
 }
 
@@ -23,15 +23,15 @@ func (s *session) newInput() *input {
 	return &input{s: s, out: append(s.takeScratch(), '{')}
 }
 
-// takeScratch returns the buffer for inputs to one call, which puts it back: a
-// getter or a toJSON in its input may make calls of its own meanwhile.
+// takeScratch returns the buffer for the input of one call and clears s.scratch, since a getter
+// or a toJSON in the input may make calls itself. The call puts the buffer back.
 func (s *session) takeScratch() []byte {
 	out := s.scratch[:0]
 	s.scratch = nil
 	return out
 }
 
-// add puts a member in; undefined is left out.
+// add adds a member unless it is undefined.
 func (in *input) add(key string, v goja.Value) {
 	if v == nil || goja.IsUndefined(v) {
 		return
@@ -58,9 +58,9 @@ func (in *input) add(key string, v goja.Value) {
 	}
 }
 
-// options puts in what stands last in a call: an object's own members, or a bare
-// string, which names the set.
-func (in *input) options(v goja.Value) {
+// addOptions adds the last argument of a call: an object's own members, or a string, which
+// names the set.
+func (in *input) addOptions(v goja.Value) {
 	switch o := v.(type) {
 	case nil:
 		return
@@ -68,7 +68,7 @@ func (in *input) options(v goja.Value) {
 		in.add("set", o)
 		return
 	case *goja.Object:
-		if why, hint := in.s.loss(o); why != "" {
+		if why, hint := in.s.lossReason(o); why != "" {
 			in.s.throw(fault.Invalid(fault.Detail{Message: why, Expected: "object or string", Received: in.s.kindOf(v)}).WithHint("%s", hint))
 		}
 		if o.ClassName() == "Object" {
@@ -94,7 +94,8 @@ func (in *input) json() []byte {
 	return append(in.out, '}')
 }
 
-// encode appends the JSON of a value in a call's input; ok is false for undefined. What cannot be JSON without a loss throws.
+// encode appends the JSON of a value in a call's input; ok is false for undefined. A value that
+// JSON would change is thrown back as a fault (inputCheck).
 func (s *session) encode(out []byte, v goja.Value, where place) (encoded []byte, ok bool) {
 	switch x := v.(type) {
 	case goja.String:

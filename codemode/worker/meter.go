@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// meter measures what the runtime holds above what it held before the first job, in
-// bytes. What an earlier script left for the collector counts until that has run,
-// which it does before a job comes to its limit.
+// meter measures the memory that the Go runtime holds in addition to what it held before the
+// first job, in bytes. Garbage of an earlier script counts until the collector has run, which
+// happens before a job reaches its limit.
 type meter struct{ base, limit int64 }
 
 func newMeter() *meter { return &meter{base: held()} }
 
-// engineBytes is what an engine and a small script take by themselves: the meter is not
-// exact enough to hold a script to less.
+// engineBytes is the lowest limit that is enforced, in bytes: an engine and a small script need
+// this much, and the meter is not precise enough for less.
 const engineBytes = 4 << 20
 
-// bound has the collector try hard a little below a job's limit, before the watch acts.
-func (m *meter) bound(limit int64) {
+// setLimit sets the memory limit of a job, in bytes. The collector's own limit is a little
+// lower, so that it frees what it can before the watch interrupts the script.
+func (m *meter) setLimit(limit int64) {
 	if limit = max(limit, engineBytes); limit != m.limit { // setting it stops the world
 		m.limit = limit
 		debug.SetMemoryLimit(m.base + limit - limit/8)
 	}
 }
 
-// full reports whether more than the bound is used.
+// full reports whether more than the limit is used.
 func (m *meter) full() bool { return m.used() > m.limit }
 
 func (m *meter) used() int64 { return held() - m.base }
@@ -36,8 +37,8 @@ func held() int64 {
 	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
 }
 
-// cpuGauge measures the CPU time that this process uses from now on; nil where that is
-// not available.
+// cpuGauge returns a function that returns the CPU time that this process has used since the
+// call of cpuGauge; nil if that is not available.
 func cpuGauge() func() time.Duration {
 	base, ok := ProcessCPU(0)
 	if !ok {

@@ -10,13 +10,13 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// importable are the modules of a job, as the compiler asks for them.
-type importable struct{ servers []wire.Server }
+// jobModules are the modules that the script of a job can import.
+type jobModules struct{ servers []wire.Server }
 
-var _ script.Modules = importable{}
+var _ script.Modules = jobModules{}
 
 // Paths implements script.Modules.
-func (m importable) Paths() []string {
+func (m jobModules) Paths() []string {
 	out := []string{wire.ModuleDiscovery, wire.ModuleErrors}
 	for _, s := range m.servers {
 		out = append(out, wire.ModuleServers+s.ID)
@@ -25,7 +25,7 @@ func (m importable) Paths() []string {
 }
 
 // Exports implements script.Modules.
-func (m importable) Exports(path string) ([]string, bool) {
+func (m jobModules) Exports(path string) ([]string, bool) {
 	switch path {
 	case wire.ModuleDiscovery:
 		out := []string{"specVersion"}
@@ -50,7 +50,7 @@ func (m importable) Exports(path string) ([]string, bool) {
 	return append(out, wire.MetaExport), true
 }
 
-func (m importable) server(path string) *wire.Server {
+func (m jobModules) server(path string) *wire.Server {
 	id, ok := wire.ServerOf(path)
 	for i := range m.servers {
 		if ok && m.servers[i].ID == id {
@@ -60,24 +60,25 @@ func (m importable) server(path string) *wire.Server {
 	return nil
 }
 
-// anyModule are the modules of an action's file before there is a catalog: whatever can be one.
+// anyModule accepts every module of a server. It is for declarations of actions, which are
+// read before there is a catalog.
 type anyModule struct{}
 
 var _ script.Modules = anyModule{}
 
 // Paths implements script.Modules.
-func (anyModule) Paths() []string { return importable{}.Paths() }
+func (anyModule) Paths() []string { return jobModules{}.Paths() }
 
 // Exports implements script.Modules.
 func (anyModule) Exports(path string) ([]string, bool) {
 	if _, server := wire.ServerOf(path); server {
 		return nil, true
 	}
-	return importable{}.Exports(path)
+	return jobModules{}.Exports(path)
 }
 
-// importFailed is the fault of an import: of a module that does not exist, or of
-// a name that it does not export.
+// importFailed returns the fault for an import of a module that does not exist, or of a name
+// that it does not export.
 func importFailed(path, name, message string) *fault.Fault {
 	code := fault.CapabilityUnsupported
 	switch _, server := wire.ServerOf(path); {
@@ -86,16 +87,16 @@ func importFailed(path, name, message string) *fault.Fault {
 	case server:
 		code = fault.ServerNotFound
 	}
-	// Another script helps, not another build.
+	// The code's retry class would be never, but another script can succeed.
 	return fault.New(code, message).WithDetails(map[string]any{"import": fault.Clip(path, 200)}).WithRetry(fault.Fix)
 }
 
-// module returns the exports of a module: an object that no script can change.
+// module returns the exports of a module, an object that scripts cannot change.
 func (s *session) module(path string) *goja.Object {
 	if o, ok := s.modules[path]; ok {
 		return o
 	}
-	m := importable{s.job.Bindings.Servers}
+	m := jobModules{s.job.Bindings.Servers}
 	o := s.vm.CreateObject(nil)
 	switch server := m.server(path); {
 	case path == wire.ModuleDiscovery:
@@ -120,12 +121,12 @@ func (s *session) export(o *goja.Object, name string, v goja.Value) {
 	_ = o.DefineDataProperty(name, v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
 }
 
-// serverModule makes one function per tool, and __meta__.
+// serverModule adds a function per tool, the groups, and __meta__ to the module of a server.
 func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 	tools := make([]any, len(server.Tools))
 	for i := range server.Tools {
 		t := &server.Tools[i]
-		s.export(o, t.Export, s.async(t.Export, 1, callee{server, t, t.ID}, func(c goja.FunctionCall, out []byte) []byte {
+		s.export(o, t.Export, s.asyncFunction(t.Export, 1, callee{server, t, t.ID}, func(c goja.FunctionCall, out []byte) []byte {
 			in, ok := s.encode(out, c.Argument(0), place{entity: server.Ordered})
 			if !ok {
 				in = append(in, "{}"...)
@@ -138,16 +139,16 @@ func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 		if t.Description != "" {
 			s.export(about, "description", s.vm.ToValue(t.Description))
 		}
-		tools[i] = s.frozen(about)
+		tools[i] = s.freeze(about)
 	}
 	for _, g := range server.Groups {
 		group := s.vm.CreateObject(nil)
 		for _, f := range g.Functions {
-			s.export(group, f.Name, s.async(f.Name, 1, callee{server, &wire.Tool{Name: g.Name + "." + f.Name, Export: g.Name + "." + f.Name, ID: f.ID}, f.ID}, func(c goja.FunctionCall, out []byte) []byte {
+			s.export(group, f.Name, s.asyncFunction(f.Name, 1, callee{server, &wire.Tool{Name: g.Name + "." + f.Name, Export: g.Name + "." + f.Name, ID: f.ID}, f.ID}, func(c goja.FunctionCall, out []byte) []byte {
 				return s.functionInput(out, f.Leading, c.Arguments)
 			}))
 		}
-		s.export(o, g.Name, s.frozen(group))
+		s.export(o, g.Name, s.freeze(group))
 	}
 	meta := s.vm.NewObject()
 	s.export(meta, "serverId", s.vm.ToValue(server.ID))
@@ -155,24 +156,24 @@ func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 	if server.Version != "" {
 		s.export(meta, "serverVersion", s.vm.ToValue(server.Version))
 	}
-	s.export(meta, "tools", s.frozen(s.vm.NewArray(tools...)))
-	s.export(o, wire.MetaExport, s.frozen(meta))
+	s.export(meta, "tools", s.freeze(s.vm.NewArray(tools...)))
+	s.export(o, wire.MetaExport, s.freeze(meta))
 }
 
-// frozen makes an object one that no script can change.
-func (s *session) frozen(o *goja.Object) *goja.Object {
+// freeze freezes an object and returns it.
+func (s *session) freeze(o *goja.Object) *goja.Object {
 	if _, err := s.base.freeze(goja.Undefined(), o); err != nil {
 		panic(err)
 	}
 	return o
 }
 
-// discovery makes the module that says what there is (codemode-run-spec section
-// 4.1). The host answers: a script is not given the whole catalog.
+// discovery fills the module @codemode/discovery (codemode-run-spec section 4.1). Its functions
+// ask the host, since the worker does not have the whole catalog.
 func (s *session) discovery(o *goja.Object) {
 	s.export(o, "specVersion", s.vm.ToValue(wire.SpecVersion))
 	for _, d := range wire.Discovery {
-		s.export(o, d.Name, s.async(d.Name, d.Length, callee{id: wire.DiscoveryPrefix + d.Name}, func(c goja.FunctionCall, out []byte) []byte {
+		s.export(o, d.Name, s.asyncFunction(d.Name, d.Length, callee{id: wire.DiscoveryPrefix + d.Name}, func(c goja.FunctionCall, out []byte) []byte {
 			out = append(out, '[')
 			for i := range d.Length {
 				if i > 0 {

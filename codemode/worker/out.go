@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// outObject makes SDK.Out.
+// outObject returns SDK.Out.
 func (s *session) outObject() *goja.Object {
 	o := s.vm.NewObject()
 	s.method(o, "answer", 1, s.answer)
@@ -27,7 +27,7 @@ func (s *session) outObject() *goja.Object {
 		if !finite(done) {
 			return goja.Undefined()
 		}
-		if !finite(total) { // left out, mostly
+		if !finite(total) { // usually omitted
 			total = 0
 		}
 		s.watch.Pause()
@@ -40,9 +40,9 @@ func (s *session) outObject() *goja.Object {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// answer keeps what it is given as it is at that moment. One that cannot be given
-// ends the run (CONTRACT section 3: a limit ends it even when caught); what the
-// script's own code throws while it is read goes on as it is.
+// answer keeps the JSON of its argument as it is at that moment. If there is none, or it exceeds
+// the limit, the run ends (CONTRACT section 3: a limit ends it even when caught). An exception
+// that the script's own code throws meanwhile is passed on unchanged.
 func (s *session) answer(c goja.FunctionCall) goja.Value {
 	raw, err := s.serialise(c.Argument(0), "the answer")
 	var f *fault.Fault
@@ -61,8 +61,8 @@ func (s *session) answer(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// serialise returns a value's JSON under the limits, nil for what has none. The
-// error is a fault, or what the script threw while the value was read.
+// serialise returns the JSON of a value within the limits, nil if it has none (undefined). The
+// error is a fault, or what the script's own code threw meanwhile.
 func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 	most := s.job.Limits.MaxResultBytes
 	outside := len(s.vm.CaptureCallStack(0, nil))
@@ -80,7 +80,7 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 		if thrown, ok := err.(*goja.Exception); ok && s.thrownInside(thrown, outside) {
 			return nil, err
 		}
-		return nil, fault.Newf(fault.JavaScriptError, "%s is not JSON: %s", what, s.lastWord(err).Message).
+		return nil, fault.Newf(fault.JavaScriptError, "%s is not JSON: %s", what, s.safeFaultOf(err).Message).
 			WithHint("Give plain data: Number(x) or String(x) of a BigInt, and what an object refers to only once. End the script with `undefined` to return nothing.")
 	}
 	str, ok := text.(goja.String)
@@ -98,8 +98,8 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 	return nil, fault.Newf(fault.ResultTooLarge, "%s is larger than %d bytes", what, most)
 }
 
-// emptiedAs says of a value that its JSON is {} although it holds something, "" of
-// any other. In a result that is what JSON.stringify does, so it is no failure.
+// emptiedAs returns a warning for a value whose JSON is {} although it has content, "" for any
+// other. In a result this is not an error, since JSON.stringify does the same everywhere.
 func (s *session) emptiedAs(what string, key, v goja.Value) string {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -115,22 +115,22 @@ func (s *session) emptiedAs(what string, key, v goja.Value) string {
 	return what + " is " + thing + ", whose JSON is {}. " + hint
 }
 
-// thrownInside returns what the script threw itself, in a getter or a toJSON, from
-// what the engine says of a value that is not JSON: that is an Error that was made
-// outside of all of the script's code.
+// thrownInside reports whether the script's own code threw ex, in a getter or a toJSON. Else
+// the engine threw it because the value is not JSON: an Error created outside of the script's
+// code.
 func (s *session) thrownInside(ex *goja.Exception, outside int) bool {
 	o, ok := ex.Value().(*goja.Object)
 	if !ok || o.ClassName() != "Error" {
 		return true
 	}
 	stack := ex.Stack()
-	return s.userFrame(stack[:max(len(stack)-outside, 0)]) || len(stack) > 0 && stack[0].SrcName() == script.Name
+	return s.hasUserFrame(stack[:max(len(stack)-outside, 0)]) || len(stack) > 0 && stack[0].SrcName() == script.Name
 }
 
 func (s *session) logger(level string) native {
 	return func(c goja.FunctionCall) goja.Value {
 		if s.logs.Full() {
-			return goja.Undefined() // formatting costs, and nobody would see it
+			return goja.Undefined() // formatting is expensive, and the entry would be dropped
 		}
 		parts := make([]string, len(c.Arguments))
 		for i, a := range c.Arguments {
@@ -141,7 +141,7 @@ func (s *session) logger(level string) native {
 	}
 }
 
-// log writes an entry into the run's logs.
+// log adds an entry to the run's logs, within the log budget.
 func (s *session) log(level, message string) {
 	entry := wire.Log{Level: level, Message: message, TimeMs: s.clock.sinceStartMs()}
 	for _, l := range s.logs.Admit(entry) {
@@ -151,12 +151,12 @@ func (s *session) log(level, message string) {
 	}
 }
 
-// unserializable stands in a log for an object that has no JSON
-// (codemode-run-spec section 3.3.1).
+// unserializable is the text in logs of an object that has no JSON (codemode-run-spec
+// section 3.3.1).
 const unserializable = "[Unserializable Object]"
 
-// display returns the text of a value in a log: strings as they are, objects as
-// JSON, what has no JSON by its own string.
+// display returns the text of a value for a log: a string as it is, an object as JSON, anything
+// else by its own conversion to a string.
 func (s *session) display(v goja.Value) string {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -204,7 +204,7 @@ func (s *session) callable(o *goja.Object) (name string, ok bool) {
 	return name, true
 }
 
-// clipped returns at most so many units of a string, without building the rest.
+// clipped returns at most the first UTF-16 code units of a string, without converting the rest.
 func clipped(s goja.String, most int) string {
 	if s.Length() > most {
 		return s.Substring(0, most).String() + "…"

@@ -11,35 +11,35 @@ import (
 )
 
 const (
-	// maxAll is the most items that all() gives (CONTRACT section 3).
+	// maxAll is how many items all() returns at most (CONTRACT section 3).
 	maxAll = 10_000
-	// walkPageSize is how many items each() and all() ask for at once.
+	// walkPageSize is the page size of each() and all().
 	walkPageSize = 200
 )
 
-// firstPage(n?, params?).
+// firstPage implements firstPage(n?, params?).
 func (b entityOp) firstPage(c goja.FunctionCall) goja.Value {
 	return b.pageOf(b.s.vm.ToValue(1), c.Argument(0), c.Argument(1))
 }
 
-// page(i, n?, params?).
+// page implements page(i, n?, params?).
 func (b entityOp) page(c goja.FunctionCall) goja.Value {
 	return b.pageOf(c.Argument(0), c.Argument(1), c.Argument(2))
 }
 
-// pageOf asks for one page; the size may be left out before the parameters.
+// pageOf requests one page. The size may be omitted before the parameters.
 func (b entityOp) pageOf(page, size, params goja.Value) goja.Value {
 	if _, object := size.(*goja.Object); object && goja.IsUndefined(params) {
 		size, params = goja.Undefined(), size
 	}
-	return b.ask([]string{"page", "pageSize"}, []goja.Value{page, size}, params)
+	return b.callWith([]string{"page", "pageSize"}, []goja.Value{page, size}, params)
 }
 
-// pageOp ends the id of the operation that gives pages.
+// pageOp is the suffix of the ids of operations that return pages.
 const pageOp = ".collection"
 
-// makePages makes the prototype of pages. A script that takes a page for an array
-// mostly finds out at once, since it has no such methods; but its length would be
+// makePages creates the prototype of pages, whose length throws. A script that takes a page for
+// an array usually fails at once, since a page has no array methods. But length would be
 // undefined, and every comparison with it false.
 func (s *session) makePages() error {
 	s.base.page = s.vm.CreateObject(s.base.object)
@@ -56,7 +56,7 @@ func (s *session) makePages() error {
 	return s.base.page.DefineAccessorProperty("length", get, set, goja.FLAG_FALSE, goja.FLAG_FALSE)
 }
 
-// asPage makes a page of what such an operation gave.
+// asPage sets the prototype of pages if v is the output of an operation that returns pages.
 func (s *session) asPage(id string, v goja.Value) goja.Value {
 	if o, ok := v.(*goja.Object); ok && strings.HasSuffix(id, pageOp) {
 		_ = o.SetPrototype(s.base.page)
@@ -64,9 +64,9 @@ func (s *session) asPage(id string, v goja.Value) goja.Value {
 	return v
 }
 
-// walk goes through the items of a collection, page by page: by cursor, so that
-// what the script inserts or deletes on the way moves nothing; by number where a
-// store knows no cursors.
+// walk iterates over the items of a collection, page by page. It uses cursors, so that rows
+// which the script inserts or deletes meanwhile do not shift pages, or page numbers if the
+// store has no cursors.
 type walk struct {
 	b      entityOp
 	params goja.Value
@@ -100,16 +100,16 @@ func (w *walk) fetch() {
 	s := w.b.s
 	w.page++
 	in := s.newInput()
-	given, from := s.ownOption(w.params, "cursor") // the script starts behind a page that it has
+	given, from := s.ownOption(w.params, "cursor") // the script continues after a page that it has
 	switch {
 	case w.cursor != nil:
 		in.without = "cursor"
-		in.options(w.params)
+		in.addOptions(w.params)
 		in.add("cursor", w.cursor)
 	case from && !goja.IsNull(given):
-		in.options(w.params)
+		in.addOptions(w.params)
 	default:
-		in.options(w.params)
+		in.addOptions(w.params)
 		in.add("page", s.vm.ToValue(w.page))
 	}
 	size := int64(walkPageSize)
@@ -134,19 +134,20 @@ func (w *walk) fetch() {
 	w.done = w.cursor != nil || goja.IsNull(next) || int64(len(w.items)) < size || len(w.items) == 0
 }
 
-// ownOption returns one of the options that a script passed.
+// ownOption returns an own member of the options that a script passed; ok is false if it is
+// absent or undefined.
 func (s *session) ownOption(options goja.Value, name string) (goja.Value, bool) {
 	o, ok := options.(*goja.Object)
 	if !ok {
 		return nil, false
 	}
-	if v, ok := own(o, name); ok {
+	if v, ok := ownMember(o, name); ok {
 		return v, !goja.IsUndefined(v)
 	}
 	return nil, false
 }
 
-// elements returns the items of an array that decode made.
+// elements returns the items of a decoded array, nil if v is not an array.
 func (s *session) elements(v goja.Value) []goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Array" {
@@ -154,13 +155,13 @@ func (s *session) elements(v goja.Value) []goja.Value {
 	}
 	n := o.Get("length").ToInteger()
 	out := make([]goja.Value, n)
-	for i := range out { // an iterator could be the script's
+	for i := range out { // the script may have replaced the iterator
 		out[i] = o.Get(strconv.Itoa(i))
 	}
 	return out
 }
 
-// each returns an iterator that asks for a page only when its items are wanted.
+// each returns an iterator that requests a page when its first item is needed.
 func (b entityOp) each(c goja.FunctionCall) goja.Value {
 	s := b.s
 	w := b.walk(c.Argument(0), false)
@@ -187,7 +188,8 @@ func (b entityOp) each(c goja.FunctionCall) goja.Value {
 	return it
 }
 
-// all returns every item, and faults instead of cutting.
+// all returns every item. If there are more than maxAll it throws a fault rather than return
+// some of them.
 func (b entityOp) all(c goja.FunctionCall) goja.Value {
 	w := b.walk(c.Argument(0), true)
 	items := []any{}

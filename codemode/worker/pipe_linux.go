@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipes returns the ends of the host's pipes, past the runtime's poller: the worker
-// has nothing else to wait for.
+// pipes returns the worker's ends of the host's pipes. They bypass the runtime's poller, since
+// the worker waits for nothing else.
 func pipes() (io.Reader, io.Writer) {
 	_ = unix.SetNonblock(0, false)
 	_ = unix.SetNonblock(1, false)
 	return pipe(0), pipe(1)
 }
 
-// pipe is a descriptor that blocks.
+// pipe is a descriptor in blocking mode.
 type pipe int
 
 func (p pipe) Read(b []byte) (int, error) {

@@ -10,26 +10,26 @@ import (
 // Port is how a running script reaches the host. All methods are called from the
 // goroutine that runs the script.
 type Port interface {
-	// Call makes one call of an operation (a catalog ID) and waits for its end.
-	// input belongs to the port only until Call returns.
+	// Call calls an operation (a catalog ID) and waits for its end. The port must not keep
+	// input after Call returns.
 	Call(operation string, input []byte) Reply
-	// Start begins a call and returns at once. ref numbers such calls from 1. input
-	// belongs to the port only until Start returns.
+	// Start starts a call and returns at once. ref numbers such calls from 1. The port must
+	// not keep input after Start returns.
 	Start(ref uint32, operation string, input []byte)
-	// Await waits for the end of one of the started calls and gives each once. most
-	// bounds the wait, negative is no bound: ref is 0 when it passed first.
+	// Await waits for the end of one of the started calls. It returns each of them once. most
+	// bounds the wait unless it is negative; ref is 0 if no call ended in that time.
 	Await(most time.Duration) (ref uint32, r Reply)
 	Log(wire.Log)
 	Progress(wire.Progress)
 }
 
-// Reply is how a call ended.
+// Reply is the outcome of a call.
 type Reply struct {
 	Out   []byte
 	NowMs int64 // the script's clock after the call, in Unix milliseconds
 	// Fault is thrown into the script; nil for a call that succeeded.
 	Fault *fault.Fault
-	// Ends says that the script must not go on, whatever it catches. Fault may be
-	// nil then: the host knows why.
+	// Ends means that the script must be stopped, without a chance to catch anything. Fault
+	// may be nil then if the host knows the reason.
 	Ends bool
 }

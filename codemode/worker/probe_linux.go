@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
-// probe tries from inside the confinement what its outermost layer must stop.
+// probe tries from inside the confinement what the outermost layer must prevent.
 func probe(layers []string) []wire.Check {
 	p := &prober{}
 	switch {
@@ -30,7 +30,7 @@ func probe(layers []string) []wire.Check {
 
 type prober struct{ checks []wire.Check }
 
-// note keeps the outcome of an attempt that must fail.
+// note records the outcome of an attempt that must fail.
 func (p *prober) note(name string, err error) {
 	c := wire.Check{Name: name, OK: err != nil}
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *prober) note(name string, err error) {
 	p.checks = append(p.checks, c)
 }
 
-// files tries files; all must fail in want.
+// files tries to use files; every attempt must fail with want.
 func (p *prober) files(layer string, want error) {
 	for name, try := range map[string]func() error{
 		"open a file":      func() error { _, err := os.Open("/etc/passwd"); return err },
@@ -66,17 +66,17 @@ func (p *prober) ports() {
 	defer unix.Close(fd)
 	address := &unix.SockaddrInet4{Port: 1, Addr: [4]byte{127, 0, 0, 1}}
 	err = unix.Connect(fd, address)
-	if err == unix.ECONNREFUSED { // it got through
+	if err == unix.ECONNREFUSED { // the attempt was not blocked
 		err = nil
 	}
 	p.note(LayerLandlock+": connect over TCP", err)
 	p.note(LayerLandlock+": listen on TCP", unix.Bind(fd, &unix.SockaddrInet4{}))
 }
 
-// others looks for other processes and for a network.
+// others tries to reach other processes and a network.
 func (p *prober) others() {
 	p.note(LayerNamespaces+": signal another process", unix.Kill(-1, 0))
-	p.checks = append(p.checks, wire.Check{Name: LayerNamespaces + ": nobody above", OK: os.Getppid() == 0 && os.Getpid() == 1})
+	p.checks = append(p.checks, wire.Check{Name: LayerNamespaces + ": no parent process", OK: os.Getppid() == 0 && os.Getpid() == 1})
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 	if err == nil {
 		err = unix.Connect(fd, &unix.SockaddrInet4{Port: 1, Addr: [4]byte{192, 0, 2, 1}})
@@ -85,7 +85,7 @@ func (p *prober) others() {
 	p.note(LayerNamespaces+": reach a network", err)
 }
 
-// calls tries what no script may ask of the system.
+// calls tries system calls that the filter must refuse.
 func (p *prober) calls() {
 	denied := func(name string, err error) { p.note(LayerSeccomp+": "+name, err) }
 	path, _ := unix.BytePtrFromString("/etc/passwd")

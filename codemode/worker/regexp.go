@@ -9,11 +9,11 @@ import (
 	"github.com/koan-go/koan/codemode/internal/script/pattern"
 )
 
-// maxPatterns bounds how many rewritten patterns are shown as they were written.
+// maxPatterns bounds for how many rewritten patterns the original source is kept.
 const maxPatterns = 1000
 
-// fixRegExp puts package pattern in front of the engine's RegExp: what a script
-// makes at run time is rewritten as its literals are.
+// fixRegExp replaces RegExp by a class that rewrites patterns with package pattern, as the
+// compiler does with literals.
 func (s *session) fixRegExp() error {
 	vm := s.vm
 	getter, err := vm.RunProgram(sourceGetter())
@@ -32,12 +32,12 @@ func (s *session) fixRegExp() error {
 		_ = class.DefineDataProperty(name, vm.ToValue(v), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	}
 	_ = class.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
-	// The engine's fast ways ask for its own class.
+	// The engine takes its fast paths only for its own class.
 	species := s.function("get [Symbol.species]", 0, func(goja.FunctionCall) goja.Value { return original })
 	_ = class.DefineAccessorPropertySymbol(goja.SymSpecies, species, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	s.hide(proto, "constructor", class)
 	s.hide(vm.GlobalObject(), "RegExp", class)
-	_ = proto.Delete("compile") // a second way past the rewriting, long deprecated
+	_ = proto.Delete("compile") // it would bypass the rewriting; deprecated
 	text := func(c goja.FunctionCall) (string, goja.Value) {
 		v, err := source(c.This)
 		if err != nil {
@@ -60,7 +60,7 @@ func (s *session) fixRegExp() error {
 		re := c.This.ToObject(vm)
 		return vm.ToValue("/" + re.Get("source").String() + "/" + re.Get("flags").String())
 	}))
-	for _, name := range []string{"hasIndices", "unicodeSets"} { // of the flags that there are not
+	for _, name := range []string{"hasIndices", "unicodeSets"} { // flags that the engine does not support
 		s.getter(proto, name, func(goja.FunctionCall) goja.Value { return vm.ToValue(false) })
 	}
 	return nil
@@ -74,13 +74,13 @@ func (s *session) getter(o *goja.Object, name string, f native) {
 	_ = o.DefineAccessorProperty(name, s.function("get "+name, 0, f), nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// newRegExp makes a regular expression of new RegExp's arguments.
+// newRegExp implements RegExp and new RegExp.
 func (s *session) newRegExp(construct goja.Constructor, args []goja.Value, newTarget *goja.Object) *goja.Object {
 	if newTarget != nil && newTarget.Get("prototype") == s.base.regexp {
 		newTarget = nil
 	}
 	if len(args) > 1 && !goja.IsUndefined(args[1]) {
-		args = s.rewritten(args)
+		args = s.rewriteArguments(args)
 	}
 	o, err := construct(newTarget, args...)
 	if err != nil {
@@ -89,9 +89,9 @@ func (s *session) newRegExp(construct goja.Constructor, args []goja.Value, newTa
 	return o
 }
 
-// rewritten returns the arguments with a pattern and flags that the engine gets
-// right. A regular expression in the place of the pattern has been through this.
-func (s *session) rewritten(args []goja.Value) []goja.Value {
+// rewriteArguments returns the arguments with a pattern that the engine executes correctly. If
+// the pattern is a regular expression, it has been rewritten before.
+func (s *session) rewriteArguments(args []goja.Value) []goja.Value {
 	flags := args[1].ToString()
 	if o, ok := args[0].(*goja.Object); ok && o.ClassName() == "RegExp" {
 		return []goja.Value{o, flags}

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxMapping is the largest writable mapping a worker may make, in bytes. It
-// stops one huge allocation before it is touched.
+// maxMapping is the largest writable mapping that a worker may create, in bytes. It prevents a
+// single huge allocation before any of it is used.
 const maxMapping = 32 << 20
 
 // Offsets in struct seccomp_data; both architectures are little-endian.
@@ -17,8 +17,8 @@ const (
 	offArgs = 16
 )
 
-// allowed are the calls that the Go runtime, the C library of binaries with cgo,
-// and a worker's own pipes need, whatever their arguments.
+// allowed are the system calls that are allowed with any arguments: the Go runtime, the C
+// library in binaries with cgo, and the worker's pipes need them.
 var allowed = []uint32{
 	unix.SYS_FUTEX, unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PPOLL, unix.SYS_CLOSE,
 	unix.SYS_MADVISE, unix.SYS_MUNMAP, unix.SYS_MINCORE, unix.SYS_BRK,
@@ -45,7 +45,7 @@ func ret(v uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: v}
 }
 
-// jump goes yes or no instructions on, past the next one.
+// jump skips yes instructions if the test is true, else no.
 func jump(test uint16, k uint32, yes, no uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jt: yes, Jf: no}
 }
@@ -53,8 +53,8 @@ func jump(test uint16, k uint32, yes, no uint8) unix.SockFilter {
 func arg(n uint32) uint32     { return offArgs + 8*n }
 func argHigh(n uint32) uint32 { return offArgs + 8*n + 4 }
 
-// filter is the program: a foreign architecture kills, allowed calls pass, a few
-// pass by their arguments, everything else gets EPERM.
+// filter returns the BPF program: a system call of another architecture kills the process,
+// allowed calls pass, a few pass depending on their arguments, all others fail with EPERM.
 func filter(pid int) []unix.SockFilter {
 	p := []unix.SockFilter{
 		load(offArch), jump(unix.BPF_JEQ, seccompArch, 1, 0), ret(retKill),
@@ -63,19 +63,19 @@ func filter(pid int) []unix.SockFilter {
 	for _, nr := range append(allowed, archAllowed...) {
 		p = append(p, jump(unix.BPF_JEQ, nr, 0, 1), ret(retAllow))
 	}
-	// when returns a block for one call, skipped by all others.
+	// when adds a block for one system call, which all others skip.
 	when := func(nr uint32, block ...unix.SockFilter) {
 		p = append(p, jump(unix.BPF_JEQ, nr, 0, uint8(len(block))))
 		p = append(p, block...)
 	}
-	when(unix.SYS_MMAP, // no code, nothing huge that is writable
+	when(unix.SYS_MMAP, // nothing executable, no huge writable mappings
 		load(arg(2)), jump(unix.BPF_JSET, unix.PROT_EXEC, 0, 1), ret(retEPERM),
 		jump(unix.BPF_JSET, unix.PROT_WRITE, 1, 0), ret(retAllow),
 		load(argHigh(1)), jump(unix.BPF_JEQ, 0, 1, 0), ret(retENOMEM),
 		load(arg(1)), jump(unix.BPF_JGT, maxMapping, 0, 1), ret(retENOMEM), ret(retAllow))
 	when(unix.SYS_MPROTECT,
 		load(arg(2)), jump(unix.BPF_JSET, unix.PROT_EXEC, 0, 1), ret(retEPERM), ret(retAllow))
-	when(unix.SYS_CLONE, // threads, no processes
+	when(unix.SYS_CLONE, // threads but no processes
 		load(arg(0)), jump(unix.BPF_JSET, unix.CLONE_THREAD, 0, 1), ret(retAllow), ret(retEPERM))
 	when(unix.SYS_CLONE3, // the C library falls back to clone
 		ret(retENOSYS))
@@ -86,7 +86,7 @@ func filter(pid int) []unix.SockFilter {
 	return append(p, ret(retEPERM))
 }
 
-// installFilter puts the filter on all threads of this process, for good.
+// installFilter installs the filter on all threads of this process. It cannot be removed.
 func installFilter() error {
 	f := filter(unix.Getpid())
 	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	seccompArch = unix.AUDIT_ARCH_AARCH64
-	x32Bit      = 0x40000000 // no call is that high
+	x32Bit      = 0x40000000 // above all numbers of this architecture
 )
 
 var archAllowed []uint32

@@ -2,7 +2,7 @@
 
 package worker
 
-// No filter is known for this architecture: isolation is by process.
+// There is no filter for this architecture, so LayerSeccomp is not available.
 const (
 	seccompArch = 0
 	x32Bit      = 0x40000000

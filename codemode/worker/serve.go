@@ -15,39 +15,39 @@ import (
 )
 
 const (
-	// maxStack bounds the Go stack of one goroutine, in bytes: the engine recurses
-	// on some inputs, and its parser always does.
+	// maxStack bounds the Go stack of a goroutine, in bytes: the parser is recursive, and so
+	// is the engine for some inputs.
 	maxStack = 16 << 20
-	// maxJob bounds the first frame, in bytes.
+	// maxJob bounds the frames of bindings and jobs, in bytes.
 	maxJob = 64 << 20
-	// collectAt is how far the heap may grow before it is collected, in percent of
-	// what was in use: most scripts end before it is worth while, and for the others
-	// there is the limit of memory.
-	collectAt = 400
-	// tidyAbove is how much a job may leave to the collector, in bytes.
-	tidyAbove = 16 << 20
-	// bufferBytes is the buffer in front of the pipe.
+	// gcPercent is GOGC for workers: most scripts end before collecting is worth it, and the
+	// memory limit takes care of the others (meter).
+	gcPercent = 400
+	// freeAbove is how much memory may stay in use after a job before the worker returns what
+	// is free to the system, in bytes.
+	freeAbove = 16 << 20
+	// bufferBytes is the size of the read buffer of the pipe.
 	bufferBytes = 64 << 10
 )
 
 // The exit statuses of a worker.
 const (
 	exitDone    = 0
-	exitOrphan  = 3 // the host went away
-	exitBroken  = 4 // the host does not keep to the protocol
-	exitConfine = 5 // the confinement could not be put on
+	exitOrphan  = 3 // the host has exited
+	exitBroken  = 4 // the host violated the protocol, or the worker cannot start
+	exitConfine = 5 // the confinement failed
 )
 
-// serve is a worker's whole life: confine, say ready, run the jobs of one caller, one
-// after the other. Nothing that a script could influence happens before the confinement
-// holds.
+// serve confines the process, reports that it is ready, and runs jobs until the host has no
+// more. It returns the exit status. Nothing that a script could influence happens before the
+// confinement is complete.
 func serve(layers []string) int {
 	closeInherited()
 	debug.SetMaxStack(maxStack)
-	debug.SetGCPercent(collectAt)
+	debug.SetGCPercent(gcPercent)
 	time.Local = time.UTC // a script's local time is the same everywhere
 	in, out := pipes()
-	spareThreads(threads)
+	prestartThreads(prestartedThreads)
 	s, err := prepare()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker: prepare:", err)
@@ -55,22 +55,23 @@ func serve(layers []string) int {
 	}
 	ready := wire.Ready{Protocol: wire.Protocol, Build: Build(), Isolation: Isolation(layers)}
 	if ready.DataBytes, ready.SizeBytes = memorySizes(); ready.DataBytes > 0 {
-		ready.DataBytes += mapped
+		ready.DataBytes += runtimeDataBytes
 	}
 	if err = confine(layers); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitConfine
 	}
-	h := &host{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out)}
+	h := &pipePort{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out)}
 	if h.w.WriteJSON(wire.KindReady, 0, ready) != nil {
 		return exitOrphan
 	}
-	return h.jobs(s, layers)
+	return h.runJobs(s, layers)
 }
 
-// jobs runs jobs until the host kills or has enough. Each has an engine of its own: s is
-// the first one's, and the next is made while the host has its answer already.
-func (h *host) jobs(s *session, layers []string) int {
+// runJobs runs jobs until the host closes the pipe or kills the worker. Each job has an engine
+// of its own: s is that of the first job, and the next one is prepared after the result has
+// been sent.
+func (h *pipePort) runJobs(s *session, layers []string) int {
 	memory := newMeter()
 	var bindings wire.Bindings
 	for {
@@ -88,15 +89,15 @@ func (h *host) jobs(s *session, layers []string) int {
 				return exitBroken
 			}
 			if imports || len(bindings.Servers) > 0 {
-				h.compiled.forget()
+				h.programs.clear()
 			}
-			s.members(bindings)
+			s.buildSDK(bindings)
 			continue
 		case wire.KindProbe:
 			last, err = true, h.w.WriteJSON(wire.KindReport, 0, probe(layers))
 		case wire.KindJob:
 			if err = h.w.Write(wire.KindAccepted, f.ID); err == nil {
-				last, err = h.job(s, f.Payload, memory)
+				last, err = h.runJob(s, f.Payload, memory)
 			}
 		default:
 			return exitBroken
@@ -105,27 +106,27 @@ func (h *host) jobs(s *session, layers []string) int {
 			return exitOrphan
 		}
 		if last {
-			_, _ = h.r.Read() // the host looks at what it used, and kills
+			_, _ = h.r.Read() // stay alive until the host has measured the worker and kills it
 			return exitDone
 		}
-		if memory.used() > tidyAbove {
+		if memory.used() > freeAbove {
 			debug.FreeOSMemory()
 		}
 		if s, err = prepare(); err != nil {
 			return exitBroken
 		}
-		s.members(bindings)
+		s.buildSDK(bindings)
 	}
 }
 
-// spareThreads has the runtime start threads and keep them (threads).
-func spareThreads(n int) {
+// prestartThreads makes the runtime start n threads, which it keeps (prestartedThreads).
+func prestartThreads(n int) {
 	var started, ended sync.WaitGroup
 	release := make(chan struct{})
 	for range n {
 		started.Add(1)
 		ended.Go(func() {
-			runtime.LockOSThread() // nobody else runs on it until it is given back
+			runtime.LockOSThread() // so that each goroutine needs a thread of its own
 			defer runtime.UnlockOSThread()
 			started.Done()
 			<-release
@@ -136,59 +137,59 @@ func spareThreads(n int) {
 	ended.Wait()
 }
 
-// host is the worker's end of the pipes.
-type host struct {
+// pipePort is the Port over the worker's ends of the pipes.
+type pipePort struct {
 	r        *wire.Reader
 	w        *wire.Writer
-	call     uint32 // of the job
-	compiled compiled
+	lastCall uint32 // the number of the job's last call
+	programs programCache
 }
 
-// job runs one job, and reports whether it was the last one.
-func (h *host) job(s *session, payload []byte, memory *meter) (last bool, err error) {
+// runJob runs one job. last reports whether the worker must not run another one.
+func (h *pipePort) runJob(s *session, payload []byte, memory *meter) (last bool, err error) {
 	var job wire.Job
 	if err := json.Unmarshal(payload, &job); err != nil {
 		return false, err
 	}
-	h.call = 0
+	h.lastCall = 0
 	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
-	memory.bound(job.Limits.MemoryBytes)
-	h.compiled.bound(job.Limits.MemoryBytes)
+	memory.setLimit(job.Limits.MemoryBytes)
+	h.programs.setLimit(job.Limits.MemoryBytes)
 	job.Bindings = s.bound
-	result := s.run(&job, h, Gauges{Full: memory.full, CPU: cpuGauge()}, &h.compiled)
+	result := s.run(&job, h, Gauges{Full: memory.full, CPU: cpuGauge()}, &h.programs)
 	return result.Last, h.w.WriteJSON(wire.KindResult, 0, result)
 }
 
 // Call implements Port.
-func (h *host) Call(operation string, input []byte) Reply {
-	h.call++
-	if err := h.w.Write(wire.KindCall, h.call, wire.EncodeCall(operation), input); err != nil {
+func (h *pipePort) Call(operation string, input []byte) Reply {
+	h.lastCall++
+	if err := h.w.Write(wire.KindCall, h.lastCall, wire.EncodeCall(operation), input); err != nil {
 		os.Exit(exitOrphan)
 	}
-	ref, r := h.answer()
-	if ref != h.call {
+	ref, r := h.readReply()
+	if ref != h.lastCall {
 		os.Exit(exitBroken)
 	}
 	return r
 }
 
 // Start implements Port.
-func (h *host) Start(ref uint32, operation string, input []byte) {
+func (h *pipePort) Start(ref uint32, operation string, input []byte) {
 	if h.w.Write(wire.KindStart, ref, wire.EncodeCall(operation), input) != nil {
 		os.Exit(exitOrphan)
 	}
 }
 
 // Await implements Port.
-func (h *host) Await(most time.Duration) (uint32, Reply) {
+func (h *pipePort) Await(most time.Duration) (uint32, Reply) {
 	if h.w.Write(wire.KindAwait, 0, wire.EncodeAwait(most)) != nil {
 		os.Exit(exitOrphan)
 	}
-	return h.answer()
+	return h.readReply()
 }
 
-// answer reads the host's answer to a call or to an await.
-func (h *host) answer() (uint32, Reply) {
+// readReply reads the host's reply to a call or an await.
+func (h *pipePort) readReply() (uint32, Reply) {
 	f, err := h.r.Read()
 	if err != nil {
 		os.Exit(exitOrphan)
@@ -210,19 +211,19 @@ func (h *host) answer() (uint32, Reply) {
 }
 
 // Log implements Port.
-func (h *host) Log(l wire.Log) { h.send(wire.KindLog, l) }
+func (h *pipePort) Log(l wire.Log) { h.send(wire.KindLog, l) }
 
 // Progress implements Port.
-func (h *host) Progress(p wire.Progress) { h.send(wire.KindProgress, p) }
+func (h *pipePort) Progress(p wire.Progress) { h.send(wire.KindProgress, p) }
 
-func (h *host) send(k wire.Kind, v any) {
+func (h *pipePort) send(k wire.Kind, v any) {
 	b, err := wire.Marshal(v)
 	if err != nil {
-		return // a NaN in progress
+		return // NaN in progress has no JSON
 	}
 	if h.w.Write(k, 0, b) != nil {
 		os.Exit(exitOrphan)
 	}
 }
 
-var _ Port = (*host)(nil)
+var _ Port = (*pipePort)(nil)

@@ -14,77 +14,78 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// session is one script's run in one engine. It belongs to one goroutine; only
-// the watch acts from outside, by interrupts.
+// session is one execution of a script in one engine. It belongs to one goroutine; the watch
+// interrupts it from another.
 type session struct {
 	vm        *goja.Runtime
-	sdk       *goja.Object  // what does not depend on the job; nil: not bound yet
-	bound     wire.Bindings // what sdk was made of
+	sdk       *goja.Object  // SDK without the job's parts; nil: not built yet
+	bound     wire.Bindings // the bindings that sdk was built from
 	base      base
-	stringify goja.Callable // as it was before the script
+	stringify goja.Callable // the original JSON.stringify
 
 	job      *wire.Job
 	port     Port
-	compiled *compiled // the programs of the scripts before
+	programs *programCache // of earlier scripts
 	program  *script.Program
 	clock    *clock
 	timers   timers
 	logs     wire.LogBudget
 	watch    *watch
 	scratch  []byte
-	// lossless watches over the input that is being encoded, by refuseLosses.
-	lossless     lossless
-	refuseLosses goja.Value
-	// patterns are the sources of rewritten regular expressions, by what they
-	// became.
+	// check is the state of replacer for the input that is being encoded.
+	check    inputCheck
+	replacer goja.Value
+	// patterns are the original sources of rewritten regular expressions, by the rewritten
+	// ones.
 	patterns map[string]string
 
-	flights flights
-	modules map[string]*goja.Object // by path, once imported
+	inFlight callsInFlight
+	modules  map[string]*goja.Object // by path, once imported
 
-	faults     map[*goja.Object]*fault.Fault // what was thrown into the script
-	usages     map[*fault.Fault]string       // how the method is called that they came from
-	rejections []*goja.Promise               // rejected, and nobody handled it
-	ending     *stop
+	faults     map[*goja.Object]*fault.Fault // the faults of errors thrown into the script, by the error
+	usages     map[*fault.Fault]string       // the usage of the method that threw a fault
+	rejections []*goja.Promise               // rejected and not handled
+	stopReason *interruption
 	result     *wire.Result
 
-	trail trail
-	ran   bool // the script called its entry function
+	sites       callSites
+	entryCalled bool // the script has called its entry function itself
 
-	box      *goja.Object  // stands for returned while a body's promise settles
-	returned goja.Value    // what a top-level return gave
-	last     goja.Value    // of the last expression statement of a body
-	entry    goja.Callable // gives the entry function of a body
-	exposed  goja.Value    // default export
+	box           *goja.Object  // takes the place of returned while the promise of a body settles
+	returned      goja.Value    // the value of a top-level return
+	lastValue     goja.Value    // the value of the last expression statement of a body
+	entry         goja.Callable // returns the entry function of a body
+	defaultExport goja.Value    // the default export
 }
 
-// Run runs a job in this process and gives how it ended; never nil. When ctx ends
-// the script is interrupted.
+// Run runs a job in this process and returns its result, which is never nil. It interrupts the
+// script when ctx ends.
 func Run(ctx context.Context, job *wire.Job, port Port, gauges Gauges) *wire.Result {
 	s, err := prepare()
 	if err != nil {
 		return &wire.Result{Fault: fault.New(fault.ExecutionError, "").Because(err)}
 	}
-	interrupt := context.AfterFunc(ctx, func() { s.vm.Interrupt(&stop{fault.From(ctx.Err())}) })
+	interrupt := context.AfterFunc(ctx, func() { s.vm.Interrupt(&interruption{fault.From(ctx.Err())}) })
 	defer interrupt()
-	return s.run(job, port, gauges, &compiled{})
+	return s.run(job, port, gauges, &programCache{})
 }
 
-func (s *session) run(job *wire.Job, port Port, gauges Gauges, before *compiled) *wire.Result {
-	s.job, s.port, s.compiled = job, port, before
+func (s *session) run(job *wire.Job, port Port, gauges Gauges, before *programCache) *wire.Result {
+	s.job, s.port, s.programs = job, port, before
 	s.logs = wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes}
 	s.watch = newWatch(s.vm, time.Duration(job.Limits.CPUMs)*time.Millisecond, time.Duration(job.WallMs)*time.Millisecond, job.Limits.MemoryBytes, gauges)
 	defer s.watch.stop()
-	if err := s.outcome(); err != nil {
-		s.result.Fault = quoted(s.lastWord(err), job.Code)
+	if err := s.compileAndRun(); err != nil {
+		s.result.Fault = withSource(s.safeFaultOf(err), job.Code)
 		s.result.Result = nil
 	}
 	s.result.CPUMs = float64(s.watch.used().Microseconds()) / 1000
 	return s.result
 }
 
-// outcome compiles and runs the script; its error ends up in faultOf.
-func (s *session) outcome() (err error) {
+// compileAndRun compiles the script and does the job's task with it. safeFaultOf converts its
+// error into a fault.
+func (s *session) compileAndRun() (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = recovered(x)
@@ -94,11 +95,11 @@ func (s *session) outcome() (err error) {
 	if name := s.job.EntryFunction; name != "" && !script.IsName(name) {
 		return notAFunction(name, "is not the name of a function")
 	}
-	var modules script.Modules = importable{s.job.Bindings.Servers}
+	var modules script.Modules = jobModules{s.job.Bindings.Servers}
 	if s.job.Task == wire.Declare {
 		modules = anyModule{}
 	}
-	s.program, err = s.compiled.compile(script.Source{
+	s.program, err = s.programs.compile(script.Source{
 		Code: s.job.Code, Language: s.job.Language, Entry: s.job.EntryFunction, Module: s.job.Module, Action: s.job.Action, Modules: modules,
 	})
 	if s.job.Task == wire.Validate {
@@ -121,15 +122,15 @@ func (s *session) outcome() (err error) {
 	}
 	value, err := s.execute()
 	if err == nil {
-		err = s.settleResult(value)
+		err = s.resolveResult(value)
 	}
-	if err == nil && s.stopped() { // by a call after which no more of the script ran
+	if err == nil && s.stopped() { // by its last call
 		return errStopped
 	}
 	return err
 }
 
-// declare gives what the file of an action declares.
+// declare sets the result to the declaration in the file of an action.
 func (s *session) declare() error {
 	d, err := s.program.Declaration()
 	if err != nil {
@@ -153,7 +154,7 @@ func compileFault(err error) error {
 	case e.Import != "":
 		f = importFailed(e.Import, e.Name, e.Message)
 	case e.Unsupported:
-		f = fault.New(fault.CapabilityUnsupported, e.Message).WithRetry(fault.Fix) // by another script, not by another build
+		f = fault.New(fault.CapabilityUnsupported, e.Message).WithRetry(fault.Fix) // another script can succeed
 	}
 	if e.Hint != "" {
 		f.Hint = e.Hint
@@ -162,8 +163,8 @@ func compileFault(err error) error {
 	return f
 }
 
-// diagnose returns the findings of validate: what does not parse, else what a check
-// says.
+// diagnose returns the findings of the task validate: the error of the compiler, else those of
+// package validate.
 func (s *session) diagnose(err error) []wire.Diagnostic {
 	var e *script.Error
 	if errors.As(err, &e) {
@@ -181,17 +182,17 @@ func (s *session) diagnose(err error) []wire.Diagnostic {
 	return validate.Check(s.program, s.job.Bindings, s.checkInput)
 }
 
-// checkInput has the host check the input of a call, which is not made.
+// checkInput has the host check the input of a call without making it.
 func (s *session) checkInput(id string, input []byte) *fault.Fault {
 	s.watch.Pause()
 	defer s.watch.Resume()
 	return s.port.Call(id, input).Fault
 }
 
-// execute runs the script to its end, entry function and timers included, and
-// gives its value.
+// execute runs the script to its end, including its entry function, timers and calls, and
+// returns its value.
 func (s *session) execute() (goja.Value, error) {
-	before := goja.Value(nil) // what the engine itself has by the entry function's name
+	before := goja.Value(nil) // the global of the engine that has the entry function's name
 	if name := s.program.Entry; name != "" {
 		before = s.vm.GlobalObject().Get(name)
 	}
@@ -202,18 +203,18 @@ func (s *session) execute() (goja.Value, error) {
 	if value, err = s.settle(value); err != nil {
 		return nil, err
 	}
-	if goja.IsUndefined(value) && s.last != nil {
-		if value, err = s.settle(s.last); err != nil {
+	if goja.IsUndefined(value) && s.lastValue != nil {
+		if value, err = s.settle(s.lastValue); err != nil {
 			return nil, err
 		}
 	}
 	if s.program.Lone && s.program.Shape == script.Body {
-		if value, err = s.callOrTake(value); err != nil {
+		if value, err = s.callIfFunction(value); err != nil {
 			return nil, err
 		}
 	}
-	if s.exposed != nil {
-		if value, err = s.callExposed(); err != nil {
+	if s.defaultExport != nil {
+		if value, err = s.callDefaultExport(); err != nil {
 			return nil, err
 		}
 	}
@@ -222,7 +223,7 @@ func (s *session) execute() (goja.Value, error) {
 		return nil, err
 	}
 	if found {
-		if value, err = s.callOrTake(fn); err != nil {
+		if value, err = s.callIfFunction(fn); err != nil {
 			return nil, err
 		}
 	}
@@ -232,16 +233,16 @@ func (s *session) execute() (goja.Value, error) {
 	return value, s.unhandled()
 }
 
-// drain runs timers and waits for calls until there are none.
+// drain runs timers and waits for calls in flight until there are none.
 func (s *session) drain() error {
 	for {
-		if more, err := s.turn(); err != nil || !more {
+		if more, err := s.waitOnce(); err != nil || !more {
 			return err
 		}
 	}
 }
 
-// start runs the compiled program and gives its value, perhaps a promise.
+// start runs the compiled program and returns its value, which may be a promise.
 func (s *session) start() (goja.Value, error) {
 	if s.program.Hooked && s.program.Shape == script.Plain {
 		s.hide(s.vm.GlobalObject(), script.HookName, s.function("", 0, s.hook))
@@ -267,10 +268,10 @@ func (s *session) start() (goja.Value, error) {
 	return value, nil
 }
 
-// hook is what a body is called with (script.HookName).
+// hook is the function that compiled code calls (script.HookName).
 func (s *session) hook(c goja.FunctionCall) goja.Value {
 	if len(c.Arguments) == 1 {
-		s.last = c.Arguments[0]
+		s.lastValue = c.Arguments[0]
 		return goja.Undefined()
 	}
 	v := c.Argument(1)
@@ -279,33 +280,33 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 		s.entry, _ = goja.AssertFunction(v)
 	case int64(script.HookDefault):
 		if !goja.IsUndefined(v) {
-			s.exposed = v
+			s.defaultExport = v
 		}
 	case int64(script.HookReturn):
 		s.box, s.returned = s.vm.CreateObject(nil), v
 		return s.box
 	case int64(script.HookRan):
-		s.ran = true
+		s.entryCalled = true
 	case int64(script.HookThrow):
-		s.remember(v, true)
+		s.noteThrow(v, true)
 		return v
 	case int64(script.HookImport):
 		return s.module(v.String())
 	case int64(script.HookAwait):
-		s.awaits(v)
+		s.noteAwait(v)
 		return v
 	case int64(script.HookStack):
-		s.restack(v)
+		s.rewriteStack(v)
 		return v
-	case int64(script.HookAction): // read by Declare
+	case int64(script.HookAction): // only Declaration uses it
 	case int64(script.HookMember):
-		return s.single(v, c.Argument(2))
+		return s.singleMember(v, c.Argument(2))
 	}
 	return goja.Undefined()
 }
 
-// single makes an object with one member, whatever its name.
-func (s *session) single(key, value goja.Value) goja.Value {
+// singleMember returns an object with one own member, even if its name is __proto__.
+func (s *session) singleMember(key, value goja.Value) goja.Value {
 	o := s.vm.CreateObject(nil)
 	var err error
 	if symbol, ok := key.(*goja.Symbol); ok {
@@ -319,9 +320,8 @@ func (s *session) single(key, value goja.Value) goja.Value {
 	return o
 }
 
-// callOrTake calls a function and settles what it gives; anything else is taken
-// as it is.
-func (s *session) callOrTake(v goja.Value) (goja.Value, error) {
+// callIfFunction settles the value that v returns if v is a function, else v itself.
+func (s *session) callIfFunction(v goja.Value) (goja.Value, error) {
 	if fn, ok := goja.AssertFunction(v); ok {
 		var err error
 		if v, err = fn(goja.Undefined()); err != nil {
@@ -331,12 +331,12 @@ func (s *session) callOrTake(v goja.Value) (goja.Value, error) {
 	return s.settle(v)
 }
 
-// callExposed calls the default export: that of an action with its input.
-func (s *session) callExposed() (goja.Value, error) {
+// callDefaultExport calls the default export, with the input if it is an action's.
+func (s *session) callDefaultExport() (goja.Value, error) {
 	if !s.job.Action {
-		return s.callOrTake(s.exposed)
+		return s.callIfFunction(s.defaultExport)
 	}
-	fn, ok := goja.AssertFunction(s.exposed)
+	fn, ok := goja.AssertFunction(s.defaultExport)
 	if !ok {
 		return nil, fault.New(fault.JavaScriptError, "the default export of the action is not a function").
 			WithHint("Export the function that does the work: export default (input) => { ... };")
@@ -348,20 +348,20 @@ func (s *session) callExposed() (goja.Value, error) {
 	return s.settle(value)
 }
 
-// entryFunction finds what to call after the script. before is what the engine
-// has by that name: only a function of the script's own counts.
+// entryFunction returns the function to call after the script, if there is one. before is the
+// global that the engine has by that name, which does not count.
 func (s *session) entryFunction(before goja.Value) (goja.Value, bool, error) {
 	name := s.program.Entry
 	if name == "" || s.program.Lone && name != s.job.EntryFunction {
 		return nil, false, nil
 	}
 	named := name == s.job.EntryFunction
-	if !named && !s.ran { // a timer may still call it
+	if !named && !s.entryCalled { // a timer may still call it
 		if err := s.drain(); err != nil {
 			return nil, false, err
 		}
 	}
-	if !named && s.ran {
+	if !named && s.entryCalled {
 		return nil, false, nil
 	}
 	v, err := s.lookUp(name)
@@ -393,8 +393,8 @@ func (s *session) lookUp(name string) (goja.Value, error) {
 
 var promiseType = reflect.TypeFor[*goja.Promise]()
 
-// settle waits for a native promise; any other thenable is data. Only timers and
-// calls in flight can settle what is pending.
+// settle waits for a native promise and returns its value; any other value, thenables included,
+// it returns as it is. Only timers and calls in flight can settle a pending promise.
 func (s *session) settle(v goja.Value) (goja.Value, error) {
 	for {
 		o, ok := v.(*goja.Object)
@@ -407,7 +407,7 @@ func (s *session) settle(v goja.Value) (goja.Value, error) {
 		}
 		p := o.Export().(*goja.Promise)
 		for p.State() == goja.PromiseStatePending {
-			more, err := s.turn()
+			more, err := s.waitOnce()
 			if err != nil {
 				return nil, err
 			}
@@ -415,7 +415,7 @@ func (s *session) settle(v goja.Value) (goja.Value, error) {
 				if err := s.unhandled(); err != nil {
 					return nil, err
 				}
-				return nil, s.place(fault.New(fault.NeverSettled, ""), s.trail.stuck())
+				return nil, s.locate(fault.New(fault.NeverSettled, ""), s.sites.innermostAwait())
 			}
 		}
 		if p.State() == goja.PromiseStateRejected {
@@ -427,7 +427,7 @@ func (s *session) settle(v goja.Value) (goja.Value, error) {
 
 func (s *session) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
-		s.remember(p.Result(), false)
+		s.noteThrow(p.Result(), false)
 		s.rejections = append(s.rejections, p)
 		return
 	}
@@ -439,7 +439,7 @@ func (s *session) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperat
 	}
 }
 
-// unhandled is the fault of a rejection that nobody handled.
+// unhandled returns the fault of the first rejection that was not handled, nil if there is none.
 func (s *session) unhandled() error {
 	if len(s.rejections) == 0 {
 		return nil
@@ -447,11 +447,12 @@ func (s *session) unhandled() error {
 	return s.faultOfValue(s.rejections[0].Result(), nil)
 }
 
-// settleResult finds the result by its precedence (CONTRACT section 2).
-func (s *session) settleResult(value goja.Value) error {
+// resolveResult sets the result, which is the script's value unless a global takes precedence
+// (CONTRACT section 2).
+func (s *session) resolveResult(value goja.Value) error {
 	names := []string{wire.ResultName, "result"}
 	switch {
-	case s.job.Action: // its globals are its own
+	case s.job.Action: // its globals are not results
 		names = nil
 	case s.job.Module:
 		names, value = names[:1], goja.Undefined()

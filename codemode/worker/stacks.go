@@ -11,22 +11,22 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// engineFrame begins a line of a stack as the engine writes it:
-// "\tat NAME (script:LINE:COLUMN(PC))", the name and its brackets only where there is
-// one, or "native" in place of the position.
+// engineFrame is the prefix of a line of the engine's stacks:
+// "\tat NAME (script:LINE:COLUMN(PC))", or without a name "\tat script:LINE:COLUMN(PC)". The
+// position may be "native".
 const engineFrame = "\tat "
 
-// restack replaces the stack of an Error that the script is about to read by the one that
-// belongs to the text that the user sent: without frames of the host and of what the
-// compiler added, and no longer than a failure tells it (CONTRACT section 2).
-func (s *session) restack(v goja.Value) {
+// rewriteStack rewrites the stack of an Error that the script is about to read: with positions
+// in the user's text, without frames of the host or of code that the compiler added, and no
+// longer than maxStackFrames (CONTRACT section 2).
+func (s *session) rewriteStack(v goja.Value) {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Error" {
 		return
 	}
-	written, ok := s.ask(o, "stack").(goja.String)
+	written, ok := s.safeGet(o, "stack").(goja.String)
 	if !ok {
-		return // the script's own
+		return // the script has set it
 	}
 	text := written.String()
 	at := strings.Index(text, "\n"+engineFrame)
@@ -36,7 +36,7 @@ func (s *session) restack(v goja.Value) {
 		}
 	}
 	lines := s.userLines(text[at+1:])
-	if f := s.faults[o]; len(lines) == 0 && f != nil && f.Line > 0 { // it ended later than the script went on
+	if f := s.faults[o]; len(lines) == 0 && f != nil && f.Line > 0 { // the call ended when no line of the script was on the stack
 		lines = []string{fmt.Sprintf("%s:%d:%d", script.Name, f.Line, f.Column)}
 	}
 	var b strings.Builder
@@ -52,12 +52,12 @@ func (s *session) restack(v goja.Value) {
 	if left > 0 {
 		fmt.Fprintf(&b, "\n    … %d more", left)
 	}
-	// A frozen one keeps what it has.
+	// This fails for a frozen Error, which keeps its stack.
 	_ = o.DefineDataProperty("stack", s.vm.ToValue(b.String()), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// userLines returns the frames of the engine's text that are the script's, with the
-// user's positions.
+// userLines returns the frames in the engine's text that are the script's, with the user's
+// positions.
 func (s *session) userLines(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
@@ -69,7 +69,7 @@ func (s *session) userLines(text string) []string {
 		if i := strings.LastIndex(frame, " ("); i >= 0 {
 			name, place = frame[:i], frame[i+2:]
 		}
-		line, column, ok := enginePlace(place)
+		line, column, ok := parsePosition(place)
 		if !ok {
 			continue
 		}
@@ -85,9 +85,8 @@ func (s *session) userLines(text string) []string {
 	return out
 }
 
-// enginePlace reads "script:LINE:COLUMN(PC)"; ok is false for another text than the
-// script's.
-func enginePlace(place string) (line, column int, ok bool) {
+// parsePosition parses "script:LINE:COLUMN(PC)"; ok is false for any other text.
+func parsePosition(place string) (line, column int, ok bool) {
 	place, ok = strings.CutPrefix(place, script.Name+":")
 	if !ok {
 		return 0, 0, false

@@ -9,14 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces are all there are but for those of time and of control groups, which
-// show nothing of the system.
+// namespaces are all kinds but time and cgroup namespaces, which would hide nothing more.
 const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 
-// nobody is who a worker is outside of its namespaces where the host is root.
+// nobody is the user and group of a worker outside of its namespaces if the host is root.
 const nobody = 65534
 
-// Attributes returns what a worker with these layers is started with.
+// Attributes returns the attributes with which to start a worker with these layers.
 func Attributes(layers []string) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if !slices.Contains(layers, LayerNamespaces) {
@@ -33,22 +32,23 @@ func Attributes(layers []string) *syscall.SysProcAttr {
 	return attr
 }
 
-// A launcher is this program as well. A process that begins in a user namespace is
-// started by fork and not by vfork: the system copies the page tables of who starts it,
-// and each page that the host writes to afterwards costs a fault. A launcher is small.
+// A launcher is a process of the worker's program that starts workers for the host. A process
+// in a new user namespace is started with fork instead of vfork: the system copies the page
+// tables of the parent, and afterwards the parent takes a fault for each page that it writes
+// to. For a small launcher this is cheap.
 const (
 	launcherMarker = "--koan-codemode-launcher=1"
-	// launcherSocket is where a launcher gets its requests: its standard input, output
-	// and error are one socket that keeps the borders of messages. A request has a byte,
-	// and the files that become a worker's standard input, output and error. The answer
-	// is the worker's process id, or what is wrong. The worker is a child of who started
-	// the launcher.
+	// launcherSocket is the descriptor on which a launcher receives requests: its standard
+	// input, output and error are one SOCK_SEQPACKET socket. A request is one byte with the
+	// files that become a worker's standard input, output and error. The answer is the worker's
+	// process id or an error message. The worker becomes a child of the launcher's parent.
 	launcherSocket = 0
-	// launcherRoot is the directory in which workers start.
+	// launcherRoot is the descriptor of the directory in which workers start.
 	launcherRoot = 3
 )
 
-// LauncherArgs is the command line of a launcher of workers with these layers.
+// LauncherArgs returns the arguments of a launcher of workers with these layers, without the
+// executable.
 func LauncherArgs(layers []string) []string {
 	return append([]string{launcherMarker}, Args(layers)[1:]...)
 }
@@ -69,7 +69,7 @@ func serveLauncher(layers []string) int {
 		if err != nil || n == 0 {
 			return exitOrphan
 		}
-		files := received(oob[:oobn])
+		files := receivedFiles(oob[:oobn])
 		if len(files) != 3 {
 			return exitBroken
 		}
@@ -88,8 +88,8 @@ func serveLauncher(layers []string) int {
 	}
 }
 
-// received returns the files that came with a message.
-func received(oob []byte) (files []int) {
+// receivedFiles returns the descriptors in the control data of a message.
+func receivedFiles(oob []byte) (files []int) {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {
 		return nil

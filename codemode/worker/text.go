@@ -2,9 +2,9 @@ package worker
 
 import "bytes"
 
-// wellFormed returns JSON text, as JSON.stringify makes it, without escapes of lone
-// surrogates: strict readers refuse them. Each becomes U+FFFD, as a string that
-// is not escaped does on its way out of the engine. raw may be changed.
+// wellFormed replaces the escapes of lone surrogates in the output of JSON.stringify by U+FFFD,
+// since strict parsers reject them. The engine's conversion of strings to UTF-8 replaces
+// unescaped ones in the same way. raw may be modified.
 func wellFormed(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`\ud`)) {
 		return raw

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSizesAreExact(t *testing.T) {
+func TestSizeIsExact(t *testing.T) {
 	for n, want := range map[int64]string{64 << 20: "64 MB", 1000: "1000 bytes", 1 << 20: "1 MB", 1536 << 10: "1536 KB", 1<<20 + 1: "1048577 bytes"} {
 		require.Equal(t, want, size(n))
 	}

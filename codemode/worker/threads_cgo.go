@@ -2,11 +2,11 @@
 
 package worker
 
-// threads is how many threads a worker has in hand. One that starts while a script
-// runs, as on a busy machine, takes a stack of megabytes in a program that links
-// C, and that stack would count as memory of the script.
-const threads = 5
+// prestartedThreads is how many threads a worker starts before its first script. In a program
+// that links C a thread has a stack of megabytes, which would count as the script's memory if
+// the thread started while a script runs, as on a busy machine.
+const prestartedThreads = 5
 
-// mapped is what the runtime maps by itself, in bytes, however little a script takes: the
-// heap grows by 4 MB, and a thread has a stack of 8.
-const mapped = 24 << 20
+// runtimeDataBytes is what the runtime may map even for a small script, in bytes: the heap grows
+// in steps of 4 MB, and the stack of a thread has 8 MB.
+const runtimeDataBytes = 24 << 20

@@ -2,10 +2,9 @@
 
 package worker
 
-// threads is how many threads a worker has in hand: a program without C gives a
-// new thread a few kilobytes.
-const threads = 0
+// prestartedThreads is 0: in a program without C a new thread takes only a few kilobytes.
+const prestartedThreads = 0
 
-// mapped is what the runtime maps by itself, in bytes, however little a script takes: the
-// heap grows by 4 MB.
-const mapped = 8 << 20
+// runtimeDataBytes is what the runtime may map even for a small script, in bytes: the heap grows
+// in steps of 4 MB.
+const runtimeDataBytes = 8 << 20

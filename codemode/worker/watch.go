@@ -11,31 +11,30 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// tick is how often a running script is looked at.
+// tick is the interval at which a running script is checked.
 const tick = 5 * time.Millisecond
 
-// Stopwatch measures how long a script itself runs: the time in which it waits
-// for the host does not count. Pause and Resume are called in turn by one
-// goroutine, Active by any.
+// Stopwatch measures how long a script itself runs, without the time in which it waits for the
+// host. One goroutine calls Pause and Resume alternately; any may call Active and Paused.
 type Stopwatch struct {
 	start  time.Time
-	waited atomic.Int64 // nanoseconds spent in waits that have ended
-	since  atomic.Int64 // nanoseconds from start to the begin of the wait under way; 0: none
+	waited atomic.Int64 // nanoseconds of completed waits
+	since  atomic.Int64 // nanoseconds from start to the beginning of the current wait; 0: none
 }
 
-// Start begins a measurement.
+// Start starts the measurement.
 func (w *Stopwatch) Start() { w.start = time.Now() }
 
-// Pause says that the script begins to wait for the host.
+// Pause marks the beginning of a wait for the host.
 func (w *Stopwatch) Pause() { w.since.Store(max(int64(time.Since(w.start)), 1)) }
 
-// Resume says that the script goes on.
+// Resume marks the end of a wait.
 func (w *Stopwatch) Resume() { w.waited.Add(int64(time.Since(w.start)) - w.since.Swap(0)) }
 
-// Paused reports whether the script waits for the host.
+// Paused reports whether the script is waiting for the host.
 func (w *Stopwatch) Paused() bool { return w.since.Load() > 0 }
 
-// Active is how long the script itself has run.
+// Active returns how long the script itself has run.
 func (w *Stopwatch) Active() time.Duration {
 	now := int64(time.Since(w.start))
 	if since := w.since.Load(); since > 0 {
@@ -44,28 +43,27 @@ func (w *Stopwatch) Active() time.Duration {
 	return time.Duration(now - w.waited.Load())
 }
 
-// Starved is how many times its CPU limit a script may have had the turn by the
-// clock: on a machine that gives it no CPU it ends all the same.
+// Starved times the CPU limit is how long a script may run in wall time, without waits for the
+// host: it ends even on a machine that gives it no CPU.
 const Starved = 4
 
-// Gauges measure what a job uses since its start. Either may be nil: then memory
-// is not watched, and the time in which the script had the turn counts as CPU.
+// Gauges measure what a job has used since its start. If Full is nil, memory is not watched. If
+// CPU is nil, the time of Stopwatch.Active counts as CPU time.
 type Gauges struct {
-	Full func() bool // whether it holds more memory than it may
+	Full func() bool // reports whether the job holds more memory than its limit
 	CPU  func() time.Duration
 }
 
-// watch interrupts a script that passes a limit. It cannot interrupt what runs
-// inside one built-in function; the host's kill is behind it.
+// watch interrupts a script that exceeds a limit. It cannot interrupt a built-in function; then
+// the host kills the worker.
 type watch struct {
 	Stopwatch
 	gauges Gauges
 	done   chan struct{}
 }
 
-// newWatch starts watching. wall is what the run has left by the clock, 0 for no
-// bound: what the script waits for does not count here, since the host may stop the
-// run's clock meanwhile.
+// newWatch starts a watch. wall is the time until the run's deadline, 0 for none. Waits for the
+// host do not count, since the host may stop the run's clock during them.
 func newWatch(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64, gauges Gauges) *watch {
 	w := &watch{gauges: gauges, done: make(chan struct{})}
 	w.Start()
@@ -73,7 +71,7 @@ func newWatch(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64, gaug
 	return w
 }
 
-// used is the CPU time that the script has used.
+// used returns the CPU time that the script has used.
 func (w *watch) used() time.Duration {
 	if w.gauges.CPU == nil {
 		return w.Active()
@@ -94,13 +92,13 @@ func (w *watch) run(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64
 		left := min(cpu-used, Starved*cpu-w.Active())
 		switch {
 		case left <= 0:
-			vm.Interrupt(&stop{Overdue(cpu, used)})
+			vm.Interrupt(&interruption{Overdue(cpu, used)})
 			return
 		case w.full():
-			vm.Interrupt(&stop{MemoryExceeded(memoryLimit)})
+			vm.Interrupt(&interruption{MemoryExceeded(memoryLimit)})
 			return
 		case wall > 0 && w.Active() >= wall:
-			vm.Interrupt(&stop{wallExceeded()})
+			vm.Interrupt(&interruption{wallExceeded()})
 			return
 		}
 		if wall > 0 {
@@ -110,8 +108,8 @@ func (w *watch) run(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64
 	}
 }
 
-// full reports whether the script holds more memory than it may. On a busy machine the
-// collector falls behind, so what it can free is freed before the script is blamed.
+// full reports whether the script holds more memory than its limit. On a busy machine the
+// collector falls behind, so garbage is freed before the script is stopped.
 func (w *watch) full() bool {
 	if w.gauges.Full == nil || !w.gauges.Full() {
 		return false
@@ -122,41 +120,41 @@ func (w *watch) full() bool {
 
 func (w *watch) stop() { close(w.done) }
 
-// CPUExceeded is the fault of a script that ran longer than it may.
+// CPUExceeded returns the fault of a script that exceeded its CPU limit.
 func CPUExceeded(limit time.Duration) *fault.Fault {
 	return fault.Newf(fault.Timeout, "the script used more than %d ms of CPU time, calls not counted (sandbox.cpuMs)", limit.Milliseconds()).
 		WithDetails(map[string]any{"limit": "cpu", "limitMs": limit.Milliseconds()})
 }
 
-// wallExceeded is the fault of a script that computed until the run's time by the
-// clock was over. The host, which knows that limit, kills soon after.
+// wallExceeded returns the fault of a script that computed beyond the run's deadline. If the
+// script cannot be interrupted, the host kills the worker soon after.
 func wallExceeded() *fault.Fault {
 	return fault.New(fault.Timeout, "the run took longer than its limit of wall-clock time").WithDetails(map[string]any{"limit": "wall"})
 }
 
-// Overdue is the fault of a script that passed its CPU limit: by what it used, or by
-// the time in which something outside kept the CPU from it. A script that used most of
-// its limit all the same may not be expected to pass another time; only one that mainly
-// waited for the machine is safe to run again.
+// Overdue returns the fault of a script that was stopped for its CPU limit: because it used
+// that much, or because the machine did not give it the CPU time for too long. Only in the
+// second case, and if it used less than half of the limit, is the same script safe to run
+// again; another one would probably exceed the limit next time.
 func Overdue(limit, used time.Duration) *fault.Fault {
 	f := CPUExceeded(limit)
 	if used >= limit {
 		return f
 	}
-	f.Message = fmt.Sprintf("the machine is busy: in the time of %d ms of CPU (sandbox.cpuMs) the script got %d ms", limit.Milliseconds(), used.Milliseconds())
+	f.Message = fmt.Sprintf("the machine is too busy: of the %d ms of CPU time that it may use (sandbox.cpuMs) the script got %d ms", limit.Milliseconds(), used.Milliseconds())
 	if used >= limit/2 {
 		return f
 	}
 	return f.WithRetry(fault.Safe).WithHint("Run it again when less is running; if that does not help, do less in one run.")
 }
 
-// MemoryExceeded is the fault of a script that used more memory than it may.
+// MemoryExceeded returns the fault of a script that exceeded its memory limit, in bytes.
 func MemoryExceeded(limit int64) *fault.Fault {
 	return fault.Newf(fault.MemoryExceeded, "the script used more than %s of memory (sandbox.memoryMb, limits.maxMemoryBytes)", size(limit)).
 		WithDetails(map[string]any{"limitBytes": limit})
 }
 
-// size shows a number of bytes in the largest unit that is exact.
+// size formats a number of bytes in the largest unit that is exact.
 func size(n int64) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:

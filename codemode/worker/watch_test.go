@@ -9,16 +9,16 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-func TestOverdueSaysWhatWasUsed(t *testing.T) {
+func TestOverdueNamesUsedTime(t *testing.T) {
 	require.Contains(t, Overdue(time.Second, time.Second).Message, "used more than 1000 ms")
 	f := Overdue(time.Second, 200*time.Millisecond)
 	require.Contains(t, f.Message, "got 200 ms")
 	require.Contains(t, f.Hint, "less is running")
-	require.Equal(t, fault.Safe, f.Retry, "the same script may pass another time")
+	require.Equal(t, fault.Safe, f.Retry, "the same script may succeed another time")
 	require.Equal(t, map[string]any{"limit": "cpu", "limitMs": int64(1000)}, f.Details)
 	f = Overdue(time.Second, 900*time.Millisecond)
 	require.Contains(t, f.Message, "got 900 ms")
-	require.Equal(t, fault.Fix, f.Retry, "a script that used nearly all of its limit would pass it again")
+	require.Equal(t, fault.Fix, f.Retry, "a script that used nearly all of its limit would exceed it again")
 	require.Equal(t, fault.Fix, Overdue(time.Second, 500*time.Millisecond).Retry)
 	require.Equal(t, fault.Safe, Overdue(time.Second, 499*time.Millisecond).Retry)
 }

@@ -14,26 +14,26 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// Attempt is one try of a run, with its own transactions. Its methods may be
-// called from several goroutines.
+// Attempt is one execution of a run, with transactions of its own. Its methods are safe for
+// concurrent use.
 type Attempt struct {
 	run    *Run
 	number int
 
 	serial sync.Mutex // entity calls run one at a time
 	txs    transactions
-	paused []store.Change // what it changed before it paused
+	paused []store.Change // the changes before it paused
 
-	share    *budget.Share  // of what the host holds for the run
-	detached detached.Calls // that no transaction covers
+	share    *budget.Share  // of the bytes that the host holds for the run
+	detached detached.Calls // the calls that no transaction covers
 
 	mu      sync.Mutex
 	next    int
 	calls   []CallRecord
 	sdk     int
-	end     error // why nothing more may be called
+	end     error // why no more calls may be made
 	writing bool  // a transaction holds a write lock
-	// questions that calls wait to have answered
+	// How many questions to the client are unanswered.
 	questions int
 }
 
@@ -44,22 +44,22 @@ func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
 	return a
 }
 
-// Number counts attempts from 1.
+// Number returns the number of the attempt, from 1.
 func (a *Attempt) Number() int { return a.number }
 
-// Run is the run that the attempt belongs to.
+// Run returns the attempt's run.
 func (a *Attempt) Run() *Run { return a.run }
 
-// Tape implements store.Attempt: it is the run's.
+// Tape implements store.Attempt. It returns the run's tape.
 func (a *Attempt) Tape() *tape.Tape { return a.run.tape }
 
-// Clock returns what the time is to the run now.
+// Clock returns the current time as the run sees it.
 func (a *Attempt) Clock() time.Time { return a.run.engine.opts.Clock() }
 
 // Fresh implements store.Attempt.
 func (a *Attempt) Fresh() bool { return a.number == 1 && !a.run.tape.Thawed() }
 
-// Set is the default set of the attempt's calls.
+// Set returns the default set of the attempt's calls.
 func (a *Attempt) Set() string { return a.run.spec.Set }
 
 // DryRun reports whether the attempt will be rolled back.
@@ -81,9 +81,8 @@ func (a *Attempt) Single() bool {
 	return !a.run.composed() && a.run.op.Effects.ReadOnly
 }
 
-// Next takes the next position. An executor takes it when the script issues a
-// call, so that positions are in the order of issue even when calls run in
-// parallel.
+// Next returns the position of the next call. An executor calls it when the script makes a call, so
+// that positions are in the order of the script even if calls run in parallel.
 func (a *Attempt) Next() Position {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,7 +98,8 @@ func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
 	return a.run.engine.observer.Statement(ctx, text)
 }
 
-// count is the quota: before the call, so that nothing beyond it happens.
+// count counts a call against the quota. It is called before the call, which must not happen if it
+// exceeds the quota.
 func (a *Attempt) count() error {
 	a.mu.Lock()
 	if limit := a.run.spec.MaxCalls; a.end == nil && limit > 0 && a.sdk >= limit {
@@ -116,12 +116,11 @@ func (a *Attempt) count() error {
 	return a.Hold(callBytes)
 }
 
-// callBytes is what the host keeps for one call besides the data that it gives: its records
-// for the reply and for the journal, and the script's clock after it. An estimate on the high
-// side.
+// callBytes is how much the host keeps for a call besides its output, in bytes: its records for the
+// reply and the journal, and the script's clock after it. It is a generous estimate.
 const callBytes = 640
 
-// errClosed is what a call gets that comes after its attempt.
+// errClosed is the error of a call that is made after the end of its attempt.
 var errClosed error = budget.ErrEnded
 
 // ended returns why the attempt ended early, nil if it did not.
@@ -134,15 +133,15 @@ func (a *Attempt) ended() error {
 	return a.end
 }
 
-// closed returns why no call may start any more, nil while calls may.
+// closed returns why no more calls may start, nil if they may.
 func (a *Attempt) closed() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.end
 }
 
-// finish notes the first reason to end the attempt and returns it. A commit
-// may find one after the attempt was closed.
+// finish records why the attempt ends, unless there is a reason already, and returns the reason
+// that is recorded. A commit may call it after the attempt was closed.
 func (a *Attempt) finish(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -154,7 +153,7 @@ func (a *Attempt) finish(err error) error {
 
 func (a *Attempt) restart(why string) error { return a.finish(&restart{why: why}) }
 
-// close refuses calls from now on.
+// close makes all further calls fail.
 func (a *Attempt) close() {
 	a.serial.Lock() // waits for an entity call in progress
 	defer a.serial.Unlock()
@@ -188,10 +187,10 @@ func (a *Attempt) Hold(n int) error {
 // Release implements store.Attempt.
 func (a *Attempt) Release(n int) { a.share.Give(int64(n)) }
 
-// Room is how many more bytes Hold would count now.
+// Room returns how many more bytes Hold would accept now.
 func (a *Attempt) Room() int { return int(a.run.account.Free()) }
 
-// rollback ends the attempt's transactions without effect.
+// rollback rolls back the attempt's transactions.
 func (a *Attempt) rollback(ctx context.Context) {
 	a.serial.Lock()
 	defer a.serial.Unlock()
@@ -199,8 +198,8 @@ func (a *Attempt) rollback(ctx context.Context) {
 	a.setWriting(false)
 }
 
-// setWriting notes whether a transaction of the attempt holds a write lock, which no slow call
-// may keep waiting.
+// setWriting records whether a transaction of the attempt holds a write lock, which it must not
+// keep during a slow call.
 func (a *Attempt) setWriting(is bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/run/observe"
 )
 
-// call is one call in an attempt, or a code operation before its run is open.
+// call is one call in an attempt, or of a code operation, which opens its run itself.
 type call struct {
 	engine   *Engine
 	request  *Request
@@ -24,14 +24,14 @@ type call struct {
 	attempt  *Attempt // nil for a code operation
 	position Position
 	surface  catalog.Surface
-	nest     *Nest // of the nested call that makes it; nil in the run itself
-	inner    *Nest // that it makes its own calls through, of a nested call
-	// occurrence counts the different calls that attempts made at the position.
+	nest     *Nest // that of the nested call that made it; nil if the run made it
+	inner    *Nest // of a nested call: the one for its own calls
+	// occurrence numbers the different calls that attempts made at the position.
 	occurrence int
-	calls      atomic.Int64 // that it has made itself
-	id         string       // of the run that a code operation opens, or would have opened
-	opened     *Run         // the run a code operation opened
-	inPlace    *Outcome     // or that of the call that it made in place of one
+	calls      atomic.Int64 // how many calls it has made
+	id         string       // the id of the run that a code operation opens, even if it fails to
+	opened     *Run         // the run that a code operation opened
+	inPlace    *Outcome     // or the outcome of the call made instead (InPlace)
 }
 
 var _ catalog.Call = (*call)(nil)
@@ -51,8 +51,8 @@ func (c *call) Principal() auth.Principal { return c.request.Principal }
 
 func (c *call) Operation() *catalog.Operation { return c.op }
 
-// View is narrowed to what the run's `only` permits, so that relationships lead
-// nowhere else either.
+// View implements catalog.Call. It is narrowed by the run's `only`, so that relationships do not
+// lead beyond it either.
 func (c *call) View() *catalog.View {
 	if c.attempt == nil || c.nest != nil {
 		return c.request.View
@@ -60,7 +60,7 @@ func (c *call) View() *catalog.View {
 	return c.attempt.run.View()
 }
 
-// Sight is what the caller sees of entities where the call came from.
+// Sight returns what the caller sees of entities on the call's surface.
 func (c *call) Sight() *catalog.Sight { return c.View().At(c.surface) }
 
 func (c *call) Run() string {
@@ -100,7 +100,7 @@ func (c *call) Log(level slog.Level, message string) {
 	}
 }
 
-// trace is the call as the run's result lists it.
+// trace returns the call as the run's result lists it.
 func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	rec := CallRecord{ServerID: catalog.ServerID(id), ToolName: id.Op, OK: err == nil, Elapsed: time.Since(start)}
 	rec.DurationMs = rec.Elapsed.Milliseconds()
@@ -120,7 +120,7 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	return rec
 }
 
-// nameOf is how messages name an operation.
+// nameOf returns the name of an operation for messages.
 func (c *call) nameOf(id catalog.ID) string {
 	if c.op == nil {
 		return id.String()
@@ -135,8 +135,8 @@ func currentCall(ctx context.Context) *call {
 	return c
 }
 
-// Current returns the attempt and position of the call that ctx belongs to; ok is
-// false outside of one. Hooks use it to reach the tape.
+// Current returns the attempt and position of the call that ctx belongs to; ok is false outside of
+// a call. Hooks use it to get the tape.
 func Current(ctx context.Context) (a *Attempt, at Position, ok bool) {
 	c := currentCall(ctx)
 	if c == nil || c.attempt == nil {
@@ -153,8 +153,8 @@ func RequestOf(ctx context.Context) *Request {
 	return nil
 }
 
-// Joined returns the participant of a type in the engine that makes the call which ctx
-// belongs to; ok is false where there is none.
+// Joined returns the participant of type P of the engine that runs the call of ctx; ok is false if
+// there is none.
 func Joined[P Participant](ctx context.Context) (joined P, ok bool) {
 	c := currentCall(ctx)
 	if c == nil {
@@ -168,8 +168,8 @@ func Joined[P Participant](ctx context.Context) (joined P, ok bool) {
 	return joined, ok
 }
 
-// Outgoing returns the trace context that the call which ctx belongs to passes on to
-// peers: its own where it is traced, else the one that came with the run.
+// Outgoing returns the trace context that the call of ctx passes on to peers: its own if it is
+// traced, else the one that came with the run.
 func Outgoing(ctx context.Context) observe.TraceContext {
 	c := currentCall(ctx)
 	if c == nil || c.engine == nil {
@@ -178,8 +178,8 @@ func Outgoing(ctx context.Context) observe.TraceContext {
 	return c.engine.observer.Outgoing(ctx, c.request.Parent)
 }
 
-// RedactBody takes secrets out of what the code operation that ctx belongs to says outside
-// of a run: of a script that was refused, or checked.
+// RedactBody redacts secrets in the output that the code operation of ctx returns without a run,
+// for a script that was rejected or only checked.
 func RedactBody(ctx context.Context, body json.RawMessage) json.RawMessage {
 	if c := currentCall(ctx); c != nil {
 		body, _ = c.engine.opts.Redactor.FailureJSON(body)

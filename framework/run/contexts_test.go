@@ -29,9 +29,10 @@ func (k *keptRecords) Append(_ context.Context, r journal.Record) { k.ended = ap
 
 var sleep = catalog.PluginID("world", "sleep")
 
-// TestEndsOfContexts: whatever a handler returns when its context is over, the call and
-// its run end in what ended them; what a handler waits for by itself ends neither.
-func TestEndsOfContexts(t *testing.T) {
+// TestEndedContext checks that when the context of a handler ends, its call and its run end with the
+// context's error whatever the handler returns, and that the end of a context of the handler's own
+// ends neither.
+func TestEndedContext(t *testing.T) {
 	errGone := errors.New("the client went away")
 	timeUp := fault.New(fault.ToolTimeout, "time is up")
 	waits := func(err func(ctx context.Context) error) catalog.Handler {
@@ -88,7 +89,7 @@ func TestEndsOfContexts(t *testing.T) {
 	}
 }
 
-// add puts another operation into the house.
+// add adds an operation to the house.
 func (h *house) add(t *testing.T, op *catalog.Operation) {
 	t.Helper()
 	s, err := catalog.NewSnapshot(catalog.Offer{Operations: append([]*catalog.Operation{op}, h.view.Snapshot().Operations()...)})

@@ -17,7 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// client answers yes after a while, or has itself called again.
+// client answers yes after a while, or asks to be called again with the answer.
 type client struct {
 	takes time.Duration
 	again bool
@@ -43,11 +43,11 @@ func (c *client) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 	}
 }
 
-// inquire is an operation that asks, beside those of the house.
+// inquire is an operation that asks the client.
 var inquire = catalog.PluginID("world", "inquire")
 
-// curious is a house with inquire, and with an entity's operation that asks.
-func curious(t *testing.T, o run.Options) *house {
+// askingHouse is a house with inquire, and with an entity's operation that asks.
+func askingHouse(t *testing.T, o run.Options) *house {
 	t.Helper()
 	h := newHouse(t, o)
 	object, text := json.RawMessage(`{"type":"object"}`), json.RawMessage(`{"type":"string"}`)
@@ -65,8 +65,8 @@ func curious(t *testing.T, o run.Options) *house {
 	return h
 }
 
-func TestNothingIsHeldWhileAPersonIsAsked(t *testing.T) {
-	h := curious(t, run.Options{Lock: 10 * time.Millisecond, MaxAttempts: 1})
+func TestNoLockIsHeldWhilePersonIsAsked(t *testing.T) {
+	h := askingHouse(t, run.Options{Lock: 10 * time.Millisecond, MaxAttempts: 1})
 	c := &client{takes: 400 * time.Millisecond}
 	var bodies int
 	began := make(chan time.Duration, 10)
@@ -93,8 +93,8 @@ func TestNothingIsHeldWhileAPersonIsAsked(t *testing.T) {
 	require.Equal(t, 1, h.store.value["default"])
 }
 
-func TestACallOfAClientHasItsKeysAsTheyAre(t *testing.T) {
-	h := curious(t, run.Options{})
+func TestKeysOfClientCallAreNotScoped(t *testing.T) {
+	h := askingHouse(t, run.Options{})
 	c := &client{}
 	out, _, err := h.engine.Invoke(ask.With(t.Context(), c), run.Request{View: h.view, Principal: auth.Local(), ID: inquire})
 	require.NoError(t, err)
@@ -102,8 +102,8 @@ func TestACallOfAClientHasItsKeysAsTheyAre(t *testing.T) {
 	require.Equal(t, []string{"sure"}, c.asked)
 }
 
-func TestWhatTransactionsCoverCannotAsk(t *testing.T) {
-	h := curious(t, run.Options{})
+func TestSerialCallsCannotAsk(t *testing.T) {
+	h := askingHouse(t, run.Options{})
 	c := &client{}
 	_, _, err := h.engine.Invoke(ask.With(t.Context(), c), run.Request{View: h.view, Principal: auth.Local(), ID: catalog.EntityID("Counter", "ask")})
 	_, unable := ask.IsUnable(err)
@@ -111,8 +111,8 @@ func TestWhatTransactionsCoverCannotAsk(t *testing.T) {
 	require.Empty(t, c.asked)
 }
 
-func TestARunEndsUntilItsClientCallsAgain(t *testing.T) {
-	h := curious(t, run.Options{})
+func TestRunEndsInInputRequired(t *testing.T) {
+	h := askingHouse(t, run.Options{})
 	c := &client{again: true}
 	body := func(first catalog.ID) run.Body {
 		return func(ctx context.Context, a *run.Attempt) (run.Return, error) {

@@ -20,15 +20,15 @@ import (
 type Options struct {
 	MaxAttempts int           // run.maxAttempts; 0 is 5
 	Lock        time.Duration // run.lockMs; 0 is 250 ms
-	// How many bytes this process may hold for one run (0 is 24 MiB), and for all
-	// together (0 is 512 MiB).
+	// How many bytes this process may hold for one run (0 means 24 MiB), and for all runs
+	// together (0 means 512 MiB).
 	MaxBytes      int64
 	MaxTotalBytes int64
-	// Redactor takes secrets out of faults and texts.
-	Redactor *journal.Redactor // nil knows the general shapes
-	Log      *slog.Logger      // nil is slog.Default
-	// Clock is what runs take for the time; nil is time.Now. Limits, leases and records go
-	// by the machine's clock.
+	// Redactor redacts secrets in faults and texts.
+	Redactor *journal.Redactor // nil means one for the general patterns
+	Log      *slog.Logger      // nil means slog.Default
+	// Clock is the clock of runs; nil means time.Now. Limits, leases and records use the
+	// machine's clock.
 	Clock func() time.Time
 	// Expand returns the input that the handler of a call gets in place of the one that was
 	// sent, nil for the same. Tape, approval and journal have the one that was sent. It may
@@ -36,7 +36,7 @@ type Options struct {
 	Expand func(p auth.Principal, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
 }
 
-// Engine is the one path that a call takes. It is safe for concurrent use.
+// Engine carries out all calls. It is safe for concurrent use.
 type Engine struct {
 	opts         Options
 	participants []Participant
@@ -45,7 +45,7 @@ type Engine struct {
 	budget       *budget.Budget
 }
 
-// NewEngine makes an engine.
+// NewEngine returns an engine.
 func NewEngine(o Options) *Engine {
 	if o.MaxAttempts == 0 {
 		o.MaxAttempts = 5
@@ -68,14 +68,14 @@ func NewEngine(o Options) *Engine {
 	return &Engine{opts: o, observer: observe.Nobody{}, budget: budget.New(o.MaxBytes, o.MaxTotalBytes), schemas: conform.New(o.Log)}
 }
 
-// MaxBytes is how many bytes the host may hold for one run.
+// MaxBytes returns how many bytes the host may hold for one run.
 func (e *Engine) MaxBytes() int64 { return e.budget.Run() }
 
 // CheckSchemas returns an error that names every operation of a catalog whose input or
 // output schema cannot be used.
 func (e *Engine) CheckSchemas(s *catalog.Snapshot) error { return e.schemas.Snapshot(s) }
 
-// Redactor is what redacts secrets in texts.
+// Redactor returns the redactor of secrets in texts.
 func (e *Engine) Redactor() *journal.Redactor { return e.opts.Redactor }
 
 // Observe sets the engine's observer, before the first call.
@@ -84,7 +84,7 @@ func (e *Engine) Observe(o observe.Observer) { e.observer = o }
 // Join adds participants, before the first call.
 func (e *Engine) Join(p ...Participant) { e.participants = append(e.participants, p...) }
 
-// Refuse lets the participants know of a call for which no run was opened.
+// Refuse notifies the participants of a call for which no run was opened.
 func (e *Engine) Refuse(ctx context.Context, r Refusal) {
 	for _, p := range e.participants {
 		if p, ok := p.(Refuser); ok {
@@ -93,7 +93,7 @@ func (e *Engine) Refuse(ctx context.Context, r Refusal) {
 	}
 }
 
-// report logs what is no caller's fault, with the cause that callers do not see.
+// report logs a fault that no caller is responsible for, with its cause, which callers do not see.
 func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) {
 	if cause := errors.Unwrap(f); cause != nil && (f.Code == fault.Internal || f.Code == fault.ServiceUnavailable || f.Code == fault.ExecutionError) {
 		e.opts.Log.ErrorContext(ctx, f.Message, append(where, "error", cause)...)

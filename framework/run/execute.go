@@ -13,13 +13,12 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// Body is one attempt: it makes calls through the attempt and returns what the
-// run gives. It must have stopped everything that it started when it returns. It
-// returns early, with the error it got, when Ends(err) is true for a call's
-// error.
+// Body executes one attempt: it makes calls through the attempt and returns the run's result. When
+// it returns, everything that it started must have stopped. If Ends(err) is true for the error of a
+// call, it must return that error at once.
 type Body func(ctx context.Context, a *Attempt) (Return, error)
 
-// execution is a run while it is executed.
+// execution is the state of Run.Execute.
 type execution struct {
 	*Run
 	body  Body
@@ -29,12 +28,11 @@ type execution struct {
 	after []func(context.Context) // of the attempt that committed
 }
 
-// Execute makes attempts until one commits, fails, or run.maxAttempts is
-// reached (conflict). Where a person has to agree to what the run does, it asks
-// (approval_denied), or keeps a plan and ends in approval_required or
-// input_required. With an idempotency key that stands for a run already, it
-// makes none: it returns what that run returned, or in_progress, conflict or
-// outcome_unknown. The outcome is never nil. The error is a fault or nil.
+// Execute makes attempts until one commits or fails, or run.maxAttempts is reached (conflict). If a
+// person must approve the run, it asks (approval_denied), or keeps a plan and ends in
+// approval_required or input_required. With an idempotency key that a run has already it makes no
+// attempt, and returns that run's reply, or in_progress, conflict or outcome_unknown. The outcome
+// is never nil. The error is a fault or nil.
 func (r *Run) Execute(ctx context.Context, body Body) (out *Outcome, err error) {
 	ctx, over := r.engine.observer.Run(ctx, observe.Run{
 		ID: r.ID, Trace: r.Trace, Parent: r.request.Parent, Surface: r.request.Surface, Operation: r.op.ID,
@@ -72,10 +70,10 @@ func (r *Run) Execute(ctx context.Context, body Body) (out *Outcome, err error) 
 	return out, x.conclude(ctx, err)
 }
 
-// errUnclaimed ends the attempts of a run that has to be claimed before the next one.
+// errUnclaimed ends the attempts of a run that must be claimed before the next one.
 var errUnclaimed = errors.New("run: it has to be claimed first")
 
-// conclude ends a run whose attempts ended in err.
+// conclude ends a run whose attempts ended with err.
 func (x *execution) conclude(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), ErrLost) && err != nil {
 		err = ErrLost
@@ -115,7 +113,7 @@ func (x *execution) end(ctx context.Context, c *Conclusion) {
 	notify(x.parts, func(p Ender) { p.End(ctx, c) })
 }
 
-// failed makes the reply of a failure.
+// failed returns the error of a failed run, and sets its reply.
 func (x *execution) failed(err error) error {
 	f := x.redacted(fault.From(err))
 	if x.spec.Reply == nil {
@@ -129,7 +127,7 @@ func (x *execution) failed(err error) error {
 	return fault.From(err)
 }
 
-// attempts makes the attempts, and says in out what is true after the last.
+// attempts makes the attempts, and sets the outcome after the last one.
 func (x *execution) attempts(ctx context.Context) error {
 	r, out := x.Run, x.out
 	var err error
@@ -178,9 +176,9 @@ func (x *execution) attempts(ctx context.Context) error {
 	return err
 }
 
-// wait waits for what an attempt has paused for.
+// wait waits until the pause of an attempt is over.
 func (x *execution) wait(ctx context.Context, p Pause) error {
-	x.last.share.End() // whoever waits keeps what it needs
+	x.last.share.End() // the pause accounts for what it keeps
 	if err := p.Wait(ctx, x.last.paused); err != nil {
 		return err
 	}
@@ -200,7 +198,7 @@ func (x *execution) attempt(ctx context.Context, a *Attempt) error {
 	stop()
 	a.close()
 	if !allowsAnotherAttempt(a.ended()) {
-		a.detached.Abort() // nobody waits for calls still in flight
+		a.detached.Abort() // calls in flight are no longer needed
 	}
 	if ended := a.ended(); ended != nil && (err == nil || !callfault.Is(err) || allowsAnotherAttempt(ended)) {
 		err = ended
@@ -222,13 +220,13 @@ func (x *execution) attempt(ctx context.Context, a *Attempt) error {
 		}
 	}
 	if err != nil || r.spec.DryRun {
-		a.rollback(context.WithoutCancel(ctx)) // also after a cancel
+		a.rollback(context.WithoutCancel(ctx)) // also if ctx is cancelled
 	}
 	return err
 }
 
-// commit commits what an attempt did, unless somebody objects. Of a dry run it only says what
-// would be committed.
+// commit commits an attempt unless a participant objects. For a dry run it only sets what would be
+// committed.
 func (x *execution) commit(ctx context.Context, a *Attempt) error {
 	r, out := x.Run, x.out
 	changes, err := a.txs.changes(ctx)
@@ -251,7 +249,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 	}
 	wrote := len(a.txs.group.WrittenSets()) > 0
 	var receipt store.Receipt
-	if wrote || r.claim.held { // or nobody writes it down
+	if wrote || r.claim.held { // otherwise nothing stores a receipt
 		receipt = r.receipt(a.number, x.ret, changes)
 	}
 	if r.claim.held {
@@ -266,7 +264,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 	return nil
 }
 
-// reply makes what the caller gets of a run that is about to commit.
+// reply sets the reply of a run that is about to commit.
 func (x *execution) reply() (err error) {
 	r, out := x.Run, x.out
 	if r.spec.Reply == nil {
@@ -282,7 +280,7 @@ func (x *execution) reply() (err error) {
 	return err
 }
 
-// uncommitted looks at why a commit failed.
+// uncommitted sets the outcome according to why a commit failed.
 func (x *execution) uncommitted(ctx context.Context, err error) {
 	switch {
 	case isRestart(err), errors.Is(err, store.ErrCommitted), errors.Is(err, ErrLost):
@@ -293,8 +291,8 @@ func (x *execution) uncommitted(ctx context.Context, err error) {
 	x.engine.report(ctx, fault.From(err), "run", x.ID, "operation", "commit")
 }
 
-// rejectRepeatedEffects refuses to have the client call again for an answer where that would
-// do again what has left the house: what a later call would not find on a tape.
+// rejectRepeatedEffects returns a fault instead of input_required if calling again with the answer
+// would repeat effects outside, because they would not be on the tape of that call.
 func (x *execution) rejectRepeatedEffects(err error) error {
 	if len(ask.Waits(err)) == 0 || x.claim.held { // then the ledger has them
 		return err
@@ -310,9 +308,8 @@ func (x *execution) rejectRepeatedEffects(err error) error {
 
 type beforeCommitKey struct{}
 
-// WithBeforeCommit lets check look at what a run is about to give before it
-// commits; an error rolls back and becomes the run's. A check that ctx has already
-// comes first.
+// WithBeforeCommit adds a check of a run's result before the commit; if it returns an error, the run
+// is rolled back and ends with that error. A check that ctx has already runs first.
 func WithBeforeCommit(ctx context.Context, check func(Return, *Outcome) error) context.Context {
 	if first, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
 		second := check

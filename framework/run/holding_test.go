@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// limitOf is which limit a memory_exceeded names.
+// limitOf returns the limit that a memory_exceeded names.
 func limitOf(t *testing.T, err error) any {
 	t.Helper()
 	f := fault.From(err)
@@ -53,8 +53,8 @@ func TestReleaseMakesRoom(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What an attempt held is free for the next one, and what runs held for others.
-func TestHoldingsEndWithTheirAttempt(t *testing.T) {
+// TestHeldBytesAreReleasedAfterAttempt also checks that the bytes of a run are released for others.
+func TestHeldBytesAreReleasedAfterAttempt(t *testing.T) {
 	h := newHouse(t, run.Options{MaxBytes: 1 << 20, MaxTotalBytes: 1 << 20})
 	for range 3 {
 		attempts := 0
@@ -117,9 +117,9 @@ func TestResultsOnTheTapeAreCounted(t *testing.T) {
 	require.Len(t, o.OutsideEffects, 6, "what left the house is listed, kept or not")
 }
 
-// The effect of a call whose result cannot be kept has happened: no later attempt makes
-// the call again.
-func TestResultThatCannotBeKeptEndsLaterAttempts(t *testing.T) {
+// TestUnkeepableResultEndsLaterAttempts checks that no later attempt repeats a call whose effect has
+// happened but whose result was too large to be kept.
+func TestUnkeepableResultEndsLaterAttempts(t *testing.T) {
 	h := newHouse(t, run.Options{MaxBytes: 1 << 20, Lock: time.Millisecond})
 	_, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
@@ -133,8 +133,9 @@ func TestResultThatCannotBeKeptEndsLaterAttempts(t *testing.T) {
 	require.Zero(t, h.store.value["default"])
 }
 
-// An output takes more when it is decoded for its check than on the tape.
-func TestOutputsAreWeighedBeforeTheyAreChecked(t *testing.T) {
+// TestOutputsAreCountedBeforeTheyAreChecked has an output that takes more memory when it is decoded
+// for its check than on the tape.
+func TestOutputsAreCountedBeforeTheyAreChecked(t *testing.T) {
 	h := newHouse(t, run.Options{MaxBytes: 1 << 20})
 	for lists, fits := range map[int]bool{2_000: true, 100_000: false} {
 		_, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
@@ -153,7 +154,7 @@ func TestOutputsAreWeighedBeforeTheyAreChecked(t *testing.T) {
 	}
 }
 
-func TestInputsAreWeighed(t *testing.T) {
+func TestInputsAreCounted(t *testing.T) {
 	h := newHouse(t, run.Options{MaxBytes: 1 << 20})
 	for name, c := range map[string]struct {
 		input   string

@@ -21,8 +21,8 @@ import (
 	"github.com/koan-go/koan/framework/schema"
 )
 
-// counter is a store of one number per set, with snapshots and first-committer
-// wins, as small as a transactional store can be.
+// counter is a minimal transactional store: one number per set, with snapshot isolation and
+// first-committer-wins.
 type counter struct {
 	mu       sync.Mutex
 	value    map[string]int
@@ -98,8 +98,8 @@ func (t *counterTx) Commit(_ context.Context, r store.Receipt) error {
 
 func (t *counterTx) Rollback(context.Context) error { t.ended = true; return nil }
 
-// house is a catalog over a counter: read, add, a slow outside call, one that
-// fails, and a script operation whose body each test gives.
+// house is a catalog over a counter: read, add, a slow outside call, one that fails, and a script
+// operation with a body of the test.
 type house struct {
 	engine *run.Engine
 	store  *counter
@@ -208,7 +208,7 @@ func (h *house) script(ctx context.Context, body run.Body) (*run.Outcome, error)
 	return h.again(ctx, body)
 }
 
-// again runs a body without touching the house, for tests in parallel.
+// again runs a body without changing the house, so that it can be called in parallel.
 func (h *house) again(ctx context.Context, _ run.Body) (*run.Outcome, error) {
 	_, o, err := h.engine.Invoke(ctx, run.Request{View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", "execute")})
 	return o, err

@@ -15,8 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// Invoke makes a call for the script: authorise, validate, quota, handler, tape,
-// trace. The error is a fault, or Ends(err) is true.
+// Invoke makes a call of the script. The error is a fault, or Ends(err) is true.
 func (a *Attempt) Invoke(ctx context.Context, at Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
 	if err := a.count(); err != nil {
 		return nil, err
@@ -24,7 +23,7 @@ func (a *Attempt) Invoke(ctx context.Context, at Position, id catalog.ID, input 
 	return a.run.engine.invoke(ctx, a.call(at, input, catalog.SurfaceScript), id)
 }
 
-// call is a call that the run makes itself.
+// call returns a call that the run makes itself.
 func (a *Attempt) call(at Position, input json.RawMessage, surface catalog.Surface) *call {
 	return &call{engine: a.run.engine, request: &a.run.request, input: input, attempt: a, position: at, surface: surface}
 }
@@ -45,13 +44,12 @@ func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage)
 	return c.engine.invoke(ctx, c.attempt.call(c.next(), input, catalog.SurfaceApp), id)
 }
 
-// next is the position of the next call that a call makes.
+// next returns the position of the next call that c makes.
 func (c *call) next() Position {
 	return c.position + "." + Position(strconv.FormatInt(c.calls.Add(1), 10))
 }
 
-// invoke is the path of a call inside an attempt. What it reaches is what its caller sees
-// on the surface.
+// invoke carries out a call in an attempt. It can reach what its caller sees on the surface.
 func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
 	a, at := c.attempt, c.position
 	if len(c.input) == 0 {
@@ -111,8 +109,8 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 	return e.callOutside(c.withClient(ctx), c)
 }
 
-// authorize finds the operation of a call as its caller sees it. What is hidden on the
-// caller's surface is unknown; the app's own code gets the scope that is missing.
+// authorize sets the operation of a call as its caller sees it. An operation that is hidden on the
+// caller's surface is reported as unknown; the app's own code is told the missing scope.
 func (e *Engine) authorize(c *call, id catalog.ID) error {
 	r, view := c.attempt.run, c.request.View
 	op := view.Snapshot().Operation(id)
@@ -138,7 +136,7 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 	return nil
 }
 
-// callOutside makes a call that no transaction covers, unless the tape has it.
+// callOutside makes a call that no transaction covers, unless its result is on the tape.
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
 	digest := tape.Digest(c.op.ID.String(), c.input)
@@ -165,7 +163,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		if err != nil && !Ends(err) {
 			out, err = nil, callfault.From(ctx, c.nameOf(c.op.ID), err)
 		}
-		if o.Effect && fault.CodeOf(err) != fault.InputRequired { // it asks before it does anything
+		if o.Effect && fault.CodeOf(err) != fault.InputRequired { // the handler asks before any effect
 			r.NoteOutsideEffect(c.trace(c.op.ID, start, err))
 		}
 		kept := r.tape.RecordOutside(c.position, digest, out, err)
@@ -177,7 +175,8 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 	})
 }
 
-// callSerially runs an entity call: one at a time in an attempt, save what it nests.
+// callSerially makes an entity call. They run one at a time in an attempt, except for calls that a
+// call makes itself.
 func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, error) {
 	ctx, done, err := c.takeTurn(ctx)
 	if err != nil {
@@ -196,10 +195,10 @@ func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, er
 	case c.op.Effects.ReadOnly:
 		return nil, err
 	}
-	return nil, c.attempt.finish(err) // what it wrote is past its savepoint: no script may go on with it
+	return nil, c.attempt.finish(err) // its writes are not under a savepoint, so the script must not continue
 }
 
-// handle calls the provider and contains its panics.
+// handle calls the provider's handler and turns its panics into faults.
 func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -210,8 +209,7 @@ func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err 
 	return c.op.Handler(ctx, c)
 }
 
-// decode reads the input of a call, the only time before the handler: whether it is
-// valid, what it is about, and what the handler needs of it.
+// decode validates and decodes the input of a call, once: its target, and what the handler needs.
 func (e *Engine) decode(c *call, in catalog.Input) (err error) {
 	if c.op.Decode == nil {
 		return e.schemas.Input(c.op, in.JSON)
@@ -230,8 +228,8 @@ func (e *Engine) decode(c *call, in catalog.Input) (err error) {
 	return nil
 }
 
-// admitInput counts the input of a call, unless it is the request's own, which is
-// counted.
+// admitInput counts the bytes of a call's input, unless it is the request's own, which is counted
+// already.
 func (e *Engine) admitInput(c *call) (int, error) {
 	if !c.attempt.run.Scripted() && !c.position.Nested() {
 		return 0, nil
@@ -261,7 +259,7 @@ func (e *Engine) expand(c *call, held *int) (err error) {
 	return nil
 }
 
-// checkOutput returns the fault of a call whose output is not what its operation declares.
+// checkOutput returns a fault if the output of a call does not match its operation's schema.
 func (e *Engine) checkOutput(ctx context.Context, c *call, out json.RawMessage) error {
 	if c.op.Proven {
 		return nil

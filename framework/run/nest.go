@@ -14,24 +14,23 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// maxDepth bounds how deep nested operations may call each other.
+// maxDepth is how deep nested operations may call each other.
 const maxDepth = 8
 
-// Nest is what the handler of a nested operation makes its calls through. They are part of
-// the same run: at positions behind that of the operation, in the same transactions, with
-// the run's quotas. Its methods may be called from several goroutines.
+// Nest makes the calls of a nested operation's handler. They are part of the same run: at positions
+// below that of the operation, in the same transactions, with the run's quotas. Its methods are
+// safe for concurrent use.
 type Nest struct {
-	call    *call    // of the nested operation
-	outer   *Nest    // that this one was called in; nil in the run itself
-	request *Request // with the rights of its calls
-	set     string   // in which its calls are that name none
-	app     bool     // its calls have rights that the run's caller may not have
+	call    *call    // the nested call
+	outer   *Nest    // that of the call around the nested one; nil if that is the run
+	request *Request // has the rights of its calls
+	set     string   // the default set of its calls
+	app     bool     // its calls have the app's rights, which the run's caller may not have
 	depth   int
 	queue   sync.Mutex // its serial calls run one at a time
 }
 
-// NestOf returns what the handler of a nested operation makes its calls through; ctx is the
-// one that it got. It is nil outside of one.
+// NestOf returns the Nest of the nested operation whose handler got ctx, nil outside of one.
 func NestOf(ctx context.Context) *Nest {
 	if c := currentCall(ctx); c != nil {
 		return c.inner
@@ -39,11 +38,11 @@ func NestOf(ctx context.Context) *Nest {
 	return nil
 }
 
-// Next takes the position of the next call. An executor takes it when the script issues a
-// call, as it does that of Attempt.Next.
+// Next returns the position of the next call. An executor calls it when the script makes a call,
+// like Attempt.Next.
 func (n *Nest) Next() Position { return n.call.next() }
 
-// Deliveries is the position before that of the first call, which no call has.
+// Deliveries returns the position before that of the first call, which no call has.
 func (n *Nest) Deliveries() Position { return n.call.position + ".0" }
 
 // Invoke makes a call for a script. The error is a fault, or Ends(err) is true.
@@ -59,24 +58,24 @@ func (n *Nest) invoke(ctx context.Context, at Position, id catalog.ID, input jso
 	return n.call.engine.invoke(ctx, &call{engine: n.call.engine, request: n.request, nest: n, input: input, attempt: a, position: at, surface: surface}, id)
 }
 
-// Attempt is the attempt that the nested call is part of.
+// Attempt returns the attempt of the nested call.
 func (n *Nest) Attempt() *Attempt { return n.call.attempt }
 
-// View is the catalog as its calls see it. It is that of scripts, whatever the caller of the
-// run is shown.
+// View returns the catalog as its calls see it: that of scripts, whatever the exposure mode of the
+// run's caller is.
 func (n *Nest) View() *catalog.View { return n.request.View }
 
-// Principal is the caller of its calls.
+// Principal returns the caller of its calls.
 func (n *Nest) Principal() auth.Principal { return n.request.Principal }
 
-// Set is the default set of its calls.
+// Set returns the default set of its calls.
 func (n *Nest) Set() string { return n.set }
 
-// App reports whether its calls have the app's own rights: what they read and end in is not
-// for the run's caller.
+// App reports whether its calls have the app's own rights. The run's caller must not see what they
+// read and which faults they end in.
 func (n *Nest) App() bool { return n.app }
 
-// Now is the time at which the nested call was first made: the same in every attempt.
+// Now returns the time at which the nested call was first made. It is the same in every attempt.
 func (n *Nest) Now() (time.Time, error) {
 	v, err := n.call.attempt.run.tape.Value(n.call.position, "begin", func() (any, error) { return time.Now().UnixMilli(), nil })
 	if err != nil {
@@ -89,7 +88,8 @@ func (n *Nest) Now() (time.Time, error) {
 	return time.UnixMilli(ms).UTC(), nil
 }
 
-// Seed seeds random numbers: the same in every attempt, and another one for each call.
+// Seed returns a seed for random numbers. It is the same in every attempt, and different for each
+// call.
 func (n *Nest) Seed() uint64 {
 	h := uint64(14695981039346656037) // FNV-1a
 	for _, b := range []byte(n.call.position) {
@@ -98,7 +98,7 @@ func (n *Nest) Seed() uint64 {
 	return rand.NewPCG(n.call.attempt.run.tape.Seed(), h).Uint64()
 }
 
-// newNest returns what a nested call makes its calls through.
+// newNest returns the Nest of a nested call.
 func (e *Engine) newNest(c *call) (*Nest, error) {
 	n := &Nest{call: c, outer: c.nest, depth: 1, set: c.defaultSet()}
 	if n.outer != nil {
@@ -135,7 +135,7 @@ func (e *Engine) newNest(c *call) (*Nest, error) {
 	return n, nil
 }
 
-// path names the nested operations that called each other.
+// path returns the names of the nested operations that called each other.
 func (n *Nest) path() string {
 	var names []string
 	for at := n; at != nil; at = at.outer {
@@ -145,11 +145,11 @@ func (n *Nest) path() string {
 	return strings.Join(names, " > ")
 }
 
-// admits refuses a call that contradicts what the nested operation says of its effects.
+// admits returns a fault for a call that contradicts the declared effects of the nested operation.
 func (n *Nest) admits(op *catalog.Operation) error {
 	for at := n; at != nil; at = at.outer {
 		own, does := at.call.op, op.Effects
-		if own.Rights == nil || !own.Rights.Declared || op.Nested { // whose own calls are looked at
+		if own.Rights == nil || !own.Rights.Declared || op.Nested { // the calls of op are checked themselves
 			continue
 		}
 		wrong, member := "", ""
@@ -167,8 +167,8 @@ func (n *Nest) admits(op *catalog.Operation) error {
 	return nil
 }
 
-// turn is whose turn it is among serial and nested calls: those of an attempt, or of a
-// nested call, run one at a time, save what they call themselves.
+// turn is a place in the queue of serial and nested calls: those of an attempt, or of a nested call,
+// run one at a time, except for calls that they make themselves.
 type turn struct {
 	queue *sync.Mutex
 	taken bool
@@ -176,7 +176,7 @@ type turn struct {
 
 type turnKey struct{ a *Attempt }
 
-// takeTurn waits until the call may run. done gives the turn to the next one.
+// takeTurn waits until the call may run. done lets the next one run.
 func (c *call) takeTurn(ctx context.Context) (taken context.Context, done func(), err error) {
 	key := turnKey{c.attempt}
 	t, ok := ctx.Value(key).(turn)
@@ -194,7 +194,7 @@ func (c *call) takeTurn(ctx context.Context) (taken context.Context, done func()
 	return context.WithValue(ctx, key, turn{t.queue, true}), t.queue.Unlock, nil
 }
 
-// callNested makes a call that consists of calls.
+// callNested makes a call of a nested operation.
 func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, err error) {
 	ctx, done, err := c.takeTurn(ctx)
 	if err != nil {
@@ -212,7 +212,7 @@ func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, 
 			err = e.checkOutput(ctx, c, out)
 		}
 		if ended := a.closed(); ended != nil && !Ends(err) && a.ended() != nil {
-			err = ended // whatever the handler made of it
+			err = ended // even if the handler ignored it
 		}
 		return err
 	})
@@ -222,12 +222,12 @@ func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, 
 	return out, nil
 }
 
-// hides reports whether the caller of the run may not learn that a call was made.
+// hides reports whether the run's caller must not learn that the call was made.
 func (c *call) hides(id catalog.ID) bool {
 	return c.nest != nil && c.nest.app && !c.attempt.run.View().Allowed(id)
 }
 
-// defaultSet is the set of a call that names none.
+// defaultSet returns the set of a call that names none.
 func (c *call) defaultSet() string {
 	if c.nest != nil {
 		return c.nest.set
@@ -235,14 +235,14 @@ func (c *call) defaultSet() string {
 	return c.attempt.run.spec.Set
 }
 
-// Reader is who gets what a run reports.
+// Reader identifies who gets what a run reports.
 type Reader struct {
 	Principal auth.Principal
 	View      *catalog.View
 }
 
-// ReaderOf returns who gets what the run reports that ctx belongs to, where that is not the
-// caller of the call: what the call may see is more. ok is false elsewhere.
+// ReaderOf returns who gets what the run of ctx reports if that is not the caller of the call, which
+// may see more. ok is false otherwise.
 func ReaderOf(ctx context.Context) (reader Reader, ok bool) {
 	c := currentCall(ctx)
 	if c == nil || c.nest == nil || !c.nest.app {

@@ -8,13 +8,13 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// notes are what is said of a run besides what it does.
+// notes are facts about a run that do not affect it.
 type notes struct {
 	mu         sync.Mutex
 	metrics    map[string]any
 	approval   journal.Approval
 	redactions atomic.Int64
-	hidden     atomic.Bool // whoever gets what the run returns may not see it
+	hidden     atomic.Bool // the reader of the run's result may not see it
 	digests    store.DigestCache
 }
 
@@ -25,25 +25,25 @@ func (n *notes) Annotate(key string, value any) {
 	n.metrics[key] = value
 }
 
-// NoteApproval says who agreed to the run's effect, or has to.
+// NoteApproval records who approved the run, or must approve it.
 func (n *notes) NoteApproval(a journal.Approval) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.approval = a
 }
 
-// Approval is what NoteApproval said last.
+// Approval returns what NoteApproval recorded last.
 func (n *notes) Approval() journal.Approval {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.approval
 }
 
-// Redactions is how many secrets have been taken out of what left the run.
+// Redactions returns how many secrets have been redacted in what left the run.
 func (n *notes) Redactions() int { return int(n.redactions.Load()) }
 
-// Hidden reports whether AdmitReader has refused anybody.
+// Hidden reports whether AdmitReader has returned a fault.
 func (n *notes) Hidden() bool { return n.hidden.Load() }
 
-// ChangesDigest is the digest of changes as JSON. The receipt's is the record's, too.
+// ChangesDigest returns the digest of changes as JSON, for the receipt and the journal.
 func (n *notes) ChangesDigest(changes []store.Change) string { return n.digests.Digest(changes) }

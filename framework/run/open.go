@@ -15,10 +15,9 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// Invoke makes one call as a run. A code operation opens its run itself. The outcome
-// is nil only where a code operation needed no run and succeeded; a call that was
-// refused before its run has an outcome that is Refused. A handler's output may come
-// with an error: then it is the failure's whole body.
+// Invoke makes one call as a run. A code operation opens its run itself. The outcome is nil only if
+// a code operation succeeded without a run; for a call that was refused before its run, it is
+// Refused. With an error, the output may be the whole body of the failure.
 func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Outcome, error) {
 	if len(req.Input) == 0 {
 		req.Input = json.RawMessage("{}")
@@ -52,7 +51,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	}
 	spec := Spec{Set: req.Set, Atomic: true, Reply: func(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }}
 	if op.Nested && op.Quota > 0 {
-		spec.MaxCalls = op.Quota + 1 // its own call is one
+		spec.MaxCalls = op.Quota + 1 // including its own call
 	}
 	r, err := e.newRun(newRunID(), req, op, spec)
 	if err != nil {
@@ -104,15 +103,15 @@ func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error)
 	return out, err
 }
 
-// Open opens the run of a code operation; ctx is the one its handler got. It
-// counts against no quota and can be called once per call.
+// Open opens the run of the code operation whose handler got ctx. It does not count against a quota,
+// and can be called once per call.
 func Open(ctx context.Context, spec Spec) (*Run, error) {
 	c := currentCall(ctx)
 	if c == nil || c.attempt != nil || c.opened != nil {
 		return nil, fault.New(fault.Internal, "only a code operation opens a run, and only one")
 	}
 	switch {
-	case spec.Set == "": // nobody named it: calls that do not either are refused where the caller may not
+	case spec.Set == "": // calls that name no set either are refused if the caller may not name the default one
 		spec.Set = c.request.Set
 	case !c.request.Principal.MayName(spec.Set):
 		return nil, callfault.UnknownSet(spec.Set)
@@ -150,7 +149,7 @@ func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec
 	return r, r.rejectUnsupported()
 }
 
-// rejectUnsupported refuses what is asked of the run and no participant provides.
+// rejectUnsupported returns a fault if the run requires something that no participant provides.
 func (r *Run) rejectUnsupported() error {
 	s := &r.spec
 	if s.IdempotencyKey != "" && r.claim.key == nil {
@@ -166,8 +165,7 @@ func (r *Run) rejectUnsupported() error {
 	return fault.New(fault.CapabilityUnsupported, "nobody can be asked to approve a run here").WithHint("Leave `approval` out.").WithPath("/approval")
 }
 
-// refuse ends a call that opened no run, under a run id of its own. What the caller gets is
-// without secrets.
+// refuse ends a call that opened no run, under a run id of its own. It redacts the output.
 func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
 	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
 	e.Refuse(ctx, Refusal{Request: req, Outcome: o, Started: started, ResultBytes: len(out), Err: err})
@@ -181,8 +179,8 @@ func (e *Engine) refuse(ctx context.Context, req *Request, id string, started ti
 	return out, o, err
 }
 
-// InPlace makes a call in place of a run of the code operation that ctx belongs to: its
-// outcome is the operation's.
+// InPlace makes a call instead of a run of the code operation of ctx. The call's outcome becomes the
+// operation's.
 func InPlace(ctx context.Context, do func(*Request) (json.RawMessage, *Outcome, error)) (json.RawMessage, *Outcome, error) {
 	c := currentCall(ctx)
 	if c == nil || c.attempt != nil || c.opened != nil {
@@ -193,9 +191,9 @@ func InPlace(ctx context.Context, do func(*Request) (json.RawMessage, *Outcome, 
 	return out, outcome, err
 }
 
-// CheckInput reports what is wrong with the input of a call that a script would make,
-// without making it; ctx is the one that the handler of a code operation got. Nothing
-// is wrong with a call of what scripts of the caller cannot call.
+// CheckInput returns the fault that the input of a script's call would cause, without making the
+// call; ctx is that of a code operation's handler. It returns nil for operations that the caller's
+// scripts cannot call.
 func CheckInput(ctx context.Context, id catalog.ID, input json.RawMessage) error {
 	c := currentCall(ctx)
 	if c == nil {

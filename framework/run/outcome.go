@@ -12,10 +12,10 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// Position is where in a run a call stands: see package tape.
+// Position is the position of a call in its run: see package tape.
 type Position = tape.Position
 
-// Spec says what kind of run a code operation opens.
+// Spec describes the run that a code operation opens.
 type Spec struct {
 	Set           string // default set of every call; "" is "default"
 	Atomic        bool   // one transaction for all; else every call commits by itself
@@ -25,24 +25,23 @@ type Spec struct {
 	Only          catalog.Only
 	Code          string // of a script, for the journal
 	CodeDigest    string // "sha256:…"
-	Runtime       string // what runs the script: "goja"
+	Runtime       string // the script's engine: "goja"
 	CorrelationID string
-	// Approval is the least mode in which a person has to agree to the run; the
-	// configuration's policy may ask for more.
+	// Approval is the minimal approval mode of the run; the configured policy may require
+	// more.
 	Approval approval.Mode
-	// IdempotencyKey makes the run happen once: whoever calls again with the same key
-	// gets what it gave. Fingerprint is all of the input that decides what it does. A
-	// dry run takes no key.
+	// IdempotencyKey makes the run take effect once: another call with the same key gets its
+	// reply. Fingerprint covers all of the input that decides what the run does. A dry run
+	// has no key.
 	IdempotencyKey string
 	Fingerprint    string
-	// Reply makes what the caller gets: before the commit, where an error refuses it,
-	// or with err after a failure, where the error that it gives back is the run's. nil
-	// makes nothing.
+	// Reply returns the reply to the caller. It is called before the commit, which an error
+	// prevents, or with err after a failure; then the error that it returns is the run's. nil
+	// means no reply.
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
 }
 
-// rehearse makes it that of a dry run. Such a run happens as often as somebody wants to see
-// it, so that it takes no key.
+// rehearse makes the run a dry run. Since that may be repeated at will, it has no key.
 func (s *Spec) rehearse() {
 	s.DryRun, s.Atomic, s.Record, s.IdempotencyKey = true, true, true, ""
 }
@@ -50,13 +49,13 @@ func (s *Spec) rehearse() {
 // Return is what an attempt's body returns when it ends cleanly.
 type Return struct {
 	Result json.RawMessage // the result, kept in the receipt
-	Answer json.RawMessage // nil if none was given
+	Answer json.RawMessage // nil if there is none
 }
 
 // CallRecord is one call as the result of a run lists it (CONTRACT section 2).
 type CallRecord struct {
 	ServerID   string `json:"serverId"`
-	ToolName   string `json:"toolName"`         // "" of a call that the run's caller may not know of
+	ToolName   string `json:"toolName"`         // "" for a call that the run's caller must not learn of
 	Parent     string `json:"parent,omitempty"` // the action that made the call
 	OK         bool   `json:"ok"`
 	DurationMs int64  `json:"durationMs"`
@@ -68,7 +67,7 @@ type CallRecord struct {
 // maxCallError bounds the error's text in a CallRecord, in characters.
 const maxCallError = 300
 
-// Excerpt is the beginning of a text, as a CallRecord has it.
+// Excerpt returns the beginning of a text, as in a CallRecord.
 func Excerpt(text string) string {
 	if r := []rune(text); len(r) > maxCallError {
 		return string(r[:maxCallError]) + "…"
@@ -76,33 +75,32 @@ func Excerpt(text string) string {
 	return text
 }
 
-// Outcome is what is true of a run after its last attempt. Execute returns it on
-// success and on failure alike.
+// Outcome describes a run after its last attempt. Execute returns it on success and on failure.
 type Outcome struct {
 	Run   string
 	Trace string
-	// Refused reports that no run was opened: Run is the id under which the journal has
-	// the refusal, and nothing else is set but Wall.
+	// Refused means that no run was opened: Run is the id of the refusal in the journal, and
+	// only Wall is set besides.
 	Refused        bool
 	Attempts       int
-	Committed      bool // whether anything of the run's writes is in the data
+	Committed      bool // whether any of the run's writes were committed
 	DryRun         bool
-	Changes        []store.Change // committed, or of the dry run
+	Changes        []store.Change // committed, or those of a dry run
 	Calls          []CallRecord
 	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int
 	Wall           time.Duration
-	// Metrics are what the executor adds: cpuMs, peakMemoryBytes.
+	// Metrics are added by the executor: cpuMs, peakMemoryBytes.
 	Metrics map[string]any
-	// Reply is what Spec.Reply made. Repeated reports that nothing ran: it is what the
-	// first run with this key returned.
+	// Reply is what Spec.Reply returned. Repeated means that nothing ran, and that Reply is
+	// that of the first run with this key.
 	Reply    json.RawMessage
 	Repeated bool
-	// Approved reports that somebody had to agree to the run, and did.
+	// Approved means that the run needed an approval and got it.
 	Approved bool
 }
 
-// NoRun is the outcome of a call that nobody could make: the app did not start.
+// NoRun returns the outcome of a call to an app that did not start.
 func NoRun() *Outcome { return &Outcome{Run: newRunID(), Trace: observe.NewTraceID(), Refused: true} }
 
 func newRunID() string { return uuid.Must(uuid.NewV7()).String() }

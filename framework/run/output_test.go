@@ -24,9 +24,9 @@ var (
 	spoil  = catalog.EntityID("Counter", "spoil")
 )
 
-// liars is a house with operations whose outputs do not fit their schema: lie has an
-// effect outside, proven is not checked, spoil writes.
-func liars(t *testing.T, log *bytes.Buffer, out string, calls *int) *house {
+// lyingHouse is a house with operations whose outputs do not match their schemas: lie has an effect
+// outside, proven is not checked, spoil writes.
+func lyingHouse(t *testing.T, log *bytes.Buffer, out string, calls *int) *house {
 	t.Helper()
 	h := newHouse(t, run.Options{Log: slog.New(slog.NewTextHandler(log, nil))})
 	object := json.RawMessage(`{"type":"object"}`)
@@ -53,7 +53,7 @@ func liars(t *testing.T, log *bytes.Buffer, out string, calls *int) *house {
 	return h
 }
 
-func TestOutputThatDoesNotFitIsAFault(t *testing.T) {
+func TestInvalidOutputIsAFault(t *testing.T) {
 	for name, c := range map[string]struct {
 		out   string
 		paths []string
@@ -70,7 +70,7 @@ func TestOutputThatDoesNotFitIsAFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			calls := 0
-			h := liars(t, &log, c.out, &calls)
+			h := lyingHouse(t, &log, c.out, &calls)
 			for range 3 {
 				_, o, err := h.engine.Invoke(t.Context(), run.Request{View: h.view, Principal: auth.Local(), ID: lie})
 				f := fault.From(err)
@@ -94,19 +94,18 @@ func TestOutputThatDoesNotFitIsAFault(t *testing.T) {
 	}
 }
 
-func TestOutputOfProvenOperationsIsNotChecked(t *testing.T) {
+func TestProvenOutputIsNotChecked(t *testing.T) {
 	calls := 0
-	h := liars(t, &bytes.Buffer{}, `{"n":"x"}`, &calls)
+	h := lyingHouse(t, &bytes.Buffer{}, `{"n":"x"}`, &calls)
 	out, _, err := h.engine.Invoke(t.Context(), run.Request{View: h.view, Principal: auth.Local(), ID: proven})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"n":"x"}`, string(out))
 }
 
-// TestOutputThatDoesNotFitIsOnTheTape: another attempt meets the same fault, and makes
-// no second call.
-func TestOutputThatDoesNotFitIsOnTheTape(t *testing.T) {
+// TestInvalidOutputIsOnTheTape checks that the next attempt gets the same fault without a second call.
+func TestInvalidOutputIsOnTheTape(t *testing.T) {
 	calls := 0
-	h := liars(t, &bytes.Buffer{}, `{"n":"x"}`, &calls)
+	h := lyingHouse(t, &bytes.Buffer{}, `{"n":"x"}`, &calls)
 	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		_, err := call(ctx, a, read, `{}`)
 		require.NoError(t, err)
@@ -127,11 +126,11 @@ func TestOutputThatDoesNotFitIsOnTheTape(t *testing.T) {
 	require.True(t, o.Committed)
 }
 
-// TestWriteWhoseOutputDoesNotFitEndsTheAttempt: what it wrote is not kept by a script
-// that catches its fault.
-func TestWriteWhoseOutputDoesNotFitEndsTheAttempt(t *testing.T) {
+// TestInvalidOutputOfWriteEndsAttempt checks that a write is not kept by a script that catches its
+// fault.
+func TestInvalidOutputOfWriteEndsAttempt(t *testing.T) {
 	calls := 0
-	h := liars(t, &bytes.Buffer{}, `{"n":"x"}`, &calls)
+	h := lyingHouse(t, &bytes.Buffer{}, `{"n":"x"}`, &calls)
 	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		_, _ = call(ctx, a, spoil, `{}`)
 		_, _ = call(ctx, a, add, `{"by":1}`)

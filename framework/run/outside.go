@@ -7,21 +7,20 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 )
 
-// awaitOutside waits for a call that no transaction covers. If it takes longer
-// than run.lockMs while a write transaction is open, the attempt yields: the
-// call goes on, its result goes on the tape, and the next attempt finds it
-// there. It also yields while a person is asked, and when the script that
-// made the call ends before it: ctx is over, and the run is not.
+// awaitOutside waits for a call that no transaction covers. If it takes longer than run.lockMs while
+// a write transaction is open, the attempt yields: the call goes on, its result is put on the tape,
+// and the next attempt finds it there. The attempt also yields while a person is asked, and if the
+// script that made the call ends earlier (ctx has ended, but the run has not).
 //
-// first reports that no other call was made at its place in an earlier attempt. The new
-// attempt then gets further than this one, and does not count.
+// first reports that no other call was made at this position in an earlier attempt. Then the next
+// attempt gets further than this one, and does not count.
 func (a *Attempt) awaitOutside(ctx context.Context, first bool, work func(context.Context) (json.RawMessage, error)) (json.RawMessage, error) {
 	return a.detached.Await(ctx, func() error { return a.mustYield(first) }, work)
 }
 
-// mustYield ends the attempt where it holds what nobody should wait for while an
-// outside call goes on: a write lock, or a worker while a person is asked. It returns
-// why, nil where the attempt may go on. first is that of awaitOutside.
+// mustYield ends the attempt if it holds what should be free during an outside call: a write lock, or
+// a worker while a person is asked. It returns the reason, nil if the attempt may continue. first is
+// that of awaitOutside.
 func (a *Attempt) mustYield(first bool) error {
 	if !a.Atomic() {
 		return nil
@@ -38,9 +37,9 @@ func (a *Attempt) mustYield(first bool) error {
 	return nil
 }
 
-// withClient lets the handler of a call ask the client that made the run. The keys of
-// calls in a script, and of nested ones, are their own. What transactions cover
-// cannot ask: nothing stays locked while a person thinks.
+// withClient lets the handler of a call ask the run's client. Questions of calls in a script, and of
+// nested calls, have keys of their own. Calls that transactions cover cannot ask, so that nothing
+// stays locked while a person thinks.
 func (c *call) withClient(ctx context.Context) context.Context {
 	if c.op.Serial {
 		return ask.With(ctx, nil)
@@ -52,7 +51,7 @@ func (c *call) withClient(ctx context.Context) context.Context {
 	return ctx
 }
 
-// questions lets an attempt know that one of its calls waits for the client.
+// questions is an ask.Watcher that notifies an attempt when one of its calls waits for the client.
 type questions struct{ attempt *Attempt }
 
 // Asking implements ask.Watcher.
@@ -62,6 +61,6 @@ func (q questions) Asking(n int) {
 	q.attempt.questions += n
 }
 
-// Unanswered implements ask.Watcher: the attempt ends, whatever the handler and the script
-// make of it.
+// Unanswered implements ask.Watcher. The attempt ends even if the handler or the script catches the
+// error.
 func (q questions) Unanswered(err error) error { return q.attempt.finish(err) }

@@ -8,10 +8,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// parts are who takes part in a run, in the order in which they are asked.
+// parts are the parts of a run's participants, in the order in which they are asked.
 type parts []Part
 
-// PartOf returns the part of a run that is of a type; ok is false where none is.
+// PartOf returns the part of type P in a run; ok is false if there is none.
 func PartOf[P Part](r *Run) (part P, ok bool) {
 	for _, p := range r.parts {
 		if p, ok := p.(P); ok {
@@ -21,7 +21,7 @@ func PartOf[P Part](r *Run) (part P, ok bool) {
 	return part, false
 }
 
-// consult asks all that implement a phase, until one objects.
+// consult asks all parts that implement a phase, until one returns an error.
 func consult[Phase any](all parts, question func(Phase) error) error {
 	for _, p := range all {
 		if p, ok := p.(Phase); ok {
@@ -33,7 +33,7 @@ func consult[Phase any](all parts, question func(Phase) error) error {
 	return nil
 }
 
-// notify lets all that implement a phase know something.
+// notify calls message for all parts that implement a phase.
 func notify[Phase any](all parts, message func(Phase)) {
 	for _, p := range all {
 		if p, ok := p.(Phase); ok {
@@ -42,7 +42,7 @@ func notify[Phase any](all parts, message func(Phase)) {
 	}
 }
 
-// claim has the run claimed. over reports that nothing is left to run.
+// claim claims the run. over reports that nothing is left to run.
 func (all parts) claim(ctx context.Context, out *Outcome) (over bool, err error) {
 	var takers parts
 	err = consult(all, func(p Claimer) error {
@@ -68,21 +68,21 @@ func (all parts) claim(ctx context.Context, out *Outcome) (over bool, err error)
 	return err != nil, err
 }
 
-// errOver ends asking who claims a run of which nothing is left to run.
+// errOver stops the claim of a run of which nothing is left to run.
 var errOver = errors.New("run: it is over")
 
-// begin lets them know that attempts are going to be made.
+// begin notifies the parts before the first attempt.
 func (all parts) begin(ctx context.Context) {
 	notify(all, func(p Beginner) { p.Begin(ctx) })
 }
 
-// foreign reports whether somebody else than the run's principal gets what it returns.
+// foreign reports whether someone other than the run's principal gets its result.
 func (all parts) foreign() (is bool) {
 	notify(all, func(p Audience) { is = is || p.Foreign() })
 	return is
 }
 
-// judge asks whether effects may be committed.
+// judge asks the parts whether effects may be committed.
 func (all parts) judge(ctx context.Context, a *Attempt, e Effects) error {
 	return consult(all, func(p Judge) error { return p.Judge(ctx, a, e) })
 }
@@ -91,7 +91,7 @@ func (all parts) beforeCommit(ctx context.Context, sets []string) error {
 	return consult(all, func(p Committer) error { return p.BeforeCommit(ctx, sets) })
 }
 
-// recover asks what the error of a run means to its caller.
+// recover asks the parts what the error of a run means to its caller.
 func (all parts) recover(ctx context.Context, out *Outcome, err error) error {
 	notify(all, func(p Recoverer) {
 		if err != nil {
@@ -101,8 +101,8 @@ func (all parts) recover(ctx context.Context, out *Outcome, err error) error {
 	return err
 }
 
-// release lets them give up what they hold of the run, in the reverse order. The error is one
-// that its caller has to know.
+// release makes the parts release what they hold for the run, in reverse order. The error is one that
+// the run's caller must learn.
 func (all parts) release(ctx context.Context, c *Conclusion) (last error) {
 	backward := slices.Clone(all)
 	slices.Reverse(backward)

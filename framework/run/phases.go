@@ -12,90 +12,91 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// Participant takes part in the runs of an engine. It is asked when a run opens; what it
-// returns, its part in this run, is asked in those phases below that it implements, and holds
-// what the participant has to remember of the run. Participants are asked in the order in
-// which they joined the engine, when a run is released in the reverse one:
+// Participant takes part in the runs of an engine. It is asked when a run opens, and returns its part
+// in this run: a value that holds the participant's state for the run, and that is asked in those
+// phases below that it implements. Participants are asked in the order in which they joined the
+// engine, and in reverse order when a run is released:
 //
 //	Open -> Resume -> Claim -> Begin -> attempt {
 //	    calls { EnterSet, Inside | Outside, BeforeWrite, BeforeOutside, AfterOutside, AfterCall }
 //	    Judge -> BeforeCommit
 //	} -> Recover -> Release -> End
 //
-// A run that nobody has to claim skips Claim. It may come to it later: when a Pause is over that
-// requires it. Then attempts begin anew.
+// A run that need not be claimed skips Claim. If a Pause requires a claim, Claim follows when the
+// pause is over, and then further attempts.
 type Participant interface {
-	// Open is asked before anything of a run is done. nil takes no part in it; an error
-	// refuses the run.
+	// Open is called before anything else in a run. If the part is nil, the participant does
+	// not take part; an error refuses the run.
 	Open(r *Run) (Part, error)
 }
 
 // Part takes part in one run. It implements any of the phases.
 type Part any
 
-// Resumer knows where a run goes on from.
+// Resumer continues an earlier run.
 type Resumer interface {
-	// Resume is asked once the run is executed, and calls Run.ContinueFrom where the run
-	// does not begin at its start. An error ends the run before its first attempt.
+	// Resume is called when the run is executed. It calls Run.ContinueFrom if the run
+	// continues an earlier one. An error ends the run before its first attempt.
 	Resume(ctx context.Context) error
 }
 
-// Continuation is where a run goes on from.
+// Continuation is the point from which a run continues.
 type Continuation struct {
 	Run     string // its id
 	Tape    *tape.Tape
-	Outside []CallRecord // calls that had their effect already
-	Sets    []string     // that calls named or used
+	Outside []CallRecord // calls whose effect has happened already
+	Sets    []string     // the sets that calls named or used
 }
 
-// Key is what a run is claimed under, so that it is carried out once.
+// Key is the key under which a run is claimed, so that it is carried out once.
 type Key struct {
-	Operation string // with Name and the principal's subject unique
+	Operation string // unique together with Name and the principal's subject
 	Name      string
-	Busy      *fault.Fault // what others get meanwhile
+	Busy      *fault.Fault // the fault for other callers meanwhile
 }
 
-// Claim is what a part says to the claim of a run.
+// Claim is a part's answer when a run is claimed.
 type Claim int
 
-// The claims: it is not the part's to decide; nobody else carries the run out from now
-// on; nothing is left to run, since the outcome has the reply.
+// The answers: the part does not decide; the run is claimed, so that no other process carries it
+// out; nothing is left to run, since the outcome has the reply.
 const (
 	NotMine Claim = iota
 	Taken
 	Over
 )
 
-// Claimer is asked to claim a run that has a Key, before its first attempt under it.
+// Claimer claims a run that has a Key, before its first attempt under that key.
 type Claimer interface {
-	// Claim may give the run another id and tape: those under which it was begun. An error
-	// ends the run, and has those who have taken it give it up again. Its ctx ends with
-	// the claim.
+	// Claim may replace the run's id and tape by those of an earlier holder. An error ends
+	// the run, and parts that have claimed it are asked to Unclaim it. The run's ctx ends if
+	// the claim is lost.
 	Claim(ctx context.Context, out *Outcome) (Claim, error)
 }
 
-// Unclaimer gives up a claim of a run that is not made after all.
+// Unclaimer gives up the claim of a run that does not take place after all.
 type Unclaimer interface{ Unclaim(ctx context.Context) }
 
-// Beginner hears that the first attempt of a run begins.
+// Beginner is notified before the first attempt of a run.
 type Beginner interface{ Begin(ctx context.Context) }
 
-// Audience knows who gets what a run returns, where that is not its principal alone.
+// Audience decides what the reader of a run's result may see, if that is not only its principal.
 type Audience interface {
-	// EnterSet is asked before a run reads anything in a set that it did not use before.
+	// EnterSet is called before a run first reads anything in a set.
 	EnterSet(ctx context.Context) error
-	// AdmitReader refuses whoever gets what the run returns where it comes from sets that
-	// he may not name.
+	// AdmitReader returns a fault if the result may come from sets that its reader may not
+	// name.
 	AdmitReader(sets []string) error
-	// Foreign reports whether he is somebody else than the run's principal.
+	// Foreign reports whether the reader is someone other than the run's principal.
 	Foreign() bool
 }
 
-// Gate is asked whether calls may be made.
+// Gate decides whether calls may be made.
 type Gate interface {
-	// Inside hears of a call that transactions cover.
+	// Inside is called for a call that transactions cover.
 	Inside(a *Attempt, op *catalog.Operation)
-	// Outside refuses a call that no transaction covers, or has the run wait: with a Pause.
+	// Outside is called for a call that no transaction covers. An error refuses the call; a
+	// Pause makes the run wait.
 	Outside(ctx context.Context, c *OutsideCall) error
 }
 
@@ -105,23 +106,22 @@ type OutsideCall struct {
 	Position  Position
 	Operation *catalog.Operation
 	Input     json.RawMessage
-	Digest    [32]byte // as the tape has it
-	Effect    bool     // it has one outside
+	Digest    [32]byte // that of the tape
+	Effect    bool     // it has an effect outside
 }
 
-// Witness notes calls that no transaction covers.
+// Witness records calls that no transaction covers.
 type Witness interface {
-	// Recorded hears of a call that is not made, since the tape has how it ended.
+	// Recorded is called for a call that is not made because its result is on the tape.
 	Recorded(c *OutsideCall)
-	// BeforeOutside is asked when nobody refuses the call any more: after an error it is not
-	// made.
+	// BeforeOutside is called last before the call. An error prevents the call.
 	BeforeOutside(ctx context.Context, c *OutsideCall) error
-	// AfterOutside hears how it ended, also when the attempt has ended before.
+	// AfterOutside is called with the call's outcome, even if the attempt has ended before.
 	AfterOutside(ctx context.Context, c *OutsideCall, out json.RawMessage, err error)
 }
 
-// AfterCaller hears of each call of an attempt that has ended, also of one that was
-// refused. Calls end in several goroutines.
+// AfterCaller is notified of the end of each call of an attempt, including refused calls, from
+// several goroutines.
 type AfterCaller interface{ AfterCall(c CallEnd) }
 
 // CallEnd is a call that has ended.
@@ -129,50 +129,51 @@ type CallEnd struct {
 	Attempt     *Attempt
 	Position    Position
 	ID          catalog.ID
-	Operation   *catalog.Operation // nil where there is none for the caller
+	Operation   *catalog.Operation // nil if there is none for the caller
 	Target      catalog.Target
 	Input       json.RawMessage
 	Started     time.Time
 	OutputBytes int
-	Code        fault.Code // of the fault that it ended in, "" for none
+	Code        fault.Code // the code of its fault, "" for none
 }
 
-// Writer is asked before the first write to a store in an attempt.
+// Writer is called before the first write to a store in an attempt.
 type Writer interface{ BeforeWrite(s store.Store) error }
 
-// Judge is asked about an attempt that has ended well and is no dry run, before it commits;
-// with atomic: false about each call that is going to commit.
+// Judge decides whether an attempt that has ended well and is not a dry run may commit; with
+// atomic: false, whether each call may.
 type Judge interface {
-	// Judge returns why nothing is committed: a Pause has the run wait.
+	// Judge returns why nothing is committed, nil if the commit may proceed. A Pause makes
+	// the run wait.
 	Judge(ctx context.Context, a *Attempt, e Effects) error
 }
 
-// Effects are what an attempt is going to commit.
+// Effects are what an attempt is about to commit.
 type Effects struct {
-	Changes []store.Change  // all of the run so far
-	Reply   json.RawMessage // what the caller is going to get
-	Whole   bool            // it is all that the attempt does, and no single call
+	Changes []store.Change  // all changes of the run so far
+	Reply   json.RawMessage // the reply to the caller
+	Whole   bool            // these are the effects of the whole attempt, not of a single call
 }
 
-// Committer is asked right before a commit, with the sets that are going to have a receipt;
-// none where nothing was written.
+// Committer is called right before a commit with the sets that get a receipt; none if nothing was
+// written.
 type Committer interface {
 	BeforeCommit(ctx context.Context, sets []string) error
 }
 
-// Recoverer is asked what the error of a run means to its caller, which may be that somebody
-// else has committed the run: then the outcome has the reply, and the error is nil.
+// Recoverer converts the error of a run into the one for its caller. If another process has committed
+// the run, it sets the reply in the outcome and returns nil.
 type Recoverer interface {
 	Recover(ctx context.Context, out *Outcome, err error) error
 }
 
-// Releaser is asked when no more attempts follow, in the reverse order of the others.
+// Releaser is called when no more attempts follow, in reverse order.
 type Releaser interface {
-	// Release returns what else the run ended in, if its caller has to know.
+	// Release returns an error of its own if the run's caller must learn it.
 	Release(ctx context.Context, c *Conclusion) error
 }
 
-// Ender hears last of a run, whatever became of it.
+// Ender is notified of the end of every run, after all other phases.
 type Ender interface {
 	End(ctx context.Context, c *Conclusion)
 }
@@ -180,28 +181,28 @@ type Ender interface {
 // Conclusion is how a run ended.
 type Conclusion struct {
 	Outcome *Outcome
-	Err     error // a fault; nil where the run succeeded
-	// Ran reports that attempts ended the run, and Return is what the last one returned.
+	Err     error // a fault; nil if the run succeeded
+	// Ran means that the run made attempts; Return is what the last one returned.
 	Ran    bool
 	Return Return
-	// Uncertain reports that this process does not know whether the run has committed, or
-	// whether another one carries it out.
+	// Uncertain means that this process does not know whether the run has committed, or
+	// whether another process carries it out.
 	Uncertain bool
-	// Proposed are the changes of a plan that waits.
+	// Proposed are the changes of a plan that waits for a decision.
 	Proposed []store.Change
 }
 
-// Refuser is a participant that hears of calls for which no run was opened.
+// Refuser is a participant that is notified of calls for which no run was opened.
 type Refuser interface {
 	Refused(ctx context.Context, r Refusal)
 }
 
-// Refusal is such a call.
+// Refusal is a call for which no run was opened.
 type Refusal struct {
 	Request     *Request
-	Outcome     *Outcome // with the ids under which it is known
+	Outcome     *Outcome // has the ids of the refusal
 	Started     time.Time
 	ResultBytes int
 	Err         error
-	Approval    journal.Approval // of a plan that was denied
+	Approval    journal.Approval // for a plan that was denied
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// guest is a participant in every phase, which notes what it is asked.
-type guest struct {
+// recordingParticipant takes part in every phase and records its calls.
+type recordingParticipant struct {
 	name  string
 	asked *[]string
 	key   *run.Key // that it has runs claimed under
@@ -25,9 +25,9 @@ type guest struct {
 	run   *run.Run
 }
 
-func (g *guest) note(phase string) { *g.asked = append(*g.asked, g.name+" "+phase) }
+func (g *recordingParticipant) note(phase string) { *g.asked = append(*g.asked, g.name+" "+phase) }
 
-func (g *guest) Open(r *run.Run) (run.Part, error) {
+func (g *recordingParticipant) Open(r *run.Run) (run.Part, error) {
 	g.note("open")
 	if g.run = r; g.key != nil {
 		r.RequireClaim(*g.key)
@@ -35,9 +35,9 @@ func (g *guest) Open(r *run.Run) (run.Part, error) {
 	return g, nil
 }
 
-func (g *guest) Resume(context.Context) error { g.note("resume"); return nil }
+func (g *recordingParticipant) Resume(context.Context) error { g.note("resume"); return nil }
 
-func (g *guest) Claim(context.Context, *run.Outcome) (run.Claim, error) {
+func (g *recordingParticipant) Claim(context.Context, *run.Outcome) (run.Claim, error) {
 	g.note("claim")
 	if g.claim == nil {
 		return run.NotMine, nil
@@ -45,20 +45,28 @@ func (g *guest) Claim(context.Context, *run.Outcome) (run.Claim, error) {
 	return g.claim()
 }
 
-func (g *guest) Unclaim(context.Context)                        { g.note("unclaim") }
-func (g *guest) Begin(context.Context)                          { g.note("begin") }
-func (g *guest) EnterSet(context.Context) error                 { g.note("enter"); return nil }
-func (g *guest) AdmitReader([]string) error                     { return nil }
-func (g *guest) Foreign() bool                                  { return false }
-func (g *guest) Inside(*run.Attempt, *catalog.Operation)        { g.note("inside") }
-func (g *guest) Recorded(*run.OutsideCall)                      { g.note("recorded") }
-func (g *guest) BeforeWrite(store.Store) error                  { g.note("write"); return nil }
-func (g *guest) AfterCall(c run.CallEnd)                        { g.note("after " + c.ID.Op) }
-func (g *guest) BeforeCommit(context.Context, []string) error   { g.note("commit"); return nil }
-func (g *guest) End(context.Context, *run.Conclusion)           { g.note("end") }
-func (g *guest) Release(context.Context, *run.Conclusion) error { g.note("release"); return nil }
+func (g *recordingParticipant) Unclaim(context.Context)                 { g.note("unclaim") }
+func (g *recordingParticipant) Begin(context.Context)                   { g.note("begin") }
+func (g *recordingParticipant) EnterSet(context.Context) error          { g.note("enter"); return nil }
+func (g *recordingParticipant) AdmitReader([]string) error              { return nil }
+func (g *recordingParticipant) Foreign() bool                           { return false }
+func (g *recordingParticipant) Inside(*run.Attempt, *catalog.Operation) { g.note("inside") }
+func (g *recordingParticipant) Recorded(*run.OutsideCall)               { g.note("recorded") }
+func (g *recordingParticipant) BeforeWrite(store.Store) error           { g.note("write"); return nil }
 
-func (g *guest) Outside(_ context.Context, c *run.OutsideCall) error {
+func (g *recordingParticipant) AfterCall(c run.CallEnd) { g.note("after " + c.ID.Op) }
+
+func (g *recordingParticipant) BeforeCommit(context.Context, []string) error {
+	g.note("commit")
+	return nil
+}
+func (g *recordingParticipant) End(context.Context, *run.Conclusion) { g.note("end") }
+func (g *recordingParticipant) Release(context.Context, *run.Conclusion) error {
+	g.note("release")
+	return nil
+}
+
+func (g *recordingParticipant) Outside(_ context.Context, c *run.OutsideCall) error {
 	g.note("outside")
 	if g.gate == nil {
 		return nil
@@ -66,21 +74,21 @@ func (g *guest) Outside(_ context.Context, c *run.OutsideCall) error {
 	return g.gate(c)
 }
 
-func (g *guest) BeforeOutside(context.Context, *run.OutsideCall) error {
+func (g *recordingParticipant) BeforeOutside(context.Context, *run.OutsideCall) error {
 	g.note("before")
 	return nil
 }
 
-func (g *guest) AfterOutside(context.Context, *run.OutsideCall, json.RawMessage, error) {
+func (g *recordingParticipant) AfterOutside(context.Context, *run.OutsideCall, json.RawMessage, error) {
 	g.note("after it")
 }
 
-func (g *guest) Judge(context.Context, *run.Attempt, run.Effects) error {
+func (g *recordingParticipant) Judge(context.Context, *run.Attempt, run.Effects) error {
 	g.note("judge")
 	return nil
 }
 
-func (g *guest) Recover(_ context.Context, _ *run.Outcome, err error) error {
+func (g *recordingParticipant) Recover(_ context.Context, _ *run.Outcome, err error) error {
 	g.note("recover")
 	return err
 }
@@ -96,7 +104,7 @@ func writes(ctx context.Context, a *run.Attempt) (run.Return, error) {
 
 func TestParticipantsAreAskedInOrder(t *testing.T) {
 	h, asked := newHouse(t, run.Options{}), []string{}
-	h.engine.Join(&guest{name: "1", asked: &asked}, &guest{name: "2", asked: &asked})
+	h.engine.Join(&recordingParticipant{name: "1", asked: &asked}, &recordingParticipant{name: "2", asked: &asked})
 	_, err := h.script(t.Context(), writes)
 	require.NoError(t, err)
 	var want []string
@@ -106,9 +114,9 @@ func TestParticipantsAreAskedInOrder(t *testing.T) {
 	require.Equal(t, append(want, "2 release", "1 release", "1 end", "2 end"), asked)
 }
 
-// pausing has its run wait, and be claimed afterwards.
+// pausing makes its run wait and require a claim.
 type pausing struct {
-	*guest
+	*recordingParticipant
 	waited func(changes []store.Change) error
 }
 
@@ -121,10 +129,11 @@ func (p pausing) Wait(_ context.Context, changes []store.Change) error {
 	return p.waited(changes)
 }
 
-// After a pause the run goes on along its tape: once it is claimed, if the pause requires it.
+// TestPause checks that after a pause the run continues along its tape, after a claim if the pause
+// requires one.
 func TestPause(t *testing.T) {
 	h, asked := newHouse(t, run.Options{}), []string{}
-	g := &guest{name: "g", asked: &asked, claim: func() (run.Claim, error) { return run.Taken, nil }}
+	g := &recordingParticipant{name: "g", asked: &asked, claim: func() (run.Claim, error) { return run.Taken, nil }}
 	agreed := false
 	g.gate = func(*run.OutsideCall) error {
 		if agreed {
@@ -174,7 +183,7 @@ func TestClaim(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, asked := newHouse(t, run.Options{}), []string{}
-			h.engine.Join(&guest{name: "1", asked: &asked, key: key, claim: c.first}, &guest{name: "2", asked: &asked, claim: c.second})
+			h.engine.Join(&recordingParticipant{name: "1", asked: &asked, key: key, claim: c.first}, &recordingParticipant{name: "2", asked: &asked, claim: c.second})
 			ran := false
 			_, err := h.script(t.Context(), func(context.Context, *run.Attempt) (run.Return, error) {
 				ran = true

@@ -7,11 +7,11 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// progress is what a run has done in all its attempts.
+// progress is what a run has done in all its attempts so far.
 type progress struct {
 	mu      sync.Mutex
 	outside []CallRecord
-	sets    []string       // that its calls named or used
+	sets    []string       // the sets that its calls named or used
 	pending sync.WaitGroup // outside calls that outlive their attempt
 	// What calls have committed one by one, how often, and whether one of them wrote
 	// something.
@@ -20,14 +20,14 @@ type progress struct {
 	wrote   bool
 }
 
-// NoteOutsideEffect records a call that had its effect outside.
+// NoteOutsideEffect records a call that had an effect outside.
 func (p *progress) NoteOutsideEffect(rec CallRecord) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.outside = append(p.outside, rec)
 }
 
-// OutsideEffects are the calls so far that had an effect outside.
+// OutsideEffects returns the calls so far that had an effect outside.
 func (p *progress) OutsideEffects() []CallRecord {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,15 +9,15 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// restart ends an attempt so that the next one can begin.
+// restart is the error that ends an attempt so that the next one can start.
 type restart struct {
 	why       string
-	uncounted bool // it does not count
+	uncounted bool // the attempt does not count
 }
 
 func (e *restart) Error() string { return "run: new attempt: " + e.why }
 
-// Is implements errors.Is: a call that ends in it has to be made again.
+// Is makes errors.Is(err, tape.ErrUnfinished) true: a call that ends in a restart must be made again.
 func (e *restart) Is(target error) bool { return target == tape.ErrUnfinished }
 
 func isRestart(err error) bool {
@@ -25,21 +25,21 @@ func isRestart(err error) bool {
 	return errors.As(err, &r)
 }
 
-// isUncounted reports whether an error asks for a new attempt that does not count: its
-// reason comes once for each call that is waited for, or person that is asked, and is
-// over when the attempt begins.
+// isUncounted reports whether err requires a new attempt without counting this one: its reason occurs
+// once for each call or person that is waited for, and is gone when the next attempt starts.
 func isUncounted(err error) bool {
 	var r *restart
 	return errors.As(err, &r) && r.uncounted
 }
 
-// Pause ends an attempt, as the error of a Gate or a Judge, which is not wrapped.
+// Pause is an error of a Gate or a Judge that ends the attempt and makes the run wait. It must not be
+// wrapped.
 type Pause interface {
 	error
-	// Wait is called once the attempt is rolled back, with what it changed: nothing is
-	// locked. nil lets the next attempt begin, along the same tape.
+	// Wait is called with the changes of the attempt after it was rolled back, so that
+	// nothing is locked. If it returns nil, the next attempt starts, along the same tape.
 	Wait(ctx context.Context, changes []store.Change) error
-	// Code is how the call ended that the attempt stands before.
+	// Code is the outcome of the call before which the attempt paused.
 	Code() fault.Code
 }
 
@@ -65,7 +65,7 @@ func Ends(err error) bool {
 	return errors.As(err, &f) && f.EndsRun()
 }
 
-// codeOf is the code of what a call ended in, "" for success.
+// codeOf returns the code of a call's error, "" for success.
 func codeOf(err error) fault.Code {
 	if err == nil {
 		return ""

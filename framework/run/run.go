@@ -14,20 +14,20 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// Run is one script, or one call, from its first attempt to its receipt. What is exported of
-// it is for executors, stores and participants.
+// Run is one script, or one call, from its first attempt to its receipt. Its exported methods are for
+// executors, stores and participants.
 type Run struct {
 	ID      string
 	Trace   string
-	own     string // the id that it was opened with
+	own     string // the id with which it was opened
 	engine  *Engine
 	request Request
 	op      *catalog.Operation
 	spec    Spec
 	started time.Time
 	tape    *tape.Tape
-	account *budget.Account // of what the host holds for the run
-	parts   parts           // who takes part in it
+	account *budget.Account // of the bytes that the host holds for the run
+	parts   parts           // of its participants
 	claim
 	progress
 	notes
@@ -35,13 +35,13 @@ type Run struct {
 	finished *Outcome
 }
 
-// Request is the call that the run was opened for.
+// Request returns the call for which the run was opened.
 func (r *Run) Request() *Request { return &r.request }
 
-// Operation is what was called.
+// Operation returns the operation that was called.
 func (r *Run) Operation() *catalog.Operation { return r.op }
 
-// Principal is who made the run's call.
+// Principal returns the caller.
 func (r *Run) Principal() auth.Principal { return r.request.Principal }
 
 // Spec returns what the run was opened with.
@@ -53,59 +53,57 @@ func (r *Run) Scripted() bool { return r.op.ID.Kind == catalog.KindCode }
 // composed reports whether the run consists of several calls.
 func (r *Run) composed() bool { return r.Scripted() || r.op.Nested }
 
-// Started is when the run was opened.
+// Started returns when the run was opened.
 func (r *Run) Started() time.Time { return r.started }
 
-// OwnID is the id that the run was opened with; its key may have given it another.
+// OwnID returns the id with which the run was opened. A claim may have replaced it.
 func (r *Run) OwnID() string { return r.own }
 
-// Tape is what is not deterministic in the run.
+// Tape returns the run's tape.
 func (r *Run) Tape() *tape.Tape { return r.tape }
 
-// UseTape takes a tape, and counts what is on it: that of an earlier holder of the run, when
-// it is claimed.
+// UseTape replaces the run's tape by that of an earlier holder when the run is claimed, and counts its
+// bytes.
 func (r *Run) UseTape(t *tape.Tape) {
 	t.Count(r.account)
 	r.tape = t
 }
 
-// RepeatDry makes the run a dry run along a tape, when it opens.
+// RepeatDry makes the run a dry run along a tape. It is for the phase Open.
 func (r *Run) RepeatDry(t *tape.Tape) {
 	r.spec.rehearse()
 	r.UseTape(t)
 }
 
-// ContinueFrom has the run go on from somewhere, when it is resumed.
+// ContinueFrom makes the run continue an earlier one. It is for the phase Resume.
 func (r *Run) ContinueFrom(c Continuation) {
 	r.ID, r.progress.outside, r.progress.sets = c.Run, c.Outside, c.Sets
 	r.UseTape(c.Tape)
 	r.claim.keepsTape = true
 }
 
-// RecordChanges has stores keep what rows were before and after each change, when the run
-// opens.
+// RecordChanges makes stores record rows before and after each change. It is for the phase Open.
 func (r *Run) RecordChanges() { r.spec.Record = true }
 
-// Keep counts n more bytes that the host keeps for the run, or fewer.
+// Keep counts n more bytes that the host keeps for the run, or fewer if n is negative.
 func (r *Run) Keep(n int64) { r.account.Add(n) }
 
-// Redact takes secrets out of a text that leaves the run, as text, and counts them.
+// Redact redacts secrets in a text that leaves the run, and counts them.
 func (r *Run) Redact(text string) string {
 	text, n := r.engine.opts.Redactor.Text(text)
 	r.notes.redactions.Add(int64(n))
 	return text
 }
 
-// redacted is a fault as it leaves the run.
+// redacted returns a fault without secrets, as it leaves the run.
 func (r *Run) redacted(f *fault.Fault) *fault.Fault {
 	clean, n := r.engine.opts.Redactor.Fault(f)
 	r.notes.redactions.Add(int64(n))
 	return clean
 }
 
-// Scope is every set that the run's calls have named or used so far, and its own set,
-// in which its calls are that name none, unless its caller may not name it: then no
-// call is.
+// Scope returns the sets that the run's calls have named or used so far, and its default set, unless
+// its caller may not name that, since then no call can use it.
 func (r *Run) Scope() []string {
 	r.progress.mu.Lock()
 	defer r.progress.mu.Unlock()
@@ -119,12 +117,11 @@ func (r *Run) Scope() []string {
 	return sets
 }
 
-// View is the catalog as the run's calls see it: the caller's, narrowed to what the
-// run's `only` names.
+// View returns the catalog as the run's calls see it: the caller's, narrowed by the run's `only`.
 func (r *Run) View() *catalog.View { return r.view }
 
-// AdmitReader refuses whoever gets what the run returns where he may not name one of the sets
-// that it may come from. Then the run's end says nothing of the run: it is Hidden.
+// AdmitReader returns a fault if the reader of the run's result may not name one of the sets that it
+// may come from. Then the run is Hidden: nothing about it is reported.
 func (r *Run) AdmitReader(sets []string) error {
 	err := consult(r.parts, func(p Audience) error { return p.AdmitReader(sets) })
 	if err != nil {
@@ -133,11 +130,11 @@ func (r *Run) AdmitReader(sets []string) error {
 	return err
 }
 
-// ForeignReader reports whether somebody else than the run's principal gets what it returns.
+// ForeignReader reports whether someone other than the run's principal gets its result.
 func (r *Run) ForeignReader() bool { return r.parts.foreign() }
 
-// enterSet notes that a call names or uses a set, before it reads anything there. The run
-// ends where whoever gets what it returns may not see that.
+// enterSet records that a call names or uses a set, before the call reads anything there. It returns
+// an error, which ends the run, if the reader of the run's result may not see the set.
 func (r *Run) enterSet(ctx context.Context, set string) error {
 	r.progress.mu.Lock()
 	known := slices.Contains(r.progress.sets, set)
@@ -150,13 +147,13 @@ func (r *Run) enterSet(ctx context.Context, set string) error {
 			return err
 		}
 	}
-	if !r.ForeignReader() { // as a rule
+	if !r.ForeignReader() { // the usual case
 		return nil
 	}
 	return r.AdmitReader([]string{set})
 }
 
-// receipt is that of an attempt, or of a call that commits by itself.
+// receipt returns the receipt of an attempt, or of a call that commits by itself.
 func (r *Run) receipt(attempt int, ret Return, changes []store.Change) store.Receipt {
 	return store.Receipt{
 		Run: r.ID, Attempt: attempt, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,

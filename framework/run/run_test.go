@@ -90,8 +90,9 @@ func TestCaughtPanicLeavesNothingHalfDone(t *testing.T) {
 	require.Zero(t, h.store.value["default"])
 }
 
-// What cannot be rolled back alone takes the attempt with it, caught or not.
-func TestCaughtFaultThatLeavesSomethingEndsTheAttempt(t *testing.T) {
+// TestFailedSavepointEndsAttempt checks that a call that cannot be rolled back alone ends the attempt,
+// even if its fault is caught.
+func TestFailedSavepointEndsAttempt(t *testing.T) {
 	caught := func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		_, err := call(ctx, a, add, `{"by":-4}`)
 		if run.Ends(err) {
@@ -120,7 +121,7 @@ func TestCaughtFaultThatLeavesSomethingEndsTheAttempt(t *testing.T) {
 	require.Zero(t, h.store.value["default"])
 }
 
-func TestStaleSnapshotStartsAgain(t *testing.T) {
+func TestStaleSnapshotRestartsAttempt(t *testing.T) {
 	h := newHouse(t, run.Options{})
 	var clocks []time.Time
 	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
@@ -183,9 +184,9 @@ func TestSlowOutsideCallHoldsNoLock(t *testing.T) {
 	require.Equal(t, 1, h.store.value["default"])
 }
 
-// Each call that is waited for starts an attempt that gets further, so none of them
-// counts: it is no conflict that a script calls many slow things.
-func TestManySlowOutsideCallsAreNoConflict(t *testing.T) {
+// TestSlowOutsideCallsDoNotCountAsAttempts has a script with many slow calls: each starts an attempt
+// that gets further, so this is not a conflict.
+func TestSlowOutsideCallsDoNotCountAsAttempts(t *testing.T) {
 	const calls = 7
 	h := newHouse(t, run.Options{Lock: 5 * time.Millisecond, MaxAttempts: 2})
 	h.slow = 20 * time.Millisecond
@@ -206,8 +207,9 @@ func TestManySlowOutsideCallsAreNoConflict(t *testing.T) {
 	require.Equal(t, calls, h.store.value["default"])
 }
 
-// A script that makes another call at the same place in every attempt gets nowhere.
-func TestSlowOutsideCallsThatChangeAreBounded(t *testing.T) {
+// TestChangingOutsideCallsAreBounded has a script that makes another call at the same position in every
+// attempt, and so makes no progress.
+func TestChangingOutsideCallsAreBounded(t *testing.T) {
 	h := newHouse(t, run.Options{Lock: 5 * time.Millisecond, MaxAttempts: 3})
 	h.slow = 20 * time.Millisecond
 	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
@@ -272,7 +274,7 @@ func TestQuotaEndsTheRunEvenWhenCaught(t *testing.T) {
 	require.Len(t, o.Calls, 2)
 }
 
-func TestCallByCall(t *testing.T) {
+func TestNonAtomicRun(t *testing.T) {
 	h := newHouse(t, run.Options{})
 	h.spec = run.Spec{Atomic: false}
 	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {

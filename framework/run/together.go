@@ -9,11 +9,11 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// level is one nested call that the transactions of an attempt are in. What it changed is
-// undone when it fails: by a savepoint in each transaction that writes.
+// level is a nested call in progress. It has a savepoint in each transaction of the attempt that
+// writes, to undo its changes if it fails.
 type level struct{ ends []func(ok bool) error }
 
-// mark opens the savepoint of a level in a transaction that writes.
+// mark opens the level's savepoint in a transaction that writes.
 func (l *level) mark(ctx context.Context, t *transaction.Transaction) error {
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {
@@ -23,7 +23,7 @@ func (l *level) mark(ctx context.Context, t *transaction.Transaction) error {
 	return nil
 }
 
-// close releases the savepoints, or goes back to them, the last one first.
+// close releases the savepoints, or rolls back to them, the last one first.
 func (l *level) close(ok bool) error {
 	var first error
 	for i := len(l.ends) - 1; i >= 0; i-- {
@@ -34,12 +34,12 @@ func (l *level) close(ok bool) error {
 	return first
 }
 
-// together makes the calls in fn keep or lose what they change as one: in all transactions
-// that the attempt has joined, or joins meanwhile. Where calls commit by themselves, they
-// commit when fn has ended.
+// together runs fn so that the changes of its calls are kept or undone as a whole, in all transactions
+// that the attempt has joined or joins meanwhile. With atomic: false they are committed when fn has
+// returned.
 func (x *transactions) together(ctx context.Context, fn func() error) error {
 	a, l := x.attempt, &level{}
-	for _, t := range x.group.Writing() { // in the others there is nothing to undo
+	for _, t := range x.group.Writing() { // the others have nothing to undo
 		if err := l.mark(ctx, t); err != nil {
 			_ = l.close(false)
 			return a.stale(err)
@@ -52,7 +52,7 @@ func (x *transactions) together(ctx context.Context, fn func() error) error {
 	err := fn()
 	x.levels = x.levels[:len(x.levels)-1]
 	if Ends(err) {
-		return err // nothing of the attempt stays
+		return err // the whole attempt is rolled back
 	}
 	if err != nil {
 		a.mu.Lock()
@@ -62,13 +62,13 @@ func (x *transactions) together(ctx context.Context, fn func() error) error {
 	serr := l.close(err == nil)
 	switch {
 	case serr == nil:
-	case a.CommitsByCall(): // all that they hold goes
+	case a.CommitsByCall(): // their transactions are rolled back
 		err = errors.Join(err, serr)
 	case errors.Is(serr, store.ErrStale):
 		return a.stale(serr)
 	case err == nil:
 		err = serr
-	default: // what the calls wrote may still be there
+	default: // writes of the calls may still be there
 		return a.finish(err)
 	}
 	if !a.CommitsByCall() {
@@ -80,7 +80,8 @@ func (x *transactions) together(ctx context.Context, fn func() error) error {
 	return err
 }
 
-// stale is what an error of a store means that may be ErrStale: another attempt.
+// stale converts ErrStale of a store into a restart, or, in a nested call that commits by itself, into
+// a fault. It returns other errors unchanged.
 func (a *Attempt) stale(err error) error {
 	switch {
 	case !errors.Is(err, store.ErrStale):
@@ -91,8 +92,8 @@ func (a *Attempt) stale(err error) error {
 	return a.restart("the data changed between read and write")
 }
 
-// staleByCall is the fault of a nested call that commits by itself, and whose data has
-// changed under it. Another attempt would make those calls again that have committed.
+// staleByCall returns the fault of a nested call that commits by itself and whose data has changed
+// meanwhile. Another attempt would repeat calls that have committed.
 func staleByCall(err error) error {
 	return fault.New(fault.Conflict, "the data changed between read and write").Because(err)
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// transactions are those of an attempt.
+// transactions are the transactions of an attempt.
 type transactions struct {
 	attempt *Attempt
 	group   transaction.Group
-	levels  []*level                // the nested calls that they are in
-	after   []func(context.Context) // what is to be done outside once they are committed
+	levels  []*level                // the nested calls in progress
+	after   []func(context.Context) // to be called after the commit
 }
 
-// Within runs fn in the attempt's transaction on a set, which begins at the
-// first such call, under a savepoint: a failing fn leaves nothing half-done.
-// With atomic: false the transaction is the call's own and commits with it.
-// write reports that fn may write. It is for handlers of Serial operations, in the
-// context they got.
+// Within runs fn in the attempt's transaction on a set, which starts at the first such call, under a
+// savepoint, so that a failed fn leaves nothing half-done. With atomic: false the call has a
+// transaction of its own, which commits with it. write says that fn may write. Within is for handlers
+// of Serial operations, with their context.
 func Within(ctx context.Context, s store.Store, set string, write bool, fn func(context.Context, store.Tx) error) (err error) {
 	c := currentCall(ctx)
 	if c == nil {
@@ -58,7 +57,7 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	}
 	returned := false
 	defer func() {
-		if !returned { // it panics, which the engine turns into a fault
+		if !returned { // fn panics, which the engine converts into a fault
 			x.abandon(context.WithoutCancel(ctx), t, end(false))
 		}
 	}()
@@ -71,7 +70,7 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	case serr == nil || a.CommitsByCall():
 	case errors.Is(serr, store.ErrStale):
 		return errors.Join(serr, err)
-	default: // what the call wrote may still be there
+	default: // writes of the call may still be there
 		return a.finish(err)
 	}
 	if a.CommitsByCall() {
@@ -80,8 +79,8 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	return err
 }
 
-// abandon is what a panic of a call means for its transaction; serr is how the
-// rollback to the call's savepoint ended.
+// abandon handles a panic of a call in its transaction; serr is the error of the rollback to the call's
+// savepoint.
 func (x *transactions) abandon(ctx context.Context, t *transaction.Transaction, serr error) {
 	broken := fault.New(fault.Internal, "")
 	switch {
@@ -92,7 +91,7 @@ func (x *transactions) abandon(ctx context.Context, t *transaction.Transaction, 
 	}
 }
 
-// settle ends the transactions of a call that commits by itself.
+// settle commits or rolls back the transactions of a call that commits by itself.
 func (x *transactions) settle(ctx context.Context, own *transaction.Group, err error) error {
 	x.attempt.setWriting(false)
 	if err == nil {
@@ -132,14 +131,15 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 	return nil
 }
 
-// noteLock notes that a transaction holds a write lock, which no slow call may keep waiting.
+// noteLock records that a transaction holds a write lock, which the attempt must not keep during a slow
+// call.
 func (x *transactions) noteLock(t *transaction.Transaction) {
 	if t.Locked() {
 		x.attempt.setWriting(true)
 	}
 }
 
-// changes returns what the attempt changed so far.
+// changes returns the changes of the attempt so far.
 func (x *transactions) changes(ctx context.Context) ([]store.Change, error) {
 	changes, err := x.group.Changes(ctx)
 	if errors.Is(err, store.ErrStale) {
@@ -148,7 +148,7 @@ func (x *transactions) changes(ctx context.Context) ([]store.Change, error) {
 	return changes, err
 }
 
-// commit ends all transactions with their effects.
+// commit commits all transactions.
 func (x *transactions) commit(ctx context.Context, r store.Receipt) error {
 	if err := x.attempt.run.parts.beforeCommit(ctx, x.group.WrittenSets()); err != nil {
 		return err
@@ -160,9 +160,8 @@ func (x *transactions) commit(ctx context.Context, r store.Receipt) error {
 	return err
 }
 
-// AfterCommit has fn called once the run around ctx has committed: what a hook
-// must do outside. It is dropped when the run rolls back, and in a dry run. In a
-// context without a run it is called at once.
+// AfterCommit calls fn after the run of ctx has committed. Hooks use it for effects outside. fn is
+// dropped if the run is rolled back, and in a dry run. Without a run in ctx it is called at once.
 func AfterCommit(ctx context.Context, fn func(context.Context)) {
 	c := currentCall(ctx)
 	if c == nil {

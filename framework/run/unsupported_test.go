@@ -11,8 +11,8 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// What nobody takes part for is refused, not left out.
-func TestRunRefusesWhatNobodyTakesPartFor(t *testing.T) {
+// TestRunRejectsUnsupportedSpec checks that what no participant provides is rejected, not ignored.
+func TestRunRejectsUnsupportedSpec(t *testing.T) {
 	h := newHouse(t, run.Options{})
 	h.spec.Approval = approval.Writes
 	_, err := h.script(t.Context(), func(context.Context, *run.Attempt) (run.Return, error) {
@@ -23,7 +23,7 @@ func TestRunRefusesWhatNobodyTakesPartFor(t *testing.T) {
 	require.Equal(t, "/approval", fault.From(err).Path)
 }
 
-func TestNoKeysWithoutALedger(t *testing.T) {
+func TestKeyRequiresLedger(t *testing.T) {
 	h := newHouse(t, run.Options{})
 	h.spec.IdempotencyKey = "k"
 	_, err := h.script(t.Context(), func(context.Context, *run.Attempt) (run.Return, error) {

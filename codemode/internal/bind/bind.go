@@ -14,14 +14,14 @@ import (
 
 type memoKey struct{}
 
-// ownDomain is the domain of the system's own functions.
-const ownDomain = "Files"
+// Files is the domain of the system's own functions.
+const Files = "Files"
 
-// taken are the members of SDK, which cannot be names of domains (CONTRACT section 3).
+// taken are the members of SDK, whose names domains cannot have (CONTRACT section 3).
 var taken = map[string]bool{"Actions": true, "Entities": true, "Files": true, "Out": true, "Servers": true, "args": true, "run": true}
 
-// Bind returns the bindings of a View: entities by name, actions as a domain of their own,
-// domains and functions in the order of their IDs, and upstream servers. They are made once per View.
+// Bind returns the bindings of a View: entities by name, domains (actions are one) and their
+// functions in the order of their IDs, and upstream servers. They are computed once per View.
 func Bind(v *catalog.View) wire.Bindings {
 	return catalog.Memo(v, memoKey{}, func() wire.Bindings { return bindings(v).Encoded() })
 }
@@ -31,7 +31,7 @@ func bindings(v *catalog.View) wire.Bindings {
 	for _, r := range v.Resources() {
 		b.Entities = append(b.Entities, entity(r))
 	}
-	at := map[string]int{}       // domain -> place in b.Domains
+	at := map[string]int{}       // domain -> index in b.Domains
 	names := map[string]string{} // owner -> domain
 	functions := map[string]map[string]bool{}
 	for _, op := range v.Script() {
@@ -43,7 +43,7 @@ func bindings(v *catalog.View) wire.Bindings {
 		if !ok {
 			domain = path[0]
 			if op.ID.Kind == catalog.KindPlugin {
-				domain = free(catalog.Identifier(domain), func(s string) bool { _, used := at[s]; return used || taken[s] && s != ownDomain })
+				domain = free(catalog.Identifier(domain), func(s string) bool { _, used := at[s]; return used || taken[s] && s != Files })
 			}
 			names[op.ID.Owner] = domain
 			at[domain] = len(b.Domains)
@@ -59,7 +59,8 @@ func bindings(v *catalog.View) wire.Bindings {
 	return b
 }
 
-// identifier keeps reserved words: they may name a member.
+// identifier returns an identifier for a name. Unlike catalog.Identifier it keeps reserved words,
+// which are valid names of members.
 func identifier(name string) string {
 	if made := catalog.Identifier(name); made != name+"_" {
 		return made
@@ -86,7 +87,7 @@ func entity(r *catalog.Resource) wire.Entity {
 		kinds = append(kinds, byte(r.Fields[i].Class()))
 	}
 	for _, edge := range r.Edges {
-		if edge.WriteOnly { // models know it, and nothing else does
+		if edge.WriteOnly { // it can be written in models but not queried
 			e.Fields, kinds = append(e.Fields, edge.Name), append(kinds, byte(catalog.ClassHidden))
 			continue
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 )
 
-// The edges that scripts know are those that the view shows, but for those that are
-// written only.
-func TestBindingsHaveTheEdgesOfTheView(t *testing.T) {
+// TestBindingsHaveEdgesOfView checks that the bindings have the edges of the view except for
+// write-only ones.
+func TestBindingsHaveEdgesOfView(t *testing.T) {
 	hidden := 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -18,11 +18,11 @@ type App struct{ Name, Version string }
 type Server struct {
 	wire.Server
 	Description string
-	// Operations are those of Server.Tools, in their order.
+	// Operations are the operations of Server.Tools, in the same order.
 	Operations []*catalog.Operation
 }
 
-// Tool returns a tool and its operation by the tool's name or by its export.
+// Tool returns a tool and its operation by the tool's name or its export, nil if there is none.
 func (s *Server) Tool(name string) (*wire.Tool, *catalog.Operation) {
 	for _, by := range []func(wire.Tool) bool{
 		func(t wire.Tool) bool { return t.Name == name },
@@ -37,8 +37,8 @@ func (s *Server) Tool(name string) (*wire.Tool, *catalog.Operation) {
 
 type serversKey struct{}
 
-// Servers returns the servers of a View: the app's entities and actions first, if scripts can call any, then plugins and
-// upstreams in the order of their ids. They are made once per View.
+// Servers returns the servers of a View: the app's entities and actions first, if scripts can call
+// any, then plugins and upstreams in the order of their ids. They are computed once per View.
 func Servers(v *catalog.View, app App) []*Server {
 	return catalog.Memo(v, serversKey{}, func() []*Server { return servers(v, app) })
 }
@@ -64,7 +64,7 @@ func servers(v *catalog.View, app App) []*Server {
 			}
 		}
 		if op.ID.Kind == catalog.KindUpstream && op.ID.Op == catalog.AnyTool {
-			continue // nobody knows what its module exports
+			continue // the exports of its module are not known
 		}
 		if f, ok := catalog.ServerFunctionOf(op.ID); ok {
 			s.Groups = grouped(s.Groups, f, op.ID.String())
@@ -82,7 +82,7 @@ func servers(v *catalog.View, app App) []*Server {
 	return out
 }
 
-// introduce takes over a server's description of itself.
+// introduce sets the version and the description that a server declares.
 func (s *Server) introduce(o *catalog.Owner) {
 	if o == nil {
 		return
@@ -106,8 +106,7 @@ func toolName(v *catalog.View, op *catalog.Operation) string {
 	return v.Snapshot().ToolName(op.ID)
 }
 
-// export orders the tools by name and gives each its identifier
-// (codemode-run-spec section 6.1).
+// export sorts the tools by name and sets their identifiers (codemode-run-spec section 6.1).
 func (s *Server) export() {
 	order := make([]int, len(s.Tools))
 	for i := range order {
@@ -159,8 +158,8 @@ func computes(code string) bool {
 	return len(dynamic.FindAllStringIndex(code, -1)) > len(written.FindAllStringIndex(code, -1))
 }
 
-// Importing returns the bindings of a View for one script: the servers with the
-// tools of those that the code may import.
+// Importing returns the bindings of a View for one script. Only the servers that the code may
+// import have their tools.
 func Importing(v *catalog.View, app App, code string) wire.Bindings {
 	b := Bind(v)
 	if !strings.Contains(code, wire.ModulePrefix) {

@@ -8,8 +8,8 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// upstreams are the members of SDK.Servers, in the order of their ids. Their functions
-// have the names that the server's module exports.
+// upstreams returns the members of SDK.Servers in the order of their ids. Their functions have
+// the same names as the exports of the server's module.
 func upstreams(v *catalog.View) []wire.Domain {
 	var out []wire.Domain
 	for _, op := range v.Script() {
@@ -42,7 +42,7 @@ func upstreams(v *catalog.View) []wire.Domain {
 	return out
 }
 
-// grouped adds a function to its group.
+// grouped returns the groups with a function added to its group.
 func grouped(groups []wire.Group, f catalog.ServerFunction, id string) []wire.Group {
 	i := slices.IndexFunc(groups, func(g wire.Group) bool { return g.Name == f.Group })
 	if i < 0 {

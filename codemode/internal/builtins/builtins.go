@@ -1,14 +1,12 @@
-// Package builtins adds parts of ECMAScript 2025, the Web and Intl to scripts that the
-// engine lacks: Object.groupBy, iterator helpers, structuredClone, URL,
-// TextEncoder, Intl for English, and more.
+// Package builtins adds parts of ECMAScript 2025, the Web platform and Intl that the engine lacks:
+// Object.groupBy, iterator helpers, structuredClone, URL, TextEncoder, Intl for English, and more.
 //
-// Each is defined as an accessor that puts in the real thing at its first use, so
-// that a script pays only for what it touches. Nothing here can reach the host:
-// what a script does to the prototypes that this code uses is its own trouble.
+// Each is defined as an accessor that replaces itself by the value at its first use, so that a
+// script pays only for what it uses. Nothing here can reach the host, so a script that changes the
+// prototypes which this code uses harms only itself.
 //
-// What belongs here: general built-ins, in JavaScript where they are about
-// objects and in Go where they are about text. What must never: SDK, the network,
-// the system's clock or randomness.
+// What belongs here: general built-ins, in JavaScript if they work on objects and in Go if they
+// work on text. What must never: SDK, the network, the system's clock or randomness.
 package builtins
 
 import (
@@ -18,16 +16,16 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
-	_ "time/tzdata" // time zones, where the confinement hides the system's
+	_ "time/tzdata" // the confinement hides the system's time zones
 )
 
-// Host is what the built-ins need of the run.
+// Host is what the built-ins need from the run.
 type Host struct {
-	// Function makes a function value of the engine.
+	// Function returns a function value of the engine.
 	Function func(name string, length int, f func(goja.FunctionCall) goja.Value) *goja.Object
-	// Warn says something in the logs, each text once.
+	// Warn writes a message to the logs, unless it has been written before.
 	Warn func(message string)
-	// OriginMs is the time at which the script began, in Unix milliseconds.
+	// OriginMs returns the time at which the script started, in Unix milliseconds.
 	OriginMs func() int64
 }
 
@@ -43,7 +41,7 @@ var intlSource string
 //go:embed lazy.js
 var lazySource string
 
-// sourceName shows in the stack of an error, as that of the engine's own code.
+// sourceName is the name in stacks, the same as for the engine's own code.
 const sourceName = "native"
 
 func program(source *string) func() *goja.Program {
@@ -63,7 +61,7 @@ const (
 	fromIntl
 )
 
-// where says what a source defines in an object.
+// where lists what a source defines in an object.
 type where struct {
 	source int
 	holder string // a path of globals, "" for the global object itself
@@ -96,10 +94,9 @@ var defined = []where{
 // iteratorPrototype is the name of %IteratorPrototype%.
 const iteratorPrototype = "Iterator.prototype"
 
-// Install defines the built-ins in an engine that no script has touched yet.
-// Defining one takes a few microseconds, so those whose names do not occur in the
-// script's code are left out. iterator is %IteratorPrototype%, which no global
-// leads to.
+// Install defines the built-ins in a fresh engine. Since defining one takes a few microseconds,
+// those whose names do not occur in the script's code are left out. iterator is
+// %IteratorPrototype%, which cannot be reached from a global.
 func Install(vm *goja.Runtime, code string, iterator *goja.Object, h Host) error {
 	symbols := vm.Get("Symbol").(*goja.Object)
 	for _, name := range []string{"asyncIterator", "dispose", "asyncDispose"} {
@@ -116,8 +113,7 @@ func Install(vm *goja.Runtime, code string, iterator *goja.Object, h Host) error
 	return err
 }
 
-// wanted returns the arguments of lazy.js: four for each of the built-ins that the
-// code may use.
+// wanted returns the arguments of lazy.js: four for each built-in that the code may use.
 func (in *installer) wanted(code string) []any {
 	var list []any
 	for _, w := range defined {
@@ -156,10 +152,10 @@ type installer struct {
 	vm       *goja.Runtime
 	host     Host
 	iterator *goja.Object
-	made     []*goja.Object // what the sources gave
+	made     []*goja.Object // the objects that the sources returned
 }
 
-// load(source, name) gives a value that a source makes.
+// load implements load(source, name), which returns a value that a source defines.
 func (in *installer) load(c goja.FunctionCall) goja.Value {
 	i := c.Argument(0).ToInteger()
 	if in.made[i] == nil {
@@ -172,7 +168,7 @@ func (in *installer) load(c goja.FunctionCall) goja.Value {
 	return in.made[i].Get(c.Argument(1).String())
 }
 
-// call calls the function that a program gives.
+// call calls the function that a program returns.
 func (in *installer) call(p *goja.Program, args ...goja.Value) (goja.Value, error) {
 	v, err := in.vm.RunProgram(p)
 	if err != nil {
@@ -185,7 +181,7 @@ func (in *installer) call(p *goja.Program, args ...goja.Value) (goja.Value, erro
 	return f(goja.Undefined(), args...)
 }
 
-// natives is the object of Go functions that the sources are given.
+// natives returns the object of Go functions that is passed to the sources.
 func (in *installer) natives() *goja.Object {
 	o := in.vm.NewObject()
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{

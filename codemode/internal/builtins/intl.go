@@ -38,7 +38,7 @@ func location(name string) (*time.Location, error) {
 	return time.LoadLocation(name)
 }
 
-// fixedOffset reads "+02:00".
+// fixedOffset parses an offset such as "+02:00", in seconds.
 func fixedOffset(name string, offset *int) bool {
 	t, err := time.Parse("-07:00", name)
 	if err != nil {
@@ -56,8 +56,7 @@ func (in *installer) rangeError(message string) goja.Value {
 	return o
 }
 
-// collator compares strings; what it has built it keeps, since sorting compares
-// often.
+// collator compares strings. It caches collators, since sorting compares often.
 type collator struct {
 	vm    *goja.Runtime
 	built map[collation]*collate.Collator
@@ -72,7 +71,7 @@ func newCollator(vm *goja.Runtime) *collator {
 	return &collator{vm: vm, built: map[collation]*collate.Collator{}}
 }
 
-// compare(a, b, sensitivity, numeric, upperFirst).
+// compare implements compare(a, b, sensitivity, numeric, upperFirst).
 func (k *collator) compare(c goja.FunctionCall) goja.Value {
 	a, b := c.Argument(0).String(), c.Argument(1).String()
 	as := collation{c.Argument(2).String(), c.Argument(3).ToBoolean()}

@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// binary returns the bytes of a string of units up to U+00FF.
+// binary returns the bytes of a string whose code units are all at most U+00FF.
 func binary(v goja.Value) ([]byte, bool) {
 	s := v.ToString().(goja.String)
 	out := make([]byte, s.Length())
@@ -22,7 +22,8 @@ func binary(v goja.Value) ([]byte, bool) {
 	return out, true
 }
 
-// atob decodes base64 by the Web's forgiving rules; null is not base64.
+// atob decodes base64 by the rules of the Web (forgiving-base64); it returns null for invalid
+// input.
 func (in *installer) atob(c goja.FunctionCall) goja.Value {
 	text := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("\t\n\f\r ", r) {
@@ -44,7 +45,7 @@ func (in *installer) atob(c goja.FunctionCall) goja.Value {
 	return in.vm.ToValue(b.String())
 }
 
-// btoa encodes base64; null says that a unit is not a byte.
+// btoa encodes base64; it returns null if a code unit is not a byte.
 func (in *installer) btoa(c goja.FunctionCall) goja.Value {
 	raw, ok := binary(c.Argument(0))
 	if !ok {
@@ -58,9 +59,9 @@ func (in *installer) encode(c goja.FunctionCall) goja.Value {
 	return in.vm.ToValue(in.vm.NewArrayBuffer([]byte(strings.ToValidUTF8(c.Argument(0).String(), "\ufffd"))))
 }
 
-// decode returns [text, rest] of an ArrayBuffer with UTF-8: text is null where the
-// bytes are wrong and that is fatal, rest what begins a character that more bytes
-// would end.
+// decode implements decode(buffer, fatal, more), which returns [text, rest] for an ArrayBuffer with
+// UTF-8. text is null if the bytes are invalid and fatal is set; rest is the incomplete character
+// at the end if more is set.
 func (in *installer) decode(c goja.FunctionCall) goja.Value {
 	buffer, ok := c.Argument(0).Export().(goja.ArrayBuffer)
 	if !ok {
@@ -73,8 +74,8 @@ func (in *installer) decode(c goja.FunctionCall) goja.Value {
 	return in.vm.NewArray(text, in.vm.NewArrayBuffer(append([]byte(nil), rest...)))
 }
 
-// decodeUTF8 replaces each part that is not a character by one U+FFFD, in the way of
-// the Encoding Standard: a part is what could have begun a character.
+// decodeUTF8 replaces invalid bytes as the Encoding Standard requires: each maximal prefix of a
+// character by one U+FFFD.
 func decodeUTF8(b []byte, fatal, more bool) (text string, rest []byte, ok bool) {
 	if utf8.Valid(b) {
 		return string(b), nil, true
@@ -100,14 +101,14 @@ func decodeUTF8(b []byte, fatal, more bool) (text string, rest []byte, ok bool) 
 	return out.String(), nil, true
 }
 
-// begun is how many bytes could be the begin of a character, at least one.
+// begun returns how many bytes are a prefix of a character, at least 1.
 func begun(b []byte) int {
 	n := 1
 	for n < len(b) && n < utf8.UTFMax && !utf8.FullRune(b[:n]) {
 		n++
 	}
 	if utf8.FullRune(b[:n]) && n > 1 {
-		n-- // the last byte made it wrong
+		n-- // the last byte made it invalid
 	}
 	return n
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The replacements of the Encoding Standard.
+// TestDecodeUTF8 checks the replacements that the Encoding Standard requires.
 func TestDecodeUTF8(t *testing.T) {
 	for in, want := range map[string]string{
 		"ä😀": "ä😀", "\xff": "\ufffd", "\xe2\x82": "\ufffd", "\xe2\x82a": "\ufffda", "\xf0\x9f\x98": "\ufffd",

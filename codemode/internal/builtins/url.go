@@ -5,8 +5,8 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// url returns the parts of a URL, as the URL Standard's parser finds them, or null for
-// what is none: url(input, base).
+// url implements url(input, base), which returns the parts of a URL by the URL Standard, or null
+// for an invalid URL.
 func (in *installer) url(c goja.FunctionCall) goja.Value {
 	u, ok := parseURL(c.Argument(0), c.Argument(1))
 	if !ok {
@@ -35,11 +35,11 @@ var setURL = map[string]func(u *whatwg.Url, value string){
 	"pathname": (*whatwg.Url).SetPathname, "search": (*whatwg.Url).SetSearch, "hash": (*whatwg.Url).SetHash,
 }
 
-// urlWith returns the parts of a URL with another value in one of them, which the
-// Standard leaves as it was where the value does not fit: urlWith(href, part, value).
+// urlWith implements urlWith(href, part, value), which returns the parts of a URL with one part
+// replaced. By the URL Standard an invalid value changes nothing.
 func (in *installer) urlWith(c goja.FunctionCall) goja.Value {
 	u, ok := parseURL(c.Argument(0), goja.Undefined())
-	if !ok { // what one parse wrote another refuses
+	if !ok { // a serialised URL that does not parse again
 		return goja.Null()
 	}
 	setURL[c.Argument(1).String()](u, c.Argument(2).String())

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parse parses as a script does; no base is "".
+// parse parses a URL like new URL in a script; an empty base means none.
 func parse(input, base string) (href string, ok bool) {
 	vm := goja.New()
 	on := goja.Undefined()
@@ -61,7 +61,7 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-func TestNoURL(t *testing.T) {
+func TestInvalidURL(t *testing.T) {
 	for _, s := range []string{"", "a", "/a", "//a", "http://", "http://a b/", "http://a:99999", "http://a:x", "http://[::1", "http://1.2.3.4.5", "http://256.0.0.1", "http://a%00b", "http://:80", "http://a.b.c.xn--pokxncvks", "http://foo.0XFfFfFfFfFfFfFfFfFfAcE123", "sc://@/"} {
 		_, ok := parse(s, "")
 		require.False(t, ok, "%q", s)

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// benched is the sandbox that is measured.
-func benched(b *testing.B, opts Options) *Sandbox {
+// benchSandbox returns the sandbox to measure.
+func benchSandbox(b *testing.B, opts Options) *Sandbox {
 	s, err := New(opts)
 	if err != nil {
 		b.Fatal(err)
@@ -23,10 +23,9 @@ func benched(b *testing.B, opts Options) *Sandbox {
 	return s
 }
 
-// BenchmarkThroughput runs trivial scripts without a pause, as many at once as
-// there are cores.
+// BenchmarkThroughput runs trivial scripts without pauses, one per core at a time.
 func BenchmarkThroughput(b *testing.B) {
-	s := benched(b, Options{})
+	s := benchSandbox(b, Options{})
 	if err := s.Warm(b.Context()); err != nil {
 		b.Fatal(err)
 	}
@@ -49,7 +48,7 @@ func BenchmarkThroughput(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// flood are scripts that use all that they may.
+// flood are scripts that use up their limits.
 var flood = []string{
 	"for (;;);",
 	"const a = []; for (;;) a.push({x: 'y' + a.length})",
@@ -57,16 +56,16 @@ var flood = []string{
 	"'x'.repeat(2 ** 28)",
 }
 
-// BenchmarkFlood measures one caller's scripts while another caller keeps twice as
-// many hostile ones under way as may run at once, against the same on an idle
-// machine: turn by turn, so that what else the machine does is in both. idle-ms and
+// BenchmarkFlood measures one caller's scripts while another caller keeps twice as many
+// hostile scripts in flight as may run at once, and compares with an idle sandbox. Both are
+// measured alternately, so that other load on the machine affects both. idle-ms and
 // flooded-ms are the p99.
 func BenchmarkFlood(b *testing.B) {
 	const (
 		turns = 5
-		each  = 100 // scripts in a turn
+		each  = 100 // scripts per turn
 	)
-	s := benched(b, Options{})
+	s := benchSandbox(b, Options{})
 	var idle, flooded []time.Duration
 	for range turns {
 		_ = s.Warm(b.Context())
@@ -89,11 +88,11 @@ func BenchmarkFlood(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// floodSettles is how long a flood, or the machine after one, has before scripts are
-// timed.
+// floodSettles is the pause after the start or the end of a flood before scripts are
+// measured.
 const floodSettles = time.Second
 
-// timed times a caller's scripts, one after the other with pauses.
+// timed measures a caller's scripts, one after the other with pauses.
 func timed(b *testing.B, s *Sandbox, n int) []time.Duration {
 	j := job(`SDK.Entities.Todo.getById("1").title`)
 	j.Principal = "ann"
@@ -110,15 +109,15 @@ func timed(b *testing.B, s *Sandbox, n int) []time.Duration {
 	return took
 }
 
-// forgetful is a host that keeps no list of its calls: a flood makes millions.
-type forgetful struct{ *todoHost }
+// unrecordedHost does not record its calls: a flood makes millions.
+type unrecordedHost struct{ *todoHost }
 
-func (h forgetful) Call(_ context.Context, id string, in json.RawMessage) (json.RawMessage, int64, error) {
+func (h unrecordedHost) Call(_ context.Context, id string, in json.RawMessage) (json.RawMessage, int64, error) {
 	out, err := h.answer(id, in)
 	return out, h.now, err
 }
 
-// startFlood begins a flood, and gives what ends it and waits until it is over.
+// startFlood starts a flood and returns a function that stops it and waits for its end.
 func startFlood(b *testing.B, s *Sandbox) (stop func()) {
 	ctx, cancel := context.WithCancel(b.Context())
 	var all sync.WaitGroup
@@ -127,7 +126,7 @@ func startFlood(b *testing.B, s *Sandbox) (stop func()) {
 			for n := i; ctx.Err() == nil; n++ {
 				j := job(flood[n%len(flood)])
 				j.Principal = "flood"
-				_, _ = s.Execute(ctx, j, forgetful{newHost()})
+				_, _ = s.Execute(ctx, j, unrecordedHost{newHost()})
 			}
 		})
 	}
@@ -142,9 +141,9 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// BenchmarkStart measures a worker from nothing to ready, by the clock and in
-// computing, and what it holds then: of this executable, and of those beside it that
-// can be workers (make bench puts it there).
+// BenchmarkStart measures the start of a worker until it is ready, in wall time and CPU time,
+// and its memory then: for this executable and for the executables beside it that can be
+// workers (make bench builds them).
 func BenchmarkStart(b *testing.B) {
 	own, err := os.Executable()
 	if err != nil {
@@ -155,14 +154,14 @@ func BenchmarkStart(b *testing.B) {
 			if path == "" {
 				b.Skip("it does not stand beside this executable")
 			}
-			measureStart(b, benched(b, Options{Program: path}))
+			measureStart(b, benchSandbox(b, Options{Program: path}))
 		})
 	}
 }
 
-// BenchmarkStartOfLargeHost is BenchmarkStart where the host holds a gigabyte that it
-// writes to all the time. touch-ms is how long it takes to write to all of it after a
-// start: the system copies no page, but has to find out.
+// BenchmarkStartOfLargeHost is BenchmarkStart with a host that holds a gigabyte and writes to
+// it all the time. touch-ms is how long writing to all of it takes after a start: the system
+// copies no page, but takes a fault to find that out.
 func BenchmarkStartOfLargeHost(b *testing.B) {
 	held := make([]byte, 1<<30)
 	touch := func() {
@@ -171,7 +170,7 @@ func BenchmarkStartOfLargeHost(b *testing.B) {
 		}
 	}
 	touch()
-	s := benched(b, Options{})
+	s := benchSandbox(b, Options{})
 	if err := s.Warm(b.Context()); err != nil {
 		b.Fatal(err)
 	}

@@ -16,121 +16,122 @@ import (
 )
 
 const (
-	// pollEvery is how often the host looks at a running worker.
+	// pollEvery is the interval at which the host polls a running worker.
 	pollEvery = 5 * time.Millisecond
-	// pollClosely is how often once it holds more than half of its memory: the rest can
-	// be filled within a look or two.
+	// pollClosely replaces pollEvery once the worker holds more than half of its memory:
+	// it can fill the rest within one or two intervals.
 	pollClosely = time.Millisecond
-	// rssSlack is what a worker may be resident above its base and cap, in bytes: pages of
-	// the program that no script before has touched. A worker grows a little more between
-	// two looks, and must not come to twice its cap.
+	// rssSlack is how far a worker's resident set may exceed its base plus its memory limit,
+	// in bytes, for pages of the program that no earlier script has touched. A worker grows a
+	// little between two polls, and must not reach twice its limit.
 	rssSlack = 6 << 20
-	// rssJump is how far below twice its cap a worker is stopped whose program takes up
-	// much of it by itself: so much it may grow between two looks, in bytes.
+	// rssJump is how far below twice its limit a worker is killed whose program takes much of
+	// it by itself, in bytes: what it may grow between two polls.
 	rssJump = 10 << 20
-	// maxThreads is how many threads a worker may have. Go starts what it needs, a dozen or
-	// two on a crowded machine, and ends where the system refuses one: so they are not
-	// refused but counted, and who starts more has taken the worker over.
+	// maxThreads is how many threads a worker may have. The Go runtime starts those it needs,
+	// a dozen or two on a busy machine, and crashes if the system refuses one. So threads are
+	// counted instead of refused; a worker with more than this is compromised.
 	maxThreads = 100
-	// deathTimeout bounds the wait for a worker's last words.
-	deathTimeout = 2 * time.Second
+	// exitTimeout bounds the wait for the exit of a worker.
+	exitTimeout = 2 * time.Second
 )
 
-// execution is one job in one worker. The goroutine of run reads its frames and serves
-// its calls; the guard's only kills.
+// execution is one job in one worker. The goroutine of run reads frames and serves calls;
+// the goroutine of guard only watches the limits and kills.
 type execution struct {
 	*process
 	job   *wire.Job
 	grace time.Duration
 
-	ctx    context.Context
-	host   wire.Host
-	logs   wire.LogBudget
-	result wire.Result
-	clock  worker.Stopwatch
-	begun  time.Time
-	over   chan struct{} // closed when the guard is not needed any more
-	left   chan struct{} // closed when the guard has gone
-	// A call under way ends with the worker.
-	stopping sync.Mutex
-	stopped  bool
-	cancel   func()
-	// What the guard saw: the most resident bytes, and the CPU time in nanoseconds.
-	peak     atomic.Int64
-	cpuUsed  atomic.Int64
-	cpuBase  time.Duration
-	cpuKnown bool
-	ended    error // what run.Ends said of a call
-	again    bool  // the run makes another attempt: nothing is wrong with the script
-	accepted bool  // the worker has the job
-	last     bool  // the worker said that it should not get another script
+	ctx       context.Context
+	host      wire.Host
+	logs      wire.LogBudget
+	result    wire.Result
+	clock     worker.Stopwatch
+	startedAt time.Time
+	guardStop chan struct{} // closed when the guard is no longer needed
+	guardDone chan struct{} // closed when the guard has returned
+	// Calls in flight are cancelled when the worker is killed.
+	callMu         sync.Mutex
+	callsCancelled bool
+	cancelCalls    func()
+	// What the guard measured: the largest resident set in bytes, and the CPU time in nanoseconds.
+	observedPeak   atomic.Int64
+	observedCPU    atomic.Int64
+	cpuBase        time.Duration
+	cpuKnown       bool
+	ended          error // the error of a call that ends the run (run.Ends)
+	anotherAttempt bool  // the run starts another attempt: the script itself did not fail
+	accepted       bool  // the worker has acknowledged the job
+	last           bool  // the worker asked not to be reused
 }
 
-// errUnaccepted says that a worker was gone before the job reached it: another
-// one may have it.
-var errUnaccepted = errors.New("sandbox: the worker ended before it took the job")
+// errNotAccepted means that the worker exited before it received the job, so the job can
+// be sent to another one.
+var errNotAccepted = errors.New("sandbox: the worker ended before it took the job")
 
-// run has the worker run the job, under its limits and until ctx ends.
+// run runs the job in the worker, under the job's limits and until ctx ends.
 func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*wire.Result, error) {
 	e.ctx, e.host = ctx, host
 	l := e.job.Limits
 	e.r.SetMax(max(2*l.MaxResultBytes, l.MaxCallBytes, l.MaxLogBytes) + wire.FrameSlack)
 	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.proc.Pid)
-	e.over, e.left, e.begun = make(chan struct{}), make(chan struct{}), time.Now()
+	e.guardStop, e.guardDone, e.startedAt = make(chan struct{}), make(chan struct{}), time.Now()
 	e.clock.Start()
 	go e.guard(ctx)
 	err := e.send(bindings)
 	if err == nil {
-		err = e.serve(e.callable(ctx))
-		e.cancel()
+		err = e.serve(e.callContext(ctx))
+		e.cancelCalls()
 	}
-	e.again = e.again && err == nil
+	e.anotherAttempt = e.anotherAttempt && err == nil
 	e.clock.Pause()
 	if err != nil && !e.accepted && e.why() == notKilled && ctx.Err() == nil {
-		e.leave()
-		return nil, fmt.Errorf("%w: %w; it said %q", errUnaccepted, err, e.lastWords())
+		e.stopGuard()
+		return nil, fmt.Errorf("%w: %w; stderr %q", errNotAccepted, err, e.stderrText())
 	}
-	logs, peak := e.result.Logs, e.mostHeld()
+	logs, peak := e.result.Logs, e.peakResident()
 	if err != nil {
 		e.result = wire.Result{}
-		err = e.death(err)
+		err = e.failure(err)
 	}
 	if err == nil {
-		err = e.ended // its fault is in the result, with the line
+		err = e.ended // the result has its fault, with the line
 	}
 	if err == nil {
-		err = e.overtime()
+		err = e.deadlineError()
 	}
 	if e.result.CPUMs == 0 {
-		e.result.CPUMs = float64(max(e.seenCPU(), e.used()).Microseconds()) / 1000
+		e.result.CPUMs = float64(max(e.lastCPU(), e.cpuTime()).Microseconds()) / 1000
 	}
-	e.leave()
-	e.result.Logs, e.result.PeakMemory = logs, max(peak, e.peak.Load())
+	e.stopGuard()
+	e.result.Logs, e.result.PeakMemory = logs, max(peak, e.observedPeak.Load())
 	return &e.result, err
 }
 
-// leave waits until the guard has gone: it must not kill who gets the worker next.
-func (e *execution) leave() {
-	close(e.over)
-	<-e.left
+// stopGuard ends the guard and waits for it: it must not kill the worker's next job.
+func (e *execution) stopGuard() {
+	close(e.guardStop)
+	<-e.guardDone
 }
 
-// mostHeld is how much the worker was resident for this job, in bytes.
-func (e *execution) mostHeld() int64 {
-	if time.Since(e.begun) > pollEvery { // else it had no time to give anything back
-		if peak := e.meter.peak(); peak > e.highest {
+// peakResident returns the largest resident set during this job as far as the kernel
+// tells, else the present one, in bytes.
+func (e *execution) peakResident() int64 {
+	if time.Since(e.startedAt) > pollEvery { // before that, the worker cannot have released anything
+		if peak := e.meter.peak(); peak > e.peakBefore {
 			return peak
 		}
 	}
 	return e.meter.resident()
 }
 
-// sound reports whether a worker may have another script after the one that ended so:
-// not after a limit or a fault of the engine, nor where the script did not end by itself,
-// unless it is for another attempt.
-func (e *execution) sound(err error) bool {
+// reusable reports whether the worker may run another script. It may not after a limit or
+// an engine failure, nor if the script was stopped, unless it was stopped for another
+// attempt. err is the result of run.
+func (e *execution) reusable(err error) bool {
 	if e.last || err != nil {
-		return !e.last && e.again
+		return !e.last && e.anotherAttempt
 	}
 	f := e.result.Fault
 	if f == nil {
@@ -140,49 +141,49 @@ func (e *execution) sound(err error) bool {
 	return known && !entry.EndsRun && entry.Class != fault.ClassLimit && f.Code != fault.ExecutionError && f.Code != fault.Internal
 }
 
-// stop ends the worker and the call that it waits for.
+// stop kills the worker and cancels its calls.
 func (e *execution) stop(why cause) {
 	e.kill(why)
-	e.abort()
-	_ = e.out.SetReadDeadline(time.Now()) // its death is not awaited: the signal is enough
+	e.abortCalls()
+	_ = e.out.SetReadDeadline(time.Now()) // run must not wait for the exit
 }
 
-// abort ends the call that the worker waits for.
-func (e *execution) abort() {
-	e.stopping.Lock()
-	defer e.stopping.Unlock()
-	e.stopped = true
-	if e.cancel != nil {
-		e.cancel()
+// abortCalls cancels the worker's calls.
+func (e *execution) abortCalls() {
+	e.callMu.Lock()
+	defer e.callMu.Unlock()
+	e.callsCancelled = true
+	if e.cancelCalls != nil {
+		e.cancelCalls()
 	}
 }
 
-// callable returns the context of the worker's calls.
-func (e *execution) callable(ctx context.Context) context.Context {
+// callContext returns the context for the worker's calls, which abortCalls cancels.
+func (e *execution) callContext(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	e.stopping.Lock()
-	defer e.stopping.Unlock()
-	if e.cancel = cancel; e.stopped {
+	e.callMu.Lock()
+	defer e.callMu.Unlock()
+	if e.cancelCalls = cancel; e.callsCancelled {
 		cancel()
 	}
 	return ctx
 }
 
-// send sends the worker its job, with its number.
+// send sends the job to the worker, numbered by the worker's count of scripts.
 func (e *execution) send(bindings []byte) error {
 	if err := e.bind(bindings); err != nil {
 		return err
 	}
 	job := *e.job
 	job.Bindings = wire.Bindings{}
-	job.WallMs = left(e.ctx)
+	job.WallMs = remainingWallMs(e.ctx)
 	e.scripts++
 	return e.w.WriteJSON(wire.KindJob, e.scripts, &job)
 }
 
-// used is the CPU time that the job has used, as the host sees it: 0 once the
-// worker is gone.
-func (e *execution) used() time.Duration {
+// cpuTime returns the CPU time of the job as the host measures it, 0 after the worker has
+// exited.
+func (e *execution) cpuTime() time.Duration {
 	if !e.cpuKnown {
 		return e.clock.Active()
 	}
@@ -193,13 +194,14 @@ func (e *execution) used() time.Duration {
 	return now - e.cpuBase
 }
 
-// seenCPU is the CPU time as the guard last saw it.
-func (e *execution) seenCPU() time.Duration { return time.Duration(e.cpuUsed.Load()) }
+// lastCPU returns the CPU time that the guard measured last.
+func (e *execution) lastCPU() time.Duration { return time.Duration(e.observedCPU.Load()) }
 
-// mostResident is how much a worker may be resident that was base without a job, in
-// bytes: what the script may take, and less where that would come to twice as much, as
-// long as it leaves the script half of it.
-func mostResident(base, memory int64) int64 {
+// residentLimit returns the largest resident set allowed for a worker, in bytes. base is
+// its resident set without a job, and memory the limit of the script. The result is their
+// sum plus slack; if that comes near twice memory it is lowered, unless this would leave
+// the script less than half of memory.
+func residentLimit(base, memory int64) int64 {
 	most := base + memory + rssSlack
 	if lower := 2*memory - rssJump; lower > base+memory/2 {
 		most = min(most, lower)
@@ -207,36 +209,36 @@ func mostResident(base, memory int64) int64 {
 	return most
 }
 
-// guard kills the worker when ctx or the job's time or memory is over.
+// guard kills the worker when ctx ends or the job exceeds its CPU time, memory or threads.
 func (e *execution) guard(ctx context.Context) {
-	defer close(e.left)
+	defer close(e.guardDone)
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	closely := false
 	cpu := time.Duration(e.job.Limits.CPUMs) * time.Millisecond
-	most := mostResident(e.base, e.job.Limits.MemoryBytes)
+	most := residentLimit(e.base, e.job.Limits.MemoryBytes)
 	for {
 		select {
-		case <-e.over:
+		case <-e.guardStop:
 			return
 		case <-e.exited:
-			e.abort()
+			e.abortCalls()
 			return
 		case <-ctx.Done():
-			if !e.late(ctx) {
+			if !e.awaitSelfStop(ctx) {
 				e.stop(killedContext)
 			}
 			return
 		case <-ticker.C:
 		}
 		rss := e.meter.resident()
-		e.peak.Store(max(e.peak.Load(), rss))
+		e.observedPeak.Store(max(e.observedPeak.Load(), rss))
 		if !closely && rss > e.base+e.job.Limits.MemoryBytes/2 {
 			closely = true
 			ticker.Reset(pollClosely)
 		}
-		used := max(e.seenCPU(), e.used())
-		e.cpuUsed.Store(int64(used))
+		used := max(e.lastCPU(), e.cpuTime())
+		e.observedCPU.Store(int64(used))
 		switch {
 		case e.base > 0 && rss > most:
 			e.stop(killedMemory)
@@ -251,8 +253,8 @@ func (e *execution) guard(ctx context.Context) {
 	}
 }
 
-// serve reads frames until the result. Its error says that the worker is gone, or
-// must be.
+// serve handles the worker's frames up to the result. After an error the worker has exited
+// or must be killed.
 func (e *execution) serve(ctx context.Context) error {
 	for {
 		f, err := e.r.Read()
@@ -260,7 +262,7 @@ func (e *execution) serve(ctx context.Context) error {
 			return err
 		}
 		if !e.accepted && (f.Kind != wire.KindAccepted || f.ID != e.scripts) {
-			return wire.ErrFrame // of an earlier script
+			return wire.ErrFrame // perhaps sent for an earlier script
 		}
 		switch f.Kind {
 		case wire.KindAccepted:
@@ -284,7 +286,7 @@ func (e *execution) serve(ctx context.Context) error {
 			var l wire.Log
 			if l, err = readLog(f.Payload); err == nil {
 				e.clock.Pause()
-				e.logged(l)
+				e.keepLog(l)
 				e.clock.Resume()
 			}
 		case wire.KindProgress:
@@ -295,7 +297,7 @@ func (e *execution) serve(ctx context.Context) error {
 				e.clock.Resume()
 			}
 		case wire.KindResult:
-			return e.finish(f.Payload)
+			return e.acceptResult(f.Payload)
 		default:
 			err = wire.ErrFrame
 		}
@@ -305,8 +307,9 @@ func (e *execution) serve(ctx context.Context) error {
 	}
 }
 
-// logged keeps a message of the script, and lets the host say it at once.
-func (e *execution) logged(l wire.Log) {
+// keepLog adds a log entry to the result and passes it to the host at once, within the
+// log budget.
+func (e *execution) keepLog(l wire.Log) {
 	for _, l := range e.logs.Admit(l) {
 		e.result.Logs = append(e.result.Logs, l)
 		e.host.Log(l)
@@ -323,7 +326,7 @@ func (e *execution) call(ctx context.Context, f wire.Frame) error {
 	return e.answer(f.ID, out, now, err)
 }
 
-// start begins a call that the script does not wait for yet.
+// start starts a call without waiting for its end.
 func (e *execution) start(ctx context.Context, f wire.Frame) error {
 	id, input, err := e.decodeCall(f)
 	if err == nil {
@@ -332,7 +335,7 @@ func (e *execution) start(ctx context.Context, f wire.Frame) error {
 	return err
 }
 
-// await answers with the end of one of the started calls.
+// await waits for the end of one of the started calls and sends it to the worker.
 func (e *execution) await(ctx context.Context, f wire.Frame) error {
 	most, err := wire.DecodeAwait(f.Payload)
 	if err != nil {
@@ -348,7 +351,7 @@ func (e *execution) await(ctx context.Context, f wire.Frame) error {
 	return e.answer(ref, out, now, err)
 }
 
-// answer sends the end of a call.
+// answer sends the outcome of a call to the worker.
 func (e *execution) answer(ref uint32, out json.RawMessage, now int64, err error) error {
 	switch {
 	case e.ctx.Err() != nil:
@@ -362,7 +365,7 @@ func (e *execution) answer(ref uint32, out json.RawMessage, now int64, err error
 	status := wire.StatusFault
 	if run.Ends(err) {
 		var asFault *fault.Fault
-		e.ended, e.again = err, !errors.As(err, &asFault)
+		e.ended, e.anotherAttempt = err, !errors.As(err, &asFault)
 		status = wire.StatusEnds
 	}
 	body, merr := wire.Marshal(fault.From(err).Bounded())
@@ -372,7 +375,7 @@ func (e *execution) answer(ref uint32, out json.RawMessage, now int64, err error
 	return e.w.Write(wire.KindReturn, ref, wire.EncodeReturn(status, now), body)
 }
 
-// probe asks a worker for its self-test instead of giving it a job.
+// probe has the worker run its self-test instead of a job.
 func (p *process) probe() ([]wire.Check, error) {
 	if err := p.w.Write(wire.KindProbe, 0); err != nil {
 		return nil, err

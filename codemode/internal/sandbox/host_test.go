@@ -15,14 +15,14 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// todoHost is a small real host: Todo has rows, and faults are the registry's.
+// todoHost is a small host with rows of Todo, whose faults are those of the registry.
 type todoHost struct {
 	mu       sync.Mutex
 	now      int64
 	calls    []string
 	inputs   []string
 	progress []string
-	rows     int // what collection pages over
+	rows     int // how many rows collection pages over
 	maxCalls int // sdk_calls_exceeded above it; 0: no limit
 	started  started
 	serve    map[string]func(ctx context.Context, in json.RawMessage) (string, error)
@@ -133,7 +133,7 @@ var shared struct {
 	err  error
 }
 
-// box is one sandbox for all tests that do not need their own.
+// box returns the sandbox that tests share unless they need their own.
 func box(t testing.TB) *Sandbox {
 	shared.once.Do(func() { shared.box, shared.err = New(Options{}) })
 	if shared.err != nil {
@@ -154,7 +154,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// children lists this process's children that are still there.
+// children lists this process's children.
 func children() []string {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", os.Getpid(), os.Getpid()))
 	out := strings.Fields(string(b))

@@ -14,10 +14,9 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
-// TestHostile runs the corpus. The second line of a script says which outcomes
-// are right; the conditions are those of the corpus: the host survives, the
-// answer comes within the deadline plus 250 ms, the worker stays under twice the
-// memory cap, the next script runs, and no process is left over.
+// TestHostile runs the corpus. The second line of a script lists the accepted outcomes. For
+// each script the host survives, the answer comes within the deadline plus 250 ms, the worker
+// stays below twice its memory limit, the next script runs, and no process is left over.
 func TestHostile(t *testing.T) {
 	files, err := filepath.Glob("testdata/hostile/*.js")
 	require.NoError(t, err)

@@ -14,9 +14,9 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// NewInProcess returns an executor that runs scripts in this process: the same
-// bindings and results without a wall, for tests of scripts, which are their
-// author's own. Memory is not limited. It panics outside of `go test`.
+// NewInProcess returns an executor that runs scripts in this process, with the same
+// bindings and results but without confinement or a memory limit. It is for authors who
+// test their own scripts, and panics outside of `go test`.
 func NewInProcess() wire.Executor {
 	if !testing.Testing() {
 		panic("sandbox: NewInProcess is for tests only: a hostile script would take the host down")
@@ -25,17 +25,17 @@ func NewInProcess() wire.Executor {
 }
 
 type inProcess struct {
-	mu  sync.Mutex
-	off bool
+	mu     sync.Mutex
+	closed bool
 }
 
-// Execute implements wire.Executor. A script that loops in one built-in function
-// cannot be stopped here.
+// Execute implements wire.Executor. A script that loops inside a built-in function
+// cannot be interrupted here.
 func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
 	x.mu.Lock()
-	off := x.off
+	closed := x.closed
 	x.mu.Unlock()
-	if off {
+	if closed {
 		return &wire.Result{}, fault.New(fault.Cancelled, "the sandbox is closed")
 	}
 	job, err := withLimits(job)
@@ -61,11 +61,11 @@ func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) 
 func (x *inProcess) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.off = true
+	x.closed = true
 	return nil
 }
 
-// directPort is a worker's port without a pipe.
+// directPort is a worker.Port that calls the host directly instead of through a pipe.
 type directPort struct {
 	ctx    context.Context
 	host   wire.Host
@@ -77,7 +77,7 @@ type directPort struct {
 
 // Call implements worker.Port.
 func (p *directPort) Call(operation string, input []byte) worker.Reply {
-	in := append(json.RawMessage(nil), input...) // the script's buffer is used again
+	in := append(json.RawMessage(nil), input...) // the script reuses its buffer
 	out, now, err := p.host.Call(p.ctx, operation, in)
 	return p.reply(out, now, err)
 }
@@ -97,7 +97,7 @@ func (p *directPort) Await(most time.Duration) (uint32, worker.Reply) {
 	return ref, r
 }
 
-// reply is how a call ended.
+// reply converts the outcome of a call.
 func (p *directPort) reply(out json.RawMessage, now int64, err error) worker.Reply {
 	switch {
 	case p.ctx.Err() != nil:

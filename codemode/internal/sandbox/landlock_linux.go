@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	readFiles   = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	runFiles    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE
-	ofDirectory = unix.LANDLOCK_ACCESS_FS_READ_DIR // a right that single files do not have
+	readFiles     = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	runFiles      = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	directoryOnly = unix.LANDLOCK_ACCESS_FS_READ_DIR // a right that applies to directories only
 )
 
-// handled are the rights that Landlock takes away, by the version that brought
-// them.
-var handled = []struct {
+// handledRights are the rights that the rule set handles, which means denies by default,
+// by the Landlock ABI version that introduced them.
+var handledRights = []struct {
 	version uintptr
 	fs, net uint64
 }{
@@ -32,19 +32,18 @@ var handled = []struct {
 	{5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, 0},
 }
 
-// restrictThread puts the calling thread under Landlock, for good, and with it
-// every process that it starts. It may still start the program, with the libraries
-// that a program which links C loads, and read /proc, where the program measures
-// itself; names says that it has to write there too, to name the users of a new
-// namespace. The worker cannot do this itself: it would miss the threads that it
-// has by then.
-func restrictThread(program string, names bool) error {
+// restrictThread puts the calling thread, and every process that it starts, under Landlock
+// for good. They may still execute the program, load the shared libraries of a program that
+// links C, and read /proc, where the program measures itself. With writeProc they may also
+// write there, as the ID mappings of a new user namespace require. The worker cannot do this
+// itself: Landlock restricts one thread, and a Go program has several by then.
+func restrictThread(program string, writeProc bool) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return fmt.Errorf("the kernel has it not, or not switched on: %w", errno)
+		return fmt.Errorf("the kernel does not have it or has it disabled: %w", errno)
 	}
 	var rules unix.LandlockRulesetAttr
-	for _, h := range handled {
+	for _, h := range handledRights {
 		if version >= h.version {
 			rules.Handled_access_fs |= h.fs
 			rules.Handled_access_net |= h.net
@@ -56,7 +55,7 @@ func restrictThread(program string, names bool) error {
 	}
 	defer unix.Close(int(fd))
 	proc := uint64(readFiles)
-	if names {
+	if writeProc {
 		proc |= unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 	}
 	if err := errors.Join(permit(fd, program, runFiles), permit(fd, "/proc", proc), permitLibraries(fd, program)); err != nil {
@@ -71,7 +70,7 @@ func restrictThread(program string, names bool) error {
 	return nil
 }
 
-// permit allows access to a file, or to everything below a directory.
+// permit adds a rule that allows access to a file, or to everything below a directory.
 func permit(rules uintptr, path string, access uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -83,7 +82,7 @@ func permit(rules uintptr, path string, access uint64) error {
 		return fmt.Errorf("stat %s: %w", path, err)
 	}
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		access &^= ofDirectory
+		access &^= directoryOnly
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, rules, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
@@ -93,14 +92,14 @@ func permit(rules uintptr, path string, access uint64) error {
 	return nil
 }
 
-// libraries are where systems keep what dynamic programs load.
+// libraries are the usual places of shared libraries.
 var libraries = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache"}
 
-// permitLibraries allows what a dynamically linked program needs to start.
+// permitLibraries allows a dynamically linked program to load its libraries.
 func permitLibraries(rules uintptr, program string) error {
 	f, err := elf.Open(program)
 	if err != nil {
-		return nil // a script: its start will tell
+		return nil // not ELF, perhaps a script: starting it shows whether it works
 	}
 	defer f.Close()
 	for _, p := range f.Progs {

@@ -14,8 +14,8 @@ import (
 
 var expected = regexp.MustCompile(`(?m)^// => (.+)$`)
 
-// TestLanguage runs scripts as models write them, each with its result in its
-// first line. None may have a finding: a false alarm is a defect.
+// TestLanguage runs scripts as models write them; the first line of each is its result.
+// validate must report nothing for any of them.
 func TestLanguage(t *testing.T) {
 	files, err := filepath.Glob("testdata/language/*.[jt]s")
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestLanguage(t *testing.T) {
 	})
 }
 
-// TestSnippets runs small pieces of the language against their values elsewhere.
+// TestSnippets compares the values of small expressions with those in other engines.
 func TestSnippets(t *testing.T) {
 	text, err := os.ReadFile("testdata/snippets.txt")
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/koan-go/koan/codemode/worker"
 )
 
-// launcher is a process of the program that starts workers for this one, which is
-// larger (worker.LauncherArgs). It is used by one goroutine.
+// launcher is a small process that starts workers for the host (worker.LauncherArgs says
+// why). It must be used from one goroutine.
 type launcher struct {
 	process *os.Process
 	socket  int
@@ -22,7 +22,8 @@ type launcher struct {
 // launcherTimeout bounds the start of one worker.
 const launcherTimeout = 5 * time.Second
 
-// newLauncher starts a launcher on the ground of its workers. It dies with the thread.
+// newLauncher starts a launcher whose workers start in root. It dies with the calling
+// thread.
 func newLauncher(program program, layers []string, root *os.File) (*launcher, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -47,18 +48,18 @@ func newLauncher(program program, layers []string, root *os.File) (*launcher, er
 	return l, nil
 }
 
-// start has a worker started, which is a child of this process. Its files are standard
-// input, output and error.
+// start starts a worker as a child of this process. files become its standard input,
+// output and error.
 func (l *launcher) start(files [3]*os.File) (*os.Process, error) {
 	rights := unix.UnixRights(int(files[0].Fd()), int(files[1].Fd()), int(files[2].Fd()))
 	if err := retry(func() error { return unix.Sendmsg(l.socket, []byte{1}, rights, nil, unix.MSG_NOSIGNAL) }); err != nil {
 		return nil, err
 	}
-	return l.answer()
+	return l.readAnswer()
 }
 
-// answer waits for the worker that was asked for last, up to launcherTimeout.
-func (l *launcher) answer() (*os.Process, error) {
+// readAnswer returns the process that was requested last. It waits up to launcherTimeout.
+func (l *launcher) readAnswer() (*os.Process, error) {
 	var text [256]byte
 	n := 0
 	err := retry(func() (err error) { n, err = unix.Read(l.socket, text[:]); return err })
@@ -70,25 +71,25 @@ func (l *launcher) answer() (*os.Process, error) {
 	}
 	pid, err := strconv.Atoi(string(text[:n]))
 	if err != nil {
-		return nil, fmt.Errorf("it said %q", text[:n])
+		return nil, fmt.Errorf("the launcher answered %q", text[:n])
 	}
 	return os.FindProcess(pid)
 }
 
-var errLauncherEnded = errors.New("it has ended")
+var errLauncherEnded = errors.New("the launcher has exited")
 
-// abandonedFor bounds how long a launcher is waited for that did not answer in time.
-const abandonedFor = time.Minute
+// abandonTimeout bounds how long abandon waits for late answers.
+const abandonTimeout = time.Minute
 
-// abandon gives up a launcher that has failed, and returns at once. If it was only late, the
-// worker that it was asked for starts all the same, as a child of this process: it is reaped
-// when the answer comes, since nobody else knows of it.
+// abandon gives up a launcher that has failed, and returns at once. If the launcher was only
+// late, the requested worker still starts as a child of this process. Nothing else knows of
+// that worker, so it is killed and reaped in the background when the answer arrives.
 func (l *launcher) abandon() {
-	_ = unix.Shutdown(l.socket, unix.SHUT_WR) // it ends after its answer
+	_ = unix.Shutdown(l.socket, unix.SHUT_WR) // the launcher exits after its answer
 	go func() {
 		defer l.close()
-		for until := time.Now().Add(abandonedFor); time.Now().Before(until); {
-			p, err := l.answer()
+		for until := time.Now().Add(abandonTimeout); time.Now().Before(until); {
+			p, err := l.readAnswer()
 			switch {
 			case errors.Is(err, unix.EAGAIN):
 				continue
@@ -101,7 +102,7 @@ func (l *launcher) abandon() {
 	}()
 }
 
-// retry repeats a system call that a signal interrupts.
+// retry repeats a system call while a signal interrupts it.
 func retry(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {
@@ -110,7 +111,7 @@ func retry(call func() error) error {
 	}
 }
 
-// close ends the launcher. Its workers stay.
+// close kills the launcher. Its workers go on.
 func (l *launcher) close() {
 	_ = l.process.Kill()
 	_, _ = l.process.Wait()

@@ -32,8 +32,8 @@ func launchers(t *testing.T) (pids []int) {
 	return pids
 }
 
-// withLauncher is a sandbox whose launcher has started a worker, and that launcher: 0
-// where there are no namespaces, and workers start without one.
+// withLauncher returns a sandbox whose launcher has started a worker, and the launcher's
+// process id, 0 on a system without namespaces, where there is no launcher.
 func withLauncher(t *testing.T, log *slog.Logger) (*Sandbox, int) {
 	t.Helper()
 	before := launchers(t)
@@ -52,12 +52,12 @@ func withLauncher(t *testing.T, log *slog.Logger) (*Sandbox, int) {
 	return nil, 0
 }
 
-// TestLauncherStartsWorkers: they are this process's children, as confined as the first
-// one, and one launcher starts them all.
+// TestLauncherStartsWorkers checks that one launcher starts all workers, as children of this
+// process, and that they are confined like the first one.
 func TestLauncherStartsWorkers(t *testing.T) {
 	s, pid := withLauncher(t, nil)
 	for _, who := range []string{"ann", "bob", "eve", "joe"} {
-		r, _ := ofOne(t, s, of(who, "1"))
+		r, _ := executeWithPID(t, s, of(who, "1"))
 		require.Nil(t, r.Fault)
 	}
 	require.NoError(t, s.Warm(t.Context()))
@@ -73,7 +73,7 @@ func TestLauncherStartsWorkers(t *testing.T) {
 		require.Contains(t, launchers(t), pid)
 	}
 
-	for range 3 { // those that the pool has now were started by the launcher
+	for range 3 { // the launcher has started the present workers
 		checks, err := s.SelfTest(t.Context())
 		require.NoError(t, err)
 		for _, c := range checks {
@@ -84,8 +84,9 @@ func TestLauncherStartsWorkers(t *testing.T) {
 	require.NotContains(t, launchers(t), pid)
 }
 
-// TestLauncherThatEnds: without it workers start from the host, and that is logged once.
-func TestLauncherThatEnds(t *testing.T) {
+// TestHostStartsWorkersWithoutLauncher kills the launcher: the host starts workers directly
+// then, and logs that once.
+func TestHostStartsWorkersWithoutLauncher(t *testing.T) {
 	var log bytes.Buffer
 	s, pid := withLauncher(t, slog.New(slog.NewTextHandler(&log, nil)))
 	if pid == 0 {
@@ -97,7 +98,7 @@ func TestLauncherThatEnds(t *testing.T) {
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	}, 5*time.Second, time.Millisecond)
 	for _, who := range []string{"ann", "bob", "eve", "joe"} {
-		r, _ := ofOne(t, s, of(who, "1"))
+		r, _ := executeWithPID(t, s, of(who, "1"))
 		require.Nil(t, r.Fault)
 	}
 	require.NoError(t, s.Warm(t.Context()))
@@ -106,8 +107,8 @@ func TestLauncherThatEnds(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "the launcher of workers failed"), log.String())
 }
 
-// TestLateWorkerIsReaped: a launcher that answers too late has started a worker that nobody
-// waits for but the one who gave the launcher up.
+// TestLateWorkerIsReaped has a launcher answer after its timeout: abandon reaps the worker
+// that it started.
 func TestLateWorkerIsReaped(t *testing.T) {
 	runtime.LockOSThread() // the launcher dies with its thread
 	defer runtime.UnlockOSThread()
@@ -115,7 +116,7 @@ func TestLateWorkerIsReaped(t *testing.T) {
 	added := func() []string {
 		return slices.DeleteFunc(children(), func(pid string) bool { return slices.Contains(before, pid) })
 	}
-	root, err := nameless()
+	root, err := removedDir()
 	require.NoError(t, err)
 	defer root.Close()
 	l, err := newLauncher(program{exec: selfExecutable("")}, nil, root)

@@ -10,24 +10,24 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Missing is a layer of isolation that cannot be had, and why.
+// Missing is a layer of isolation that is not available, and the reason.
 type Missing struct{ Layer, Why string }
 
-// open finds the program and the layers that work on this system, and starts the
-// pool with its first worker. What is missing is known from trying it.
+// open determines by trial which program and which layers work on this system, and starts
+// the pool with its first worker.
 func (s *Sandbox) open() error {
 	all, err := programs(s.opts.Program)
 	if err != nil {
 		return err
 	}
-	return s.openFirst(all)
+	return s.tryPrograms(all)
 }
 
-// openFirst takes the first of the programs that works.
-func (s *Sandbox) openFirst(programs []program) error {
+// tryPrograms starts the pool with the first program that works.
+func (s *Sandbox) tryPrograms(programs []program) error {
 	var refused error
 	for _, program := range programs {
-		err := s.openWith(program)
+		err := s.tryProgram(program)
 		if err == nil {
 			s.program = program
 			return nil
@@ -40,27 +40,29 @@ func (s *Sandbox) openFirst(programs []program) error {
 	return refused
 }
 
-func (s *Sandbox) openWith(program program) error {
+// tryProgram starts the pool with all layers, else with as many as work together.
+// tryProgram starts the pool with all layers, else with as many as work together.
+func (s *Sandbox) tryProgram(program program) error {
 	try := func(layers []string) error {
 		p, first, err := openPool(s.opts, program, layers)
 		if err != nil {
 			return err
 		}
 		s.pool, s.layers = p, layers
-		p.offer(first)
+		p.addFirst(first)
 		return nil
 	}
 	err := try(s.opts.Layers)
 	if err == nil || errors.Is(err, errOtherBuild) {
 		return err
 	}
-	if bare := s.alone(program, nil); bare != nil {
-		return bare // it is not for the layers
+	if bare := s.tryLayers(program, nil); bare != nil {
+		return bare // the program fails even without layers
 	}
 	var have []string
 	for _, l := range s.opts.Layers {
-		if err := s.alone(program, []string{l}); err != nil {
-			s.missing = append(s.missing, Missing{l, reason(err)})
+		if err := s.tryLayers(program, []string{l}); err != nil {
+			s.missing = append(s.missing, Missing{l, shortReason(err)})
 			continue
 		}
 		have = append(have, l)
@@ -71,13 +73,13 @@ func (s *Sandbox) openWith(program program) error {
 			return err
 		}
 		last := have[len(have)-1]
-		s.missing = append(s.missing, Missing{last, "not together with the others: " + reason(err)})
+		s.missing = append(s.missing, Missing{last, "not together with the others: " + shortReason(err)})
 		have = have[:len(have)-1]
 	}
 }
 
-// alone tries whether a worker with these layers starts.
-func (s *Sandbox) alone(program program, layers []string) error {
+// tryLayers returns an error if no worker with these layers starts.
+func (s *Sandbox) tryLayers(program program, layers []string) error {
 	p, _, err := openPool(s.opts, program, layers)
 	if err != nil {
 		return err
@@ -86,47 +88,46 @@ func (s *Sandbox) alone(program program, layers []string) error {
 	return nil
 }
 
-// reason is one line: the last that a worker said, or the error.
-func reason(err error) string {
+// shortReason returns one line: the last one of the worker's stderr, or of the error.
+func shortReason(err error) string {
 	text := err.Error()
-	var said *notReady
-	if errors.As(err, &said) && said.words != "" {
-		text = said.words
+	var failed *notReady
+	if errors.As(err, &failed) && failed.stderr != "" {
+		text = failed.stderr
 	}
 	return text[strings.LastIndex(text, "\n")+1:]
 }
 
-// required fails where a layer that must be there is missing.
-func (s *Sandbox) required() error {
-	var wanting []string
+// checkRequired returns a fault if a required layer is not in use.
+func (s *Sandbox) checkRequired() error {
+	var missing []string
 	for _, l := range s.opts.Require {
 		if slices.Contains(s.layers, l) {
 			continue
 		}
-		why := "it is switched off"
+		why := "it is disabled"
 		for _, m := range s.missing {
 			if m.Layer == l {
 				why = m.Why
 			}
 		}
-		wanting = append(wanting, fmt.Sprintf("%s (%s)", l, why))
+		missing = append(missing, fmt.Sprintf("%s (%s)", l, why))
 	}
-	if len(wanting) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
-	return fault.Newf(fault.CapabilityUnsupported, "this system does not give what scripts must be isolated by: %s; there is %s", strings.Join(wanting, ", "), s.Isolation()).
-		WithHint("Run where the kernel has it and the container allows it, or take it out of sandbox.require.")
+	return fault.Newf(fault.CapabilityUnsupported, "scripts cannot be isolated as required on this system: %s; there is %s", strings.Join(missing, ", "), s.Isolation()).
+		WithHint("Use a system whose kernel has the layer and whose container allows it, or remove it from sandbox.require.")
 }
 
-// Isolation says what stands between scripts and the system:
-// "process+seccomp+landlock+namespaces", or what there is of it.
+// Isolation names the layers between scripts and the system:
+// "process+seccomp+landlock+namespaces", or those of them that are in use.
 func (s *Sandbox) Isolation() string { return worker.Isolation(s.layers) }
 
-// Missing are the layers that were to be had and are not.
+// Missing returns the layers that Options.Layers asked for and that are not available.
 func (s *Sandbox) Missing() []Missing { return slices.Clone(s.missing) }
 
-// Program says what workers are made of: the path of a worker binary, or "" for
-// this executable.
+// Program returns the path of the worker binary, or "" if workers are this executable.
 func (s *Sandbox) Program() string {
 	if s.program.self {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// TestEachLayer starts workers with some of the layers only: scripts run in each,
-// and the self-test tries what is there.
+// TestEachLayer starts workers with some of the layers only: scripts run in each, and the
+// self-test passes.
 func TestEachLayer(t *testing.T) {
 	for _, layers := range [][]string{{}, {"seccomp"}, {"landlock"}, {"namespaces"}, {"seccomp", "namespaces"}, {"landlock", "namespaces"}} {
 		t.Run(strings.Join(layers, "+"), func(t *testing.T) {
@@ -41,8 +41,7 @@ func TestEachLayer(t *testing.T) {
 	}
 }
 
-// TestMissingLayers has a program that cannot be put into namespaces, as where a
-// container forbids them.
+// TestMissingLayers uses a program that refuses namespaces, as some containers do.
 func TestMissingLayers(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -60,24 +59,24 @@ func TestMissingLayers(t *testing.T) {
 	require.ErrorContains(t, err, "namespaces (namespaces: not permitted here); there is process+seccomp")
 }
 
-// TestTheWorkerBinary has this very binary stand for the one beside an app, and
-// then one of another build.
-func TestTheWorkerBinary(t *testing.T) {
+// TestWorkerBinary uses this binary as the worker binary beside an app, then one of another
+// build.
+func TestWorkerBinary(t *testing.T) {
 	own, err := os.Executable()
 	require.NoError(t, err)
 	try := func(programs ...program) (*Sandbox, error) {
 		opts, err := Options{PoolSize: 1, StartTimeout: 5 * time.Second}.withDefaults()
 		require.NoError(t, err)
 		s := &Sandbox{opts: opts, queue: newQueue(1, 1), closing: make(chan struct{})}
-		return s, s.openFirst(programs)
+		return s, s.tryPrograms(programs)
 	}
 	dir := t.TempDir()
-	require.Empty(t, beside(dir+"/app", binaryName), "nothing is there")
+	require.Empty(t, beside(dir+"/app", binaryName), "there is none yet")
 	raw, err := os.ReadFile(own)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(dir+"/koan-worker", raw, 0o755))
 	require.Equal(t, dir+"/koan-worker", beside(dir+"/app", binaryName))
-	s, err := try(hold(dir + "/koan-worker"))
+	s, err := try(pin(dir + "/koan-worker"))
 	require.NoError(t, err)
 	defer s.Close()
 	require.Equal(t, dir+"/koan-worker", s.Program())
@@ -85,7 +84,7 @@ func TestTheWorkerBinary(t *testing.T) {
 	require.NoError(t, os.Remove(dir+"/koan-worker"))
 	require.NoError(t, os.WriteFile(dir+"/koan-worker", []byte("#!/bin/sh\n"), 0o755))
 	p, err := s.pool.start()
-	require.NoError(t, err, "the binary that was there at the start is kept")
+	require.NoError(t, err, "the binary opened at the start is still used")
 	p.end(killedDone)
 
 	stale := program{path: "stale", exec: scripted(t, "exec "+own+" "+otherBuildMarker)}

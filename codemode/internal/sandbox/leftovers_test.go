@@ -10,13 +10,13 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// leftover is a way in which a script could leave something behind for the next script
+// leftover is a way in which a script could leave state behind for the next script
 // of its caller.
 type leftover struct {
 	imports string
 	leave   string
-	end     string // of the script that leaves something; "" is its normal end
-	find    string // an expression: whether something of it is there
+	end     string // how the leaving script ends; "" is normally
+	find    string // an expression that is true if it is still there
 }
 
 // abrupt ends a script while timers and promises are pending.
@@ -101,9 +101,9 @@ var leftovers = map[string]leftover{
 	"a private name and a static member": {leave: `globalThis.K = class { static n = 0; #a = 1; static has(o) { return #a in o } }; K.n++`, find: `typeof K !== "undefined" && K.n === 1`},
 }
 
-// ofOne runs jobs in a sandbox that has one caller, and returns the process in which
-// each was run.
-func ofOne(t *testing.T, s *Sandbox, j *wire.Job) (*wire.Result, int) {
+// executeWithPID runs a job in a sandbox that has one caller, and returns the process id of
+// its worker, 0 if that has been reaped.
+func executeWithPID(t *testing.T, s *Sandbox, j *wire.Job) (*wire.Result, int) {
 	t.Helper()
 	before := map[*process]uint32{}
 	s.pool.mu.Lock()
@@ -124,10 +124,10 @@ func ofOne(t *testing.T, s *Sandbox, j *wire.Job) (*wire.Result, int) {
 	return r, pid
 }
 
-// TestScriptsLeaveNothingBehind runs, for each leftover, a script that leaves something
-// and then, in the same process, one that looks for it. That one finds it in the script
-// that left it, so it would find it here.
-func TestScriptsLeaveNothingBehind(t *testing.T) {
+// TestScriptsLeaveNoState runs, for each leftover, a script that leaves something and then, in
+// the same worker, one that looks for it. Joined into one script, the search finds it, which
+// proves that the search works.
+func TestScriptsLeaveNoState(t *testing.T) {
 	s, err := New(Options{PoolSize: 1})
 	require.NoError(t, err)
 	defer s.Close()
@@ -144,18 +144,18 @@ func TestScriptsLeaveNothingBehind(t *testing.T) {
 	replaced := 0
 	for name, l := range leftovers {
 		t.Run(name, func(t *testing.T) {
-			both, _ := ofOne(t, s, script(l.imports, l.leave, l.find))
+			both, _ := executeWithPID(t, s, script(l.imports, l.leave, l.find))
 			require.Nil(t, both.Fault)
-			require.Equal(t, "true", string(both.Result), "what is left can be found")
+			require.Equal(t, "true", string(both.Result), "the search works")
 
 			for {
-				left, second := ofOne(t, s, script(l.imports, `SDK.Out.answer("mine"); console.log("mine")`, l.leave, l.end))
+				left, second := executeWithPID(t, s, script(l.imports, `SDK.Out.answer("mine"); console.log("mine")`, l.leave, l.end))
 				if l.end == "" {
 					require.Nil(t, left.Fault)
 				} else {
 					require.Equal(t, fault.JavaScriptError, left.Fault.Code)
 				}
-				found, third := ofOne(t, s, script(l.imports, l.find))
+				found, third := executeWithPID(t, s, script(l.imports, l.find))
 				require.Nil(t, found.Fault)
 				require.Equal(t, "false", string(found.Result))
 				require.Nil(t, found.Answer)
@@ -172,7 +172,8 @@ func TestScriptsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// args are what the searches compare with: what a script sees that runs first.
+// args returns what the searches compare with: the values that the first script of a worker
+// sees.
 func args(t *testing.T) json.RawMessage {
 	r := execute(t, box(t), job(`({random: Math.random()})`), newHost())
 	u := execute(t, box(t), job(`({uuid: crypto.randomUUID()})`), newHost())

@@ -41,7 +41,7 @@ func TestWallLimit(t *testing.T) {
 			require.Equal(t, fault.Timeout, r.Fault.Code)
 			require.Equal(t, map[string]any{"limit": "wall"}, r.Fault.Details)
 			require.Len(t, r.Logs, 1)
-			if name == "loop" && r.Fault.Line != 0 { // on a machine that gives it no CPU it is killed instead
+			if name == "loop" && r.Fault.Line != 0 { // on a busy machine it is killed instead
 				require.Equal(t, 1, r.Fault.Line)
 			}
 		})
@@ -64,7 +64,7 @@ func TestWallLimitNamesTheLine(t *testing.T) {
 	}
 }
 
-func TestWaitingForTheHostIsNotCPU(t *testing.T) {
+func TestWaitingForHostIsNotCPUTime(t *testing.T) {
 	h := newHost()
 	h.serve = map[string]func(context.Context, json.RawMessage) (string, error){
 		"plugin::vision.detect": func(context.Context, json.RawMessage) (string, error) {
@@ -89,9 +89,9 @@ func TestCancel(t *testing.T) {
 	require.Equal(t, fault.Cancelled, r.Fault.Code)
 }
 
-func TestNewAttemptStopsTheScript(t *testing.T) {
-	// run.Ends knows its own errors; a quota fault stands in for those that a
-	// store raises, wrapped as they come.
+func TestNewAttemptEndsScript(t *testing.T) {
+	// A wrapped quota fault takes the place of a store's error, for which run.Ends reports
+	// true as well.
 	wrapped := errors.Join(errors.New("attempt 1"), fault.New(fault.SDKCallsExceeded, ""))
 	executors(t, func(t *testing.T, x wire.Executor) {
 		h := newHost()
@@ -104,7 +104,7 @@ func TestNewAttemptStopsTheScript(t *testing.T) {
 	})
 }
 
-func TestCloseEndsEverything(t *testing.T) {
+func TestCloseKillsWorkers(t *testing.T) {
 	s, err := New(Options{PoolSize: 3})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
@@ -123,7 +123,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
 	for p := range s.pool.all {
-		require.True(t, p.gone())
+		require.True(t, p.hasExited())
 	}
 }
 
@@ -142,13 +142,13 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestADeadIdleWorkerIsReplaced(t *testing.T) {
+func TestKilledIdleWorkersAreReplaced(t *testing.T) {
 	s, err := New(Options{PoolSize: 2})
 	require.NoError(t, err)
 	defer s.Close()
 	require.NoError(t, s.Warm(t.Context()))
 	s.pool.mu.Lock()
-	idle := slices.Clone(s.pool.spare)
+	idle := slices.Clone(s.pool.unassigned)
 	for _, p := range idle {
 		assert.NoError(t, p.proc.Kill())
 	}
@@ -158,7 +158,7 @@ func TestADeadIdleWorkerIsReplaced(t *testing.T) {
 	}
 	require.NoError(t, s.Warm(t.Context()))
 	s.pool.mu.Lock()
-	for _, p := range s.pool.spare {
+	for _, p := range s.pool.unassigned {
 		assert.NotContains(t, idle, p)
 	}
 	s.pool.mu.Unlock()
@@ -184,7 +184,7 @@ func TestSelfTest(t *testing.T) {
 	}
 }
 
-func TestBadProgram(t *testing.T) {
+func TestInvalidProgram(t *testing.T) {
 	for name, program := range map[string]string{
 		"absent":       "/nonexistent",
 		"no worker":    "/bin/true",
@@ -209,8 +209,8 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
 }
 
-// A worker whose host is killed must go with it.
-func TestWorkersDieWithTheHost(t *testing.T) {
+// TestWorkersDieWithHost kills a host and waits until its workers have exited.
+func TestWorkersDieWithHost(t *testing.T) {
 	if os.Getenv("SANDBOX_TEST_HOST") != "" {
 		s, err := New(Options{})
 		require.NoError(t, err)
@@ -218,7 +218,7 @@ func TestWorkersDieWithTheHost(t *testing.T) {
 		_, _ = os.Stdout.WriteString("pids " + strings.Join(children(), " ") + "\n")
 		select {}
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestWorkersDieWithTheHost$")
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestWorkersDieWithHost$")
 	cmd.Env = append(os.Environ(), "SANDBOX_TEST_HOST=1")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

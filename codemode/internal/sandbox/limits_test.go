@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// TestLimitsAtTheBoundary has each limit met exactly, and passed by one.
+// TestLimitsAtTheBoundary meets each limit exactly, and exceeds it by one.
 func TestLimitsAtTheBoundary(t *testing.T) {
 	sized := func(bytes int) map[string]func(context.Context, json.RawMessage) (string, error) {
 		return map[string]func(context.Context, json.RawMessage) (string, error){
@@ -26,7 +26,7 @@ func TestLimitsAtTheBoundary(t *testing.T) {
 		limit func(*wire.Limits, int)
 		at    int                  // the limit
 		code  func(n int) string   // meets a limit of n
-		host  func(*todoHost, int) // has it met by the host
+		host  func(*todoHost, int) // makes the host meet it
 		fault fault.Code
 	}{
 		"recursion": {
@@ -76,9 +76,8 @@ func TestLimitsAtTheBoundary(t *testing.T) {
 	})
 }
 
-// TestWhatIsCutSaysSo has logs and the calls that a failure names at their limits
-// and beyond.
-func TestWhatIsCutSaysSo(t *testing.T) {
+// TestTruncationIsReported has logs and stacks at their limits and beyond.
+func TestTruncationIsReported(t *testing.T) {
 	executors(t, func(t *testing.T, x wire.Executor) {
 		log := func(bytes int) string {
 			j := job("console.log('x'.repeat(" + strconv.Itoa(bytes) + "))")
@@ -118,8 +117,8 @@ func TestWhatIsCutSaysSo(t *testing.T) {
 	})
 }
 
-// TestWhatStandsBehindAFailure reads causes, nested errors, and the line itself.
-func TestWhatStandsBehindAFailure(t *testing.T) {
+// TestFailureDetails checks the causes, nested errors and source line of faults.
+func TestFailureDetails(t *testing.T) {
 	cases := map[string]struct{ code, source, causes, errors string }{
 		"causes": {
 			"function f() {\n  throw new Error('outer', {cause: new TypeError('inner', {cause: 'deep'})})\n}\nf()",

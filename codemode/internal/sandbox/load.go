@@ -1,21 +1,21 @@
 package sandbox
 
-// Load is how much a sandbox has to do.
+// Load counts a sandbox's jobs and workers.
 type Load struct {
 	Running int // jobs
-	Waiting int // jobs that have no place yet
-	Idle    int // workers that are ready: nobody's yet, or between two scripts of their owner
+	Waiting int // jobs that wait for their turn
+	Idle    int // workers that are ready: unassigned, or idle between two scripts of their owner
 	Workers int // processes
 }
 
-// Load counts.
+// Load returns the present counts.
 func (s *Sandbox) Load() Load {
 	var l Load
 	s.queue.mu.Lock()
 	l.Running, l.Waiting = s.queue.running, s.queue.waiting
 	s.queue.mu.Unlock()
 	s.pool.mu.Lock()
-	l.Idle, l.Workers = len(s.pool.spare)+len(s.pool.resting), len(s.pool.all)
+	l.Idle, l.Workers = len(s.pool.unassigned)+len(s.pool.idle), len(s.pool.all)
 	s.pool.mu.Unlock()
 	return l
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// FuzzInputs passes values that scripts can make through the boundary and compares
-// what the host gets with what the same bytes mean as plain data: all of it, or a
-// refusal that names the first value that has no JSON.
+// FuzzInputs passes generated values from a script to the host. The host must receive the
+// whole value, or the call is rejected with the path of the first value that has no JSON.
 func FuzzInputs(f *testing.F) {
 	for seed := range 60 {
 		b := make([]byte, 80)
@@ -40,7 +39,7 @@ func FuzzInputs(f *testing.F) {
 	})
 }
 
-// values writes an expression and the JSON of its value side by side.
+// values generates an expression together with the JSON of its value.
 type values struct {
 	left    []byte
 	refused string // path of the first value that has no JSON
@@ -75,7 +74,7 @@ var scalars = [][2]string{
 	{`Object.create(null)`, `{}`},
 }
 
-// losses are expressions that JSON would change in silence.
+// losses are expressions whose values JSON.stringify would silently change.
 var losses = []string{
 	`NaN`, `-Infinity`, `1n`, `Symbol("s")`, `Math.max`, `/x/`, `new Map([[1, 2]])`, `new Set([1])`, `Promise.resolve(1)`, `new Error("e")`, `new Date(NaN)`,
 	`new (class F { a = 1 })()`, `new (class F { get a() { return 1 } })()`, `Object.create({a: 1})`, `Object.defineProperty({}, "a", {value: 1})`, `[1].values()`,
@@ -112,7 +111,7 @@ func (v *values) list(path string, depth int) (source, plain string) {
 	return source, "[" + strings.Join(plains, ",") + "]"
 }
 
-// object writes an object in one of the ways to make one that keeps every key.
+// object generates an object in one of several ways that keep every key.
 func (v *values) object(path string, depth int) (source, plain string) {
 	keys := []string{"a", "__proto__", "constructor", "b c", "toString", "", "~/"}
 	way := v.pick(5)

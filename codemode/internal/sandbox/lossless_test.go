@@ -12,7 +12,7 @@ import (
 
 // What JSON would drop or turn into null in silence could make a filter match
 // everything, or a change erase a value.
-func TestInputsAreNotChangedInSilence(t *testing.T) {
+func TestLossyInputsAreRejected(t *testing.T) {
 	cases := map[string]struct{ code, path, hint string }{
 		"undefined condition":    {`T.deleteByQuery({listId: undefined})`, "/filter/listId", "Leave the member out"},
 		"undefined in a read":    {`T.count({listId: undefined})`, "/filter/listId", ""},
@@ -78,7 +78,7 @@ func TestInputsAreNotChangedInSilence(t *testing.T) {
 	}
 }
 
-func TestWhatJSONSaysAsItIsPasses(t *testing.T) {
+func TestLosslessInputsPass(t *testing.T) {
 	cases := map[string]struct{ code, input string }{
 		"undefined in a model":    {`T.upsert({a: 1, b: undefined, filter: {c: undefined}})`, `{"model":{"a":1,"filter":{}}}`},
 		"undefined option":        {`T.collection({filter: undefined})`, `{}`},
@@ -120,7 +120,7 @@ func TestWhatJSONSaysAsItIsPasses(t *testing.T) {
 
 // A result is what JSON.stringify makes of it. Where that is {} for something that
 // holds more, the logs say so.
-func TestResultsSayWhatBecameEmpty(t *testing.T) {
+func TestEmptiedResultsAreLogged(t *testing.T) {
 	cases := map[string]struct{ code, result, warns string }{
 		"Map":            {`new Map([[1, 2]])`, `{}`, "the result is a Map, whose JSON is {}. Give Object.fromEntries(map)."},
 		"Set below":      {`({a: {seen: new Set([1])}})`, `{"a":{"seen":{}}}`, "`seen` in the result is a Set"},

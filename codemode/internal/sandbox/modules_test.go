@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// imported is a job with two servers: koan, whose calls are in order, and vision.
+// imported returns a job with two servers: koan, whose calls are ordered, and vision.
 func imported(code string) *wire.Job {
 	j := job(code)
 	j.Bindings.Servers = []wire.Server{
@@ -25,7 +25,7 @@ func imported(code string) *wire.Job {
 	return j
 }
 
-// slowHost answers plugin calls after their own time.
+// slowHost returns a host that answers a plugin call after the delay in its input.
 func slowHost() *todoHost {
 	h := newHost()
 	h.serve = map[string]func(context.Context, json.RawMessage) (string, error){
@@ -174,11 +174,11 @@ func TestCallsInFlightFail(t *testing.T) {
 					j.Limits.CPUMs = 300
 				}
 				ctx, cancel := context.WithCancel(context.Background())
-				defer cancel() // of the calls that are still going on
+				defer cancel() // ends the calls in flight
 				r, _ := x.Execute(ctx, j, h)
 				require.NotNil(t, r.Fault)
 				require.Equal(t, c.fault, r.Fault.Code, r.Fault.Message)
-				if c.fault != fault.Timeout || r.Fault.Line != 0 { // a worker that got no CPU in time says no line
+				if c.fault != fault.Timeout || r.Fault.Line != 0 { // a worker that got no CPU in time cannot name the line
 					require.Equal(t, c.line, r.Fault.Line, r.Fault.Message)
 				}
 				require.Contains(t, r.Fault.Message, c.contains)
@@ -187,7 +187,7 @@ func TestCallsInFlightFail(t *testing.T) {
 	})
 }
 
-func TestWaitingForCallsIsNoCPU(t *testing.T) {
+func TestWaitingForCallsIsNotCPUTime(t *testing.T) {
 	executors(t, func(t *testing.T, x wire.Executor) {
 		j := imported(`import { detect } from "@codemode/servers/vision"; await Promise.all([detect({ms: 400}), detect({ms: 600})]); 1`)
 		j.Limits.CPUMs = 100

@@ -13,34 +13,35 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Options are how a Sandbox is made. The zero value is good.
+// Options configure a Sandbox. The zero value is usable.
 type Options struct {
-	// PoolSize is how many workers wait, started and confined, for callers that have
-	// none. 0 is 2.
+	// PoolSize is how many unassigned workers are kept started and confined, for callers
+	// that have no worker yet. 0 means 2.
 	PoolSize int
-	// MaxWorkers bounds how many jobs run at once; others wait for their turn. 0 is
+	// MaxWorkers bounds how many jobs run at once; others wait for their turn. 0 means
 	// eight per core.
 	MaxWorkers int
-	// QueueMax is how many jobs of one caller may wait for their turn; one more ends
-	// in queue_overloaded. 0 is 64.
+	// QueueMax is how many jobs of one caller may wait for their turn; one more fails
+	// with queue_overloaded. 0 means 64.
 	QueueMax int
-	// Fresh starts a new worker for every script, so that none shares a process.
+	// Fresh starts a new worker for every script, so that no two scripts share a process.
 	Fresh bool
-	// Program starts a worker; every user must be able to run it. Empty is the worker
-	// binary beside this executable, if it is of the same build, and else this
+	// Program is the executable of workers; every user must be able to run it. Empty means
+	// the worker binary beside this executable if it is of the same build, else this
 	// executable started again.
 	Program string
-	// Layers are what stands between scripts and the system where it can be had
-	// (worker.Layers). nil is all of them.
+	// Layers are the layers of isolation to use where they are available (worker.Layers).
+	// nil means all of them.
 	Layers []string
 	// Require are the layers without which New fails.
 	Require []string
-	// Log receives what New had to do without; nil discards it.
+	// Log receives warnings about a program or a launcher that cannot be used. nil discards
+	// them.
 	Log *slog.Logger
-	// KillGrace is how long after its CPU limit a worker that did not stop itself
-	// is killed. 0 is 15 ms.
+	// KillGrace is how long the host waits for a worker to stop a script by itself after
+	// its CPU limit or deadline. 0 means 15 ms.
 	KillGrace time.Duration
-	// StartTimeout bounds the start of one worker. 0 is 10 s.
+	// StartTimeout bounds the start of one worker. 0 means 10 s.
 	StartTimeout time.Duration
 }
 
@@ -72,14 +73,14 @@ func (o Options) withDefaults() (Options, error) {
 	for _, l := range slices.Concat(o.Layers, o.Require) {
 		if !slices.Contains(worker.Layers(), l) {
 			return o, fault.Newf(fault.CapabilityUnsupported, "no layer of isolation is called %.40q%s", l, fault.DidYouMean(l, worker.Layers())).
-				WithHint("There are %s.", strings.Join(worker.Layers(), ", "))
+				WithHint("The layers are %s.", strings.Join(worker.Layers(), ", "))
 		}
 	}
 	return o, nil
 }
 
-// DefaultLimits are those of CONTRACT section 1. A job's limits that are 0 become
-// these.
+// DefaultLimits returns the limits of CONTRACT section 1, which replace those of a job
+// that are 0.
 func DefaultLimits() wire.Limits {
 	return wire.Limits{
 		CPUMs: 2000, MemoryBytes: 64 << 20, MaxRecursion: 512, MaxLogEntries: 200, MaxLogBytes: 64 << 10,
@@ -87,7 +88,7 @@ func DefaultLimits() wire.Limits {
 	}
 }
 
-// withLimits returns a copy of a job with all its limits set.
+// withLimits returns a copy of a job whose zero limits are replaced by the defaults.
 func withLimits(job *wire.Job) (*wire.Job, error) {
 	j, d := *job, DefaultLimits()
 	set := func(v *int, def int) {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// BenchmarkParallel runs a module with ten calls of 50 ms at once in a confined
-// worker, start and end of the script included.
+// BenchmarkParallel runs a module with ten concurrent calls of 50 ms in a confined worker,
+// including the start and the end of the script.
 func BenchmarkParallel(b *testing.B) {
-	s := benched(b, Options{})
+	s := benchSandbox(b, Options{})
 	j := imported(`import { detect } from "@codemode/servers/vision"; await Promise.all(Array.from({ length: 10 }, () => detect({ ms: 50 }))); 1`)
 	var took []time.Duration
 	for range max(b.N, 15) {

@@ -15,8 +15,9 @@ var errClosed = errors.New("sandbox: closed")
 // maxScripts is how many scripts a worker runs before it is replaced.
 const maxScripts = 200
 
-// owner is whose worker it is: a caller with one View of the catalog. The limits are
-// part of it, since a worker cannot get more from the kernel than it once had.
+// owner identifies whose scripts a worker runs: those of a caller with one View of the
+// catalog. The limits belong to it because the kernel's limits on a worker cannot be raised
+// later.
 type owner struct {
 	principal string
 	view      string
@@ -24,36 +25,36 @@ type owner struct {
 	cpuMs     int
 }
 
-// pool has the workers: those that are ready and nobody's yet, those that run a
-// script, and those that rest between two scripts of their owner. What has run a
-// caller's script never comes to another caller.
+// pool holds the workers: the unassigned ones, the busy ones, and the ones that are idle
+// between two scripts of their owner. A worker that has run a script of one owner never runs
+// one of another.
 type pool struct {
-	opts    Options
-	program program
-	layers  []string
-	spawn   chan spawnRequest
-	done    chan struct{} // ends the spawner
-	over    chan struct{} // it has ended
+	opts        Options
+	program     program
+	layers      []string
+	spawn       chan spawnRequest
+	done        chan struct{} // closed to end the spawner
+	spawnerDone chan struct{} // closed when the spawner has returned
 
-	mu       sync.Mutex
-	closed   bool
-	spare    []*process // nobody's yet
-	resting  []*process // the one that has rested longest is first
-	waiters  []*waiter  // jobs without a worker, in the order in which they came
-	starting int
-	alive    int // workers that are starting, or that nobody has begun to end
-	leaving  int // workers that are being ended and not reaped yet
-	all      map[*process]bool
-	changed  chan struct{} // closed and replaced when spare grows, a start fails or a worker is reaped
-	failed   error         // of the last start
-	starts   sync.WaitGroup
-	round    *time.Timer // looks after those that rest; nil while none does
+	mu         sync.Mutex
+	closed     bool
+	unassigned []*process // ready, without an owner
+	idle       []*process // the least recently used one first
+	waiters    []*waiter  // jobs without a worker, in order of arrival
+	starting   int
+	alive      int // workers that are starting or running, without those in ending
+	ending     int // workers that are being killed and not reaped yet
+	all        map[*process]bool
+	changed    chan struct{} // closed and replaced when a start ends or a worker is reaped (notify)
+	startErr   error         // the error of the last start
+	starts     sync.WaitGroup
+	sweepTimer *time.Timer // runs sweep; nil while no worker is idle
 }
 
 // waiter is a job without a worker.
 type waiter struct {
 	owner owner
-	got   chan spawned // has room for one
+	got   chan spawned // buffered
 }
 
 type spawnRequest struct{ reply chan spawned }
@@ -63,14 +64,14 @@ type spawned struct {
 	err error
 }
 
-// openPool makes a pool and its first worker, which is not in it yet.
+// openPool returns a pool and its first worker, which addFirst puts into it.
 func openPool(opts Options, program program, layers []string) (*pool, *process, error) {
 	p := &pool{
-		opts: opts, program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}), over: make(chan struct{}),
+		opts: opts, program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}), spawnerDone: make(chan struct{}),
 		all: map[*process]bool{}, changed: make(chan struct{}),
 	}
 	prepared := make(chan error)
-	go p.spawner(prepared)
+	go p.runSpawner(prepared)
 	if err := <-prepared; err != nil {
 		return nil, nil, err
 	}
@@ -83,32 +84,32 @@ func openPool(opts Options, program program, layers []string) (*pool, *process, 
 	return p, first, nil
 }
 
-// spawner starts all workers from one thread that lives as long as the pool: a
-// worker dies with the thread that started it, and is confined as that one is.
-func (p *pool) spawner(prepared chan<- error) {
-	defer close(p.over)
-	runtime.LockOSThread() // for good: the thread ends with the goroutine
-	ground, err := prepare(p.program, p.layers)
+// runSpawner starts all workers from one thread that lives as long as the pool, because a
+// worker dies with the thread that started it and inherits that thread's confinement.
+func (p *pool) runSpawner(prepared chan<- error) {
+	defer close(p.spawnerDone)
+	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	spawner, err := newSpawner(p.program, p.layers)
 	prepared <- err
 	if err != nil {
 		return
 	}
-	defer ground.close()
+	defer spawner.close()
 	for {
 		select {
 		case r := <-p.spawn:
-			w, err := launch(p.program, p.layers, ground, p.opts.Log)
+			w, err := launch(p.program, p.layers, spawner, p.opts.Log)
 			if errors.Is(err, errLauncher) {
-				w, err = launch(p.program, p.layers, ground, p.opts.Log)
+				w, err = launch(p.program, p.layers, spawner, p.opts.Log)
 			}
 			r.reply <- spawned{w, err}
 		case <-p.done:
-			return // every worker is dead by now
+			return // close has killed every worker
 		}
 	}
 }
 
-// start returns a new worker that is ready.
+// start starts a worker and waits until it is ready.
 func (p *pool) start() (*process, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -141,45 +142,45 @@ func (p *pool) start() (*process, error) {
 	return s.p, nil
 }
 
-// offer puts the first worker into the pool, and fills it.
-func (p *pool) offer(w *process) {
+// addFirst puts the first worker into the pool and starts the others.
+func (p *pool) addFirst(w *process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.spare = append(p.spare, w)
+	p.unassigned = append(p.unassigned, w)
 	p.refill()
 }
 
-// take returns a worker of an owner for one job: one that rests, else one that nobody
-// has, else a new one. It is given back with release.
+// take returns a worker for one job of an owner: an idle one of this owner, else an
+// unassigned one, else a new one. The caller gives it back with release.
 func (p *pool) take(ctx context.Context, of owner) (*process, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, errClosed
 	}
-	w := p.rested(of)
+	w := p.takeIdle(of)
 	if w == nil {
-		w = p.unowned(of)
+		w = p.takeUnassigned(of)
 	}
 	if w != nil {
 		p.refill()
 		p.mu.Unlock()
 		return w, nil
 	}
-	waits := &waiter{owner: of, got: make(chan spawned, 1)}
-	p.waiters = append(p.waiters, waits)
+	own := &waiter{owner: of, got: make(chan spawned, 1)}
+	p.waiters = append(p.waiters, own)
 	p.refill()
 	p.mu.Unlock()
 	select {
-	case s := <-waits.got:
+	case s := <-own.got:
 		return s.p, s.err
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
-	p.waiters = slices.DeleteFunc(p.waiters, func(w *waiter) bool { return w == waits })
+	p.waiters = slices.DeleteFunc(p.waiters, func(w *waiter) bool { return w == own })
 	p.mu.Unlock()
 	select {
-	case s := <-waits.got:
+	case s := <-own.got: // it was delivered meanwhile
 		if s.p != nil {
 			p.release(s.p, true)
 		}
@@ -188,27 +189,29 @@ func (p *pool) take(ctx context.Context, of owner) (*process, error) {
 	return nil, ctx.Err()
 }
 
-// rested takes the owner's worker that has rested least, nil if there is none.
-func (p *pool) rested(of owner) *process {
-	for i := len(p.resting) - 1; i >= 0; i-- {
-		w := p.resting[i]
+// takeIdle removes and returns the owner's most recently used idle worker, nil if there is
+// none.
+func (p *pool) takeIdle(of owner) *process {
+	for i := len(p.idle) - 1; i >= 0; i-- {
+		w := p.idle[i]
 		if w.owner != of {
 			continue
 		}
-		p.resting = slices.Delete(p.resting, i, i+1)
-		if !p.dismissGone(w) {
+		p.idle = slices.Delete(p.idle, i, i+1)
+		if !p.discardExited(w) {
 			return w
 		}
 	}
 	return nil
 }
 
-// unowned makes a worker that nobody has the owner's, nil if there is none.
-func (p *pool) unowned(of owner) *process {
-	for len(p.spare) > 0 {
-		w := p.spare[0]
-		p.spare = p.spare[1:]
-		if !p.dismissGone(w) {
+// takeUnassigned assigns an unassigned worker to the owner and returns it, nil if there is
+// none.
+func (p *pool) takeUnassigned(of owner) *process {
+	for len(p.unassigned) > 0 {
+		w := p.unassigned[0]
+		p.unassigned = p.unassigned[1:]
+		if !p.discardExited(w) {
 			w.owner = of
 			return w
 		}
@@ -216,53 +219,54 @@ func (p *pool) unowned(of owner) *process {
 	return nil
 }
 
-// release takes a worker back whose job is over, for the next job of its owner: or ends
-// it, where it is not sound, has run enough scripts, or has grown.
-func (p *pool) release(w *process, sound bool) {
-	sound = sound && !p.opts.Fresh && w.scripts < maxScripts && w.settle()
+// release takes a worker back after its job. The worker waits for the next job of its owner,
+// or is discarded if it is not reusable, has run maxScripts, or holds too much memory.
+func (p *pool) release(w *process, reusable bool) {
+	reusable = reusable && !p.opts.Fresh && w.scripts < maxScripts && w.checkReuse()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer p.refill()
-	if !sound || p.closed {
-		p.dismiss(w)
+	if !reusable || p.closed {
+		p.discard(w)
 		return
 	}
 	if i := slices.IndexFunc(p.waiters, func(o *waiter) bool { return o.owner == w.owner }); i >= 0 {
-		p.answer(i, spawned{w, nil})
+		p.deliver(i, spawned{w, nil})
 		return
 	}
-	w.rests = time.Now()
-	p.resting = append(p.resting, w)
-	if len(p.resting) > maxResting() {
+	w.idleSince = time.Now()
+	p.idle = append(p.idle, w)
+	if len(p.idle) > maxIdleWorkers() {
 		p.evict()
 	}
-	p.attend()
+	p.scheduleSweep()
 }
 
-func (p *pool) answer(i int, s spawned) {
+// deliver hands s to waiter i.
+func (p *pool) deliver(i int, s spawned) {
 	w := p.waiters[i]
 	p.waiters = slices.Delete(p.waiters, i, i+1)
 	w.got <- s
 }
 
-// evict ends the worker that has rested longest.
+// evict discards the least recently used idle worker.
 func (p *pool) evict() {
-	w := p.resting[0]
-	p.resting = p.resting[1:]
-	p.dismiss(w)
+	w := p.idle[0]
+	p.idle = p.idle[1:]
+	p.discard(w)
 }
 
-// refill, whose caller holds the lock, starts what the pool lacks. It never starts
-// more than a few at once, since each needs a core.
+// refill starts the workers that the pool lacks, at most one more at a time than there are
+// cores, since each start keeps a core busy. The caller holds the lock.
 func (p *pool) refill() {
 	if p.closed {
 		return
 	}
-	p.spare = slices.DeleteFunc(p.spare, p.dismissGone)
-	lack := min(p.opts.PoolSize-len(p.spare)+len(p.waiters), runtime.NumCPU()+1)
+	p.unassigned = slices.DeleteFunc(p.unassigned, p.discardExited)
+	lack := min(p.opts.PoolSize-len(p.unassigned)+len(p.waiters), runtime.NumCPU()+1)
 	for p.starting < lack {
-		if len(p.resting) > 0 && p.alive >= p.opts.MaxWorkers+p.opts.PoolSize {
-			p.evict() // those that rest make room
+		if len(p.idle) > 0 && p.alive >= p.opts.MaxWorkers+p.opts.PoolSize {
+			p.evict() // make room
 		}
 		p.starting++
 		p.alive++
@@ -270,70 +274,70 @@ func (p *pool) refill() {
 	}
 }
 
-// startOne starts a worker for the job that waits longest, or to be nobody's yet.
+// startOne starts a worker for the job that has waited longest, else as an unassigned one.
 func (p *pool) startOne() {
 	w, err := p.start()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.starting--
-	p.failed = err
+	p.startErr = err
 	switch {
 	case err != nil:
 		p.alive--
 		if len(p.waiters) > 0 {
-			p.answer(0, spawned{nil, err})
+			p.deliver(0, spawned{nil, err})
 		}
 	case len(p.waiters) > 0:
 		w.owner = p.waiters[0].owner
-		p.answer(0, spawned{w, nil})
-	case len(p.spare) < p.opts.PoolSize && !p.closed:
-		p.spare = append(p.spare, w)
+		p.deliver(0, spawned{w, nil})
+	case len(p.unassigned) < p.opts.PoolSize && !p.closed:
+		p.unassigned = append(p.unassigned, w)
 	default:
-		p.dismiss(w)
+		p.discard(w)
 	}
-	p.tell()
+	p.notify()
 	if err == nil || len(p.waiters) > 0 {
 		p.refill()
 	}
 }
 
-// dismiss, whose caller holds the lock, ends a worker. Neither the kill, which takes a
-// while, nor the reaping keeps anybody; close waits for it.
-func (p *pool) dismiss(w *process) {
+// discard kills and reaps a worker in the background, since even the kill takes a while;
+// close waits for it. The caller holds the lock.
+func (p *pool) discard(w *process) {
 	p.alive--
-	p.leaving++
+	p.ending++
 	go func() {
 		w.end(killedDone)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.all, w)
-		p.leaving--
-		p.tell()
+		p.ending--
+		p.notify()
 	}()
 }
 
-// dismissGone ends a worker that somebody else has killed, and reports whether it did.
-func (p *pool) dismissGone(w *process) bool {
-	if !w.gone() {
+// discardExited discards a worker that has exited by itself or was killed from outside,
+// and reports whether it did.
+func (p *pool) discardExited(w *process) bool {
+	if !w.hasExited() {
 		return false
 	}
-	p.dismiss(w)
+	p.discard(w)
 	return true
 }
 
-// tell wakes who waits for the pool to change.
-func (p *pool) tell() {
+// notify wakes those who wait in warm.
+func (p *pool) notify() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// warm waits until there are enough workers that are nobody's, and those that were
-// ended are reaped.
+// warm waits until there are PoolSize unassigned workers and all discarded ones are reaped.
 func (p *pool) warm(ctx context.Context) error {
 	for {
 		p.mu.Lock()
 		p.refill()
-		full, changed, failed, closed := len(p.spare) >= p.opts.PoolSize && p.leaving == 0, p.changed, p.failed, p.closed
+		full, changed, failed, closed := len(p.unassigned) >= p.opts.PoolSize && p.ending == 0, p.changed, p.startErr, p.closed
 		p.mu.Unlock()
 		switch {
 		case full:
@@ -351,7 +355,7 @@ func (p *pool) warm(ctx context.Context) error {
 	}
 }
 
-// close kills every worker and waits until all are reaped.
+// close kills every worker and waits until all are reaped, for up to 10 s each.
 func (p *pool) close() {
 	p.mu.Lock()
 	if p.closed {
@@ -359,14 +363,14 @@ func (p *pool) close() {
 		return
 	}
 	p.closed = true
-	p.spare, p.resting = nil, nil
+	p.unassigned, p.idle = nil, nil
 	for len(p.waiters) > 0 {
-		p.answer(0, spawned{nil, errClosed})
+		p.deliver(0, spawned{nil, errClosed})
 	}
-	if p.round != nil {
-		p.round.Stop()
+	if p.sweepTimer != nil {
+		p.sweepTimer.Stop()
 	}
-	p.tell()
+	p.notify()
 	for w := range p.all {
 		w.kill(killedClose)
 	}
@@ -383,5 +387,5 @@ func (p *pool) close() {
 		}
 	}
 	close(p.done)
-	<-p.over
+	<-p.spawnerDone
 }

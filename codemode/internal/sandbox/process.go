@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// maxStderr is how much of a worker's last words is kept, in bytes.
+	// maxStderr is how much of the beginning of a worker's stderr is kept, in bytes.
 	maxStderr = 4 << 10
 	// readyBytes bounds a worker's first frame.
 	readyBytes = 64 << 10
 )
 
-// cause says why the host killed a worker.
+// cause is why the host killed a worker.
 type cause int
 
 const (
@@ -37,41 +37,41 @@ const (
 	killedClose
 )
 
-// process is one worker: it is started, says ready, runs the scripts of one owner, and
-// is ended.
+// process is one worker. It is started (launch), becomes ready (await), runs the scripts of
+// one owner, and is killed (end).
 type process struct {
 	proc      *os.Process
-	state     *os.ProcessState // once it has exited
-	in        *os.File         // to the worker
-	out       *os.File         // from it
+	state     *os.ProcessState // set before exited is closed
+	in        *os.File         // the worker's stdin
+	out       *os.File         // the worker's stdout
 	r         *wire.Reader
 	w         *wire.Writer
 	ready     wire.Ready
 	isolation string
-	bound     []byte // the bindings that it has, in JSON
+	bound     []byte // the bindings sent last, in JSON
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
 
-	// Of its scripts (pool).
+	// Maintained by pool.
 	owner      owner
-	scripts    uint32        // that it was given
-	rests      time.Time     // since when it has waited for the next one
-	usedAtRest time.Duration // CPU time, at that time
-	highest    int64         // the most resident bytes of the scripts so far
+	scripts    uint32        // sent to it so far
+	idleSince  time.Time     // when the last script ended
+	cpuAtIdle  time.Duration // CPU time used by then
+	peakBefore int64         // the largest resident set of the scripts so far, in bytes
 
 	mu     sync.Mutex
 	cause  cause
 	stderr []byte
 }
 
-// errLauncher says that a worker was not started, and that the next one starts in
-// another way.
+// errLauncher means that the launcher failed to start a worker, and that the next attempt
+// will not use it.
 var errLauncher = errors.New("sandbox: the launcher failed")
 
-// launch starts a worker and does not wait for it to be ready (worker.Args). It is
-// called on the spawner's goroutine.
-func launch(program program, layers []string, on *ground, log *slog.Logger) (*process, error) {
+// launch starts a worker (worker.Args) without waiting until it is ready. It must be called
+// on the spawner's goroutine.
+func launch(program program, layers []string, from *spawner, log *slog.Logger) (*process, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -86,20 +86,20 @@ func launch(program program, layers []string, on *ground, log *slog.Logger) (*pr
 		closeAll(inR, inW, outR, outW)
 		return nil, err
 	}
-	started, err := on.start(program, layers, [3]*os.File{inR, outW, errW}, log)
+	proc, err := from.start(program, layers, [3]*os.File{inR, outW, errW}, log)
 	closeAll(inR, outW, errW)
 	if err != nil {
 		closeAll(inW, outR, errR)
 		return nil, fmt.Errorf("sandbox: start a worker: %w", err)
 	}
-	p := &process{isolation: worker.Isolation(layers), proc: started, in: inW, out: outR, exited: make(chan struct{}), meter: newMeter(started.Pid)}
+	p := &process{isolation: worker.Isolation(layers), proc: proc, in: inW, out: outR, exited: make(chan struct{}), meter: newMeter(proc.Pid)}
 	p.r = wire.NewReader(bufio.NewReaderSize(outR, 64<<10), readyBytes)
 	p.w = wire.NewWriter(inW)
-	go p.attend(errR)
+	go p.reap(errR)
 	return p, nil
 }
 
-// startProcess starts a worker from this process.
+// startProcess starts a worker directly from this process.
 func startProcess(program program, layers []string, files [3]*os.File, dir string, attr *syscall.SysProcAttr) (*os.Process, error) {
 	return os.StartProcess(program.exec, append([]string{program.exec}, worker.Args(layers)...), &os.ProcAttr{
 		Dir: dir, Env: worker.Environment(), Files: files[:], Sys: attr,
@@ -112,8 +112,8 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// attend keeps the worker's last words and reaps it.
-func (p *process) attend(stderr *os.File) {
+// reap keeps the beginning of the worker's stderr, and reaps the worker when it exits.
+func (p *process) reap(stderr *os.File) {
 	b := make([]byte, 1024)
 	for {
 		n, err := stderr.Read(b)
@@ -129,7 +129,7 @@ func (p *process) attend(stderr *os.File) {
 	close(p.exited)
 }
 
-// bind sends the worker the bindings of its job, in JSON, unless it knows them.
+// bind sends the bindings of a job, in JSON, unless they were the last ones sent.
 func (p *process) bind(bindings []byte) error {
 	if bytes.Equal(p.bound, bindings) {
 		return nil
@@ -138,7 +138,8 @@ func (p *process) bind(bindings []byte) error {
 	return p.w.Write(wire.KindBindings, 0, bindings)
 }
 
-// await waits until the worker is ready, and checks that it is this build.
+// await waits up to limit until the worker is ready, and checks its build and isolation. If
+// it fails the worker is killed.
 func (p *process) await(limit time.Duration) error {
 	timer := time.AfterFunc(limit, func() { p.kill(killedClose) })
 	defer timer.Stop()
@@ -154,68 +155,70 @@ func (p *process) await(limit time.Duration) error {
 	case p.ready.Protocol != wire.Protocol || p.ready.Build != worker.Build():
 		err = errOtherBuild
 	case p.ready.Isolation != p.isolation:
-		err = fmt.Errorf("it is isolated by %.60s, not by %s", p.ready.Isolation, p.isolation)
+		err = fmt.Errorf("its isolation is %.60s, not %s", p.ready.Isolation, p.isolation)
 	}
 	p.base = p.meter.resident()
 	if err != nil {
 		p.end(killedClose)
-		return &notReady{err, strings.TrimSpace(p.lastWords())}
+		return &notReady{err, strings.TrimSpace(p.stderrText())}
 	}
 	return nil
 }
 
-// errOtherBuild says that an executable is not of this build.
+// errOtherBuild means that a worker's executable is not of this build.
 var errOtherBuild = errors.New("the worker is another build")
 
-// notReady is why a worker did not start, with its last words.
+// notReady is the error of a worker that did not become ready, with its stderr.
 type notReady struct {
-	cause error
-	words string
+	cause  error
+	stderr string
 }
 
 func (e *notReady) Error() string {
-	return fmt.Sprintf("sandbox: the worker did not get ready: %v; it said %q", e.cause, e.words)
+	return fmt.Sprintf("sandbox: the worker did not become ready: %v; stderr %q", e.cause, e.stderr)
 }
 
 func (e *notReady) Unwrap() error { return e.cause }
 
-// kill ends the worker; the first cause counts.
+// kill kills the worker. The cause of the first kill is kept.
 func (p *process) kill(why cause) {
 	p.mu.Lock()
 	if p.cause == notKilled {
 		p.cause = why
 	}
 	p.mu.Unlock()
-	_ = p.proc.Kill() // fails only where it is gone
+	_ = p.proc.Kill() // fails only if it has exited
 }
 
+// why returns the cause of the first kill, notKilled if there was none.
 func (p *process) why() cause {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cause
 }
 
-func (p *process) lastWords() string {
+// stderrText returns the first maxStderr bytes of the worker's stderr.
+func (p *process) stderrText() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return string(p.stderr)
 }
 
-// end kills the worker, waits until it is reaped, and closes what is left.
+// end kills the worker, waits until it is reaped, and closes the host's files.
 func (p *process) end(why cause) {
 	p.kill(why)
 	<-p.exited
 	p.release()
 }
 
-// release closes the host's ends of the pipes.
+// release closes the host's ends of the pipes and the meter.
 func (p *process) release() {
 	closeAll(p.in, p.out)
 	p.meter.close()
 }
 
-// gone reports whether the worker has ended.
-func (p *process) gone() bool {
+// hasExited reports whether the worker has been reaped.
+func (p *process) hasExited() bool {
 	select {
 	case <-p.exited:
 		return true

@@ -16,79 +16,81 @@ import (
 	"github.com/koan-go/koan/codemode/worker"
 )
 
-// selfExecutable is this very executable, even where its file was replaced.
+// selfExecutable returns a path to this executable that stays valid if its file is replaced.
 func selfExecutable(string) string { return "/proc/self/exe" }
 
-// hold keeps a program as it is now, whatever is put in its place.
-func hold(path string) program {
+// pin opens a program, so that it can be started even if its file is replaced.
+func pin(path string) program {
 	f, err := os.Open(path)
 	if err != nil {
-		return program{path: path, exec: path} // its start will tell
+		return program{path: path, exec: path} // starting it reports the error
 	}
 	return program{path: path, exec: "/proc/self/fd/" + strconv.Itoa(int(f.Fd())), open: f}
 }
 
-// ground is what a pool's workers stand on: made once, used by each.
-type ground struct {
-	attr *syscall.SysProcAttr
-	root *os.File // an empty directory without a name, or nil
-	// launcher starts the workers but for the first, which shows whether the ground
-	// holds; nil where there is none.
+// spawner starts the workers of a pool. It belongs to one thread.
+type spawner struct {
+	attr    *syscall.SysProcAttr
+	rootDir *os.File // the empty directory that becomes the workers' root, or nil
+	// launcher starts all workers but the first, which is started directly to show whether
+	// the layers work; nil if it is not running.
 	launcher *launcher
-	proven   bool // a worker was started
-	alone    bool // without a launcher: one has failed
+	started  bool // a worker was started
+	direct   bool // do not use a launcher: one has failed
 }
 
-// prepare makes the ground for layers, on the thread that will start the workers.
-// They die with it: the signal follows the thread, hence the spawner.
-func prepare(program program, layers []string) (*ground, error) {
-	g := &ground{attr: worker.Attributes(layers)}
-	apart := slices.Contains(layers, worker.LayerNamespaces)
-	if apart {
-		root, err := nameless()
+// newSpawner returns a spawner for layers. It must be called on the thread that starts the
+// workers: with Landlock it restricts this thread, and the parent death signal that kills
+// workers follows the thread rather than the process.
+func newSpawner(program program, layers []string) (*spawner, error) {
+	s := &spawner{attr: worker.Attributes(layers)}
+	namespaced := slices.Contains(layers, worker.LayerNamespaces)
+	if namespaced {
+		root, err := removedDir()
 		if err != nil {
 			return nil, fmt.Errorf("namespaces: an empty directory: %w", err)
 		}
-		g.root = root
+		s.rootDir = root
 	}
 	if slices.Contains(layers, worker.LayerLandlock) {
-		if err := restrictThread(program.exec, apart); err != nil {
-			g.close()
+		if err := restrictThread(program.exec, namespaced); err != nil {
+			s.close()
 			return nil, fmt.Errorf("landlock: %w", err)
 		}
 	}
-	return g, nil
+	return s, nil
 }
 
-// start starts a worker: by the launcher where its namespaces would have this process
-// copied, and else from here. A launcher that fails is not asked again; the error is
-// errLauncher then, since the launcher may have passed the files on.
-func (g *ground) start(program program, layers []string, files [3]*os.File, log *slog.Logger) (*os.Process, error) {
-	if g.root != nil && g.proven && !g.alone {
-		p, err := g.launch(program, layers, files)
+// start starts a worker: through the launcher if it gets namespaces, since then the system
+// would copy the host's page tables, else directly. If the launcher fails it is not used
+// again and start returns errLauncher. It does not retry by itself, because the launcher may
+// have passed the files on.
+func (s *spawner) start(program program, layers []string, files [3]*os.File, log *slog.Logger) (*os.Process, error) {
+	if s.rootDir != nil && s.started && !s.direct {
+		p, err := s.startByLauncher(program, layers, files)
 		if err == nil {
 			return p, nil
 		}
-		log.Warn("the launcher of workers failed: they start more slowly from now on", "error", err)
-		g.alone = true
-		if g.launcher != nil {
-			g.launcher.abandon()
-			g.launcher = nil
+		log.Warn("the launcher of workers failed: workers start more slowly from now on", "error", err)
+		s.direct = true
+		if s.launcher != nil {
+			s.launcher.abandon()
+			s.launcher = nil
 		}
 		return nil, errLauncher
 	}
 	dir := "/"
-	if g.root != nil {
-		dir = "/proc/self/fd/" + strconv.Itoa(int(g.root.Fd()))
+	if s.rootDir != nil {
+		dir = "/proc/self/fd/" + strconv.Itoa(int(s.rootDir.Fd()))
 	}
-	p, err := startProcess(program, layers, files, dir, g.attr)
-	g.proven = g.proven || err == nil
+	p, err := startProcess(program, layers, files, dir, s.attr)
+	s.started = s.started || err == nil
 	return p, err
 }
 
-// nameless returns an empty directory that everybody may enter and nobody can put
-// anything into: it has been removed.
-func nameless() (*os.File, error) {
+// removedDir returns an open directory that has been removed: every user may enter it, and
+// nothing can be created in it.
+func removedDir() (*os.File, error) {
 	path, err := os.MkdirTemp("", "koan-root-")
 	if err != nil {
 		return nil, err
@@ -97,42 +99,43 @@ func nameless() (*os.File, error) {
 	return f, errors.Join(err, os.Chmod(path, 0o555), os.Remove(path))
 }
 
-func (g *ground) launch(program program, layers []string, files [3]*os.File) (*os.Process, error) {
-	if g.launcher == nil {
-		l, err := newLauncher(program, layers, g.root)
+func (s *spawner) startByLauncher(program program, layers []string, files [3]*os.File) (*os.Process, error) {
+	if s.launcher == nil {
+		l, err := newLauncher(program, layers, s.rootDir)
 		if err != nil {
 			return nil, err
 		}
-		g.launcher = l
+		s.launcher = l
 	}
-	return g.launcher.start(files)
+	return s.launcher.start(files)
 }
 
-func (g *ground) close() {
-	if g == nil {
+func (s *spawner) close() {
+	if s == nil {
 		return
 	}
-	if g.launcher != nil {
-		g.launcher.close()
+	if s.launcher != nil {
+		s.launcher.close()
 	}
-	if g.root != nil {
-		_ = g.root.Close()
+	if s.rootDir != nil {
+		_ = s.rootDir.Close()
 	}
 }
 
-// asOverhead is the address space that a worker may take on top of its cap, in
-// bytes: the runtime reserves arenas of 64 MB.
+// asOverhead is the address space that a worker may use beyond its memory limit, in bytes:
+// the runtime reserves arenas of 64 MB.
 const asOverhead = 80 << 20
 
-// limit bounds a worker's memory and CPU from outside, where it cannot reach. It
-// fails closed.
+// limit sets rlimits on the worker's memory and CPU time from outside, where it cannot raise
+// them. It returns an error unless all of them are set.
 func (p *process) limit(l wire.Limits) error {
 	if p.ready.DataBytes <= 0 || p.ready.SizeBytes <= 0 {
 		return fmt.Errorf("sandbox: the worker could not measure itself")
 	}
 	data := uint64(p.ready.DataBytes + l.MemoryBytes)
 	size := uint64(p.ready.SizeBytes + l.MemoryBytes + asOverhead)
-	// All threads count, and the collector has its own: this is behind the kill.
+	// In seconds, well above the host's own limit: it counts the threads of the collector
+	// too, and is only a backstop in case the host fails to kill.
 	cpu := uint64(l.CPUMs/1000*4 + 5)
 	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_AS: size, unix.RLIMIT_CPU: cpu} {
 		if err := unix.Prlimit(p.proc.Pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil); err != nil {
@@ -142,8 +145,8 @@ func (p *process) limit(l wire.Limits) error {
 	return nil
 }
 
-// meter reads a worker's resident memory and its threads. Its files are nil where they
-// are not available.
+// meter reads a worker's resident set and thread count from /proc. Files that are not
+// available are nil.
 type meter struct{ statm, status, task *os.File }
 
 func newMeter(pid int) *meter {
@@ -162,7 +165,7 @@ func (m *meter) close() {
 	}
 }
 
-// resident returns bytes, 0 when they are not available.
+// resident returns the resident set in bytes, 0 if it is not available.
 func (m *meter) resident() int64 {
 	if m.statm == nil {
 		return 0
@@ -177,12 +180,12 @@ func (m *meter) resident() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// threads returns how many threads the worker has, 0 when that is not known.
+// threads returns how many threads the worker has, 0 if it is not available.
 func (m *meter) threads() int {
 	if m.task == nil {
 		return 0
 	}
-	info, err := m.task.Stat() // not by its descriptor: another goroutine may close it
+	info, err := m.task.Stat() // unlike Fd, safe while another goroutine closes it
 	if err != nil {
 		return 0
 	}
@@ -193,7 +196,7 @@ func (m *meter) threads() int {
 	return int(s.Nlink) - 2 // a directory's links to itself
 }
 
-// peak returns the most resident bytes so far, 0 when they cannot be had.
+// peak returns the largest resident set so far in bytes, 0 if it is not available.
 func (m *meter) peak() int64 {
 	if m.status == nil {
 		return 0
@@ -208,20 +211,20 @@ func (m *meter) peak() int64 {
 	return 0
 }
 
-// signalled reads from how a worker ended which limit of the kernel it met.
-func signalled(s *os.ProcessState) bySignal {
-	if s == nil { // somebody else has reaped it
-		return byNothing
+// kernelLimitOf returns the kernel's limit that killed a worker, according to its signal.
+func kernelLimitOf(s *os.ProcessState) kernelLimit {
+	if s == nil { // reaped by other code of the app
+		return kernelNone
 	}
 	status, ok := s.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
-		return byNothing
+		return kernelNone
 	}
 	switch status.Signal() {
 	case syscall.SIGXCPU:
-		return byKernelCPU
-	case syscall.SIGKILL, syscall.SIGBUS: // RLIMIT_CPU's hard end would be later than ours
-		return byKernelMemory
+		return kernelCPU
+	case syscall.SIGKILL, syscall.SIGBUS: // not RLIMIT_CPU: the host's CPU limit comes earlier
+		return kernelMemory
 	}
-	return byNothing
+	return kernelNone
 }

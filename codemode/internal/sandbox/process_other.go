@@ -13,29 +13,29 @@ import (
 
 func selfExecutable(path string) string { return path }
 
-func hold(path string) program { return program{path: path, exec: path} }
+func pin(path string) program { return program{path: path, exec: path} }
 
-// ground is nothing here.
-type ground struct{}
+// spawner has no state here: workers start without confinement.
+type spawner struct{}
 
-func prepare(_ program, layers []string) (*ground, error) {
+func newSpawner(_ program, layers []string) (*spawner, error) {
 	if len(layers) > 0 {
 		return nil, fmt.Errorf("%s: not on %s", layers[0], runtime.GOOS)
 	}
-	return &ground{}, nil
+	return &spawner{}, nil
 }
 
-func (g *ground) start(program program, layers []string, files [3]*os.File, _ *slog.Logger) (*os.Process, error) {
+func (*spawner) start(program program, layers []string, files [3]*os.File, _ *slog.Logger) (*os.Process, error) {
 	return startProcess(program, layers, files, "/", nil)
 }
 
-func (g *ground) close() {}
+func (*spawner) close() {}
 
-// limit has nothing to do here: the worker's own watch and the host's kill are
-// all there is, and Isolation says so.
+// limit does nothing here: the worker's own watchdog and the host's kill are the only
+// limits, and Isolation says so.
 func (p *process) limit(wire.Limits) error { return nil }
 
-// meter cannot read another process's memory here.
+// meter measures nothing here: another process's memory is not available.
 type meter struct{}
 
 func newMeter(int) *meter { return &meter{} }
@@ -48,5 +48,5 @@ func (m *meter) peak() int64 { return 0 }
 
 func (m *meter) threads() int { return 0 }
 
-// signalled knows nothing here: no limit of the kernel is set.
-func signalled(*os.ProcessState) bySignal { return byNothing }
+// kernelLimitOf returns kernelNone: limit sets no limits here.
+func kernelLimitOf(*os.ProcessState) kernelLimit { return kernelNone }

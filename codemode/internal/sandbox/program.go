@@ -9,19 +9,19 @@ import (
 	"github.com/koan-go/koan/codemode/worker"
 )
 
-// binaryName is the worker binary that may stand beside an app's executable
-// (cmd/koan-worker). It links nothing that an app does, so it starts sooner.
+// binaryName is the name of the worker binary that may be installed beside an app's
+// executable (cmd/koan-worker). It links none of the app's packages, so it starts faster.
 const binaryName = "koan-worker"
 
-// program is an executable that workers are made of.
+// program is an executable that can run as a worker.
 type program struct {
 	path string
-	exec string // what is started: path, or a name for it that stays
-	self bool
-	open *os.File // behind exec; may be nil
+	exec string   // the name to start it by: path, or one that stays valid if the file is replaced
+	self bool     // it is this executable
+	open *os.File // the file that exec refers to; may be nil
 }
 
-// programs are what to try, the best first.
+// programs returns the programs to try, the best first. given is Options.Program.
 func programs(given string) ([]program, error) {
 	if given != "" {
 		return []program{{path: given, exec: given}}, nil
@@ -35,7 +35,7 @@ func programs(given string) ([]program, error) {
 		return []program{self}, nil
 	}
 	if path := beside(own, binaryName); path != "" {
-		return []program{hold(path), self}, nil
+		return []program{pin(path), self}, nil
 	}
 	return []program{self}, nil
 }

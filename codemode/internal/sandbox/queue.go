@@ -8,45 +8,46 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// queue decides whose job runs next when more come than may run at once: callers
-// (Job.Principal) take turns, and the jobs of one caller run in the order in which
-// they came. The last places are never all one caller's.
+// queue decides whose job runs next when there are more jobs than may run at once: callers
+// (Job.Principal) take turns, and the jobs of one caller run in order of arrival. One caller
+// never gets all slots if there are eight or more.
 type queue struct {
-	places  int // jobs that run at once
-	each    int // places that one caller may have
-	length  int // jobs of one caller that may wait
-	crowded int // jobs that may wait, of all callers
+	slots          int // jobs that may run at once
+	slotsPerCaller int // slots that one caller may hold
+	maxPerCaller   int // waiting jobs of one caller, at most
+	maxTotal       int // waiting jobs of all callers, at most
 
-	mu      sync.Mutex
-	running int
-	waiting int
-	lines   map[string]*line // of the callers with a job that runs or waits
-	turns   []*line          // those with a job that waits, the next one first
+	mu       sync.Mutex
+	running  int
+	waiting  int
+	byCaller map[string]*callerQueue // callers with running or waiting jobs
+	turns    []*callerQueue          // callers with waiting jobs, the next one first
 }
 
-// line is one caller's jobs.
-type line struct {
-	caller  string
-	held    int       // places
+// callerQueue holds the jobs of one caller.
+type callerQueue struct {
+	name    string
+	slots   int       // held by running jobs
 	waiting []*ticket // the first is next
 }
 
-// ticket is one job's claim to a place.
+// ticket is one job's request for a slot.
 type ticket struct {
-	line  *line
-	ready chan struct{} // closed with the place granted
+	caller *callerQueue
+	ready  chan struct{} // closed when the slot is granted
 }
 
-// callers is how many callers may have filled their part of the queue before
-// everybody is turned away.
-const callers = 64
+// fullCallers is how many callers can fill their queues before the jobs of every caller
+// are rejected.
+const fullCallers = 64
 
-func newQueue(places, length int) *queue {
-	return &queue{places: places, each: places - places/8, length: length, crowded: callers * length, lines: map[string]*line{}}
+func newQueue(slots, perCaller int) *queue {
+	return &queue{slots: slots, slotsPerCaller: slots - slots/8, maxPerCaller: perCaller, maxTotal: fullCallers * perCaller, byCaller: map[string]*callerQueue{}}
 }
 
-// enter waits for a place, which is given back with leave. Where too many wait it
-// fails at once with queue_overloaded; else with what ended ctx, or with errClosing.
+// enter waits for a slot; the caller returns it with leave. If too many jobs wait already,
+// enter returns queue_overloaded at once. If ctx ends first it returns ctx.Err(), and if
+// closing is closed first, errClosing.
 func (q *queue) enter(ctx context.Context, caller string, closing <-chan struct{}) (*ticket, error) {
 	t, err := q.join(caller)
 	if err != nil {
@@ -66,79 +67,79 @@ func (q *queue) enter(ctx context.Context, caller string, closing <-chan struct{
 	return nil, err
 }
 
-// join puts a job at the end of its caller's line.
+// join appends a job to its caller's queue.
 func (q *queue) join(caller string) (*ticket, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := q.lines[caller]
-	if l == nil {
-		l = &line{caller: caller}
+	c := q.byCaller[caller]
+	if c == nil {
+		c = &callerQueue{name: caller}
 	}
-	if n := len(l.waiting); n >= q.length || q.waiting >= q.crowded {
-		return nil, fault.Newf(fault.QueueOverloaded, "%d scripts of this caller wait for a worker, at most %d may (sandbox.queueMax)", n, q.length).
-			WithDetails(map[string]any{"queue": map[string]any{"max": q.length, "size": n}})
+	if n := len(c.waiting); n >= q.maxPerCaller || q.waiting >= q.maxTotal {
+		return nil, fault.Newf(fault.QueueOverloaded, "%d scripts of this caller wait for a worker, at most %d may (sandbox.queueMax)", n, q.maxPerCaller).
+			WithDetails(map[string]any{"queue": map[string]any{"max": q.maxPerCaller, "size": n}})
 	}
-	q.lines[caller] = l
-	t := &ticket{line: l, ready: make(chan struct{})}
-	if l.waiting = append(l.waiting, t); len(l.waiting) == 1 {
-		q.turns = append(q.turns, l)
+	q.byCaller[caller] = c
+	t := &ticket{caller: c, ready: make(chan struct{})}
+	if c.waiting = append(c.waiting, t); len(c.waiting) == 1 {
+		q.turns = append(q.turns, c)
 	}
 	q.waiting++
 	q.grant()
 	return t, nil
 }
 
-// withdraw takes back the claim of a job whose caller has gone.
+// withdraw removes a job that no longer waits. The caller holds the lock.
 func (q *queue) withdraw(t *ticket) {
-	i := slices.Index(t.line.waiting, t)
-	if i < 0 { // it got its place meanwhile
-		q.free(t)
+	i := slices.Index(t.caller.waiting, t)
+	if i < 0 { // it got its slot meanwhile
+		q.returnSlot(t)
 		return
 	}
 	q.waiting--
-	if t.line.waiting = slices.Delete(t.line.waiting, i, i+1); len(t.line.waiting) == 0 {
-		q.turns = slices.DeleteFunc(q.turns, func(l *line) bool { return l == t.line })
+	if t.caller.waiting = slices.Delete(t.caller.waiting, i, i+1); len(t.caller.waiting) == 0 {
+		q.turns = slices.DeleteFunc(q.turns, func(c *callerQueue) bool { return c == t.caller })
 	}
-	q.forget(t.line)
+	q.dropIfEmpty(t.caller)
 }
 
-// leave returns a place to the queue.
+// leave returns a job's slot.
 func (q *queue) leave(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.free(t)
+	q.returnSlot(t)
 }
 
-func (q *queue) free(t *ticket) {
+func (q *queue) returnSlot(t *ticket) {
 	q.running--
-	t.line.held--
+	t.caller.slots--
 	q.grant()
-	q.forget(t.line)
+	q.dropIfEmpty(t.caller)
 }
 
-// forget drops the line of a caller without jobs.
-func (q *queue) forget(l *line) {
-	if l.held+len(l.waiting) == 0 {
-		delete(q.lines, l.caller)
+// dropIfEmpty removes a caller without jobs.
+func (q *queue) dropIfEmpty(c *callerQueue) {
+	if c.slots+len(c.waiting) == 0 {
+		delete(q.byCaller, c.name)
 	}
 }
 
-// grant assigns the free places to callers in turn.
+// grant assigns free slots to callers in turn.
 func (q *queue) grant() {
-	for q.running < q.places {
-		i := slices.IndexFunc(q.turns, func(l *line) bool { return l.held < q.each })
+	for q.running < q.slots {
+		i := slices.IndexFunc(q.turns, func(c *callerQueue) bool { return c.slots < q.slotsPerCaller })
 		if i < 0 {
 			return
 		}
-		l := q.turns[i]
+		c := q.turns[i]
 		q.turns = slices.Delete(q.turns, i, i+1)
-		t := l.waiting[0]
-		if l.waiting = l.waiting[1:]; len(l.waiting) > 0 {
-			q.turns = append(q.turns, l)
+		t := c.waiting[0]
+		if c.waiting = c.waiting[1:]; len(c.waiting) > 0 {
+			q.turns = append(q.turns, c)
 		}
 		q.waiting--
 		q.running++
-		l.held++
+		c.slots++
 		close(t.ready)
 	}
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// crowd enters jobs, and keeps in which order they got their places.
-type crowd struct {
+// queueTest enters jobs into a queue and records the order in which they get their slots.
+type queueTest struct {
 	q     *queue
 	mu    sync.Mutex
 	order []string
 	held  map[string][]*ticket
 }
 
-func newCrowd(places, length int) *crowd {
-	return &crowd{q: newQueue(places, length), held: map[string][]*ticket{}}
+func newQueueTest(places, length int) *queueTest {
+	return &queueTest{q: newQueue(places, length), held: map[string][]*ticket{}}
 }
 
-func (l *crowd) enter(ctx context.Context, caller string) {
+func (l *queueTest) enter(ctx context.Context, caller string) {
 	go func() {
 		t, err := l.q.enter(ctx, caller, nil)
 		l.mu.Lock()
@@ -38,7 +38,7 @@ func (l *crowd) enter(ctx context.Context, caller string) {
 	synctest.Wait()
 }
 
-func (l *crowd) leave(caller string) {
+func (l *queueTest) leave(caller string) {
 	l.mu.Lock()
 	first := l.held[caller][0]
 	l.held[caller] = l.held[caller][1:]
@@ -49,11 +49,11 @@ func (l *crowd) leave(caller string) {
 
 func TestQueueServesCallersInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newCrowd(2, 100)
+		l := newQueueTest(2, 100)
 		for range 50 {
 			l.enter(t.Context(), "flood")
 		}
-		require.Equal(t, []string{"flood", "flood"}, l.order, "alone, a caller may have all places")
+		require.Equal(t, []string{"flood", "flood"}, l.order, "a single caller may take all slots")
 		for range 2 {
 			l.enter(t.Context(), "a")
 		}
@@ -80,12 +80,12 @@ func TestQueueServesCallersInTurn(t *testing.T) {
 		}
 		require.Zero(t, l.q.running)
 		require.Zero(t, l.q.waiting)
-		require.Empty(t, l.q.lines)
+		require.Empty(t, l.q.byCaller)
 		require.Empty(t, l.q.turns)
 	})
 }
 
-func TestQueueKeepsTheOrderOfOneCaller(t *testing.T) {
+func TestQueueKeepsOrderOfOneCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(1, 100)
 		first, err := q.enter(t.Context(), "a", nil)
@@ -110,9 +110,9 @@ func TestQueueKeepsTheOrderOfOneCaller(t *testing.T) {
 	})
 }
 
-func TestTheLastPlacesAreForOthers(t *testing.T) {
+func TestOneCallerCannotTakeAllSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newCrowd(16, 64)
+		l := newQueueTest(16, 64)
 		for range 30 {
 			l.enter(t.Context(), "flood")
 		}
@@ -123,9 +123,9 @@ func TestTheLastPlacesAreForOthers(t *testing.T) {
 	})
 }
 
-func TestTheQueueIsBounded(t *testing.T) {
+func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newCrowd(1, 3)
+		l := newQueueTest(1, 3)
 		ctx, cancel := context.WithCancel(t.Context())
 		for range 4 {
 			l.enter(ctx, "flood")

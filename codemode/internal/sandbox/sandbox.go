@@ -12,8 +12,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Sandbox runs jobs in confined processes, each of which belongs to one caller
-// (wire.Executor).
+// Sandbox is a wire.Executor that runs jobs in confined processes, each of which belongs to
+// one caller.
 type Sandbox struct {
 	opts    Options
 	program program
@@ -29,8 +29,8 @@ type Sandbox struct {
 
 var _ wire.Executor = (*Sandbox)(nil)
 
-// New starts a sandbox with its first worker, so that what is wrong with the
-// system shows now and not at the first script. Close must be called.
+// New starts a sandbox and its first worker, so that it fails at once on a system where
+// workers cannot run. The caller must call Close.
 func New(opts Options) (*Sandbox, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -40,17 +40,17 @@ func New(opts Options) (*Sandbox, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
-	if err := s.required(); err != nil {
+	if err := s.checkRequired(); err != nil {
 		_ = s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// Warm waits until the pool is full and the workers that were ended are reaped.
+// Warm waits until the pool is full and all discarded workers are reaped.
 func (s *Sandbox) Warm(ctx context.Context) error { return s.pool.warm(ctx) }
 
-// Close implements wire.Executor: every worker is killed and reaped.
+// Close implements wire.Executor. It kills and reaps every worker.
 func (s *Sandbox) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closing)
@@ -61,8 +61,8 @@ func (s *Sandbox) Close() error {
 	return nil
 }
 
-// Execute implements wire.Executor. When ctx ends, its error comes back and
-// Result.Fault says the same: timeout with the limit "wall", or cancelled.
+// Execute implements wire.Executor. If ctx ends, Execute returns its error, and Result.Fault
+// is the corresponding fault: timeout with the limit "wall", or cancelled.
 func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
 	job, err := withLimits(job)
 	if err != nil {
@@ -73,31 +73,31 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	}
 	s.running.Add(1)
 	defer s.running.Done()
-	if !job.Inner { // else it runs in the place of the job that waits for it
-		place, err := s.queue.enter(ctx, job.Principal, s.closing)
+	if !job.Inner { // an inner job uses the slot of the job that waits for it
+		slot, err := s.queue.enter(ctx, job.Principal, s.closing)
 		if err != nil {
 			return &wire.Result{Fault: fault.From(err)}, err
 		}
-		defer s.queue.leave(place)
+		defer s.queue.leave(slot)
 	}
-	var unaccepted error
-	for range handOvers {
-		r, err := s.handOver(ctx, job, host)
+	var notAccepted error
+	for range maxDispatches {
+		r, err := s.dispatch(ctx, job, host)
 		if s.closed() && fault.CodeOf(err) == fault.ServiceUnavailable {
 			return r, errClosing
 		}
-		if !errors.Is(err, errUnaccepted) {
+		if !errors.Is(err, errNotAccepted) {
 			return r, err
 		}
 		if s.closed() {
 			return &wire.Result{}, errClosing
 		}
-		unaccepted = err
+		notAccepted = err
 	}
-	return &wire.Result{Fault: fault.New(fault.ExecutionError, "no worker took the script").Because(unaccepted)}, nil
+	return &wire.Result{Fault: fault.New(fault.ExecutionError, "no worker accepted the script").Because(notAccepted)}, nil
 }
 
-// errClosing is what a job gets that comes while the sandbox is being closed.
+// errClosing is the fault of a job that arrives while the sandbox is being closed.
 var errClosing = fault.New(fault.Cancelled, "the sandbox is closed")
 
 func (s *Sandbox) closed() bool {
@@ -109,11 +109,13 @@ func (s *Sandbox) closed() bool {
 	}
 }
 
-// handOvers is how many workers a job is given to before one has to take it: one that
-// waits may have been killed by somebody else.
-const handOvers = 4
+// maxDispatches is how many workers a job is sent to before it fails: a worker may have
+// been killed from outside while it was idle.
+const maxDispatches = 4
 
-func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
+// dispatch runs a job in one worker. The error is errNotAccepted if the worker exited before
+// it received the job.
+func (s *Sandbox) dispatch(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
 	p, err := s.pool.take(ctx, owner{job.Principal, job.Bindings.Version, job.Limits.MemoryBytes, job.Limits.CPUMs})
 	switch {
 	case ctx.Err() != nil:
@@ -124,11 +126,11 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (
 	case err != nil:
 		return &wire.Result{}, fault.New(fault.ServiceUnavailable, "no worker can be started").Because(err)
 	}
-	sound := false
-	defer func() { s.pool.release(p, sound) }()
+	reusable := false
+	defer func() { s.pool.release(p, reusable) }()
 	if p.scripts == 0 {
 		if err := p.limit(job.Limits); errors.Is(err, syscall.ESRCH) {
-			return nil, fmt.Errorf("%w: %w", errUnaccepted, err)
+			return nil, fmt.Errorf("%w: %w", errNotAccepted, err)
 		} else if err != nil {
 			return &wire.Result{}, fault.New(fault.ServiceUnavailable, "the limits of a worker cannot be set").Because(err)
 		}
@@ -139,15 +141,15 @@ func (s *Sandbox) handOver(ctx context.Context, job *wire.Job, host wire.Host) (
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	r, err := e.run(ctx, host, bindings)
-	sound = e.sound(err)
+	reusable = e.reusable(err)
 	return r, err
 }
 
-// SelfTest starts workers and has them try from inside what the confinement must
-// stop: as scripts have it, and each other layer by itself, since the outermost
-// hides those behind it. The error says that no worker could be had.
+// SelfTest has workers try from inside what the confinement must prevent: one worker with
+// all layers, as scripts run, and one with each layer but seccomp alone, since the outermost
+// layer hides those behind it. It returns an error if a worker cannot be started.
 func (s *Sandbox) SelfTest(ctx context.Context) ([]wire.Check, error) {
-	checks, err := probed(ctx, s.pool)
+	checks, err := selfTest(ctx, s.pool)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +161,8 @@ func (s *Sandbox) SelfTest(ctx context.Context) ([]wire.Check, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}
-		p.offer(first)
-		more, err := probed(ctx, p)
+		p.addFirst(first)
+		more, err := selfTest(ctx, p)
 		p.close()
 		if err != nil {
 			return nil, fmt.Errorf("sandbox: %s: %w", l, err)
@@ -170,7 +172,8 @@ func (s *Sandbox) SelfTest(ctx context.Context) ([]wire.Check, error) {
 	return checks, nil
 }
 
-func probed(ctx context.Context, from *pool) ([]wire.Check, error) {
+// selfTest runs the self-test in a worker of a pool.
+func selfTest(ctx context.Context, from *pool) ([]wire.Check, error) {
 	p, err := from.take(ctx, owner{})
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)

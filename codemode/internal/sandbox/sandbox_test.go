@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFirstSlice(t *testing.T) {
+func TestExecute(t *testing.T) {
 	h := newHost()
 	r := execute(t, box(t), job(`const t = SDK.Entities.Todo.getById("1"); console.log("got", t); SDK.Out.answer(t.title); ({title: t.title})`), h)
 	require.Nil(t, r.Fault)

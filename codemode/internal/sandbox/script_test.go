@@ -148,7 +148,7 @@ var faultCases = map[string]struct {
 	"process":                   {"process.exit()", fault.JavaScriptError, 1, 0, "process"},
 	"wrong options":             {"SDK.Entities.Todo.getById('1', 5)", fault.InvalidPayload, 1, 26, "options"},
 	"option given twice":        {"SDK.Entities.Todo.getById('1', {id: '2'})", fault.InvalidPayload, 1, 26, "twice"},
-	"toString throws":           {"throw {toString(){ throw 1 }}", fault.JavaScriptError, 1, 1, "cannot be read"},
+	"toString throws":           {"throw {toString(){ throw 1 }}", fault.JavaScriptError, 1, 1, "cannot be converted"},
 	"closing bracket":           {"}); (function(){", fault.SyntaxError, 1, 1, ""},
 	"call too large":            {"SDK.Vision.detect({a: 'x'.repeat(2e6)})", fault.CallTooLarge, 1, 18, "1048576"},
 	"an Error from elsewhere":   {"const e = new Error('made here');\nthrow e", fault.JavaScriptError, 1, 11, "made here"},
@@ -181,7 +181,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-func TestHintsForNamesThatAreElsewhere(t *testing.T) {
+func TestHintsForMisplacedNames(t *testing.T) {
 	for code, hint := range map[string]string{
 		"Todo.count()":                          "Write SDK.Entities.Todo.",
 		"1;\nEntities.Todo.count()":             "Write SDK.Entities.",
@@ -284,7 +284,7 @@ func TestLogs(t *testing.T) {
 	})
 }
 
-func TestLogsOfAKilledScript(t *testing.T) {
+func TestLogsOfKilledScript(t *testing.T) {
 	j := job(`console.log("before"); Array.prototype.forEach.call({length:2**53-1}, Math.abs)`)
 	j.Limits.CPUMs = 100
 	r := execute(t, box(t), j, newHost())

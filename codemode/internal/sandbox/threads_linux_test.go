@@ -9,8 +9,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Threads of another process are counted where the system has figures of them.
-func TestWorkerWithManyThreadsIsStopped(t *testing.T) {
+// TestWorkerWithManyThreadsIsKilled is for Linux, where the host can count the threads of another process.
+func TestWorkerWithManyThreadsIsKilled(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	s, err := New(Options{Program: scripted(t, "exec "+self+" "+brokenMarker+" '"+manyThreads+"'"), Layers: []string{}, PoolSize: 1})

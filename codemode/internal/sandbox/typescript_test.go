@@ -10,12 +10,12 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
-// typed makes TypeScript of a script.
+// typed, appended to a script, makes it TypeScript.
 const typed = "\n;type Ours = 1;"
 
-// TestTypeScriptIsThePlainScript runs scripts that the engine knows as they are again as
-// TypeScript: they give the same, at the same places.
-func TestTypeScriptIsThePlainScript(t *testing.T) {
+// TestTypeScriptMatchesPlainScript runs plain scripts again as TypeScript: results and
+// positions must be the same.
+func TestTypeScriptMatchesPlainScript(t *testing.T) {
 	codes := map[string]string{}
 	for name, c := range resultCases {
 		codes["result: "+name] = c.code

@@ -6,14 +6,14 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// AsFunction returns a script as the body of an async function that returns what the script
-// gives, and its import statements, which stand outside. Of a script that the engine cannot
-// parse as it is, the function returns what it says itself.
+// AsFunction returns a script as the body of an async function that returns the script's value,
+// and its import statements, which must precede the function. If the engine cannot parse the
+// script, the body is unchanged and returns only what its own return statements return.
 func AsFunction(code string) (imports, body string) {
 	code = strings.TrimSpace(Unfence(code))
 	imports, body = hoist(code)
 	imports = strings.ReplaceAll(imports, ";import ", ";\nimport ")
-	if imports != "" { // their lines are blank now
+	if imports != "" { // their lines are blank
 		body = strings.TrimLeft(body, " \t\r\n;")
 	}
 	const open = "(async function(){\n"

@@ -215,14 +215,14 @@ func (p *Program) body(code string) bool {
 	if !ok || int(fn.Body.RightBrace) != len(text)-1 {
 		return false // the script closed the function itself
 	}
-	own, ok := behindScope(fn.Body.List)
+	own, ok := afterScope(fn.Body.List)
 	p.at.shift = 1
 	return ok && p.finish(tree, fn, own) == nil
 }
 
-// behindScope returns the statements after the one that exposes the entry function; ok is
+// afterScope returns the statements after the one that exposes the entry function; ok is
 // false if there is no such statement.
-func behindScope(list []ast.Statement) (out []ast.Statement, ok bool) {
+func afterScope(list []ast.Statement) (out []ast.Statement, ok bool) {
 	for i, s := range list {
 		if isHook(s) {
 			return list[i+1:], true
@@ -335,7 +335,7 @@ func keepInside(s ast.Statement) bool {
 	return false
 }
 
-// syntax turns an error of goja's into ours.
+// syntax converts an error of goja into an *Error.
 func (p *Program) syntax(err error) *Error {
 	var list parser.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {

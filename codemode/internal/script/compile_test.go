@@ -81,7 +81,7 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-func TestImportsAreRefused(t *testing.T) {
+func TestUnknownImportsAreRejected(t *testing.T) {
 	for name, code := range map[string]string{
 		"codemode": "1;\nimport { listServers } from '@codemode/discovery'", // where there are no modules
 		"node":     "1;\nimport fs from 'fs'; fs.readFileSync('/etc/passwd')",

@@ -222,7 +222,7 @@ func (l *literal) object(n *ast.ObjectLiteral, path string, depth int) error {
 		case name == "__proto__":
 			return l.refuse(member, "`__proto__` cannot be the name of a member")
 		case seen[name]:
-			return l.refuse(member, "`"+fault.Clip(name, 64)+"` is there twice")
+			return l.refuse(member, "`"+fault.Clip(name, 64)+"` occurs twice")
 		}
 		seen[name] = true
 		if i > 0 {
@@ -245,7 +245,7 @@ func (l *literal) array(n *ast.ArrayLiteral, path string, depth int) error {
 	l.out = append(l.out, '[')
 	for i, item := range n.Value {
 		if item == nil {
-			return l.refuse(n, where(path)+" has an empty place")
+			return l.refuse(n, where(path)+" has an empty element")
 		}
 		if i > 0 {
 			l.out = append(l.out, ',')
@@ -283,10 +283,10 @@ func propertyKind(p ast.Property) string {
 	case *ast.PropertyShort:
 		return "a variable"
 	}
-	return "something else than a value"
+	return "something other than a value"
 }
 
-// where names a place for a message.
+// where names the value at a path for a message.
 func where(path string) string {
 	if path == "" {
 		return "the declaration"

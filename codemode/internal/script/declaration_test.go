@@ -19,7 +19,7 @@ func declare(code string) (*wire.Declaration, error) {
 	return p.Declaration()
 }
 
-func TestDeclarationIsReadAsJSON(t *testing.T) {
+func TestDeclarationReturnsJSON(t *testing.T) {
 	const run = "\nexport default (input) => input;\n"
 	for name, test := range map[string]struct{ code, want string }{
 		"literal":        {`export const action = { description: "Does it.", n: -1.5, ok: true, none: null, list: [1, "a", {}], "a-b": 'x', 3: "three" };` + run, `{"description":"Does it.","n":-1.5,"ok":true,"none":null,"list":[1,"a",{}],"a-b":"x","3":"three"}`},
@@ -40,7 +40,7 @@ func TestDeclarationIsReadAsJSON(t *testing.T) {
 	}
 }
 
-// errorsOnly are the modules of these tests.
+// errorsOnly has only the module @codemode/errors.
 type errorsOnly struct{}
 
 func (errorsOnly) Paths() []string { return []string{"@codemode/errors"} }
@@ -49,14 +49,14 @@ func (errorsOnly) Exports(path string) ([]string, bool) {
 	return []string{"NotFoundError"}, path == "@codemode/errors"
 }
 
-func TestDeclarationNamesPlaces(t *testing.T) {
+func TestDeclarationHasPositions(t *testing.T) {
 	d, err := declare("// an action\nexport const action = {\n  description: \"x\",\n  input: {\n    type: \"objekt\",\n  },\n};\nexport default () => 1;")
 	require.NoError(t, err)
 	require.Equal(t, 5, d.Places["/input/type"].Line)
 	require.Equal(t, 3, d.Places["/description"].Line)
 }
 
-func TestDeclarationThatIsNoLiteralIsRefused(t *testing.T) {
+func TestDeclarationMustBeLiteral(t *testing.T) {
 	const run = "\nexport default (input) => input;\n"
 	for name, test := range map[string]struct {
 		code, want string
@@ -73,13 +73,13 @@ func TestDeclarationThatIsNoLiteralIsRefused(t *testing.T) {
 		"proto":          {"export const action = {\n __proto__: { rights: 'app' } };" + run, "__proto__", 2},
 		"quoted proto":   {"export const action = {\n \"__proto__\": 1 };" + run, "__proto__", 2},
 		"nested proto":   {"export const action = {\n input: { __proto__: { type: 'object' } } };" + run, "__proto__", 2},
-		"twice":          {"export const action = {\n a: 1,\n a: 2 };" + run, "there twice", 3},
+		"twice":          {"export const action = {\n a: 1,\n a: 2 };" + run, "occurs twice", 3},
 		"call":           {"export const action = {\n a: String(1) };" + run, "/a is a call", 2},
 		"variable":       {"const a = 1;\nexport const action = { b: a };" + run, "/b is a variable", 2},
 		"short":          {"const a = 1;\nexport const action = { a };" + run, "a variable", 2},
 		"function":       {"export const action = { a: () => 1 };" + run, "/a is a function", 1},
 		"template":       {"const x = 1;\nexport const action = { a: `x${x}` };" + run, "template with expressions", 2},
-		"hole":           {"export const action = { a: [1,,2] };" + run, "empty place", 1},
+		"hole":           {"export const action = { a: [1,,2] };" + run, "empty element", 1},
 		"big integer":    {"export const action = { a: 1n };" + run, "no big integers", 1},
 		"infinite":       {"export const action = { a: 1e999 };" + run, "/a is a variable", 1},
 		"undefined":      {"export const action = { a: undefined };" + run, "/a is", 1},

@@ -210,8 +210,8 @@ func (p *Program) link(tree *ast.Program) *Error {
 // inside of __toESM, and for require, which no script has.
 const required = "__require"
 
-// unwrapRequire calls the hook for the one, and takes the other back, which leaves
-// nothing for that function to do.
+// unwrapRequire replaces the former by a call of the hook and restores the latter, and removes the
+// function.
 func (p *Program) unwrapRequire(tree *ast.Program) {
 	module, ok := wrapped(tree)
 	if !ok || !word(p.text, required) || word(p.at.user.all(), required) {
@@ -244,7 +244,7 @@ func (p *Program) unwrapRequire(tree *ast.Program) {
 func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string) *Error {
 	names, _ := p.exports(path)
 	name := use.Identifier.Name.String()
-	if name == "default" || names == nil { // the namespace itself; a module of which nobody knows what it exports
+	if name == "default" || names == nil { // the namespace itself, or a module whose exports are not known
 		return nil
 	}
 	for _, n := range names {

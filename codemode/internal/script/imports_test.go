@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shelf has two modules.
-type shelf struct{}
+// testModules has two modules.
+type testModules struct{}
 
-func (shelf) Paths() []string {
+func (testModules) Paths() []string {
 	return []string{"@codemode/errors", "@codemode/servers/vision"}
 }
 
-func (s shelf) Exports(path string) ([]string, bool) {
+func (s testModules) Exports(path string) ([]string, bool) {
 	switch path {
 	case "@codemode/errors":
 		return []string{"CodemodeError"}, true
@@ -39,7 +39,7 @@ func TestImports(t *testing.T) {
 		"computed dynamic": `const v = await import("@codemode/servers/" + "vision")`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Compile(Source{Code: code, Modules: shelf{}})
+			_, err := Compile(Source{Code: code, Modules: testModules{}})
 			require.NoError(t, err)
 		})
 	}
@@ -54,7 +54,7 @@ func TestImports(t *testing.T) {
 		"long":              {"1;\n import x from '" + strings.Repeat("x", 300) + "'", strings.Repeat("x", 80) + "…", "", "no packages", "SDK"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Compile(Source{Code: c.code, Modules: shelf{}})
+			_, err := Compile(Source{Code: c.code, Modules: testModules{}})
 			var e *Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, []any{2, c.path, c.export, true}, []any{e.Line, e.Import, e.Name, e.Unsupported})
@@ -80,7 +80,7 @@ func TestModuleShape(t *testing.T) {
 		"export default () => 1":           {false, ""},
 		"'use strict'; var let_ = 1; let_": {false, ""},
 	} {
-		p, err := Compile(Source{Code: code, Module: true, Modules: shelf{}})
+		p, err := Compile(Source{Code: code, Module: true, Modules: testModules{}})
 		require.NoError(t, err, code)
 		require.Equal(t, want.lone, p.Lone, code)
 		require.Equal(t, want.entry, p.Entry, code)
@@ -120,7 +120,7 @@ func FuzzImports(f *testing.F) {
 		if len(code) > 2000 {
 			return
 		}
-		p, err := Compile(Source{Code: code, Module: module, Modules: shelf{}})
+		p, err := Compile(Source{Code: code, Module: module, Modules: testModules{}})
 		if err != nil {
 			e, ok := err.(*Error)
 			require.True(t, ok)

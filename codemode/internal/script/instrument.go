@@ -8,9 +8,9 @@ import (
 
 // First arguments of the hook (HookName), before a second one.
 const (
-	HookEntry   = iota // a function that gives the entry function, or undefined
+	HookEntry   = iota // a function that returns the entry function or undefined
 	HookDefault        // the default export
-	HookReturn         // what a top-level return gives; it returns a box for it
+	HookReturn         // the value of a top-level return; it returns a box for it
 	HookRan            // the default entry function was called
 	HookThrow          // a value that is about to be thrown; it returns the value
 	HookImport         // the path of a module; it returns what the module exports
@@ -32,7 +32,7 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 		case *ast.ThrowStatement:
 			n.Argument = p.hooked(n.Throw, HookThrow, n.Argument)
 		case *ast.AwaitExpression:
-			// Of await itself esbuild keeps no position.
+			// esbuild does not keep the position of await itself.
 			n.Argument = p.hooked(n.Argument.Idx0(), HookAwait, n.Argument)
 		case *ast.DotExpression:
 			if n.Identifier.Name == stackName {
@@ -62,10 +62,10 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 	return watched
 }
 
-// member has a property with a computed key spread from an object of its own: the
-// engine takes {[key]: value} with the key "__proto__" for the literal
-// {__proto__: value}, which sets the prototype. What is named after its key keeps its
-// place: a function is not data.
+// member replaces a property with a computed key by a spread of an object with this one member,
+// since the engine treats {[key]: value} with the key "__proto__" as the literal
+// {__proto__: value}, which sets the prototype. Functions and classes stay as they are: they get
+// their names from the key, and are not data.
 func (p *Program) member(one ast.Property) ast.Property {
 	keyed, ok := one.(*ast.PropertyKeyed)
 	if !ok || !keyed.Computed || keyed.Kind != ast.PropertyKindValue {
@@ -184,7 +184,7 @@ func positioned(e ast.Expression) ast.Expression {
 	return e
 }
 
-// hooked is hookCall of a value that a script of any shape has.
+// hooked returns hookCall and notes that a program of any shape needs the hook.
 func (p *Program) hooked(at file.Idx, what int, arg ast.Expression) ast.Expression {
 	p.Hooked = true
 	return hookCall(at, what, arg)

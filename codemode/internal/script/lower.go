@@ -170,7 +170,7 @@ func (c *compiler) bundle(lower ...string) api.BuildResult {
 	})
 }
 
-// rejected turns esbuild's first error into ours.
+// rejected converts esbuild's first error into an *Error.
 func (c *compiler) rejected(code string, m api.Message) *Error {
 	user := c.at.user
 	line, column, text := 0, 0, m.Text
@@ -179,7 +179,7 @@ func (c *compiler) rejected(code string, m api.Message) *Error {
 	case m.Location == nil:
 	case m.Location.Line <= c.shift && refusal: // an import that was hoisted
 		line, column = user.find(r.full)
-	case m.Location.Line-c.shift > len(user.text): // an unclosed bracket shows behind the end
+	case m.Location.Line-c.shift > len(user.text): // an unclosed bracket is reported after the end
 		line = len(user.text)
 		column = user.column(line, len(user.line(line))+1)
 		text = "Unexpected end of the script"
@@ -272,7 +272,7 @@ func (p *Program) userStatements(tree *ast.Program, module *ast.FunctionLiteral)
 		if isHook(s) {
 			break
 		}
-		if at := s.Idx0(); at > 0 && int(at)-tree.File.Base() < begin { // some statements have no place in the engine
+		if at := s.Idx0(); at > 0 && int(at)-tree.File.Base() < begin { // some statements have no position
 			out = nil
 			continue
 		}
@@ -294,7 +294,7 @@ func inline(module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
 		if !ok {
 			continue
 		}
-		if own, ok := behindScope(fn.Body.List); ok && i+2 == len(list) && isHook(list[i+1]) {
+		if own, ok := afterScope(fn.Body.List); ok && i+2 == len(list) && isHook(list[i+1]) {
 			module.Body.List = append(list[:i:i], fn.Body.List...)
 			module.DeclarationList = append(module.DeclarationList, fn.DeclarationList...)
 			return own, true

@@ -10,13 +10,13 @@ import (
 // positions maps positions in the compiled text to the user's.
 type positions struct {
 	user lines
-	// shift is how many lines are before the user's text: in the compiled text, or in
+	// shift is the number of lines before the user's text, in the compiled text or in
 	// esbuild's input.
 	shift int
 	// segments are the source map of esbuild's output, in the order of that text; nil if
 	// the compiled text is the user's.
 	segments []segment
-	made     lines // of what the compiler made
+	made     lines // of esbuild's output
 }
 
 // find returns the user's line and column of a position in the compiled text, in UTF-16
@@ -31,7 +31,7 @@ func (p *positions) find(line, column int) (userLine, userColumn int, ok bool) {
 		return line, p.user.column(line, column), true
 	}
 	column = p.made.column(line, column)
-	i := sort.Search(len(p.segments), func(i int) bool { return p.segments[i].behind(line, column) }) - 1
+	i := sort.Search(len(p.segments), func(i int) bool { return p.segments[i].after(line, column) }) - 1
 	if i < 0 || p.segments[i].userLine == 0 {
 		return 0, 0, false
 	}
@@ -65,7 +65,7 @@ func (p *positions) distanceInSegment(s segment, line, column, userLine int) int
 	return 0
 }
 
-// lines finds lines of a text by number, by the same rules as goja.
+// lines are the lines of a text, split by the same rules as in goja.
 type lines struct{ text []string }
 
 var lineEnd = lazily("\r\n|[\n\r\u2028\u2029]")
@@ -97,7 +97,7 @@ func (l lines) line(n int) string {
 	return l.text[n-1]
 }
 
-// column turns a column in bytes into one in UTF-16 units, both from 1.
+// column converts a column in bytes to UTF-16 units, both from 1.
 func (l lines) column(line, bytes int) int {
 	s := l.line(line)
 	if bytes-1 < len(s) {

@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// Shape is how a compiled program is run.
+// Shape is the way to run a compiled program.
 type Shape int
 
 const (
@@ -28,26 +28,24 @@ const HookName = "$koan$"
 type Program struct {
 	Code  *goja.Program
 	Shape Shape
-	// Lone reports that the script is one function expression, which is called.
+	// Lone means that the script is a single function expression, which must be called.
 	Lone bool
-	// Entry names the function to call after the script when it exists, "" for
-	// none.
+	// Entry is the name of the function to call after the script if it exists, "" for none.
 	Entry string
 	// Patterns are the original sources of the regular expressions that were rewritten
 	// for the engine, by the rewritten ones.
 	Patterns map[string]string
-	// Hooked reports that a Plain program needs the hook.
+	// Hooked means that a Plain program needs the hook.
 	Hooked bool
-	// Lowered reports that the engine cannot read the script as it is, so that the
-	// compiler had to translate it.
+	// Lowered means that esbuild compiled the script, since the engine cannot parse it.
 	Lowered bool
 
-	text string // what was parsed, with the text around the user's
+	text string // the parsed text, including the text around the user's
 	at   positions
 	// implicit says that no entry function was named: the default one is then called only
 	// if the script did not call it.
 	implicit bool
-	action   bool // it is the file of one
+	action   bool // it is the file of an action
 	strict   bool // the script begins with "use strict", or is to run as a module
 	modules  Modules
 }
@@ -78,7 +76,7 @@ func (p *Program) placeOf(tree *ast.Program, at file.Idx) (line, column int, ok 
 	return p.at.find(place.Line, place.Column)
 }
 
-// failure makes an Error with a quote of its line.
+// failure returns an Error that quotes its line.
 func failure(user lines, message string, line, column int) *Error {
 	if q := user.quote(line); q != "" {
 		message = fmt.Sprintf("%s (line %d: %q)", message, line, q)

@@ -20,8 +20,8 @@ type patternError struct {
 // Error implements error.
 func (e *patternError) Error() string { return e.why.Error() }
 
-// compile compiles a syntax tree, after the regular expressions in it that the
-// engine would get wrong are rewritten. The error can be a *patternError.
+// compile rewrites the regular expressions of a syntax tree that the engine compiles incorrectly
+// and compiles it. The error can be a *patternError.
 func (p *Program) compile(tree *ast.Program) (*goja.Program, error) {
 	if err := p.rewritePatterns(tree); err != nil {
 		return nil, err
@@ -56,8 +56,8 @@ func (p *Program) rewritePatterns(tree *ast.Program) error {
 	return failed
 }
 
-// mayNeedRewriting looks for property escapes, and for a slash with letters
-// behind it that could be the flags d or v.
+// mayNeedRewriting reports whether the text has property escapes, or a slash followed by letters
+// that could be flags with d or v.
 func mayNeedRewriting(text string) bool {
 	if strings.Contains(text, `\p`) || strings.Contains(text, `\P`) {
 		return true

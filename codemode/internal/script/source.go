@@ -11,8 +11,8 @@ type Source struct {
 	Code string
 	// Language is "javascript" or "typescript"; "" accepts both.
 	Language string
-	// Entry names the function to call after the script, "" for `run` if there is
-	// one that the script did not call.
+	// Entry is the name of the function to call after the script; "" means `run`, if there is
+	// one and the script did not call it.
 	Entry string
 	// Module compiles the code as an ES module even if it imports and exports nothing: it
 	// is strict, and its names are not globals.
@@ -20,27 +20,27 @@ type Source struct {
 	// Action compiles the file of an action: an ES module that declares the action in its
 	// export of that name, and whose default export carries it out.
 	Action bool
-	// Modules are the modules that the code can import; nil is none.
+	// Modules are the modules that the code can import; nil means none.
 	Modules Modules
 }
 
 // Modules are the modules that a script can import.
 type Modules interface {
-	// Paths lists them.
+	// Paths returns their paths.
 	Paths() []string
-	// Exports returns the names that a module exports, nil where any may be; ok is false for
-	// one that does not exist.
+	// Exports returns the names that a module exports, nil if it may export any; ok is false
+	// if there is no such module.
 	Exports(path string) (names []string, ok bool)
 }
 
 // Name is the name of the user's script in positions.
 const Name = "script"
 
-// defaultEntry is the function that is called when no statement of the script
-// called it (CONTRACT section 2).
+// defaultEntry is the name of the function that is called if the script does not call it itself
+// (CONTRACT section 2).
 const defaultEntry = "run"
 
-// Error says why a script cannot be compiled.
+// Error is the reason why a script cannot be compiled.
 type Error struct {
 	Message string // with a quote of the line
 	Line    int    // the user's, from 1; 0 is unknown
@@ -59,7 +59,7 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// lazily compiles a pattern at its first use: a worker that starts needs none.
+// lazily compiles a pattern at its first use, to keep the start of a worker fast.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

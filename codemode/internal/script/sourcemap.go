@@ -11,18 +11,18 @@ import (
 // Lines and columns count from 1, columns in UTF-16 units.
 type segment struct {
 	line, column         int
-	userLine, userColumn int // 0 where the user did not write it
+	userLine, userColumn int // 0 if the user did not write it
 }
 
-// behind reports whether a segment begins after a position.
-func (s segment) behind(line, column int) bool {
+// after reports whether a segment starts after a position.
+func (s segment) after(line, column int) bool {
 	return s.line > line || s.line == line && s.column > column
 }
 
 var errSourceMap = errors.New("the source map of the script cannot be read")
 
-// decodeSourceMap reads a source map of version 3. Segments of other sources than the
-// user's stay in it, as positions that the user did not write.
+// decodeSourceMap decodes a source map of version 3. Segments of sources other than the user's are
+// kept, as positions that the user did not write.
 func decodeSourceMap(text string) ([]segment, error) {
 	var m struct {
 		Sources  []string
@@ -33,7 +33,7 @@ func decodeSourceMap(text string) ([]segment, error) {
 	}
 	user := slices.Index(m.Sources, userSource)
 	out := []segment{}
-	source, userLine, userColumn := 0, 0, 0 // each entry says how far it is from the one before
+	source, userLine, userColumn := 0, 0, 0 // each entry is relative to the previous one
 	line := 0
 	for mappings := range strings.SplitSeq(m.Mappings, ";") {
 		line++
@@ -62,8 +62,8 @@ func decodeSourceMap(text string) ([]segment, error) {
 
 const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// decodeVLQ reads numbers of five bits a digit, the lowest first; a digit's highest bit
-// says that more follow, a number's lowest bit is its sign.
+// decodeVLQ decodes numbers in base64 VLQ: five bits per digit, the lowest first. The highest bit of
+// a digit means that more follow; the lowest bit of a number is its sign.
 func decodeVLQ(text string) (out []int, ok bool) {
 	n, shift := 0, 0
 	for i := range len(text) {

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// anywhere has every module, and the names that the texts below take from them.
-type anywhere struct{}
+// anyModules has every module, with the names that the scripts below import.
+type anyModules struct{}
 
-func (anywhere) Paths() []string { return nil }
+func (anyModules) Paths() []string { return nil }
 
-func (anywhere) Exports(string) ([]string, bool) { return strings.Fields("D e F j B"), true }
+func (anyModules) Exports(string) ([]string, bool) { return strings.Fields("D e F j B"), true }
 
-// written are texts as people and models write them, each with what the next has not.
+// written are scripts as people and models write them, each with features that the others lack.
 var written = []string{
 	"const x: Array<Map<string, number[]>> = [], y: A.B<C>[] = [], z: string | undefined = void 0;",
 	"type A = { [K in keyof T as `get${K}`]?: T[K] } & { -readonly [K in 'a' | 'b']-?: X };\ntype B<T> = T extends Array<infer U> ? U : never\nf()",
@@ -57,11 +57,11 @@ var written = []string{
 	"", "\ufeff;", "// only this", "'use strict'; let a: 1",
 }
 
-// TestTypeScriptKeepsPlaces compiles what people and models write: each name in what runs
-// leads back to where the user wrote it.
-func TestTypeScriptKeepsPlaces(t *testing.T) {
+// TestTypeScriptKeepsPositions checks that each name in the compiled text maps back to its position in
+// the user's text.
+func TestTypeScriptKeepsPositions(t *testing.T) {
 	for _, code := range written {
-		p, err := Compile(Source{Code: code, Modules: anywhere{}, Language: "typescript"})
+		p, err := Compile(Source{Code: code, Modules: anyModules{}, Language: "typescript"})
 		require.NoError(t, err, code)
 		tree, at := p.Tree()
 		user := newLines(code)
@@ -79,7 +79,7 @@ func TestTypeScriptKeepsPlaces(t *testing.T) {
 	}
 }
 
-func TestPlacesBehindWideCharacters(t *testing.T) {
+func TestPositionsAfterWideCharacters(t *testing.T) {
 	for _, code := range []string{
 		"const s: string = 'äöü😀€'; nowhere(s)",
 		"/* 😀 */ type A = 1; const ä: A = 1; nowhere(ä)",
@@ -105,7 +105,7 @@ func TestPlacesBehindWideCharacters(t *testing.T) {
 	}
 }
 
-func TestSourceMapIsRefused(t *testing.T) {
+func TestInvalidSourceMapIsRejected(t *testing.T) {
 	for _, text := range []string{"", "{", `{"mappings": "AAAA;!"}`, `{"mappings": "g"}`, `{"mappings": "ggggggggggggggA"}`} {
 		_, err := decodeSourceMap(text)
 		require.ErrorIs(t, err, errSourceMap, text)

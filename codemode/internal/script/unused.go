@@ -105,7 +105,7 @@ func (p *Program) assigned(code, text string) *Error {
 		return nil
 	}
 	line, column := place(code, at[0])
-	e := failure(p.at.user, "`export =` makes a CommonJS module, and scripts are none", line, column)
+	e := failure(p.at.user, "`export =` makes a CommonJS module, which scripts cannot be", line, column)
 	e.Hint = "Write export default, or end the script with the value."
 	return e
 }

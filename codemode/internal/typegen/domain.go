@@ -8,9 +8,25 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
+// files declares SDK.Files, shorter than its schemas would: every client reads it.
+const files = `
+  interface File { id: string; name: string; type: string; size: number; sha256: string }
+  /** A plugin or server gets a file's content in base64 for {$file: id}. */
+  namespace Files {
+    function get(id: string): File;
+    function text(id: string): string;
+    function json(id: string): any;
+    function create(file: { name?: string; type?: string; text?: string; base64?: string }): File;
+  }
+`
+
 func (g *generator) domains() string {
 	var b strings.Builder
 	for _, d := range bind.Bind(g.view).Domains {
+		if d.Name == bind.Files {
+			b.WriteString(files)
+			continue
+		}
 		types, functions := g.domain(d)
 		b.WriteString("\n" + types + g.about(d) + "  const " + d.Name + ": {\n" + functions + "  };\n")
 	}

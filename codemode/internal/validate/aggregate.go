@@ -25,10 +25,10 @@ const (
 
 var measures = []string{"sum", "avg", "min", "max"}
 
-// result is the known columns of an aggregate's result.
+// result holds the known columns of an aggregate's result.
 type result struct {
 	names []string
-	open  bool // there are others that only the run knows
+	open  bool // it may have other columns
 }
 
 // aggregate checks the options of an aggregate: groups and computed columns name fields,
@@ -44,7 +44,7 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), has(takes))
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), availableNames(takes))
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":
@@ -58,7 +58,7 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 			c.measure(e, &got, key.name, v)
 		}
 	}
-	if !counted { // there where nothing else is computed
+	if !counted { // the result has a count if nothing else is computed
 		got.names = append(got.names, counting)
 	}
 	if got.open {
@@ -140,7 +140,7 @@ func (c *checker) groups(e *wire.Entity, got *result, v term) {
 	}
 }
 
-// bucket reads {field, by, as}.
+// bucket checks {field, by, as}.
 func (c *checker) bucket(e *wire.Entity, got *result, o term) {
 	texts := map[string]string{}
 	for key, v := range c.properties(o) {
@@ -162,7 +162,7 @@ func (c *checker) bucket(e *wire.Entity, got *result, o term) {
 	got.names = append(got.names, name)
 }
 
-// counts reads true, or {all, distinct}.
+// counts checks true, or {all, distinct}.
 func (c *checker) counts(e *wire.Entity, got *result, v term) {
 	if _, ok := v.Expression.(*ast.ObjectLiteral); !ok {
 		_, flag := v.Expression.(*ast.BooleanLiteral)
@@ -229,6 +229,6 @@ func (c *checker) column(got *result, name string, at file.Idx) bool {
 	if slices.Contains(got.names, name) {
 		return true
 	}
-	c.fail(at, "", UnknownField, "the aggregate has no column "+quote(name)+fault.DidYouMean(name, got.names), has(got.names))
+	c.fail(at, "", UnknownField, "the aggregate has no column "+quote(name)+fault.DidYouMean(name, got.names), availableNames(got.names))
 	return false
 }

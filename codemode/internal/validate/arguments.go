@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// edgeOptions are what `with` takes for one relationship.
+// edgeOptions are the options that `with` accepts for one relationship.
 var edgeOptions = strings.Fields("limit sort filter fields with")
 
 // maxDepth bounds the depth of literals that are checked.
@@ -35,7 +35,7 @@ func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
 		return term{args[i], s}
 	}
 	if len(args) == 1 && m.method == "count" {
-		for t := range c.look(at(0)) { // a lone string is the set
+		for t := range c.look(at(0)) { // a single string is the set
 			c.bareSet(m.entity, t)
 		}
 	}
@@ -64,7 +64,7 @@ func (c *checker) options(e *wire.Entity, arg term, takes []string, depth int) {
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), has(takes))
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), availableNames(takes))
 		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
 			c.fail(key.at, "", UnknownOption, e.Name+" has no version", "Leave ifVersion out.")
 		case key.name == "q" && e.Kinds != "" && !e.Searchable:
@@ -104,7 +104,7 @@ func (c *checker) bareSet(e *wire.Entity, t term) {
 	if set == "" || slices.ContainsFunc(sets, func(p string) bool { return auth.MatchSet(p, set) }) {
 		return
 	}
-	c.fail(t.Idx0(), "", UnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), has(sets))
+	c.fail(t.Idx0(), "", UnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), availableNames(sets))
 }
 
 // leadsTo returns the target entity of an edge, nil if it is not known because the caller
@@ -116,7 +116,7 @@ func (c *checker) leadsTo(e *wire.Entity, edge string) *wire.Entity {
 	return nil
 }
 
-// readable are the fields of an entity that a caller may name in a query.
+// readable returns the fields of an entity that a caller may name in a query.
 func readable(e *wire.Entity) []string {
 	var out []string
 	for i, f := range e.Fields {
@@ -142,7 +142,7 @@ func (c *checker) path(e *wire.Entity, path string, at file.Idx) bool {
 }
 
 func (c *checker) noField(e *wire.Entity, name string, known []string, at file.Idx) {
-	c.fail(at, "", UnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, known), has(known))
+	c.fail(at, "", UnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
 }
 
 // models checks the keys of a model, of changes, or of a list of models.
@@ -201,7 +201,7 @@ func (c *checker) relationship(e *wire.Entity, path string, at file.Idx) *wire.E
 		case first == "all":
 			return nil
 		case !slices.Contains(e.Edges, first):
-			c.fail(at, "", UnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), has(e.Edges))
+			c.fail(at, "", UnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), availableNames(e.Edges))
 			return nil
 		}
 		if e = c.leadsTo(e, first); e == nil || !more {

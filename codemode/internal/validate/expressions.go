@@ -14,9 +14,9 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 	case *ast.DotExpression:
 		name := e.Identifier.Name.String()
 		if id, ok := e.Left.(*ast.Identifier); ok {
-			c.behind = name
+			c.memberName = name
 			left := c.identifier(s, id, false)
-			c.behind = ""
+			c.memberName = ""
 			return c.member(left, name, e.Identifier.Idx, false)
 		}
 		return c.member(c.expr(s, e.Left), name, e.Identifier.Idx, false)
@@ -42,7 +42,7 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 		c.expr(s, e.Consequent)
 		c.expr(s, e.Alternate)
 	case *ast.SequenceExpression:
-		return c.last(s, e.Sequence)
+		return c.lastExpr(s, e.Sequence)
 	case *ast.FunctionLiteral:
 		inner := s
 		if e.Name != nil {
@@ -72,14 +72,14 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 func (c *checker) literal(s *scope, e ast.Expression) {
 	switch e := e.(type) {
 	case *ast.ArrayLiteral:
-		c.last(s, e.Value)
+		c.lastExpr(s, e.Value)
 	case *ast.ObjectLiteral:
 		for _, p := range e.Value {
 			c.property(s, p)
 		}
 	case *ast.TemplateLiteral:
 		c.expr(s, e.Tag)
-		c.last(s, e.Expressions)
+		c.lastExpr(s, e.Expressions)
 	case *ast.SpreadElement:
 		c.iterated(s, e.Expression)
 	case *ast.YieldExpression:
@@ -89,7 +89,7 @@ func (c *checker) literal(s *scope, e ast.Expression) {
 	}
 }
 
-func (c *checker) last(s *scope, list []ast.Expression) (v value) {
+func (c *checker) lastExpr(s *scope, list []ast.Expression) (v value) {
 	for _, e := range list {
 		v = c.expr(s, e)
 	}
@@ -111,8 +111,8 @@ func (c *checker) property(s *scope, p ast.Property) {
 	}
 }
 
-// test walks an expression where the script tests for its existence: a member that is
-// tested anywhere is reported nowhere.
+// test walks an expression whose existence the script tests. A member that is tested anywhere is never
+// reported.
 func (c *checker) test(s *scope, e ast.Expression) value {
 	switch e := e.(type) {
 	case *ast.Identifier:
@@ -129,7 +129,7 @@ func (c *checker) test(s *scope, e ast.Expression) value {
 
 func (c *checker) identifier(s *scope, e *ast.Identifier, test bool) value {
 	name := e.Name.String()
-	if c.first {
+	if c.collecting {
 		c.names.uses[name]++
 	}
 	v, free := s.lookup(name)
@@ -202,7 +202,7 @@ func (c *checker) assigned(s *scope, e ast.Expression) {
 	switch e := e.(type) {
 	case *ast.Identifier:
 		if _, free := s.lookup(e.Name.String()); free {
-			c.root.declare(e.Name.String(), value{}) // from here on the script's own global
+			c.root.declare(e.Name.String(), value{}) // from now on a global of the script
 		}
 	case *ast.DotExpression:
 		c.recordMember(c.holder(s, e.Left), e.Identifier.Name.String())
@@ -212,7 +212,7 @@ func (c *checker) assigned(s *scope, e ast.Expression) {
 			c.recordMember(owner, lit.Value.String())
 			return
 		}
-		c.names.defines = c.names.defines || owner.kind == global
+		c.names.dynamic = c.names.dynamic || owner.kind == global
 		c.expr(s, e.Member)
 	case *ast.ObjectPattern, *ast.ArrayPattern:
 		c.target(s, e, value{}, 0)
@@ -221,8 +221,8 @@ func (c *checker) assigned(s *scope, e ast.Expression) {
 	}
 }
 
-// holder is the object of a member that is assigned to: in a function, `this` may be the
-// global object.
+// holder returns the object of a member that is assigned. In a function, `this` may be the global
+// object.
 func (c *checker) holder(s *scope, e ast.Expression) value {
 	if _, this := e.(*ast.ThisExpression); this {
 		return value{kind: global}
@@ -239,7 +239,7 @@ func (c *checker) recordDelete(e ast.Expression) {
 		case *ast.BracketExpression:
 			e = m.Left
 		case *ast.Identifier:
-			c.names.carved[m.Name.String()] = true
+			c.names.shrunk[m.Name.String()] = true
 			return
 		default:
 			return
@@ -297,13 +297,13 @@ func (c *checker) class(s *scope, e *ast.ClassLiteral) {
 
 func (c *checker) call(s *scope, e *ast.CallExpression) value {
 	if catches(e) {
-		c.guarded++
-		defer func() { c.guarded-- }()
+		c.handlers++
+		defer func() { c.handlers-- }()
 	}
 	callee := c.expr(s, e.Callee)
 	c.evaluator(s, e.Callee)
-	c.last(s, e.ArgumentList)
-	if c.first {
+	c.lastExpr(s, e.ArgumentList)
+	if c.collecting {
 		return value{}
 	}
 	switch callee.kind {
@@ -340,7 +340,7 @@ func catches(e *ast.CallExpression) bool {
 func (c *checker) constructor(s *scope, e *ast.NewExpression) {
 	c.expr(s, e.Callee)
 	c.evaluator(s, e.Callee)
-	c.last(s, e.ArgumentList)
+	c.lastExpr(s, e.ArgumentList)
 }
 
 // evaluator reports Function(...) and new Function(...).
@@ -350,6 +350,6 @@ func (c *checker) evaluator(s *scope, callee ast.Expression) {
 		return
 	}
 	if _, free := s.lookup("Function"); free {
-		c.fail(id.Idx, "", ForbiddenGlobal, quote("Function")+" makes no code of strings in the sandbox", noCodeFromText)
+		c.fail(id.Idx, "", ForbiddenGlobal, quote("Function")+" cannot execute strings as code in the sandbox", noCodeFromText)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// The operators of filters, by place.
+// The operators of filters, by where they may occur.
 var (
 	logic       = catalog.OperatorNames(catalog.InFilter)
 	quantifiers = catalog.EdgeOperators()
@@ -101,12 +101,12 @@ func (c *checker) conditions(of catalog.FieldClass, field string, v term) {
 		switch {
 		case slices.Contains(may, inner.name):
 		case slices.Contains(operators, inner.name):
-			c.fail(inner.at, "", UnknownOperator, quote(inner.name)+" does not apply to "+quote(field), has(may))
+			c.fail(inner.at, "", UnknownOperator, quote(inner.name)+" does not apply to "+quote(field), availableNames(may))
 		case strings.HasPrefix(inner.name, "$"):
 			c.noOperator(inner, may, operators)
 		case of == catalog.ClassJSON || of == catalog.ClassList:
 			c.fail(inner.at, "", UnknownOperator, "a filter looks into "+quote(field)+" with $path", "Write {"+field+": {$path: {"+shown(inner.name)+": ...}}}.")
-		case of != 0: // what is known to be no object
+		case of != 0: // the field is known not to be an object
 			c.noOperator(inner, may, operators)
 		}
 	}
@@ -147,7 +147,7 @@ func (c *checker) noOperator(key key, may, near []string) {
 	if suggestion == "" {
 		suggestion = fault.DidYouMean(key.name, near)
 	}
-	c.fail(key.at, "", UnknownOperator, "there is no filter operator "+quote(key.name)+suggestion, has(may))
+	c.fail(key.at, "", UnknownOperator, "there is no filter operator "+quote(key.name)+suggestion, availableNames(may))
 }
 
 // operator reports a name that is not an operator.

@@ -13,28 +13,28 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// spot is a value in the input of a call, as far as it is known from literals.
-type spot struct {
+// inputValue is a value in the input of a call as far as it is known from literals.
+type inputValue struct {
 	from, to file.Idx // its position, with the name of a member
 	json     []byte   // of a scalar
 	names    []string // of the members of an object, in order
-	members  map[string]*spot
-	items    []*spot // of an array
+	members  map[string]*inputValue
+	items    []*inputValue // of an array
 	list     bool
-	// undefined are the members or elements that are undefined, and where. JSON leaves them
-	// out.
+	// undefined are the members or elements that are undefined, with their positions. JSON
+	// leaves them out.
 	undefined map[string]file.Idx
-	// known says that the whole value is known. Otherwise only problems of its known
-	// parts are certain.
+	// known means that the whole value is known. Otherwise only problems of its known parts
+	// are certain.
 	known bool
 }
 
-func object(from, to file.Idx) *spot {
-	return &spot{from: from, to: to, members: map[string]*spot{}, known: true}
+func object(from, to file.Idx) *inputValue {
+	return &inputValue{from: from, to: to, members: map[string]*inputValue{}, known: true}
 }
 
 // put adds a member, or replaces one of the same name.
-func (p *spot) put(name string, v *spot) {
+func (p *inputValue) put(name string, v *inputValue) {
 	delete(p.undefined, name)
 	if !slices.Contains(p.names, name) {
 		p.names = append(p.names, name)
@@ -43,7 +43,7 @@ func (p *spot) put(name string, v *spot) {
 }
 
 // drop removes a member whose value is not known.
-func (p *spot) drop(name string) {
+func (p *inputValue) drop(name string) {
 	p.known = false
 	delete(p.undefined, name)
 	p.names = slices.DeleteFunc(p.names, func(n string) bool { return n == name })
@@ -51,7 +51,7 @@ func (p *spot) drop(name string) {
 }
 
 // dropUndefined removes a member that is undefined.
-func (p *spot) dropUndefined(name string, at file.Idx) {
+func (p *inputValue) dropUndefined(name string, at file.Idx) {
 	p.drop(name)
 	if p.undefined == nil {
 		p.undefined = map[string]file.Idx{}
@@ -61,7 +61,7 @@ func (p *spot) dropUndefined(name string, at file.Idx) {
 
 // at returns the value at a JSON Pointer, else the nearest value around it; exact reports
 // which. depth is the number of steps.
-func (p *spot) at(path string) (found *spot, depth int, exact bool) {
+func (p *inputValue) at(path string) (found *inputValue, depth int, exact bool) {
 	found = p
 	for _, step := range fault.Steps(path) {
 		next := found.members[step]
@@ -80,7 +80,7 @@ func (p *spot) at(path string) (found *spot, depth int, exact bool) {
 
 // appendJSON writes the known parts. An unknown element is written as null, so that the
 // others keep their places.
-func (p *spot) appendJSON(out []byte) []byte {
+func (p *inputValue) appendJSON(out []byte) []byte {
 	switch {
 	case p.members != nil:
 		out = append(out, '{')
@@ -116,11 +116,11 @@ func quoted(s string) []byte {
 
 // fold returns the known value of an expression; nil if nothing is known, or if it is
 // undefined, which is left out of the input of a call.
-func (c *checker) fold(t term, depth int) *spot {
-	if depth > maxDepth || c.looks > maxLooks {
+func (c *checker) fold(t term, depth int) *inputValue {
+	if depth > maxDepth || c.visited > maxVisited {
 		return nil
 	}
-	c.looks++
+	c.visited++
 	e := t.Expression
 	switch v := e.(type) {
 	case *ast.Identifier:
@@ -147,11 +147,11 @@ func (c *checker) fold(t term, depth int) *spot {
 	return nil
 }
 
-func scalar(e ast.Expression, text []byte) *spot {
-	return &spot{from: e.Idx0(), to: e.Idx1(), json: text, known: true}
+func scalar(e ast.Expression, text []byte) *inputValue {
+	return &inputValue{from: e.Idx0(), to: e.Idx1(), json: text, known: true}
 }
 
-func foldNumber(e ast.Expression, v any, sign float64) *spot {
+func foldNumber(e ast.Expression, v any, sign float64) *inputValue {
 	var n float64
 	switch v := v.(type) {
 	case int64:
@@ -173,7 +173,7 @@ func foldNumber(e ast.Expression, v any, sign float64) *spot {
 
 // foldName follows a name to the literal that it always has. An object that is mentioned
 // elsewhere too may be changed there.
-func (c *checker) foldName(t term, id *ast.Identifier, depth int) *spot {
+func (c *checker) foldName(t term, id *ast.Identifier, depth int) *inputValue {
 	name := id.Name.String()
 	v, _ := t.scope.lookup(name)
 	if v.literal.Expression == nil {
@@ -186,7 +186,7 @@ func (c *checker) foldName(t term, id *ast.Identifier, depth int) *spot {
 	return at
 }
 
-func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *spot {
+func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *inputValue {
 	out := object(o.Idx0(), o.Idx1())
 	for _, p := range o.Value {
 		switch p := p.(type) {
@@ -196,7 +196,7 @@ func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *spot {
 			name, ok := memberName(p)
 			switch {
 			case !ok, name == "__proto__":
-				return nil // any member, or another prototype
+				return nil // it may set any member, or the prototype
 			case p.Kind != ast.PropertyKindValue:
 				out.drop(name)
 			default:
@@ -213,7 +213,7 @@ func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *spot {
 	return out
 }
 
-func (c *checker) foldMember(out *spot, name string, from file.Idx, t term, depth int) {
+func (c *checker) foldMember(out *inputValue, name string, from file.Idx, t term, depth int) {
 	v := c.fold(t, depth+1)
 	switch {
 	case v == nil && isUndefined(t):
@@ -231,7 +231,7 @@ func (c *checker) foldMember(out *spot, name string, from file.Idx, t term, dept
 	out.put(name, &placed)
 }
 
-// memberName is the name of a property, also of one that is computed from a literal.
+// memberName returns the name of a property, including a literal in brackets.
 func memberName(p *ast.PropertyKeyed) (string, bool) {
 	if p.Computed {
 		return plainText(p.Key)
@@ -252,13 +252,13 @@ func toFloat(v any) float64 {
 	return -1
 }
 
-func (c *checker) foldArray(s *scope, a *ast.ArrayLiteral, depth int) *spot {
-	out := &spot{from: a.Idx0(), to: a.Idx1(), list: true, known: true}
+func (c *checker) foldArray(s *scope, a *ast.ArrayLiteral, depth int) *inputValue {
+	out := &inputValue{from: a.Idx0(), to: a.Idx1(), list: true, known: true}
 	for _, e := range a.Value {
 		if isSpread(e) {
 			return nil
 		}
-		var one *spot
+		var one *inputValue
 		if e != nil {
 			one = c.fold(term{e, s}, depth+1)
 		}
@@ -271,7 +271,7 @@ func (c *checker) foldArray(s *scope, a *ast.ArrayLiteral, depth int) *spot {
 	return out
 }
 
-// isUndefined reports whether an expression is undefined, or nothing at all.
+// isUndefined reports whether an expression is undefined or absent.
 func isUndefined(t term) bool {
 	id, ok := t.Expression.(*ast.Identifier)
 	if !ok || id.Name != "undefined" {

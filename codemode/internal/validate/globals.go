@@ -59,8 +59,7 @@ var forbidden = map[string]string{
 
 const noNetwork = "There is no network in the sandbox; call a plugin or an upstream server through SDK."
 
-// noCodeFromText says what to do instead of making a function from text. Function exists,
-// so only a call of it is reported.
+// noCodeFromText is the hint for Function. Since Function exists, only calls of it are reported.
 const noCodeFromText = "Code from strings is not evaluated; write the function itself."
 
 // Globals are the global names of every script: those of the language, those of the Web
@@ -99,16 +98,16 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 		c.tested["global "+name] = true
 	case absent:
 		c.fail(at, "global "+name, ForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
-	case isGlobal[name] || c.names.assigned[name] || c.names.globals[name] || c.names.defines:
+	case isGlobal[name] || c.names.assigned[name] || c.names.globals[name] || c.names.dynamic:
 	case slices.Contains(wire.ErrorClasses, name):
 		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared", "Import it: import { "+name+" } from \""+wire.ModuleErrors+"\".")
-	case c.reports(): // else a suggestion would be looked for in vain
+	case c.reporting(): // a suggestion is expensive to find
 		likely := c.below(name)
 		if likely == "" {
 			likely = c.nearestGlobal(s, name)
 		}
-		if likely == "SDK" && slices.Contains(sdkMembers, c.behind) {
-			likely += "." + c.behind
+		if likely == "SDK" && slices.Contains(sdkMembers, c.memberName) {
+			likely += "." + c.memberName
 		}
 		hint := "Declare it; what the app offers is below SDK: SDK.Entities, SDK.Out, SDK.args."
 		switch likely {
@@ -122,8 +121,8 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 	}
 }
 
-// nearestGlobal returns what a script may have meant by a name that nothing declares: a
-// name that it can use there, or the place of one below SDK; "" if nothing is near.
+// nearestGlobal returns what a script may have meant by an undeclared name: a name that is visible
+// there, or the path of one below SDK; "" if nothing is similar.
 func (c *checker) nearestGlobal(s *scope, name string) string {
 	if other := otherGlobals[name]; other != "" {
 		return other
@@ -140,8 +139,8 @@ func (c *checker) nearestGlobal(s *scope, name string) string {
 	return c.below(nearest)
 }
 
-// below returns the place of a name that a script uses as a global: an entity, a domain,
-// or a member of SDK.Out; "" if there is none.
+// below returns the path below SDK of a name that a script uses as a global: an entity, a domain, or
+// a member of SDK.Out; "" if there is none.
 func (c *checker) below(name string) string {
 	if c.byName[name] != nil {
 		return "SDK.Entities." + name

@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// What the compiler makes of an import is a loader for each module,
+// The compiler turns an import into a loader for each module,
 //
 //	var require_koan = __commonJS({ "module:@codemode/servers/koan"(...) {...} });
 //
@@ -54,7 +54,7 @@ func (c *checker) imported(s *scope, e *ast.CallExpression) value {
 	return value{}
 }
 
-// server returns the server whose module a path names, nil for none.
+// server returns the server whose module has this path, nil if there is none.
 func (c *checker) server(path string) *wire.Server {
 	id, ok := wire.ServerOf(path)
 	for i := range c.bindings.Servers {
@@ -84,7 +84,7 @@ func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, str
 		return value{}, subject, nil
 	}
 	return value{}, subject, func() {
-		c.fail(at, subject, UnknownExport, "the module of the server "+quote(s.ID)+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
+		c.fail(at, subject, UnknownExport, "the module of the server "+quote(s.ID)+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
 	}
 }
 

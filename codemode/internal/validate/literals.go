@@ -33,7 +33,7 @@ func (c *checker) look(t term) iter.Seq[term] {
 }
 
 func (c *checker) follow(t term, depth int, yield func(term) bool) bool {
-	if c.looks++; c.looks > maxLooks || depth == 0 {
+	if c.visited++; c.visited > maxVisited || depth == 0 {
 		return false
 	}
 	switch e := t.Expression.(type) {
@@ -120,7 +120,7 @@ func (c *checker) texts(t term) iter.Seq[text] {
 	}
 }
 
-// plainText returns the value of a string, or of a template without anything in it.
+// plainText returns the value of a string, or of a template without expressions.
 func plainText(e ast.Expression) (string, bool) {
 	switch e := e.(type) {
 	case *ast.StringLiteral:
@@ -133,7 +133,7 @@ func plainText(e ast.Expression) (string, bool) {
 	return "", false
 }
 
-// isLiteral reports whether an expression is one that names are followed to.
+// isLiteral reports whether look follows names to this expression.
 func isLiteral(e ast.Expression) bool {
 	switch e.(type) {
 	case *ast.ObjectLiteral, *ast.ArrayLiteral, *ast.StringLiteral, *ast.TemplateLiteral, *ast.ConditionalExpression:

@@ -6,12 +6,12 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// signature has the positions of a method's arguments; -1 is none.
+// signature has the positions of a method's arguments; -1 means none.
 type signature struct {
-	names   []string // of the arguments before the options, as the operation calls them
+	names   []string // the operation's names of the arguments before the options
 	filter  int      // a filter by itself
 	model   int      // a model, or a list of models, or changes
-	takes   []string // the options that there are
+	takes   []string // the names of the options
 	leading []string // arguments of this method only, which precede all others
 }
 

@@ -19,13 +19,13 @@ var ofArrays = strings.Fields("length map filter forEach find findIndex findLast
 // mistake.
 var ofPromises = []string{"then", "catch", "finally"}
 
-// NoPromise says what to do instead of chaining.
+// NoPromise is the hint for members of promises on the result of a call.
 const NoPromise = "Calls of SDK are synchronous and return their value: write const x = SDK... (an await before it does no harm); functions of @codemode/servers/* return promises."
 
-// UseItems says where the entities of a page are.
+// UseItems is the hint for members of arrays on a page.
 const UseItems = "The entities of a page are in its `items`; `all` returns an array, `each` iterates over all of them."
 
-// resultOf is the result of a call of an entity's method, if something is known about it.
+// resultOf returns the result of a call of an entity's method, as far as it is known.
 func resultOf(callee value) value {
 	_, m, ok := catalog.EntityMethod(callee.method)
 	if callee.entity == nil || !ok {
@@ -40,7 +40,7 @@ func resultOf(callee value) value {
 	return value{}
 }
 
-// awaited is the value of the promise of a module's function.
+// awaited returns the value of the promise of a module's function.
 func awaited(v value) value {
 	if op, ok := catalog.EntityOperationNamed(v.method); ok && v.entity != nil && op.Methods[0].Returns == catalog.ReturnsPage {
 		return value{kind: page, entity: v.entity, method: v.method}

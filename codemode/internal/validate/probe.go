@@ -16,7 +16,7 @@ import (
 // Ask lets an operation check the input of a call; nil means that it is valid.
 type Ask func(id string, input []byte) *fault.Fault
 
-// Bounds on the inputs that one check of a script asks about.
+// Bounds on the inputs that are checked for one script.
 const (
 	maxAsked      = 200
 	maxAskedBytes = 64 << 10 // of one input
@@ -25,7 +25,7 @@ const (
 // checkCall lets the operation of a call check the known parts of the input, and reports
 // their problems. Problems that may be caused by unknown parts are not reported.
 func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
-	if c.ask == nil || c.asked >= maxAsked || slices.ContainsFunc(e.ArgumentList, isSpread) {
+	if c.ask == nil || c.askedCalls >= maxAsked || slices.ContainsFunc(e.ArgumentList, isSpread) {
 		return
 	}
 	root, id := c.inputOf(s, callee, e)
@@ -39,7 +39,7 @@ func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
 	if len(input) > maxAskedBytes {
 		return
 	}
-	c.asked++
+	c.askedCalls++
 	f := c.ask(id, input)
 	if f == nil || f.Code != fault.InvalidPayload && f.Code != fault.UnknownSet {
 		return
@@ -49,7 +49,7 @@ func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
 		switch {
 		case f.Code == fault.UnknownSet && !exact: // the default set, which a run may change
 		case !at.known, !root.known && dependent(callee, d.Path, at, depth, exact):
-		case exact && at != root && c.foundIn(at): // the check of names says it better
+		case exact && at != root && c.foundIn(at): // the finding about the name is more specific
 		default:
 			c.invalid(callee, at, exact, d, f)
 		}
@@ -58,7 +58,7 @@ func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
 
 // dependent reports whether a problem may be caused by an unknown member of the input:
 // computed columns, a permission, another condition.
-func dependent(callee value, path string, at *spot, depth int, exact bool) bool {
+func dependent(callee value, path string, at *inputValue, depth int, exact bool) bool {
 	if !exact || depth == 0 || depth == 1 && at.json == nil {
 		return true
 	}
@@ -67,12 +67,12 @@ func dependent(callee value, path string, at *spot, depth int, exact bool) bool 
 }
 
 // foundIn reports whether there is a finding in a value already.
-func (c *checker) foundIn(at *spot) bool {
+func (c *checker) foundIn(at *inputValue) bool {
 	return slices.ContainsFunc(c.found, func(f finding) bool { return f.at >= at.from && f.at < at.to })
 }
 
 // invalid reports an operation's fault about an input.
-func (c *checker) invalid(callee value, at *spot, exact bool, d fault.Detail, f *fault.Fault) {
+func (c *checker) invalid(callee value, at *inputValue, exact bool, d fault.Detail, f *fault.Fault) {
 	code, hint := InvalidArgument, f.Hint
 	if f.Code == fault.UnknownSet {
 		code = UnknownSet
@@ -102,7 +102,7 @@ func details(f *fault.Fault) []fault.Detail {
 }
 
 // inputOf returns the known input of a call, and its operation; nil if nothing is known.
-func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *spot, id string) {
+func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *inputValue, id string) {
 	arg := func(i int) term {
 		if i >= len(e.ArgumentList) {
 			return term{nil, s}
@@ -144,10 +144,10 @@ func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 
 // leading reads the numbers of firstPage(n, ...) and page(i, n, ...); the size is
 // optional. It returns the position of the options.
-func (c *checker) leading(root *spot, sig signature, arg func(int) term) int {
+func (c *checker) leading(root *inputValue, sig signature, arg func(int) term) int {
 	last := len(sig.leading) - 1
 	if last == 0 { // firstPage
-		root.put("page", &spot{from: root.from, to: root.from, json: []byte("1"), known: true})
+		root.put("page", &inputValue{from: root.from, to: root.from, json: []byte("1"), known: true})
 	}
 	for i := range sig.leading {
 		name := sig.leading[i]
@@ -175,7 +175,7 @@ func (c *checker) isText(t term) bool {
 	return false
 }
 
-func (c *checker) addArgument(root *spot, name string, t term) {
+func (c *checker) addArgument(root *inputValue, name string, t term) {
 	if isUndefined(t) {
 		return
 	}
@@ -190,7 +190,7 @@ func (c *checker) addArgument(root *spot, name string, t term) {
 
 // addOptions reads the last argument of a call: an object, or the name of a set. ok is
 // false if the call is rejected because of it.
-func (c *checker) addOptions(root *spot, t term) (ok bool) {
+func (c *checker) addOptions(root *inputValue, t term) (ok bool) {
 	if _, null := t.Expression.(*ast.NullLiteral); null || isUndefined(t) {
 		return true
 	}
@@ -219,11 +219,11 @@ func (c *checker) addOptions(root *spot, t term) (ok bool) {
 
 // reportUndefined reports conditions that are undefined, for which a call is rejected before
 // anything else is checked. path is that of the value in the input.
-func (c *checker) reportUndefined(v *spot, path string) (found bool) {
+func (c *checker) reportUndefined(v *inputValue, path string) (found bool) {
 	if at := path + "/"; strings.HasPrefix(at, "/filter/") || strings.HasPrefix(at, "/with/") && strings.Contains(at, "/filter/") {
 		for _, name := range slices.Sorted(maps.Keys(v.undefined)) {
 			before := len(c.found)
-			c.fail(v.undefined[name], "", InvalidArgument, "undefined is no condition", "Leave the member out to ask for nothing, or compare with null.")
+			c.fail(v.undefined[name], "", InvalidArgument, "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null.")
 			if found = true; len(c.found) > before {
 				c.found[before].Path = path + "/" + pointerEscapes.Replace(name)
 			}
@@ -244,7 +244,7 @@ var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // reportDuplicate reports an option that is also a positional argument, for which a call is rejected
 // before anything else is checked.
-func (c *checker) reportDuplicate(name string, at *spot) bool {
+func (c *checker) reportDuplicate(name string, at *inputValue) bool {
 	before := len(c.found)
 	c.fail(at.from, "", InvalidArgument, quote(name)+" is given twice: as an argument and among the options", "Leave it out of the options.")
 	if len(c.found) > before {

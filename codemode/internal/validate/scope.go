@@ -10,36 +10,37 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
-// checker walks one program.
+// checker checks one program. It walks the program twice: first to collect how names are used, then
+// to report findings.
 type checker struct {
 	bindings    wire.Bindings
 	byName      map[string]*wire.Entity
 	entityNames []string
 	root        *scope
 	found       []finding
-	tested      map[string]bool // subjects whose existence the script asks for itself
+	tested      map[string]bool // subjects whose existence the script tests itself
 	names       usage
-	looks       int  // how many literals were looked at
-	compiled    bool // the text is the compiler's
-	first       bool // the walk that only finds out what the names are used for
-	guarded     int  // how many handlers of failures are around
+	visited     int  // how many literals were visited
+	compiled    bool // the text is esbuild's output
+	collecting  bool // this is the first walk, which reports nothing
+	handlers    int  // how many handlers of failures enclose the code
 	ask         Ask
-	asked       int    // how many calls were checked
-	behind      string // the member that is asked of the identifier that is looked at
+	askedCalls  int    // how many inputs of calls were checked
+	memberName  string // the member that follows the current identifier, "" if there is none
 }
 
 // usage is how a script uses its names, wherever they are declared: two variables of the
 // same name count as one.
 type usage struct {
-	assigned map[string]bool // given another value than that of their declaration
-	carved   map[string]bool // members of their values are deleted
+	assigned map[string]bool // names assigned after their declaration
+	shrunk   map[string]bool // names of values whose members are deleted
 	vars     map[string]int  // how often `var` declares them
-	uses     map[string]int  // how often they are mentioned, but where they are declared or assigned
-	globals  map[string]bool // members that the global object is given
-	defines  bool            // globals are made whose names only the run knows
+	uses     map[string]int  // how often they are mentioned except in declarations and assignments
+	globals  map[string]bool // members that are added to the global object
+	dynamic  bool            // globals with computed names are defined
 }
 
-// keeps reports whether a name has the value of its declaration always.
+// keeps reports whether a name always has the value of its declaration.
 func (u usage) keeps(name string, how token.Token) bool {
 	switch how {
 	case token.CONST:
@@ -54,8 +55,8 @@ func (u usage) keeps(name string, how token.Token) bool {
 
 func newChecker(b wire.Bindings) *checker {
 	c := &checker{
-		bindings: b, byName: map[string]*wire.Entity{}, root: &scope{}, tested: map[string]bool{}, first: true,
-		names: usage{assigned: map[string]bool{}, carved: map[string]bool{}, vars: map[string]int{}, uses: map[string]int{}, globals: map[string]bool{}},
+		bindings: b, byName: map[string]*wire.Entity{}, root: &scope{}, tested: map[string]bool{}, collecting: true,
+		names: usage{assigned: map[string]bool{}, shrunk: map[string]bool{}, vars: map[string]int{}, uses: map[string]int{}, globals: map[string]bool{}},
 	}
 	for i := range b.Entities {
 		e := &b.Entities[i]
@@ -65,13 +66,13 @@ func newChecker(b wire.Bindings) *checker {
 	return c
 }
 
-// prepareReport prepares the second walk, which makes the findings.
+// prepareReport prepares the second walk, which reports the findings.
 func (c *checker) prepareReport() {
-	c.root, c.found, c.tested, c.looks, c.first = &scope{}, nil, map[string]bool{}, 0, false
+	c.root, c.found, c.tested, c.visited, c.collecting = &scope{}, nil, map[string]bool{}, 0, false
 }
 
-// scope is the names of a function or block. Only names without assignments have a known
-// value; every other declared name hides the one outside.
+// scope holds the names of a function or block. Only names that are never assigned have a known
+// value; every other one hides the name of the outer scope.
 type scope struct {
 	outer  *scope
 	names  map[string]value

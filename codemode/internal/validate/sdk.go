@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// kind is the kind of a value, as far as the check knows it.
+// kind is the kind of a value as far as it is known.
 type kind int
 
 const (
@@ -25,11 +25,11 @@ const (
 	servers              // SDK.Servers
 	output               // SDK.Out
 	method               // SDK.Entities.<Name>.<method>
-	loader               // what gives a module, as the compiler makes it
+	loader               // the compiler's function that returns a module
 	server               // a module of @codemode/servers
 	tool                 // a function of such a module, or SDK.<Domain>.<fn>
-	page                 // what a method gives that lists entities
-	list                 // an array of a method's
+	page                 // a page of entities
+	list                 // an array that a method returns
 	pending              // the promise of a module's function
 )
 
@@ -103,7 +103,7 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 		subject = "Out." + name
 		if !slices.Contains(outMembers, name) {
 			miss = func() {
-				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(suggest(name, outMembers, otherOutputs)), has(outMembers))
+				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(suggest(name, outMembers, otherOutputs)), availableNames(outMembers))
 			}
 		}
 	default:
@@ -118,7 +118,7 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 	return got
 }
 
-// domainFunction returns what a function of a domain, or of an upstream server, is.
+// domainFunction returns the value of a function of a domain or of an upstream server.
 func (c *checker) domainFunction(owner value, name string, at file.Idx) (value, string, func()) {
 	d, path := owner.domain, "SDK."+owner.domain.Name
 	if owner.upstream {
@@ -135,11 +135,11 @@ func (c *checker) domainFunction(owner value, name string, at file.Idx) (value, 
 		return value{}, path + "." + name, nil
 	}
 	return value{}, path + "." + name, func() {
-		c.fail(at, path+"."+name, UnknownMethod, path+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
+		c.fail(at, path+"."+name, UnknownMethod, path+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
 	}
 }
 
-// groupFunction returns what a function of $resources or $prompts of a server is.
+// groupFunction returns the value of a function of a server's $resources or $prompts.
 func (c *checker) groupFunction(g *wire.Group, name string, at file.Idx) (value, string, func()) {
 	var names []string
 	for _, f := range g.Functions {
@@ -149,11 +149,11 @@ func (c *checker) groupFunction(g *wire.Group, name string, at file.Idx) (value,
 		names = append(names, f.Name)
 	}
 	return value{}, g.Name + "." + name, func() {
-		c.fail(at, g.Name+"."+name, UnknownMethod, g.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), has(names))
+		c.fail(at, g.Name+"."+name, UnknownMethod, g.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
 	}
 }
 
-// upstream returns what a member of SDK.Servers is.
+// upstream returns the value of a member of SDK.Servers.
 func (c *checker) upstream(name string, at file.Idx) (value, string, func()) {
 	var known []string
 	for i := range c.bindings.Upstreams {
@@ -164,7 +164,7 @@ func (c *checker) upstream(name string, at file.Idx) (value, string, func()) {
 		known = append(known, d.Name)
 	}
 	return value{}, "Servers." + name, func() {
-		c.fail(at, "Servers."+name, UnknownServer, "there is no server "+quote(name)+fault.DidYouMean(name, known), has(known))
+		c.fail(at, "Servers."+name, UnknownServer, "there is no server "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
 	}
 }
 
@@ -202,7 +202,7 @@ func (c *checker) sdkMember(name string, at file.Idx) (value, string, func()) {
 			c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+didYouMean(below), "Write "+below+".")
 			return
 		}
-		c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+fault.DidYouMean(name, known), has(known))
+		c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
 	}
 }
 
@@ -212,7 +212,7 @@ func (c *checker) entityNamed(name string, at file.Idx) (value, string, func()) 
 		return value{kind: entity, entity: e}, subject, nil
 	}
 	return value{}, subject, func() {
-		c.fail(at, subject, UnknownEntity, "there is no entity "+quote(name)+fault.DidYouMean(name, c.entityNames), has(c.entityNames))
+		c.fail(at, subject, UnknownEntity, "there is no entity "+quote(name)+fault.DidYouMean(name, c.entityNames), availableNames(c.entityNames))
 	}
 }
 
@@ -224,10 +224,10 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 	}
 	return value{}, subject, func() {
 		if op, _, ok := catalog.EntityMethod(name); ok && e.ReadOnly && op.Access.Writes() {
-			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, has(names))
+			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, availableNames(names))
 			return
 		}
-		ours, hint := suggest(name, names, otherMethods), has(names)
+		ours, hint := suggest(name, names, otherMethods), availableNames(names)
 		if ours != "" {
 			hint = "Write SDK.Entities." + e.Name + "." + catalog.MethodUsage(ours) + ". " + hint
 		}
@@ -235,7 +235,7 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 	}
 }
 
-// suggest returns the name that was most likely meant: by the names of other libraries, else
+// suggest returns the name that was probably meant, according to the names of other libraries, else
 // by spelling; "" if there is none.
 func suggest(name string, known []string, others map[string]string) string {
 	if ours := others[name]; ours != "" && slices.Contains(known, ours) {
@@ -244,7 +244,7 @@ func suggest(name string, known []string, others map[string]string) string {
 	return fault.Nearest(name, known)
 }
 
-// didYouMean is the end of a message with a suggestion; "" without one.
+// didYouMean returns the end of a message with a suggestion, "" without one.
 func didYouMean(what string) string {
 	if what == "" {
 		return ""
@@ -271,15 +271,15 @@ func functionNames(d *wire.Domain) []string {
 	return out
 }
 
-// reports reports whether a finding is kept.
-func (c *checker) reports() bool { return !c.first && len(c.found) < maxFindings }
+// reporting reports whether further findings are kept.
+func (c *checker) reporting() bool { return !c.collecting && len(c.found) < maxFindings }
 
 func (c *checker) fail(at file.Idx, subject, code, message, hint string) {
-	if !c.reports() {
+	if !c.reporting() {
 		return
 	}
 	severity := SeverityError
-	if c.guarded > 0 { // the script catches it
+	if c.handlers > 0 { // the script catches it
 		severity = SeverityWarning
 	}
 	c.found = append(c.found, finding{at: at, subject: subject, Diagnostic: wire.Diagnostic{
@@ -287,7 +287,7 @@ func (c *checker) fail(at file.Idx, subject, code, message, hint string) {
 	}})
 }
 
-// quote shows a name of the script's, shortened.
+// quote quotes a name from the script and shortens it.
 func quote(name string) string {
 	const most = 64
 	if r := []rune(name); len(r) > most {
@@ -296,8 +296,8 @@ func quote(name string) string {
 	return "`" + strings.ToValidUTF8(name, "?") + "`"
 }
 
-// has lists the existing names, for a hint.
-func has(names []string) string {
+// availableNames returns a hint that lists the existing names.
+func availableNames(names []string) string {
 	if len(names) == 0 {
 		return "There is none for this caller."
 	}

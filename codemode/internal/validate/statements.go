@@ -118,9 +118,9 @@ func (c *checker) try(s *scope, st *ast.TryStatement) {
 	if st.Catch == nil {
 		c.statement(s, st.Body)
 	} else {
-		c.guarded++
+		c.handlers++
 		c.statement(s, st.Body)
-		c.guarded--
+		c.handlers--
 		inner := s.inner()
 		if st.Catch.Parameter != nil {
 			inner.hide(st.Catch.Parameter)
@@ -147,7 +147,7 @@ func (c *checker) switches(s *scope, st *ast.SwitchStatement) {
 
 func (c *checker) declarations(s *scope, list []*ast.Binding, how token.Token) {
 	for _, b := range list {
-		if c.first && how == token.VAR {
+		if c.collecting && how == token.VAR {
 			eachName(b.Target, func(name string) { c.names.vars[name]++ })
 		}
 		v := c.expr(s, b.Initializer)
@@ -169,10 +169,10 @@ func (c *checker) target(s *scope, target ast.Expression, v value, how token.Tok
 	switch t := target.(type) {
 	case *ast.Identifier:
 		name := t.Name.String()
-		if c.names.carved[name] {
+		if c.names.shrunk[name] {
 			v.literal = term{}
 		}
-		if how != 0 && !c.first && c.names.keeps(name, how) {
+		if how != 0 && !c.collecting && c.names.keeps(name, how) {
 			s.declare(name, v)
 		}
 	case *ast.ObjectPattern:

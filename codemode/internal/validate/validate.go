@@ -35,7 +35,7 @@ const (
 	ReadOnlyEntity      = "read_only_entity"
 	ForbiddenGlobal     = "forbidden_global"
 	UnknownGlobal       = "unknown_global"
-	InvalidArgument     = "invalid_argument" // what the operation says of a call's input
+	InvalidArgument     = "invalid_argument" // the operation rejects the input
 )
 
 // Severities of diagnostics. Only errors make a script invalid.
@@ -44,12 +44,12 @@ const (
 	SeverityWarning = "warning"
 )
 
-// Bounds on one check: the findings that it reports, those that it collects before it
-// knows what the script tests for, and the literals that it visits.
+// Bounds on one check: the findings that it returns, those that it collects before it knows what the
+// script tests for, and the literals that it visits.
 const (
 	maxDiagnostics = 50
 	maxFindings    = 500
-	maxLooks       = 50_000
+	maxVisited     = 50_000
 )
 
 // Check returns the mistakes in a compiled script. If ask is nil, operations do not check
@@ -62,7 +62,7 @@ func Check(p *script.Program, b wire.Bindings, ask Ask) []wire.Diagnostic {
 	c.compiled = p.Lowered
 	for range 2 {
 		c.function(c.root, nil, tree.DeclarationList, tree.Body)
-		if c.first {
+		if c.collecting {
 			c.prepareReport()
 		}
 	}
@@ -72,7 +72,7 @@ func Check(p *script.Program, b wire.Bindings, ask Ask) []wire.Diagnostic {
 // finding is a diagnostic before its position is known.
 type finding struct {
 	at      file.Idx
-	subject string // what it says does not exist, to be compared with the tested
+	subject string // what does not exist, to be compared with checker.tested
 	wire.Diagnostic
 }
 

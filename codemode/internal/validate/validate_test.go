@@ -27,19 +27,19 @@ func bindings() wire.Bindings {
 	}
 }
 
-// shelf has the modules that scripts import here.
-type shelf struct{}
+// testModules has the modules that the scripts of these tests import.
+type testModules struct{}
 
-func (shelf) Paths() []string { return []string{"@codemode/discovery", "@codemode/servers/koan"} }
+func (testModules) Paths() []string { return []string{"@codemode/discovery", "@codemode/servers/koan"} }
 
-func (shelf) Exports(path string) ([]string, bool) {
+func (testModules) Exports(path string) ([]string, bool) {
 	names, ok := map[string][]string{"@codemode/discovery": {"listServers"}, "@codemode/servers/koan": {"x"}}[path]
 	return names, ok
 }
 
-// found returns what is said of a script; the error is that it does not compile.
+// found returns the findings about a script; the error means that it does not compile.
 func found(src string, b wire.Bindings) ([]wire.Diagnostic, error) {
-	p, err := script.Compile(script.Source{Code: src, Modules: shelf{}})
+	p, err := script.Compile(script.Source{Code: src, Modules: testModules{}})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-func TestNoFalseAlarms(t *testing.T) {
+func TestNoFalsePositives(t *testing.T) {
 	for name, src := range map[string]string{
 		"ordinary":             "const p = SDK.Entities.Todo.collection({filter: {completed: false, assignee: {name: 'x'}, tags: {$some: {anything: 1}}}, with: 'assignee,tags.owner', sort: ['-title'], set: 'tenant-7'}); SDK.Out.answer(p.items.length)",
 		"all methods":          "const T = SDK.Entities.Todo; [T.collection, T.firstPage, T.page, T.each, T.all, T.getById, T.findById, T.count, T.aggregate, T.new, T.upsert, T.upsertMany, T.patch, T.updateByQuery, T.deleteByQuery, T.delete, T.deleteMany]",
@@ -222,10 +222,10 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// resultOf declares the names that snippets use for anything, behind them.
+// resultOf declares, after the snippets, the names that they use for any value.
 const resultOf = "\n;globalThis.f = globalThis.a = globalThis.c = globalThis.g = globalThis.o = globalThis.x = globalThis.y = globalThis.old = globalThis.base = globalThis.mine = 1"
 
-func TestFindingsAreBoundedAndInOrder(t *testing.T) {
+func TestFindingsAreBoundedAndSorted(t *testing.T) {
 	got := check(t, strings.Repeat("SDK.Entities.Nope.x()\n", 500), bindings())
 	require.Len(t, got, 50)
 	for i, d := range got {
@@ -253,8 +253,8 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// What is hard on a checker takes no longer than a moment.
-func TestTimeIsBounded(t *testing.T) {
+// TestCheckTimeIsBounded checks scripts that could take a checker very long.
+func TestCheckTimeIsBounded(t *testing.T) {
 	b := bindings()
 	for i := range 200 {
 		b.Entities = append(b.Entities, wire.Entity{Name: "Something" + strings.Repeat("x", i%50), Ops: all})
@@ -277,14 +277,14 @@ func TestTimeIsBounded(t *testing.T) {
 	}
 }
 
-// computed returns the CPU time of this process, which a busy machine does not prolong.
+// computed returns the CPU time of this process, which does not depend on other load.
 func computed(t *testing.T) time.Duration {
 	var r syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &r))
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// doubling declares literals that each name the one before twice.
+// doubling declares literals that each refer to the previous one twice.
 func doubling(n int) string {
 	text := "const a0 = {title: 1}; "
 	for i := 1; i <= n; i++ {

@@ -9,58 +9,58 @@ import (
 	"time"
 )
 
-// Protocol is the version of the frames. Host and worker are the same build, so
-// a difference means that the executable was replaced under a running host.
+// Protocol is the version of the frames. Host and worker are of the same build, so a
+// difference means that the executable was replaced while the host was running.
 const Protocol = 7
 
-// Kind says what a frame carries and who sends it.
+// Kind is what a frame carries. The comments say who sends it.
 type Kind byte
 
 const (
 	KindReady    Kind = iota + 1 // worker: Ready, once
 	KindJob                      // host: Job without its Bindings; the ID is its number in this worker
-	KindCall                     // worker: a call (EncodeCall); the id is answered
+	KindCall                     // worker: a call (EncodeCall), answered by a KindReturn with its ID
 	KindReturn                   // host: the answer to a call (EncodeReturn)
 	KindLog                      // worker: Log
 	KindProgress                 // worker: Progress
 	KindResult                   // worker: Result, the last frame of a job
-	KindProbe                    // host: asks for a self-test of the confinement instead of a job
+	KindProbe                    // host: a self-test of the confinement instead of a job
 	KindReport                   // worker: []Check
-	KindAccepted                 // worker: the job of that ID has arrived, before anything else of it; what ends it from now on is its own end
-	KindStart                    // worker: a call (EncodeCall) whose end it asks for later; not answered
+	KindAccepted                 // worker: the job with that ID has arrived, the first frame of a job; from now on it cannot be given to another worker
+	KindStart                    // worker: a call (EncodeCall) to be awaited later; not answered
 	KindAwait                    // worker: waits for the end of a started call (EncodeAwait); answered by a KindReturn
-	KindBindings                 // host: the Bindings of the jobs to come, before the first and where they change
+	KindBindings                 // host: the Bindings of the following jobs, before the first and whenever they change
 
 	lastKind = KindBindings
 )
 
-// Frame is one message between host and worker. ID ties an answer to its call,
-// so that several may be under way at once; it is 0 for what is not answered.
-// The worker counts calls and started calls apart, each from 1. A KindReturn with
-// the ID 0 answers a KindAwait whose time passed before a call ended.
+// Frame is one message between host and worker. ID relates a reply to its call, so that several
+// can be in flight; it is 0 for frames without a reply. The worker numbers calls and started
+// calls separately, each from 1. A KindReturn with the ID 0 answers a KindAwait whose time
+// passed before a call ended.
 type Frame struct {
 	Kind    Kind
 	ID      uint32
 	Payload []byte
 }
 
-// Ready is what a worker says before any untrusted code reaches it.
+// Ready is a worker's first frame, sent before any untrusted code reaches it.
 type Ready struct {
 	Protocol  int    `json:"protocol"`
 	Build     string `json:"build"`
 	Isolation string `json:"isolation"` // "process" or "process+seccomp"
-	DataBytes int64  `json:"dataBytes"` // VmData and what the runtime maps by itself; 0 where the system has no such figure
+	DataBytes int64  `json:"dataBytes"` // VmData plus what the runtime may map for a small script; 0 if not available
 	SizeBytes int64  `json:"sizeBytes"` // VmSize
 }
 
-// Progress is SDK.Out.progress.
+// Progress has the arguments of SDK.Out.progress.
 type Progress struct {
 	Done    float64 `json:"done"`
 	Total   float64 `json:"total"`
 	Message string  `json:"message"`
 }
 
-// Check is one finding of a self-test.
+// Check is one check of a self-test.
 type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
@@ -71,13 +71,12 @@ const (
 	headerBytes = 9 // length, kind, id
 	// maxOperation bounds the operation's name in a call, in bytes.
 	maxOperation = 512
-	// FrameSlack is what a frame may be longer than the JSON inside it.
+	// FrameSlack is how much longer a frame may be than the JSON in it, in bytes.
 	FrameSlack = 64 << 10
 )
 
-// ErrFrame is what a reader ends in when the other side does not keep to the
-// protocol. No frame after it can be trusted.
-var ErrFrame = errors.New("wire: broken frame")
+// ErrFrame is the error for a violation of the protocol. No later frame can be trusted.
+var ErrFrame = errors.New("wire: invalid frame")
 
 // Writer sends frames. It is not safe for concurrent use.
 type Writer struct {
@@ -85,11 +84,11 @@ type Writer struct {
 	buf []byte
 }
 
-// NewWriter returns a Writer that makes one Write call per frame, and for a long frame one
-// for each part, which is not copied then.
+// NewWriter returns a Writer that calls Write once per frame. For a long frame it calls Write
+// for each part, to avoid a copy.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Write sends a frame whose payload is the parts joined.
+// Write sends a frame whose payload is the concatenation of parts.
 func (w *Writer) Write(k Kind, id uint32, parts ...[]byte) error {
 	n := headerBytes - 4
 	for _, p := range parts {
@@ -130,15 +129,14 @@ type Reader struct {
 	max int
 }
 
-// NewReader returns a Reader that refuses frames with a payload above max bytes.
+// NewReader returns a Reader that rejects payloads of more than max bytes.
 func NewReader(r io.Reader, max int) *Reader { return &Reader{r: r, max: max} }
 
-// SetMax changes the bound, in bytes of payload.
+// SetMax changes the maximum length of a payload, in bytes.
 func (r *Reader) SetMax(max int) { r.max = max }
 
-// Read returns the next frame; its payload belongs to the caller. It ends in
-// io.EOF between two frames, in ErrFrame for a frame that is malformed, cut off
-// or too long.
+// Read returns the next frame; its payload belongs to the caller. The error is io.EOF at an end
+// between two frames, and ErrFrame for a frame that is malformed, truncated or too long.
 func (r *Reader) Read() (Frame, error) {
 	var h [headerBytes]byte
 	if n, err := io.ReadFull(r.r, h[:]); err != nil {
@@ -159,12 +157,12 @@ func (r *Reader) Read() (Frame, error) {
 	return f, nil
 }
 
-// EncodeCall returns the bytes before the input in the payload of a call.
+// EncodeCall returns the part of the payload of a call that precedes the input.
 func EncodeCall(operation string) []byte {
 	return append(binary.AppendUvarint(nil, uint64(len(operation))), operation...)
 }
 
-// DecodeCall reads the payload of a call.
+// DecodeCall decodes the payload of a call.
 func DecodeCall(payload []byte) (operation string, input json.RawMessage, err error) {
 	n, size := binary.Uvarint(payload)
 	if size <= 0 || n > maxOperation || n > uint64(len(payload)-size) {
@@ -174,13 +172,13 @@ func DecodeCall(payload []byte) (operation string, input json.RawMessage, err er
 	return string(rest[:n]), rest[n:], nil
 }
 
-// EncodeAwait returns the payload of a KindAwait: how long to wait at most, negative
-// for as long as it takes.
+// EncodeAwait returns the payload of a KindAwait: how long to wait at most; negative means
+// without limit.
 func EncodeAwait(most time.Duration) []byte {
 	return binary.BigEndian.AppendUint64(nil, uint64(most))
 }
 
-// DecodeAwait reads the payload of a KindAwait.
+// DecodeAwait decodes the payload of a KindAwait.
 func DecodeAwait(payload []byte) (most time.Duration, err error) {
 	if len(payload) != 8 {
 		return 0, fmt.Errorf("%w: await", ErrFrame)
@@ -188,7 +186,7 @@ func DecodeAwait(payload []byte) (most time.Duration, err error) {
 	return time.Duration(binary.BigEndian.Uint64(payload)), nil
 }
 
-// Status says what a return carries.
+// Status is what a KindReturn carries.
 type Status byte
 
 const (
@@ -197,13 +195,13 @@ const (
 	StatusEnds                // a fault that ends the script (run.Ends)
 )
 
-// EncodeReturn returns the bytes before the body in the payload of a return.
-// nowMs is the script's clock after the call, in Unix milliseconds.
+// EncodeReturn returns the part of the payload of a return that precedes the body. nowMs is the
+// script's clock after the call, in Unix milliseconds.
 func EncodeReturn(s Status, nowMs int64) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(nowMs)), byte(s))
 }
 
-// DecodeReturn reads the payload of a return.
+// DecodeReturn decodes the payload of a return.
 func DecodeReturn(payload []byte) (s Status, nowMs int64, body json.RawMessage, err error) {
 	if len(payload) < 9 || Status(payload[8]) > StatusEnds {
 		return 0, 0, nil, fmt.Errorf("%w: return", ErrFrame)

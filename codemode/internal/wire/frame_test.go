@@ -40,7 +40,7 @@ func TestFramesRoundTrip(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 }
 
-func TestFramesRefused(t *testing.T) {
+func TestInvalidFramesAreRejected(t *testing.T) {
 	for name, in := range map[string][]byte{
 		"cut header":     {0, 0, 0},
 		"too long":       {0xff, 0xff, 0xff, 0xff, 3, 0, 0, 0, 0},

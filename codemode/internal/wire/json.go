@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 )
 
-// Marshal returns v's JSON without the escapes that only HTML needs: a result full
-// of `<` keeps the size that its limit was checked against, and a declaration
-// stays readable. encoding/json escapes them again inside of a json.RawMessage,
-// so everything on the way out has to come through here.
+// Marshal returns the JSON of v without escapes for HTML, so that a result with many `<` keeps
+// the size against which its limit was checked, and declarations stay readable. Since
+// encoding/json escapes a json.RawMessage again, all output must go through Marshal.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -2,7 +2,7 @@ package wire
 
 import "slices"
 
-// Kind is the letter of the field at i, a catalog.FieldClass; 0 where it is not known.
+// Kind returns the catalog.FieldClass of the field at i, 0 if it is not known.
 func (e *Entity) Kind(i int) byte {
 	if i >= len(e.Kinds) {
 		return 0
@@ -10,5 +10,5 @@ func (e *Entity) Kind(i int) byte {
 	return e.Kinds[i]
 }
 
-// ToMany reports whether an edge leads to many.
+// ToMany reports whether an edge is to many entities.
 func (e *Entity) ToMany(edge string) bool { return slices.Contains(e.Many, edge) }

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// LogBudget keeps a job's logs within their limits. The worker holds back with it
-// what would not be shown; the host does not take the worker's word for it.
+// LogBudget keeps a job's logs within their limits. The worker uses it to avoid sending entries
+// that would be dropped, and the host to enforce the limits.
 type LogBudget struct {
 	MaxEntries int
 	MaxBytes   int // of all messages together
-	MaxMessage int // of one message; 0 is MaxBytes
+	MaxMessage int // of one message; 0 means MaxBytes
 
 	entries, bytes int
 	full           bool
 }
 
-// Full reports whether nothing more is admitted.
+// Full reports whether all further entries are dropped.
 func (b *LogBudget) Full() bool { return b.full }
 
-// Admit returns what may be sent for an entry: the entry, then perhaps a marker
-// that says that the rest is missing, or nothing. The first entry that passes a
-// limit is cut, or replaced by the marker.
+// Admit returns the entries to keep for l. The first entry that exceeds a limit is truncated and
+// followed by a marker that says that the rest is missing, or replaced by the marker. After it
+// Admit returns nothing.
 func (b *LogBudget) Admit(l Log) []Log {
 	if b.full {
 		return nil
@@ -45,7 +45,7 @@ func (b *LogBudget) Admit(l Log) []Log {
 	return []Log{l}
 }
 
-// cut keeps one message within its limit, the mark that says so included.
+// cut truncates a message to its limit, including the note that says so.
 func (b *LogBudget) cut(message string) string {
 	if b.MaxMessage == 0 || len(message) <= b.MaxMessage {
 		return message

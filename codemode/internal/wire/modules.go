@@ -18,11 +18,11 @@ const (
 	// ResultName is the global that a script assigns its result to
 	// (codemode-run-spec section 3.2.2).
 	ResultName = "__codemode_result__"
-	// MetaExport describes a server's module beside its functions (section 5.2).
+	// MetaExport is the export of a server's module that describes it (section 5.2).
 	MetaExport = "__meta__"
 )
 
-// ErrorClasses are what @codemode/errors exports.
+// ErrorClasses are the exports of @codemode/errors.
 var ErrorClasses = []string{
 	"CodemodeError", "SchemaValidationError", "ToolNotFoundError", "ServerNotFoundError", "ToolCallError", "AuthenticationError", "SandboxLimitError", "KoanError",
 }
@@ -34,30 +34,30 @@ type Server struct {
 	Version string `json:"version,omitempty"`
 	// Ordered says that its calls run one at a time in the order of issue.
 	Ordered bool `json:"ordered,omitempty"`
-	// Tools are there where the code may import the module.
+	// Tools are set only if the code may import the module, and so are Groups.
 	Tools []Tool `json:"tools,omitempty"`
-	// Groups are exported like the functions; their functions are asynchronous, too.
+	// Groups are exported like the tools; their functions are asynchronous, too.
 	Groups []Group `json:"groups,omitempty"`
 }
 
 // Tool is one function of a server's module.
 type Tool struct {
-	Name        string `json:"name"`   // as its server calls it
-	Export      string `json:"export"` // as the module exports it
-	ID          string `json:"id"`     // the catalog ID it calls
+	Name        string `json:"name"`   // its name on the server
+	Export      string `json:"export"` // its name in the module
+	ID          string `json:"id"`     // the catalog ID of its operation
 	Description string `json:"description,omitempty"`
 }
 
-// DiscoveryPrefix precedes the ids of what @codemode/discovery asks the host
-// for: they are not operations of the catalog.
+// DiscoveryPrefix precedes the ids of the calls of @codemode/discovery, which are not operations
+// of the catalog.
 const DiscoveryPrefix = "discovery."
 
-// Discovery names the functions of @codemode/discovery, with how many arguments
-// each is declared.
+// Discovery lists the functions of @codemode/discovery with their numbers of parameters.
 var Discovery = []struct {
 	Name   string
 	Length int
 }{{"listServers", 0}, {"describeServer", 2}, {"listTools", 2}, {"getTool", 2}, {"searchTools", 2}}
 
-// ServerOf returns the id of the server whose module a path names.
+// ServerOf returns the id of the server whose module has this path; ok is false if it is the path
+// of no server.
 func ServerOf(path string) (id string, ok bool) { return strings.CutPrefix(path, ModuleServers) }

@@ -10,8 +10,8 @@ import (
 // escape is the length of an escaped UTF-16 unit, as in \u00e9.
 const escape = 6
 
-// WellFormed reports whether a JSON text is UTF-8 without escapes of lone surrogates:
-// strict readers refuse both, and databases.
+// WellFormed reports whether a JSON text is valid UTF-8 without escapes of lone surrogates.
+// Strict parsers and databases reject both.
 func WellFormed(raw []byte) bool {
 	if !utf8.Valid(raw) {
 		return false
@@ -38,7 +38,7 @@ func WellFormed(raw []byte) bool {
 	}
 }
 
-// escaped returns the UTF-16 unit of the escape that a text begins with.
+// escaped returns the UTF-16 code unit of the escape at the start of raw.
 func escaped(raw []byte) (unit rune, ok bool) {
 	if len(raw) < escape || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false

@@ -18,8 +18,7 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
-// FuzzWellFormed compares with the standard library, which puts U+FFFD in the place of
-// what is not well formed.
+// FuzzWellFormed compares with the standard library, which replaces ill-formed text by U+FFFD.
 func FuzzWellFormed(f *testing.F) {
 	for _, s := range []string{`"\ud800"`, `"\ud83d\ude00"`, `"\\ud800"`, "\"\xff\"", `"\uD83D\u0041"`} {
 		f.Add([]byte(s))

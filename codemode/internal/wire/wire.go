@@ -1,5 +1,5 @@
-// Package wire is the contract between the host and what runs a script: the job,
-// the result, the executor interface, and the frames between host and worker.
+// Package wire is the contract between the host and the executor of scripts: jobs, results, the
+// executor interface, and the frames between host and worker.
 //
 // What belongs here: plain data, its encoding, and interfaces over it. What must
 // never: an engine, a process, a catalog.
@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Task says what a worker does with the code.
+// Task is what a worker does with the code.
 type Task string
 
 const (
@@ -36,23 +36,23 @@ type Job struct {
 	// Action says that the code is the file of an action: its default export is called with
 	// Args, and what that returns is the result.
 	Action bool `json:"action,omitempty"`
-	// Inner says that the job is part of another one, which waits for it: it takes no place
-	// of its own among those that run at once.
+	// Inner says that the job is part of another job, which waits for it: it does not count
+	// against the number of jobs that may run at once.
 	Inner bool `json:"-"`
 	Occasion
-	// Bindings go to a worker in a frame of their own: the jobs of one caller mostly
-	// have the same.
+	// Bindings are sent to a worker in a separate frame, since the jobs of one caller usually
+	// have the same ones.
 	Bindings Bindings `json:"bindings,omitzero"`
 	Limits   Limits   `json:"limits"`
-	// WallMs is how much of the run's time by the clock is left where the job begins; 0
-	// is no bound. The executor fills it in.
+	// WallMs is the time until the run's deadline when the job starts; 0 means none. The
+	// executor sets it.
 	WallMs int64 `json:"wallMs,omitempty"`
-	// Principal is whose job it is: callers take turns, and a worker runs jobs of one
-	// caller only. The worker is not told.
+	// Principal is the caller: callers take turns, and a worker runs the jobs of one caller
+	// only. It is not sent to the worker.
 	Principal string `json:"-"`
 }
 
-// Occasion is what differs between the attempts at a script.
+// Occasion holds the part of a job that can differ when the same script runs again.
 type Occasion struct {
 	RunID  string `json:"runId"`
 	Set    string `json:"set"`
@@ -70,16 +70,15 @@ type Limits struct {
 	MaxLogBytes    int   `json:"maxLogBytes"`
 	MaxResultBytes int   `json:"maxResultBytes"` // of result and of answer, each
 	MaxCallBytes   int   `json:"maxCallBytes"`   // of one call's input, and of its output
-	// MaxLogMessageBytes bounds one message, MaxStackFrames what a failure tells of the
-	// calls that led to it.
+	// MaxLogMessageBytes bounds one log message, MaxStackFrames the stack of a failure.
 	MaxLogMessageBytes int `json:"maxLogMessageBytes"`
 	MaxStackFrames     int `json:"maxStackFrames"`
-	// MaxParallelCalls bounds the calls to plugins and upstreams that are in flight
-	// at once. Those to entities wait in a queue and do not count.
+	// MaxParallelCalls bounds the calls to plugins and upstreams that are in flight at once.
+	// Calls to entities are queued and do not count.
 	MaxParallelCalls int `json:"maxParallelCalls"`
 }
 
-// Bindings are what SDK has in this run, made from the caller's View.
+// Bindings describe the members of SDK in a run. They are derived from the caller's View.
 type Bindings struct {
 	Version  string   `json:"version"` // of the View
 	Entities []Entity `json:"entities"`
@@ -88,23 +87,23 @@ type Bindings struct {
 	Upstreams []Domain `json:"upstreams,omitempty"`
 	Servers   []Server `json:"servers,omitempty"`
 
-	encoded []byte // of what Encoded gave; nil: it is made when it is needed
+	encoded []byte // the JSON, set by Encoded; else nil
 }
 
-// Encoded returns bindings that have their JSON with them: for those that many jobs
-// have. They must not be changed but by With.
+// Encoded returns bindings that keep their JSON, for use in many jobs. They must not be changed
+// except with With.
 func (b Bindings) Encoded() Bindings {
 	b.encoded = b.JSON()
 	return b
 }
 
-// With returns the same bindings with these servers.
+// With returns the bindings with other servers.
 func (b Bindings) With(servers []Server) Bindings {
 	b.Servers, b.encoded = servers, nil
 	return b
 }
 
-// JSON is the payload of KindBindings. It must not be changed.
+// JSON returns the payload of KindBindings. The caller must not modify it.
 func (b Bindings) JSON() []byte {
 	if b.encoded != nil {
 		return b.encoded
@@ -116,25 +115,24 @@ func (b Bindings) JSON() []byte {
 	return raw
 }
 
-// Entity is SDK.Entities.<Name>. Ops are catalog ops ("get-by-id"); the worker
-// derives the methods: collection gives collection, firstPage, page, each, all;
-// get-by-id gives getById and findById; the others give their camelCase name.
-// Fields, Edges, Targets and Sets are there for validate.
+// Entity is SDK.Entities.<Name>. Ops are catalog ops ("get-by-id"), from which the worker derives
+// the methods: collection, firstPage, page, each and all from collection; getById and findById
+// from get-by-id; otherwise the camelCase name. Fields, Edges, Targets and Sets are for validate.
 type Entity struct {
 	Name     string   `json:"name"`
 	Ops      []string `json:"ops"`
 	ReadOnly bool     `json:"readOnly,omitempty"`
 	Fields   []string `json:"fields,omitempty"`
 	Edges    []string `json:"edges,omitempty"`
-	// Targets says which entity an edge leads to, by the edge's name.
+	// Targets are the target entities of the edges, by the edge's name.
 	Targets map[string]string `json:"targets,omitempty"`
-	// Many are the edges that lead to many.
+	// Many are the edges to many entities.
 	Many []string `json:"many,omitempty"`
-	// Kinds has a letter for each of Fields: what a filter may ask of it. "" where
-	// nobody said.
+	// Kinds has a letter for each of Fields, its catalog.FieldClass, which decides how it can
+	// be filtered. "" if they are not known.
 	Kinds string   `json:"kinds,omitempty"`
 	Sets  []string `json:"sets,omitempty"`
-	// Versioned says that ifVersion works, Searchable that q does.
+	// Versioned says that ifVersion is supported, Searchable that q is.
 	Versioned  bool `json:"versioned,omitempty"`
 	Searchable bool `json:"searchable,omitempty"`
 }
@@ -143,10 +141,10 @@ type Entity struct {
 type Domain struct {
 	Name      string     `json:"name"`
 	Functions []Function `json:"functions"`
-	// Any is the catalog ID of the operation that any name calls which is not among
-	// Functions, with {tool, input}; "" for none.
+	// Any is the catalog ID of the operation that a name which is not among Functions calls,
+	// with {tool, input}; "" if there is none.
 	Any string `json:"any,omitempty"`
-	// Groups are the objects beside the functions of an upstream server.
+	// Groups are the groups of functions of an upstream server.
 	Groups []Group `json:"groups,omitempty"`
 }
 
@@ -156,12 +154,12 @@ type Group struct {
 	Functions []Function `json:"functions"`
 }
 
-// Function is one callable; ID is the catalog ID it calls.
+// Function is a function of SDK; ID is the catalog ID of its operation.
 type Function struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
-	// Leading are members of the input that can be given by position instead, where the
-	// first of them is a string.
+	// Leading are the members of the input that can be given by position, if the first
+	// argument is a string.
 	Leading []string `json:"leading,omitempty"`
 }
 
@@ -171,7 +169,7 @@ type Declaration struct {
 	Places map[string]Place `json:"places"` // by JSON Pointer into Action
 }
 
-// Place is a line and a column of the user's, from 1.
+// Place is a position in the user's text, counted from 1.
 type Place struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
@@ -184,22 +182,20 @@ type Log struct {
 	TimeMs  int64  `json:"timeMs"` // since the script started
 }
 
-// Result is how an attempt ended. Exactly one of Fault and the clean fields
-// counts.
+// Result is the outcome of a job. If Fault is set, Result and Answer do not count.
 type Result struct {
 	Result      json.RawMessage `json:"result,omitempty"` // nil: undefined
-	Answer      json.RawMessage `json:"answer,omitempty"` // nil: none was given
+	Answer      json.RawMessage `json:"answer,omitempty"` // nil: none
 	Fault       *fault.Fault    `json:"fault,omitempty"`  // with the user's line and column
 	Diagnostics []Diagnostic    `json:"diagnostics,omitempty"`
-	// Last says that the worker is not fit for another script.
+	// Last says that the worker must not run another script.
 	Last       bool    `json:"last,omitempty"`
 	Logs       []Log   `json:"-"` // collected by the host from log frames
 	CPUMs      float64 `json:"cpuMs"`
-	PeakMemory int64   `json:"peakMemory"` // bytes, resident, as the host saw it
+	PeakMemory int64   `json:"peakMemory"` // the largest resident set that the host measured, in bytes
 }
 
-// Diagnostic is one finding of validate (CONTRACT section 2). Code is of
-// validate's own list.
+// Diagnostic is one finding of validate (CONTRACT section 2). Code is one of package validate.
 type Diagnostic struct {
 	Severity string `json:"severity"` // error, warning
 	Code     string `json:"code"`

@@ -118,19 +118,20 @@ type tool struct {
 	isCode bool // its description may be cut to Essential characters
 }
 
-// annotations are all set explicitly: the protocol's defaults are the dangerous ones.
+// annotations are set explicitly: the protocol's defaults are the dangerous ones. A tool that
+// only reads has those two alone that mean something then.
 type annotations struct {
-	ReadOnly    bool `json:"readOnlyHint"`
-	Destructive bool `json:"destructiveHint"`
-	Idempotent  bool `json:"idempotentHint"`
-	OpenWorld   bool `json:"openWorldHint"`
+	ReadOnly    bool  `json:"readOnlyHint"`
+	Destructive *bool `json:"destructiveHint,omitempty"`
+	Idempotent  *bool `json:"idempotentHint,omitempty"`
+	OpenWorld   bool  `json:"openWorldHint"`
 }
 
 func annotate(e catalog.Effects) annotations {
-	return annotations{
-		ReadOnly: e.ReadOnly, Destructive: e.Destructive && !e.ReadOnly,
-		Idempotent: e.Idempotent || e.ReadOnly, OpenWorld: e.Outside,
+	if e.ReadOnly {
+		return annotations{ReadOnly: true, OpenWorld: e.Outside}
 	}
+	return annotations{Destructive: &e.Destructive, Idempotent: &e.Idempotent, OpenWorld: e.Outside}
 }
 
 // List returns the tools of a view, ordered by key. It is computed once per view and
@@ -273,9 +274,9 @@ func inputOf(op *catalog.Operation) json.RawMessage {
 	return encoded(portableInput(op.Input))
 }
 
-// withExample adds an example to a schema, unless it is empty and so says nothing.
+// withExample adds an example to a schema.
 func withExample(schema, example json.RawMessage) json.RawMessage {
-	if len(example) == 0 || string(example) == "{}" {
+	if len(example) == 0 {
 		return schema
 	}
 	rest := strings.TrimSuffix(strings.TrimSpace(string(schema)), "}")

@@ -49,7 +49,7 @@ func assigned() set {
 	return of(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs)
 }
 
-// scriptAliases are the short names of the scripts that are asked for most.
+// scriptAliases are the short names of the most common scripts.
 var scriptAliases = map[string]string{
 	"Arab": "Arabic", "Armn": "Armenian", "Beng": "Bengali", "Bopo": "Bopomofo", "Brai": "Braille", "Cans": "Canadian_Aboriginal",
 	"Cher": "Cherokee", "Copt": "Coptic", "Cyrl": "Cyrillic", "Deva": "Devanagari", "Egyp": "Egyptian_Hieroglyphs", "Ethi": "Ethiopic",
@@ -81,8 +81,7 @@ var binaryAliases = map[string]string{
 	"VS": "Variation_Selector", "space": "White_Space",
 }
 
-// tabled are the binary properties of ECMAScript that Go's tables hold as they
-// are.
+// tabled are the binary properties of ECMAScript that are in Go's tables.
 var tabled = []string{
 	"ASCII_Hex_Digit", "Bidi_Control", "Dash", "Deprecated", "Diacritic",
 	"Extender", "Hex_Digit", "IDS_Binary_Operator", "IDS_Trinary_Operator", "Ideographic",

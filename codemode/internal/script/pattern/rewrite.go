@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Error says why a pattern is not available. It is a SyntaxError to a script.
+// Error is the reason why a pattern cannot be used. Scripts see it as a SyntaxError.
 type Error struct {
 	Message string
-	Hint    string // the way that works instead, "" where there is none
+	Hint    string // an alternative, "" if there is none
 }
 
 // Error returns the message and the hint.
@@ -21,15 +21,15 @@ func (e *Error) Error() string {
 	return e.Message + ". " + e.Hint
 }
 
-// unavailable are the flags that the engine does not have.
+// unavailable are the flags that the engine does not support.
 var unavailable = map[rune]*Error{
-	'd': {"the regular expression flag d (match indices) is not available", "match.index and the lengths of the groups say the same."},
+	'd': {"the regular expression flag d (match indices) is not available", "Compute positions from match.index and the lengths of the groups."},
 	'v': {"the regular expression flag v (set notation) is not available", `Use the flag u; write [\p{L}--[a-z]] as (?![a-z])\p{L}.`},
 }
 
-// Rewrite returns a pattern with the same meaning that the engine understands; unchanged
-// for most. Positions in the pattern are lost; what is changed is escaped as Shown does.
-// The error is an *Error.
+// Rewrite returns a pattern with the same meaning that the engine compiles correctly; most are
+// unchanged. A changed pattern is escaped like Shown does, and has other positions. The error is
+// an *Error.
 func Rewrite(source, flags string) (string, error) {
 	for _, f := range flags {
 		if e := unavailable[f]; e != nil {
@@ -95,7 +95,7 @@ func (r *rewriter) escape() error {
 	return err
 }
 
-// copyEscape copies a backslash and the character behind it.
+// copyEscape copies a backslash and the character after it.
 func (r *rewriter) copyEscape() {
 	_, size := utf8.DecodeRuneInString(r.source[r.at+1:])
 	end := min(r.at+1+size, len(r.source))
@@ -103,7 +103,7 @@ func (r *rewriter) copyEscape() {
 	r.at = end
 }
 
-// property reads a property escape.
+// property parses a property escape.
 func (r *rewriter) property() (set, error) {
 	negated := r.source[r.at+1] == 'P'
 	rest := r.source[r.at+2:]
@@ -146,8 +146,7 @@ func unknown(name string) error {
 	return &Error{"invalid regular expression: the Unicode property \\p{" + shown + "} is not available", hint}
 }
 
-// class rewrites a character class of the flag u: the spans of its property
-// escapes become its own.
+// class rewrites a character class: its property escapes are replaced by their ranges.
 func (r *rewriter) class() error {
 	r.out.WriteByte('[')
 	r.at++
@@ -155,7 +154,7 @@ func (r *rewriter) class() error {
 		r.out.WriteByte('^')
 		r.at++
 	}
-	after := false // a property escape is directly before
+	after := false // the previous element was a property escape
 	for r.at < len(r.source) {
 		switch c := r.source[r.at]; {
 		case c == ']':
@@ -203,8 +202,8 @@ func invalid(format string, args ...any) error {
 	return &Error{Message: "invalid regular expression: " + fmt.Sprintf(format, args...)}
 }
 
-// Shown returns a source as an engine shows it: with what cannot be between two
-// slashes escaped.
+// Shown returns a pattern as RegExp.prototype.source shows it: with characters escaped that cannot
+// occur between two slashes.
 func Shown(source string) string {
 	if !strings.ContainsAny(source, "/\n\r\u2028\u2029") {
 		return source

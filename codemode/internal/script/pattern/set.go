@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// span is a range of code points, both ends included.
+// span is a range of code points, including both ends.
 type span struct{ lo, hi rune }
 
-// set is a list of spans; after normal it is in order, without overlaps.
+// set is a list of spans. normal sorts and merges them.
 type set []span
 
 var everything = set{{0, unicode.MaxRune}}
@@ -33,7 +33,7 @@ func (s set) normal() set {
 	return out
 }
 
-// complement needs a normal set.
+// complement returns the complement of a normal set.
 func (s set) complement() set {
 	var out set
 	next := rune(0)
@@ -51,10 +51,10 @@ func (s set) complement() set {
 
 func union(a, b set) set { return slices.Concat(a, b).normal() }
 
-// minus needs normal sets.
+// minus returns the difference of normal sets.
 func minus(a, b set) set { return both(a, b.complement()) }
 
-// both is the intersection of normal sets.
+// both returns the intersection of normal sets.
 func both(a, b set) set {
 	var out set
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -70,7 +70,7 @@ func both(a, b set) set {
 	return out
 }
 
-// of makes a set of Go's tables.
+// of returns the union of Go's tables as a normal set.
 func of(tables ...*unicode.RangeTable) set {
 	var out set
 	add := func(lo, hi, stride rune) {
@@ -93,7 +93,7 @@ func of(tables ...*unicode.RangeTable) set {
 	return out.normal()
 }
 
-// write writes the set as the inside of a character class.
+// write writes the set as the content of a character class.
 func (s set) write(b *strings.Builder) {
 	for _, x := range s {
 		writeRune(b, x.lo)
@@ -118,8 +118,7 @@ func (s set) class() string {
 	return b.String()
 }
 
-// writeRune writes a code point so that it is literal everywhere in a
-// pattern with the flag u.
+// writeRune writes a code point so that it is literal anywhere in a pattern with the flag u.
 func writeRune(b *strings.Builder, r rune) {
 	if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
 		b.WriteRune(r)

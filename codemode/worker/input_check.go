@@ -12,23 +12,23 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// lossless looks at every value of an input on its way into JSON, as the replacer
-// of JSON.stringify. What JSON would change in silence it refuses: NaN becomes
-// null, a function or an undefined condition disappears, members of a class or a
-// prototype are left out, and a filter that lost its condition matches everything.
-// A toJSON has been called by then: what it returns is what the script wants said.
-type lossless struct {
+// inputCheck is the state of the replacer of JSON.stringify that checks every value of an
+// input. The replacer rejects what JSON would silently change: NaN becomes null, a function or
+// an undefined condition disappears, members of a class or a prototype are left out, and a
+// filter that lost its condition matches everything. The result of a toJSON is checked instead
+// of its object.
+type inputCheck struct {
 	place
 	path []step
 }
 
-// place is where a value stands.
+// place is the position of a value in a call's input.
 type place struct {
-	at     string // JSON Pointer in the call's input
-	entity bool   // the call is to an entity, whose filters are known
+	at     string // JSON Pointer
+	entity bool   // the call is one of an entity, so that filters can be recognised
 }
 
-// step is a member on the way to the value that is looked at.
+// step is a member on the path to the value being checked.
 type step struct {
 	key   string
 	value goja.Value
@@ -36,32 +36,32 @@ type step struct {
 
 // jsonOf returns the JSON text of a value in a call's input.
 func (s *session) jsonOf(v goja.Value, where place) (goja.Value, error) {
-	outer := s.lossless // a toJSON may make calls of its own
-	defer func() { s.lossless = outer }()
-	s.lossless = lossless{place: where, path: outer.path[len(outer.path):]}
-	if s.refuseLosses == nil {
-		s.refuseLosses = s.function("", 2, s.lookAt)
+	outer := s.check // this call may come from a toJSON in the input of another
+	defer func() { s.check = outer }()
+	s.check = inputCheck{place: where, path: outer.path[len(outer.path):]}
+	if s.replacer == nil {
+		s.replacer = s.function("", 2, s.checkMember)
 	}
-	return s.stringify(goja.Undefined(), v, s.refuseLosses)
+	return s.stringify(goja.Undefined(), v, s.replacer)
 }
 
-// lookAt is the replacer: it gives the value back, or throws.
-func (s *session) lookAt(c goja.FunctionCall) goja.Value {
+// checkMember is the replacer: it returns the value unchanged, or throws a fault.
+func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 	holder, key, v := c.This, c.Arguments[0], c.Arguments[1]
-	l := &s.lossless
+	l := &s.check
 	for n := len(l.path); n > 0 && !l.path[n-1].value.SameAs(holder); n-- {
 		l.path = l.path[:n-1]
 	}
-	why, hint := s.loss(v)
+	why, hint := s.lossReason(v)
 	switch {
 	case why != "":
 	case goja.IsUndefined(v) && l.inFilter():
-		why, hint = "undefined is no condition", "Leave the member out to ask for nothing, or compare with null."
+		why, hint = "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null."
 	case goja.IsNull(v) && s.invalidDate(holder, key):
 		why, hint = "an invalid Date has no time", "Check what the Date was made of: RFC 3339, such as 2026-01-31T08:00:00Z."
 	}
 	if why != "" {
-		detail := fault.Detail{Path: l.pointer(key.String()), Message: why, Expected: "data of JSON", Received: s.kindOf(v)}
+		detail := fault.Detail{Path: l.pointer(key.String()), Message: why, Expected: "JSON data", Received: s.kindOf(v)}
 		s.throw(fault.Invalid(detail).WithHint("%s", hint))
 	}
 	if o, ok := v.(*goja.Object); ok {
@@ -70,18 +70,18 @@ func (s *session) lookAt(c goja.FunctionCall) goja.Value {
 	return v
 }
 
-// inFilter reports whether the member that is looked at is a condition.
-func (l *lossless) inFilter() bool {
+// inFilter reports whether the member being checked is a condition.
+func (l *inputCheck) inFilter() bool {
 	at := l.holder() + "/"
 	return l.entity && (strings.HasPrefix(at, "/filter/") || strings.HasPrefix(at, "/with/") && strings.Contains(at, "/filter/"))
 }
 
-// holder returns the JSON Pointer of the object whose member is looked at.
-func (l *lossless) holder() string {
+// holder returns the JSON Pointer of the object whose member is being checked.
+func (l *inputCheck) holder() string {
 	var b strings.Builder
 	b.WriteString(l.at)
 	for i, p := range l.path {
-		if i > 0 { // the first is the whole value
+		if i > 0 { // the first step is the whole value
 			b.WriteString("/" + pointerEscapes.Replace(fault.Clip(p.key, 100)))
 		}
 	}
@@ -89,7 +89,7 @@ func (l *lossless) holder() string {
 }
 
 // pointer returns the JSON Pointer of a member of that object.
-func (l *lossless) pointer(key string) string {
+func (l *inputCheck) pointer(key string) string {
 	if len(l.path) == 0 {
 		return l.at
 	}
@@ -98,16 +98,15 @@ func (l *lossless) pointer(key string) string {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// As what the engine exports a Map, a Set (and an Array), and a Proxy.
+// The types as which the engine exports a Map, a Set (or an Array), and a Proxy.
 var (
 	mapType   = reflect.TypeFor[[][2]any]()
 	setType   = reflect.TypeFor[[]any]()
 	proxyType = reflect.TypeFor[goja.Proxy]()
 )
 
-// loss says why a value cannot be said in JSON, and what to write instead; ""
-// for one that can.
-func (s *session) loss(v goja.Value) (why, hint string) {
+// lossReason returns why JSON cannot represent a value, and what to write instead; "" if it can.
+func (s *session) lossReason(v goja.Value) (why, hint string) {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		if _, symbol := v.(*goja.Symbol); symbol {
@@ -119,7 +118,7 @@ func (s *session) loss(v goja.Value) (why, hint string) {
 		switch n := v.Export().(type) {
 		case float64:
 			if math.IsNaN(n) || math.IsInf(n, 0) {
-				return v.String() + " is not a number of JSON", checkSource
+				return v.String() + " is not a JSON number", checkSource
 			}
 		case *big.Int:
 			return "a BigInt is not JSON", "Give Number(x), or String(x) beyond 2^53."
@@ -137,7 +136,7 @@ func (s *session) loss(v goja.Value) (why, hint string) {
 		return "", ""
 	case "Number":
 		if n := o.ToNumber().ToFloat(); math.IsNaN(n) || math.IsInf(n, 0) {
-			return "a Number object without a number of JSON", checkSource
+			return "a Number object whose value is not a JSON number", checkSource
 		}
 		return "", ""
 	case "RegExp":
@@ -149,8 +148,8 @@ func (s *session) loss(v goja.Value) (why, hint string) {
 	return s.hiddenMembers(o)
 }
 
-// emptied names an object whose JSON is {} although it holds something, and says
-// what to give instead; "" for any other.
+// emptied names an object whose JSON is {} although it has content, and returns what to use
+// instead; "" for any other object.
 func (s *session) emptied(o *goja.Object) (what, hint string) {
 	switch o.ClassName() {
 	case "Error":
@@ -179,19 +178,19 @@ func (s *session) emptied(o *goja.Object) (what, hint string) {
 
 const (
 	checkSource = "Check what it was computed from; null says that there is no value."
-	spreadIt    = "Spread it into a plain object, {...x}, and name there what a spread leaves out: members of its class or prototype."
-	// maxPrototypes bounds the search for the iterators' prototype.
+	spreadIt    = "Spread it into a plain object, {...x}, and add what a spread leaves out: members of its class or prototype."
+	// maxPrototypes bounds the search for %IteratorPrototype%.
 	maxPrototypes = 8
 )
 
-// hiddenMembers says why an object may have members that its JSON lacks: on a
-// prototype, named by a symbol, or not enumerable. A filter with such members
-// alone would become {} and match everything.
+// hiddenMembers returns why an object may have members that its JSON lacks: on a prototype,
+// named by a symbol, or not enumerable; "" if it has none. A filter with only such members
+// would become {} and match everything.
 func (s *session) hiddenMembers(o *goja.Object) (why, hint string) {
 	proto := o.Prototype()
 	if proto != nil && proto != s.base.object && proto != s.base.page {
 		if proto.Prototype() == s.base.typedArray {
-			return "a typed array has no JSON of a list", "Give Array.from(x)."
+			return "the JSON of a typed array is not an array", "Give Array.from(x)."
 		}
 		return "only plain objects and arrays are data, not an instance of a class or an object with a prototype of its own", spreadIt
 	}
@@ -208,7 +207,7 @@ func (s *session) hiddenMembers(o *goja.Object) (why, hint string) {
 	return "", ""
 }
 
-// invalidDate reports whether a null was a Date without a time.
+// invalidDate reports whether a null in the JSON stands for an invalid Date.
 func (s *session) invalidDate(holder, key goja.Value) bool {
 	h, ok := holder.(*goja.Object)
 	if !ok {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// started are the calls that a todoHost serves beside the script, in the order
+// started holds the calls that a todoHost serves concurrently with the script, in the order
 // in which they end.
 type started struct {
 	mu    sync.Mutex
-	ended []landed
+	ended []endedCall
 	wake  chan struct{}
 	open  int
 	most  int // how many were open at once
 }
 
-type landed struct {
+type endedCall struct {
 	ref uint32
 	out json.RawMessage
 	now int64
@@ -37,7 +37,7 @@ func (h *todoHost) Start(ctx context.Context, ref uint32, id string, in json.Raw
 		out, now, err := h.Call(ctx, id, in)
 		s.mu.Lock()
 		s.open--
-		s.ended = append(s.ended, landed{ref, out, now, err})
+		s.ended = append(s.ended, endedCall{ref, out, now, err})
 		s.mu.Unlock()
 		select {
 		case s.wake <- struct{}{}:

@@ -9,9 +9,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// left is how long a job may take by the clock, in whole milliseconds and not less
-// than its context has; 0 is no bound.
-func left(ctx context.Context) int64 {
+// remainingWallMs returns the time until the deadline of ctx, in milliseconds rounded up;
+// 0 means that it has none.
+func remainingWallMs(ctx context.Context) int64 {
 	end, ok := deadline.Of(ctx)
 	if !ok {
 		return 0
@@ -19,14 +19,14 @@ func left(ctx context.Context) int64 {
 	return max(time.Until(end).Milliseconds(), 0) + 1
 }
 
-// late waits until a script that computes when its run's time is over has stopped by
-// itself, since it knows the line it is in. It reports whether the script did.
-func (e *execution) late(ctx context.Context) bool {
+// awaitSelfStop gives a script that computes beyond its run's deadline the grace period to
+// stop by itself, since then its fault names the line. It reports whether the script did.
+func (e *execution) awaitSelfStop(ctx context.Context) bool {
 	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) || e.clock.Paused() {
 		return false
 	}
 	select {
-	case <-e.over:
+	case <-e.guardStop:
 		return true
 	case <-e.exited:
 	case <-time.After(e.grace):
@@ -34,9 +34,9 @@ func (e *execution) late(ctx context.Context) bool {
 	return false
 }
 
-// overtime returns what ended the context of a job whose script stopped itself for it,
-// nil for any other end.
-func (e *execution) overtime() error {
+// deadlineError returns the error of the job's context if the script stopped itself at the
+// deadline, else nil.
+func (e *execution) deadlineError() error {
 	f := e.result.Fault
 	if f == nil || f.Code != fault.Timeout {
 		return nil
@@ -47,7 +47,7 @@ func (e *execution) overtime() error {
 	select {
 	case <-e.ctx.Done():
 		return context.Cause(e.ctx)
-	case <-time.After(time.Second): // it was stopped for nothing: its fault says so
+	case <-time.After(time.Second): // the context has not ended: the result's fault stands alone
 		return nil
 	}
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// What a worker may say at most, in bytes. A script can have taken it over, and then it
-// says whatever its frames allow.
+// Limits on what a worker sends, in bytes. A compromised worker can send any frame that
+// fits, so everything is checked before it is used.
 const (
-	maxProgress    = 16 << 10 // a message of progress
-	maxDiagnostics = 1 << 20  // JSON of all that validating found
+	maxProgress    = 16 << 10 // the message of one progress frame
+	maxDiagnostics = 1 << 20  // the JSON of all diagnostics
 )
 
-// claim is a result as a worker says it, before anything of it is believed. What can
-// take many times its text is decoded when its length is known.
-type claim struct {
+// rawResult is a worker's result before it is checked. Members that can take many times
+// the memory of their JSON are decoded after their length has been checked.
+type rawResult struct {
 	Result      json.RawMessage `json:"result"`
 	Answer      json.RawMessage `json:"answer"`
 	Fault       json.RawMessage `json:"fault"`
@@ -25,9 +25,9 @@ type claim struct {
 	Last        bool            `json:"last"`
 }
 
-// finish takes the result over.
-func (e *execution) finish(payload []byte) error {
-	var c claim
+// acceptResult checks the worker's result and stores it in e.result.
+func (e *execution) acceptResult(payload []byte) error {
+	var c rawResult
 	if err := json.Unmarshal(payload, &c); err != nil {
 		return err
 	}
@@ -50,20 +50,20 @@ func (e *execution) finish(payload []byte) error {
 			return err
 		}
 	}
-	if r.Fault != nil && !genuine(r.Fault) {
+	if r.Fault != nil && !validFault(r.Fault) {
 		return wire.ErrFrame
 	}
 	e.result, e.last = r, c.Last
 	return nil
 }
 
-// genuine reports whether a fault is one that a worker can come to.
-func genuine(f *fault.Fault) bool {
+// validFault reports whether f could come from a worker that has not been compromised.
+func validFault(f *fault.Fault) bool {
 	_, known := fault.Lookup(f.Code)
 	return known && f.Hint != "" && (f.Retry == fault.Safe || f.Retry == fault.Fix || f.Retry == fault.Never) && f.Line >= 0 && f.Column >= 0
 }
 
-// readLog reads a message of the script, whose length the logs' budget bounds.
+// readLog decodes a log frame. The log budget bounds the length of the message.
 func readLog(payload []byte) (l wire.Log, err error) {
 	if err = json.Unmarshal(payload, &l); err != nil {
 		return l, err
@@ -82,7 +82,8 @@ func readProgress(payload []byte) (p wire.Progress, err error) {
 	return p, err
 }
 
-// decodeCall reads a call. None is made after one that ended the script.
+// decodeCall decodes and checks a call. After a call that ended the script it returns that
+// call's error.
 func (e *execution) decodeCall(f wire.Frame) (id string, input json.RawMessage, err error) {
 	if e.ended != nil {
 		return "", nil, e.ended

@@ -9,16 +9,16 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// TestSameScriptAgain runs scripts twice in one process, which keeps what it has
-// compiled: the second time gives the same, and finds nothing of the first.
-func TestSameScriptAgain(t *testing.T) {
+// TestCompiledScriptIsReused runs scripts twice in one worker, which keeps compiled
+// programs. The second run has the same result, and sees no state of the first.
+func TestCompiledScriptIsReused(t *testing.T) {
 	s := sandboxWith(t, Options{PoolSize: 1})
 	with := func(j *wire.Job) { j.Bindings.Servers = imported("").Bindings.Servers }
 	for name, c := range map[string]struct {
 		code   string
 		change func(*wire.Job)
 		result string
-		line   int // of the failure
+		line   int // of the fault
 	}{
 		"plain":              {code: `let n = 0; for (let i = 0; i < 5; i++) n += i; n`, result: `10`},
 		"enum and function":  {code: "enum Kind { A = 1 }\nexport function run(): number { return Kind.A + 41 }\nconsole.log('said')" + typed, result: `42`},
@@ -46,7 +46,7 @@ func TestSameScriptAgain(t *testing.T) {
 				if c.change != nil {
 					c.change(j)
 				}
-				r, pid := ofOne(t, s, j)
+				r, pid := executeWithPID(t, s, j)
 				r.CPUMs, r.PeakMemory = 0, 0
 				for i := range r.Logs {
 					r.Logs[i].TimeMs = 0
@@ -68,18 +68,18 @@ func TestSameScriptAgain(t *testing.T) {
 	const imports = "import { detect } from '@codemode/servers/vision'\nconst f: any = detect\nexport default typeof f" + typed
 	j := job(imports)
 	j.Principal = "ann"
-	require.Equal(t, fault.ServerNotFound, execute(t, s, j, newHost()).Fault.Code, "what is imported is looked for each time")
+	require.Equal(t, fault.ServerNotFound, execute(t, s, j, newHost()).Fault.Code, "imports are resolved in every run")
 }
 
-func TestMostResident(t *testing.T) {
+func TestResidentLimit(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct{ base, memory, most int64 }{
 		{20, 64, 90},   // koan-worker
-		{60, 64, 118},  // an app's own executable: below twice the cap
-		{60, 128, 194}, // far below it anyway
-		{60, 16, 82},   // cannot be kept below it
-		{100, 64, 170}, // nor this
+		{60, 64, 118},  // an app's own executable: lowered to stay below twice the limit
+		{60, 128, 194}, // far below twice the limit anyway
+		{60, 16, 82},   // cannot be lowered without taking too much from the script
+		{100, 64, 170}, // likewise
 	} {
-		require.Equal(t, c.most*mb, mostResident(c.base*mb, c.memory*mb), c)
+		require.Equal(t, c.most*mb, residentLimit(c.base*mb, c.memory*mb), c)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/koan-go/koan/codemode/internal/script"
 )
 
-func TestCompiledScriptsAreKept(t *testing.T) {
-	c := compiled{most: compiledBytes}
+func TestProgramCacheReturnsSameProgram(t *testing.T) {
+	c := programCache{maxBytes: maxCacheBytes}
 	compile := func(src script.Source) *script.Program {
 		p, err := c.compile(src)
 		require.NoError(t, err)
@@ -31,37 +31,37 @@ func TestCompiledScriptsAreKept(t *testing.T) {
 	require.Same(t, first, compile(src))
 	_, err := c.compile(script.Source{Code: "let a: = ;"})
 	require.Error(t, err)
-	require.Len(t, c.kept, 5, "what does not compile is not kept")
-	c.forget()
+	require.Len(t, c.entries, 5, "a failed compilation is not kept")
+	c.clear()
 	require.NotSame(t, first, compile(src))
 }
 
-// TestCompiledScriptsAreBounded: the one that was not used longest goes first.
-func TestCompiledScriptsAreBounded(t *testing.T) {
-	c := compiled{most: compiledBytes}
+// TestProgramCacheIsBounded also checks that the least recently used program is evicted first.
+func TestProgramCacheIsBounded(t *testing.T) {
+	c := programCache{maxBytes: maxCacheBytes}
 	compile := func(code string) *script.Program {
 		p, err := c.compile(script.Source{Code: code})
 		require.NoError(t, err)
 		return p
 	}
 	first, second := compile("0"), compile("1")
-	for i := range compiledBytes/compiledLeast - 2 {
+	for i := range maxCacheBytes/minEntryBytes - 2 {
 		compile(strconv.Itoa(i + 2))
 	}
 	require.Same(t, first, compile("0"))
 	compile("'one more'")
-	require.Same(t, first, compile("0"), "it was used")
+	require.Same(t, first, compile("0"), "it was used recently")
 	require.NotSame(t, second, compile("1"))
-	require.Equal(t, compiledBytes, c.bytes)
+	require.Equal(t, maxCacheBytes, c.bytes)
 
-	large := "'" + strings.Repeat("x", compiledBytes) + "'"
+	large := "'" + strings.Repeat("x", maxCacheBytes) + "'"
 	require.NotSame(t, compile(large), compile(large), "too long to be kept")
-	require.Len(t, c.kept, compiledBytes/compiledLeast)
-	compile("'" + strings.Repeat("x", compiledBytes-2) + "'")
-	require.Len(t, c.kept, 1)
-	require.Equal(t, compiledBytes, c.bytes)
+	require.Len(t, c.entries, maxCacheBytes/minEntryBytes)
+	compile("'" + strings.Repeat("x", maxCacheBytes-2) + "'")
+	require.Len(t, c.entries, 1)
+	require.Equal(t, maxCacheBytes, c.bytes)
 
-	c.bound(8 << 20)
+	c.setLimit(8 << 20)
 	require.NotSame(t, compile("0"), compile("'"+strings.Repeat("x", 8<<10)+"'"))
-	require.Equal(t, compiledLeast, c.bytes, "less memory, less kept")
+	require.Equal(t, minEntryBytes, c.bytes, "a lower memory limit shrinks the cache")
 }

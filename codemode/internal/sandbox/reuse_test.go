@@ -18,7 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// of is a job of a caller.
+// of returns a job of a caller.
 func of(principal, code string) *wire.Job {
 	j := job(code)
 	j.Principal = principal
@@ -33,9 +33,9 @@ func sandboxWith(t *testing.T, o Options) *Sandbox {
 	return s
 }
 
-// TestProcessesBelongToOneCaller runs scripts of several callers, some of whom have two
-// views, with too little room for all: no process ever runs those of two owners.
-func TestProcessesBelongToOneCaller(t *testing.T) {
+// TestWorkerServesOneOwner runs scripts of several callers with two views each, with fewer
+// workers than owners: no worker runs the scripts of two owners.
+func TestWorkerServesOneOwner(t *testing.T) {
 	s := sandboxWith(t, Options{PoolSize: 1, MaxWorkers: 3})
 	random := rand.New(rand.NewPCG(1, 1))
 	owners, reused := map[int]string{}, 0
@@ -43,7 +43,7 @@ func TestProcessesBelongToOneCaller(t *testing.T) {
 		j := of("caller "+strconv.Itoa(random.IntN(5)), "SDK.Entities.Todo.getById('1').title")
 		j.Bindings.Version = strconv.Itoa(random.IntN(2))
 		who := j.Principal + " with view " + j.Bindings.Version
-		r, pid := ofOne(t, s, j)
+		r, pid := executeWithPID(t, s, j)
 		require.Nil(t, r.Fault)
 		require.NotZero(t, pid)
 		if owner, known := owners[pid]; known {
@@ -54,45 +54,45 @@ func TestProcessesBelongToOneCaller(t *testing.T) {
 		s.pool.mu.Lock()
 		alive := s.pool.alive
 		s.pool.mu.Unlock()
-		require.LessOrEqual(t, alive, 4, "the least recently used made room")
+		require.LessOrEqual(t, alive, 4, "the least recently used ones are evicted")
 	}
 	require.Positive(t, reused)
 }
 
-func TestScriptsOfOneCallerShareAProcess(t *testing.T) {
+func TestScriptsOfOneCallerShareWorker(t *testing.T) {
 	s := sandboxWith(t, Options{})
-	_, first := ofOne(t, s, of("ann", "1"))
+	_, first := executeWithPID(t, s, of("ann", "1"))
 	for _, code := range []string{"2", "throw new Error('x')", "null.x", "let a = ;", "SDK.Entities.Todo.getById('none')", "await new Promise(() => {})", "3"} {
-		_, pid := ofOne(t, s, of("ann", code))
+		_, pid := executeWithPID(t, s, of("ann", code))
 		require.Equal(t, first, pid, code)
 	}
 	check := of("ann", "SDK.Entities.Nope.all()")
 	check.Task = wire.Validate
-	_, pid := ofOne(t, s, check)
+	_, pid := executeWithPID(t, s, check)
 	require.Equal(t, first, pid)
 }
 
-func TestFreshSandboxesShareNoProcess(t *testing.T) {
+func TestFreshUsesNewWorkerPerScript(t *testing.T) {
 	s := sandboxWith(t, Options{Fresh: true})
 	seen := map[int]bool{}
 	for range 10 {
-		r, pid := ofOne(t, s, of("ann", "1"))
+		r, pid := executeWithPID(t, s, of("ann", "1"))
 		require.Nil(t, r.Fault)
-		if pid != 0 { // else it is gone already
+		if pid != 0 { // 0: it has been reaped already
 			require.False(t, seen[pid])
 		}
 		seen[pid] = true
 	}
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	require.Empty(t, s.pool.resting)
+	require.Empty(t, s.pool.idle)
 }
 
-// workerOf returns the worker of a caller that rests, nil if none does.
+// workerOf returns an idle worker of a caller, nil if there is none.
 func workerOf(s *Sandbox, principal string) *process {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	for _, p := range s.pool.resting {
+	for _, p := range s.pool.idle {
 		if p.owner.principal == principal {
 			return p
 		}
@@ -100,9 +100,9 @@ func workerOf(s *Sandbox, principal string) *process {
 	return nil
 }
 
-// TestWorkerEndsAfterALimit: whatever a limit or a fault of the engine ended, gets no
-// other script.
-func TestWorkerEndsAfterALimit(t *testing.T) {
+// TestWorkerIsDiscardedAfterLimit checks that a worker gets no other script after its script
+// exceeded a limit or the engine failed.
+func TestWorkerIsDiscardedAfterLimit(t *testing.T) {
 	s := sandboxWith(t, Options{})
 	hung := newHost()
 	hung.serve = map[string]func(context.Context, json.RawMessage) (string, error){
@@ -148,20 +148,20 @@ func TestWorkerEndsAfterALimit(t *testing.T) {
 			select {
 			case <-before.exited:
 			case <-time.After(10 * time.Second):
-				t.Fatal("the process goes on")
+				t.Fatal("the worker is still running")
 			}
 		})
 	}
 }
 
-func TestWorkerEndsAfterEnoughScripts(t *testing.T) {
+func TestWorkerIsReplacedAfterMaxScripts(t *testing.T) {
 	s := sandboxWith(t, Options{})
 	pids := map[int]int{}
 	for range maxScripts + 1 {
-		_, pid := ofOne(t, s, of("ann", "1"))
+		_, pid := executeWithPID(t, s, of("ann", "1"))
 		pids[pid]++
 	}
-	delete(pids, 0) // the last script of a process: it may be gone already
+	delete(pids, 0) // after its last script a worker may have been reaped already
 	require.LessOrEqual(t, len(pids), 2)
 	for _, n := range pids {
 		require.LessOrEqual(t, n, maxScripts)
@@ -169,17 +169,17 @@ func TestWorkerEndsAfterEnoughScripts(t *testing.T) {
 	require.EqualValues(t, 1, workerOf(s, "ann").scripts)
 }
 
-func TestWorkerEndsWhenItHasGrown(t *testing.T) {
+func TestWorkerIsDiscardedWhenItHoldsTooMuch(t *testing.T) {
 	s := sandboxWith(t, Options{})
 	r := execute(t, s, of("ann", "globalThis.a = []; for (let i = 0; i < 8e4; i++) a.push({x: 'y' + i}); a.length"), newHost())
 	require.Nil(t, r.Fault, "%v", r.Fault)
-	require.Greater(t, r.PeakMemory, int64(50<<20), "else the test proves nothing")
+	require.Greater(t, r.PeakMemory, int64(50<<20), "the script must use much memory for this test")
 	require.Nil(t, workerOf(s, "ann"))
 }
 
-// TestLimitsAreOfOneScript: what earlier scripts have used of CPU time and memory is not
-// taken from the next one's, nor does it show there.
-func TestLimitsAreOfOneScript(t *testing.T) {
+// TestLimitsApplyPerScript checks that the CPU time and memory of earlier scripts neither
+// count against the next script's limits nor appear in its result.
+func TestLimitsApplyPerScript(t *testing.T) {
 	s := sandboxWith(t, Options{})
 	burn := of("ann", "let n = 0; for (let i = 0; i < 5e5; i++) n += i; n")
 	burn.Limits.CPUMs = 500
@@ -202,28 +202,28 @@ func TestLimitsAreOfOneScript(t *testing.T) {
 	require.Less(t, small.PeakMemory, int64(17+32+10)<<20)
 }
 
-// TestIdleWorkersEnd has a worker rest for a minute.
-func TestIdleWorkersEnd(t *testing.T) {
+// TestIdleWorkersAreSwept backdates an idle worker by maxIdleTime: the next sweep discards it.
+func TestIdleWorkersAreSwept(t *testing.T) {
 	s := sandboxWith(t, Options{})
 	execute(t, s, of("ann", "1"), newHost())
 	p := workerOf(s, "ann")
 	require.NotNil(t, p)
-	s.pool.lookAfter()
+	s.pool.sweep()
 	require.Equal(t, p, workerOf(s, "ann"))
 	s.pool.mu.Lock()
-	p.rests = p.rests.Add(-maxRest)
+	p.idleSince = p.idleSince.Add(-maxIdleTime)
 	s.pool.mu.Unlock()
 	select {
-	case <-p.exited: // a round comes by itself
+	case <-p.exited: // the timer runs sweep
 	case <-time.After(20 * time.Second):
-		t.Fatal("it rests for good")
+		t.Fatal("the worker is still idle")
 	}
 	require.Nil(t, workerOf(s, "ann"))
 }
 
-// TestScriptsAtTheSameTimeHaveTheirOwnProcesses has scripts of one caller wait for each
-// other, in calls to the host.
-func TestScriptsAtTheSameTimeHaveTheirOwnProcesses(t *testing.T) {
+// TestConcurrentScriptsHaveSeparateWorkers has scripts of one caller wait for each other in
+// calls to the host.
+func TestConcurrentScriptsHaveSeparateWorkers(t *testing.T) {
 	s := sandboxWith(t, Options{})
 	const n = 4
 	var inside atomic.Int32
@@ -254,11 +254,11 @@ func TestScriptsAtTheSameTimeHaveTheirOwnProcesses(t *testing.T) {
 	ended.Wait()
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
-	require.Len(t, s.pool.resting, n)
+	require.Len(t, s.pool.idle, n)
 }
 
-// TestBurstsLeaveFewProcesses: what a burst of scripts needed does not stay.
-func TestBurstsLeaveFewProcesses(t *testing.T) {
+// TestPoolShrinksAfterBurst checks that few of the workers of a burst are kept.
+func TestPoolShrinksAfterBurst(t *testing.T) {
 	s := sandboxWith(t, Options{PoolSize: 1})
 	var all sync.WaitGroup
 	for i := range 40 {
@@ -272,30 +272,30 @@ func TestBurstsLeaveFewProcesses(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s.pool.mu.Lock()
 		defer s.pool.mu.Unlock()
-		return s.pool.starting == 0 && s.pool.leaving == 0 && len(s.pool.all) == s.pool.alive && s.pool.alive <= 4*runtime.NumCPU()+1
+		return s.pool.starting == 0 && s.pool.ending == 0 && len(s.pool.all) == s.pool.alive && s.pool.alive <= 4*runtime.NumCPU()+1
 	}, 20*time.Second, time.Millisecond)
 }
 
-// TestCallersWhoGoLeaveNoWorker: a job whose caller leaves at the very moment in
-// which it gets its worker gives it back.
-func TestCallersWhoGoLeaveNoWorker(t *testing.T) {
+// TestCancelledDispatchLeaksNoWorker checks that a job that is cancelled just as it gets its
+// worker gives the worker back.
+func TestCancelledDispatchLeaksNoWorker(t *testing.T) {
 	s := sandboxWith(t, Options{PoolSize: 1})
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	for range 20 {
-		_, err := s.handOver(gone, of("ann", "1"), newHost())
+		_, err := s.dispatch(gone, of("ann", "1"), newHost())
 		require.ErrorIs(t, err, context.Canceled)
 	}
 	require.Eventually(t, func() bool {
 		s.pool.mu.Lock()
 		defer s.pool.mu.Unlock()
-		return s.pool.starting == 0 && len(s.pool.waiters) == 0 && len(s.pool.spare)+len(s.pool.resting) == len(s.pool.all)
+		return s.pool.starting == 0 && len(s.pool.waiters) == 0 && len(s.pool.unassigned)+len(s.pool.idle) == len(s.pool.all)
 	}, 20*time.Second, time.Millisecond)
 }
 
-// TestSmallScriptsFitIntoSmallLimits: what the runtime of a new process takes by itself is
-// not the script's.
-func TestSmallScriptsFitIntoSmallLimits(t *testing.T) {
+// TestSmallScriptsFitSmallLimits checks that the memory which the runtime of a new worker
+// needs does not count as the script's.
+func TestSmallScriptsFitSmallLimits(t *testing.T) {
 	s := sandboxWith(t, Options{})
 	for _, mb := range []int64{1, 2, 4, 8, 16} {
 		for i := range 8 {

@@ -11,27 +11,30 @@ import (
 )
 
 const (
-	// maxCauses and maxErrors bound how many causes, and errors of an AggregateError,
-	// a failure tells.
+	// maxCauses and maxErrors bound how many causes, and inner errors of an AggregateError, the
+	// details of a fault list.
 	maxCauses = 5
 	maxErrors = 10
-	// maxInner is the longest message of one of them, in UTF-16 units.
+	// maxInner is the maximum length of the message of each of them.
 	maxInner = 500
-	// maxSource is the longest line of the script that is quoted, in characters.
+	// maxSource is how much of a line of the script is quoted at most, in characters.
 	maxSource = 200
 )
 
-// inner is an error behind the one that ended the script.
-type inner struct {
-	Code    fault.Code `json:"code,omitempty"` // of a fault
+// unreadable is the message of an inner error that cannot be converted to text.
+const unreadable = "a value that cannot be converted to text"
+
+// innerError is a cause or an inner error of the error that ended the script.
+type innerError struct {
+	Code    fault.Code `json:"code,omitempty"` // if it is a fault
 	Message string     `json:"message"`
 	Line    int        `json:"line,omitempty"`
 	Column  int        `json:"column,omitempty"`
 }
 
-// tell adds what stands behind an uncaught value: the calls that led to it, its
-// causes, the errors in it. It asks the value, which may run the script's code.
-func (s *session) tell(f *fault.Fault, v goja.Value, stack []goja.StackFrame) {
+// addDetails adds the stack, the causes and the inner errors of an uncaught value to its fault,
+// unless it has details already. Reading them may run the script's code.
+func (s *session) addDetails(f *fault.Fault, v goja.Value, stack []goja.StackFrame) {
 	if f.Details != nil {
 		return
 	}
@@ -43,7 +46,7 @@ func (s *session) tell(f *fault.Fault, v goja.Value, stack []goja.StackFrame) {
 		if causes := s.causes(o); len(causes) > 0 {
 			details["causes"] = causes
 		}
-		if errors := s.errors(o); len(errors) > 0 {
+		if errors := s.aggregatedErrors(o); len(errors) > 0 {
 			details["errors"] = errors
 		}
 	}
@@ -52,8 +55,8 @@ func (s *session) tell(f *fault.Fault, v goja.Value, stack []goja.StackFrame) {
 	}
 }
 
-// frames names the calls of the script that led somewhere, innermost first. The
-// last entry says how many are left out, if any are.
+// frames formats the frames of a stack that are the script's, innermost first. If some are left
+// out, the last entry says how many.
 func (s *session) frames(stack []goja.StackFrame) []string {
 	var out []string
 	left := 0
@@ -73,7 +76,7 @@ func (s *session) frames(stack []goja.StackFrame) []string {
 		name := stack[i].FuncName()
 		switch {
 		case name != "" && name != "<anonymous>":
-		case s.userFrame(stack[i+1:]):
+		case s.hasUserFrame(stack[i+1:]):
 			name = "anonymous"
 		default:
 			name = "script"
@@ -86,18 +89,18 @@ func (s *session) frames(stack []goja.StackFrame) []string {
 	return out
 }
 
-// causes follows `cause`.
-func (s *session) causes(o *goja.Object) []inner {
-	var out []inner
+// causes returns the chain of causes of an Error.
+func (s *session) causes(o *goja.Object) []innerError {
+	var out []innerError
 	for seen := map[*goja.Object]bool{o: true}; ; {
-		next := s.ask(o, "cause")
+		next := s.safeGet(o, "cause")
 		if next == nil || goja.IsUndefined(next) {
 			return out
 		}
 		if len(out) == maxCauses {
-			return append(out, inner{Message: "…"})
+			return append(out, innerError{Message: "…"})
 		}
-		out = append(out, s.inner(next))
+		out = append(out, s.innerErrorOf(next))
 		cause, ok := next.(*goja.Object)
 		if !ok || seen[cause] || cause.ClassName() != "Error" {
 			return out
@@ -106,40 +109,40 @@ func (s *session) causes(o *goja.Object) []inner {
 	}
 }
 
-// errors are those of an AggregateError.
-func (s *session) errors(o *goja.Object) []inner {
-	list, ok := s.ask(o, "errors").(*goja.Object)
+// aggregatedErrors returns the inner errors of an AggregateError.
+func (s *session) aggregatedErrors(o *goja.Object) []innerError {
+	list, ok := s.safeGet(o, "errors").(*goja.Object)
 	if !ok || list.ClassName() != "Array" {
 		return nil
 	}
-	var out []inner
+	var out []innerError
 	for _, key := range list.GetOwnPropertyNames() {
 		if key == "length" {
 			continue
 		}
 		if len(out) == maxErrors {
-			return append(out, inner{Message: "…"})
+			return append(out, innerError{Message: "…"})
 		}
-		out = append(out, s.inner(s.ask(list, key)))
+		out = append(out, s.innerErrorOf(s.safeGet(list, key)))
 	}
 	return out
 }
 
-// ask returns a member of a value, nil where asking fails.
-func (s *session) ask(o *goja.Object, name string) (v goja.Value) {
+// safeGet returns a member of an object, nil if reading it throws.
+func (s *session) safeGet(o *goja.Object, name string) (v goja.Value) {
 	if s.guard(func() { v = o.Get(name) }) != nil {
 		return nil
 	}
 	return v
 }
 
-func (s *session) inner(v goja.Value) inner {
+func (s *session) innerErrorOf(v goja.Value) innerError {
 	if v == nil {
-		return inner{Message: "something whose text cannot be read"}
+		return innerError{Message: unreadable}
 	}
-	var in inner
+	var in innerError
 	if s.guard(func() { in.Message = fault.Clip(s.describe(v), maxInner) }) != nil {
-		in.Message = "something whose text cannot be read"
+		in.Message = unreadable
 	}
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -148,21 +151,21 @@ func (s *session) inner(v goja.Value) inner {
 	if f, ok := s.faults[o]; ok {
 		in.Code = f.Code
 	}
-	at := s.place(&fault.Fault{}, s.madeAt(o))
+	at := s.locate(&fault.Fault{}, s.creationStack(o))
 	in.Line, in.Column = at.Line, at.Column
 	return in
 }
 
-// quoted returns a copy of a fault with the line it names, and nothing in it longer
-// than a failure may be: a message may have a name in it that the script made up.
-func quoted(f *fault.Fault, code string) *fault.Fault {
+// withSource returns a copy of a fault with the source line that it names. It also clips the
+// texts of the fault, since a message may contain a long name from the script.
+func withSource(f *fault.Fault, code string) *fault.Fault {
 	q := *f
 	q.Source = sourceLine(code, f.Line)
 	q.Message, q.Hint, q.Path = fault.Clip(f.Message, 2*maxMessage), fault.Clip(f.Hint, maxMessage), fault.Clip(f.Path, maxMessage)
 	return &q
 }
 
-// sourceLine quotes a line of the user's code, from 1.
+// sourceLine returns a line of the user's code, counted from 1, "" if there is none.
 func sourceLine(code string, line int) string {
 	n := 0
 	for text := range strings.Lines(code) {

@@ -55,7 +55,7 @@ func TestEntryIsCalledWhenNothingCalledIt(t *testing.T) {
 	})
 }
 
-func TestWhereItFailed(t *testing.T) {
+func TestFailurePositions(t *testing.T) {
 	cases := map[string]struct {
 		code         string
 		fault        fault.Code
@@ -104,7 +104,7 @@ func TestWhereItFailed(t *testing.T) {
 	})
 }
 
-func TestEntryFunctionsThatAreNone(t *testing.T) {
+func TestInvalidEntryFunctions(t *testing.T) {
 	executors(t, func(t *testing.T, x wire.Executor) {
 		for _, name := range []string{"toString", "constructor", "parseInt", "setTimeout", "o.main", "class", "missing", "a b", "1"} {
 			for _, code := range []string{"const o = {main(){ return 1 }}", "await 1", "return 1", "const a: number = 1"} {
@@ -119,7 +119,7 @@ func TestEntryFunctionsThatAreNone(t *testing.T) {
 	})
 }
 
-func TestLineOfALoopThatDoesNotEnd(t *testing.T) {
+func TestTimeoutNamesTheLoop(t *testing.T) {
 	executors(t, func(t *testing.T, x wire.Executor) {
 		for code, lines := range map[string]struct{ loop, before int }{
 			"\n\n\nwhile(true);":                                  {4, 0},
@@ -130,8 +130,8 @@ func TestLineOfALoopThatDoesNotEnd(t *testing.T) {
 			"await 1;\nwhile (true) {\n}":                         {2, 1},
 			"let n = 0;\nfor (;;)\n  n++;":                        {3, 1},
 		} {
-			// The engine knows positions of few instructions: a stop at a loop's very
-			// first one shows what stands before the loop, or nothing.
+			// The engine has positions for few instructions: if the script is stopped at the
+			// first one of the loop, the line is the one before the loop, or 0.
 			loop := 0
 			for range 4 {
 				j := job(code)
@@ -151,9 +151,9 @@ func TestLineOfALoopThatDoesNotEnd(t *testing.T) {
 	})
 }
 
-// TestTrapsThatLoop has what is thrown run the script's code without end while it
-// is read.
-func TestTrapsThatLoop(t *testing.T) {
+// TestThrownValuesThatLoop throws values that run an endless loop of the script when they are
+// inspected.
+func TestThrownValuesThatLoop(t *testing.T) {
 	for _, trap := range []string{"getPrototypeOf", "get", "has", "ownKeys", "getOwnPropertyDescriptor"} {
 		for _, code := range []string{
 			"throw new Proxy({}, {" + trap + "(){ for(;;); }})",

@@ -10,40 +10,41 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// flights are the calls that the script started and whose end it has not got yet.
-// Ends are delivered only when the script has nothing else to do, one by one, in
-// the order that the host gives: that order is on the tape, so the script runs
-// the same in every attempt.
-type flights struct {
+// callsInFlight holds the asynchronous calls whose outcome the script has not received.
+// Outcomes are delivered one by one, only when the script has nothing else to do, and in the
+// order that the host decides. That order is on the tape, so the script runs the same way in
+// every attempt.
+type callsInFlight struct {
 	last     uint32
-	open     map[uint32]*flight
-	parallel int // of the open ones, those that do not wait in a queue
+	open     map[uint32]*pendingCall
+	parallel int // how many of the open calls are not ordered
 }
 
-type flight struct {
+type pendingCall struct {
 	callee
 	resolve, reject func(any) error
-	origin          []goja.StackFrame // where it was started
+	origin          []goja.StackFrame // the stack that started it
 }
 
-// callee is what a function of a module calls.
+// callee is the operation that a function of a module calls.
 type callee struct {
 	server *wire.Server
-	tool   *wire.Tool // nil for what @codemode/discovery asks
+	tool   *wire.Tool // nil for calls of @codemode/discovery
 	id     string
 }
 
 func (c callee) ordered() bool { return c.server != nil && c.server.Ordered }
 
-// async makes a function of a module: it gives a promise of what the call gives.
-func (s *session) async(name string, length int, c callee, input func(goja.FunctionCall, []byte) []byte) *goja.Object {
+// asyncFunction returns a function of a module, which returns a promise of the call's output.
+// input appends the call's input to a buffer.
+func (s *session) asyncFunction(name string, length int, c callee, input func(goja.FunctionCall, []byte) []byte) *goja.Object {
 	return s.function(name, length, func(call goja.FunctionCall) goja.Value {
 		promise, resolve, reject := s.vm.NewPromise()
-		fl := &flight{callee: c, resolve: resolve, reject: reject, origin: s.here()}
-		// An async function throws nothing: what goes wrong rejects its promise.
-		if ex := s.vm.Try(func() { s.launch(fl, input(call, s.takeScratch())) }); ex != nil {
+		fl := &pendingCall{callee: c, resolve: resolve, reject: reject, origin: s.here()}
+		// Like an async function it never throws, but rejects its promise.
+		if ex := s.vm.Try(func() { s.startCall(fl, input(call, s.takeScratch())) }); ex != nil {
 			why := ex.Value()
-			if o, ok := why.(*goja.Object); ok && s.faults[o] != nil { // of the class that the call's end would have
+			if o, ok := why.(*goja.Object); ok && s.faults[o] != nil { // make it the class that a failed call has
 				why = s.callError(c, s.faults[o])
 			}
 			if err := reject(why); err != nil {
@@ -54,8 +55,8 @@ func (s *session) async(name string, length int, c callee, input func(goja.Funct
 	})
 }
 
-// launch starts a call.
-func (s *session) launch(fl *flight, in []byte) {
+// startCall starts a call whose outcome settles the promise of fl.
+func (s *session) startCall(fl *pendingCall, in []byte) {
 	s.scratch = in[:0]
 	if s.stopped() {
 		panic(s.vm.NewTypeError("the run has ended")) // replaced by why it did
@@ -64,33 +65,32 @@ func (s *session) launch(fl *flight, in []byte) {
 		s.tooLarge(most)
 	}
 	if !fl.ordered() {
-		if most := s.job.Limits.MaxParallelCalls; s.flights.parallel >= most {
+		if most := s.job.Limits.MaxParallelCalls; s.inFlight.parallel >= most {
 			s.end(ParallelCallsExceeded(most))
 			return
 		}
-		s.flights.parallel++
+		s.inFlight.parallel++
 	}
-	s.flights.last++
-	s.flights.open[s.flights.last] = fl
+	s.inFlight.last++
+	s.inFlight.open[s.inFlight.last] = fl
 	s.watch.Pause()
-	s.port.Start(s.flights.last, fl.id, in)
+	s.port.Start(s.inFlight.last, fl.id, in)
 	s.watch.Resume()
 }
 
-// ParallelCallsExceeded is the fault of a script that has more calls in flight
-// than it may.
+// ParallelCallsExceeded returns the fault of a script with more than most calls in flight.
 func ParallelCallsExceeded(most int) *fault.Fault {
 	return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls were in flight at once (codeMode.maxParallelCalls)", most).
 		WithDetails(map[string]any{"limit": most})
 }
 
-// turn lets time pass: until the next timer, or the end of a call in flight,
-// whichever comes first. more is false where there is neither.
-func (s *session) turn() (more bool, err error) {
+// waitOnce waits for the next timer or the end of a call in flight, whichever comes first, and
+// handles it. more is false if there was neither.
+func (s *session) waitOnce() (more bool, err error) {
 	if s.stopped() {
 		return false, errStopped
 	}
-	if len(s.flights.open) == 0 {
+	if len(s.inFlight.open) == 0 {
 		return s.fire()
 	}
 	most := time.Duration(-1)
@@ -103,22 +103,22 @@ func (s *session) turn() (more bool, err error) {
 	if ref == 0 && !r.Ends {
 		return s.fire()
 	}
-	return true, s.land(ref, r)
+	return true, s.settleCall(ref, r)
 }
 
-// errStopped stands for the reason in session.ending.
+// errStopped stands for the reason in session.stopReason.
 var errStopped = errors.New("stopped")
 
-// land settles the promise of a call that has ended.
-func (s *session) land(ref uint32, r Reply) error {
-	fl := s.flights.open[ref]
+// settleCall settles the promise of a call that has ended.
+func (s *session) settleCall(ref uint32, r Reply) error {
+	fl := s.inFlight.open[ref]
 	if fl != nil {
-		delete(s.flights.open, ref)
+		delete(s.inFlight.open, ref)
 		if !fl.ordered() {
-			s.flights.parallel--
+			s.inFlight.parallel--
 		}
-		s.trail.origin = fl.origin
-		defer func() { s.trail.origin = nil }()
+		s.sites.origin = fl.origin
+		defer func() { s.sites.origin = nil }()
 	}
 	s.clock.advance(r.NowMs * 1000)
 	switch {
@@ -140,8 +140,8 @@ func (s *session) land(ref uint32, r Reply) error {
 	return fl.resolve(v)
 }
 
-// callError makes the error of a call: its class is the fault's in the registry
-// (codemode-run-spec section 7), and it names the tool.
+// callError returns the error of a failed call. It names the tool, and has the class that
+// codemode-run-spec section 7 gives to the fault's code.
 func (s *session) callError(c callee, f *fault.Fault) *goja.Object {
 	o := s.errorOf(f, s.classOf(f.Code, c.tool != nil))
 	set := func(name string, v any) {
@@ -164,8 +164,8 @@ func (s *session) callError(c callee, f *fault.Fault) *goja.Object {
 	return o
 }
 
-// classOf returns the prototype of the class that a code has in @codemode/errors.
-// What a tool's call failed with is a ToolCallError where no other class fits.
+// classOf returns the prototype of the class of a fault code in @codemode/errors. A failed
+// call of a tool is a ToolCallError unless a more specific class fits.
 func (s *session) classOf(c fault.Code, called bool) *goja.Object {
 	e, _ := fault.Lookup(c)
 	class := e.Class
