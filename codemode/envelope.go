@@ -17,11 +17,12 @@ import (
 // envelope is the response of codemode.run, success and failure alike
 // (codemode-run-spec section 3.3).
 type envelope struct {
-	Logs        []wire.Log       `json:"logs"`
-	Result      json.RawMessage  `json:"result"`
-	Diagnostics []diagnostic     `json:"diagnostics"`
-	ToolTrace   []run.CallRecord `json:"toolTrace"`
-	RunID       string           `json:"runId"` // beyond the text: what undo, replay and the journal ask for
+	Logs        []wire.Log        `json:"logs"`
+	Result      json.RawMessage   `json:"result"`
+	Diagnostics []diagnostic      `json:"diagnostics"`
+	ToolTrace   []run.CallRecord  `json:"toolTrace"`
+	Emitted     []json.RawMessage `json:"emitted,omitempty"` // beyond the text, as runId
+	RunID       string            `json:"runId"`             // beyond the text: what undo, replay and the journal ask for
 }
 
 // diagnostic is one diagnostic (codemode-run-spec section 3.3.3).
@@ -74,6 +75,9 @@ func refusal(call catalog.Call, f *fault.Fault) envelope {
 // envelope returns how the run of a module ended; err is nil if it succeeded.
 func (e *execution) envelope(err error, before []diagnostic) envelope {
 	out := envelope{RunID: e.runID(), Logs: e.moduleLogs(), Result: null, Diagnostics: []diagnostic{}, ToolTrace: []run.CallRecord{}}
+	if e.result != nil {
+		out.Emitted = e.result.Emitted
+	}
 	if e.outcome != nil {
 		out.ToolTrace = bounded(e.traced(e.outcome.Calls))
 	}

@@ -91,13 +91,14 @@ type execution struct {
 	view *catalog.View // what the script sees, once a run is open
 	in   executeInput
 	// module is set for a script of codemode.run, whose input has only code and limits.
-	module bool
-	spec   run.Spec
-	wall   time.Duration
-	own    wire.Limits
-	told   int          // log messages that the caller may have heard
-	notes  []wire.Log   // warnings about the input, before the script's own logs
-	before []diagnostic // the same of a module, beside its own
+	module  bool
+	spec    run.Spec
+	wall    time.Duration
+	own     wire.Limits
+	told    int               // log messages that the caller may have heard
+	emitted []json.RawMessage // values that the caller has got
+	notes   []wire.Log        // warnings about the input, before the script's own logs
+	before  []diagnostic      // the same of a module, beside its own
 
 	job     *wire.Job    // but for its occasion
 	result  *wire.Result // of the last attempt
@@ -366,7 +367,7 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 		return r.replayOnData(ctx, e.p, job, a)
 	}
 	h := newHost(e.call, e.view, ownCalls{a}, a, e.p.app, e.own, e.maxCalls())
-	h.told = e.told
+	h.told, h.emitted = e.told, e.emitted
 	var host wire.Host = h
 	rec := e.recorder(a, h)
 	if rec != nil {
@@ -382,7 +383,7 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 	}
 	stop()
 	h.wait()
-	e.told = max(e.told, h.logged)
+	e.told, e.emitted = max(e.told, h.logged), h.emitted
 	if rec != nil {
 		keep(a, rec, job, res, err)
 	}

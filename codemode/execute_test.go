@@ -332,6 +332,42 @@ func TestProgressOfAScript(t *testing.T) {
 	require.Equal(t, []any{1.0, 0.0, "", 2.0, 5.0, `{"a":1}`, 3.0, 0.0, ""}, steps)
 }
 
+func TestEmittedValues(t *testing.T) {
+	h := newHouse(t, nil)
+	var parts []string
+	h.parts = func(index int, value json.RawMessage) { parts = append(parts, fmt.Sprint(index, " ", string(value))) }
+	r := h.run("SDK.Out.emit({step: 1}); SDK.Out.emit([2]); 7")
+	require.NoError(t, r.err)
+	require.Equal(t, []string{`0 {"step":1}`, `1 [2]`}, parts)
+	require.JSONEq(t, `[{"step":1},[2]]`, string(r.raw["emitted"]))
+	require.NotContains(t, h.run("7").raw, "emitted")
+
+	r = h.run("SDK.Out.emit('before'); throw 1")
+	r.fails(t, fault.JavaScriptError)
+	require.JSONEq(t, `["before"]`, string(r.raw["emitted"]), "a failure has what was emitted before it")
+}
+
+// A later attempt repeats what it emits; the caller gets what differs.
+func TestEmittedValuesOfAttempts(t *testing.T) {
+	h := newHouse(t, nil)
+	var parts []string
+	h.parts = func(index int, value json.RawMessage) { parts = append(parts, fmt.Sprint(index, " ", string(value))) }
+	seen := 0
+	h.library.calls = func(op string) {
+		if op == "upsert" && seen == 0 {
+			seen++
+			h.shelf.mu.Lock()
+			h.shelf.notes["default"], h.shelf.version["default"] = map[string]note{"one": {ID: "one"}, "two": {ID: "two"}}, h.shelf.version["default"]+1
+			h.shelf.mu.Unlock()
+		}
+	}
+	r := h.run("SDK.Out.emit('same'); SDK.Out.emit(SDK.Entities.Note.collection().items.length); SDK.Entities.Note.upsert({id: 'k', text: 'x'}); SDK.Out.emit('last'); 7")
+	require.NoError(t, r.err)
+	require.Equal(t, 2, r.outcome.Attempts)
+	require.Equal(t, []string{`0 "same"`, `1 1`, `1 2`, `2 "last"`}, parts)
+	require.JSONEq(t, `["same",2,"last"]`, string(r.raw["emitted"]))
+}
+
 func TestNotAtomicCommitsEachCall(t *testing.T) {
 	h := newHouse(t, nil)
 	r := h.run("SDK.Entities.Note.upsert({id: 'k', text: 'kept'}); throw 1", in{"atomic": false})

@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -45,9 +46,10 @@ type host struct {
 	limits   wire.Limits
 	maxCalls int // quota of calls, 0 is unlimited
 	started  int
-	logged   int // messages of this attempt
-	told     int // messages that attempts before have said
-	asked    int // calls of discovery, which are not calls of a provider
+	logged   int               // messages of this attempt
+	told     int               // messages that attempts before have said
+	emitted  []json.RawMessage // values that the caller has got, of attempts before too
+	asked    int               // calls of discovery, which are not calls of a provider
 
 	last     chan struct{} // closed when the last of the ordered calls has ended
 	flights  map[uint32]*flight
@@ -366,6 +368,16 @@ func (h *host) Progress(done, total float64, message string) {
 		return
 	}
 	h.call.Progress(done, total, message)
+}
+
+// Emit implements wire.Host. Later attempts repeat the values of earlier ones; the caller
+// gets each once, and again where it is another.
+func (h *host) Emit(index int, value json.RawMessage) {
+	if index < len(h.emitted) && bytes.Equal(h.emitted[index], value) {
+		return
+	}
+	h.emitted = append(h.emitted[:min(index, len(h.emitted)):index], value)
+	h.call.Emit(index, value)
 }
 
 // levels are the levels of a script's logs.

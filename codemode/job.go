@@ -32,4 +32,6 @@ func (noHost) Next(context.Context, time.Duration) (uint32, json.RawMessage, int
 
 func (noHost) Progress(float64, float64, string) {}
 
+func (noHost) Emit(int, json.RawMessage) {}
+
 func (noHost) Log(wire.Log) {}

@@ -271,7 +271,8 @@ type house struct {
 	view     *catalog.View
 	records  *records
 	steps    func(done, total float64, message string) // the progress of scripts; nil is nobody
-	hears    func(slog.Level, string)                  // what scripts log while they run; nil is nobody
+	parts    func(index int, value json.RawMessage)
+	hears    func(slog.Level, string) // what scripts log while they run; nil is nobody
 }
 
 type records struct {
@@ -337,7 +338,7 @@ func (h *house) call(ctx context.Context, op string, in any) *reply {
 		raw = string(b)
 	}
 	out, outcome, err := h.engine.Invoke(ctx, run.Request{
-		View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", op), Input: json.RawMessage(raw), Surface: "test", Listed: true, Notify: h.hears, Progress: h.steps,
+		View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", op), Input: json.RawMessage(raw), Surface: "test", Via: catalog.SurfaceTools, Notify: h.hears, Progress: h.steps, Emit: h.parts,
 	})
 	r := &reply{outcome: outcome, err: err}
 	if out != nil && op == "execute" {

@@ -100,7 +100,7 @@ func newModules(t testing.TB, changed map[string]any) *modules {
 func (m *modules) request(ctx context.Context, raw string) *envelope {
 	m.t.Helper()
 	out, outcome, err := m.engine.Invoke(ctx, run.Request{
-		View: m.view, Principal: auth.Local(), ID: catalog.CodeID("codemode", "run"), Input: json.RawMessage(raw), Surface: "test", Listed: true,
+		View: m.view, Principal: auth.Local(), ID: catalog.CodeID("codemode", "run"), Input: json.RawMessage(raw), Surface: "test", Via: catalog.SurfaceTools,
 	})
 	require.NoError(m.t, err)
 	e := &envelope{outcome: outcome}

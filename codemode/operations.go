@@ -70,6 +70,7 @@ var searchMembers = members{
 // client reads them in every conversation.
 const (
 	executeOutput  = `{"type":"object","required":["success","logs","changeCounts"],"properties":{"success":{"const":true},"answer":{},"result":{},"changes":{"type":"array"},"calls":{"type":"array"}}}`
+	undoOutput     = `{"type":"object"}`
 	validateOutput = `{"type":"object","required":["valid"],"properties":{"valid":{"type":"boolean"}}}`
 	searchOutput   = `{"type":"object","required":["query","results"],"properties":{"results":{"type":"array","items":{"type":"object"}}}}`
 )

@@ -103,7 +103,7 @@ func (p *provider) Stop(context.Context) error {
 // for the app's own commands. If code mode is disabled they stay in the catalog, are
 // listed nowhere, and fail with code_mode_disabled.
 func (p *provider) Offer() catalog.Offer {
-	operations := []*catalog.Operation{p.executeOperation(), p.validateOperation(), p.searchOperation()}
+	operations := []*catalog.Operation{p.executeOperation(), p.validateOperation(), p.searchOperation(), p.statusOperation()}
 	if !p.has(faceKoan) {
 		for _, op := range operations {
 			op.Reach = catalog.ReachApp
@@ -126,6 +126,7 @@ func (p *provider) Offer() catalog.Offer {
 			op.Decode = func(catalog.Input) (catalog.Decoded, error) { return catalog.Decoded{}, disabled }
 		}
 	}
+	operations = append(operations, p.undoOperation())
 	acts := p.actionOperations()
 	offer := catalog.Offer{Operations: append(operations, acts...)}
 	if p.config().enabled {

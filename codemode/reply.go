@@ -20,6 +20,7 @@ type succeeded struct {
 	Atomic       *bool               `json:"atomic,omitempty"` // false where each call committed by itself
 	Answer       json.RawMessage     `json:"answer,omitempty"`
 	Result       json.RawMessage     `json:"result,omitempty"`
+	Emitted      []json.RawMessage   `json:"emitted,omitempty"`
 	Logs         []wire.Log          `json:"logs"`
 	ChangeCounts []store.ChangeCount `json:"changeCounts"`
 	Changes      *[]store.Change     `json:"changes,omitempty"`
@@ -36,6 +37,7 @@ type failed struct {
 	Atomic         *bool               `json:"atomic,omitempty"`
 	ChangeCounts   []store.ChangeCount `json:"changeCounts,omitempty"`
 	Calls          []run.CallRecord    `json:"calls"`
+	Emitted        []json.RawMessage   `json:"emitted,omitempty"`
 	Logs           []wire.Log          `json:"logs"`
 	OutsideEffects []run.CallRecord    `json:"outsideEffects"`
 }
@@ -68,7 +70,7 @@ func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 
 func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	out := succeeded{
-		Success: true, RunID: o.Run, Atomic: e.atomicFlag(), Answer: e.result.Answer, Result: e.result.Result, Logs: e.logs(),
+		Success: true, RunID: o.Run, Atomic: e.atomicFlag(), Answer: e.result.Answer, Result: e.result.Result, Emitted: e.result.Emitted, Logs: e.logs(),
 		ChangeCounts: store.Counts(store.Disclosed(o.Changes)),
 	}
 	if e.in.DryRun || slices.Contains(e.in.Include, includeChanges) {
@@ -100,6 +102,9 @@ func (e *execution) atomicFlag() *bool {
 
 func (e *execution) failure(f *fault.Fault) (json.RawMessage, error) {
 	out := failed{RunID: e.runID(), Error: f, Atomic: e.atomicFlag(), Calls: []run.CallRecord{}, Logs: e.logs(), OutsideEffects: []run.CallRecord{}}
+	if e.result != nil {
+		out.Emitted = e.result.Emitted
+	}
 	if e.outcome != nil {
 		if out.Committed = e.outcome.Committed; out.Committed {
 			out.ChangeCounts = store.Counts(store.Disclosed(e.outcome.Changes))

@@ -134,6 +134,10 @@ func TestDescription(t *testing.T) {
 func TestExamplesRun(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, op := range h.provider.Offer().Operations {
+		if op.Example == nil || op.Unlisted { // of an undo and a status, which are about a run that there was
+			require.Contains(t, []string{"undo", "status"}, op.ID.Op)
+			continue
+		}
 		r := h.call(context.Background(), op.ID.Op, string(op.Example))
 		require.NoError(t, r.err, op.ID)
 	}

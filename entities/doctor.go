@@ -28,7 +28,10 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		data.Detail, data.Hint = err.Error(), fault.From(err).Hint
 		return []catalog.Check{data}
 	}
-	data.OK, data.Detail = true, fmt.Sprintf("%s, %s: %s", p.engine.Backend().Place(), migrations.CountSets(len(sets)), migrations.ListSome(sets))
+	data.OK, data.Detail = true, p.engine.Backend().Place()+", "+migrations.CountSets(len(sets))
+	if len(sets) > 0 {
+		data.Detail += ": " + migrations.ListSome(sets)
+	}
 	checked := sets[:min(len(sets), maxChecked)]
 	if p.schema == nil {
 		for _, set := range checked {

@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
+	"github.com/koan-go/koan/framework/run/undo"
 )
 
 // An app that opens its databases itself has no place for data outside the sets: its
@@ -25,6 +26,7 @@ var (
 	_ approve.Keeper = (*Provider)(nil)
 	_ replay.Keeper  = (*Provider)(nil)
 	_ record.Keeper  = (*Provider)(nil)
+	_ undo.Keeper    = (*Provider)(nil)
 )
 
 // Ledger implements once.Keeper.
@@ -67,12 +69,25 @@ func (p *Provider) Journal() journal.Sink {
 	return p.journal.Sink()
 }
 
+// Archive implements undo.Keeper.
+func (p *Provider) Archive() undo.Archive {
+	if p.journal == nil {
+		return nil
+	}
+	return p.journal
+}
+
+// Changes implements record.Keeper.
+func (p *Provider) Changes() bool { return p.changes }
+
 // startJournal opens the journal beside the start, and offers it where that is wanted.
 func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner backend.Owner) error {
 	if !bookkeeping.WantsJournal(host.Settings(), host.Testing()) {
 		return nil
 	}
 	j := bookkeeping.NewJournal(host.Settings(), p.engine.Backend(), owner, p.tapes, host.Log())
+	p.changes = bookkeeping.KeepsChanges(host.Settings())
+	j.KeepKey(keyFile(host), host.Settings().Strings("server.secret"))
 	if bookkeeping.Exposed(host.Settings()) {
 		if err := j.CreateTables(ctx); err != nil {
 			return err

@@ -55,6 +55,7 @@ type Provider struct {
 	keys    *bookkeeping.Keys    // nil where the app opens its databases itself
 	tapes   *bookkeeping.Tapes   // the same
 	journal *bookkeeping.Journal // likewise, or where it is switched off
+	changes bool                 // the journal keeps what an undo needs
 	records *Provider            // of KoanRun and KoanCall; nil where they are not exposed
 	schema  *migrations.Config   // how sets are migrated; nil where the app sees to that
 	offer   catalog.Offer
@@ -275,6 +276,20 @@ func folder(database, app string) (string, error) {
 // Folder is where SQLite has the data: "" until the provider has started, and where the
 // data is elsewhere.
 func (p *Provider) Folder() string { return p.folder }
+// keyFile is where the key is kept that seals secret values in the journal: never in the
+// database that has the journal, unless that is a file itself. It is "" where there is no place
+// for it.
+func keyFile(host catalog.Host) string {
+	database := host.Settings().String(settingDatabase)
+	if onPostgres(database) {
+		database = ""
+	}
+	dir, err := folder(database, host.App())
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "journal.key")
+}
 
 // Offer implements catalog.Provider.
 func (p *Provider) Offer() catalog.Offer { return p.offer }

@@ -20,9 +20,16 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/internal/restapi"
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/upstream"
 )
+
+// Undoing reports whether the run that ctx belongs to undoes another one. Hooks run in an undo as
+// in any run, and what they did in the run that is undone is undone too: what they would add to
+// other rows, or do outside, they had better leave out then.
+func Undoing(ctx context.Context) bool { return run.Undoing(ctx) }
 
 // Types that app developers use beside App.
 type (
@@ -42,6 +49,8 @@ type (
 	// HTTPOptions are those of Instance.HTTPHandler, and HTTP is what it returns.
 	HTTPOptions = mcpserver.HTTPOptions
 	HTTP        = mcpserver.HTTP
+	// REST is what Instance.RESTHandler returns.
+	REST = restapi.Handler
 	// Callers authenticate requests over HTTP: see Instance.Callers.
 	Callers = access.Callers
 )

@@ -24,6 +24,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/telemetry"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/journal"
@@ -209,7 +210,7 @@ func (i *Instance) offer() error {
 	for n, p := range i.started {
 		offers[n] = p.Offer()
 	}
-	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: toolset.Operations()}
+	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: append(toolset.Operations(), restapi.Operations(i.sealer)...)}
 	s, err := catalog.NewSnapshot(append(offers, about)...)
 	if err == nil {
 		err = i.engine.CheckSchemas(s)

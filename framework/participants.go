@@ -5,17 +5,21 @@ import (
 
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/live"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
+	"github.com/koan-go/koan/framework/run/undo"
 )
 
 // participants take part in every run of an instance.
 type participants struct {
-	tapes   *replay.Tapes
-	keys    *once.Keys
-	guard   *approve.Guard
-	journal *record.Journal
+	tapes    *replay.Tapes
+	keys     *once.Keys
+	guard    *approve.Guard
+	undos    *undo.Undos
+	journal  *record.Journal
+	underway *live.Runs
 }
 
 // takePart has the participants join the engine. In every phase of a run they are asked in
@@ -28,16 +32,20 @@ type participants struct {
 //     When a run is released, which happens in the reverse order, the plan is concluded while
 //     the key still keeps others from applying it;
 //   - files keep what a run refers to once nobody refuses its commit any more;
-//   - record last: what the others did belongs into the journal.
+//   - undo anywhere: it takes part in no run, and is found by who undoes one;
+//   - record after them: what the others did belongs into the journal;
+//   - live last: a run is under way until the journal has it.
 func (i *Instance) takePart() {
 	retention := time.Duration(i.values.Int("run.keyRetentionHours")) * time.Hour
 	i.participants = participants{
-		tapes:   replay.New(i.engine, i.tapeOptions()),
-		keys:    once.New(once.Options{Lease: i.values.Duration("run.keyLeaseMs"), Retention: retention, ReplyBytes: i.values.Int("run.keyMaxBytes"), Log: i.log}),
-		guard:   approve.New(i.engine, approve.Options{Settings: approvals(i.values), KeyRetention: retention, Log: i.log}),
-		journal: record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
+		tapes:    replay.New(i.engine, i.tapeOptions()),
+		keys:     once.New(once.Options{Lease: i.values.Duration("run.keyLeaseMs"), Retention: retention, ReplyBytes: i.values.Int("run.keyMaxBytes"), Log: i.log}),
+		guard:    approve.New(i.engine, approve.Options{Settings: approvals(i.values), KeyRetention: retention, Log: i.log}),
+		undos:    &undo.Undos{},
+		journal:  record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
+		underway: live.New(),
 	}
-	i.engine.Join(i.tapes, i.keys, i.guard, i.app.files.References(), i.journal)
+	i.engine.Join(i.tapes, i.keys, i.guard, i.undos, i.app.files.References(), i.journal, i.underway)
 }
 
 // keepIn has the participants keep in a provider, which has started, what it offers to keep. Plans
@@ -61,6 +69,14 @@ func (i *Instance) keepIn(p Provider) {
 	if k, ok := p.(record.Keeper); ok {
 		if s := k.Journal(); s != nil {
 			i.journal.Add(s)
+			if k.Changes() {
+				i.journal.KeepChanges()
+			}
+		}
+	}
+	if k, ok := p.(undo.Keeper); ok {
+		if a := k.Archive(); a != nil {
+			i.undos.Use(a)
 		}
 	}
 }

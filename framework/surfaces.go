@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
@@ -104,6 +105,29 @@ func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 	})
 	return h, nil
 }
+
+// RESTHandler serves REST, tools in an envelope, the server's status and its OpenAPI document
+// beside an HTTPHandler, which admits its requests: callers, origins and limits are those of
+// MCP. Mount it under each of RESTPaths, and call its Shutdown before Stop.
+func (i *Instance) RESTHandler(beside *HTTP) *REST {
+	live := func(v catalog.Values) restapi.Live {
+		l := i.live(v)
+		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout}
+	}
+	o := restapi.Options{
+		Name: i.app.Name, Version: i.app.Version, Description: i.app.Description, Engine: i.engine, Catalog: i.Snapshot, Admission: beside.Admission(),
+		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Live: live(i.values), Log: i.log,
+	}
+	if o.Faces = faces(i.Snapshot()); len(o.Faces) > 0 {
+		o.Runtime = i.values.String("codeMode.runtime")
+	}
+	h := restapi.New(o)
+	i.OnReload(func(next catalog.Values) (func(), error) { return func() { h.Adjust(live(next)) }, nil })
+	return h
+}
+
+// RESTPaths are the patterns of net/http that a REST handler serves.
+func RESTPaths() []string { return restapi.Paths() }
 
 // withDefaults takes options that are not set from the configuration.
 func withDefaults(o HTTPOptions, v catalog.Values) HTTPOptions {

@@ -61,7 +61,7 @@ func TestFunctionsWithAnEffectNeedAScope(t *testing.T) {
 		send, say := catalog.PluginID("echo", "send"), catalog.PluginID("echo", "say")
 		require.Equal(t, c.may, view.Listed(send) && view.Scripted(send), "%v", c.scopes)
 		require.Equal(t, c.hear, view.Listed(say) && view.Scripted(say), "%v", c.scopes)
-		_, _, err := b.engine.Invoke(t.Context(), run.Request{View: view, Principal: who, ID: send, Input: json.RawMessage(`{"text":"hi"}`), Surface: "mcp", Listed: true})
+		_, _, err := b.engine.Invoke(t.Context(), run.Request{View: view, Principal: who, ID: send, Input: json.RawMessage(`{"text":"hi"}`), Surface: "mcp", Via: catalog.SurfaceTools})
 		if c.may {
 			require.NoError(t, err)
 			continue

@@ -18,6 +18,7 @@ type base struct {
 	freeze      goja.Callable
 	errorClass  *goja.Object
 	koanError   *goja.Object // KoanError.prototype
+	typeError   *goja.Object // TypeError.prototype
 	classes     *goja.Object // those of @codemode/errors, by name
 	syntaxError *goja.Object
 	iterator    *goja.Object // %IteratorPrototype%
@@ -53,7 +54,7 @@ var prelude = sync.OnceValue(func() *goja.Program {
   classes.AuthenticationError = named("AuthenticationError", classes.ToolCallError);
   return [KoanError, JSON.stringify, Error,
     Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError, Object.freeze(classes), Object.freeze,
-    Object.prototype, Object.getPrototypeOf(Uint8Array.prototype)];
+    Object.prototype, Object.getPrototypeOf(Uint8Array.prototype), TypeError.prototype];
 })()`, false)
 })
 
@@ -74,6 +75,7 @@ func prepare() (*session, error) {
 	s.base.errorClass = parts[2].(*goja.Object)
 	s.base.object = parts[8].(*goja.Object)
 	s.base.typedArray = parts[9].(*goja.Object)
+	s.base.typeError = parts[10].(*goja.Object)
 	koan := parts[0].(*goja.Object)
 	s.base.koanError = koan.Get("prototype").(*goja.Object)
 	s.stringify = s.base.stringify

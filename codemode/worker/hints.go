@@ -6,7 +6,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dop251/goja"
+
 	"github.com/koan-go/koan/codemode/internal/validate"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -21,7 +24,7 @@ func (s *session) explain(f *fault.Fault) {
 	if f.Line == 0 || s.program == nil || !strings.HasPrefix(f.Message, "TypeError") && !strings.HasPrefix(f.Message, "ReferenceError") {
 		return
 	}
-	for _, d := range validate.Check(s.program, s.job.Bindings, nil) {
+	for _, d := range s.diagnostics() {
 		if d.Line == f.Line {
 			f.Message, f.Column = d.Message+" ("+f.Message+")", d.Column
 			if d.Hint != "" {
@@ -32,6 +35,39 @@ func (s *session) explain(f *fault.Fault) {
 	}
 	if hint := s.likelyCause(f); hint != "" {
 		f.Hint = hint
+	}
+}
+
+// diagnostics are what a check says about the script.
+func (s *session) diagnostics() []wire.Diagnostic {
+	if s.findings == nil {
+		s.findings = sync.OnceValue(func() []wire.Diagnostic { return validate.Check(s.program, s.job.Bindings, nil) })
+	}
+	return s.findings()
+}
+
+// explainCaught has an error of the engine's, about something that SDK does not have, say what
+// there is instead, for a script that catches it and looks at its message.
+func (s *session) explainCaught(v goja.Value) {
+	o, ok := v.(*goja.Object)
+	if !ok || s.program == nil || o.ClassName() != "Error" || o.Prototype() != s.base.typeError {
+		return
+	}
+	message := s.property(o, "message")
+	name, missing := between(message, "Object has no member '", "'")
+	if _, ofNothing := between(message, "Cannot read property '", "'"); !missing && !ofNothing {
+		return
+	}
+	f := s.locate(fault.New(fault.JavaScriptError, message), s.creationStack(o))
+	for _, d := range s.diagnostics() {
+		about := d.Code == validate.UnknownEntity
+		if missing {
+			about = d.Code == validate.UnknownMethod && strings.Contains(d.Message, " `"+name+"`")
+		}
+		if about && d.Line == f.Line {
+			_ = o.Set("message", strings.TrimSpace(d.Message+" ("+message+"). "+d.Hint))
+			return
+		}
 	}
 }
 

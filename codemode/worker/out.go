@@ -18,6 +18,7 @@ func (s *session) outObject() *goja.Object {
 	for _, level := range []string{"info", "warn", "error"} {
 		s.method(o, level, 1, s.logger(level))
 	}
+	s.method(o, "emit", 1, s.emit)
 	s.method(o, "progress", 3, func(c goja.FunctionCall) goja.Value {
 		message := ""
 		if v := c.Argument(2); !goja.IsUndefined(v) {
@@ -58,6 +59,43 @@ func (s *session) answer(c goja.FunctionCall) goja.Value {
 		raw = []byte("null")
 	}
 	s.result.Answer = raw
+	return goja.Undefined()
+}
+
+// emitted are how many values the script has emitted, and their bytes.
+type emitted struct{ count, bytes int }
+
+// emit passes on what it is given as it is at that moment, while the script goes on. As for
+// the answer, what cannot be passed on ends the run.
+func (s *session) emit(c goja.FunctionCall) goja.Value {
+	if s.job.Action {
+		s.throw(fault.New(fault.CapabilityUnsupported, "an action cannot emit values").WithHint("Return all that its caller needs as the action's output, or log it."))
+	}
+	raw, err := s.serialise(c.Argument(0), "the emitted value")
+	var f *fault.Fault
+	switch {
+	case err == nil:
+	case isFault(err, &f):
+		s.end(f)
+		return goja.Undefined()
+	default:
+		panic(err)
+	}
+	if raw == nil {
+		raw = []byte("null")
+	}
+	s.emitted.count++
+	s.emitted.bytes += len(raw)
+	switch most := s.job.Limits.MaxResultBytes; {
+	case s.emitted.count > wire.MaxEmitted:
+		s.end(fault.Newf(fault.ResultTooLarge, "the script emits more than %d values", wire.MaxEmitted).WithHint("Emit a summary of several steps at a time."))
+	case s.emitted.bytes > most:
+		s.end(fault.Newf(fault.ResultTooLarge, "the emitted values are larger than %d bytes together", most).WithHint("Emit less: ids and counts instead of whole rows."))
+	default:
+		s.watch.Pause()
+		s.port.Emit(raw)
+		s.watch.Resume()
+	}
 	return goja.Undefined()
 }
 

@@ -21,6 +21,8 @@ type Port interface {
 	Await(most time.Duration) (ref uint32, r Reply)
 	Log(wire.Log)
 	Progress(wire.Progress)
+	// Emit passes on the JSON of a value.
+	Emit(value []byte)
 }
 
 // Reply is the outcome of a call.

@@ -216,6 +216,13 @@ func (h *pipePort) Log(l wire.Log) { h.send(wire.KindLog, l) }
 // Progress implements Port.
 func (h *pipePort) Progress(p wire.Progress) { h.send(wire.KindProgress, p) }
 
+// Emit implements Port.
+func (h *pipePort) Emit(value []byte) {
+	if h.w.Write(wire.KindEmit, 0, value) != nil {
+		os.Exit(exitOrphan)
+	}
+}
+
 func (h *pipePort) send(k wire.Kind, v any) {
 	b, err := wire.Marshal(v)
 	if err != nil {

@@ -27,6 +27,7 @@ type session struct {
 	port     Port
 	programs *programCache // of earlier scripts
 	program  *script.Program
+	findings func() []wire.Diagnostic // what is wrong with the program before it runs
 	clock    *clock
 	timers   timers
 	logs     wire.LogBudget
@@ -47,6 +48,7 @@ type session struct {
 	rejections []*goja.Promise               // rejected and not handled
 	stopReason *interruption
 	result     *wire.Result
+	emitted    emitted
 
 	sites       callSites
 	entryCalled bool // the script has called its entry function itself
@@ -298,6 +300,8 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 	case int64(script.HookStack):
 		s.rewriteStack(v)
 		return v
+	case int64(script.HookCatch):
+		s.explainCaught(v)
 	case int64(script.HookAction): // only Declaration uses it
 	case int64(script.HookMember):
 		return s.singleMember(v, c.Argument(2))

@@ -22,6 +22,7 @@ const (
 	Float   Storage = "float"
 	Bool    Storage = "bool"
 	Time    Storage = "time"
+	Day     Storage = "day" // on SQLite the first ten characters of what is kept, whatever follows them
 	JSON    Storage = "json"
 	Bytes   Storage = "bytes"
 	UUID    Storage = "uuid" // bound and scanned as text

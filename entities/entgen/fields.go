@@ -32,6 +32,9 @@ func (m *model) readTables() {
 		fmt.Fprintf(h, "table %s\n", t.Name)
 		for _, c := range t.Columns {
 			fmt.Fprintf(h, "column %s %s %d %v %v %v %v %v %s\n", c.Name, c.Type, c.Size, c.Nullable, c.Unique, c.Increment, c.Default, c.Enums, c.Collation)
+			if len(c.SchemaType) > 0 {
+				fmt.Fprintf(h, "type %v\n", c.SchemaType)
+			}
 		}
 		for _, c := range t.PrimaryKey {
 			fmt.Fprintf(h, "key %s\n", c.Name)

@@ -99,6 +99,7 @@ func (m *model) problem(format string, args ...any) {
 
 func (m *model) read() {
 	m.exposed, m.imports = map[string]*expose.Entity{}, imports{}
+	keepDaysAsDates(m.graph)
 	for _, n := range m.graph.Nodes {
 		if a := decode[expose.Entity](m, n.Name, n.Annotations, expose.EntityName); a != nil {
 			m.exposed[n.Name] = a

@@ -2,6 +2,7 @@ package entgen
 
 import (
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -84,6 +85,9 @@ func shapeOf(f *gen.Field, a *expose.Field) (s shape, problem string) {
 	if isSet(a.Decimal) && s.Type != catalog.TypeDecimal {
 		return s, "Decimal is for fields with a custom Go type or ValueScanner"
 	}
+	if isSet(a.Day) && s.Type != catalog.TypeDay {
+		return s, "Day is for a field.Time without a Go type of its own whose SchemaType on PostgreSQL, if it has one, is date"
+	}
 	if isSet(a.Comparable) {
 		if s.Seen == "" || s.Type == catalog.TypeJSON {
 			return s, "Comparable is for fields with a custom Go type or ValueScanner"
@@ -104,6 +108,8 @@ func basicShape(f *gen.Field) shape {
 	switch t := f.Type.Type; {
 	case t == field.TypeBool:
 		return shape{Type: catalog.TypeBool, Storage: descriptor.Bool, Convert: "Bool"}
+	case t == field.TypeTime && !f.HasGoType() && isDateColumn(f):
+		return shape{Type: catalog.TypeDay, Storage: descriptor.Day, Convert: "Time"}
 	case t == field.TypeTime:
 		return shape{Type: catalog.TypeTime, Storage: descriptor.Time, Convert: "Time"}
 	case t == field.TypeJSON:
@@ -254,6 +260,32 @@ func decimalColumn(f *gen.Field) bool {
 		}
 	}
 	return false
+}
+
+// isDateColumn reports whether PostgreSQL keeps a field as a date.
+func isDateColumn(f *gen.Field) bool {
+	return strings.EqualFold(strings.TrimSpace(f.Column().SchemaType[dialect.Postgres]), "date")
+}
+
+// keepDaysAsDates gives the fields that are annotated as days the column type that days have
+// on PostgreSQL, unless the schema names another.
+func keepDaysAsDates(g *gen.Graph) {
+	for _, s := range g.Schemas {
+		for _, f := range s.Fields {
+			raw, err := json.Marshal(f.Annotations[expose.FieldName])
+			if err != nil {
+				continue // reported where the field is read
+			}
+			var a expose.Field
+			if json.Unmarshal(raw, &a) != nil || !isSet(a.Day) || f.Info == nil || f.Info.Type != field.TypeTime || f.SchemaType[dialect.Postgres] != "" {
+				continue
+			}
+			if f.SchemaType == nil {
+				f.SchemaType = map[string]string{}
+			}
+			f.SchemaType[dialect.Postgres] = "date"
+		}
+	}
 }
 
 // formName is the generated variable of a field's form.

@@ -113,6 +113,11 @@ type Field struct {
 	// that its column orders and matches as what callers see does: then it can be
 	// sorted by and searched in. Without it such a field is compared as a whole.
 	Comparable Flag `json:"comparable,omitempty"`
+	// Day says of a field.Time that it is a day of the calendar: YYYY-MM-DD for callers, a
+	// DATE on PostgreSQL. In Go its value is midnight in UTC; of any other time that is set,
+	// the day is the date that the time has in its own location. A field.Time whose SchemaType
+	// on PostgreSQL is date is a day without it.
+	Day Flag `json:"day,omitempty"`
 	// Decimal says of a field with a Go type or ValueScanner of the app's own that
 	// it is a decimal: a string for callers, compared as a number. Fields whose
 	// SchemaType is numeric or decimal need it not.

@@ -29,7 +29,7 @@ func (f *Field) TypeScript() (kind string, ok bool) {
 		return strings.Join(parts, " | "), true
 	case TypeJSON:
 		return "", false
-	case TypeString, TypeText, TypeTime, TypeUUID, TypeID, TypeBytes, TypeDecimal:
+	case TypeString, TypeText, TypeTime, TypeDay, TypeUUID, TypeID, TypeBytes, TypeDecimal:
 	}
 	return "string", true
 }
@@ -40,6 +40,8 @@ func (f *Field) Format() string {
 	switch f.Type {
 	case TypeTime:
 		return "RFC 3339 UTC"
+	case TypeDay:
+		return "YYYY-MM-DD"
 	case TypeBytes:
 		return "base64"
 	case TypeDecimal:

@@ -17,6 +17,9 @@ const (
 	KindAction   Kind = "action"   // action::<name>
 )
 
+// routed reports whether REST has routes for operations of the kind.
+func (k Kind) routed() bool { return k == KindEntity || k == KindPlugin || k == KindAction }
+
 // maxIDLength bounds an ID in bytes, so that a hostile one costs nothing.
 const maxIDLength = 512
 

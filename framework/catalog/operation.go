@@ -107,6 +107,9 @@ type Operation struct {
 	// ListedBeside, if set, makes the operation a tool exactly if a tool is listed for
 	// which it returns true, whatever the mode. nil: the mode decides.
 	ListedBeside func(other *Operation) bool
+	// Unlisted says that the operation can be called as a tool although no list has it:
+	// answers after which somebody needs it name it.
+	Unlisted bool
 	// InputAsItIs lists Input unchanged. Otherwise lists convert it to a schema that
 	// all clients accept (package toolset).
 	InputAsItIs bool
@@ -205,6 +208,9 @@ type Call interface {
 	Key() string
 	// Progress reports to the caller how far the call is. total 0 means unknown.
 	Progress(done, total float64, message string)
+	// Emit passes a part of the result to the caller while the call goes on. index is its
+	// place among those of the run, from 0: a later attempt replaces what differs.
+	Emit(index int, value json.RawMessage)
 	// Log sends the caller a log message, if it reads them. It is not recorded.
 	Log(level slog.Level, message string)
 	// Invoke makes a nested call in the same run, with the caller's rights.

@@ -65,6 +65,10 @@ type Document struct {
 	Read     func(ctx context.Context, v *View, name string) ([]byte, error)
 }
 
+// RunReportURI is the template of the documents that say how runs ended: callers read their
+// own. An app without a journal has none.
+const RunReportURI = "koan://runs/{id}"
+
 // Host is what a provider gets from the app at its start.
 type Host interface {
 	// App is the app's name.

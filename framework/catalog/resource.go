@@ -17,6 +17,7 @@ const (
 	TypeFloat   FieldType = "float"
 	TypeBool    FieldType = "bool"
 	TypeTime    FieldType = "time" // RFC 3339 UTC
+	TypeDay     FieldType = "day"  // YYYY-MM-DD, without a time or a zone
 	TypeEnum    FieldType = "enum"
 	TypeUUID    FieldType = "uuid"
 	TypeID      FieldType = "id" // a key or a reference to one: always a string outside
@@ -183,7 +184,7 @@ func (f *Field) Class() FieldClass {
 	switch f.Type {
 	case TypeString, TypeText:
 		return ClassText
-	case TypeInt, TypeFloat, TypeTime, TypeDecimal, TypeID:
+	case TypeInt, TypeFloat, TypeTime, TypeDay, TypeDecimal, TypeID:
 		return ClassOrder
 	case TypeEnum, TypeBool, TypeUUID, TypeBytes:
 		return ClassEqual

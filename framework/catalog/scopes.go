@@ -40,6 +40,9 @@ func (op *Operation) Needs() []string {
 	if op.Effects.ReadOnly || len(op.Scopes) > 0 {
 		return op.Scopes
 	}
+	if op.Nested && op.ID.Kind == KindEntity { // what it may do is decided call by call
+		return nil
+	}
 	return Guard(op.ID.Kind, nil)
 }
 

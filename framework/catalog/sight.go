@@ -7,13 +7,15 @@ import (
 )
 
 // Surface is where a call comes from. Exposure modes hide entities from a surface,
-// and what is hidden there cannot be reached there by a relationship either.
+// and what is hidden there cannot be reached there by a relationship either. Plans and tapes
+// keep the numbers, so that a new one comes last.
 type Surface uint8
 
 const (
 	SurfaceApp    Surface = iota // the app's own code: all that the principal's rights allow
 	SurfaceTools                 // operations that are listed as tools
 	SurfaceScript                // SDK in a script
+	SurfaceREST                  // routes of the REST API
 	surfaces
 )
 
@@ -66,6 +68,9 @@ func (s *Sight) Has(id ID) bool {
 		return s.view.toolByID[id]
 	case SurfaceScript:
 		return s.view.scripted[id]
+	case SurfaceREST:
+		return s.view.routed[id]
+	case SurfaceApp:
 	}
 	return s.view.allowed[id]
 }

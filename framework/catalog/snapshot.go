@@ -190,6 +190,16 @@ func (s *Snapshot) Resources() []*Resource { return s.resources }
 // Untrusted reports whether an operation returns text of a server that nobody vouches for.
 func (s *Snapshot) Untrusted() bool { return s.untrusted }
 
+// Document returns the document of a URI or template, nil where there is none.
+func (s *Snapshot) Document(uri string) *Document {
+	for _, d := range s.documents {
+		if d.URI == uri {
+			return d
+		}
+	}
+	return nil
+}
+
 // Documents are all documents, in the providers' order.
 func (s *Snapshot) Documents() []*Document { return s.documents }
 

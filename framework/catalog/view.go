@@ -24,6 +24,7 @@ type View struct {
 	from      *View // that this one is a part of; nil for none
 	toolByID  map[ID]bool
 	scripted  map[ID]bool
+	routed    map[ID]bool
 	allowed   map[ID]bool
 	resources []*Resource // those with scripted operations, narrowed to the rights
 
@@ -38,7 +39,7 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 	sum := sha256.Sum256([]byte(s.version + "\x1c" + key))
 	v := &View{
 		snapshot: s, who: auth.Principal{Scopes: p.Scopes, Sets: p.Sets}, mode: mode, auto: auto, version: hex.EncodeToString(sum[:8]),
-		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{},
+		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, routed: map[ID]bool{}, allowed: map[ID]bool{},
 	}
 	nowhere := map[string]bool{} // entities none of whose sets the principal may name
 	for _, r := range s.resources {
@@ -59,6 +60,9 @@ func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key s
 		}
 		v.toolByID[op.ID] = offer.Listed && op.Reach&ReachTools != 0 && op.ListedBeside == nil
 		v.scripted[op.ID] = offer.Scripted && op.Reach&ReachScript != 0
+		// Modes choose the form in which clients of models get operations; programs get those
+		// that are there in any form.
+		v.routed[op.ID] = (offer.Listed || offer.Scripted) && op.Reach&ReachREST != 0 && op.ID.Kind.routed()
 	}
 	v.listBeside()
 	v.collect()
@@ -112,11 +116,11 @@ func (v *View) OfScripts(p auth.Principal) *View { return v.snapshot.View(p, exp
 func (v *View) Narrow(keep func(ID) bool) *View {
 	n := &View{
 		snapshot: v.snapshot, who: v.who, mode: v.mode, auto: v.auto, version: v.version + "~", from: v,
-		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, allowed: map[ID]bool{},
+		toolByID: map[ID]bool{}, scripted: map[ID]bool{}, routed: map[ID]bool{}, allowed: map[ID]bool{},
 	}
 	for id := range v.allowed {
 		if keep(id) {
-			n.allowed[id], n.toolByID[id], n.scripted[id] = true, v.toolByID[id], v.scripted[id]
+			n.allowed[id], n.toolByID[id], n.scripted[id], n.routed[id] = true, v.toolByID[id], v.scripted[id], v.routed[id]
 		}
 	}
 	n.collect()
@@ -178,7 +182,7 @@ func (v *View) operations(s Surface) []*Operation {
 	v.listing[s].Do(func() {
 		at := v.At(s)
 		for _, op := range v.snapshot.operations {
-			if seen := at.Operation(op.ID); seen != nil {
+			if seen := at.Operation(op.ID); seen != nil && !(op.Unlisted && s == SurfaceTools) {
 				v.listed[s] = append(v.listed[s], seen)
 			}
 		}
@@ -192,11 +196,15 @@ func (v *View) Resources() []*Resource { return v.resources }
 // Resource returns an entity that scripts see by name, nil if the view has none.
 func (v *View) Resource(name string) *Resource { return v.At(SurfaceScript).Resource(name) }
 
-// Listed reports whether an operation is a tool in this view.
+// Listed reports whether an operation is a tool in this view; Tools leaves out those that are
+// Unlisted.
 func (v *View) Listed(id ID) bool { return v.toolByID[id] }
 
 // Scripted reports whether scripts can call an operation in this view.
 func (v *View) Scripted(id ID) bool { return v.scripted[id] }
+
+// Routes are the operations that REST has routes for, by ID. Do not change the slice.
+func (v *View) Routes() []*Operation { return v.operations(SurfaceREST) }
 
 // Allowed reports whether the principal's scopes cover an operation, whatever the
 // mode shows.

@@ -60,6 +60,21 @@ type EntityOperation struct {
 	// Output is the member of the output that methods return, "" for all of it.
 	Output  string
 	Methods []Method // the first one is the operation itself
+	Routes  []Route
+}
+
+// Route is a route of the REST API to an operation of entities (CONTRACT section 11).
+type Route struct {
+	Method string // of HTTP
+	// Item says that the path ends in the entity's id. Otherwise it is that of all entities,
+	// with ":" and Suffix if there is one.
+	Item   bool
+	Suffix string
+	// Body is the member of the input that the request's body is, "" for the whole input, or
+	// for a method that has no body.
+	Body string
+	// Replace sets the member of this name.
+	Replace bool
 }
 
 // Inputs are the members of the input.
@@ -91,50 +106,62 @@ var entityOperations = []EntityOperation{
 			{"each", nil, ReturnsIterator},
 			{"all", nil, ReturnsList},
 		},
+		Routes: []Route{{Method: "GET"}, {Method: "POST", Suffix: "query"}},
 	},
 	{
 		Name: "get-by-id", Access: AccessRead, Effects: reading, Arguments: []string{"id"}, Options: []string{"fields", "with", "set"},
 		Methods: []Method{{"getById", nil, ReturnsEntity}, {"findById", nil, ReturnsEntityOrNull}},
+		Routes:  []Route{{Method: "GET", Item: true}},
 	},
 	{
 		Name: "count", Access: AccessCompute, Effects: reading, Arguments: []string{"filter"}, Optional: true, Options: []string{"set"},
 		Output: "count", Methods: []Method{{"count", nil, ReturnsNumber}},
+		Routes: []Route{{Method: "POST", Suffix: "count"}},
 	},
 	{
 		Name: "aggregate", Access: AccessCompute, Effects: reading, Options: aggregateOptions,
 		Output: "rows", Methods: []Method{{"aggregate", nil, ReturnsRows}},
+		Routes: []Route{{Method: "POST", Suffix: "aggregate"}},
 	},
 	{
 		Name: "new", Access: AccessModel, Effects: reading, Options: []string{"set"},
 		Methods: []Method{{"new", nil, ReturnsModel}},
+		Routes:  []Route{{Method: "POST", Suffix: "new"}},
 	},
 	{
 		Name: "upsert", Access: AccessStore, Effects: storing, Arguments: []string{"model"}, Options: []string{"replace", "ifVersion", "set"},
 		Methods: []Method{{"upsert", nil, ReturnsEntity}},
+		Routes:  []Route{{Method: "POST", Body: "model"}, {Method: "PUT", Item: true, Body: "model", Replace: true}},
 	},
 	{
 		Name: "upsert-many", Access: AccessStore, Effects: storing, Arguments: []string{"models"}, Options: []string{"set"},
 		Output: "items", Methods: []Method{{"upsertMany", nil, ReturnsList}},
+		Routes: []Route{{Method: "POST", Suffix: "upsert-many"}},
 	},
 	{
 		Name: "patch", Access: AccessStore, Effects: changing, Arguments: []string{"id", "changes"}, Options: []string{"ifVersion", "set"},
 		Methods: []Method{{"patch", nil, ReturnsEntity}},
+		Routes:  []Route{{Method: "PATCH", Item: true, Body: "changes"}},
 	},
 	{
 		Name: "update-by-query", Access: AccessStore, Effects: changing, Arguments: []string{"filter", "changes"}, Options: boundOptions,
 		Output: "updated", Methods: []Method{{"updateByQuery", nil, ReturnsNumber}},
+		Routes: []Route{{Method: "POST", Suffix: "update-by-query"}},
 	},
 	{
 		Name: "delete-by-query", Access: AccessDelete, Effects: changing, Arguments: []string{"filter"}, Options: boundOptions,
 		Output: "deleted", Methods: []Method{{"deleteByQuery", nil, ReturnsNumber}},
+		Routes: []Route{{Method: "POST", Suffix: "delete-by-query"}},
 	},
 	{
 		Name: "delete", Access: AccessDelete, Effects: changing, Arguments: []string{"id"}, Options: []string{"ifVersion", "set"},
 		Output: "deleted", Methods: []Method{{"delete", nil, ReturnsNumber}},
+		Routes: []Route{{Method: "DELETE", Item: true}},
 	},
 	{
 		Name: "delete-many", Access: AccessDelete, Effects: changing, Arguments: []string{"ids"}, Options: []string{"set"},
 		Output: "deleted", Methods: []Method{{"deleteMany", nil, ReturnsNumber}},
+		Routes: []Route{{Method: "POST", Suffix: "delete-many"}},
 	},
 }
 

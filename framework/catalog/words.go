@@ -126,4 +126,4 @@ func withoutAt(w string) string {
 }
 
 // kinds are the words that people use for the values of a type of field.
-var kinds = map[FieldType]string{TypeTime: "date time"}
+var kinds = map[FieldType]string{TypeTime: "date time", TypeDay: "date day"}

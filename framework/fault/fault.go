@@ -166,6 +166,23 @@ func From(err error) *Fault {
 	return New(Internal, "").Because(err)
 }
 
+// All returns the fault of each error that errors.Join has joined, and of those that these
+// are joined of; none for nil.
+func All(err error) []*Fault {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // a fault's cause may be joined, too
+	if !ok {
+		return []*Fault{From(err)}
+	}
+	var out []*Fault
+	for _, e := range joined.Unwrap() {
+		out = append(out, All(e)...)
+	}
+	return out
+}
+
 // CodeOf returns the code that From would.
 func CodeOf(err error) Code {
 	if err == nil {

@@ -30,8 +30,9 @@ const (
 	Denied      = "denied"
 )
 
-// Record is one run as the journal keeps it. It has no values of the app's data: of inputs
-// and changes it has digests and counts. Texts are redacted.
+// Record is one run as the journal keeps it. What readers see of it has no values of the app's
+// data: of inputs and changes it has digests and counts. Texts are redacted. Images have
+// values, for an undo alone.
 type Record struct {
 	Run           string // its id, a UUID of version 7
 	Trace         string // W3C trace id, 32 hexadecimal digits
@@ -71,6 +72,7 @@ type Record struct {
 	// run was dry or planned, or if they were requested.
 	ChangesDigest string
 	Outside       int // calls that had an effect outside this system
+	Emitted       int // parts of the result that its caller got while it ran
 
 	Approval   Approval
 	Redactions int // secrets that were taken out of code, message, logs and calls' errors
@@ -83,6 +85,11 @@ type Record struct {
 	// Lost is how many records before this one were dropped because the journal could
 	// not be written in time.
 	Lost int
+
+	// Images are what an undo of the run needs; NoImages says why they are not there, though
+	// the run has changed something.
+	Images   []Image `json:"-"`
+	NoImages string  `json:"-"`
 }
 
 // How much a record keeps of texts that callers send or that quote them, in bytes.
@@ -181,4 +188,15 @@ func (b Both) Begin(ctx context.Context, r Record) {
 func (b Both) Append(ctx context.Context, r Record) {
 	b[0].Append(ctx, r)
 	b[1].Append(ctx, r)
+}
+
+// FaultOf is the fault that a record's outcome, which is not OK, stands for.
+func FaultOf(outcome, message string, committed bool) *fault.Fault {
+	if outcome != CutOff {
+		return fault.New(fault.Code(outcome), message)
+	}
+	if committed {
+		return fault.New(fault.Cancelled, "the server ended while the run was under way; what it had committed before stays")
+	}
+	return fault.New(fault.Cancelled, "the server ended while the run was under way; nothing of it is in the data").WithRetry(fault.Safe)
 }

@@ -121,6 +121,7 @@ type Result struct {
 	RunID          string              `json:"runId"`
 	Answer         json.RawMessage     `json:"answer"`
 	Result         json.RawMessage     `json:"result"`
+	Emitted        []json.RawMessage   `json:"emitted"` // what it emitted while it ran
 	Logs           []Log               `json:"logs"`
 	ChangeCounts   []store.ChangeCount `json:"changeCounts"`
 	Changes        []store.Change      `json:"changes"`

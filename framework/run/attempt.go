@@ -35,6 +35,7 @@ type Attempt struct {
 	writing bool  // a transaction holds a write lock
 	// How many questions to the client are unanswered.
 	questions int
+	images    imageRoom
 }
 
 func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
@@ -178,7 +179,11 @@ func (a *Attempt) trace() (calls []CallRecord, sdk int) {
 
 // Hold implements store.Attempt.
 func (a *Attempt) Hold(n int) error {
-	if err := a.share.Take(int64(n)); err != nil {
+	err := a.share.Take(int64(n))
+	if err != nil && a.dropImages() {
+		err = a.share.Take(int64(n))
+	}
+	if err != nil {
 		return a.finish(err)
 	}
 	return nil

@@ -87,10 +87,32 @@ func (c *call) Key() string {
 }
 
 func (c *call) Progress(done, total float64, message string) {
+	message, _ = c.engine.opts.Redactor.Text(message)
+	if r := c.ownRun(); r != nil {
+		notify(r.parts, func(p Listener) { p.Progress(done, total, message) })
+	}
 	if c.request.Progress != nil {
-		message, _ = c.engine.opts.Redactor.Text(message)
 		c.request.Progress(done, total, message)
 	}
+}
+
+// Emit implements catalog.Call.
+func (c *call) Emit(index int, value json.RawMessage) {
+	if r := c.ownRun(); r != nil {
+		r.noteEmitted(index + 1)
+		notify(r.parts, func(p Listener) { p.Emit(index, value) })
+	}
+	if c.request.Emit != nil {
+		c.request.Emit(index, value)
+	}
+}
+
+// ownRun is the run that the call is part of, nil before there is one.
+func (c *call) ownRun() *Run {
+	if c.attempt != nil {
+		return c.attempt.run
+	}
+	return c.opened
 }
 
 func (c *call) Log(level slog.Level, message string) {
@@ -176,6 +198,14 @@ func Outgoing(ctx context.Context) observe.TraceContext {
 		return observe.TraceContext{}
 	}
 	return c.engine.observer.Outgoing(ctx, c.request.Parent)
+}
+
+// RedactText redacts secrets in a text, as RedactBody does.
+func RedactText(ctx context.Context, text string) string {
+	if c := currentCall(ctx); c != nil {
+		text, _ = c.engine.opts.Redactor.Text(text)
+	}
+	return text
 }
 
 // RedactBody redacts secrets in the output that the code operation of ctx returns without a run,

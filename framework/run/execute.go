@@ -248,6 +248,9 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 		return err
 	}
 	wrote := len(a.txs.group.WrittenSets()) > 0
+	if err := a.txs.noteImages(ctx, &a.txs.group); err != nil {
+		return err
+	}
 	var receipt store.Receipt
 	if wrote || r.claim.held { // otherwise nothing stores a receipt
 		receipt = r.receipt(a.number, x.ret, changes)
@@ -260,6 +263,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 		return err
 	}
 	out.Committed = wrote
+	a.txs.confirmImages()
 	x.after = a.txs.after
 	return nil
 }

@@ -14,6 +14,7 @@ type notes struct {
 	metrics    map[string]any
 	approval   journal.Approval
 	redactions atomic.Int64
+	emitted    atomic.Int64
 	hidden     atomic.Bool // the reader of the run's result may not see it
 	digests    store.DigestCache
 }
@@ -41,6 +42,19 @@ func (n *notes) Approval() journal.Approval {
 
 // Redactions returns how many secrets have been redacted in what left the run.
 func (n *notes) Redactions() int { return int(n.redactions.Load()) }
+
+// noteEmitted notes that an attempt has emitted count values.
+func (n *notes) noteEmitted(count int) {
+	for {
+		last := n.emitted.Load()
+		if int64(count) <= last || n.emitted.CompareAndSwap(last, int64(count)) {
+			return
+		}
+	}
+}
+
+// Emitted returns how many values the attempt that emitted most has emitted.
+func (n *notes) Emitted() int { return int(n.emitted.Load()) }
 
 // Hidden reports whether AdmitReader has returned a fault.
 func (n *notes) Hidden() bool { return n.hidden.Load() }

@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/callfault"
 	"github.com/koan-go/koan/framework/run/observe"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -25,6 +26,9 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	if req.Set == "" {
 		req.Set = "default"
 	}
+	if req.Run == "" {
+		req.Run = NewID()
+	}
 	if req.Trace == "" {
 		req.Trace = req.Parent.ID()
 	}
@@ -34,8 +38,8 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	ctx = auth.With(ctx, req.Principal)
 	defer req.View.Snapshot().Lease()()
 	op, started := req.View.Snapshot().Operation(req.ID), time.Now()
-	if op == nil || req.Listed && !req.View.Listed(req.ID) && op.Reach != 0 {
-		return e.refuse(ctx, &req, newRunID(), started, nil, callfault.UnknownOperation(req.ID.String()))
+	if op == nil || req.Via != catalog.SurfaceApp && op.Reach != 0 && !req.View.At(req.Via).Has(req.ID) {
+		return e.refuse(ctx, &req, req.Run, started, nil, callfault.UnknownOperation(req.ID.String()))
 	}
 	req.account = e.budget.Open()
 	defer req.account.Close()
@@ -44,38 +48,75 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		err = req.account.Take(weight)
 	}
 	if err != nil {
-		return e.refuse(ctx, &req, newRunID(), started, nil, err)
+		return e.refuse(ctx, &req, req.Run, started, nil, err)
 	}
 	if req.ID.Kind == catalog.KindCode {
 		return e.invokeCode(ctx, &req, op)
 	}
-	spec := Spec{Set: req.Set, Atomic: true, Reply: func(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }}
+	spec := callSpec(&req)
 	if op.Nested && op.Quota > 0 {
 		spec.MaxCalls = op.Quota + 1 // including its own call
 	}
-	r, err := e.newRun(newRunID(), req, op, spec)
+	r, err := e.newRun(req.Run, req, op, spec)
 	if err != nil {
-		return e.refuse(ctx, &req, newRunID(), started, nil, err)
+		return e.refuse(ctx, &req, req.Run, started, nil, err)
 	}
 	var out json.RawMessage
 	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
 		var err error
 		if err = a.count(); err == nil {
-			out, err = e.invoke(ctx, a.call(a.Next(), req.Input, req.surface()), req.ID)
+			out, err = e.invoke(ctx, a.call(a.Next(), req.Input, req.Via), req.ID)
 		}
 		return Return{Result: out}, err
 	})
 	if err != nil {
 		return nil, outcome, err
 	}
+	outcome.Counts = store.Counts(outcome.Changes)
 	if outcome.Repeated {
-		out = outcome.Reply
+		out, err = repeated(outcome)
 	}
-	return out, outcome, nil
+	return out, outcome, err
+}
+
+// callReply is what is kept of a call with an idempotency key.
+type callReply struct {
+	Result json.RawMessage     `json:"result"`
+	Counts []store.ChangeCount `json:"changeCounts,omitempty"`
+}
+
+// callSpec says what kind of run one call is.
+func callSpec(req *Request) Spec {
+	s := Spec{Set: req.Set, Atomic: true, IdempotencyKey: req.IdempotencyKey}
+	if s.IdempotencyKey == "" {
+		s.Reply = func(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }
+		return s
+	}
+	s.Fingerprint = string(req.Input)
+	s.Reply = func(ret Return, o *Outcome, err error) (json.RawMessage, error) {
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(callReply{ret.Result, store.Counts(o.Changes)})
+	}
+	return s
+}
+
+// repeated returns what the first call with the same key returned.
+func repeated(o *Outcome) (json.RawMessage, error) {
+	if o.Reply == nil {
+		return nil, nil
+	}
+	var kept callReply
+	if err := json.Unmarshal(o.Reply, &kept); err != nil {
+		return nil, fault.New(fault.Internal, "").Because(err)
+	}
+	o.Counts = kept.Counts
+	return kept.Result, nil
 }
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
-	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: newRunID()}, time.Now()
+	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: req.Run}, time.Now()
 	out, err := e.openCode(ctx, c)
 	if c.inPlace != nil {
 		return out, c.inPlace, err

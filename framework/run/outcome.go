@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,6 +28,8 @@ type Spec struct {
 	CodeDigest    string // "sha256:…"
 	Runtime       string // the script's engine: "goja"
 	CorrelationID string
+	// Undoes is the run that this one undoes, "" for none.
+	Undoes string
 	// Approval is the minimal approval mode of the run; the configured policy may require
 	// more.
 	Approval approval.Mode
@@ -39,10 +42,15 @@ type Spec struct {
 	// prevents, or with err after a failure; then the error that it returns is the run's. nil
 	// means no reply.
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
+
+	// anySets says of a dry run that what it rehearses commits call by call: it may write
+	// to several sets wherever they are, since nothing is committed.
+	anySets bool
 }
 
 // rehearse makes the run a dry run. Since that may be repeated at will, it has no key.
 func (s *Spec) rehearse() {
+	s.anySets = s.anySets || !s.Atomic
 	s.DryRun, s.Atomic, s.Record, s.IdempotencyKey = true, true, true, ""
 }
 
@@ -81,11 +89,13 @@ type Outcome struct {
 	Trace string
 	// Refused means that no run was opened: Run is the id of the refusal in the journal, and
 	// only Wall is set besides.
-	Refused        bool
-	Attempts       int
-	Committed      bool // whether any of the run's writes were committed
-	DryRun         bool
-	Changes        []store.Change // committed, or those of a dry run
+	Refused   bool
+	Attempts  int
+	Committed bool // whether any of the run's writes were committed
+	DryRun    bool
+	Changes   []store.Change // committed, or those of a dry run
+	// Counts sums the changes of one call of an operation, also of a repeated one.
+	Counts         []store.ChangeCount
 	Calls          []CallRecord
 	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int
@@ -100,7 +110,19 @@ type Outcome struct {
 	Approved bool
 }
 
-// NoRun returns the outcome of a call to an app that did not start.
-func NoRun() *Outcome { return &Outcome{Run: newRunID(), Trace: observe.NewTraceID(), Refused: true} }
+// ScriptMetrics are what clients hear of a script's run: what the executor measured, its calls
+// and its time.
+func (o *Outcome) ScriptMetrics() map[string]any {
+	metrics := maps.Clone(o.Metrics)
+	if metrics == nil {
+		metrics = map[string]any{}
+	}
+	metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, (o.Wall + time.Millisecond - 1).Milliseconds() // rounded up: no run takes no time
+	return metrics
+}
 
-func newRunID() string { return uuid.Must(uuid.NewV7()).String() }
+// NoRun returns the outcome of a call to an app that did not start.
+func NoRun() *Outcome { return &Outcome{Run: NewID(), Trace: observe.NewTraceID(), Refused: true} }
+
+// NewID returns the id of a run to come.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }

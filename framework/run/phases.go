@@ -120,6 +120,13 @@ type Witness interface {
 	AfterOutside(ctx context.Context, c *OutsideCall, out json.RawMessage, err error)
 }
 
+// Listener is notified of what handlers report to the run's caller while they work, from
+// several goroutines.
+type Listener interface {
+	Progress(done, total float64, message string)
+	Emit(index int, value json.RawMessage)
+}
+
 // AfterCaller is notified of the end of each call of an attempt, including refused calls, from
 // several goroutines.
 type AfterCaller interface{ AfterCall(c CallEnd) }

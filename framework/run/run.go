@@ -33,6 +33,7 @@ type Run struct {
 	notes
 	view     *catalog.View // as its calls see it
 	finished *Outcome
+	images   images
 }
 
 // Request returns the call for which the run was opened.

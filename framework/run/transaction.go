@@ -16,6 +16,7 @@ type transactions struct {
 	group   transaction.Group
 	levels  []*level                // the nested calls in progress
 	after   []func(context.Context) // to be called after the commit
+	images  images                  // of what is about to be committed
 }
 
 // Within runs fn in the attempt's transaction on a set, which starts at the first such call, under a
@@ -41,7 +42,7 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 		if err := consult(a.run.parts, func(p Writer) error { return p.BeforeWrite(s) }); err != nil {
 			return err
 		}
-		if err := x.group.StartWriting(ctx, t); err != nil {
+		if err := x.group.StartWriting(ctx, t, a.run.spec.anySets); err != nil {
 			return err
 		}
 		x.noteLock(t)
@@ -119,12 +120,16 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 	if err := r.parts.beforeCommit(ctx, written); err != nil {
 		return err
 	}
+	if err := x.noteImages(ctx, own); err != nil {
+		return err
+	}
 	r.progress.commits++
 	receipt := r.receipt(a.number, Return{}, changes)
 	receipt.Sequence = r.progress.commits
 	if err := own.Commit(ctx, receipt); err != nil {
 		return err
 	}
+	x.confirmImages()
 	r.progress.mu.Lock()
 	defer r.progress.mu.Unlock()
 	r.progress.applied, r.progress.wrote = all, r.progress.wrote || len(written) > 0

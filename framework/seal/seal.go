@@ -11,6 +11,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -101,6 +102,15 @@ func (s *Sealer) Open(sealed string, binding ...string) ([]byte, error) {
 		return plain[expiry:], nil
 	}
 	return nil, ErrForged
+}
+
+// Digest returns a digest of a content for a purpose, which nobody else can compute or guess
+// the content from. Replicas return the same.
+func (s *Sealer) Digest(purpose string, content []byte) string {
+	m := hmac.New(sha256.New, s.secrets[0])
+	m.Write(bound([]string{"koan digest 1", purpose}))
+	m.Write(content)
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil)[:15])
 }
 
 // derive makes the key and the nonce of one seal.

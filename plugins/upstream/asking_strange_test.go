@@ -44,6 +44,8 @@ func (a *asking) handles(m *message) bool {
 	case m.Method == "notifications/cancelled":
 		a.cancelled = append(a.cancelled, m.Params.RequestID)
 		return true
+	case m.Method == "" && a.mode == "asks its person" && string(m.ID) != fmt.Sprintf(`"q%d"`, a.asked):
+		return true // of a call that its client has cancelled since
 	case m.Method == "" && m.Error != nil:
 		a.refused = append(a.refused, m.Error)
 		a.goOn()
@@ -80,7 +82,10 @@ func (a *asking) handles(m *message) bool {
 		if len(a.waiting) > 1 {
 			ids, _ := json.Marshal(a.cancelled)
 			reply(m.ID, fmt.Sprintf(`{"structuredContent":{"hung":%s,"cancelled":%s}}`, a.waiting[0], ids))
+			break
 		}
+		token, _ := json.Marshal(m.Params.Meta.ProgressToken)
+		fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"message":"it hangs"}}`+"\n", token)
 	}
 	return true
 }

@@ -180,7 +180,9 @@ func TestQuestionToAClientWithoutDialog(t *testing.T) {
 		raw = p.call("tools/call", fmt.Sprintf(`{%s,"requestState":%q,"inputResponses":{%q:%s}}`, call, asked.RequestState, key, isAnn))
 	}
 	var got answers
-	require.NoError(t, json.Unmarshal(readResult(t, raw).Result, &got))
+	r := readResult(t, raw)
+	require.NoError(t, json.Unmarshal(r.Result, &got), "%s", raw)
+	require.Len(t, got.Answered, 1, "%s", raw)
 	require.JSONEq(t, `{"action":"accept","content":{"name":"Ann","color":"green"}}`, string(got.Answered[0]))
 }
 
@@ -289,17 +291,17 @@ func TestCancellingReachesTheServer(t *testing.T) {
 	ends := map[string]func(t *testing.T, kit *koantest.Kit, p *person){
 		"by the client": func(t *testing.T, kit *koantest.Kit, p *person) {
 			id, _ := p.send("tools/call", script(callsWork))
-			time.Sleep(500 * time.Millisecond) // until the call is there
+			p.awaitNotification("it hangs")
 			p.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
 		},
 		"by the run's time limit": func(t *testing.T, _ *koantest.Kit, p *person) {
-			raw := p.call("tools/call", `{"name":"koan_code_execute","arguments":{"code":"`+callsWork+`","limits":{"timeoutMs":500}}}`)
+			raw := p.call("tools/call", `{"name":"koan_code_execute","arguments":{"code":"`+callsWork+`","limits":{"timeoutMs":3000}}}`)
 			require.Equal(t, fault.Timeout, readResult(t, raw).Error.Code)
 		},
 		"by the end of the connection": func(t *testing.T, kit *koantest.Kit, _ *person) {
 			leaving := connect(t, kit, `{}`, always(""))
 			leaving.send("tools/call", script(callsWork))
-			time.Sleep(500 * time.Millisecond)
+			leaving.awaitNotification("it hangs")
 			require.NoError(t, leaving.conn.Close())
 		},
 	}

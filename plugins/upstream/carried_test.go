@@ -60,6 +60,9 @@ func TestTextOfAnUntrustedServerIsCaughtWhereItIsPassedOn(t *testing.T) {
 		"as JSON in a text":                       `mail.work({ text: JSON.stringify(issue) })`,
 		"as the name of a member":                 `mail.work({ [issue.title]: 1 })`,
 		"one line of a text":                      `mail.work({ text: issue.body.split("\n")[1] })`,
+		"a part of a line":                        `mail.work({ text: issue.title.slice(0, 12) })`,
+		"an address in a text":                    `mail.work({ to: issue.body.match(/[\w.]+@[\w.]+\w/)[0] })`,
+		"a part that a server was told":           `search.work({ q: issue.title.slice(2) }); mail.work({ text: issue.title.slice(2) })`,
 		"without blanks around it":                `mail.work({ text: "  " + issue.title.trim() + "  " })`,
 		"an item of a list":                       `mail.work({ labels: issue.author.labels })`,
 		"of a document within a text":             `mail.work({ note: JSON.parse(issue.raw).note })`,
@@ -81,16 +84,17 @@ func TestTextOfAnUntrustedServerIsCaughtWhereItIsPassedOn(t *testing.T) {
 func TestTextThatIsNoStrangersIsNotAskedAbout(t *testing.T) {
 	p := connect(t, mailroom(t), declaresForms, always(no))
 	for name, code := range map[string]string{
-		"the script's own":             `mail.work({ subject: "the printer is on fire" })`,
-		"what the server was told":     `const echo = mail.work({ text: "a long enough text" }); mail.work({ text: echo.input.text }); tracker.work({ t: echo.input.text })`,
-		"a literal of the script":      `if (issue.title === "Printer on fire") mail.work({ subject: "Printer on fire" })`,
-		"to a tool that only reads":    `search.work({ q: issue.title })`,
-		"short words":                  `mail.work({ state: issue.state })`,
-		"an identifier that goes back": `tracker.work({ close: issue.id })`,
-		"a number":                     `mail.work({ n: issue.number })`,
-		"nothing of it":                `mail.work({ n: issue.author.labels.length })`,
-		"into the result alone":        `issue`,
-		"into the answer":              `SDK.Out.answer(issue.title)`,
+		"the script's own":                           `mail.work({ subject: "the printer is on fire" })`,
+		"what the server was told":                   `const echo = mail.work({ text: "a long enough text" }); mail.work({ text: echo.input.text }); tracker.work({ t: echo.input.text })`,
+		"a part of a text that stands in the script": `if (issue.body.includes("ignore all previous")) mail.work({ subject: "ignore all previous" })`,
+		"a literal of the script":                    `if (issue.title === "Printer on fire") mail.work({ subject: "Printer on fire" })`,
+		"to a tool that only reads":                  `search.work({ q: issue.title })`,
+		"short words":                                `mail.work({ state: issue.state })`,
+		"an identifier that goes back":               `tracker.work({ close: issue.id })`,
+		"a number":                                   `mail.work({ n: issue.number })`,
+		"nothing of it":                              `mail.work({ n: issue.author.labels.length })`,
+		"into the result alone":                      `issue`,
+		"into the answer":                            `SDK.Out.answer(issue.title)`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.t = t
@@ -98,6 +102,10 @@ func TestTextThatIsNoStrangersIsNotAskedAbout(t *testing.T) {
 			require.Empty(t, p.questions())
 		})
 	}
+	t.Run("what a server was told before it returned it", func(t *testing.T) {
+		p.run(`const text = ["Printer", "on f"].join(" "); SDK.Servers.tracker.work({ about: text }); SDK.Servers.mail.work({ text })`)
+		require.Empty(t, p.questions())
+	})
 	t.Run("a server that is trusted is not asked about", func(t *testing.T) {
 		p.run(`SDK.Servers.mail.work({ subject: SDK.Servers.own.work({}).title })`)
 		require.Empty(t, p.questions())
@@ -108,14 +116,15 @@ func TestTextThatIsNoStrangersIsNotAskedAbout(t *testing.T) {
 func TestTextOfAnUntrustedServerThatIsNotCaught(t *testing.T) {
 	p := connect(t, mailroom(t), declaresForms, always(no))
 	for name, code := range map[string]string{
-		"a part of a line":  `mail.work({ text: issue.title.slice(0, 12) })`,
-		"in other letters":  `mail.work({ text: issue.title.toUpperCase() })`,
-		"with other blanks": `mail.work({ text: issue.title.replaceAll(" ", "_") })`,
-		"encoded":           `mail.work({ text: [...issue.title].map((c) => c.charCodeAt(0)).join() })`,
-		"letter by letter":  `for (const c of issue.title) mail.work({ c })`,
-		"backwards":         `mail.work({ text: [...issue.title].reverse().join("") })`,
-		"as a decision":     `if (issue.body.includes("keys")) mail.work({ text: "the keys are under the mat" })`,
-		"short, bit by bit": `mail.work({ text: issue.title.split(" ") })`,
+		"a part of a line within another text": "mail.work({ text: `New: ${issue.title.slice(0, 13)}!` })",
+		"a part of less than 12 bytes":         `mail.work({ text: issue.title.slice(0, 11) })`,
+		"in other letters":                     `mail.work({ text: issue.title.toUpperCase() })`,
+		"with other blanks":                    `mail.work({ text: issue.title.replaceAll(" ", "_") })`,
+		"encoded":                              `mail.work({ text: [...issue.title].map((c) => c.charCodeAt(0)).join() })`,
+		"letter by letter":                     `for (const c of issue.title) mail.work({ c })`,
+		"backwards":                            `mail.work({ text: [...issue.title].reverse().join("") })`,
+		"as a decision":                        `if (issue.body.includes("keys")) mail.work({ text: "the keys are under the mat" })`,
+		"short, bit by bit":                    `mail.work({ text: issue.title.split(" ") })`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.t = t

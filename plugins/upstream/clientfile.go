@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -73,7 +74,7 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		err = json.Unmarshal(plain, &file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, misread(err))
 	}
 	all := file.MCPServers
 	if all == nil {
@@ -84,12 +85,17 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	}
 	var out []Config
 	var problems []error
+	for name := range file.Servers {
+		if _, twice := file.MCPServers[name]; twice {
+			problems = append(problems, fmt.Errorf("%s: %q is in both `mcpServers` and `servers`", path, name))
+		}
+	}
 	names := map[string]string{} // by id
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		place := path + ": " + name
 		var s clientServer
 		if err := json.Unmarshal(all[name], &s); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", place, err))
+			problems = append(problems, fmt.Errorf("%s: %w", place, misread(err)))
 			continue
 		}
 		if s.Disabled {
@@ -106,6 +112,34 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		out = append(out, c)
 	}
 	return out, errors.Join(problems...)
+}
+
+// misread returns an error of the decoder in words that name no Go types.
+func misread(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
+	}
+	want := map[reflect.Kind]string{reflect.String: "a string", reflect.Slice: "a list", reflect.Bool: "true or false"}[wrong.Type.Kind()]
+	if want == "" {
+		want = "an object"
+	}
+	if _, number := reflect.Zero(wrong.Type).Interface().(json.Number); number {
+		want = "a number"
+	}
+	if wrong.Field == "" {
+		return fmt.Errorf("it must be %s, not %s", want, article(wrong.Value))
+	}
+	return fmt.Errorf("%s must be %s, not %s", wrong.Field, want, article(wrong.Value))
+}
+
+// article puts an article before a kind of JSON value.
+func article(kind string) string {
+	kind, _, _ = strings.Cut(kind, " ") // numbers come with their digits
+	if kind == "array" || kind == "object" {
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 // config returns the same as a Config.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func (s *server) check(ctx context.Context) catalog.Check {
 	if f := fault.From(err); err != nil {
 		c.Detail, c.Hint = f.Message, f.Hint
 		if why := errors.Unwrap(f); f.Code == fault.ServiceUnavailable && why != nil {
-			c.Detail, c.Hint = why.Error(), s.advice()
+			c.Detail, c.Hint = why.Error(), s.advice(why)
 		}
 		return c
 	}
@@ -55,7 +56,11 @@ func (s *server) check(ctx context.Context) catalog.Check {
 	return c
 }
 
-func (s *server) advice() string {
+func (s *server) advice(why error) string {
+	var u *unresolved
+	if errors.As(why, &u) {
+		return fmt.Sprintf("Give %s a value where this program is started.", u.ref)
+	}
 	if len(s.cfg.Command) > 0 {
 		return "Run the command in a terminal: " + strings.Join(s.cfg.Command, " ")
 	}
@@ -104,18 +109,21 @@ func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
 	return out, nil
 }
 
+// noServers is what the commands say of a configuration without servers.
+const noServers = "No servers are configured: see upstreams.<id>.command, upstreams.<id>.url and --mcp-config.\n"
+
 func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
 	servers, err := standing(ctx, host)
 	if err != nil {
 		return err
 	}
 	if len(servers) == 0 {
-		in.Err.Printf("No servers are configured: see upstreams.<id>.command, upstreams.<id>.url and --mcp-config.\n")
+		in.Err.Printf("%s", noServers)
 		return nil
 	}
 	rows := [][]catalog.Cell{{{Text: "SERVER"}, {Text: "REACHED BY"}, {Text: "TOOLS"}, {Text: "SEEN"}, {Text: "SIGN-IN"}}}
 	for _, s := range servers {
-		by := s.cfg.URL
+		by := shownURL(s.cfg.URL)
 		if len(s.cfg.Command) > 0 {
 			by = strings.Join(s.cfg.Command, " ")
 		}
@@ -133,6 +141,13 @@ func checkServers(ctx context.Context, host catalog.Host, in *catalog.Invocation
 	servers, err := standing(ctx, host)
 	if err != nil {
 		return err
+	}
+	if len(servers) == 0 {
+		in.Err.Printf("%s", noServers)
+		return nil
+	}
+	for _, s := range servers {
+		s.log = slog.New(slog.DiscardHandler) // the table says the same
 	}
 	defer func() {
 		var all sync.WaitGroup

@@ -66,7 +66,10 @@ func TestClientFiles(t *testing.T) {
 	require.Equal(t, 5*time.Second, got[2].Timeout)
 
 	for text, problem := range map[string]string{
-		`{`: "mcp.json", `{"other": {}}`: "neither `mcpServers` nor `servers`", `{"mcpServers": {"a": 5}}`: "mcp.json: a", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}}}`: `"a b" and "a.b" have the same id, a-b`,
+		`{`: "mcp.json", `{"other": {}}`: "neither `mcpServers` nor `servers`", `{"mcpServers": {"a": 5}}`: "mcp.json: a: it must be an object, not a number",
+		`[]`: "mcp.json: it must be an object, not an array", `{"mcpServers": []}`: "mcpServers must be an object, not an array", `{"mcpServers": {"a": {"command": 5}}}`: "a: command must be a string, not a number",
+		`{"mcpServers": {"a": {"command": "x", "args": "y"}}}`: "a: args must be a list, not a string", `{"mcpServers": {"a": {"command": "x", "disabled": "no"}}}`: "disabled must be true or false, not a string",
+		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}`: "\"a\" is in both `mcpServers` and `servers`", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}}}`: `"a b" and "a.b" have the same id, a-b`,
 		`{"mcpServers": {"a": {"command": "x", "env": {"A": []}}}}`: "env.A must be a text", `{"mcpServers": {"a": {"command": "x", "type": "carrier pigeon"}}}`: `the type "carrier pigeon" is unknown`,
 	} {
 		_, err := parseClientFile("mcp.json", []byte(text))
@@ -108,6 +111,20 @@ func TestSecretReferences(t *testing.T) {
 		_, err := c.resolve()
 		require.ErrorContains(t, err, ref)
 	}
+}
+
+// Most files of clients have secrets in them.
+func TestSecretsThatAreWrittenOut(t *testing.T) {
+	c := Config{
+		URL: "https://ann:pass-of-ann@example.org/mcp?key=of-the-query", Headers: map[string]string{"Authorization": "Bearer of-a-bearer", "X-Api-Key": "of-a-header", "Accept": "text/plain"},
+		Env: map[string]string{"GITHUB_TOKEN": "of-github", "PGPASSWORD": "of-postgres", "MODE": "production"},
+	}
+	r, err := c.resolve()
+	require.NoError(t, err)
+	require.Equal(t, "[redacted] [redacted] [redacted] [redacted] [redacted] [redacted] text/plain production",
+		r.secrets.redact("pass-of-ann of-the-query of-a-bearer of-a-header of-github of-postgres text/plain production"))
+	require.Equal(t, "https://ann:xxxxx@example.org/mcp?***", shownURL(c.URL))
+	require.Equal(t, "https://example.org/${env:PATH}", shownURL("https://example.org/${env:PATH}"))
 }
 
 func TestPatterns(t *testing.T) {

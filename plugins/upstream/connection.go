@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ func connect(ctx, life context.Context, c *Config, credentials *signin.Credentia
 		conn, err = open(ctx, life, c, r, version, true, changed)
 	}
 	if err != nil {
-		return nil, &explained{text: r.secrets.redact(err.Error()), err: err}
+		return nil, &explained{text: r.secrets.redact(withoutPrefixes(err.Error())), err: err}
 	}
 	return conn, nil
 }
@@ -232,6 +233,14 @@ func (conn *connection) tools(ctx context.Context) ([]json.RawMessage, error) {
 		out = out[:maxTools]
 	}
 	return out, nil
+}
+
+// withoutPrefixes removes what the client library puts before the reason of a failure.
+func withoutPrefixes(text string) string {
+	for _, prefix := range []string{"transport error: ", "failed to send request: ", "failed to send request: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return text
 }
 
 // why adds to a failure what the process knows about it.

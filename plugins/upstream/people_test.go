@@ -32,6 +32,8 @@ func (c callBy) Principal() auth.Principal { return auth.Principal{Subject: c.us
 
 func (callBy) Progress(float64, float64, string) {}
 
+func (callBy) Emit(int, json.RawMessage) {}
+
 func (callBy) Run() string { return "run" }
 
 // guarded is a server that wants a sign-in, and what this app logs about it.

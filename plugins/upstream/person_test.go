@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -127,6 +128,16 @@ func (p *person) send(method, params string) (id int, reply chan json.RawMessage
 	p.mu.Unlock()
 	p.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
 	return id, reply
+}
+
+// awaitNotification waits for a notification that has a text.
+func (p *person) awaitNotification(text string) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return slices.ContainsFunc(p.notified, func(n string) bool { return strings.Contains(n, text) })
+	}, timeout, tick, "no notification has %q", text)
 }
 
 func (p *person) call(method, params string) json.RawMessage {

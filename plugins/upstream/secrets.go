@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -34,13 +35,21 @@ func (s *secrets) expand(text string) (string, error) {
 	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
 		value, err := resolve(ref[2 : len(ref)-1])
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", ref, err))
+			problems = append(problems, &unresolved{ref, err})
 		}
 		s.add(value)
 		return value
 	})
 	return out, errors.Join(problems...)
 }
+
+// unresolved is a reference without a value.
+type unresolved struct {
+	ref string
+	err error
+}
+
+func (u *unresolved) Error() string { return u.ref + ": " + u.err.Error() }
 
 func resolve(ref string) (string, error) {
 	kind, rest, ok := strings.Cut(ref, ":")
@@ -124,10 +133,50 @@ func (c *Config) resolve() (*resolved, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		r.headers[name] = expand(c.Headers[name])
-		if strings.EqualFold(name, "Authorization") { // also one that was written out
-			r.secrets.add(r.headers[name])
-		}
 	}
 	r.dir, r.url = expand(c.Dir), expand(c.URL)
+	r.addWrittenOut()
 	return r, errors.Join(problems...)
+}
+
+// secretName is a part of the names of variables and headers that have secrets.
+var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|passw|secret|token`)
+
+// addWrittenOut adds the secrets that stand in the configuration itself, as in most files
+// of clients.
+func (r *resolved) addWrittenOut() {
+	for _, named := range []map[string]string{r.env, r.headers} {
+		for _, name := range slices.Sorted(maps.Keys(named)) {
+			if !secretName.MatchString(name) {
+				continue
+			}
+			r.secrets.add(named[name])
+			if _, token, ok := strings.Cut(named[name], " "); ok { // behind Bearer
+				r.secrets.add(token)
+			}
+		}
+	}
+	u, err := url.Parse(r.url)
+	if err != nil {
+		return
+	}
+	if password, ok := u.User.Password(); ok {
+		r.secrets.add(password)
+	}
+	for _, pair := range strings.FieldsFunc(u.RawQuery, func(c rune) bool { return c == '&' }) {
+		_, value, _ := strings.Cut(pair, "=")
+		r.secrets.add(value)
+	}
+}
+
+// shownURL is an address without what may be secret in it.
+func shownURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil && u.RawQuery == "" {
+		return address
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "***"
+	}
+	return u.Redacted()
 }

@@ -138,6 +138,12 @@ var suites = []suite{
 		{"Nested/file", "a nested call of an action in a file, in µs beside its calls", "", "µs/call", ""},
 	}},
 	{"./tests/servers", "Upstream", upstreamRows()},
+	{"./tests/rest", "REST", []row{
+		{"REST/get/clients=1", "REST: get-by-id, p50", "net/http and prepared database/sql", "ratio", "1.5"},
+		{"REST/get/clients=16", "REST: get-by-id, 16 clients, requests per second", "net/http and prepared database/sql", "ratio", "1.5"},
+		{"REST/page/clients=1", "REST: 20 rows, p50", "net/http and prepared database/sql", "ratio", "1.5"},
+		{"REST/page/clients=16", "REST: 20 rows, 16 clients, requests per second", "net/http and prepared database/sql", "ratio", "1.5"},
+	}},
 	{"./tests/servers", "ThousandTools", []row{
 		{"ThousandToolsSearch", "gateway over 1,000 tools: search, in ms", "", "ms", "5"},
 		{"ThousandToolsStart", "gateway over 1,000 tools: start to the answer of tools/list, lists on the disk, in ms", "", "p50-ms", "300"},

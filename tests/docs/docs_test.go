@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -90,6 +91,51 @@ func TestOperations(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", op.Name, operands[op.Takes], at)
 	}
 	page(t, "operations.md", b.String())
+}
+
+func TestRoutes(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("# Routes of REST\n\nGenerated from `framework/catalog`. ENTITY and the names of actions and plugins are in kebab case. [How to call them](../howto/rest.md).\n\n")
+	b.WriteString("| route | operation | query parameters | body |\n|---|---|---|---|\n")
+	for op := range catalog.EntityOperations() {
+		for _, r := range op.Routes {
+			path, parameters, body := "/api/ENTITY", "", ""
+			switch {
+			case r.Item:
+				path += "/ID"
+			case r.Suffix != "":
+				path += ":" + r.Suffix
+			}
+			switch {
+			case r.Suffix != "":
+				body = "the operation's input"
+			case op.Access.Writes():
+				parameters, body = "`set`", code(slices.DeleteFunc([]string{r.Body}, func(s string) bool { return s == "" }))
+			default:
+				parameters = code(op.Options)
+			}
+			name := op.Name
+			if r.Replace {
+				name += ", replace"
+			}
+			fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", r.Method, path, name, parameters, body)
+		}
+	}
+	for _, r := range [][2]string{
+		{"POST /api/actions/NAME", "an action"}, {"POST /api/plugins/DOMAIN/FUNCTION", "a plugin's function"}, {"POST /tools/NAME", "any tool, in the envelope"},
+	} {
+		fmt.Fprintf(&b, "| `%s` | %s |  | its input |\n", r[0], r[1])
+	}
+	for _, r := range [][2]string{
+		{"GET /health", "whether the server answers"},
+		{"GET /status", "whether calls can be served"},
+		{"GET /status/stream", "the same as events"},
+		{"GET /openapi.json", "OpenAPI 3.1 of what the caller may see"},
+		{"GET /docs", "a page of it"},
+	} {
+		fmt.Fprintf(&b, "| `%s` | %s |  |  |\n", r[0], r[1])
+	}
+	page(t, "rest.md", b.String())
 }
 
 // What operators take, and where they stand.

@@ -78,7 +78,7 @@ func (suiteProvider) Offer() catalog.Offer {
 			return nil
 		}),
 	)
-	offer.Operations = append(offer.Operations, askingTools()...)
+	offer.Operations = append(append(offer.Operations, askingTools()...), takingTools()...)
 	offer.Prompts = append(offer.Prompts, askingPrompt())
 	return offer
 }

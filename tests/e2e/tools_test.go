@@ -71,7 +71,7 @@ func TestToolsCommand(t *testing.T) {
 		}
 		return out
 	}
-	code := []string{"koan_code_execute", "koan_code_search", "koan_code_validate"}
+	code := []string{"koan_code_execute", "koan_code_search", "koan_code_undo", "koan_code_validate"}
 	require.ElementsMatch(t, code, names("code"))
 	require.ElementsMatch(t, append(slices.Clone(code), names("tools")...), names("full"))
 	require.Contains(t, names("tools"), "entities_collection", "there are more than 40 otherwise")

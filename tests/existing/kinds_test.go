@@ -120,7 +120,7 @@ func TestNativeColumnTypes(t *testing.T) {
 	a.database = strings.Replace(pgtest.Server(t), "postgres@", "library@", 1) + "&search_path=" + schema
 
 	got := a.answers(tried + `
-const ann = all.Reader.upsert({name: "Ann", address: '("Beit Hillel","Tel Aviv")', badge: "A-7", postalCode: "12345", status: "active", grade: "barred", section: "top.science.physics", cameFrom: "10.0.0.7"});
+const ann = all.Reader.upsert({name: "Ann", address: '("Beit Hillel","Tel Aviv")', badge: "A-7", postalCode: "12345", status: "active", grade: "barred", section: "top.science.physics", cameFrom: "10.0.0.7", bornOn: "1900-02-28"});
 const bob = all.Reader.upsert({name: "Bob", address: '("Main","Here")', badge: "B-1", postalCode: "23456", status: "barred", section: "top.arts"});
 out.ann = ann;
 const names = (filter) => all.Reader.collection({filter, sort: "name", fields: "name"}).items.map(r => r.name).join();
@@ -133,9 +133,10 @@ for (const [name, filter] of Object.entries({
   "grade $eq": {grade: "barred"}, "grade $contains": {grade: {$contains: "act"}},
   "section $eq": {section: "top.arts"}, "section $startsWith": {section: {$startsWith: "top.science"}}, "section $icontains": {section: {$icontains: "ARTS"}},
   "cameFrom $eq": {cameFrom: "10.0.0.7"}, "cameFrom $in": {cameFrom: {$in: ["10.0.0.7", null]}}, "cameFrom $contains": {cameFrom: {$contains: "0.7"}}, "cameFrom $null": {cameFrom: null},
+  "bornOn $eq": {bornOn: "1900-02-28"}, "bornOn $lt": {bornOn: {$lt: "1900-03-01"}}, "bornOn $null": {bornOn: null}, "not a day": {bornOn: "1900-02-29"},
   "not an inet": {cameFrom: "nowhere"}, "not an address": {address: "Main"},
 })) attempt(name, () => names(filter));
-for (const field of ["address", "postalCode", "status", "grade", "section", "cameFrom"]) {
+for (const field of ["address", "postalCode", "status", "grade", "section", "cameFrom", "bornOn"]) {
   attempt("sort " + field, () => {
     const first = all.Reader.collection({sort: "-" + field, pageSize: 1});
     const second = all.Reader.collection({sort: "-" + field, pageSize: 1, cursor: first.nextCursor});
@@ -153,7 +154,7 @@ out.loans = all.Loan.collection().items.map(l => l.title);
 attempt("other branch", () => all.Loan.upsert({title: "Emma", branch: 1}));
 out;`)
 	require.JSONEq(t, `{"id": "1", "name": "Ann", "address": "(\"Beit Hillel\",\"Tel Aviv\")", "badge": "A-7", "postalCode": "12345", "status": "active", "grade": "barred",
-		"section": "top.science.physics", "cameFrom": "10.0.0.7"}`, got["ann"])
+		"section": "top.science.physics", "cameFrom": "10.0.0.7", "bornOn": "1900-02-28"}`, got["ann"])
 	for question, want := range map[string]string{
 		"address $eq": "Bob", "address $ne": "Ann", "address $in": "Bob", "address $nin": "Ann", "address $contains": "Ann", "address $null": "Ann,Bob",
 		"badge $eq": "Ann", "badge $in": "Ann,Bob", "badge $ne": "Bob",
@@ -161,6 +162,7 @@ out;`)
 		"status $eq": "Bob", "status $in": "Bob", "grade $eq": "Ann", "grade $contains": "Bob",
 		"section $eq": "Bob", "section $startsWith": "Ann", "section $icontains": "Bob",
 		"cameFrom $eq": "Ann", "cameFrom $in": "Ann,Bob", "cameFrom $contains": "Ann", "cameFrom $null": "Bob",
+		"bornOn $eq": "Ann", "bornOn $lt": "Ann", "bornOn $null": "Bob", "sort bornOn": "Ann,Bob", "max bornOn": "1900-02-28",
 		"sort address": "Ann,Bob", "sort postalCode": "Ann,Bob", "sort status": "Ann,Bob", "sort grade": "Ann,Bob", "sort section": "Ann,Bob", "sort cameFrom": "Ann,Bob",
 		"max postalCode": "23456", "max section": "top.science.physics", "max cameFrom": "10.0.0.7/32", "max grade": "barred",
 	} {
@@ -173,6 +175,7 @@ out;`)
 	require.Contains(t, got["max address"], "Main")
 	require.Contains(t, got["patch"], `"address":"(\"A\",\"B\")"`)
 	require.Contains(t, got["not an inet"], "invalid_payload")
+	require.Contains(t, got["not a day"], "the calendar has no such day")
 	require.Contains(t, got["not an address"], "invalid_payload /filter/address")
 	require.Contains(t, got["function index"], "conflict")
 	require.Contains(t, got["domain"], "invalid_payload")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/servers"
 )
 
@@ -134,4 +136,47 @@ func TestSearchKeepsToRights(t *testing.T) {
 		v := kit.Instance().Snapshot().View(auth.Principal{Subject: "ann", Scopes: []string{scopes}, Sets: []string{auth.All}}, exposure.Full, false)
 		require.Equal(t, finds, len(v.Search("post a message", 5)) > 0, scopes)
 	}
+}
+
+// What is not offered is found by no search, and by no id; actions and entities stand in the
+// same index as tools.
+func TestSearchFindsWhatMayBeCalledAlone(t *testing.T) {
+	app := fixture.App()
+	app.Actions = fstest.MapFS{"actions/chase-invoice.js": {Data: []byte(`export const action = { title: "Chase an invoice", description: "Writes a reminder about an invoice that is overdue." }; export default () => ({});`)}}
+	settings := append(servers.Listen(t, servers.Named(t, servers.Everyday)),
+		koantest.Setting{Key: "codeMode.faces", Value: "koan,codemode,gateway"},
+		koantest.Setting{Key: "upstreams.slack.tools.deny", Value: "[slack_post_message]"},
+	)
+	kit := koantest.New(t, app, settings...)
+	require.Eventually(t, func() bool { return len(kit.Instance().Snapshot().Operations()) > 200 }, 30*time.Second, 10*time.Millisecond)
+	search := func(face, query string) (ids []string) {
+		t.Helper()
+		out, err := kit.Call("code::"+face+".search", map[string]any{"query": query})
+		require.NoError(t, err)
+		var found struct{ Results []struct{ ID string } }
+		require.NoError(t, json.Unmarshal(out, &found))
+		for _, r := range found.Results {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	const denied = "upstream::slack::slack_post_message"
+	for _, face := range []string{"koan", "gateway"} {
+		found := search(face, "post a message to a slack channel")
+		require.NotEmpty(t, found)
+		require.NotContains(t, found, denied, face)
+		require.Contains(t, search(face, "reply to a thread in slack"), "upstream::slack::slack_reply_to_thread", face)
+		require.Equal(t, "action::chase-invoice", search(face, "remind of an overdue invoice")[0], face)
+		require.Contains(t, search(face, "create a todo"), "koan::Todo.upsert", face)
+	}
+	found := string(kit.Run(`import { searchTools } from "@codemode/discovery"; export default JSON.stringify(await searchTools("post a message to a slack channel"))`, koantest.Input{}).Result)
+	require.Contains(t, found, "slack")
+	require.NotContains(t, found, "slack_post_message")
+
+	_, err := kit.Call("code::gateway.schema", map[string]any{"id": denied})
+	require.Equal(t, fault.ToolNotFound, fault.CodeOf(err), "%v", err)
+	_, err = kit.Call("code::gateway.execute", map[string]any{"code": `return callTool("` + denied + `", {})`})
+	require.Equal(t, fault.ToolNotFound, fault.CodeOf(err), "%v", err)
+	r := kit.Try(`SDK.Servers.slack.slack_post_message({})`, koantest.Input{})
+	require.False(t, r.Success)
 }

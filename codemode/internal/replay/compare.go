@@ -24,7 +24,9 @@ func (p *Player) Compare(res *wire.Result) *replay.Replayed {
 	then := p.script.Ending
 	if p.cut || then.Cut {
 		out.Notes = append(out.Notes, "the recorded run was interrupted; up to there it is compared")
-		out.Difference = diffLogs(then.Logs, res.Logs, true)
+		if out.Difference = diffEmitted(then.Emitted, res.Emitted, true); out.Difference == nil {
+			out.Difference = diffLogs(then.Logs, res.Logs, true)
+		}
 		return out
 	}
 	if out.Difference = p.compareEnds(out, res); out.Difference == nil {
@@ -100,7 +102,35 @@ func (p *Player) results(res *wire.Result) *replay.Difference {
 			return d
 		}
 	}
-	return diffLogs(then.Logs, res.Logs, then.Fault != nil && dependsOnMachine(faultCode(then.Fault)))
+	interrupted := then.Fault != nil && dependsOnMachine(faultCode(then.Fault))
+	if d := diffEmitted(then.Emitted, res.Emitted, interrupted); d != nil {
+		return d
+	}
+	return diffLogs(then.Logs, res.Logs, interrupted)
+}
+
+// diffEmitted returns the first emitted value that differs. Of an interrupted run one of the
+// two may end sooner.
+func diffEmitted(then, now []json.RawMessage, interrupted bool) *replay.Difference {
+	for i := range max(len(then), len(now)) {
+		a, b := "no more values", "no more values"
+		if i < len(then) {
+			a = string(then[i])
+		}
+		if i < len(now) {
+			b = string(now[i])
+		}
+		if a == b {
+			continue
+		}
+		if interrupted && i >= min(len(then), len(now)) {
+			return nil
+		}
+		d := &replay.Difference{In: replay.InEmitted}
+		d.Recorded, d.Now = replay.Excerpts(a, b)
+		return d
+	}
+	return nil
 }
 
 func faultCode(raw json.RawMessage) fault.Code {

@@ -99,6 +99,9 @@ func (p *Player) Next(_ context.Context, most time.Duration) (uint32, json.RawMe
 // Progress implements wire.Host.
 func (p *Player) Progress(float64, float64, string) {}
 
+// Emit implements wire.Host.
+func (p *Player) Emit(int, json.RawMessage) {}
+
 // Log implements wire.Host.
 func (p *Player) Log(wire.Log) {}
 

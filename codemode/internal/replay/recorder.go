@@ -100,6 +100,9 @@ func (r *Recorder) Progress(done, total float64, message string) {
 	r.host.Progress(done, total, message)
 }
 
+// Emit implements wire.Host.
+func (r *Recorder) Emit(index int, value json.RawMessage) { r.host.Emit(index, value) }
+
 // Log implements wire.Host.
 func (r *Recorder) Log(l wire.Log) { r.host.Log(l) }
 
@@ -126,7 +129,7 @@ func (r *Recorder) Script(job wire.Job, res *wire.Result, err error) (*Script, e
 		s.Ending.Cut = true
 		return s, nil
 	}
-	s.Ending.Result, s.Ending.Answer = res.Result, res.Answer
+	s.Ending.Result, s.Ending.Answer, s.Ending.Emitted = res.Result, res.Answer, res.Emitted
 	s.Ending.Logs = append(s.Ending.Logs, res.Logs...)
 	f := res.Fault
 	if err != nil {

@@ -89,6 +89,8 @@ func (w *world) Next(ctx context.Context, most time.Duration) (uint32, json.RawM
 
 func (w *world) Progress(float64, float64, string) {}
 
+func (w *world) Emit(int, json.RawMessage) {}
+
 func (w *world) Log(wire.Log) {}
 
 func job(code string) *wire.Job {

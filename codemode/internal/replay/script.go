@@ -66,6 +66,8 @@ type Ending struct {
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Fault  json.RawMessage `json:"fault,omitempty"`
 	Logs   []wire.Log      `json:"logs"`
+	// Emitted are the values that the script emitted.
+	Emitted []json.RawMessage `json:"emitted,omitempty"`
 	// Cut says that the attempt was ended from outside.
 	Cut bool `json:"cut,omitempty"`
 }

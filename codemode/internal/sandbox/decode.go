@@ -36,7 +36,7 @@ func (e *execution) acceptResult(payload []byte) error {
 			return wire.ErrFrame
 		}
 	}
-	r := wire.Result{Result: c.Result, Answer: c.Answer, Logs: e.result.Logs, CPUMs: max(c.CPUMs, 0)}
+	r := wire.Result{Result: c.Result, Answer: c.Answer, Logs: e.result.Logs, Emitted: e.result.Emitted, CPUMs: max(c.CPUMs, 0)}
 	if len(c.Fault) > fault.MaxBytes || len(c.Diagnostics) > maxDiagnostics {
 		return wire.ErrFrame
 	}

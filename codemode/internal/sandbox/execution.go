@@ -90,7 +90,7 @@ func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*
 		e.stopGuard()
 		return nil, fmt.Errorf("%w: %w; stderr %q", errNotAccepted, err, e.stderrText())
 	}
-	logs, peak := e.result.Logs, e.peakResident()
+	logs, emitted, peak := e.result.Logs, e.result.Emitted, e.peakResident()
 	if err != nil {
 		e.result = wire.Result{}
 		err = e.failure(err)
@@ -105,7 +105,7 @@ func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*
 		e.result.CPUMs = float64(max(e.lastCPU(), e.cpuTime()).Microseconds()) / 1000
 	}
 	e.stopGuard()
-	e.result.Logs, e.result.PeakMemory = logs, max(peak, e.observedPeak.Load())
+	e.result.Logs, e.result.Emitted, e.result.PeakMemory = logs, emitted, max(peak, e.observedPeak.Load())
 	return &e.result, err
 }
 
@@ -296,6 +296,10 @@ func (e *execution) serve(ctx context.Context) error {
 				e.host.Progress(p.Done, p.Total, p.Message)
 				e.clock.Resume()
 			}
+		case wire.KindEmit:
+			e.clock.Pause()
+			err = e.emitted(f.Payload)
+			e.clock.Resume()
 		case wire.KindResult:
 			return e.acceptResult(f.Payload)
 		default:
@@ -314,6 +318,20 @@ func (e *execution) keepLog(l wire.Log) {
 		e.result.Logs = append(e.result.Logs, l)
 		e.host.Log(l)
 	}
+}
+
+// emitted keeps a value that the script emits, and passes it on at once.
+func (e *execution) emitted(value []byte) error {
+	bytes := len(value)
+	for _, v := range e.result.Emitted {
+		bytes += len(v)
+	}
+	if e.ended != nil || len(value) == 0 || len(e.result.Emitted) >= wire.MaxEmitted || bytes > e.job.Limits.MaxResultBytes || !wire.WellFormed(value) || !json.Valid(value) {
+		return wire.ErrFrame
+	}
+	e.result.Emitted = append(e.result.Emitted, value)
+	e.host.Emit(len(e.result.Emitted)-1, value)
+	return nil
 }
 
 // call serves one call of the script.

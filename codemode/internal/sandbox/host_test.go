@@ -22,6 +22,7 @@ type todoHost struct {
 	calls    []string
 	inputs   []string
 	progress []string
+	emitted  []string
 	rows     int // how many rows collection pages over
 	maxCalls int // sdk_calls_exceeded above it; 0: no limit
 	started  started
@@ -102,6 +103,10 @@ func (h *todoHost) collection(page, size int, count bool) json.RawMessage {
 }
 
 func (h *todoHost) Log(wire.Log) {}
+
+func (h *todoHost) Emit(index int, value json.RawMessage) {
+	h.emitted = append(h.emitted, fmt.Sprint(index, " ", string(value)))
+}
 
 func (h *todoHost) Progress(done, total float64, message string) {
 	h.progress = append(h.progress, fmt.Sprint(done, "/", total, " ", message))

@@ -47,12 +47,12 @@ func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) 
 		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	r := worker.Run(ctx, job, p, worker.Gauges{})
-	r.Logs = p.logs
+	r.Logs, r.Emitted = p.logs, p.emitted
 	switch {
 	case p.ended != nil:
 		return r, p.ended
 	case ctx.Err() != nil:
-		return &wire.Result{Fault: fault.From(ctx.Err()), Logs: p.logs}, ctx.Err()
+		return &wire.Result{Fault: fault.From(ctx.Err()), Logs: p.logs, Emitted: p.emitted}, ctx.Err()
 	}
 	return r, nil
 }
@@ -67,12 +67,13 @@ func (x *inProcess) Close() error {
 
 // directPort is a worker.Port that calls the host directly instead of through a pipe.
 type directPort struct {
-	ctx    context.Context
-	host   wire.Host
-	limits wire.Limits
-	budget wire.LogBudget
-	logs   []wire.Log
-	ended  error
+	ctx     context.Context
+	host    wire.Host
+	limits  wire.Limits
+	budget  wire.LogBudget
+	logs    []wire.Log
+	emitted []json.RawMessage
+	ended   error
 }
 
 // Call implements worker.Port.
@@ -129,5 +130,11 @@ func (p *directPort) Log(l wire.Log) {
 
 // Progress implements worker.Port.
 func (p *directPort) Progress(pr wire.Progress) { p.host.Progress(pr.Done, pr.Total, pr.Message) }
+
+// Emit implements worker.Port.
+func (p *directPort) Emit(value []byte) {
+	p.emitted = append(p.emitted, value)
+	p.host.Emit(len(p.emitted)-1, value)
+}
 
 var _ worker.Port = (*directPort)(nil)

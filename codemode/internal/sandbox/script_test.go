@@ -303,6 +303,34 @@ func TestProgressAndAnswer(t *testing.T) {
 	})
 }
 
+func TestEmit(t *testing.T) {
+	executors(t, func(t *testing.T, x wire.Executor) {
+		h := newHost()
+		r := execute(t, x, job(`const a = {n: 1}; SDK.Out.emit(a); a.n = 2; SDK.Entities.Todo.count(); SDK.Out.emit(a); SDK.Out.emit(); 7`), h)
+		require.Nil(t, r.Fault)
+		require.Equal(t, []string{`0 {"n":1}`, `1 {"n":2}`, `2 null`}, h.emitted, "each as it was at that moment")
+		require.Len(t, r.Emitted, 3)
+		for code, want := range map[string]fault.Code{
+			`for (let i = 0; i < 1000; i++) try { SDK.Out.emit(i) } catch {}`:                                fault.ResultTooLarge,
+			`for (let i = 0; i < 9; i++) SDK.Out.emit("x".repeat(50_000))`:                                   fault.ResultTooLarge,
+			`SDK.Out.emit("x".repeat(1_000_000))`:                                                            fault.ResultTooLarge,
+			`SDK.Out.emit(1n)`:                                                                               fault.JavaScriptError,
+			`SDK.Out.emit({get a() { throw new Error("mine") }})`:                                            fault.JavaScriptError,
+			`const a = []; a.push(a); SDK.Out.emit(a)`:                                                       fault.JavaScriptError,
+			`SDK.Out.emit({toJSON() { SDK.Out.emit("inner"); return "outer" }}); throw new Error("the end")`: fault.JavaScriptError,
+		} {
+			h := newHost()
+			j := job(code)
+			j.Limits.MaxResultBytes = 256 << 10
+			r := execute(t, x, j, h)
+			require.NotNil(t, r.Fault, code)
+			require.Equal(t, want, r.Fault.Code, code)
+			require.Len(t, h.emitted, len(r.Emitted), code)
+			require.LessOrEqual(t, len(r.Emitted), wire.MaxEmitted)
+		}
+	})
+}
+
 func TestQuotaEndsTheScript(t *testing.T) {
 	executors(t, func(t *testing.T, x wire.Executor) {
 		for name, code := range map[string]string{

@@ -17,20 +17,23 @@ const (
 	HookAwait          // a value that is about to be awaited; it returns the value
 	HookStack          // a value whose stack is about to be read; it returns the value
 	HookMember         // a key and a value; it returns an object that has only this member
+	HookCatch          // a value that was caught
 	HookAction         // the export `action`, in the file of an action
 )
 
 // instrument adds hooks to a syntax tree for what cannot be observed from outside at run
 // time: where a value without a stack was thrown, where a script waits, in which loop it
-// was stopped, and whether it called its entry function. It changes nothing that a script
-// can observe except the positions in a stack. It reports whether the entry function is
-// watched.
+// was stopped, and whether it called its entry function; and for saying more in an error that
+// the script catches. It changes nothing that a script can observe except the positions in a
+// stack and the message of such an error. It reports whether the entry function is watched.
 func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
 	Walk(tree, func(n any) bool {
 		p.setPosition(n)
 		switch n := n.(type) {
 		case *ast.ThrowStatement:
 			n.Argument = p.hooked(n.Throw, HookThrow, n.Argument)
+		case *ast.CatchStatement:
+			p.watchCaught(n)
 		case *ast.AwaitExpression:
 			// esbuild does not keep the position of await itself.
 			n.Argument = p.hooked(n.Argument.Idx0(), HookAwait, n.Argument)
@@ -60,6 +63,20 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 		}
 	}
 	return watched
+}
+
+// watchCaught passes what is caught to the hook first. A block without a value stays one: an if
+// has the value undefined.
+func (p *Program) watchCaught(c *ast.CatchStatement) {
+	name, ok := c.Parameter.(*ast.Identifier)
+	if !ok || c.Body == nil {
+		return
+	}
+	look := &ast.IfStatement{
+		If: name.Idx, Test: p.hooked(name.Idx, HookCatch, &ast.Identifier{Name: name.Name, Idx: name.Idx}),
+		Consequent: &ast.BlockStatement{LeftBrace: name.Idx, RightBrace: name.Idx},
+	}
+	c.Body.List = append([]ast.Statement{look}, c.Body.List...)
 }
 
 // member replaces a property with a computed key by a spread of an object with this one member,

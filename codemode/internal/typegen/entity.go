@@ -283,13 +283,24 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 
 func (g *generator) field(f *catalog.Field) string {
 	kind := fieldType(f)
-	if f.Type == catalog.TypeTime && !g.brief {
+	switch {
+	case g.brief: // nobody checks operators
+	case f.Type == catalog.TypeTime:
 		kind = "SDK.Time"
+	case f.Type == catalog.TypeDay:
+		kind = "SDK.Day"
 	}
 	if f.Nullable && kind != "unknown" {
 		kind += " | null"
 	}
 	return comment("      ", fieldNotes(f)) + "      " + property(f.Name) + "?: " + kind + ";\n"
+}
+
+// hasDays reports whether some entity has a field of days.
+func (g *generator) hasDays() bool {
+	return slices.ContainsFunc(g.view.Resources(), func(r *catalog.Resource) bool {
+		return slices.ContainsFunc(r.Fields, func(f catalog.Field) bool { return f.Type == catalog.TypeDay })
+	})
 }
 
 func fieldType(f *catalog.Field) string {

@@ -111,6 +111,12 @@ interface Crypto {
 declare var crypto: Crypto;
 `
 
+// emitting is the member that few scripts need; the description of koan.code.execute, which
+// costs every conversation, leaves it out.
+const emitting = `    /** A part of the result, sent while the script runs. */
+    function emit(value: any): void;
+`
+
 // core is the part of SDK that every app has.
 const core = `  /** The run's args, as the caller gave them. */
   const args: any;
@@ -118,7 +124,7 @@ const core = `  /** The run's args, as the caller gave them. */
   namespace Out {
     /** What the user should see: any JSON value. The last one counts. */
     function answer(value: any): void;
-    function info(message: any): void;
+` + emitting + `    function info(message: any): void;
     function warn(message: any): void;
     function error(message: any): void;
     function progress(done: number, total?: number, message?: string): void;
@@ -168,12 +174,18 @@ func (t operands) members(operators []string, has func(operator string) bool) st
 
 // filterTypes are the types of filters, pages and `with`; has reports which operators the
 // entities' operations take. In self-contained declarations of one entity, the types
-// beyond its neighbours are any: conditions on them are not checked.
-func filterTypes(has func(operator string) bool, alone bool) string {
+// beyond its neighbours are any: conditions on them are not checked. days says that some
+// entity has a day.
+func filterTypes(has func(operator string) bool, alone, days bool) string {
 	members := func(operators []string, value, list string) string {
 		return operands{value, list}.members(operators, has)
 	}
 	open, far := "List<any> | null", "never"
+	day, ofDay := "", ""
+	if days {
+		day = "  /** A day of the calendar: a string, never a Date. */\n  type Day = string & { readonly \"YYYY-MM-DD\"?: never };\n"
+		ofDay = "\"YYYY-MM-DD\" extends keyof N ? Order<V> : "
+	}
 	switch {
 	case alone:
 		open, far = "any", "F"
@@ -185,7 +197,7 @@ func filterTypes(has func(operator string) bool, alone bool) string {
   /** A string. What is written and filtered by may be a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
   type IsTime<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? true : false : false;
-  interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+` + day + `  interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
   interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
   type Target<F> = NonNullable<F> extends readonly (infer I)[] ? I : NonNullable<F>;
@@ -200,7 +212,7 @@ func filterTypes(has func(operator string) bool, alone bool) string {
 		members(catalog.OperatorNames(catalog.InFilter), "", "") + ` };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? ` + open + `
     : IsTime<F> extends true ? V | Date | Order<V | Date>
-    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
+    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (` + ofDay + `string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
     : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members(catalog.OperatorNames(catalog.AtEdge), "", "") + ` }) | null;
   interface Equal<V> { ` + members(catalog.ClassEqual.Operators(), "V", "readonly V[]") + ` }

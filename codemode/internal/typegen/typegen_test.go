@@ -77,6 +77,7 @@ func sample() catalog.Offer {
 				{Name: "priority", Type: catalog.TypeEnum, Enum: []string{"low", "high \"x\""}, Nullable: true},
 				{Name: "effort", Type: catalog.TypeFloat, Min: ptr(0.5), Max: ptr(8.0)},
 				{Name: "dueAt", Type: catalog.TypeTime, Nullable: true},
+				{Name: "startsOn", Type: catalog.TypeDay, Nullable: true},
 				{Name: "tags", Type: catalog.TypeJSON, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 				{Name: "meta", Type: catalog.TypeJSON, Nullable: true},
 				{Name: "pin", Type: catalog.TypeString, WriteOnly: true},
@@ -170,7 +171,7 @@ func TestInlineKeepsItsBudget(t *testing.T) {
 	require.Contains(t, bare, "title?: string;")
 	require.NoError(t, balanced(bare))
 	lines := inline(v, len(bare)-1)
-	require.Contains(t, lines, "SDK.Entities.Todo: id, title, completed, priority, effort, dueAt, tags, meta, assigneeId; with assignee, steps\n")
+	require.Contains(t, lines, "SDK.Entities.Todo: id, title, completed, priority, effort, dueAt, startsOn, tags, meta, assigneeId; with assignee, steps\n")
 	require.Contains(t, lines, "SDK.Entities.Product (read-only): id, gtin, price-class\n")
 	require.Contains(t, lines, "SDK.Vision: detect\n")
 	require.Empty(t, inline(v, len(lines)-1))

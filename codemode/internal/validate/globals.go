@@ -86,7 +86,7 @@ var isGlobal = func() map[string]bool {
 var otherGlobals = map[string]string{
 	"Koan": "SDK", "koan": "SDK", "sdk": "SDK", "Sdk": "SDK", "client": "SDK", "db": "SDK.Entities", "prisma": "SDK.Entities", "entities": "SDK.Entities",
 	"Entities": "SDK.Entities", "Out": "SDK.Out", "args": "SDK.args", "input": "SDK.args", "params": "SDK.args", "Servers": "SDK",
-	"answer": "SDK.Out.answer", "progress": "SDK.Out.progress", "print": "console.log", "log": "console.log", "logger": "console",
+	"answer": "SDK.Out.answer", "emit": "SDK.Out.emit", "progress": "SDK.Out.progress", "print": "console.log", "log": "console.log", "logger": "console",
 }
 
 // global notes the use of a global that nothing in the script declares; s is the scope
@@ -109,7 +109,7 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 		if likely == "SDK" && slices.Contains(sdkMembers, c.memberName) {
 			likely += "." + c.memberName
 		}
-		hint := "Declare it; what the app offers is below SDK: SDK.Entities, SDK.Out, SDK.args."
+		hint := "Declare it; what the app offers is below SDK: " + c.offered() + "."
 		switch likely {
 		case "":
 		case "SDK":
@@ -119,6 +119,18 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 		}
 		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared"+didYouMean(likely), hint)
 	}
+}
+
+// offered names the first members of SDK.
+func (c *checker) offered() string {
+	var names []string
+	if len(c.entityNames) > 0 || len(c.bindings.Upstreams) == 0 {
+		names = append(names, "SDK.Entities")
+	}
+	if len(c.bindings.Upstreams) > 0 {
+		names = append(names, "SDK.Servers")
+	}
+	return strings.Join(append(names, "SDK.Out", "SDK.args"), ", ")
 }
 
 // nearestGlobal returns what a script may have meant by an undeclared name: a name that is visible

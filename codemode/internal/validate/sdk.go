@@ -49,7 +49,7 @@ type value struct {
 	literal term
 }
 
-var outMembers = []string{"answer", "info", "warn", "error", "progress"}
+var outMembers = []string{"answer", "emit", "info", "warn", "error", "progress"}
 
 // sdkMembers exist in every run. SDK.Servers is not among them: not every app has upstream
 // servers.

@@ -35,6 +35,9 @@ type Host interface {
 	Next(ctx context.Context, most time.Duration) (ref uint32, out json.RawMessage, nowMs int64, err error)
 	// Progress reports a call of SDK.Out.progress.
 	Progress(done, total float64, message string)
+	// Emit reports a call of SDK.Out.emit: the value as JSON, and its index among those of the
+	// attempt.
+	Emit(index int, value json.RawMessage)
 	// Log passes on an entry of the script's logs as soon as it is made.
 	Log(l Log)
 }

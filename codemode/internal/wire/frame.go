@@ -11,7 +11,7 @@ import (
 
 // Protocol is the version of the frames. Host and worker are of the same build, so a
 // difference means that the executable was replaced while the host was running.
-const Protocol = 7
+const Protocol = 8
 
 // Kind is what a frame carries. The comments say who sends it.
 type Kind byte
@@ -31,7 +31,9 @@ const (
 	KindAwait                    // worker: waits for the end of a started call (EncodeAwait); answered by a KindReturn
 	KindBindings                 // host: the Bindings of the following jobs, before the first and whenever they change
 
-	lastKind = KindBindings
+	KindEmit // worker: the JSON of a value that the script emits
+
+	lastKind = KindEmit
 )
 
 // Frame is one message between host and worker. ID relates a reply to its call, so that several

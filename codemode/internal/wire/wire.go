@@ -78,6 +78,10 @@ type Limits struct {
 	MaxParallelCalls int `json:"maxParallelCalls"`
 }
 
+// MaxEmitted is how many values a script may emit. Together they may take as many bytes as
+// its result.
+const MaxEmitted = 100
+
 // Bindings describe the members of SDK in a run. They are derived from the caller's View.
 type Bindings struct {
 	Version  string   `json:"version"` // of the View
@@ -189,10 +193,11 @@ type Result struct {
 	Fault       *fault.Fault    `json:"fault,omitempty"`  // with the user's line and column
 	Diagnostics []Diagnostic    `json:"diagnostics,omitempty"`
 	// Last says that the worker must not run another script.
-	Last       bool    `json:"last,omitempty"`
-	Logs       []Log   `json:"-"` // collected by the host from log frames
-	CPUMs      float64 `json:"cpuMs"`
-	PeakMemory int64   `json:"peakMemory"` // the largest resident set that the host measured, in bytes
+	Last       bool              `json:"last,omitempty"`
+	Logs       []Log             `json:"-"` // collected by the host from log frames
+	Emitted    []json.RawMessage `json:"-"` // values of SDK.Out.emit, collected by the host from their frames
+	CPUMs      float64           `json:"cpuMs"`
+	PeakMemory int64             `json:"peakMemory"` // the largest resident set that the host measured, in bytes
 }
 
 // Diagnostic is one finding of validate (CONTRACT section 2). Code is one of package validate.

@@ -25,6 +25,7 @@ import (
 const (
 	settingJournal   = "journal.enabled"
 	settingExpose    = "journal.expose"
+	settingChanges   = "journal.changes"
 	settingRetention = "journal.retentionDays"
 	settingMaxMb     = "journal.maxMb"
 	settingLease     = "journal.leaseMs"
@@ -35,6 +36,7 @@ func JournalSettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: settingJournal, Default: true, Help: "keep every run and call in the journal"},
 		{Key: settingExpose, Default: false, Help: "offer the journal as the entities KoanRun and KoanCall to callers with the scope koan:journal"},
+		{Key: settingChanges, Default: true, Help: "keep in the journal what an undo of a run needs: each changed row before and after; sensitive fields are sealed"},
 		{Key: settingRetention, Default: 90, Min: 1, Max: 36500, Unit: "days", Help: "how long the journal keeps a run"},
 		{Key: settingMaxMb, Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "maximum size of the journal; beyond it the oldest runs are removed, of callers with more than an even share"},
 		{Key: settingLease, Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "how long after its last heartbeat a process counts as dead, and its runs as cut off"},
@@ -51,6 +53,7 @@ type Journal struct {
 	lease   time.Duration
 	keep    time.Duration
 	most    int64 // bytes
+	key     *imageKey
 
 	pruned time.Time // when it was last looked at, by the housekeeping alone
 	warned string
@@ -61,6 +64,9 @@ type Journal struct {
 func WantsJournal(s catalog.Values, testing bool) bool {
 	return s.Bool(settingJournal) && (!testing || s.IsSet(settingJournal) || s.IsSet(settingExpose))
 }
+
+// KeepsChanges reports whether the settings ask for what an undo needs.
+func KeepsChanges(s catalog.Values) bool { return s.Bool(settingChanges) }
 
 // Exposed reports whether the settings offer the journal as entities.
 func Exposed(s catalog.Values) bool { return s.Bool(settingExpose) }
@@ -102,7 +108,11 @@ func (j *Journal) open(ctx context.Context) (*ledger.Journal, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(journalConns)
-	return ledger.NewJournal(db, d, ledger.Marked(uuid.NewString()), j.lease), nil
+	rows := ledger.NewJournal(db, d, ledger.Marked(uuid.NewString()), j.lease)
+	if j.key != nil {
+		rows.SealWith(j.key.sealer)
+	}
+	return rows, nil
 }
 
 // Close writes what is left.

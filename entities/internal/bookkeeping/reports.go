@@ -17,7 +17,7 @@ const maxSuggested = 100
 // and those who may read the journal see all.
 func (j *Journal) ReportDocument() *catalog.Document {
 	return &catalog.Document{
-		URI: "koan://runs/{id}", Name: "run", MIME: "application/json", Template: true,
+		URI: catalog.RunReportURI, Name: "run", MIME: "application/json", Template: true,
 		Description: "One of your runs, by its runId: how it ended, what it called and changed.",
 		Read: func(ctx context.Context, v *catalog.View, id string) (out []byte, err error) {
 			err = j.withReader(ctx, func(rows *ledger.Journal, subject string) (err error) {

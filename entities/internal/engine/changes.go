@@ -30,6 +30,11 @@ func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action store.
 	if err := t.recordRows(ctx, k, ids); err != nil {
 		return nil, err
 	}
+	if action == store.Delete {
+		if err := t.keepPast(ctx, k, ids, true); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.recordLinks(ctx, k, ids, links, true); err != nil {
 		return nil, err
 	}
@@ -47,9 +52,12 @@ func (t *tx) voidWrites(rows ...pending) {
 	}
 }
 
-// recordRows keeps rows as they are before they are written for the first time, if the
-// run records.
+// recordRows keeps rows as they are before they are written for the first time: for an undo,
+// and if the run records.
 func (t *tx) recordRows(ctx context.Context, k *model.Kind, ids []any) error {
+	if err := t.keepPast(ctx, k, ids, false); err != nil {
+		return err
+	}
 	if !t.attempt.Records() {
 		return nil
 	}

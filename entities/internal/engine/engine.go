@@ -34,6 +34,7 @@ type Engine struct {
 	Quota *bookkeeping.SetQuota
 
 	viewer  Viewer // nil where the app needs none
+	tables  map[*model.Kind]*table
 	reader  *read.Engine
 	writer  *write.Writer
 	backend backend.Backend
@@ -49,7 +50,10 @@ var (
 )
 
 // New returns the engine of an app, which has no data before Open.
-func New(app *shim.App, viewer Viewer) *Engine { return &Engine{Model: model.New(app), viewer: viewer} }
+func New(app *shim.App, viewer Viewer) *Engine {
+	m := model.New(app)
+	return &Engine{Model: m, viewer: viewer, tables: tablesOf(m)}
+}
 
 // Way is how sets come to the app's schema, nil where the app sees to that.
 func (e *Engine) Way() migrate.Way { return e.way }

@@ -34,6 +34,17 @@ func (t *tx) manyToMany(k *model.Kind, take func(name string) bool) (out []*mode
 	return out
 }
 
+// writesLinks reports whether a mutation writes many-to-many edges.
+func writesLinks(k *model.Kind, m ent.Mutation) bool {
+	for i := range k.Edges {
+		e := &k.Edges[i]
+		if name := e.Column.Ent; e.Column.Relation == descriptor.M2M && (len(m.AddedIDs(name))+len(m.RemovedIDs(name)) > 0 || m.EdgeCleared(name)) {
+			return true
+		}
+	}
+	return false
+}
+
 func everyName(string) bool { return true }
 
 // recordLinks records the links that rows have now. was says whether the transaction found

@@ -105,6 +105,9 @@ func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m
 	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
 		k.Bump(w.Mutation)
 	}
+	if err := normalizeDays(k, w.Mutation); err != nil {
+		return func() {}, err
+	}
 	forget, err = t.replay(ctx, k, w.Mutation)
 	if err != nil {
 		return forget, err
@@ -200,6 +203,7 @@ func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
 func (t *tx) recordCreated(k *model.Kind, id any) {
 	t.touched = true
 	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Create})
+	t.keepCreated(k, id)
 	if !t.attempt.Records() {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/undo"
 )
 
 // handler carries out an operation in the run's transaction.
@@ -133,6 +134,10 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 				if ctx, err = t.caller.viewer(); err != nil {
 					return err
 				}
+			}
+			if r := undo.Restoring(ctx); r != nil && o.Access.Writes() {
+				out, err = e.restoreInPlace(ctx, t, k, o.Name, r)
+				return t.verdict(err)
 			}
 			out, err = handle(ctx, e, t, k, call)
 			return t.verdict(err)

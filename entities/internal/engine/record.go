@@ -30,6 +30,10 @@ func (e *Engine) hook(next ent.Mutator) ent.Mutator {
 		if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
 			k.Bump(m)
 		}
+		if err := normalizeDays(k, m); err != nil {
+			return nil, err
+		}
+		next := checkingDays(k, next)
 		t := session(ctx)
 		if t == nil {
 			return next.Mutate(ctx, m)
@@ -46,7 +50,11 @@ func (e *Engine) hook(next ent.Mutator) ent.Mutator {
 			t.reader.forget()
 		}()
 		if k.Entity == nil {
-			return next.Mutate(ctx, m)
+			v, err := next.Mutate(ctx, m)
+			if err == nil {
+				t.past.unnamed++
+			}
+			return v, err
 		}
 		switch {
 		case m.Op().Is(ent.OpCreate):
@@ -165,6 +173,7 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	}
 	w := t.log.Write(own.at)
 	w.ID, w.Links = id, t.writtenLinks(k, m)
+	t.keepCreated(k, id)
 	if t.attempt.Records() {
 		if err := t.recordBefore(ctx, k, id, false, nil); err != nil {
 			return nil, err
@@ -186,6 +195,9 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 		links = t.manyToMany(k, everyName)
 	}
 	rows, err := t.expect(ctx, k, ids, store.Update, links...)
+	if err == nil && (t.hasHooks(k) || writesLinks(k, m)) {
+		err = t.keepPast(ctx, k, ids, true)
+	}
 	if err == nil {
 		err = t.recordAdded(ctx, k, ids, m, links)
 	}

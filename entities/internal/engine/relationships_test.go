@@ -45,7 +45,7 @@ func (a *app) tool(op, input string) (json.RawMessage, error) {
 	a.Helper()
 	id, err := catalog.ParseID("koan::" + op)
 	require.NoError(a, err)
-	out, _, err := a.engine.Invoke(context.Background(), run.Request{View: a.view, Principal: a.as, ID: id, Input: json.RawMessage(input), Surface: "mcp", Listed: true})
+	out, _, err := a.engine.Invoke(context.Background(), run.Request{View: a.view, Principal: a.as, ID: id, Input: json.RawMessage(input), Surface: "mcp", Via: catalog.SurfaceTools})
 	return out, err
 }
 

@@ -26,16 +26,18 @@ type tx struct {
 	release func()
 	draft   backend.Draft // nil for a set that exists
 
-	driver  *backend.TxDriver
-	ent     shim.Tx     // nil until the first write, or until rules are asked
-	caller  *callerView // of the call that is being served
-	reader  *callerView // of who gets what the run reports; nil before the first call
-	log     changes.Log
-	touched bool         // something was written, exposed or not
-	chosen  choices      // of the write that the engine makes now
-	counter map[slot]int // how many mutations a call made, by kind: slots of the tape
-	passing int          // bytes that are counted for the call that is being served
-	ahead   int          // bytes that are counted for what rows become, where the run records
+	driver   *backend.TxDriver
+	ent      shim.Tx     // nil until the first write, or until rules are asked
+	caller   *callerView // of the call that is being served
+	reader   *callerView // of who gets what the run reports; nil before the first call
+	log      changes.Log
+	past     history                   // for an undo
+	restored map[changes.Row]*restored // in an undo
+	touched  bool                      // something was written, exposed or not
+	chosen   choices                   // of the write that the engine makes now
+	counter  map[slot]int              // how many mutations a call made, by kind: slots of the tape
+	passing  int                       // bytes that are counted for the call that is being served
+	ahead    int                       // bytes that are counted for what rows become, where the run records
 }
 
 // slot is a kind of mutation in one call.
@@ -45,7 +47,10 @@ type slot struct {
 	op  ent.Op
 }
 
-var _ store.Tx = (*tx)(nil)
+var (
+	_ store.Tx     = (*tx)(nil)
+	_ store.Imager = (*tx)(nil)
+)
 
 // begin begins the transaction in an open set, which is let go where that fails.
 func (t *tx) begin(ctx context.Context, d backend.Database, client any, release func(), write bool) error {
@@ -124,11 +129,11 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 	if err != nil {
 		return nil, t.verdict(err)
 	}
-	mark, touched := t.log.Len(), t.touched
+	mark, touched, unnamed := t.log.Len(), t.touched, t.past.unnamed
 	return func(ok bool) error {
 		if !ok {
 			t.undo(mark)
-			t.touched = touched
+			t.touched, t.past.unnamed = touched, unnamed
 		}
 		return t.verdict(end(ok))
 	}, nil

@@ -125,6 +125,9 @@ func (p *parser) list(c *descriptor.Column, f *catalog.Field, v any, at string, 
 		return nil
 	}
 	in := &oneOf{operand: equalityColumn(c)}
+	if c.Storage == descriptor.Day {
+		in.operand = dayOperand{plain{c}}
+	}
 	null := false
 	for i, item := range items {
 		if item == nil && (f.Nullable || c.Nullable) {

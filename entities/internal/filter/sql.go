@@ -102,6 +102,9 @@ func (c plain) bind(b *sqltext.Builder, v any) { Bind(b, c.Column, v) }
 // Column appends a column as it is compared and sorted by.
 func Column(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
 	switch {
+	case c.Storage == descriptor.Day:
+		before, after := b.Dialect.DayText()
+		b.Raw(before).Column(a, c.Name).Raw(after)
 	case c.Storage == descriptor.Decimal:
 		before, after := b.Dialect.Numeric()
 		b.Raw(before).Column(a, c.Name).Raw(after)
@@ -201,6 +204,10 @@ type compare struct {
 var opposite = map[string]string{"=": "<>", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 func (n *compare) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	if c, ok := n.operand.(plain); ok && c.Storage == descriptor.Day {
+		n.whereDay(b, a, c, negate)
+		return
+	}
 	op := n.op
 	if negate {
 		op = opposite[op]
@@ -234,6 +241,8 @@ func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 			values[i] = bound(b.Dialect, v)
 		}
 		switch n.operand.(type) {
+		case dayOperand:
+			b.ListWith(n.values, func(v any) { n.operand.bind(b, v) })
 		case verbatim, folded:
 			b.ListWith(values, func(v any) { n.operand.bind(b, v) })
 		default:

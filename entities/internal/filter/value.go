@@ -59,7 +59,7 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 			return s, nil
 		}
 		return bad(wrongType)
-	case catalog.TypeString, catalog.TypeText, catalog.TypeEnum, catalog.TypeTime, catalog.TypeUUID, catalog.TypeBytes:
+	case catalog.TypeString, catalog.TypeText, catalog.TypeEnum, catalog.TypeTime, catalog.TypeDay, catalog.TypeUUID, catalog.TypeBytes:
 	}
 	s, ok := v.(string)
 	if !ok {
@@ -93,6 +93,12 @@ func fromString(f *catalog.Field, s string, bad refuseFunc) (any, *fault.Detail)
 			return bad(wrongType)
 		}
 		return t, nil
+	case catalog.TypeDay:
+		day, problem := parseDay(s)
+		if problem != "" {
+			return bad(Quote(f.Name) + " " + problem)
+		}
+		return day, nil
 	case catalog.TypeUUID:
 		id, err := uuid.Parse(s)
 		if err != nil || len(s) != 36 {
@@ -130,7 +136,7 @@ func identifier(c *descriptor.Column, v any, bad refuseFunc) (any, *fault.Detail
 			return id.String(), nil
 		}
 		return bad(wrongType)
-	case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.Bytes, descriptor.Decimal, descriptor.Held:
+	case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.Day, descriptor.JSON, descriptor.Bytes, descriptor.Decimal, descriptor.Held:
 	}
 	if !isText || strings.ContainsRune(s, 0) {
 		return bad(wrongType)
@@ -273,6 +279,8 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 		return "a number"
 	case catalog.TypeTime:
 		return "an RFC 3339 time such as 2026-01-31T08:00:00Z"
+	case catalog.TypeDay:
+		return "a day such as 2026-01-31"
 	case catalog.TypeEnum:
 		return "one of " + strings.Join(f.Enum, ", ")
 	case catalog.TypeBytes:
@@ -290,7 +298,7 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 			return "an integer id, as a number or string"
 		case descriptor.UUID:
 			return "a UUID"
-		case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.Bytes, descriptor.Decimal, descriptor.Held:
+		case descriptor.Text, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.Day, descriptor.JSON, descriptor.Bytes, descriptor.Decimal, descriptor.Held:
 		}
 		return "an id string"
 	case catalog.TypeJSON:

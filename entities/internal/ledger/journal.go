@@ -15,17 +15,18 @@ import (
 )
 
 // JournalTables make the tables of the journal, where they are missing. A run is one
-// row, so that keeping it costs next to nothing: what is known of it, its calls and
-// its script. Readers have views of that, which are as entities/internal/ledger/records
+// row, so that keeping it costs next to nothing: what is known of it, its calls, its
+// script, and what an undo needs, which no reader sees. Readers have views of that, which are as entities/internal/ledger/records
 // describes them. Beside them stand the processes that write, with what each has
 // written, and the scripts that each of them is at.
 func JournalTables(d sqltext.Dialect) []string {
-	object := "jsonb"
+	object, blob := "jsonb", "bytea"
 	if d.Name() == dialect.SQLite {
-		object = "text"
+		object, blob = "text", "blob"
 	}
 	return append([]string{
-		"CREATE TABLE IF NOT EXISTS koan_journal (id text NOT NULL PRIMARY KEY, record " + object + " NOT NULL, calls " + object + ", code text)",
+		"CREATE TABLE IF NOT EXISTS koan_journal (id text NOT NULL PRIMARY KEY, record " + object + " NOT NULL, calls " + object + ", code text, images " + blob + ")",
+		withColumn(d, "koan_journal", "images", blob),
 		`CREATE TABLE IF NOT EXISTS koan_writers (
 	id text NOT NULL PRIMARY KEY,
 	seen_at bigint NOT NULL,
@@ -51,6 +52,8 @@ type Journal struct {
 	place
 	writer string // this process
 	lease  time.Duration
+	// sealing seals the secret values of images; nil keeps no images that have any.
+	sealing Sealing
 }
 
 // NewJournal returns the journal in a database that has JournalTables, and TapeTables
@@ -85,7 +88,7 @@ func (j *Journal) Write(ctx context.Context, b Batch) error {
 		// more than the statement. None takes longer than it may wait for the file.
 		ctx = context.WithoutCancel(ctx)
 	}
-	rows, bytes := journalRows(b.Ended)
+	rows, bytes := journalRows(b.Ended, j.sealing)
 	in := j.withoutSync
 	if b.Synced {
 		in = j.durably
@@ -267,7 +270,7 @@ func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
 // Bury keeps what was found out about the runs of dead processes, where nobody has
 // written it since, and forgets the processes.
 func (j *Journal) Bury(ctx context.Context, d *Dead, found []journal.Record) error {
-	rows, _ := journalRows(found)
+	rows, _ := journalRows(found, nil)
 	return j.durably(ctx, func(tx *sql.Tx) error {
 		for _, row := range rows {
 			n, err := exec(ctx, tx, j.insertion([]journalRow{row}).Raw(keeping))

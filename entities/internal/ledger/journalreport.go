@@ -92,6 +92,7 @@ func report(run, subject, record, calls string, code sql.NullString, knows func(
 	for _, m := range runMembers {
 		o.add(m.name, m.value(has[m.name]))
 	}
+	o.add("emitted", member{as: asInteger}.value(has["emitted"])) // no column of the views, which stay as they were made
 	approval := has["approval"]
 	if approval == nil {
 		approval = journal.NotRequired

@@ -21,19 +21,22 @@ type journalRow struct {
 	record string // an object by the names of the view's columns
 	calls  string // a list of lists, in the order of the view's columns; "" for none
 	code   string
+	images []byte // packed; nil for none
 }
 
 // How much a row takes: its texts, and about this for its place in table and index.
 const (
 	rowBytes = 120
-	rowSize  = "120 + OCTET_LENGTH(CAST(record AS TEXT)) + COALESCE(OCTET_LENGTH(CAST(calls AS TEXT)), 0) + COALESCE(OCTET_LENGTH(code), 0)"
+	rowSize  = "120 + OCTET_LENGTH(CAST(record AS TEXT)) + COALESCE(OCTET_LENGTH(CAST(calls AS TEXT)), 0) + COALESCE(OCTET_LENGTH(code), 0) + COALESCE(OCTET_LENGTH(images), 0)"
 )
 
-func (r journalRow) size() int64 { return int64(rowBytes + len(r.record) + len(r.calls) + len(r.code)) }
+func (r journalRow) size() int64 {
+	return int64(rowBytes + len(r.record) + len(r.calls) + len(r.code) + len(r.images))
+}
 
 // journalRows are records as they are kept, and how much they take. Of several of
 // one run the last counts: it was gone on with.
-func journalRows(records []journal.Record) (rows []journalRow, bytes int64) {
+func journalRows(records []journal.Record, sealing Sealing) (rows []journalRow, bytes int64) {
 	last := make(map[string]int, len(records))
 	for i := range records {
 		last[records[i].Run] = i
@@ -44,7 +47,7 @@ func journalRows(records []journal.Record) (rows []journalRow, bytes int64) {
 		if last[r.Run] != i {
 			continue
 		}
-		row := journalRow{id: r.Run, code: storable(r.Code)}
+		row := journalRow{id: r.Run, code: storable(r.Code), images: packImages(r, sealing)}
 		b = appendRecord(b[:0], r)
 		row.record = string(b)
 		if len(r.Trail) > 0 {
@@ -66,7 +69,7 @@ func (j *Journal) completionClause() string {
 	if j.dialect.Name() == dialect.SQLite {
 		bytes = ""
 	}
-	return " ON CONFLICT (id) DO UPDATE SET record = EXCLUDED.record, calls = EXCLUDED.calls, code = EXCLUDED.code WHERE (koan_journal.record ->> 'started')" + bytes +
+	return " ON CONFLICT (id) DO UPDATE SET record = EXCLUDED.record, calls = EXCLUDED.calls, code = EXCLUDED.code, images = EXCLUDED.images WHERE (koan_journal.record ->> 'started')" + bytes +
 		" <= (EXCLUDED.record ->> 'started')" + bytes
 }
 
@@ -90,12 +93,12 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, rows []journalRow, end
 }
 
 func (j *Journal) insertion(rows []journalRow) *sqltext.Builder {
-	b := j.statement("INSERT INTO koan_journal (id, record, calls, code) VALUES ")
+	b := j.statement("INSERT INTO koan_journal (id, record, calls, code, images) VALUES ")
 	for i, r := range rows {
 		if i > 0 {
 			b.Raw(",")
 		}
-		b.Raw("(").Arg(r.id).Raw(",").Arg(r.record).Raw(",").Arg(optional(r.calls)).Raw(",").Arg(optional(r.code)).Raw(")")
+		b.Raw("(").Arg(r.id).Raw(",").Arg(r.record).Raw(",").Arg(optional(r.calls)).Raw(",").Arg(optional(r.code)).Raw(",").Arg(optionalBytes(r.images)).Raw(")")
 	}
 	return b
 }
@@ -106,6 +109,13 @@ func optional(s string) any {
 		return nil
 	}
 	return s
+}
+
+func optionalBytes(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
 }
 
 // timeText is how SQLite's driver writes times, and PostgreSQL reads them.
@@ -162,6 +172,7 @@ func appendRecord(b []byte, r *journal.Record) []byte {
 	o.number("attempts", r.Attempts)
 	o.number("call_count", r.Calls)
 	o.number("outside_count", r.Outside)
+	o.number("emitted", r.Emitted)
 	o.number("created", r.Created)
 	o.number("updated", r.Updated)
 	o.number("deleted", r.Deleted)

@@ -19,7 +19,7 @@ func FuzzJournalRow(f *testing.F) {
 		rows, _ := journalRows([]journal.Record{{
 			Run: "r", Subject: s, Set: s, Message: s, Code: s, CorrelationID: s, Line: n, Lost: n, Changes: []journal.Count{{Entity: s, Created: n}},
 			Trail: []journal.Call{{Position: "1", Tool: s, Operation: s, Set: s, OutputBytes: n}, {}},
-		}})
+		}}, nil)
 		require.Len(t, rows, 1)
 		var record map[string]any
 		require.NoError(t, json.Unmarshal([]byte(rows[0].record), &record), rows[0].record)

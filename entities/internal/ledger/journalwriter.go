@@ -84,6 +84,9 @@ func (i *item) size() int {
 	for c := range i.record.Trail {
 		n += callSize + len(i.record.Trail[c].Position)
 	}
+	for c := range i.record.Images {
+		n += i.record.Images[c].Size()
+	}
 	return n
 }
 

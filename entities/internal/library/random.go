@@ -25,6 +25,12 @@ func Moment(r *rand.Rand) time.Time {
 	return epoch.Add(time.Duration(r.IntN(4))*time.Second).Add(fractions[r.IntN(len(fractions))]).AddDate(0, 0, r.IntN(2))
 }
 
+// RandomDay is one of a few days around the end of a year and of a February.
+func RandomDay(r *rand.Rand) Day {
+	days := []Day{"2023-12-30", "2023-12-31", "2024-01-01", "2024-02-28", "2024-02-29", "2024-03-01", "0001-01-01", "9999-12-31"}
+	return days[r.IntN(len(days))]
+}
+
 // Title is one of a few titles with characters that mean something to SQL.
 func Title(r *rand.Rand) string { return titles[r.IntN(len(titles))] }
 
@@ -49,7 +55,7 @@ func Random(r *rand.Rand, books int) Data {
 		b := Book{
 			ID: fmt.Sprintf("b%04d", i), Title: Title(r), Blurb: maybe(r, Title(r)), Pages: maybe(r, int64(r.IntN(5))),
 			Sold: int64(r.IntN(4)) - 1, Price: maybe(r, float64(r.IntN(6))/4), InPrint: r.IntN(2) == 0,
-			PublishedAt: maybe(r, Moment(r)), CreatedAt: Moment(r), Genre: maybe(r, Genres[r.IntN(3)]),
+			PublishedAt: maybe(r, Moment(r)), CreatedAt: Moment(r), OrderedOn: maybe(r, RandomDay(r)), Genre: maybe(r, Genres[r.IntN(3)]),
 			Meta: maybe(r, Documents[r.IntN(len(Documents))]), Keywords: maybe(r, keywords[r.IntN(len(keywords))]), ISBN: maybe(r, uuid.UUID{15: byte(r.IntN(3))}.String()),
 			Cost: maybe(r, fmt.Sprintf("%d.%d", r.IntN(12), r.IntN(3))), Author: maybe(r, int64(1+r.IntN(8))),
 		}

@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"ariga.io/atlas/sql/migrate"
+	"ariga.io/atlas/sql/postgres"
 	"ariga.io/atlas/sql/schema"
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/sqltext"
 )
 
 // Diff is what lies between the tables of a set and a schema.
@@ -143,6 +145,7 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 			}
 		case *schema.ModifyColumn:
 			d.checkModifiedColumn(table, c)
+			convertToDays(c)
 		case *schema.ModifyIndex:
 			d.loss("rebuilds the index %s of %s", c.To.Name, table)
 		case *schema.DropForeignKey:
@@ -207,6 +210,27 @@ func (d *differ) checkModifiedColumn(table string, c *schema.ModifyColumn) {
 	}
 	if c.Change.Is(schema.ChangeGenerated) {
 		d.loss("computes the column %s.%s", table, c.To.Name)
+	}
+}
+
+// convertToDays says how PostgreSQL makes dates of what a column has: of texts only those of
+// the form YYYY-MM-DD, any other ends the migration; of times the date that they have in UTC,
+// not in the zone of whoever migrates.
+func convertToDays(c *schema.ModifyColumn) {
+	to, ok := c.To.Type.Type.(*schema.TimeType)
+	if !ok || to.T != postgres.TypeDate || !c.Change.Is(schema.ChangeType) {
+		return
+	}
+	name := string(sqltext.AppendName(nil, c.To.Name))
+	switch from := c.From.Type.Type.(type) {
+	case *schema.StringType:
+		c.Extra = append(c.Extra, &postgres.ConvertUsing{
+			X: "CAST(CASE WHEN " + name + " ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' THEN " + name + " ELSE 'not YYYY-MM-DD: ' || " + name + " END AS date)",
+		})
+	case *schema.TimeType:
+		if from.T == postgres.TypeTimestampTZ || from.T == postgres.TypeTimestampWTZ {
+			c.Extra = append(c.Extra, &postgres.ConvertUsing{X: "CAST(" + name + " AT TIME ZONE 'UTC' AS date)"})
+		}
 	}
 }
 

@@ -277,6 +277,10 @@ func (d *decoder) edgeChange(out *EdgeValue, v any, at string) {
 	}
 	for _, name := range sortedKeys(members) {
 		where := at + "/" + filter.Escape(name)
+		if isCreation(name) {
+			d.fail(where, "unknown operator %s; %s", filter.Quote(name), out.creation(d.kind))
+			continue
+		}
 		list, ok := members[name].([]any)
 		if !ok {
 			d.wrong(where, "a list of ids", members[name])
@@ -320,7 +324,7 @@ func (d *decoder) references(e *EdgeValue, list []any, at string, one bool) []an
 		}
 		if o, ok := v.(map[string]any); ok {
 			if v, ok = o[target.KeyField().Name]; !ok {
-				d.fail(where, "want an id, or an object with id")
+				d.fail(where, "want an id, or an object with id; %s", e.creation(d.kind))
 				continue
 			}
 			where += "/" + target.KeyField().Name

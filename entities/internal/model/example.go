@@ -61,6 +61,8 @@ func exampleValue(f *catalog.Field, which string) any {
 		return f.Enum[0]
 	case catalog.TypeTime:
 		return "2026-01-31T08:00:00Z"
+	case catalog.TypeDay:
+		return "2026-01-31"
 	case catalog.TypeDecimal:
 		return "1.50"
 	case catalog.TypeUUID:

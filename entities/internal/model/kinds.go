@@ -34,6 +34,8 @@ type Kind struct {
 	rules map[string]rules
 	// Refers has what fields that are foreign keys refer to, hidden edges or not.
 	Refers map[string]*Kind
+	// Days are the columns of days, by the names that ent's mutations take.
+	Days []string
 
 	// Of a kind as a caller sees it: Partial says that the caller reads less of a row than
 	// there is, blind that a new row needs an edge that the caller does not see.
@@ -73,6 +75,9 @@ func New(app *shim.App) *Model {
 		for _, c := range k.Entity.Columns {
 			if target := e.ByName[c.Refers]; target != nil {
 				k.Refers[c.Field] = target
+			}
+			if c.Storage == descriptor.Day {
+				k.Days = append(k.Days, c.Name)
 			}
 		}
 		for i := range k.Entity.Resource.Edges {

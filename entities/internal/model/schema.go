@@ -60,6 +60,8 @@ func (k *Kind) fieldSchema(f *catalog.Field, output bool) Object {
 		}
 	case catalog.TypeTime:
 		types, s["format"] = []string{"string"}, "date-time"
+	case catalog.TypeDay:
+		types, s["format"] = []string{"string"}, "date"
 	case catalog.TypeUUID:
 		types, s["format"] = []string{"string"}, "uuid"
 	case catalog.TypeBytes:

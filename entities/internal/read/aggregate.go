@@ -238,14 +238,23 @@ func writeBetween(b *sqltext.Builder, pieces []string, expression func()) {
 func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
 	switch {
 	case c.by != "":
-		writeBetween(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
+		c.bucket(b, t)
 	case c.of.guard.Rule() != nil:
 		c.of.readable(b, t)
-	case c.of.column.Storage == descriptor.Decimal, c.of.column.Native != "":
+	case c.of.column.Storage == descriptor.Decimal, c.of.column.Storage == descriptor.Day, c.of.column.Native != "":
 		filter.Column(b, t, &c.of.column)
 	default:
 		b.Column(t, c.of.column.Name)
 	}
+}
+
+// bucket appends the bucket that the column's time or day falls into.
+func (c *column) bucket(b *sqltext.Builder, t sqltext.Alias) {
+	if c.of.column.Storage == descriptor.Day {
+		writeBetween(b, b.Dialect.DayBucket(c.by), func() { filter.Column(b, t, &c.of.column) })
+		return
+	}
+	writeBetween(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
 }
 
 // readable appends a reference where what it refers to may be read, else null.

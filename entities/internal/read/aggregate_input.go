@@ -127,8 +127,8 @@ func (in *input) unit(of source, known bool, m map[string]any, at string) sqltex
 		in.wrong(at+"/by", "by must be one of "+strings.Join(units, ", "), "string", v)
 	case !slices.Contains(units, s):
 		in.fail(at+"/by", "unknown bucket "+filter.Quote(s)+fault.DidYouMean(s, units)+" (there are "+strings.Join(units, ", ")+")")
-	case known && of.field.Type != catalog.TypeTime:
-		in.fail(at+"/by", "only times have buckets; "+filter.Quote(of.name)+" is of type "+string(of.field.Type))
+	case known && of.field.Type != catalog.TypeTime && of.field.Type != catalog.TypeDay:
+		in.fail(at+"/by", "only times and days have buckets; "+filter.Quote(of.name)+" is of type "+string(of.field.Type))
 	default:
 		return sqltext.Unit(s)
 	}
@@ -251,7 +251,7 @@ func whyUnfit(f *catalog.Field, c call) string {
 		return ""
 	case catalog.TypeJSON:
 		return "cannot be grouped or computed"
-	case catalog.TypeString, catalog.TypeText, catalog.TypeTime, catalog.TypeEnum, catalog.TypeID:
+	case catalog.TypeString, catalog.TypeText, catalog.TypeTime, catalog.TypeDay, catalog.TypeEnum, catalog.TypeID:
 		if c != sum && c != average {
 			return ""
 		}

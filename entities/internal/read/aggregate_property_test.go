@@ -55,6 +55,10 @@ func (m measure) value(group []record) any {
 		if at, ok := v.(time.Time); ok && m.by != "" {
 			return startOf(at, m.by)
 		}
+		if day, ok := v.(library.Day); ok && m.by != "" {
+			at, _ := time.Parse(time.DateOnly, string(day))
+			return library.Day(startOf(at, m.by).Format(time.DateOnly))
+		}
 		return v
 	case "count":
 		return int64(len(group))
@@ -107,6 +111,8 @@ func shown(v any, t catalog.FieldType) string {
 			return strconv.Quote(strconv.FormatFloat(v, 'f', -1, 64))
 		}
 		return strconv.FormatFloat(v, 'f', -1, 64)
+	case library.Day:
+		return strconv.Quote(string(v))
 	case time.Time:
 		return strconv.Quote(v.UTC().Format(time.RFC3339Nano))
 	case string:
@@ -128,10 +134,10 @@ func (g generator) columns() (groups, measures []measure, input map[string]any) 
 	taken := map[string]bool{}
 	var by []any
 	for range g.IntN(3) {
-		f := field("title", "genre", "pages", "sold", "price", "inPrint", "publishedAt", "createdAt", "isbn", "cost", "cover", "authorId", "blurb")
+		f := field("title", "genre", "pages", "sold", "price", "inPrint", "publishedAt", "createdAt", "orderedOn", "isbn", "cost", "cover", "authorId", "blurb")
 		m := measure{name: f.Name, of: f.Name, field: f}
 		var said any = f.Name
-		if f.Type == catalog.TypeTime && g.IntN(3) > 0 {
+		if (f.Type == catalog.TypeTime || f.Type == catalog.TypeDay) && g.IntN(3) > 0 {
 			m.by = pick(g, "day", "week", "month", "year")
 			m.name += upper(m.by)
 			said = map[string]any{"field": f.Name, "by": m.by}
@@ -154,7 +160,7 @@ func (g generator) columns() (groups, measures []measure, input map[string]any) 
 	if len(by) > 0 {
 		input["groupBy"] = by
 	}
-	distinct := field("title", "genre", "pages", "publishedAt", "authorId", "cost", "inPrint", "isbn").Name
+	distinct := field("title", "genre", "pages", "publishedAt", "orderedOn", "authorId", "cost", "inPrint", "isbn").Name
 	switch g.IntN(3) {
 	case 0:
 		input["count"] = true
@@ -169,7 +175,7 @@ func (g generator) columns() (groups, measures []measure, input map[string]any) 
 		}
 		f := field("pages", "sold", "price", "cost")
 		if call == "min" || call == "max" {
-			f = field("pages", "sold", "price", "cost", "title", "blurb", "publishedAt", "createdAt", "genre")
+			f = field("pages", "sold", "price", "cost", "title", "blurb", "publishedAt", "createdAt", "orderedOn", "genre")
 		}
 		if call == "avg" && f.Type == catalog.TypeInt {
 			f.Type = catalog.TypeFloat

@@ -31,6 +31,7 @@ const (
 	kindSingle
 	kindBool
 	kindTime
+	kindDay
 	kindJSON
 	kindBytes
 	kindHeld // what the column's form makes of it
@@ -52,6 +53,8 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 		return kindBool
 	case descriptor.Time:
 		return kindTime
+	case descriptor.Day:
+		return kindDay
 	case descriptor.JSON:
 		return kindJSON
 	case descriptor.Bytes:
@@ -97,12 +100,18 @@ func (c *cell) Scan(src any) error {
 		return nil
 	}
 	var err error
-	if c.kind == kindHeld {
+	switch c.kind {
+	case kindHeld:
 		b, err = appendFormValue(b, c.form, src)
 		if err != nil {
 			err = unreadableFault(strings.Trim(c.key, `,":`), err)
 		}
-	} else {
+	case kindDay:
+		b, err = appendDay(b, src)
+		if err != nil {
+			err = noDayFault(strings.Trim(c.key, `,":{`), err)
+		}
+	default:
 		b, err = appendValue(b, c.kind, src)
 	}
 	*c.out = b
@@ -120,6 +129,15 @@ func (b keyBytes) Value() (driver.Value, error) { return []byte(b), nil }
 func unreadableFault(field string, err error) error {
 	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type rejects it", field).
 		WithHint("Scan of the field's Go type must accept every value that its column can hold; until it does, leave the field out of `fields`.").Because(err)
+	f.Retry = fault.Never
+	return f
+}
+
+// noDayFault is the fault of a stored value that is not a day: another program wrote it, or
+// the column had other values before it became one of days.
+func noDayFault(field string, err error) error {
+	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: it does not begin with a day such as 2026-01-31", field).
+		WithHint("Correct the value in the database; until then, leave the field out of `fields`.").Because(err)
 	f.Retry = fault.Never
 	return f
 }
@@ -285,6 +303,25 @@ func appendTimeText(b []byte, s string) ([]byte, error) {
 		return b, err
 	}
 	return appendTime(b, t), nil
+}
+
+// appendDay appends a day, in the form that Dialect.DayText gives it.
+func appendDay(b []byte, src any) ([]byte, error) {
+	var day string
+	switch v := src.(type) {
+	case time.Time: // midnight in UTC, of a DATE
+		day = v.Format(time.DateOnly)
+	case string:
+		day = v
+	case []byte:
+		day = string(v)
+	}
+	if t, err := time.Parse(time.DateOnly, day); err != nil || t.Year() < 1 {
+		return b, fmt.Errorf("read: %q is not a day", fmt.Sprint(src))
+	}
+	b = append(b, '"')
+	b = append(b, day...)
+	return append(b, '"'), nil
 }
 
 // parseTime reads the text of a time.

@@ -81,14 +81,17 @@ func (l *layout) named(d sqltext.Dialect, way string, column func(b *sqltext.Bui
 		return s
 	}
 	b := sqltext.Builder{Dialect: d}
-	before, after := d.TimeText()
 	for i, o := range l.columns {
 		if i > 0 {
 			b.Raw(",")
 		}
-		if o.kind != kindTime {
-			column(&b, o.column.Name)
-			continue
+		before, after := "", ""
+		switch o.kind {
+		case kindTime:
+			before, after = d.TimeText()
+		case kindDay:
+			before, after = d.DayText()
+		default:
 		}
 		b.Raw(before)
 		column(&b, o.column.Name)

@@ -20,7 +20,7 @@ func isUnbounded(f *catalog.Field, c *descriptor.Column, most int) bool {
 	switch c.Storage {
 	case descriptor.Text, descriptor.Bytes, descriptor.Held:
 		return f == nil || len(f.Enum) == 0 && (f.MaxLength == nil || *f.MaxLength*utf8.UTFMax > most)
-	case descriptor.Int, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.JSON, descriptor.UUID, descriptor.Decimal:
+	case descriptor.Int, descriptor.Float, descriptor.Bool, descriptor.Time, descriptor.Day, descriptor.JSON, descriptor.UUID, descriptor.Decimal:
 	}
 	return false
 }

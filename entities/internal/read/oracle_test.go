@@ -32,7 +32,7 @@ func (w world) order(a, b any) int {
 	return order(a, b)
 }
 
-type record map[string]any // int64, float64, string, bool, time.Time or nil
+type record map[string]any // int64, float64, string, bool, time.Time, library.Day or nil
 
 func deref[T any](p *T) any {
 	if p == nil {
@@ -50,7 +50,7 @@ func (w world) book(i int) record {
 	b := w.data.Books[i]
 	r := record{
 		"id": b.ID, "title": b.Title, "blurb": deref(b.Blurb), "pages": deref(b.Pages), "sold": b.Sold, "price": deref(b.Price), "inPrint": b.InPrint,
-		"publishedAt": deref(b.PublishedAt), "createdAt": b.CreatedAt, "genre": deref(b.Genre), "meta": document(b.Meta), "keywords": document(b.Keywords), "isbn": deref(b.ISBN),
+		"publishedAt": deref(b.PublishedAt), "createdAt": b.CreatedAt, "orderedOn": deref(b.OrderedOn), "genre": deref(b.Genre), "meta": document(b.Meta), "keywords": document(b.Keywords), "isbn": deref(b.ISBN),
 		"cost": nil, "cover": nil, "authorId": deref(b.Author), "tagIds": b.Tags, "?": "Book",
 	}
 	if b.Cost != nil {
@@ -274,6 +274,8 @@ func like(have, v any) any {
 			panic(err)
 		}
 		return x
+	case library.Day:
+		return library.Day(v.(string))
 	case time.Time:
 		t, err := time.Parse(time.RFC3339Nano, v.(string))
 		if err != nil {
@@ -307,6 +309,8 @@ func order(a, b any) int {
 		return cmp.Compare(a, b.(float64))
 	case string:
 		return cmp.Compare(a, b.(string))
+	case library.Day:
+		return cmp.Compare(a, b.(library.Day))
 	case time.Time:
 		return a.Compare(b.(time.Time))
 	case bool:

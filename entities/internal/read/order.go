@@ -45,6 +45,8 @@ func (t term) appendPlace(b *sqltext.Builder, a sqltext.Alias) {
 	switch {
 	case t.rank != nil:
 		t.rank.Rank(b, a)
+	case t.column.Storage == descriptor.Day:
+		filter.Column(b, a, t.column)
 	case t.column.Storage == descriptor.Time:
 		before, after := b.Dialect.TimeText()
 		b.Raw(before).Column(a, t.column.Name).Raw(after)
@@ -67,7 +69,7 @@ func (t term) native(d sqltext.Dialect, v any) any {
 		return []byte(held)
 	}
 	switch t.column.Storage {
-	case descriptor.Time:
+	case descriptor.Time, descriptor.Day:
 		text, ok := v.(string)
 		if !ok || d.TimesAreTexts() {
 			return v
@@ -113,7 +115,7 @@ func (t term) accepts(v any) bool {
 		return isFloat || isInt
 	case descriptor.Bool:
 		return isBool || isInt
-	case descriptor.Time:
+	case descriptor.Time, descriptor.Day:
 		_, err := appendTimeText(nil, s)
 		return isText && err == nil
 	case descriptor.UUID:

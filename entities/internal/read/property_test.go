@@ -41,6 +41,8 @@ func (g generator) value(f *catalog.Field) any {
 	case catalog.TypeTime:
 		zone := time.FixedZone("", (g.IntN(5)-2)*3600)
 		return library.Moment(g.Rand).In(zone).Format(time.RFC3339Nano)
+	case catalog.TypeDay:
+		return string(library.RandomDay(g.Rand))
 	case catalog.TypeEnum:
 		return pick(g, library.Genres...)
 	case catalog.TypeUUID:

@@ -41,7 +41,7 @@ func small() library.Data {
 			{
 				ID: "emma", Title: "Emma", Blurb: library.P("Handsome, \"clever\"\nand rich\x01 é"), Pages: library.P[int64](474), Sold: 1 << 60,
 				Price: library.P(9.5), InPrint: true, PublishedAt: library.P(time.Date(1815, 12, 23, 1, 30, 0, 0, time.FixedZone("", 3*3600))),
-				CreatedAt: day.Add(120 * time.Millisecond), Genre: library.P("novel"), Meta: library.P("{\"shelf\": [1,\n 2]}"), Keywords: library.P(`["x", "y"]`), Cover: []byte{0, 255},
+				CreatedAt: day.Add(120 * time.Millisecond), OrderedOn: library.P[library.Day]("2026-02-28"), Genre: library.P("novel"), Meta: library.P("{\"shelf\": [1,\n 2]}"), Keywords: library.P(`["x", "y"]`), Cover: []byte{0, 255},
 				ISBN: library.P("6f2b1c1e-3a57-4f3e-8d8a-0c2f1b9d7e55"), Cost: library.P("12.5"), Author: library.P[int64](1), Tags: []int64{1},
 			},
 			{ID: "dune", Title: "Dune", Sold: 5, CreatedAt: day, Author: library.P[int64](2), Tags: []int64{1, 2}},
@@ -93,9 +93,9 @@ func TestCollection(t *testing.T) {
 	for _, c := range []struct{ name, entity, input, want string }{
 		{"all by id, every type", "Book", `{"pageSize":2}`, `{"items":[
 			{"id":"dune","title":"Dune","blurb":null,"pages":null,"sold":5,"price":null,"inPrint":false,"publishedAt":null,
-			 "createdAt":"2026-03-01T12:00:00Z","genre":null,"meta":null,"keywords":null,"cover":null,"isbn":null,"cost":null,"authorId":"2"},
+			 "createdAt":"2026-03-01T12:00:00Z","orderedOn":null,"genre":null,"meta":null,"keywords":null,"cover":null,"isbn":null,"cost":null,"authorId":"2"},
 			{"id":"emma","title":"Emma","blurb":"Handsome, \"clever\"\nand rich\u0001 é","pages":474,"sold":"1152921504606846976","price":9.5,"inPrint":true,
-			 "publishedAt":"1815-12-22T22:30:00Z","createdAt":"2026-03-01T12:00:00.12Z","genre":"novel","meta":{"shelf":[1,2]},"keywords":["x","y"],"cover":"AP8=",
+			 "publishedAt":"1815-12-22T22:30:00Z","createdAt":"2026-03-01T12:00:00.12Z","orderedOn":"2026-02-28","genre":"novel","meta":{"shelf":[1,2]},"keywords":["x","y"],"cover":"AP8=",
 			 "isbn":"6f2b1c1e-3a57-4f3e-8d8a-0c2f1b9d7e55","cost":"12.5","authorId":"1"}],
 			"page":1,"pageSize":2,"totalCount":4,"nextCursor":"…","truncated":false}`},
 		{
@@ -170,7 +170,7 @@ func TestCollection(t *testing.T) {
 func bookJSON(id, title string, sold int) string {
 	raw, _ := json.Marshal(map[string]any{
 		"id": id, "title": title, "blurb": nil, "pages": nil, "sold": sold, "price": nil, "inPrint": false, "publishedAt": nil,
-		"createdAt": "2026-03-01T12:00:00Z", "genre": nil, "meta": nil, "keywords": nil, "cover": nil, "isbn": nil, "cost": nil, "authorId": "2",
+		"createdAt": "2026-03-01T12:00:00Z", "orderedOn": nil, "genre": nil, "meta": nil, "keywords": nil, "cover": nil, "isbn": nil, "cost": nil, "authorId": "2",
 	})
 	return string(raw)
 }

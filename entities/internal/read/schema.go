@@ -194,7 +194,7 @@ func valueTypes(f *catalog.Field, c *descriptor.Column) []string {
 		if c.Storage == descriptor.Int && c.Form == nil {
 			return []string{"string", "integer"}
 		}
-	case catalog.TypeString, catalog.TypeText, catalog.TypeEnum, catalog.TypeTime, catalog.TypeUUID, catalog.TypeBytes:
+	case catalog.TypeString, catalog.TypeText, catalog.TypeEnum, catalog.TypeTime, catalog.TypeDay, catalog.TypeUUID, catalog.TypeBytes:
 	}
 	return []string{"string"}
 }

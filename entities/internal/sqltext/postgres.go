@@ -36,6 +36,12 @@ func (PostgreSQL) Typed(b []byte, v any) []byte {
 // Time implements Dialect. The server keeps microseconds, rounding none up.
 func (PostgreSQL) Time(t time.Time) any { return t.UTC() }
 
+// Days implements Dialect: a DATE has one value for a day.
+func (PostgreSQL) Days(day time.Time) (first, last any) { return day, day }
+
+// DayText implements Dialect.
+func (PostgreSQL) DayText() (before, after string) { return "", "" }
+
 // TimeText implements Dialect: the driver returns times as they are.
 func (PostgreSQL) TimeText() (before, after string) { return "", "" }
 
@@ -63,6 +69,11 @@ var postgresBuckets = map[Unit][]string{
 
 func postgresBucket(unit string) []string {
 	return []string{"date_trunc('" + unit + "',", " AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"}
+}
+
+// DayBucket implements Dialect. A DATE itself would be cut in the session's time zone.
+func (PostgreSQL) DayBucket(u Unit) []string {
+	return []string{"CAST(date_trunc('" + string(u) + "',CAST(", " AS timestamp)) AS date)"}
 }
 
 // Bucket implements Dialect.

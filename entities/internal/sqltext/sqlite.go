@@ -34,6 +34,16 @@ func (SQLite) Time(t time.Time) any { return t.UTC().Format(SQLiteTime) }
 // so that the driver does not parse the text into a time.
 func (SQLite) TimeText() (before, after string) { return "", "||''" }
 
+// Days implements Dialect. A day may be kept as itself or, as ent's builders do, as its
+// midnight; no character of what follows the day sorts behind "~".
+func (SQLite) Days(day time.Time) (first, last any) {
+	text := day.Format(time.DateOnly)
+	return text, text + "~"
+}
+
+// DayText implements Dialect.
+func (SQLite) DayText() (before, after string) { return "substr(", ",1,10)" }
+
 // Position implements Dialect.
 func (SQLite) Position() (before, between, after string) { return "instr(", ",", ")" }
 
@@ -88,6 +98,17 @@ func (SQLite) Computed() []string { return sqliteComputed }
 
 // Bucket implements Dialect.
 func (SQLite) Bucket(u Unit) []string { return sqliteBuckets[u] }
+
+// sqliteDayBuckets are the pieces of DayBucket.
+var sqliteDayBuckets = map[Unit][]string{
+	Day:   {"", ""},
+	Week:  {"date(", ",'weekday 0','-6 days')"},
+	Month: {"substr(", ",1,7)||'-01'"},
+	Year:  {"substr(", ",1,4)||'-01-01'"},
+}
+
+// DayBucket implements Dialect.
+func (SQLite) DayBucket(u Unit) []string { return sqliteDayBuckets[u] }
 
 // Bound implements Dialect. The length stands in the header of a row, so that the value
 // is not read; what is not a JSON path ends the statement.

@@ -23,6 +23,12 @@ type Dialect interface {
 	// Time returns the value that a time is bound as, such that comparing columns
 	// with it orders by the moment.
 	Time(t time.Time) any
+	// Days returns what the first and the last of the values that a column has for a day
+	// are compared with: every value from the first to the last one is of that day.
+	Days(day time.Time) (first, last any)
+	// DayText opens and closes an expression that gives a column of days as it is sorted and
+	// grouped by: the same for all values of one day, and what the reader understands.
+	DayText() (before, after string)
 	// TimeText opens and closes an expression that gives a time column as text in
 	// the form that the reader understands.
 	TimeText() (before, after string)
@@ -44,6 +50,8 @@ type Dialect interface {
 	// into: its start in UTC, in the form of a time. The time stands between each
 	// two pieces.
 	Bucket(u Unit) []string
+	// DayBucket is Bucket of a day, as DayText gives it: the first day of the bucket.
+	DayBucket(u Unit) []string
 	// Computed returns the pieces of an expression that takes from a decimal what
 	// computing with binary floats put behind its true digits, so that it compares
 	// as it is shown. The number stands between each two pieces.

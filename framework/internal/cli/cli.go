@@ -25,6 +25,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
+	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/replay"
@@ -52,6 +53,7 @@ type Instance interface {
 	Log() *slog.Logger
 	MCP() (*mcpserver.Server, error)
 	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
+	RESTHandler(beside *mcpserver.HTTP) *restapi.Handler
 	Report() []string
 	Ready(ctx context.Context) error
 	Reload(ctx context.Context) error
@@ -185,7 +187,7 @@ func (c *command) root() *cobra.Command {
 		}
 		return os.Chdir(c.dir)
 	}
-	root.AddCommand(c.serve(), c.run(), c.validate(), c.sdk(), c.tools(), c.action(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
+	root.AddCommand(c.serve(), c.run(), c.undo(), c.validate(), c.sdk(), c.tools(), c.action(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/oauth"
+	"github.com/koan-go/koan/framework/internal/restapi"
 )
 
 // Limits of an HTTP connection. What a request may do is the handler's.
@@ -120,9 +122,12 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, con
 		err = nil
 		d.ending.Store(true)
 	}
-	// Shutdown of the surface gives calls their time; clients then still have to be told
+	// Shutdown of the surfaces gives calls their time; clients then still have to be told
 	// which were interrupted.
-	d.mcp.Shutdown(context.Background())
+	var surfaces sync.WaitGroup
+	surfaces.Go(func() { d.mcp.Shutdown(context.Background()) })
+	surfaces.Go(func() { d.rest.Shutdown(context.Background()) })
+	surfaces.Wait()
 	rest, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
 	if serr := server.Shutdown(rest); serr != nil {
@@ -159,6 +164,7 @@ func tlsConfig(i Instance, first *tls.Certificate) *tls.Config {
 // supervisors and for clients without a token.
 type endpoint struct {
 	mcp     *mcpserver.HTTP
+	rest    *restapi.Handler
 	callers *access.Callers // nil where nobody is asked
 	counted http.Handler    // nil where nothing is
 	app     readiness
@@ -176,8 +182,11 @@ func (d *endpoint) open(i Instance, config access.Config, url, name string) (err
 		i.OnReload(d.reload)
 	}
 	d.counted = i.Metrics()
-	d.mcp, err = i.HTTPHandler(o)
-	return err
+	if d.mcp, err = i.HTTPHandler(o); err != nil {
+		return err
+	}
+	d.rest = i.RESTHandler(d.mcp)
+	return nil
 }
 
 // reload reads the tokens again, and notifies open clients that lists may have changed.
@@ -195,6 +204,9 @@ func (d *endpoint) reload(next catalog.Values) (apply func(), err error) {
 func (d *endpoint) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", d.mcp)
+	for _, path := range restapi.Paths() {
+		mux.Handle(path, d.rest)
+	}
 	if d.callers != nil {
 		if about := d.callers.Metadata(); about != nil {
 			mux.Handle(oauth.WellKnown, about)

@@ -15,6 +15,9 @@ import (
 	"github.com/koan-go/koan/framework/run/approve"
 )
 
+// executeTool is the tool of a line, unless another one was called.
+const executeTool = "koan.code.execute"
+
 // maxLine bounds the one line of `APP run` (CONTRACT section 7), in bytes.
 const maxLine = 64 << 10
 
@@ -39,6 +42,7 @@ type lineResult struct {
 	OK      bool            `json:"ok"`
 	Data    json.RawMessage `json:"data,omitempty"`
 	Answer  json.RawMessage `json:"answer,omitempty"`
+	Emitted json.RawMessage `json:"emitted,omitempty"`
 	Changes json.RawMessage `json:"changes,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
 	Error   *lineError      `json:"error,omitempty"`
@@ -61,6 +65,7 @@ type lineError struct {
 type body struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Result  json.RawMessage `json:"result,omitempty"`
+	Emitted json.RawMessage `json:"emitted,omitempty"`
 	Changes json.RawMessage `json:"changes,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
 	Logs    []struct {
@@ -73,7 +78,7 @@ type body struct {
 // the caller knows the run's id.
 func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) (*line, error) {
 	l := &line{
-		ToolName: "koan.code.execute", ToolVersion: c.app.Version, InputDigest: journal.Digest([]byte(code)),
+		ToolName: executeTool, ToolVersion: c.app.Version, InputDigest: journal.Digest([]byte(code)),
 		DurationMs: took.Milliseconds(), ApprovalState: notRequired,
 	}
 	l.Result.Metrics = map[string]any{"duration_ms": l.DurationMs}
@@ -97,7 +102,7 @@ func (l *line) succeed(out json.RawMessage) (err error) {
 		}
 	}
 	r := &l.Result
-	r.OK, r.Data, r.Answer, r.Changes, r.Calls = true, orNull(b.Result), orNull(b.Answer), b.Changes, b.Calls
+	r.OK, r.Data, r.Answer, r.Emitted, r.Changes, r.Calls = true, orNull(b.Result), orNull(b.Answer), b.Emitted, b.Changes, b.Calls
 	l.OutputDigest, err = digest(map[string]json.RawMessage{"data": r.Data, "answer": r.Answer})
 	return err
 }

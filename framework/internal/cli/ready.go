@@ -48,12 +48,12 @@ type readiness struct {
 
 	mu    sync.Mutex
 	asked time.Time
-	last  []error
+	last  []*fault.Fault
 }
 
 // now returns why the app cannot serve. Each change is logged, with the causes, which the
 // response does not have.
-func (r *readiness) now() []error {
+func (r *readiness) now() []*fault.Fault {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.asked.IsZero() && time.Since(r.asked) < readyEvery {
@@ -61,11 +61,10 @@ func (r *readiness) now() []error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
-	missing := splitErrors(r.ask(ctx))
+	missing := fault.All(r.ask(ctx))
 	r.asked = time.Now()
 	if messages(missing) != messages(r.last) {
-		for _, err := range missing {
-			f := fault.From(err)
+		for _, f := range missing {
 			r.log.Error("not ready: "+f.Message, "hint", f.Hint, "error", errors.Unwrap(f))
 		}
 		if len(missing) == 0 {
@@ -76,27 +75,11 @@ func (r *readiness) now() []error {
 	return missing
 }
 
-// messages are the public messages of errors, one line each.
-func messages(errs []error) string {
-	lines := make([]string, len(errs))
-	for i, err := range errs {
-		lines[i] = fault.From(err).Message
+// messages are the public messages of faults, one line each.
+func messages(faults []*fault.Fault) string {
+	lines := make([]string, len(faults))
+	for i, f := range faults {
+		lines[i] = f.Message
 	}
 	return strings.Join(lines, "\n")
-}
-
-// splitErrors returns the errors of a joined error.
-func splitErrors(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // a fault's cause may be joined, too
-	if !ok {
-		return []error{err}
-	}
-	var out []error
-	for _, e := range joined.Unwrap() {
-		out = append(out, splitErrors(e)...)
-	}
-	return out
 }

@@ -155,7 +155,7 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	start := time.Now()
 	i, stop, err := c.startOnce(ctx)
 	if err != nil {
-		return c.notStarted(code, err, time.Since(start))
+		return c.notStarted(executeTool, code, err, time.Since(start))
 	}
 	defer stop()
 	plan := planByID(ctx, i, *f.texts["planId"])
@@ -167,7 +167,12 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	}
 	start = time.Now()
 	redactor := i.Engine().Redactor()
-	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fitsLine(f.included(plan), plan, redactor)), c.request(i, executeID, raw))
+	req := c.request(i, executeID, raw)
+	req.Emit = func(_ int, value json.RawMessage) {
+		value, _ = redactor.JSON(value)
+		fmt.Fprintf(c.app.Stderr, "emitted: %s\n", value)
+	}
+	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fitsLine(f.included(plan), plan, redactor)), req)
 	took := time.Since(start)
 	out, _ = redactor.JSON(out) // before its digest is made
 	l, lerr := c.line(code, out, outcome, err, took)
@@ -217,7 +222,7 @@ func (f runFlags) included(plan *approve.Plan) []string {
 
 // notStarted prints the line of a run that could not be opened because the app did not
 // start, in addition to the error on standard error. Wrong use has no line.
-func (c *command) notStarted(code string, err error, took time.Duration) error {
+func (c *command) notStarted(tool, code string, err error, took time.Duration) error {
 	var status *exit
 	var f *fault.Fault
 	if !errors.As(err, &status) || status.status != exitFail || !errors.As(err, &f) {
@@ -227,6 +232,7 @@ func (c *command) notStarted(code string, err error, took time.Duration) error {
 	if lerr != nil {
 		return failed(lerr)
 	}
+	l.ToolName = tool
 	if perr := c.printLine(l); perr != nil {
 		return perr
 	}
@@ -238,8 +244,11 @@ func (c *command) notStarted(code string, err error, took time.Duration) error {
 func (c *command) request(i Instance, id catalog.ID, input json.RawMessage) run.Request {
 	p := auth.Local()
 	op := i.Snapshot().Operation(id)
-	own := op != nil && op.Reach&catalog.ReachApp != 0 // its face is listed nowhere
-	return run.Request{View: i.View(p, exposure.Understands), Principal: p, ID: id, Input: input, Surface: "run", Listed: !own}
+	via := catalog.SurfaceTools
+	if op != nil && op.Reach&catalog.ReachApp != 0 { // its face is listed nowhere
+		via = catalog.SurfaceApp
+	}
+	return run.Request{View: i.View(p, exposure.Understands), Principal: p, ID: id, Input: input, Surface: "run", Via: via}
 }
 
 // printLogs prints what the script logged, at most maxLogs bytes of it.

@@ -1,8 +1,10 @@
 package install
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 )
 
 // document is a client's file, as far as servers stand in it. Everything else in it stays
@@ -38,6 +40,9 @@ type piece struct {
 
 // open reads a client's file; raw is empty for one that does not exist.
 func (c client) open(raw []byte) (document, error) {
+	if !utf8.Valid(raw) { // what is not would not stay byte for byte
+		return nil, errors.New("it is not UTF-8")
+	}
 	if c.toml {
 		return openTOML(raw, c.members)
 	}

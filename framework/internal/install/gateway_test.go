@@ -117,7 +117,7 @@ func TestGatewayKeepsWhatIsAddedMeanwhile(t *testing.T) {
 		require.Nil(t, b.server("late"), "it has moved, too")
 		b.must(remove)
 		require.Equal(t, "added", b.server("late")["command"])
-		b.must(func(o *Options) { o.Remove, o.Entry.Name = true, "late" })
+		b.must(func(o *Options) { o.Remove, o.Entry.Name, o.Entry.Command = true, "late", "/opt/added" })
 		require.Equal(t, was, b.read(), id)
 	}
 }

@@ -140,6 +140,9 @@ func (p *plan) add() error {
 	if err != nil {
 		return err
 	}
+	if err := p.checkName(d); err != nil {
+		return err
+	}
 	entry := p.Entry
 	if p.Gateway {
 		if p.store != nil && (p.store.Koan.Entry != entry.Name || p.store.Koan.File != p.file.path) {
@@ -167,6 +170,20 @@ func (p *plan) add() error {
 		return err
 	}
 	p.now = d.bytes()
+	return nil
+}
+
+// checkName rejects a name under which the file has a server of somebody else's: one with
+// another program.
+func (p *plan) checkName(d document) error {
+	for _, one := range d.servers() {
+		command, _ := one.value["command"].(string)
+		if one.name != p.Entry.Name || command == "" || p.Entry.Command == "" || filepath.Base(command) == filepath.Base(p.Entry.Command) {
+			continue
+		}
+		return fault.Newf(fault.Conflict, "%s has a server %q already, with another command: %s", p.file.path, one.name, command).
+			WithHint("Choose another name with --name, or rename or remove that server.").WithRetry(fault.Fix)
+	}
 	return nil
 }
 
@@ -202,6 +219,10 @@ func (p *plan) remove() error {
 	if err != nil {
 		return err
 	}
+	if err := p.checkName(d); err != nil {
+		return err
+	}
+	before := d.bytes()
 	if p.store != nil && (p.store.Koan.Entry != p.Entry.Name || p.store.Koan.File != p.file.path) {
 		p.store = nil
 	}
@@ -217,7 +238,9 @@ func (p *plan) remove() error {
 		p.edited = p.store.differs(p.client)
 	}
 	d.take(p.Entry.Name)
-	p.now = d.bytes()
+	if p.now = d.bytes(); bytes.Equal(p.now, before) {
+		p.now = p.file.was // an empty file stays empty
+	}
 	return nil
 }
 

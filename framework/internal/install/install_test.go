@@ -297,8 +297,8 @@ func TestURL(t *testing.T) {
 // Members that are the user's stay when an entry is written again.
 func TestUpdateKeepsOtherMembers(t *testing.T) {
 	for id, text := range map[string]string{
-		"cursor": "{\"mcpServers\": {\n    \"todo\": { // mine\n      \"timeout\": 5, // patient\n      \"command\": \"/old\"\n    }}}",
-		"codex":  "[mcp_servers.todo] # mine\nenabled = true # yes\ncommand = '/old' # was\n\n[mcp_servers.todo.env]\nA = \"1\"\n",
+		"cursor": "{\"mcpServers\": {\n    \"todo\": { // mine\n      \"timeout\": 5, // patient\n      \"command\": \"/old/todo\"\n    }}}",
+		"codex":  "[mcp_servers.todo] # mine\nenabled = true # yes\ncommand = '/old/todo' # was\n\n[mcp_servers.todo.env]\nA = \"1\"\n",
 	} {
 		b := newBench(t, id, text)
 		b.must(nil)
@@ -335,5 +335,54 @@ func TestFilesOfEachSystem(t *testing.T) {
 		require.NoError(t, err)
 		m := Machine{OS: c.os, Home: "/home/ann", Env: func(name string) string { return c.env[name] }}
 		require.Equal(t, c.want, filepath.ToSlash(one.file(m)))
+	}
+}
+
+func TestServerOfSomebodyElseWithTheSameName(t *testing.T) {
+	for id, text := range map[string]string{
+		"cursor": `{"mcpServers": {"todo": {"command": "/usr/bin/other"}, "b": {"command": "/bin/cat"}}}`,
+		"codex":  "[mcp_servers.todo]\ncommand = \"/usr/bin/other\"\n\n[mcp_servers.b]\ncommand = \"/bin/cat\"\n",
+	} {
+		for name, change := range map[string]func(*Options){
+			"install": nil,
+			"gateway": func(o *Options) { o.Gateway = true },
+			"remove":  func(o *Options) { o.Remove = true },
+		} {
+			t.Run(id+" "+name, func(t *testing.T) {
+				b := newBench(t, id, text)
+				_, err := b.run(change)
+				require.Equal(t, fault.Conflict, fault.CodeOf(err), "%v", err)
+				require.Contains(t, err.Error(), "/usr/bin/other")
+				require.Equal(t, text, b.read())
+			})
+		}
+		b := newBench(t, id, text)
+		b.must(func(o *Options) { o.Entry.Name = "mine" })
+		b.must(func(o *Options) { o.Entry.Name, o.Remove = "mine", true })
+		require.Equal(t, text, b.read())
+	}
+	b := newBench(t, "cursor", `{"mcpServers": {"todo": {"command": "/older/todo"}}}`)
+	b.must(nil)
+	require.Equal(t, "/opt/todo", b.server("todo")["command"], "its own entry, of another folder")
+}
+
+func TestFileThatIsNotUTF8IsLeftAlone(t *testing.T) {
+	for id, text := range map[string]string{
+		"cursor": "{\"mcpServers\": {\"a\": {\"command\": \"/bin/caf\xe9\"}}}",
+		"codex":  "# caf\xe9\n[mcp_servers.a]\ncommand = \"/bin/cat\"\n",
+	} {
+		b := newBench(t, id, text)
+		_, err := b.run(func(o *Options) { o.Gateway = true })
+		require.Equal(t, fault.ParseError, fault.CodeOf(err), "%v", err)
+		require.Equal(t, text, b.read())
+	}
+}
+
+func TestRemoveWritesNothingWhereNothingIsInstalled(t *testing.T) {
+	for _, text := range []string{" \n", "{}", "{\"mcpServers\": {\"a\": {\"command\": \"/bin/cat\"}}}"} {
+		b := newBench(t, "cursor", text)
+		out := b.must(func(o *Options) { o.Remove = true })
+		require.Contains(t, out, "Nothing to remove")
+		require.Equal(t, text, b.read())
 	}
 }

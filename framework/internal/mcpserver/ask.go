@@ -21,6 +21,9 @@ func (s *session) withClient(ctx context.Context, ex *exchange, name string, inp
 	if s.lasting != nil {
 		ctx = ask.WithSession(ctx, s.lasting)
 	}
+	if ex.task != nil {
+		return ask.With(ctx, ex.task), nil
+	}
 	if !ex.modern {
 		return ask.With(ctx, &dialog{session: s, peer: ex.peer, to: ex.to, progress: ex.progress}), nil
 	}
@@ -35,13 +38,13 @@ func (s *session) withClient(ctx context.Context, ex *exchange, name string, inp
 // inputOutcome turns the error of a request that waits for its client into the client's
 // response; ok is false for any other error.
 func (s *session) inputOutcome(ex *exchange, err error) (result any, failed *rpcError, ok bool) {
-	if err == nil || ex.rounds == nil {
+	if err == nil || !ex.modern {
 		return nil, nil, false
 	}
 	if q, unable := ask.IsUnable(err); unable {
-		return nil, missingCapability(q, err), true
+		return nil, missingCapability(requiredCapabilities(q), fault.From(err)), true
 	}
-	if len(ask.Waits(err)) == 0 {
+	if ex.rounds == nil || len(ask.Waits(err)) == 0 {
 		return nil, nil, false
 	}
 	result, failed = s.server.inputRequired(ex)
@@ -49,12 +52,11 @@ func (s *session) inputOutcome(ex *exchange, err error) (result any, failed *rpc
 }
 
 // missingCapability rejects a request that can only be served to a client that declares
-// support for a question.
-func missingCapability(q ask.Question, err error) *rpcError {
-	f := fault.From(err)
+// some capabilities.
+func missingCapability(required map[string]any, f *fault.Fault) *rpcError {
 	return &rpcError{
 		Code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: f.Message,
-		Data: withFault(map[string]any{"requiredCapabilities": requiredCapabilities(q)}, f),
+		Data: withFault(map[string]any{"requiredCapabilities": required}, f),
 	}
 }
 

@@ -21,12 +21,23 @@ type callResult struct {
 
 // answering is the message that answers a request with the result.
 func (r callResult) answering(id json.RawMessage) []byte {
-	size := 192 + len(id) + len(r.run) + len(r.server) + 2*len(r.body) + len(r.body)/4
+	b := make([]byte, 0, 64+len(id)+r.size())
+	b = append(append(append(b, `{"jsonrpc":"`+mcp.JSONRPC_VERSION+`","id":`...), id...), `,"result":`...)
+	return append(r.appendTo(b), '}')
+}
+
+// size is about how many bytes the result takes.
+func (r callResult) size() int {
+	size := 128 + len(r.run) + len(r.server) + 2*len(r.body) + len(r.body)/4
 	for _, c := range r.content {
 		size += len(c) + 1
 	}
-	b := make([]byte, 0, size)
-	b = append(append(append(b, `{"jsonrpc":"`+mcp.JSONRPC_VERSION+`","id":`...), id...), `,"result":{`...)
+	return size
+}
+
+// appendTo appends the result itself.
+func (r callResult) appendTo(b []byte) []byte {
+	b = append(b, '{')
 	if r.run != nil || r.server != nil {
 		b = append(b, `"_meta":{`...)
 		if r.run != nil {
@@ -57,7 +68,7 @@ func (r callResult) answering(id json.RawMessage) []byte {
 	if r.failed {
 		b = append(b, `,"isError":true`...)
 	}
-	return append(b, `}}`...)
+	return append(b, '}')
 }
 
 // compacted returns JSON without blanks; ok is false if raw is not JSON. What proven
@@ -92,7 +103,7 @@ func isCompact(text []byte) bool {
 
 const hexDigits = "0123456789abcdef"
 
-// appendQuoted appends a text as a JSON string, as encode writes it.
+// appendQuoted appends a text as a JSON string, as invoke.Encode writes it.
 func appendQuoted(b, text []byte) []byte {
 	b = append(b, '"')
 	plain := 0 // start of the text that is written unchanged

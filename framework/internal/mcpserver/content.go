@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 type textContent struct {
@@ -73,7 +74,7 @@ func presentation(p peer, all []catalog.Content) ([]json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		raw, err := encode(b)
+		raw, err := invoke.Encode(b)
 		if err != nil {
 			return nil, err
 		}

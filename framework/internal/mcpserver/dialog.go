@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // dialog asks the client of one call of the older era: by requests of the server on the
@@ -48,6 +49,13 @@ type pendingQuestion struct {
 
 func errUnanswered() error {
 	return fault.New(fault.Cancelled, "the connection is ending, so the client cannot answer")
+}
+
+// unansweredFault is the fault of a question that nobody answered in its time.
+func unansweredFault(method string, limit time.Duration) error {
+	ms := limit.Milliseconds()
+	return fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", method, ms).
+		WithRetry(fault.Safe).WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": ms})
 }
 
 // Can implements ask.Client.
@@ -88,8 +96,7 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-expiry.C:
-			return nil, fault.Newf(fault.Timeout, "the client did not answer %s within %d ms", p.Method, limit.Milliseconds()).
-				WithRetry(fault.Safe).WithHint("Call again when somebody can answer.").WithDetails(map[string]any{"limit": "answer", "timeoutMs": limit.Milliseconds()})
+			return nil, unansweredFault(p.Method, limit)
 		case m, ok := <-p.answer:
 			if open = open[1:]; !ok {
 				return nil, errUnanswered()
@@ -121,7 +128,7 @@ func (d *dialog) send(q ask.Question) (*pendingQuestion, error) {
 	p.id = s.asked
 	s.questions[p.id] = p
 	s.mu.Unlock()
-	text, err := encode(request{JSONRPC: mcp.JSONRPC_VERSION, ID: p.id, Method: q.Method, Params: q.Params})
+	text, err := invoke.Encode(request{JSONRPC: mcp.JSONRPC_VERSION, ID: p.id, Method: q.Method, Params: q.Params})
 	if err != nil {
 		s.removeQuestion(p.id)
 		return nil, fault.New(fault.Internal, "").Because(err)
@@ -139,7 +146,7 @@ func (d *dialog) withdraw(p *pendingQuestion) {
 	if !d.session.removeQuestion(p.id) {
 		return
 	}
-	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{
+	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{
 		"requestId": p.id, "reason": "the answer is no longer needed",
 	}})
 	if err != nil { // a number and a text

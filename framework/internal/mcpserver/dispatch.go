@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // envelope is what every result may carry. In the modern era resultType is
@@ -99,6 +100,15 @@ func (s *session) methodOfEra(p peer, method string) syncHandler {
 		case mcp.MethodResourcesUnsubscribe:
 			return s.unwatch
 		}
+		return s.delegate
+	}
+	switch method {
+	case methodTasksGet:
+		return s.getTask
+	case methodTasksUpdate:
+		return s.updateTask
+	case methodTasksCancel:
+		return s.cancelTask
 	}
 	return s.delegate
 }
@@ -127,6 +137,7 @@ type exchange struct {
 	progress  *progress
 	logs      *logs
 	rounds    *rounds // of a stateless request, once it can be asked
+	task      *task   // that the call is, or becomes when it takes long; nil where the client takes none
 	pending   *pending
 	concluded atomic.Bool // it has its answer, or needs none any more
 }
@@ -139,7 +150,7 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
-	leave := func() { s.gate.leaveBytes(len(m.params)) }
+	leave := func() { s.gate.LeaveBytes(len(m.params)) }
 	go s.serve(ctx, ex, f, leave)
 }
 
@@ -223,7 +234,7 @@ func (b *batchSink) put(m outgoing) {
 		b.sink.put(outgoing{isAnswer: true}) // all of them were cancelled, or want no answer
 		return
 	}
-	raw, err := encode(b.got)
+	raw, err := invoke.Encode(b.got)
 	if err != nil { // each part was encoded before
 		panic("mcpserver: a batch cannot be encoded: " + err.Error())
 	}
@@ -234,7 +245,7 @@ func (b *batchSink) put(m outgoing) {
 // method that we do not have.
 func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcError) {
 	// The id is put on by us: the library would read it as a float.
-	raw, err := encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": 0, "method": m.method, "params": rawOrEmpty(m.params)})
+	raw, err := invoke.Encode(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": 0, "method": m.method, "params": rawOrEmpty(m.params)})
 	if err != nil {
 		return nil, protocolError(fault.New(fault.Internal, "").Because(err))
 	}
@@ -286,6 +297,7 @@ func (s *session) addCodeMode(result any, p peer) any {
 		return r
 	case mcp.DiscoverResult:
 		r.Capabilities.Experimental, r.Capabilities.Extensions = s.codeModeBlocks(p)
+		r.Capabilities.Extensions[tasksKey] = struct{}{}
 		r.Instructions = s.server.instructions(p)
 		return r
 	}

@@ -1,13 +1,13 @@
 package mcpserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // rpcError is a JSON-RPC error. Its data is always an object with `code`
@@ -33,7 +33,7 @@ func (s *Server) redactError(e *rpcError) *rpcError {
 	if e == nil {
 		return nil
 	}
-	raw, err := encode(e.Data)
+	raw, err := invoke.Encode(e.Data)
 	if err != nil {
 		return e
 	}
@@ -127,24 +127,12 @@ func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {
 		return r.answering(id)
 	}
 	r := response{JSONRPC: mcp.JSONRPC_VERSION, ID: id, Result: result, Error: failed}
-	raw, err := encode(r)
+	raw, err := invoke.Encode(r)
 	if err != nil {
 		r.Result, r.Error = nil, protocolError(fault.New(fault.Internal, "the result is not JSON"))
-		if raw, err = encode(r); err != nil {
+		if raw, err = invoke.Encode(r); err != nil {
 			panic(fmt.Sprintf("mcpserver: an error response cannot be encoded: %v", err))
 		}
 	}
 	return raw
-}
-
-// encode returns compact JSON without escapes for HTML, which would only cost tokens
-// here.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

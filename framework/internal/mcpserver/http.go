@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/admission"
 )
 
 // HTTPOptions configure the HTTP transport. The zero value serves every caller as
@@ -55,17 +55,15 @@ const (
 // 2026-07-28 are stateless, so that any replica can serve them; older ones belong to a
 // session that initialize opened in this process. Mount it at /mcp.
 type HTTP struct {
-	server *Server
-	opts   HTTPOptions
+	server    *Server
+	opts      HTTPOptions
+	admission *admission.Admission
 
 	mu       sync.Mutex
 	sessions map[string]*httpSession
-	gates    map[string]*sharedGate
-	rates    rateLimiter
 	live     atomic.Pointer[HTTPLive]
 	alone    map[*session]struct{} // of requests without a session
 	closing  bool
-	known    bool // callers authenticate, so they are more than their sessions
 
 	calls   context.Context // of sessions: their calls outlive a connection
 	stop    context.CancelCauseFunc
@@ -74,10 +72,6 @@ type HTTP struct {
 
 // HTTP makes the transport. Shutdown ends it.
 func (s *Server) HTTP(o HTTPOptions) *HTTP {
-	known := o.Authenticate != nil
-	if o.Authenticate == nil {
-		o.Authenticate = func(*http.Request) (auth.Principal, error) { return s.opts.Principal, nil }
-	}
 	if o.BodyTime == 0 {
 		o.BodyTime = 30 * time.Second
 	}
@@ -85,8 +79,10 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 		o.WriteTime = 30 * time.Second
 	}
 	h := &HTTP{
-		server: s, opts: o, sessions: map[string]*httpSession{}, gates: map[string]*sharedGate{}, alone: map[*session]struct{}{},
-		rates: newRateLimiter(), known: known, stopped: make(chan struct{}),
+		server: s, opts: o, sessions: map[string]*httpSession{}, alone: map[*session]struct{}{}, stopped: make(chan struct{}),
+		admission: admission.New(admission.Options{
+			Authenticate: o.Authenticate, Principal: s.opts.Principal, StepUp: o.StepUp, MaxBody: s.opts.MaxBufferBytes, BodyTime: o.BodyTime,
+		}),
 	}
 	h.Adjust(HTTPLive{o.AllowedHosts, o.AllowedOrigins, o.SessionIdle, o.MaxSessions, o.RequestsPerMinute})
 	h.calls, h.stop = context.WithCancelCause(context.Background())
@@ -109,20 +105,16 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.refuse(w, fault.New(fault.Internal, ""))
 		}
 	}()
-	if f := h.rejectForeign(r); f != nil {
+	if f := h.admission.RejectForeign(r); f != nil {
 		h.refuse(w, f)
 		return
 	}
-	if h.crossOrigin(w, r) {
+	if h.admission.CrossOrigin(w, r, crossOrigin) {
 		return
 	}
-	p, err := h.opts.Authenticate(r)
-	if err != nil {
-		h.rejectUnauthenticated(w, err)
-		return
-	}
-	if wait := h.rates.take(p.Subject, h.now().RequestsPerMinute, time.Now()); wait > 0 {
-		h.rejectRate(w, wait)
+	p, f := h.admission.Admit(w, r)
+	if f != nil {
+		h.refuse(w, f)
 		return
 	}
 	switch r.Method {
@@ -137,14 +129,17 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rejectUnauthenticated answers a caller whose credentials are missing or not valid.
-func (h *HTTP) rejectUnauthenticated(w http.ResponseWriter, err error) {
-	var c interface{ Challenge() string }
-	if errors.As(err, &c) {
-		w.Header().Set("WWW-Authenticate", c.Challenge())
-	}
-	h.refuse(w, fault.From(err))
+// crossOrigin is what pages of allowed origins may do.
+var crossOrigin = admission.CORS{
+	Methods: "GET, POST, DELETE",
+	Headers: strings.Join([]string{
+		"Authorization", "Content-Type", "Accept", mcp.HeaderProtocolVersion, mcp.HeaderSessionID, mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderLastEventID,
+	}, ", "),
+	Exposed: strings.Join([]string{mcp.HeaderSessionID, "WWW-Authenticate"}, ", "),
 }
+
+// Admission is what admits the transport's requests, for other surfaces of the same server.
+func (h *HTTP) Admission() *admission.Admission { return h.admission }
 
 // refuse rejects a request that has no session: the status is the fault's.
 func (h *HTTP) refuse(w http.ResponseWriter, f *fault.Fault) {
@@ -179,19 +174,19 @@ type frame struct {
 }
 
 func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
-	place := h.takePlace(p.Subject)
+	place := h.admission.TakePlace(p.Subject, h.server.now().QueueMax)
 	if place == nil {
 		h.refuse(w, fault.New(fault.QueueOverloaded, "too many requests of this caller are in flight"))
 		return
 	}
-	defer place.leave()
+	defer place.Leave()
 	f, ok := h.frame(w, r)
 	if !ok {
 		return
 	}
 	if f.modern {
 		if !f.batch && f.items[0].method == string(mcp.MethodSubscriptionsListen) {
-			place.leave() // it stays, and has a bound of its own
+			place.Leave() // it stays, and has a bound of its own
 		}
 		h.postModern(w, r, p, f)
 		return
@@ -202,7 +197,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 // frame reads a POST.
 func (h *HTTP) frame(w http.ResponseWriter, r *http.Request) (frame, bool) {
 	f := frame{header: r.Header, accept: parseAccept(r)}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+	if _, ok := admission.Media(r, "application/json"); !ok {
 		h.refuseAs(w, http.StatusUnsupportedMediaType, nil, protocolError(fault.New(fault.InvalidRequest, "the Content-Type must be application/json")))
 		return f, false
 	}
@@ -210,20 +205,11 @@ func (h *HTTP) frame(w http.ResponseWriter, r *http.Request) (frame, bool) {
 		h.refuseAs(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept application/json and text/event-stream")))
 		return f, false
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.opts.BodyTime))
-	max := h.server.opts.MaxBufferBytes
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(max)))
-	var tooLong *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLong):
-		h.refuseAs(w, http.StatusRequestEntityTooLarge, nil, protocolError(fault.Newf(fault.InvalidRequest, "the message is longer than %d bytes", max).
-			WithHint("Send less in one message, or raise server.maxBufferBytes.").WithDetails(map[string]any{"maxBufferBytes": max})))
-		return f, false
-	case err != nil:
-		h.refuseAs(w, http.StatusBadRequest, nil, protocolError(fault.New(fault.InvalidRequest, "the request's body could not be read")))
+	text, status, bad := h.admission.ReadBody(w, r)
+	if bad != nil {
+		h.refuseAs(w, status, nil, protocolError(bad))
 		return f, false
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	if len(bytes.TrimSpace(text)) == 0 {
 		h.refuse(w, fault.New(fault.ParseError, "the message is not JSON: it is empty"))
 		return f, false
@@ -272,7 +258,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 		return
 	}
 	defer h.leave(ss, p.Subject)
-	ss.gate, ss.streams, ss.maxStreams = &shared.gate, &shared.streams, h.now().MaxSessions
+	ss.gate, ss.streams, ss.maxStreams = &shared.Calls, &shared.Streams, h.now().MaxSessions
 	ctx, cancel := context.WithCancelCause(withHeaderTrace(auth.With(r.Context(), p), r))
 	defer cancel(nil)
 	ss.handle(ctx, f.items[0], to)
@@ -369,6 +355,14 @@ func modernHeaders(f frame) (status int, bad *rpcError) {
 	}
 	if err := mcp.ValidateStandardHeaders(f.header.Get, header, mcp.MCPMethod(f.items[0].method), rawOrEmpty(f.items[0].params)); err != nil {
 		return mismatch(err.Error())
+	}
+	if id, ok := taskOf(f.items[0].message); ok {
+		switch name := f.header.Get(mcp.HeaderName); {
+		case name == "":
+			return mismatch("the header " + mcp.HeaderName + " is missing: it must be the taskId")
+		case name != id:
+			return mismatch("the header " + mcp.HeaderName + " and the request name different tasks")
+		}
 	}
 	return 0, nil
 }

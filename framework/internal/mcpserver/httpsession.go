@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/admission"
 )
 
 // httpSession is a session of the older era. Its own messages wait in box for the
@@ -48,8 +49,8 @@ func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 		return nil, fault.Newf(fault.QueueOverloaded, "%d sessions are open, which is the limit", len(h.sessions)).
 			WithHint("End sessions with DELETE, or use protocol version %s, which needs none.", mcp.LATEST_PROTOCOL_VERSION)
 	}
-	if h.known {
-		ss.gate = &h.gateOf(p.Subject).gate
+	if h.admission.Known() {
+		ss.gate = &h.admission.Join(p.Subject).Calls
 	}
 	h.sessions[hs.key] = hs
 	h.server.add(ss)
@@ -137,7 +138,7 @@ func (h *HTTP) finish(hs *httpSession, why error) {
 	drained := hs.drain()
 	hs.stop(why)
 	hs.box.close()
-	if h.known {
+	if h.admission.Known() {
 		hs.left.Do(func() { go h.leaveGate(hs.owner, drained) })
 	}
 }
@@ -153,7 +154,7 @@ func (h *HTTP) sweep() {
 			return
 		case <-again.C:
 		}
-		h.rates.evictFull(time.Now())
+		h.admission.EvictIdle(time.Now())
 		var unused []*httpSession
 		h.mu.Lock()
 		for _, hs := range h.sessions {
@@ -217,16 +218,23 @@ func (h *HTTP) delete(w http.ResponseWriter, r *http.Request, p auth.Principal) 
 }
 
 // enter registers a stateless request; it returns nil if the server is shutting down.
-func (h *HTTP) enter(ss *session, subject string) *sharedGate {
+func (h *HTTP) enter(ss *session, subject string) *admission.Caller {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closing {
 		return nil
 	}
-	g := h.gateOf(subject)
+	c := h.admission.Join(subject)
 	h.alone[ss] = struct{}{}
 	h.server.add(ss)
-	return g
+	return c
+}
+
+// leaveGate frees the place once all calls have ended: one that was cancelled may take
+// a moment to end, and holds its place until then.
+func (h *HTTP) leaveGate(subject string, drained <-chan struct{}) {
+	<-drained
+	h.admission.Quit(subject)
 }
 
 func (h *HTTP) leave(ss *session, subject string) {
@@ -268,7 +276,9 @@ func (h *HTTP) Shutdown(ctx context.Context) {
 			<-end
 		}
 	}()
+	started := time.Now()
 	waitFor(drained, h.server.opts.Grace, ctx.Done(), nil)
+	h.server.tasks.drain(max(0, h.server.opts.Grace-time.Since(started)), ctx.Done())
 	for _, ss := range all {
 		ss.stop(errEnding)
 	}

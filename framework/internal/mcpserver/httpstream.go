@@ -56,7 +56,7 @@ type reply struct {
 }
 
 func (h *HTTP) newReply() reply {
-	return reply{outbox: newOutbox(h.server.opts.MaxBufferBytes), timeout: h.opts.WriteTime, stepUp: h.opts.StepUp}
+	return reply{outbox: newOutbox(h.server.opts.MaxBufferBytes), timeout: h.opts.WriteTime, stepUp: h.admission.StepUp}
 }
 
 // put implements sink. An empty message is a response that is not sent.
@@ -76,7 +76,7 @@ func (r reply) serve(w http.ResponseWriter, req *http.Request, a accepted, statu
 	defer context.AfterFunc(req.Context(), func() { r.fail(errAbandoned) })()
 	m, ok := r.first(a)
 	code := status(m.failure)
-	if len(m.wanted) > 0 && r.stepUp != nil {
+	if len(m.wanted) > 0 {
 		if challenge := r.stepUp(req, m.wanted); challenge != "" {
 			w.Header().Set("WWW-Authenticate", challenge)
 			code = http.StatusForbidden

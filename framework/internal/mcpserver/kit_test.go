@@ -209,7 +209,7 @@ func options(t testing.TB, g *garden) mcpserver.Options {
 type wire struct {
 	t      testing.TB
 	server *mcpserver.Server
-	in     *io.PipeWriter
+	in     io.Writer
 	lines  chan []byte // what the server wrote; closed when it ended
 	done   chan error  // what ServeStdio returned
 	cancel context.CancelFunc

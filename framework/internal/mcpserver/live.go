@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/internal/admission"
 	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
@@ -51,6 +52,7 @@ func (h *HTTP) now() *HTTPLive { return h.live.Load() }
 
 // Adjust changes the settings for later requests. Open sessions stay open.
 func (h *HTTP) Adjust(l HTTPLive) {
+	h.admission.Adjust(admission.Live{AllowedHosts: l.AllowedHosts, AllowedOrigins: l.AllowedOrigins, RequestsPerMinute: l.RequestsPerMinute})
 	if l.SessionIdle == 0 {
 		l.SessionIdle = 30 * time.Minute
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // severities are the protocol's levels of log messages, as levels of slog.
@@ -88,7 +89,7 @@ func (l *logs) say(level slog.Level, message string) {
 	if level < l.least {
 		return
 	}
-	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationMessage), Params: map[string]any{
+	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationMessage), Params: map[string]any{
 		"level": severityName(level), "logger": l.logger, "data": strings.ToValidUTF8(message, "\uFFFD"),
 	}})
 	if err != nil { // texts only

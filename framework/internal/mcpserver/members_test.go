@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // FuzzElements compares elements with what encoding/json finds in an array.
@@ -56,7 +58,7 @@ func FuzzMembers(f *testing.F) {
 func FuzzQuoted(f *testing.F) {
 	f.Add([]byte("a\"\\\x00\x1f\n\r\t\b\f\x7f<>&é\u2028\u2029\xff\xf0\x9f\x98\x80\xe2\x80"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		want, err := encode(string(text))
+		want, err := invoke.Encode(string(text))
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(appendQuoted(nil, text)))
 	})

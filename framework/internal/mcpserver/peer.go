@@ -21,6 +21,9 @@ const (
 	extensionKey    = "dev.koan/code-mode"
 )
 
+// tasksKey is where both sides declare tasks.
+const tasksKey = "io.modelcontextprotocol/tasks"
+
 // peer is the client of one request. It is read from each request, since the modern era
 // has no sessions.
 type peer struct {
@@ -29,6 +32,7 @@ type peer struct {
 	info      mcp.Implementation
 	declares  exposure.Client
 	asks      map[string]json.RawMessage // what it declared that it can be asked
+	tasks     bool                       // it may be given tasks
 	principal auth.Principal
 }
 
@@ -123,7 +127,7 @@ func (s *Server) modernPeer(m meta) (p peer, ok bool, bad *rpcError) {
 			Path: "/_meta/io.modelcontextprotocol~1clientCapabilities", Message: "the client's capabilities are missing or not an object", Expected: "object",
 		}))
 	}
-	p = peer{version: version, modern: true, declares: declared(*caps), asks: askCapabilities(m.Capabilities)}
+	p = peer{version: version, modern: true, declares: declared(*caps), asks: askCapabilities(m.Capabilities), tasks: caps.Extensions[tasksKey] != nil}
 	_ = json.Unmarshal(m.ClientInfo, &p.info) // optional, and never a reason to refuse
 	s.peers.add(m, p)
 	return p, true, nil

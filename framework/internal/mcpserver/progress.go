@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // progressEvery is the shortest time between two notifications of one call.
@@ -33,6 +36,7 @@ type progress struct {
 type report struct {
 	done, total float64
 	message     string
+	part        *emittedPart
 }
 
 // newProgress returns nil if the client did not request progress.
@@ -65,7 +69,7 @@ func (p *progress) report(done, total float64, message string) {
 	if p.closed || p.sent && done <= p.last || p.waiting != nil && done <= p.waiting.done {
 		return
 	}
-	r := report{done, total, message}
+	r := report{done: done, total: total, message: message}
 	if wait := progressEvery - time.Since(p.at); p.sent && wait > 0 {
 		p.waiting = &r
 		if p.timer == nil {
@@ -89,11 +93,49 @@ func (p *progress) alive(message string) {
 	if p.closed || p.waiting != nil {
 		return
 	}
-	next := p.last
-	if p.sent {
-		next = max(p.last+aliveStep, math.Nextafter(p.last, math.Inf(1)))
+	p.emit(report{done: p.next(), message: message})
+}
+
+// emittedMeta is the member of a notification's _meta that has a part of the result, and
+// maxEmittedText how much of it the message shows, in bytes.
+const (
+	emittedMeta    = "dev.koan/emitted"
+	maxEmittedText = 500
+)
+
+// emittedPart is a part of the result of a run that goes on.
+type emittedPart struct {
+	Index int             `json:"index"`
+	Value json.RawMessage `json:"value"`
+}
+
+// emitFunc returns the function that takes parts of a call's result, nil if nobody reads them.
+func (p *progress) emitFunc() func(index int, value json.RawMessage) {
+	if p == nil {
+		return nil
 	}
-	p.emit(report{done: next, message: message})
+	return p.sendPart
+}
+
+// sendPart sends a part of the result at once, after a report that waits.
+func (p *progress) sendPart(index int, value json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if p.waiting != nil {
+		p.emit(*p.waiting)
+	}
+	p.emit(report{done: p.next(), message: fault.ClipTo(string(value), maxEmittedText), part: &emittedPart{index, value}})
+}
+
+// next is the least value that is more than the last one.
+func (p *progress) next() float64 {
+	if !p.sent {
+		return p.last
+	}
+	return max(p.last+aliveStep, math.Nextafter(p.last, math.Inf(1)))
 }
 
 // sendDue sends a report that waits once the interval has passed.
@@ -125,7 +167,10 @@ func (p *progress) emit(r report) {
 	if r.message != "" && p.message {
 		params["message"] = r.message
 	}
-	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: params})
+	if r.part != nil {
+		params["_meta"] = map[string]any{emittedMeta: r.part}
+	}
+	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: "notifications/progress", Params: params})
 	if err != nil { // numbers and texts: cannot be
 		return
 	}

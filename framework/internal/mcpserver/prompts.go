@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 type prompt struct {
@@ -36,7 +37,7 @@ func (s *session) listPrompts(_ context.Context, m message, p peer) (any, *rpcEr
 		for _, a := range one.Arguments {
 			row.Arguments = append(row.Arguments, argument{a.Name, a.Description, a.Required})
 		}
-		raw, err := encode(row)
+		raw, err := invoke.Encode(row)
 		if err != nil {
 			return nil, protocolError(fault.New(fault.Internal, ""))
 		}
@@ -81,7 +82,7 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
+	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, invoke.ErrTimeUp)
 	defer stop()
 	messages, err := one.Render(ctx, view, arguments)
 	if result, failed, ok := s.inputOutcome(ex, err); ok {

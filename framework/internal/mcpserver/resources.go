@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // resource is one row of resources/list, template one of
@@ -57,7 +58,7 @@ func (s *session) listResources(_ context.Context, m message, p peer) (any, *rpc
 			if name != "" {
 				r.Name = d.Name + ": " + name
 			}
-			raw, err := encode(r)
+			raw, err := invoke.Encode(r)
 			if err != nil {
 				return nil, protocolError(fault.New(fault.Internal, ""))
 			}
@@ -77,7 +78,7 @@ func (s *session) listTemplates(_ context.Context, m message, p peer) (any, *rpc
 		if !d.Template {
 			continue
 		}
-		raw, err := encode(template{URITemplate: d.URI, Name: d.Name, Description: d.Description, MIME: d.MIME})
+		raw, err := invoke.Encode(template{URITemplate: d.URI, Name: d.Name, Description: d.Description, MIME: d.MIME})
 		if err != nil {
 			return nil, protocolError(fault.New(fault.Internal, ""))
 		}
@@ -114,7 +115,7 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, errTimeUp)
+	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, invoke.ErrTimeUp)
 	defer stop()
 	raw, err := d.Read(ctx, v, name)
 	if result, failed, ok := s.inputOutcome(ex, err); ok {

@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/internal/invoke"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
@@ -59,6 +60,9 @@ type Options struct {
 	// Seal seals the state that clients of 2026-07-28 keep between a question and their
 	// answer. Replicas share its secret. nil makes one that ends with the process.
 	Seal *seal.Sealer
+	// TaskAfter is how long a call runs before it becomes a task, for clients that take
+	// tasks; 0 is 500 ms.
+	TaskAfter time.Duration
 	// Grace is how long calls may run after the client has closed its end of stdio; 0 is
 	// 10 s. Then they are cancelled.
 	Grace time.Duration
@@ -87,7 +91,7 @@ func (o *Options) check() error {
 	if err := o.Tools.Check(); err != nil {
 		problems = append(problems, fmt.Errorf("mcpserver: %w", err))
 	}
-	if o.QueueMax < 0 || o.ToolTimeout < 0 || o.MaxBufferBytes < 0 || o.PageSize < 0 || o.Grace < 0 || o.AskTimeout < 0 {
+	if o.QueueMax < 0 || o.ToolTimeout < 0 || o.MaxBufferBytes < 0 || o.PageSize < 0 || o.Grace < 0 || o.AskTimeout < 0 || o.TaskAfter < 0 {
 		problems = append(problems, errors.New("mcpserver: limits must not be negative"))
 	}
 	o.Exposure = mode
@@ -114,6 +118,9 @@ func (o *Options) fill() {
 	if o.AskTimeout == 0 {
 		o.AskTimeout = 10 * time.Minute
 	}
+	if o.TaskAfter == 0 {
+		o.TaskAfter = 500 * time.Millisecond
+	}
 	if o.Seal == nil {
 		o.Seal = seal.Random()
 	}
@@ -135,6 +142,7 @@ type Server struct {
 	info    json.RawMessage // who answers, as results of the modern era say it
 
 	peers peerCache
+	tasks tasks
 
 	live     atomic.Pointer[Live]
 	mu       sync.Mutex
@@ -150,7 +158,7 @@ func New(o Options) (*Server, error) {
 	library := server.NewMCPServer(o.Name, o.Version,
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(true, true),
 		server.WithPromptCapabilities(true), server.WithCompletions(), server.WithLogging())
-	info, err := encode(mcp.Implementation{Name: o.Name, Version: o.Version})
+	info, err := invoke.Encode(mcp.Implementation{Name: o.Name, Version: o.Version})
 	if err != nil {
 		return nil, err
 	}

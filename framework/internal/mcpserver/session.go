@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/admission"
 )
 
 // sink takes messages for a client: the whole connection's, or those about one request.
@@ -44,8 +44,8 @@ type session struct {
 	mu        sync.Mutex
 	ready     bool                // the client said notifications/initialized
 	calls     map[string]*pending // by id key, until answered
-	gate      *gate
-	streams   *gate               // of subscriptions
+	gate      *admission.Gate
+	streams   *admission.Gate     // of subscriptions
 	logLevel  *slog.Level         // what logging/setLevel asked for, nil before
 	watched   map[string]struct{} // by URI, of resources/subscribe
 	listening map[string]*subscription
@@ -66,12 +66,11 @@ type pending struct {
 var (
 	errByClient = errors.New("the client cancelled the call")
 	errEnding   = errors.New("the connection is ending")
-	errTimeUp   = fmt.Errorf("the tool's time is up: %w", context.DeadlineExceeded)
 )
 
 func newSession(s *Server, out sink) *session {
 	return &session{
-		server: s, out: out, gate: &gate{}, streams: &gate{}, calls: map[string]*pending{}, questions: map[int64]*pendingQuestion{},
+		server: s, out: out, gate: &admission.Gate{}, streams: &admission.Gate{}, calls: map[string]*pending{}, questions: map[int64]*pendingQuestion{},
 		listening: map[string]*subscription{}, watched: map[string]struct{}{}, handshake: handshake{id: uuid.NewString()},
 	}
 }
@@ -151,7 +150,7 @@ func (s *session) cancel(id json.RawMessage) {
 	s.mu.Lock()
 	if s.listening[key] != nil {
 		delete(s.listening, key)
-		s.streams.leave()
+		s.streams.Leave()
 	}
 	c := s.calls[key]
 	if c != nil {
@@ -181,15 +180,15 @@ func (s *session) admit(ctx context.Context, ex *exchange) (context.Context, *rp
 		return nil, protocolError(fault.New(fault.Cancelled, "the connection is ending"))
 	}
 	limit := s.server.now().QueueMax
-	running, ok := s.gate.enter(limit)
+	running, ok := s.gate.Enter(limit)
 	queue := func() map[string]any { return map[string]any{"max": limit, "size": running} }
 	if !ok {
 		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running)
 		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue()}))
 	}
 	most := inputBuffers * s.server.opts.MaxBufferBytes
-	if bytes, ok := s.gate.addBytes(len(ex.params), most); !ok {
-		s.gate.leave()
+	if bytes, ok := s.gate.AddBytes(len(ex.params), most); !ok {
+		s.gate.Leave()
 		running--
 		f := fault.Newf(fault.QueueOverloaded, "the calls in flight hold %d bytes of input, so %d more are too many", bytes, len(ex.params))
 		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue(), "maxBytes": most, "bytes": bytes}))

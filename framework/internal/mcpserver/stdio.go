@@ -20,6 +20,7 @@ import (
 // Nothing but protocol is written to out. A read of in that is still waiting when
 // ctx ends is left behind.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	defer s.tasks.drain(s.opts.Grace, ctx.Done())
 	if err := s.serveLines(ctx, s.opts.Principal, in, out); err != nil {
 		return fmt.Errorf("mcpserver: stdio: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
 // subscription is one subscriptions/listen of the modern era: it stays open, and ends
@@ -17,6 +18,7 @@ type subscription struct {
 	id     json.RawMessage
 	key    string // the id, comparable
 	filter mcp.SubscriptionFilter
+	tasks  []*task
 	to     sink
 	end    func(result any, failed *rpcError)
 	peer   peer
@@ -26,25 +28,62 @@ type subscription struct {
 // those that exist.
 func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)) {
 	var params struct {
-		Notifications mcp.SubscriptionFilter `json:"notifications"`
+		Notifications struct {
+			mcp.SubscriptionFilter
+			TaskIDs []string `json:"taskIds,omitempty"`
+		} `json:"notifications"`
 	}
 	if len(m.params) > 0 && json.Unmarshal(m.params, &params) != nil {
 		answer(nil, protocolError(fault.Invalid(fault.Detail{Path: "/notifications", Message: "this is not a filter of notifications", Expected: "object"})))
+		return
+	}
+	if len(params.Notifications.TaskIDs) > 0 && !p.tasks {
+		answer(nil, noTasks())
 		return
 	}
 	sub := &subscription{id: m.id, key: m.key, to: to, end: answer, peer: p, filter: mcp.SubscriptionFilter{
 		ToolsListChanged: params.Notifications.ToolsListChanged, ResourcesListChanged: params.Notifications.ResourcesListChanged,
 		PromptsListChanged: params.Notifications.PromptsListChanged, ResourceSubscriptions: s.existingURIs(p, params.Notifications.ResourceSubscriptions),
 	}}
+	granted := params.Notifications
+	granted.SubscriptionFilter, granted.TaskIDs = sub.filter, nil
+	for _, id := range params.Notifications.TaskIDs[:min(len(params.Notifications.TaskIDs), maxWatched)] {
+		if t := s.server.tasks.find(id, p.principal.Subject); t != nil && !slices.Contains(sub.tasks, t) {
+			sub.tasks, granted.TaskIDs = append(sub.tasks, t), append(granted.TaskIDs, id)
+		}
+	}
 	if bad := s.addSubscription(sub); bad != nil {
 		answer(nil, bad)
 		return
 	}
-	s.notify(mcp.MethodNotificationSubscriptionsAcknowledged, sub, map[string]any{"notifications": sub.filter})
-	if sub.filter.IsEmpty() {
+	s.notify(mcp.MethodNotificationSubscriptionsAcknowledged, sub, map[string]any{"notifications": granted})
+	if sub.filter.IsEmpty() && len(sub.tasks) == 0 {
 		s.cancel(m.id)
 		s.endSubscription(sub)
 	}
+	for _, t := range sub.tasks {
+		t.watchBy(sub, func(state taskState) bool { return s.notifyTask(sub, state) })
+	}
+}
+
+// notifyTask sends the state of a task to a subscription, and reports whether that is open.
+func (s *session) notifyTask(sub *subscription, state taskState) bool {
+	s.mu.Lock()
+	open := s.listening[sub.key] == sub
+	s.mu.Unlock()
+	if !open {
+		return false
+	}
+	var params map[string]any
+	raw, err := invoke.Encode(state)
+	if err == nil {
+		err = json.Unmarshal(raw, &params)
+	}
+	if err != nil { // all of it is ours, or was encoded before
+		panic("mcpserver: a task cannot be encoded: " + err.Error())
+	}
+	s.notify(notificationTasks, sub, params)
+	return true
 }
 
 func (s *session) addSubscription(sub *subscription) *rpcError {
@@ -60,7 +99,7 @@ func (s *session) addSubscription(sub *subscription) *rpcError {
 	if limit == 0 {
 		limit = s.server.now().QueueMax
 	}
-	if open, ok := s.streams.enter(limit); !ok {
+	if open, ok := s.streams.Enter(limit); !ok {
 		f := fault.Newf(fault.QueueOverloaded, "%d subscriptions are open, which is the limit", open)
 		return protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": open}}))
 	}
@@ -80,7 +119,7 @@ func (s *session) closeSubscriptions() {
 	s.listening = map[string]*subscription{}
 	s.mu.Unlock()
 	for _, sub := range open {
-		s.streams.leave()
+		s.streams.Leave()
 		s.endSubscription(sub)
 	}
 }
@@ -178,7 +217,7 @@ func (s *session) notify(method string, sub *subscription, params map[string]any
 		}
 		params["_meta"] = map[string]any{mcp.MetaKeySubscriptionID: sub.id}
 	}
-	text, err := encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 	if err != nil { // all of it is ours, or was JSON when it came
 		panic("mcpserver: a notification cannot be encoded: " + err.Error())
 	}

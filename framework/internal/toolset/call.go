@@ -127,3 +127,26 @@ func text(in map[string]json.RawMessage, name string) (string, error) {
 	}
 	return *s, nil
 }
+
+// ScopesFor returns what a call of a tool needs in the view of somebody with all scopes; none
+// if it cannot be made there either.
+func ScopesFor(v *catalog.View, name string, arguments json.RawMessage) []string {
+	if c, _, err := Resolve(v, name, arguments); err == nil && c.Operation != nil && c.Operation.Reach != 0 {
+		return c.Operation.Needs()
+	}
+	return nil
+}
+
+// UnknownTool is the fault of a call of a tool that a view does not have.
+func UnknownTool(v *catalog.View, name string) *fault.Fault {
+	name = fault.Clip(name, 64)
+	names := make([]string, len(v.Tools()))
+	for i, op := range v.Tools() {
+		names[i] = v.Snapshot().ToolName(op.ID)
+	}
+	f := fault.Newf(fault.ToolNotFound, "there is no tool %q%s", name, fault.DidYouMean(name, names))
+	if !v.Listed(catalog.CodeID("koan", "search")) {
+		return f.WithHint("List the tools.") // the registry's hint names one that is not offered here
+	}
+	return f
+}

@@ -233,7 +233,7 @@ func TestFunctionsOverBudgetAreFolded(t *testing.T) {
 
 	engine := run.NewEngine(run.Options{})
 	call := func(id catalog.ID, input string) (string, error) {
-		out, _, err := engine.Invoke(t.Context(), run.Request{View: v, Principal: auth.Local(), ID: id, Input: json.RawMessage(input), Surface: "app", Listed: true})
+		out, _, err := engine.Invoke(t.Context(), run.Request{View: v, Principal: auth.Local(), ID: id, Input: json.RawMessage(input), Surface: "app", Via: catalog.SurfaceTools})
 		return string(out), err
 	}
 	out, err := call(catalog.ToolsID("describe"), `{}`)
@@ -271,7 +271,7 @@ func TestEntitiesAreDescribed(t *testing.T) {
 	v := view(t, exposure.Full, todo, entity("Log", reading, ""), entity("Hidden", all, exposure.Code))
 	engine := run.NewEngine(run.Options{})
 	describe := func(input string) (map[string]any, error) {
-		out, _, err := engine.Invoke(t.Context(), run.Request{View: v, Principal: auth.Local(), ID: catalog.Generic("describe"), Input: json.RawMessage(input), Surface: "app", Listed: true})
+		out, _, err := engine.Invoke(t.Context(), run.Request{View: v, Principal: auth.Local(), ID: catalog.Generic("describe"), Input: json.RawMessage(input), Surface: "app", Via: catalog.SurfaceTools})
 		var r map[string]any
 		if err == nil {
 			require.NoError(t, json.Unmarshal(out, &r))

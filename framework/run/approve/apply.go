@@ -94,7 +94,7 @@ func (g *Guard) Approve(ctx context.Context, v Verdict) (json.RawMessage, *run.O
 	}
 	return g.engine.Invoke(ctx, run.Request{
 		View: v.Snapshot.View(p.Request.Principal, p.Request.Mode, p.Request.Negotiated), Principal: p.Request.Principal,
-		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Listed: p.Request.Listed, Continues: &application{p, v.By},
+		ID: id, Input: p.Request.Input, Set: p.Request.Set, Surface: v.Surface, Via: p.Request.Via, IdempotencyKey: p.Request.IdempotencyKey, Continues: &application{p, v.By},
 	})
 }
 

@@ -21,8 +21,9 @@ import (
 type Carried struct {
 	Source string `json:"source"` // the server
 	Tool   string `json:"tool"`   // that returned it
-	// Text is its beginning. "" is text that was not compared: the server returned more
-	// than is kept of one run.
+	// Text is its beginning, or that of the part of it which the input has. "" is text that
+	// was not compared: the server returned more than is kept of one run, or the input has
+	// too many strings.
 	Text string `json:"text,omitempty"`
 }
 
@@ -34,6 +35,9 @@ const (
 	maxNested   = 3        // JSON in strings of JSON, levels
 	maxCarried  = 5        // texts of one server that are shown
 	shownText   = 160      // bytes of each
+	// maxCompared bounds looking for the strings of one input within the texts: bytes of
+	// texts, for all strings together. It takes about a tenth of a second.
+	maxCompared = 512 << 20
 )
 
 // strangers are the texts that untrusted servers returned in a run: each string, and each
@@ -45,6 +49,9 @@ type strangers struct {
 	bytes int
 	full  []strangerText // servers and tools of which more came than is kept; without texts
 	own   *textIndex     // what the caller says itself; made when it is needed
+	// told are strings that servers were given before any of them had returned a text with
+	// them: that they return them does not make them theirs.
+	told map[string]struct{}
 }
 
 type strangerText struct{ source, tool, text string }
@@ -59,6 +66,7 @@ func (s *strangers) note(op *catalog.Operation, tool string, request, input json
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.size()
+	s.noteTold(input)
 	for _, raw := range returned {
 		eachText(raw, maxNested, func(text string) {
 			s.add(strangerText{op.ID.Owner, tool, text}, request, said)
@@ -71,6 +79,28 @@ func (s *strangers) note(op *catalog.Operation, tool string, request, input json
 		})
 	}
 	return s.size() - before
+}
+
+// noteTold remembers what a server was given that is not from a server.
+func (s *strangers) noteTold(input json.RawMessage) {
+	left := maxCompared
+	eachText(input, maxNested, func(text string) {
+		text = strings.TrimSpace(text)
+		if len(text) < minText || len(s.told) == maxTexts || len(text) > maxTextSize-s.bytes {
+			return
+		}
+		if left -= s.bytes; left < 0 || slices.ContainsFunc(s.texts, func(t strangerText) bool { return strings.Contains(t.text, text) }) {
+			return
+		}
+		if _, ok := s.told[text]; ok {
+			return
+		}
+		if s.told == nil {
+			s.told = map[string]struct{}{}
+		}
+		s.told[text] = struct{}{}
+		s.bytes += len(text)
+	})
 }
 
 func (s *strangers) size() int { return s.bytes + entryOverhead*len(s.texts) }
@@ -105,8 +135,9 @@ func (s *strangers) add(t strangerText, request json.RawMessage, said *textIndex
 	s.bytes += len(t.text)
 }
 
-// in returns the texts that the input of a call carries, for each server the longest first.
-// An identifier that goes back to the server that it came from is not counted.
+// in returns the texts that the input of a call carries, and the strings of the input that
+// are parts of texts, for each server the longest first. An identifier that goes back to the
+// server that it came from is not counted.
 func (s *strangers) in(op *catalog.Operation, input json.RawMessage) []Carried {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,12 +146,25 @@ func (s *strangers) in(op *catalog.Operation, input json.RawMessage) []Carried {
 	}
 	index := newTextIndex(input)
 	bySource := map[string][]strangerText{}
+	returns := func(t strangerText, text string) bool {
+		return op.ID.Kind == catalog.KindUpstream && op.ID.Owner == t.source && !strings.ContainsFunc(text, unicode.IsSpace)
+	}
 	for _, t := range s.texts {
-		if op.ID.Kind == catalog.KindUpstream && op.ID.Owner == t.source && !strings.ContainsFunc(t.text, unicode.IsSpace) {
-			continue
-		}
-		if index.contains(t.text) {
+		if !returns(t, t.text) && index.contains(t.text) {
 			bySource[t.source] = append(bySource[t.source], t)
+		}
+	}
+	parts, compared := s.partsIn(input)
+	for _, t := range parts {
+		if !returns(t, t.text) && !slices.Contains(bySource[t.source], t) {
+			bySource[t.source] = append(bySource[t.source], t)
+		}
+	}
+	if !compared {
+		for _, t := range s.texts {
+			if len(bySource[t.source]) == 0 {
+				bySource[t.source] = []strangerText{{source: t.source, tool: t.tool}}
+			}
 		}
 	}
 	if index.longest >= minText {
@@ -139,6 +183,34 @@ func (s *strangers) in(op *catalog.Operation, input json.RawMessage) []Carried {
 		}
 	}
 	return out
+}
+
+// partsIn returns the strings of an input that are parts of a text, with where that is from,
+// and whether all of them could be compared.
+func (s *strangers) partsIn(input json.RawMessage) (out []strangerText, compared bool) {
+	left := maxCompared
+	seen := map[string]bool{}
+	eachText(input, maxNested, func(text string) {
+		text = strings.TrimSpace(text)
+		if len(text) < minText || seen[text] || left < 0 {
+			return
+		}
+		seen[text] = true
+		if _, ok := s.told[text]; ok || s.own.contains(text) {
+			return
+		}
+		if left -= s.bytes; left < 0 {
+			return
+		}
+		sources := map[string]bool{}
+		for _, t := range s.texts {
+			if !sources[t.source] && strings.Contains(t.text, text) {
+				sources[t.source] = true
+				out = append(out, strangerText{t.source, t.tool, text})
+			}
+		}
+	})
+	return out, left >= 0
 }
 
 func sortedKeys[V any](m map[string]V) []string {

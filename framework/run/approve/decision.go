@@ -72,7 +72,7 @@ func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, error)
 	plan := &Plan{
 		ID: run.NoRun().Run, Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(settings.Life),
 		Request: Planned{
-			Operation: id.String(), Tool: snapshot.ToolName(id), Input: req.Input, Set: req.Set, Sets: r.Scope(), Surface: req.Surface, Listed: req.Listed,
+			Operation: id.String(), Tool: snapshot.ToolName(id), Input: req.Input, Set: req.Set, Sets: r.Scope(), Surface: req.Surface, Via: req.Via, IdempotencyKey: req.IdempotencyKey,
 			Principal: r.Principal(), Mode: req.View.Mode(), Negotiated: req.View.Negotiated(), CatalogVersion: snapshot.Version(),
 		},
 		Tape: frozen, Changes: changes, Shape: is.digest, Call: call, Agreed: c.calls, Made: r.OutsideEffects(),
@@ -215,6 +215,7 @@ func lastsOf(f ask.Form) (lasts Lasts) {
 // leaveUndecided ends a run whose client cannot be asked, or returned an error or an
 // invalid answer: the plan waits for somebody else.
 func (c *consent) leaveUndecided(ctx context.Context, p *Plan, err error) error {
+	c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 	_, unable := ask.IsUnable(err)
 	switch fault.CodeOf(err) {
 	case fault.UpstreamError, fault.ServiceUnavailable, fault.QueueOverloaded:
@@ -224,7 +225,6 @@ func (c *consent) leaveUndecided(ctx context.Context, p *Plan, err error) error 
 			return err
 		}
 	}
-	c.run.NoteApproval(journal.Approval{State: journal.Required, Plan: p.ID})
 	return c.required(p, "")
 }
 
@@ -331,7 +331,7 @@ func required(p *Plan, why string, listed bool) *fault.Fault {
 	}
 	hint := "Have somebody run `approve " + p.ID + "` with the app's command line"
 	if listed {
-		hint += ", or call koan.code.execute with this planId as a principal who may approve"
+		hint += ", or call koan.code.execute with this planId as a principal who may approve. koan.code.status {\"runId\": \"" + p.Run + "\"} says what came of it"
 	}
 	return fault.New(fault.ApprovalRequired, message).WithHint("%s.", hint).WithDetails(details)
 }

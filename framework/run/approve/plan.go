@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -67,7 +69,8 @@ type Planned struct {
 	Set            string          `json:"set"`  // of the call; what it came with may name another
 	Sets           []string        `json:"sets"` // that the run's calls named or used: whoever decides must be able to name them, and those of the changes
 	Surface        string          `json:"surface"`
-	Listed         bool            `json:"listed,omitempty"` // it was called as a tool of its own
+	Via            catalog.Surface `json:"via,omitempty"`            // the surface that it was called by
+	IdempotencyKey string          `json:"idempotencyKey,omitempty"` // that came beside the input
 	Principal      auth.Principal  `json:"principal"`
 	Mode           exposure.Mode   `json:"mode"`
 	Negotiated     bool            `json:"negotiated"`
@@ -104,6 +107,19 @@ func (c PlannedCall) effect() string {
 // same reports whether two are one call.
 func (c PlannedCall) same(o PlannedCall) bool {
 	return c.Position == o.Position && c.Digest == o.Digest
+}
+
+// Fault is what the caller of a plan's run gets while somebody has to decide about it, or when
+// somebody has denied it; nil otherwise.
+func (p *Plan) Fault() *fault.Fault {
+	switch p.State {
+	case PlanWaiting:
+		return required(p, "", true)
+	case PlanDenied:
+		return denied(p, "")
+	case PlanApproved, PlanApplied, PlanReplaced:
+	}
+	return nil
 }
 
 // Counts are the numbers of the plan's changes, as its caller may hear of them.

@@ -110,7 +110,7 @@ func (n names) image(raw json.RawMessage, c store.Change, r *catalog.Resource) m
 // keptByEngine reports whether the engine keeps a field, so that it says nothing of what a
 // run wanted.
 func keptByEngine(r *catalog.Resource, f *catalog.Field) bool {
-	return f.Name == r.Version || f.Type == catalog.TypeTime && f.Generated && (f.ReadOnly || f.Immutable)
+	return f.Name == r.Version || (f.Type == catalog.TypeTime || f.Type == catalog.TypeDay) && f.Generated && (f.ReadOnly || f.Immutable)
 }
 
 // target is the entity that a field or an edge refers to, "" for none.

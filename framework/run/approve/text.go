@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -220,7 +221,33 @@ func (t *planText) input(raw json.RawMessage) string {
 	if json.Compact(&short, raw) != nil {
 		return "{}"
 	}
-	return plain(clipped(t.redact(short.String()), t.bounds.input))
+	return plain(fitInput(t.redact(short.String()), t.bounds.input))
+}
+
+// jsonText is a string in JSON.
+var jsonText = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"`)
+
+// fitInput shortens an input to about most characters. Long strings are cut before anything
+// is left out, so that no long text hides the members behind it; what is left out is counted.
+func fitInput(input string, most int) string {
+	fitted := input
+	for _, length := range []int{most / 3, most / 6, most / 12, most / 24} {
+		if utf8.RuneCountInString(fitted) <= most {
+			return fitted
+		}
+		fitted = jsonText.ReplaceAllStringFunc(input, func(quoted string) string {
+			runes := []rune(quoted)
+			if len(runes) <= length+20 {
+				return quoted
+			}
+			return fmt.Sprintf("%s…\" (%d more characters)", strings.TrimRight(string(runes[:length]), `\`), len(runes)-length-1)
+		})
+	}
+	runes := []rune(fitted)
+	if len(runes) <= most {
+		return fitted
+	}
+	return fmt.Sprintf("%s… (%d more characters)", string(runes[:most]), len(runes)-most)
 }
 
 func (t *planText) id(id string) string { return plain(clipped(t.redact(id), t.bounds.value)) }

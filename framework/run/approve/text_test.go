@@ -138,3 +138,21 @@ func TestPlanTextShowsWhatChanges(t *testing.T) {
 	require.Regexp(t, `none +null -> ""`, text)
 	require.Contains(t, text, "… and 2 more fields")
 }
+
+// A long text does not hide the members of an input that stand behind it.
+func TestQuestionShowsAllMembersOfAnInput(t *testing.T) {
+	long := strings.Repeat(`say \"hi\" \\ `, 200)
+	for _, input := range []string{
+		`{"body":"` + long + `","to":"eve@evil.example"}`,
+		`{"parts":["` + long + `","` + long + `",{"note":"` + long + `"}],"to":"eve@evil.example"}`,
+	} {
+		require.True(t, json.Valid([]byte(input)))
+		got := fitInput(input, dialogBounds.input)
+		require.LessOrEqual(t, len([]rune(got)), dialogBounds.input)
+		require.Contains(t, got, `"to":"eve@evil.example"`)
+		require.Contains(t, got, "more characters)")
+	}
+	many := `{"n":[` + strings.Repeat("1,", 1000) + `1],"to":"eve@evil.example"}`
+	require.True(t, strings.HasSuffix(fitInput(many, 600), "… (1433 more characters)"), fitInput(many, 600))
+	require.Equal(t, `{"a":"short"}`, fitInput(`{"a":"short"}`, 600))
+}

@@ -18,7 +18,11 @@ import (
 
 // Keeper is a provider that keeps the journal. Journal is called once it has started; nil
 // means that it keeps none.
-type Keeper interface{ Journal() journal.Sink }
+type Keeper interface {
+	Journal() journal.Sink
+	// Changes reports whether it keeps what an undo of a run needs.
+	Changes() bool
+}
 
 // Options configure a Journal.
 type Options struct {
@@ -28,8 +32,9 @@ type Options struct {
 
 // Journal records the runs of an engine.
 type Journal struct {
-	opts Options
-	sink journal.Sink // nil drops records
+	opts    Options
+	sink    journal.Sink // nil drops records
+	changes bool         // runs keep what an undo needs
 }
 
 var (
@@ -49,10 +54,16 @@ func (j *Journal) Add(s journal.Sink) *Journal {
 	return j
 }
 
+// KeepChanges has runs keep what an undo of them needs.
+func (j *Journal) KeepChanges() { j.changes = true }
+
 // Open implements run.Participant.
 func (j *Journal) Open(r *run.Run) (run.Part, error) {
 	if j.sink == nil {
 		return nil, nil
+	}
+	if j.changes {
+		r.KeepImages()
 	}
 	return &recorder{journal: j, run: r}, nil
 }
@@ -189,8 +200,24 @@ func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
 	if a := r.Approval(); a.State != "" {
 		rec.Approval = a
 	}
-	rec.Redactions = r.Redactions()
+	rec.Redactions, rec.Emitted = r.Redactions(), r.Emitted()
+	if out.Committed {
+		p.addImages(&rec)
+	}
 	p.journal.sink.Append(context.WithoutCancel(ctx), rec.Bounded())
+}
+
+// addImages adds what an undo needs, or why it is not there.
+func (p *recorder) addImages(rec *journal.Record) {
+	all, complete := p.run.Images()
+	switch {
+	case !p.journal.changes:
+		rec.NoImages = "journal.changes was false"
+	case !complete:
+		rec.NoImages = "its changes took more memory than a run may hold for that, which is a third of run.maxBytes"
+	default:
+		rec.Images = all
+	}
 }
 
 // described are the changes that the record has a digest of: those of which before and after

@@ -56,12 +56,13 @@ type Made struct {
 
 // What a Difference is in.
 const (
-	InCall   = "call"   // another call, or none, or with another input
-	InOutput = "output" // the same call gives something else
-	InResult = "result"
-	InAnswer = "answer"
-	InLogs   = "logs"
-	InError  = "error" // how the script ended
+	InCall    = "call"   // another call, or none, or with another input
+	InOutput  = "output" // the same call gives something else
+	InResult  = "result"
+	InAnswer  = "answer"
+	InEmitted = "emitted"
+	InLogs    = "logs"
+	InError   = "error" // how the script ended
 )
 
 // Difference is where a replay first went another way.
@@ -198,7 +199,7 @@ func (t *Tapes) replayCall(ctx context.Context, data bool, k *KeptRun, view *cat
 		return nil, unreadable(k.Run, err)
 	}
 	req := k.request(id, view, kept)
-	req.Listed = k.Listed
+	req.Via = k.Via
 	now, _, callErr := t.engine.Invoke(ctx, req)
 	var then error
 	if k.Fault != nil {

@@ -55,7 +55,7 @@ type KeptRun struct {
 	Run            string          `json:"run"`
 	Operation      string          `json:"operation"`
 	Surface        string          `json:"surface"`
-	Listed         bool            `json:"listed,omitempty"` // it was called as a tool of its own
+	Via            catalog.Surface `json:"via,omitempty"` // the surface that it was called by
 	Subject        string          `json:"subject"`
 	Scopes         []string        `json:"scopes"`
 	Sets           []string        `json:"sets"`

@@ -42,6 +42,12 @@ type Attempt interface {
 	Single() bool
 	// Records reports whether Change.Before and After are wanted.
 	Records() bool
+	// KeepsImages reports whether Imager.Images is going to be asked. That may end at any
+	// time, and does not begin again.
+	KeepsImages() bool
+	// HoldImage counts n bytes that are kept for images. They make room for everything else
+	// that is held for the run: false is that the attempt keeps none any more.
+	HoldImage(n int) bool
 
 	// Tape is what is not deterministic in the run.
 	Tape() *tape.Tape

@@ -5,6 +5,7 @@ package ent
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
@@ -25,13 +26,13 @@ type Customer struct {
 	// Phone holds the value of the "phone" field.
 	Phone *string `json:"phone,omitempty"`
 	// LastContactDate holds the value of the "last_contact_date" field.
-	LastContactDate *string `json:"last_contact_date,omitempty"`
+	LastContactDate *time.Time `json:"last_contact_date,omitempty"`
 	// ProductInterest holds the value of the "product_interest" field.
 	ProductInterest *string `json:"product_interest,omitempty"`
 	// Status holds the value of the "status" field.
 	Status *customer.Status `json:"status,omitempty"`
 	// FollowUpBy holds the value of the "follow_up_by" field.
-	FollowUpBy *string `json:"follow_up_by,omitempty"`
+	FollowUpBy *time.Time `json:"follow_up_by,omitempty"`
 	// Notes holds the value of the "notes" field.
 	Notes        *string `json:"notes,omitempty"`
 	selectValues sql.SelectValues
@@ -42,8 +43,10 @@ func (*Customer) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case customer.FieldID, customer.FieldName, customer.FieldAssignedToEmail, customer.FieldEmail, customer.FieldPhone, customer.FieldLastContactDate, customer.FieldProductInterest, customer.FieldStatus, customer.FieldFollowUpBy, customer.FieldNotes:
+		case customer.FieldID, customer.FieldName, customer.FieldAssignedToEmail, customer.FieldEmail, customer.FieldPhone, customer.FieldProductInterest, customer.FieldStatus, customer.FieldNotes:
 			values[i] = new(sql.NullString)
+		case customer.FieldLastContactDate, customer.FieldFollowUpBy:
+			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
 		}
@@ -93,11 +96,11 @@ func (_m *Customer) assignValues(columns []string, values []any) error {
 				*_m.Phone = value.String
 			}
 		case customer.FieldLastContactDate:
-			if value, ok := values[i].(*sql.NullString); !ok {
+			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field last_contact_date", values[i])
 			} else if value.Valid {
-				_m.LastContactDate = new(string)
-				*_m.LastContactDate = value.String
+				_m.LastContactDate = new(time.Time)
+				*_m.LastContactDate = value.Time
 			}
 		case customer.FieldProductInterest:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -114,11 +117,11 @@ func (_m *Customer) assignValues(columns []string, values []any) error {
 				*_m.Status = customer.Status(value.String)
 			}
 		case customer.FieldFollowUpBy:
-			if value, ok := values[i].(*sql.NullString); !ok {
+			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field follow_up_by", values[i])
 			} else if value.Valid {
-				_m.FollowUpBy = new(string)
-				*_m.FollowUpBy = value.String
+				_m.FollowUpBy = new(time.Time)
+				*_m.FollowUpBy = value.Time
 			}
 		case customer.FieldNotes:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -183,7 +186,7 @@ func (_m *Customer) String() string {
 	builder.WriteString(", ")
 	if v := _m.LastContactDate; v != nil {
 		builder.WriteString("last_contact_date=")
-		builder.WriteString(*v)
+		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
 	if v := _m.ProductInterest; v != nil {
@@ -198,7 +201,7 @@ func (_m *Customer) String() string {
 	builder.WriteString(", ")
 	if v := _m.FollowUpBy; v != nil {
 		builder.WriteString("follow_up_by=")
-		builder.WriteString(*v)
+		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
 	if v := _m.Notes; v != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
@@ -68,13 +69,13 @@ func (_c *CustomerCreate) SetNillablePhone(v *string) *CustomerCreate {
 }
 
 // SetLastContactDate sets the "last_contact_date" field.
-func (_c *CustomerCreate) SetLastContactDate(v string) *CustomerCreate {
+func (_c *CustomerCreate) SetLastContactDate(v time.Time) *CustomerCreate {
 	_c.mutation.SetLastContactDate(v)
 	return _c
 }
 
 // SetNillableLastContactDate sets the "last_contact_date" field if the given value is not nil.
-func (_c *CustomerCreate) SetNillableLastContactDate(v *string) *CustomerCreate {
+func (_c *CustomerCreate) SetNillableLastContactDate(v *time.Time) *CustomerCreate {
 	if v != nil {
 		_c.SetLastContactDate(*v)
 	}
@@ -110,13 +111,13 @@ func (_c *CustomerCreate) SetNillableStatus(v *customer.Status) *CustomerCreate 
 }
 
 // SetFollowUpBy sets the "follow_up_by" field.
-func (_c *CustomerCreate) SetFollowUpBy(v string) *CustomerCreate {
+func (_c *CustomerCreate) SetFollowUpBy(v time.Time) *CustomerCreate {
 	_c.mutation.SetFollowUpBy(v)
 	return _c
 }
 
 // SetNillableFollowUpBy sets the "follow_up_by" field if the given value is not nil.
-func (_c *CustomerCreate) SetNillableFollowUpBy(v *string) *CustomerCreate {
+func (_c *CustomerCreate) SetNillableFollowUpBy(v *time.Time) *CustomerCreate {
 	if v != nil {
 		_c.SetFollowUpBy(*v)
 	}
@@ -284,7 +285,7 @@ func (_c *CustomerCreate) createSpec() (*Customer, *sqlgraph.CreateSpec) {
 		_node.Phone = &value
 	}
 	if value, ok := _c.mutation.LastContactDate(); ok {
-		_spec.SetField(customer.FieldLastContactDate, field.TypeString, value)
+		_spec.SetField(customer.FieldLastContactDate, field.TypeTime, value)
 		_node.LastContactDate = &value
 	}
 	if value, ok := _c.mutation.ProductInterest(); ok {
@@ -296,7 +297,7 @@ func (_c *CustomerCreate) createSpec() (*Customer, *sqlgraph.CreateSpec) {
 		_node.Status = &value
 	}
 	if value, ok := _c.mutation.FollowUpBy(); ok {
-		_spec.SetField(customer.FieldFollowUpBy, field.TypeString, value)
+		_spec.SetField(customer.FieldFollowUpBy, field.TypeTime, value)
 		_node.FollowUpBy = &value
 	}
 	if value, ok := _c.mutation.Notes(); ok {

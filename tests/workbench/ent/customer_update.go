@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
@@ -102,13 +103,13 @@ func (_u *CustomerUpdate) ClearPhone() *CustomerUpdate {
 }
 
 // SetLastContactDate sets the "last_contact_date" field.
-func (_u *CustomerUpdate) SetLastContactDate(v string) *CustomerUpdate {
+func (_u *CustomerUpdate) SetLastContactDate(v time.Time) *CustomerUpdate {
 	_u.mutation.SetLastContactDate(v)
 	return _u
 }
 
 // SetNillableLastContactDate sets the "last_contact_date" field if the given value is not nil.
-func (_u *CustomerUpdate) SetNillableLastContactDate(v *string) *CustomerUpdate {
+func (_u *CustomerUpdate) SetNillableLastContactDate(v *time.Time) *CustomerUpdate {
 	if v != nil {
 		_u.SetLastContactDate(*v)
 	}
@@ -162,13 +163,13 @@ func (_u *CustomerUpdate) ClearStatus() *CustomerUpdate {
 }
 
 // SetFollowUpBy sets the "follow_up_by" field.
-func (_u *CustomerUpdate) SetFollowUpBy(v string) *CustomerUpdate {
+func (_u *CustomerUpdate) SetFollowUpBy(v time.Time) *CustomerUpdate {
 	_u.mutation.SetFollowUpBy(v)
 	return _u
 }
 
 // SetNillableFollowUpBy sets the "follow_up_by" field if the given value is not nil.
-func (_u *CustomerUpdate) SetNillableFollowUpBy(v *string) *CustomerUpdate {
+func (_u *CustomerUpdate) SetNillableFollowUpBy(v *time.Time) *CustomerUpdate {
 	if v != nil {
 		_u.SetFollowUpBy(*v)
 	}
@@ -302,10 +303,10 @@ func (_u *CustomerUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		_spec.ClearField(customer.FieldPhone, field.TypeString)
 	}
 	if value, ok := _u.mutation.LastContactDate(); ok {
-		_spec.SetField(customer.FieldLastContactDate, field.TypeString, value)
+		_spec.SetField(customer.FieldLastContactDate, field.TypeTime, value)
 	}
 	if _u.mutation.LastContactDateCleared() {
-		_spec.ClearField(customer.FieldLastContactDate, field.TypeString)
+		_spec.ClearField(customer.FieldLastContactDate, field.TypeTime)
 	}
 	if value, ok := _u.mutation.ProductInterest(); ok {
 		_spec.SetField(customer.FieldProductInterest, field.TypeString, value)
@@ -320,10 +321,10 @@ func (_u *CustomerUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		_spec.ClearField(customer.FieldStatus, field.TypeEnum)
 	}
 	if value, ok := _u.mutation.FollowUpBy(); ok {
-		_spec.SetField(customer.FieldFollowUpBy, field.TypeString, value)
+		_spec.SetField(customer.FieldFollowUpBy, field.TypeTime, value)
 	}
 	if _u.mutation.FollowUpByCleared() {
-		_spec.ClearField(customer.FieldFollowUpBy, field.TypeString)
+		_spec.ClearField(customer.FieldFollowUpBy, field.TypeTime)
 	}
 	if value, ok := _u.mutation.Notes(); ok {
 		_spec.SetField(customer.FieldNotes, field.TypeString, value)
@@ -426,13 +427,13 @@ func (_u *CustomerUpdateOne) ClearPhone() *CustomerUpdateOne {
 }
 
 // SetLastContactDate sets the "last_contact_date" field.
-func (_u *CustomerUpdateOne) SetLastContactDate(v string) *CustomerUpdateOne {
+func (_u *CustomerUpdateOne) SetLastContactDate(v time.Time) *CustomerUpdateOne {
 	_u.mutation.SetLastContactDate(v)
 	return _u
 }
 
 // SetNillableLastContactDate sets the "last_contact_date" field if the given value is not nil.
-func (_u *CustomerUpdateOne) SetNillableLastContactDate(v *string) *CustomerUpdateOne {
+func (_u *CustomerUpdateOne) SetNillableLastContactDate(v *time.Time) *CustomerUpdateOne {
 	if v != nil {
 		_u.SetLastContactDate(*v)
 	}
@@ -486,13 +487,13 @@ func (_u *CustomerUpdateOne) ClearStatus() *CustomerUpdateOne {
 }
 
 // SetFollowUpBy sets the "follow_up_by" field.
-func (_u *CustomerUpdateOne) SetFollowUpBy(v string) *CustomerUpdateOne {
+func (_u *CustomerUpdateOne) SetFollowUpBy(v time.Time) *CustomerUpdateOne {
 	_u.mutation.SetFollowUpBy(v)
 	return _u
 }
 
 // SetNillableFollowUpBy sets the "follow_up_by" field if the given value is not nil.
-func (_u *CustomerUpdateOne) SetNillableFollowUpBy(v *string) *CustomerUpdateOne {
+func (_u *CustomerUpdateOne) SetNillableFollowUpBy(v *time.Time) *CustomerUpdateOne {
 	if v != nil {
 		_u.SetFollowUpBy(*v)
 	}
@@ -656,10 +657,10 @@ func (_u *CustomerUpdateOne) sqlSave(ctx context.Context) (_node *Customer, err 
 		_spec.ClearField(customer.FieldPhone, field.TypeString)
 	}
 	if value, ok := _u.mutation.LastContactDate(); ok {
-		_spec.SetField(customer.FieldLastContactDate, field.TypeString, value)
+		_spec.SetField(customer.FieldLastContactDate, field.TypeTime, value)
 	}
 	if _u.mutation.LastContactDateCleared() {
-		_spec.ClearField(customer.FieldLastContactDate, field.TypeString)
+		_spec.ClearField(customer.FieldLastContactDate, field.TypeTime)
 	}
 	if value, ok := _u.mutation.ProductInterest(); ok {
 		_spec.SetField(customer.FieldProductInterest, field.TypeString, value)
@@ -674,10 +675,10 @@ func (_u *CustomerUpdateOne) sqlSave(ctx context.Context) (_node *Customer, err 
 		_spec.ClearField(customer.FieldStatus, field.TypeEnum)
 	}
 	if value, ok := _u.mutation.FollowUpBy(); ok {
-		_spec.SetField(customer.FieldFollowUpBy, field.TypeString, value)
+		_spec.SetField(customer.FieldFollowUpBy, field.TypeTime, value)
 	}
 	if _u.mutation.FollowUpByCleared() {
-		_spec.ClearField(customer.FieldFollowUpBy, field.TypeString)
+		_spec.ClearField(customer.FieldFollowUpBy, field.TypeTime)
 	}
 	if value, ok := _u.mutation.Notes(); ok {
 		_spec.SetField(customer.FieldNotes, field.TypeString, value)

@@ -49,7 +49,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1499360846,
+		SchemaHash: 530619564,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -162,10 +162,10 @@ func koanKindCustomer() *shim.Kind {
 					{Name: "assignedToEmail", Description: "Of the employee who looks after them.", Type: "string", Nullable: true, MaxLength: new(int(200))},
 					{Name: "email", Type: "string", Nullable: true, MaxLength: new(int(200))},
 					{Name: "phone", Type: "string", Nullable: true, MaxLength: new(int(50))},
-					{Name: "lastContactDate", Description: "When somebody last spoke to them.", Type: "string", Nullable: true, Example: json.RawMessage(`"2023-12-01"`), Pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"},
+					{Name: "lastContactDate", Description: "When somebody last spoke to them.", Type: "day", Nullable: true, Example: json.RawMessage(`"2023-12-01"`)},
 					{Name: "productInterest", Type: "string", Nullable: true, Example: json.RawMessage(`"Software"`), MaxLength: new(int(100))},
 					{Name: "status", Type: "enum", Enum: []string{"Qualified", "Won", "Lost", "Lead", "Proposal"}, Nullable: true},
-					{Name: "followUpBy", Description: "By when they are to be contacted again.", Type: "string", Nullable: true, Example: json.RawMessage(`"2023-12-01"`), Pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"},
+					{Name: "followUpBy", Description: "By when they are to be contacted again.", Type: "day", Nullable: true, Example: json.RawMessage(`"2023-12-01"`)},
 					{Name: "notes", Type: "text", Nullable: true},
 				},
 			},
@@ -176,10 +176,10 @@ func koanKindCustomer() *shim.Kind {
 				{Field: "assignedToEmail", Ent: "assigned_to_email", Name: "assigned_to_email", Storage: "text", Nullable: true},
 				{Field: "email", Ent: "email", Name: "email", Storage: "text", Nullable: true},
 				{Field: "phone", Ent: "phone", Name: "phone", Storage: "text", Nullable: true},
-				{Field: "lastContactDate", Ent: "last_contact_date", Name: "last_contact_date", Storage: "text", Nullable: true},
+				{Field: "lastContactDate", Ent: "last_contact_date", Name: "last_contact_date", Storage: "day", Nullable: true},
 				{Field: "productInterest", Ent: "product_interest", Name: "product_interest", Storage: "text", Nullable: true},
 				{Field: "status", Ent: "status", Name: "status", Storage: "text", Nullable: true},
-				{Field: "followUpBy", Ent: "follow_up_by", Name: "follow_up_by", Storage: "text", Nullable: true},
+				{Field: "followUpBy", Ent: "follow_up_by", Name: "follow_up_by", Storage: "day", Nullable: true},
 				{Field: "notes", Ent: "notes", Name: "notes", Storage: "text", Nullable: true},
 			},
 		},
@@ -244,13 +244,13 @@ func koanSetCustomer(m stdent.Mutation, column string, v any) error {
 	case "phone":
 		return shim.Text(v, x.SetPhone)
 	case "last_contact_date":
-		return shim.Text(v, x.SetLastContactDate)
+		return shim.Time(v, x.SetLastContactDate)
 	case "product_interest":
 		return shim.Text(v, x.SetProductInterest)
 	case "status":
 		return shim.Text(v, x.SetStatus)
 	case "follow_up_by":
-		return shim.Text(v, x.SetFollowUpBy)
+		return shim.Time(v, x.SetFollowUpBy)
 	case "notes":
 		return shim.Text(v, x.SetNotes)
 	}
@@ -544,8 +544,8 @@ func koanKindPlot() *shim.Kind {
 				Description: "A chart of visits over days.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "timeMin", Description: "The first day.", Type: "string", Required: true, Example: json.RawMessage(`"2023-12-01"`), Pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"},
-					{Name: "timeMax", Description: "The last day.", Type: "string", Required: true, Example: json.RawMessage(`"2023-12-01"`), Pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"},
+					{Name: "timeMin", Description: "The first day.", Type: "day", Required: true, Example: json.RawMessage(`"2023-12-01"`)},
+					{Name: "timeMax", Description: "The last day.", Type: "day", Required: true, Example: json.RawMessage(`"2023-12-01"`)},
 					{Name: "valueToPlot", Description: "total_visits, session_duration_seconds, user_engaged, visits_direct, visits_referral, visits_search_engine or visits_social_media.", Type: "string", Required: true, Example: json.RawMessage(`"total_visits"`), MaxLength: new(int(100))},
 					{Name: "plotType", Type: "string", Required: true, Example: json.RawMessage(`"line"`), MaxLength: new(int(50))},
 				},
@@ -553,8 +553,8 @@ func koanKindPlot() *shim.Kind {
 			Table: "plots",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
-				{Field: "timeMin", Ent: "time_min", Name: "time_min", Storage: "text"},
-				{Field: "timeMax", Ent: "time_max", Name: "time_max", Storage: "text"},
+				{Field: "timeMin", Ent: "time_min", Name: "time_min", Storage: "day"},
+				{Field: "timeMax", Ent: "time_max", Name: "time_max", Storage: "day"},
 				{Field: "valueToPlot", Ent: "value_to_plot", Name: "value_to_plot", Storage: "text"},
 				{Field: "plotType", Ent: "plot_type", Name: "plot_type", Storage: "text"},
 			},
@@ -612,9 +612,9 @@ func koanSetPlot(m stdent.Mutation, column string, v any) error {
 	x := m.(*PlotMutation)
 	switch column {
 	case "time_min":
-		return shim.Text(v, x.SetTimeMin)
+		return shim.Time(v, x.SetTimeMin)
 	case "time_max":
-		return shim.Text(v, x.SetTimeMax)
+		return shim.Time(v, x.SetTimeMax)
 	case "value_to_plot":
 		return shim.Text(v, x.SetValueToPlot)
 	case "plot_type":
@@ -640,7 +640,7 @@ func koanKindTask() *shim.Kind {
 					{Name: "name", Type: "string", Required: true, MaxLength: new(int(500))},
 					{Name: "assignedToEmail", Type: "string", Required: true, MaxLength: new(int(200))},
 					{Name: "listName", Type: "enum", Enum: []string{"Backlog", "In Progress", "In Review", "Completed"}, Required: true},
-					{Name: "dueDate", Description: "When it is to be done.", Type: "string", Required: true, Example: json.RawMessage(`"2023-12-01"`), Pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"},
+					{Name: "dueDate", Description: "When it is to be done.", Type: "day", Required: true, Example: json.RawMessage(`"2023-12-01"`)},
 					{Name: "board", Type: "enum", Enum: []string{"Back end", "Front end", "Design"}, Required: true},
 				},
 			},
@@ -650,7 +650,7 @@ func koanKindTask() *shim.Kind {
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
 				{Field: "assignedToEmail", Ent: "assigned_to_email", Name: "assigned_to_email", Storage: "text"},
 				{Field: "listName", Ent: "list_name", Name: "list_name", Storage: "text"},
-				{Field: "dueDate", Ent: "due_date", Name: "due_date", Storage: "text"},
+				{Field: "dueDate", Ent: "due_date", Name: "due_date", Storage: "day"},
 				{Field: "board", Ent: "board", Name: "board", Storage: "text"},
 			},
 		},
@@ -713,7 +713,7 @@ func koanSetTask(m stdent.Mutation, column string, v any) error {
 	case "list_name":
 		return shim.Text(v, x.SetListName)
 	case "due_date":
-		return shim.Text(v, x.SetDueDate)
+		return shim.Time(v, x.SetDueDate)
 	case "board":
 		return shim.Text(v, x.SetBoard)
 	}
@@ -735,7 +735,7 @@ func koanKindVisit() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "visitorId", Type: "string", Required: true, MaxLength: new(int(50))},
-					{Name: "date", Type: "string", Required: true, Example: json.RawMessage(`"2023-12-01"`), Pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"},
+					{Name: "date", Type: "day", Required: true, Example: json.RawMessage(`"2023-12-01"`)},
 					{Name: "pageViews", Type: "int", Required: true},
 					{Name: "sessionSeconds", Type: "int", Required: true},
 					{Name: "trafficSource", Type: "string", Required: true, Example: json.RawMessage(`"search engine"`), MaxLength: new(int(50))},
@@ -747,7 +747,7 @@ func koanKindVisit() *shim.Kind {
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
 				{Field: "visitorId", Ent: "visitor_id", Name: "visitor_id", Storage: "text"},
-				{Field: "date", Ent: "date", Name: "date", Storage: "text"},
+				{Field: "date", Ent: "date", Name: "date", Storage: "day"},
 				{Field: "pageViews", Ent: "page_views", Name: "page_views", Storage: "int"},
 				{Field: "sessionSeconds", Ent: "session_seconds", Name: "session_seconds", Storage: "int"},
 				{Field: "trafficSource", Ent: "traffic_source", Name: "traffic_source", Storage: "text"},
@@ -809,7 +809,7 @@ func koanSetVisit(m stdent.Mutation, column string, v any) error {
 	case "visitor_id":
 		return shim.Text(v, x.SetVisitorID)
 	case "date":
-		return shim.Text(v, x.SetDate)
+		return shim.Time(v, x.SetDate)
 	case "page_views":
 		return shim.Int(v, x.SetPageViews)
 	case "session_seconds":

@@ -49,10 +49,10 @@ type CustomerMutation struct {
 	assigned_to_email *string
 	email             *string
 	phone             *string
-	last_contact_date *string
+	last_contact_date *time.Time
 	product_interest  *string
 	status            *customer.Status
-	follow_up_by      *string
+	follow_up_by      *time.Time
 	notes             *string
 	clearedFields     map[string]struct{}
 	done              bool
@@ -348,12 +348,12 @@ func (m *CustomerMutation) ResetPhone() {
 }
 
 // SetLastContactDate sets the "last_contact_date" field.
-func (m *CustomerMutation) SetLastContactDate(s string) {
-	m.last_contact_date = &s
+func (m *CustomerMutation) SetLastContactDate(t time.Time) {
+	m.last_contact_date = &t
 }
 
 // LastContactDate returns the value of the "last_contact_date" field in the mutation.
-func (m *CustomerMutation) LastContactDate() (r string, exists bool) {
+func (m *CustomerMutation) LastContactDate() (r time.Time, exists bool) {
 	v := m.last_contact_date
 	if v == nil {
 		return
@@ -364,7 +364,7 @@ func (m *CustomerMutation) LastContactDate() (r string, exists bool) {
 // OldLastContactDate returns the old "last_contact_date" field's value of the Customer entity.
 // If the Customer object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *CustomerMutation) OldLastContactDate(ctx context.Context) (v *string, err error) {
+func (m *CustomerMutation) OldLastContactDate(ctx context.Context) (v *time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldLastContactDate is only allowed on UpdateOne operations")
 	}
@@ -495,12 +495,12 @@ func (m *CustomerMutation) ResetStatus() {
 }
 
 // SetFollowUpBy sets the "follow_up_by" field.
-func (m *CustomerMutation) SetFollowUpBy(s string) {
-	m.follow_up_by = &s
+func (m *CustomerMutation) SetFollowUpBy(t time.Time) {
+	m.follow_up_by = &t
 }
 
 // FollowUpBy returns the value of the "follow_up_by" field in the mutation.
-func (m *CustomerMutation) FollowUpBy() (r string, exists bool) {
+func (m *CustomerMutation) FollowUpBy() (r time.Time, exists bool) {
 	v := m.follow_up_by
 	if v == nil {
 		return
@@ -511,7 +511,7 @@ func (m *CustomerMutation) FollowUpBy() (r string, exists bool) {
 // OldFollowUpBy returns the old "follow_up_by" field's value of the Customer entity.
 // If the Customer object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *CustomerMutation) OldFollowUpBy(ctx context.Context) (v *string, err error) {
+func (m *CustomerMutation) OldFollowUpBy(ctx context.Context) (v *time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldFollowUpBy is only allowed on UpdateOne operations")
 	}
@@ -745,7 +745,7 @@ func (m *CustomerMutation) SetField(name string, value ent.Value) error {
 		m.SetPhone(v)
 		return nil
 	case customer.FieldLastContactDate:
-		v, ok := value.(string)
+		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
@@ -766,7 +766,7 @@ func (m *CustomerMutation) SetField(name string, value ent.Value) error {
 		m.SetStatus(v)
 		return nil
 	case customer.FieldFollowUpBy:
-		v, ok := value.(string)
+		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
@@ -2374,8 +2374,8 @@ type PlotMutation struct {
 	op            Op
 	typ           string
 	id            *string
-	time_min      *string
-	time_max      *string
+	time_min      *time.Time
+	time_max      *time.Time
 	value_to_plot *string
 	plot_type     *string
 	clearedFields map[string]struct{}
@@ -2489,12 +2489,12 @@ func (m *PlotMutation) IDs(ctx context.Context) ([]string, error) {
 }
 
 // SetTimeMin sets the "time_min" field.
-func (m *PlotMutation) SetTimeMin(s string) {
-	m.time_min = &s
+func (m *PlotMutation) SetTimeMin(t time.Time) {
+	m.time_min = &t
 }
 
 // TimeMin returns the value of the "time_min" field in the mutation.
-func (m *PlotMutation) TimeMin() (r string, exists bool) {
+func (m *PlotMutation) TimeMin() (r time.Time, exists bool) {
 	v := m.time_min
 	if v == nil {
 		return
@@ -2505,7 +2505,7 @@ func (m *PlotMutation) TimeMin() (r string, exists bool) {
 // OldTimeMin returns the old "time_min" field's value of the Plot entity.
 // If the Plot object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PlotMutation) OldTimeMin(ctx context.Context) (v string, err error) {
+func (m *PlotMutation) OldTimeMin(ctx context.Context) (v time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldTimeMin is only allowed on UpdateOne operations")
 	}
@@ -2525,12 +2525,12 @@ func (m *PlotMutation) ResetTimeMin() {
 }
 
 // SetTimeMax sets the "time_max" field.
-func (m *PlotMutation) SetTimeMax(s string) {
-	m.time_max = &s
+func (m *PlotMutation) SetTimeMax(t time.Time) {
+	m.time_max = &t
 }
 
 // TimeMax returns the value of the "time_max" field in the mutation.
-func (m *PlotMutation) TimeMax() (r string, exists bool) {
+func (m *PlotMutation) TimeMax() (r time.Time, exists bool) {
 	v := m.time_max
 	if v == nil {
 		return
@@ -2541,7 +2541,7 @@ func (m *PlotMutation) TimeMax() (r string, exists bool) {
 // OldTimeMax returns the old "time_max" field's value of the Plot entity.
 // If the Plot object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PlotMutation) OldTimeMax(ctx context.Context) (v string, err error) {
+func (m *PlotMutation) OldTimeMax(ctx context.Context) (v time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldTimeMax is only allowed on UpdateOne operations")
 	}
@@ -2722,14 +2722,14 @@ func (m *PlotMutation) OldField(ctx context.Context, name string) (ent.Value, er
 func (m *PlotMutation) SetField(name string, value ent.Value) error {
 	switch name {
 	case plot.FieldTimeMin:
-		v, ok := value.(string)
+		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetTimeMin(v)
 		return nil
 	case plot.FieldTimeMax:
-		v, ok := value.(string)
+		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
@@ -2871,7 +2871,7 @@ type TaskMutation struct {
 	name              *string
 	assigned_to_email *string
 	list_name         *task.ListName
-	due_date          *string
+	due_date          *time.Time
 	board             *task.Board
 	clearedFields     map[string]struct{}
 	done              bool
@@ -3092,12 +3092,12 @@ func (m *TaskMutation) ResetListName() {
 }
 
 // SetDueDate sets the "due_date" field.
-func (m *TaskMutation) SetDueDate(s string) {
-	m.due_date = &s
+func (m *TaskMutation) SetDueDate(t time.Time) {
+	m.due_date = &t
 }
 
 // DueDate returns the value of the "due_date" field in the mutation.
-func (m *TaskMutation) DueDate() (r string, exists bool) {
+func (m *TaskMutation) DueDate() (r time.Time, exists bool) {
 	v := m.due_date
 	if v == nil {
 		return
@@ -3108,7 +3108,7 @@ func (m *TaskMutation) DueDate() (r string, exists bool) {
 // OldDueDate returns the old "due_date" field's value of the Task entity.
 // If the Task object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *TaskMutation) OldDueDate(ctx context.Context) (v string, err error) {
+func (m *TaskMutation) OldDueDate(ctx context.Context) (v time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldDueDate is only allowed on UpdateOne operations")
 	}
@@ -3281,7 +3281,7 @@ func (m *TaskMutation) SetField(name string, value ent.Value) error {
 		m.SetListName(v)
 		return nil
 	case task.FieldDueDate:
-		v, ok := value.(string)
+		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
@@ -3417,7 +3417,7 @@ type VisitMutation struct {
 	typ                string
 	id                 *string
 	visitor_id         *string
-	date               *string
+	date               *time.Time
 	page_views         *int
 	addpage_views      *int
 	session_seconds    *int
@@ -3571,12 +3571,12 @@ func (m *VisitMutation) ResetVisitorID() {
 }
 
 // SetDate sets the "date" field.
-func (m *VisitMutation) SetDate(s string) {
-	m.date = &s
+func (m *VisitMutation) SetDate(t time.Time) {
+	m.date = &t
 }
 
 // Date returns the value of the "date" field in the mutation.
-func (m *VisitMutation) Date() (r string, exists bool) {
+func (m *VisitMutation) Date() (r time.Time, exists bool) {
 	v := m.date
 	if v == nil {
 		return
@@ -3587,7 +3587,7 @@ func (m *VisitMutation) Date() (r string, exists bool) {
 // OldDate returns the old "date" field's value of the Visit entity.
 // If the Visit object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *VisitMutation) OldDate(ctx context.Context) (v string, err error) {
+func (m *VisitMutation) OldDate(ctx context.Context) (v time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldDate is only allowed on UpdateOne operations")
 	}
@@ -3901,7 +3901,7 @@ func (m *VisitMutation) SetField(name string, value ent.Value) error {
 		m.SetVisitorID(v)
 		return nil
 	case visit.FieldDate:
-		v, ok := value.(string)
+		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}

@@ -5,6 +5,7 @@ package ent
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
@@ -17,9 +18,9 @@ type Plot struct {
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
 	// TimeMin holds the value of the "time_min" field.
-	TimeMin string `json:"time_min,omitempty"`
+	TimeMin time.Time `json:"time_min,omitempty"`
 	// TimeMax holds the value of the "time_max" field.
-	TimeMax string `json:"time_max,omitempty"`
+	TimeMax time.Time `json:"time_max,omitempty"`
 	// total_visits, session_duration_seconds, user_engaged, visits_direct, visits_referral, visits_search_engine or visits_social_media.
 	ValueToPlot string `json:"value_to_plot,omitempty"`
 	// PlotType holds the value of the "plot_type" field.
@@ -32,8 +33,10 @@ func (*Plot) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case plot.FieldID, plot.FieldTimeMin, plot.FieldTimeMax, plot.FieldValueToPlot, plot.FieldPlotType:
+		case plot.FieldID, plot.FieldValueToPlot, plot.FieldPlotType:
 			values[i] = new(sql.NullString)
+		case plot.FieldTimeMin, plot.FieldTimeMax:
+			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
 		}
@@ -56,16 +59,16 @@ func (_m *Plot) assignValues(columns []string, values []any) error {
 				_m.ID = value.String
 			}
 		case plot.FieldTimeMin:
-			if value, ok := values[i].(*sql.NullString); !ok {
+			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field time_min", values[i])
 			} else if value.Valid {
-				_m.TimeMin = value.String
+				_m.TimeMin = value.Time
 			}
 		case plot.FieldTimeMax:
-			if value, ok := values[i].(*sql.NullString); !ok {
+			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field time_max", values[i])
 			} else if value.Valid {
-				_m.TimeMax = value.String
+				_m.TimeMax = value.Time
 			}
 		case plot.FieldValueToPlot:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -116,10 +119,10 @@ func (_m *Plot) String() string {
 	builder.WriteString("Plot(")
 	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
 	builder.WriteString("time_min=")
-	builder.WriteString(_m.TimeMin)
+	builder.WriteString(_m.TimeMin.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("time_max=")
-	builder.WriteString(_m.TimeMax)
+	builder.WriteString(_m.TimeMax.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("value_to_plot=")
 	builder.WriteString(_m.ValueToPlot)

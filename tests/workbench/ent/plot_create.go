@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
@@ -20,13 +21,13 @@ type PlotCreate struct {
 }
 
 // SetTimeMin sets the "time_min" field.
-func (_c *PlotCreate) SetTimeMin(v string) *PlotCreate {
+func (_c *PlotCreate) SetTimeMin(v time.Time) *PlotCreate {
 	_c.mutation.SetTimeMin(v)
 	return _c
 }
 
 // SetTimeMax sets the "time_max" field.
-func (_c *PlotCreate) SetTimeMax(v string) *PlotCreate {
+func (_c *PlotCreate) SetTimeMax(v time.Time) *PlotCreate {
 	_c.mutation.SetTimeMax(v)
 	return _c
 }
@@ -163,11 +164,11 @@ func (_c *PlotCreate) createSpec() (*Plot, *sqlgraph.CreateSpec) {
 		_spec.ID.Value = id
 	}
 	if value, ok := _c.mutation.TimeMin(); ok {
-		_spec.SetField(plot.FieldTimeMin, field.TypeString, value)
+		_spec.SetField(plot.FieldTimeMin, field.TypeTime, value)
 		_node.TimeMin = value
 	}
 	if value, ok := _c.mutation.TimeMax(); ok {
-		_spec.SetField(plot.FieldTimeMax, field.TypeString, value)
+		_spec.SetField(plot.FieldTimeMax, field.TypeTime, value)
 		_node.TimeMax = value
 	}
 	if value, ok := _c.mutation.ValueToPlot(); ok {

@@ -262,7 +262,7 @@ func (_q *PlotQuery) Clone() *PlotQuery {
 // Example:
 //
 //	var v []struct {
-//		TimeMin string `json:"time_min,omitempty"`
+//		TimeMin time.Time `json:"time_min,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
@@ -285,7 +285,7 @@ func (_q *PlotQuery) GroupBy(field string, fields ...string) *PlotGroupBy {
 // Example:
 //
 //	var v []struct {
-//		TimeMin string `json:"time_min,omitempty"`
+//		TimeMin time.Time `json:"time_min,omitempty"`
 //	}
 //
 //	client.Plot.Query().

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
@@ -28,13 +29,13 @@ func (_u *PlotUpdate) Where(ps ...predicate.Plot) *PlotUpdate {
 }
 
 // SetTimeMin sets the "time_min" field.
-func (_u *PlotUpdate) SetTimeMin(v string) *PlotUpdate {
+func (_u *PlotUpdate) SetTimeMin(v time.Time) *PlotUpdate {
 	_u.mutation.SetTimeMin(v)
 	return _u
 }
 
 // SetNillableTimeMin sets the "time_min" field if the given value is not nil.
-func (_u *PlotUpdate) SetNillableTimeMin(v *string) *PlotUpdate {
+func (_u *PlotUpdate) SetNillableTimeMin(v *time.Time) *PlotUpdate {
 	if v != nil {
 		_u.SetTimeMin(*v)
 	}
@@ -42,13 +43,13 @@ func (_u *PlotUpdate) SetNillableTimeMin(v *string) *PlotUpdate {
 }
 
 // SetTimeMax sets the "time_max" field.
-func (_u *PlotUpdate) SetTimeMax(v string) *PlotUpdate {
+func (_u *PlotUpdate) SetTimeMax(v time.Time) *PlotUpdate {
 	_u.mutation.SetTimeMax(v)
 	return _u
 }
 
 // SetNillableTimeMax sets the "time_max" field if the given value is not nil.
-func (_u *PlotUpdate) SetNillableTimeMax(v *string) *PlotUpdate {
+func (_u *PlotUpdate) SetNillableTimeMax(v *time.Time) *PlotUpdate {
 	if v != nil {
 		_u.SetTimeMax(*v)
 	}
@@ -143,10 +144,10 @@ func (_u *PlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 	}
 	if value, ok := _u.mutation.TimeMin(); ok {
-		_spec.SetField(plot.FieldTimeMin, field.TypeString, value)
+		_spec.SetField(plot.FieldTimeMin, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.TimeMax(); ok {
-		_spec.SetField(plot.FieldTimeMax, field.TypeString, value)
+		_spec.SetField(plot.FieldTimeMax, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.ValueToPlot(); ok {
 		_spec.SetField(plot.FieldValueToPlot, field.TypeString, value)
@@ -175,13 +176,13 @@ type PlotUpdateOne struct {
 }
 
 // SetTimeMin sets the "time_min" field.
-func (_u *PlotUpdateOne) SetTimeMin(v string) *PlotUpdateOne {
+func (_u *PlotUpdateOne) SetTimeMin(v time.Time) *PlotUpdateOne {
 	_u.mutation.SetTimeMin(v)
 	return _u
 }
 
 // SetNillableTimeMin sets the "time_min" field if the given value is not nil.
-func (_u *PlotUpdateOne) SetNillableTimeMin(v *string) *PlotUpdateOne {
+func (_u *PlotUpdateOne) SetNillableTimeMin(v *time.Time) *PlotUpdateOne {
 	if v != nil {
 		_u.SetTimeMin(*v)
 	}
@@ -189,13 +190,13 @@ func (_u *PlotUpdateOne) SetNillableTimeMin(v *string) *PlotUpdateOne {
 }
 
 // SetTimeMax sets the "time_max" field.
-func (_u *PlotUpdateOne) SetTimeMax(v string) *PlotUpdateOne {
+func (_u *PlotUpdateOne) SetTimeMax(v time.Time) *PlotUpdateOne {
 	_u.mutation.SetTimeMax(v)
 	return _u
 }
 
 // SetNillableTimeMax sets the "time_max" field if the given value is not nil.
-func (_u *PlotUpdateOne) SetNillableTimeMax(v *string) *PlotUpdateOne {
+func (_u *PlotUpdateOne) SetNillableTimeMax(v *time.Time) *PlotUpdateOne {
 	if v != nil {
 		_u.SetTimeMax(*v)
 	}
@@ -320,10 +321,10 @@ func (_u *PlotUpdateOne) sqlSave(ctx context.Context) (_node *Plot, err error) {
 		}
 	}
 	if value, ok := _u.mutation.TimeMin(); ok {
-		_spec.SetField(plot.FieldTimeMin, field.TypeString, value)
+		_spec.SetField(plot.FieldTimeMin, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.TimeMax(); ok {
-		_spec.SetField(plot.FieldTimeMax, field.TypeString, value)
+		_spec.SetField(plot.FieldTimeMax, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.ValueToPlot(); ok {
 		_spec.SetField(plot.FieldValueToPlot, field.TypeString, value)

@@ -5,6 +5,7 @@ package ent
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
@@ -23,7 +24,7 @@ type Task struct {
 	// ListName holds the value of the "list_name" field.
 	ListName task.ListName `json:"list_name,omitempty"`
 	// DueDate holds the value of the "due_date" field.
-	DueDate string `json:"due_date,omitempty"`
+	DueDate time.Time `json:"due_date,omitempty"`
 	// Board holds the value of the "board" field.
 	Board        task.Board `json:"board,omitempty"`
 	selectValues sql.SelectValues
@@ -34,8 +35,10 @@ func (*Task) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case task.FieldID, task.FieldName, task.FieldAssignedToEmail, task.FieldListName, task.FieldDueDate, task.FieldBoard:
+		case task.FieldID, task.FieldName, task.FieldAssignedToEmail, task.FieldListName, task.FieldBoard:
 			values[i] = new(sql.NullString)
+		case task.FieldDueDate:
+			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
 		}
@@ -76,10 +79,10 @@ func (_m *Task) assignValues(columns []string, values []any) error {
 				_m.ListName = task.ListName(value.String)
 			}
 		case task.FieldDueDate:
-			if value, ok := values[i].(*sql.NullString); !ok {
+			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field due_date", values[i])
 			} else if value.Valid {
-				_m.DueDate = value.String
+				_m.DueDate = value.Time
 			}
 		case task.FieldBoard:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -133,7 +136,7 @@ func (_m *Task) String() string {
 	builder.WriteString(fmt.Sprintf("%v", _m.ListName))
 	builder.WriteString(", ")
 	builder.WriteString("due_date=")
-	builder.WriteString(_m.DueDate)
+	builder.WriteString(_m.DueDate.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("board=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Board))

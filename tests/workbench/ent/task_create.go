@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
@@ -38,7 +39,7 @@ func (_c *TaskCreate) SetListName(v task.ListName) *TaskCreate {
 }
 
 // SetDueDate sets the "due_date" field.
-func (_c *TaskCreate) SetDueDate(v string) *TaskCreate {
+func (_c *TaskCreate) SetDueDate(v time.Time) *TaskCreate {
 	_c.mutation.SetDueDate(v)
 	return _c
 }
@@ -194,7 +195,7 @@ func (_c *TaskCreate) createSpec() (*Task, *sqlgraph.CreateSpec) {
 		_node.ListName = value
 	}
 	if value, ok := _c.mutation.DueDate(); ok {
-		_spec.SetField(task.FieldDueDate, field.TypeString, value)
+		_spec.SetField(task.FieldDueDate, field.TypeTime, value)
 		_node.DueDate = value
 	}
 	if value, ok := _c.mutation.Board(); ok {

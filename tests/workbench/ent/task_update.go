@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
@@ -70,13 +71,13 @@ func (_u *TaskUpdate) SetNillableListName(v *task.ListName) *TaskUpdate {
 }
 
 // SetDueDate sets the "due_date" field.
-func (_u *TaskUpdate) SetDueDate(v string) *TaskUpdate {
+func (_u *TaskUpdate) SetDueDate(v time.Time) *TaskUpdate {
 	_u.mutation.SetDueDate(v)
 	return _u
 }
 
 // SetNillableDueDate sets the "due_date" field if the given value is not nil.
-func (_u *TaskUpdate) SetNillableDueDate(v *string) *TaskUpdate {
+func (_u *TaskUpdate) SetNillableDueDate(v *time.Time) *TaskUpdate {
 	if v != nil {
 		_u.SetDueDate(*v)
 	}
@@ -176,7 +177,7 @@ func (_u *TaskUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		_spec.SetField(task.FieldListName, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.DueDate(); ok {
-		_spec.SetField(task.FieldDueDate, field.TypeString, value)
+		_spec.SetField(task.FieldDueDate, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.Board(); ok {
 		_spec.SetField(task.FieldBoard, field.TypeEnum, value)
@@ -244,13 +245,13 @@ func (_u *TaskUpdateOne) SetNillableListName(v *task.ListName) *TaskUpdateOne {
 }
 
 // SetDueDate sets the "due_date" field.
-func (_u *TaskUpdateOne) SetDueDate(v string) *TaskUpdateOne {
+func (_u *TaskUpdateOne) SetDueDate(v time.Time) *TaskUpdateOne {
 	_u.mutation.SetDueDate(v)
 	return _u
 }
 
 // SetNillableDueDate sets the "due_date" field if the given value is not nil.
-func (_u *TaskUpdateOne) SetNillableDueDate(v *string) *TaskUpdateOne {
+func (_u *TaskUpdateOne) SetNillableDueDate(v *time.Time) *TaskUpdateOne {
 	if v != nil {
 		_u.SetDueDate(*v)
 	}
@@ -380,7 +381,7 @@ func (_u *TaskUpdateOne) sqlSave(ctx context.Context) (_node *Task, err error) {
 		_spec.SetField(task.FieldListName, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.DueDate(); ok {
-		_spec.SetField(task.FieldDueDate, field.TypeString, value)
+		_spec.SetField(task.FieldDueDate, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.Board(); ok {
 		_spec.SetField(task.FieldBoard, field.TypeEnum, value)

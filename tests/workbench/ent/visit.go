@@ -5,6 +5,7 @@ package ent
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
@@ -19,7 +20,7 @@ type Visit struct {
 	// VisitorID holds the value of the "visitor_id" field.
 	VisitorID string `json:"visitor_id,omitempty"`
 	// Date holds the value of the "date" field.
-	Date string `json:"date,omitempty"`
+	Date time.Time `json:"date,omitempty"`
 	// PageViews holds the value of the "page_views" field.
 	PageViews int `json:"page_views,omitempty"`
 	// SessionSeconds holds the value of the "session_seconds" field.
@@ -40,8 +41,10 @@ func (*Visit) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case visit.FieldPageViews, visit.FieldSessionSeconds:
 			values[i] = new(sql.NullInt64)
-		case visit.FieldID, visit.FieldVisitorID, visit.FieldDate, visit.FieldTrafficSource:
+		case visit.FieldID, visit.FieldVisitorID, visit.FieldTrafficSource:
 			values[i] = new(sql.NullString)
+		case visit.FieldDate:
+			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
 		}
@@ -70,10 +73,10 @@ func (_m *Visit) assignValues(columns []string, values []any) error {
 				_m.VisitorID = value.String
 			}
 		case visit.FieldDate:
-			if value, ok := values[i].(*sql.NullString); !ok {
+			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field date", values[i])
 			} else if value.Valid {
-				_m.Date = value.String
+				_m.Date = value.Time
 			}
 		case visit.FieldPageViews:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -139,7 +142,7 @@ func (_m *Visit) String() string {
 	builder.WriteString(_m.VisitorID)
 	builder.WriteString(", ")
 	builder.WriteString("date=")
-	builder.WriteString(_m.Date)
+	builder.WriteString(_m.Date.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("page_views=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PageViews))

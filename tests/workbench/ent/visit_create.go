@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
@@ -26,7 +27,7 @@ func (_c *VisitCreate) SetVisitorID(v string) *VisitCreate {
 }
 
 // SetDate sets the "date" field.
-func (_c *VisitCreate) SetDate(v string) *VisitCreate {
+func (_c *VisitCreate) SetDate(v time.Time) *VisitCreate {
 	_c.mutation.SetDate(v)
 	return _c
 }
@@ -185,7 +186,7 @@ func (_c *VisitCreate) createSpec() (*Visit, *sqlgraph.CreateSpec) {
 		_node.VisitorID = value
 	}
 	if value, ok := _c.mutation.Date(); ok {
-		_spec.SetField(visit.FieldDate, field.TypeString, value)
+		_spec.SetField(visit.FieldDate, field.TypeTime, value)
 		_node.Date = value
 	}
 	if value, ok := _c.mutation.PageViews(); ok {

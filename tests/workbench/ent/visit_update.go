@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
@@ -42,13 +43,13 @@ func (_u *VisitUpdate) SetNillableVisitorID(v *string) *VisitUpdate {
 }
 
 // SetDate sets the "date" field.
-func (_u *VisitUpdate) SetDate(v string) *VisitUpdate {
+func (_u *VisitUpdate) SetDate(v time.Time) *VisitUpdate {
 	_u.mutation.SetDate(v)
 	return _u
 }
 
 // SetNillableDate sets the "date" field if the given value is not nil.
-func (_u *VisitUpdate) SetNillableDate(v *string) *VisitUpdate {
+func (_u *VisitUpdate) SetNillableDate(v *time.Time) *VisitUpdate {
 	if v != nil {
 		_u.SetDate(*v)
 	}
@@ -188,7 +189,7 @@ func (_u *VisitUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		_spec.SetField(visit.FieldVisitorID, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.Date(); ok {
-		_spec.SetField(visit.FieldDate, field.TypeString, value)
+		_spec.SetField(visit.FieldDate, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.PageViews(); ok {
 		_spec.SetField(visit.FieldPageViews, field.TypeInt, value)
@@ -243,13 +244,13 @@ func (_u *VisitUpdateOne) SetNillableVisitorID(v *string) *VisitUpdateOne {
 }
 
 // SetDate sets the "date" field.
-func (_u *VisitUpdateOne) SetDate(v string) *VisitUpdateOne {
+func (_u *VisitUpdateOne) SetDate(v time.Time) *VisitUpdateOne {
 	_u.mutation.SetDate(v)
 	return _u
 }
 
 // SetNillableDate sets the "date" field if the given value is not nil.
-func (_u *VisitUpdateOne) SetNillableDate(v *string) *VisitUpdateOne {
+func (_u *VisitUpdateOne) SetNillableDate(v *time.Time) *VisitUpdateOne {
 	if v != nil {
 		_u.SetDate(*v)
 	}
@@ -419,7 +420,7 @@ func (_u *VisitUpdateOne) sqlSave(ctx context.Context) (_node *Visit, err error)
 		_spec.SetField(visit.FieldVisitorID, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.Date(); ok {
-		_spec.SetField(visit.FieldDate, field.TypeString, value)
+		_spec.SetField(visit.FieldDate, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.PageViews(); ok {
 		_spec.SetField(visit.FieldPageViews, field.TypeInt, value)

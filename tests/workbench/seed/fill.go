@@ -39,12 +39,12 @@ func (r row) moment(column string) time.Time {
 }
 
 // day returns a column's day.
-func (r row) day(column string) string {
-	v := r.text(column)
-	if _, err := time.Parse(time.DateOnly, v); err != nil {
+func (r row) day(column string) time.Time {
+	day, err := time.Parse(time.DateOnly, r.text(column))
+	if err != nil {
 		r.refuse(column, err)
 	}
-	return v
+	return day
 }
 
 // number returns a column's whole number.

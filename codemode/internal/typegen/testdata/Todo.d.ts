@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-i9IBNzwtRZuY5MJyhU0b4x39YfPHZ05ldCMvELtP+9E=
+// integrity of what follows this line: sha256-S5T+IRLnSqhLfxtea2KmZeSD9+jmNmlEmxAJcris4b8=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
@@ -7,6 +7,8 @@ declare namespace SDK {
   /** A string. What is written and filtered by may be a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
   type IsTime<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? true : false : false;
+  /** A day of the calendar: a string, never a Date. */
+  type Day = string & { readonly "YYYY-MM-DD"?: never };
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
   interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
@@ -21,7 +23,7 @@ declare namespace SDK {
   type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? any
     : IsTime<F> extends true ? V | Date | Order<V | Date>
-    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
+    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | ("YYYY-MM-DD" extends keyof N ? Order<V> : string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
     : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { $exists?: boolean }) | null;
   interface Equal<V> { $eq?: V; $ne?: V; $in?: readonly V[]; $nin?: readonly V[]; $null?: boolean }
@@ -84,6 +86,8 @@ declare namespace SDK {
       effort?: number;
       /** RFC 3339 UTC */
       dueAt?: SDK.Time | null;
+      /** YYYY-MM-DD */
+      startsOn?: SDK.Day | null;
       tags?: string[];
       meta?: unknown;
       assigneeId?: string | null;

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-Yh9gPGxUI/Gu6MM+jBU+ciWDJV4yK555yJ6TDg3UIGY=
+// integrity of what follows this line: sha256-fyE1MDkUR4Xj24hKgs2iP3jIkl9ywkYfAVgujZ4GiyM=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -108,6 +108,8 @@ declare namespace SDK {
   namespace Out {
     /** What the user should see: any JSON value. The last one counts. */
     function answer(value: any): void;
+    /** A part of the result, sent while the script runs. */
+    function emit(value: any): void;
     function info(message: any): void;
     function warn(message: any): void;
     function error(message: any): void;
@@ -118,6 +120,8 @@ declare namespace SDK {
   /** A string. What is written and filtered by may be a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
   type IsTime<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? true : false : false;
+  /** A day of the calendar: a string, never a Date. */
+  type Day = string & { readonly "YYYY-MM-DD"?: never };
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
   interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
@@ -132,7 +136,7 @@ declare namespace SDK {
   type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? List<any> | null
     : IsTime<F> extends true ? V | Date | Order<V | Date>
-    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (string extends N ? Text<V> : Equal<V>)
+    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | ("YYYY-MM-DD" extends keyof N ? Order<V> : string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
     : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { $exists?: boolean }) | null;
   interface Equal<V> { $eq?: V; $ne?: V; $in?: readonly V[]; $nin?: readonly V[]; $null?: boolean }
@@ -206,6 +210,8 @@ declare namespace SDK {
       effort?: number;
       /** RFC 3339 UTC */
       dueAt?: SDK.Time | null;
+      /** YYYY-MM-DD */
+      startsOn?: SDK.Day | null;
       tags?: string[];
       meta?: unknown;
       assigneeId?: string | null;

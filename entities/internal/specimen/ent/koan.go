@@ -53,7 +53,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 80643836,
+		SchemaHash: 631476859,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -1230,6 +1230,7 @@ func koanKindRenamed() *shim.Kind {
 					{Name: "theAmount", Type: "decimal", Nullable: true},
 					{Name: "thePoint", Description: "Kept in a form that says nothing.", Type: "json", Nullable: true, Opaque: true},
 					{Name: "seenID", Type: "time", Nullable: true},
+					{Name: "dayID", Type: "day", Nullable: true},
 					{Name: "serialNo", Type: "string", Required: true},
 					{Name: "editCount", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
 					{Name: "title", Type: "string", Nullable: true, Searchable: true, MaxLength: new(int(30))},
@@ -1291,6 +1292,7 @@ func koanKindRenamed() *shim.Kind {
 				{Field: "theAmount", Ent: "the_amount", Name: "col_amount", Storage: "decimal", Nullable: true},
 				{Field: "thePoint", Ent: "thePoint", Name: "col_point", Storage: "json", Nullable: true},
 				{Field: "seenID", Ent: "seenID", Name: "col_seen", Storage: "time", Nullable: true},
+				{Field: "dayID", Ent: "dayID", Name: "col_day", Storage: "day", Nullable: true},
 				{Field: "serialNo", Ent: "serialNo", Name: "sn", Storage: "text"},
 				{Field: "editCount", Ent: "editCount", Name: "revision", Storage: "int"},
 				{Field: "title", Ent: "title", Name: "headline", Storage: "text", Nullable: true},
@@ -1449,6 +1451,8 @@ func koanSetRenamed(m stdent.Mutation, column string, v any) error {
 		return koanFormRenamed_ThePoint.Set(v, x.SetThePoint)
 	case "col_seen":
 		return koanFormRenamed_SeenID.Set(v, x.SetSeenID)
+	case "col_day":
+		return shim.Time(v, x.SetDayID)
 	case "sn":
 		return shim.Text(v, x.SetSerialNo)
 	case "revision":
@@ -1711,6 +1715,7 @@ func koanKindSpecimen() *shim.Kind {
 					{Name: "big", Type: "string", Nullable: true, Opaque: true},
 					{Name: "link", Type: "string", Nullable: true},
 					{Name: "hidden", Type: "string", Nullable: true, Opaque: true},
+					{Name: "day", Type: "day", Nullable: true},
 				},
 				Edges: []catalog.Edge{
 					{Name: "cabinet", Target: "Cabinet"},
@@ -1767,6 +1772,7 @@ func koanKindSpecimen() *shim.Kind {
 				{Field: "big", Ent: "big", Name: "big", Storage: "held", Nullable: true},
 				{Field: "link", Ent: "link", Name: "link", Storage: "text", Nullable: true},
 				{Field: "hidden", Ent: "hidden", Name: "hidden", Storage: "held", Nullable: true},
+				{Field: "day", Ent: "day", Name: "day", Storage: "day", Nullable: true},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "cabinet", Ent: "cabinet", Target: "Cabinet", Relation: "m2o", Inverse: true, OwnKey: "cabinet_specimens"},
@@ -1917,6 +1923,8 @@ func koanSetSpecimen(m stdent.Mutation, column string, v any) error {
 		return koanFormSpecimen_Link.Set(v, x.SetLink)
 	case "hidden":
 		return koanFormSpecimen_Hidden.Set(v, x.SetHidden)
+	case "day":
+		return shim.Time(v, x.SetDay)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }

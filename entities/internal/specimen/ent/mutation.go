@@ -6523,6 +6523,7 @@ type RenamedMutation struct {
 	the_amount        *owned.Decimal
 	thePoint          *owned.Point
 	seenID            *sql.NullTime
+	dayID             *time.Time
 	serialNo          *string
 	editCount         *int
 	addeditCount      *int
@@ -9002,6 +9003,55 @@ func (m *RenamedMutation) ResetSeenID() {
 	delete(m.clearedFields, renamed.FieldSeenID)
 }
 
+// SetDayID sets the "dayID" field.
+func (m *RenamedMutation) SetDayID(t time.Time) {
+	m.dayID = &t
+}
+
+// DayID returns the value of the "dayID" field in the mutation.
+func (m *RenamedMutation) DayID() (r time.Time, exists bool) {
+	v := m.dayID
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDayID returns the old "dayID" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldDayID(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDayID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDayID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDayID: %w", err)
+	}
+	return oldValue.DayID, nil
+}
+
+// ClearDayID clears the value of the "dayID" field.
+func (m *RenamedMutation) ClearDayID() {
+	m.dayID = nil
+	m.clearedFields[renamed.FieldDayID] = struct{}{}
+}
+
+// DayIDCleared returns if the "dayID" field was cleared in this mutation.
+func (m *RenamedMutation) DayIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldDayID]
+	return ok
+}
+
+// ResetDayID resets all changes to the "dayID" field.
+func (m *RenamedMutation) ResetDayID() {
+	m.dayID = nil
+	delete(m.clearedFields, renamed.FieldDayID)
+}
+
 // SetSerialNo sets the "serialNo" field.
 func (m *RenamedMutation) SetSerialNo(s string) {
 	m.serialNo = &s
@@ -9503,7 +9553,7 @@ func (m *RenamedMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *RenamedMutation) Fields() []string {
-	fields := make([]string, 0, 47)
+	fields := make([]string, 0, 48)
 	if m.theYes != nil {
 		fields = append(fields, renamed.FieldTheYes)
 	}
@@ -9630,6 +9680,9 @@ func (m *RenamedMutation) Fields() []string {
 	if m.seenID != nil {
 		fields = append(fields, renamed.FieldSeenID)
 	}
+	if m.dayID != nil {
+		fields = append(fields, renamed.FieldDayID)
+	}
 	if m.serialNo != nil {
 		fields = append(fields, renamed.FieldSerialNo)
 	}
@@ -9737,6 +9790,8 @@ func (m *RenamedMutation) Field(name string) (ent.Value, bool) {
 		return m.ThePoint()
 	case renamed.FieldSeenID:
 		return m.SeenID()
+	case renamed.FieldDayID:
+		return m.DayID()
 	case renamed.FieldSerialNo:
 		return m.SerialNo()
 	case renamed.FieldEditCount:
@@ -9840,6 +9895,8 @@ func (m *RenamedMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldThePoint(ctx)
 	case renamed.FieldSeenID:
 		return m.OldSeenID(ctx)
+	case renamed.FieldDayID:
+		return m.OldDayID(ctx)
 	case renamed.FieldSerialNo:
 		return m.OldSerialNo(ctx)
 	case renamed.FieldEditCount:
@@ -10152,6 +10209,13 @@ func (m *RenamedMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSeenID(v)
+		return nil
+	case renamed.FieldDayID:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDayID(v)
 		return nil
 	case renamed.FieldSerialNo:
 		v, ok := value.(string)
@@ -10509,6 +10573,9 @@ func (m *RenamedMutation) ClearedFields() []string {
 	if m.FieldCleared(renamed.FieldSeenID) {
 		fields = append(fields, renamed.FieldSeenID)
 	}
+	if m.FieldCleared(renamed.FieldDayID) {
+		fields = append(fields, renamed.FieldDayID)
+	}
 	if m.FieldCleared(renamed.FieldTitle) {
 		fields = append(fields, renamed.FieldTitle)
 	}
@@ -10636,6 +10703,9 @@ func (m *RenamedMutation) ClearField(name string) error {
 		return nil
 	case renamed.FieldSeenID:
 		m.ClearSeenID()
+		return nil
+	case renamed.FieldDayID:
+		m.ClearDayID()
 		return nil
 	case renamed.FieldTitle:
 		m.ClearTitle()
@@ -10776,6 +10846,9 @@ func (m *RenamedMutation) ResetField(name string) error {
 		return nil
 	case renamed.FieldSeenID:
 		m.ResetSeenID()
+		return nil
+	case renamed.FieldDayID:
+		m.ResetDayID()
 		return nil
 	case renamed.FieldSerialNo:
 		m.ResetSerialNo()
@@ -11824,6 +11897,7 @@ type SpecimenMutation struct {
 	big            **big.Int
 	link           **url.URL
 	hidden         *string
+	day            *time.Time
 	clearedFields  map[string]struct{}
 	cabinet        *owned.ID
 	clearedcabinet bool
@@ -14489,6 +14563,55 @@ func (m *SpecimenMutation) ResetHidden() {
 	delete(m.clearedFields, specimen.FieldHidden)
 }
 
+// SetDay sets the "day" field.
+func (m *SpecimenMutation) SetDay(t time.Time) {
+	m.day = &t
+}
+
+// Day returns the value of the "day" field in the mutation.
+func (m *SpecimenMutation) Day() (r time.Time, exists bool) {
+	v := m.day
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDay returns the old "day" field's value of the Specimen entity.
+// If the Specimen object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SpecimenMutation) OldDay(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDay is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDay requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDay: %w", err)
+	}
+	return oldValue.Day, nil
+}
+
+// ClearDay clears the value of the "day" field.
+func (m *SpecimenMutation) ClearDay() {
+	m.day = nil
+	m.clearedFields[specimen.FieldDay] = struct{}{}
+}
+
+// DayCleared returns if the "day" field was cleared in this mutation.
+func (m *SpecimenMutation) DayCleared() bool {
+	_, ok := m.clearedFields[specimen.FieldDay]
+	return ok
+}
+
+// ResetDay resets all changes to the "day" field.
+func (m *SpecimenMutation) ResetDay() {
+	m.day = nil
+	delete(m.clearedFields, specimen.FieldDay)
+}
+
 // SetCabinetID sets the "cabinet" edge to the Cabinet entity by id.
 func (m *SpecimenMutation) SetCabinetID(id owned.ID) {
 	m.cabinet = &id
@@ -14670,7 +14793,7 @@ func (m *SpecimenMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SpecimenMutation) Fields() []string {
-	fields := make([]string, 0, 46)
+	fields := make([]string, 0, 47)
 	if m.yes != nil {
 		fields = append(fields, specimen.FieldYes)
 	}
@@ -14809,6 +14932,9 @@ func (m *SpecimenMutation) Fields() []string {
 	if m.hidden != nil {
 		fields = append(fields, specimen.FieldHidden)
 	}
+	if m.day != nil {
+		fields = append(fields, specimen.FieldDay)
+	}
 	return fields
 }
 
@@ -14909,6 +15035,8 @@ func (m *SpecimenMutation) Field(name string) (ent.Value, bool) {
 		return m.Link()
 	case specimen.FieldHidden:
 		return m.Hidden()
+	case specimen.FieldDay:
+		return m.Day()
 	}
 	return nil, false
 }
@@ -15010,6 +15138,8 @@ func (m *SpecimenMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldLink(ctx)
 	case specimen.FieldHidden:
 		return m.OldHidden(ctx)
+	case specimen.FieldDay:
+		return m.OldDay(ctx)
 	}
 	return nil, fmt.Errorf("unknown Specimen field %s", name)
 }
@@ -15341,6 +15471,13 @@ func (m *SpecimenMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetHidden(v)
 		return nil
+	case specimen.FieldDay:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDay(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Specimen field %s", name)
 }
@@ -15662,6 +15799,9 @@ func (m *SpecimenMutation) ClearedFields() []string {
 	if m.FieldCleared(specimen.FieldHidden) {
 		fields = append(fields, specimen.FieldHidden)
 	}
+	if m.FieldCleared(specimen.FieldDay) {
+		fields = append(fields, specimen.FieldDay)
+	}
 	return fields
 }
 
@@ -15795,6 +15935,9 @@ func (m *SpecimenMutation) ClearField(name string) error {
 		return nil
 	case specimen.FieldHidden:
 		m.ClearHidden()
+		return nil
+	case specimen.FieldDay:
+		m.ClearDay()
 		return nil
 	}
 	return fmt.Errorf("unknown Specimen nullable field %s", name)
@@ -15941,6 +16084,9 @@ func (m *SpecimenMutation) ResetField(name string) error {
 		return nil
 	case specimen.FieldHidden:
 		m.ResetHidden()
+		return nil
+	case specimen.FieldDay:
+		m.ResetDay()
 		return nil
 	}
 	return fmt.Errorf("unknown Specimen field %s", name)

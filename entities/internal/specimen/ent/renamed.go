@@ -106,6 +106,8 @@ type Renamed struct {
 	ThePoint owned.Point `json:"thePoint,omitempty"`
 	// SeenID holds the value of the "seenID" field.
 	SeenID sql.NullTime `json:"seenID,omitempty"`
+	// DayID holds the value of the "dayID" field.
+	DayID time.Time `json:"dayID,omitempty"`
 	// SerialNo holds the value of the "serialNo" field.
 	SerialNo string `json:"serialNo,omitempty"`
 	// EditCount holds the value of the "editCount" field.
@@ -216,7 +218,7 @@ func (*Renamed) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case renamed.FieldTheText, renamed.FieldLongID, renamed.FieldStateID, renamed.FieldTheSlug, renamed.FieldTheColor, renamed.FieldSerialNo, renamed.FieldTitle:
 			values[i] = new(sql.NullString)
-		case renamed.FieldTheAt, renamed.FieldSeenID, renamed.FieldChangedAt:
+		case renamed.FieldTheAt, renamed.FieldSeenID, renamed.FieldDayID, renamed.FieldChangedAt:
 			values[i] = new(sql.NullTime)
 		case renamed.FieldTheRef:
 			values[i] = new(uuid.UUID)
@@ -518,6 +520,12 @@ func (_m *Renamed) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.SeenID = *value
 			}
+		case renamed.FieldDayID:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field dayID", values[i])
+			} else if value.Valid {
+				_m.DayID = value.Time
+			}
 		case renamed.FieldSerialNo:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field serialNo", values[i])
@@ -752,6 +760,9 @@ func (_m *Renamed) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("seenID=")
 	builder.WriteString(fmt.Sprintf("%v", _m.SeenID))
+	builder.WriteString(", ")
+	builder.WriteString("dayID=")
+	builder.WriteString(_m.DayID.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("serialNo=")
 	builder.WriteString(_m.SerialNo)

@@ -534,6 +534,20 @@ func (_c *RenamedCreate) SetNillableSeenID(v *sql.NullTime) *RenamedCreate {
 	return _c
 }
 
+// SetDayID sets the "dayID" field.
+func (_c *RenamedCreate) SetDayID(v time.Time) *RenamedCreate {
+	_c.mutation.SetDayID(v)
+	return _c
+}
+
+// SetNillableDayID sets the "dayID" field if the given value is not nil.
+func (_c *RenamedCreate) SetNillableDayID(v *time.Time) *RenamedCreate {
+	if v != nil {
+		_c.SetDayID(*v)
+	}
+	return _c
+}
+
 // SetSerialNo sets the "serialNo" field.
 func (_c *RenamedCreate) SetSerialNo(v string) *RenamedCreate {
 	_c.mutation.SetSerialNo(v)
@@ -1007,6 +1021,10 @@ func (_c *RenamedCreate) createSpec() (*Renamed, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.SeenID(); ok {
 		_spec.SetField(renamed.FieldSeenID, field.TypeTime, value)
 		_node.SeenID = value
+	}
+	if value, ok := _c.mutation.DayID(); ok {
+		_spec.SetField(renamed.FieldDayID, field.TypeTime, value)
+		_node.DayID = value
 	}
 	if value, ok := _c.mutation.SerialNo(); ok {
 		_spec.SetField(renamed.FieldSerialNo, field.TypeString, value)

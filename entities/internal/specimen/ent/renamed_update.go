@@ -886,6 +886,26 @@ func (_u *RenamedUpdate) ClearSeenID() *RenamedUpdate {
 	return _u
 }
 
+// SetDayID sets the "dayID" field.
+func (_u *RenamedUpdate) SetDayID(v time.Time) *RenamedUpdate {
+	_u.mutation.SetDayID(v)
+	return _u
+}
+
+// SetNillableDayID sets the "dayID" field if the given value is not nil.
+func (_u *RenamedUpdate) SetNillableDayID(v *time.Time) *RenamedUpdate {
+	if v != nil {
+		_u.SetDayID(*v)
+	}
+	return _u
+}
+
+// ClearDayID clears the value of the "dayID" field.
+func (_u *RenamedUpdate) ClearDayID() *RenamedUpdate {
+	_u.mutation.ClearDayID()
+	return _u
+}
+
 // SetSerialNo sets the "serialNo" field.
 func (_u *RenamedUpdate) SetSerialNo(v string) *RenamedUpdate {
 	_u.mutation.SetSerialNo(v)
@@ -1508,6 +1528,12 @@ func (_u *RenamedUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.SeenIDCleared() {
 		_spec.ClearField(renamed.FieldSeenID, field.TypeTime)
+	}
+	if value, ok := _u.mutation.DayID(); ok {
+		_spec.SetField(renamed.FieldDayID, field.TypeTime, value)
+	}
+	if _u.mutation.DayIDCleared() {
+		_spec.ClearField(renamed.FieldDayID, field.TypeTime)
 	}
 	if value, ok := _u.mutation.SerialNo(); ok {
 		_spec.SetField(renamed.FieldSerialNo, field.TypeString, value)
@@ -2592,6 +2618,26 @@ func (_u *RenamedUpdateOne) ClearSeenID() *RenamedUpdateOne {
 	return _u
 }
 
+// SetDayID sets the "dayID" field.
+func (_u *RenamedUpdateOne) SetDayID(v time.Time) *RenamedUpdateOne {
+	_u.mutation.SetDayID(v)
+	return _u
+}
+
+// SetNillableDayID sets the "dayID" field if the given value is not nil.
+func (_u *RenamedUpdateOne) SetNillableDayID(v *time.Time) *RenamedUpdateOne {
+	if v != nil {
+		_u.SetDayID(*v)
+	}
+	return _u
+}
+
+// ClearDayID clears the value of the "dayID" field.
+func (_u *RenamedUpdateOne) ClearDayID() *RenamedUpdateOne {
+	_u.mutation.ClearDayID()
+	return _u
+}
+
 // SetSerialNo sets the "serialNo" field.
 func (_u *RenamedUpdateOne) SetSerialNo(v string) *RenamedUpdateOne {
 	_u.mutation.SetSerialNo(v)
@@ -3244,6 +3290,12 @@ func (_u *RenamedUpdateOne) sqlSave(ctx context.Context) (_node *Renamed, err er
 	}
 	if _u.mutation.SeenIDCleared() {
 		_spec.ClearField(renamed.FieldSeenID, field.TypeTime)
+	}
+	if value, ok := _u.mutation.DayID(); ok {
+		_spec.SetField(renamed.FieldDayID, field.TypeTime, value)
+	}
+	if _u.mutation.DayIDCleared() {
+		_spec.ClearField(renamed.FieldDayID, field.TypeTime)
 	}
 	if value, ok := _u.mutation.SerialNo(); ok {
 		_spec.SetField(renamed.FieldSerialNo, field.TypeString, value)

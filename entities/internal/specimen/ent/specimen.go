@@ -115,6 +115,8 @@ type Specimen struct {
 	Link *url.URL `json:"link,omitempty"`
 	// Hidden holds the value of the "hidden" field.
 	Hidden string `json:"hidden,omitempty"`
+	// Day holds the value of the "day" field.
+	Day time.Time `json:"day,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the SpecimenQuery when eager-loading is set.
 	Edges             SpecimenEdges `json:"edges"`
@@ -193,7 +195,7 @@ func (*Specimen) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case specimen.FieldText, specimen.FieldLong, specimen.FieldState, specimen.FieldSlug, specimen.FieldColor:
 			values[i] = new(sql.NullString)
-		case specimen.FieldAt, specimen.FieldSeen:
+		case specimen.FieldAt, specimen.FieldSeen, specimen.FieldDay:
 			values[i] = new(sql.NullTime)
 		case specimen.FieldID, specimen.FieldRef:
 			values[i] = new(uuid.UUID)
@@ -525,6 +527,12 @@ func (_m *Specimen) assignValues(columns []string, values []any) error {
 			} else {
 				_m.Hidden = value
 			}
+		case specimen.FieldDay:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field day", values[i])
+			} else if value.Valid {
+				_m.Day = value.Time
+			}
 		case specimen.ForeignKeys[0]:
 			if value, ok := values[i].(*sql.NullScanner); !ok {
 				return fmt.Errorf("unexpected type %T for field cabinet_specimens", values[i])
@@ -730,6 +738,9 @@ func (_m *Specimen) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("hidden=")
 	builder.WriteString(_m.Hidden)
+	builder.WriteString(", ")
+	builder.WriteString("day=")
+	builder.WriteString(_m.Day.Format(time.ANSIC))
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -569,6 +569,20 @@ func (_c *SpecimenCreate) SetNillableHidden(v *string) *SpecimenCreate {
 	return _c
 }
 
+// SetDay sets the "day" field.
+func (_c *SpecimenCreate) SetDay(v time.Time) *SpecimenCreate {
+	_c.mutation.SetDay(v)
+	return _c
+}
+
+// SetNillableDay sets the "day" field if the given value is not nil.
+func (_c *SpecimenCreate) SetNillableDay(v *time.Time) *SpecimenCreate {
+	if v != nil {
+		_c.SetDay(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *SpecimenCreate) SetID(v uuid.UUID) *SpecimenCreate {
 	_c.mutation.SetID(v)
@@ -970,6 +984,10 @@ func (_c *SpecimenCreate) createSpec() (*Specimen, *sqlgraph.CreateSpec, error) 
 		}
 		_spec.SetField(specimen.FieldHidden, field.TypeString, vv)
 		_node.Hidden = value
+	}
+	if value, ok := _c.mutation.Day(); ok {
+		_spec.SetField(specimen.FieldDay, field.TypeTime, value)
+		_node.Day = value
 	}
 	if nodes := _c.mutation.CabinetIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

@@ -945,6 +945,26 @@ func (_u *SpecimenUpdate) ClearHidden() *SpecimenUpdate {
 	return _u
 }
 
+// SetDay sets the "day" field.
+func (_u *SpecimenUpdate) SetDay(v time.Time) *SpecimenUpdate {
+	_u.mutation.SetDay(v)
+	return _u
+}
+
+// SetNillableDay sets the "day" field if the given value is not nil.
+func (_u *SpecimenUpdate) SetNillableDay(v *time.Time) *SpecimenUpdate {
+	if v != nil {
+		_u.SetDay(*v)
+	}
+	return _u
+}
+
+// ClearDay clears the value of the "day" field.
+func (_u *SpecimenUpdate) ClearDay() *SpecimenUpdate {
+	_u.mutation.ClearDay()
+	return _u
+}
+
 // SetCabinetID sets the "cabinet" edge to the Cabinet entity by ID.
 func (_u *SpecimenUpdate) SetCabinetID(id owned.ID) *SpecimenUpdate {
 	_u.mutation.SetCabinetID(id)
@@ -1447,6 +1467,12 @@ func (_u *SpecimenUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.HiddenCleared() {
 		_spec.ClearField(specimen.FieldHidden, field.TypeString)
+	}
+	if value, ok := _u.mutation.Day(); ok {
+		_spec.SetField(specimen.FieldDay, field.TypeTime, value)
+	}
+	if _u.mutation.DayCleared() {
+		_spec.ClearField(specimen.FieldDay, field.TypeTime)
 	}
 	if _u.mutation.CabinetCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -2495,6 +2521,26 @@ func (_u *SpecimenUpdateOne) ClearHidden() *SpecimenUpdateOne {
 	return _u
 }
 
+// SetDay sets the "day" field.
+func (_u *SpecimenUpdateOne) SetDay(v time.Time) *SpecimenUpdateOne {
+	_u.mutation.SetDay(v)
+	return _u
+}
+
+// SetNillableDay sets the "day" field if the given value is not nil.
+func (_u *SpecimenUpdateOne) SetNillableDay(v *time.Time) *SpecimenUpdateOne {
+	if v != nil {
+		_u.SetDay(*v)
+	}
+	return _u
+}
+
+// ClearDay clears the value of the "day" field.
+func (_u *SpecimenUpdateOne) ClearDay() *SpecimenUpdateOne {
+	_u.mutation.ClearDay()
+	return _u
+}
+
 // SetCabinetID sets the "cabinet" edge to the Cabinet entity by ID.
 func (_u *SpecimenUpdateOne) SetCabinetID(id owned.ID) *SpecimenUpdateOne {
 	_u.mutation.SetCabinetID(id)
@@ -3027,6 +3073,12 @@ func (_u *SpecimenUpdateOne) sqlSave(ctx context.Context) (_node *Specimen, err 
 	}
 	if _u.mutation.HiddenCleared() {
 		_spec.ClearField(specimen.FieldHidden, field.TypeString)
+	}
+	if value, ok := _u.mutation.Day(); ok {
+		_spec.SetField(specimen.FieldDay, field.TypeTime, value)
+	}
+	if _u.mutation.DayCleared() {
+		_spec.ClearField(specimen.FieldDay, field.TypeTime)
 	}
 	if _u.mutation.CabinetCleared() {
 		edge := &sqlgraph.EdgeSpec{

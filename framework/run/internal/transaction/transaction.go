@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -55,9 +56,10 @@ func (t *Transaction) Wrote() bool {
 	return wrote
 }
 
-// StartWriting admits a transaction to writing, and takes its write lock.
-func (g *Group) StartWriting(ctx context.Context, t *Transaction) error {
-	if s, ok := t.store.(store.Spanning); !ok || !s.SpansSets() {
+// StartWriting admits a transaction to writing, and takes its write lock. anySets admits
+// those to several sets of a store that cannot commit them together.
+func (g *Group) StartWriting(ctx context.Context, t *Transaction, anySets bool) error {
+	if s, ok := t.store.(store.Spanning); !anySets && (!ok || !s.SpansSets()) {
 		for _, other := range g.open {
 			if other.written && other != t {
 				return fault.Newf(fault.CrossSet, "this run already writes to the set %q and cannot write to %q too", other.set, t.set)
@@ -117,6 +119,25 @@ func (g *Group) Changes(ctx context.Context) ([]store.Change, error) {
 		out = append(out, changes...)
 	}
 	return out, nil
+}
+
+// Images returns those of all transactions; complete is false where one has none.
+func (g *Group) Images(ctx context.Context) (all []journal.Image, complete bool, err error) {
+	for _, t := range g.open {
+		if !t.Wrote() {
+			continue
+		}
+		imager, ok := t.Tx.(store.Imager)
+		if !ok {
+			return nil, false, nil
+		}
+		images, complete, err := imager.Images(ctx)
+		if err != nil || !complete {
+			return nil, false, err
+		}
+		all = append(all, images...)
+	}
+	return all, true, nil
 }
 
 // Commit ends all transactions, the writing one last: on a store that cannot

@@ -3,6 +3,8 @@
 package customer
 
 import (
+	"time"
+
 	"entgo.io/ent/dialect/sql"
 	"github.com/koan-go/koan/tests/workbench/ent/predicate"
 )
@@ -83,7 +85,7 @@ func Phone(v string) predicate.Customer {
 }
 
 // LastContactDate applies equality check predicate on the "last_contact_date" field. It's identical to LastContactDateEQ.
-func LastContactDate(v string) predicate.Customer {
+func LastContactDate(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldEQ(FieldLastContactDate, v))
 }
 
@@ -93,7 +95,7 @@ func ProductInterest(v string) predicate.Customer {
 }
 
 // FollowUpBy applies equality check predicate on the "follow_up_by" field. It's identical to FollowUpByEQ.
-func FollowUpBy(v string) predicate.Customer {
+func FollowUpBy(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldEQ(FieldFollowUpBy, v))
 }
 
@@ -393,58 +395,43 @@ func PhoneContainsFold(v string) predicate.Customer {
 }
 
 // LastContactDateEQ applies the EQ predicate on the "last_contact_date" field.
-func LastContactDateEQ(v string) predicate.Customer {
+func LastContactDateEQ(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldEQ(FieldLastContactDate, v))
 }
 
 // LastContactDateNEQ applies the NEQ predicate on the "last_contact_date" field.
-func LastContactDateNEQ(v string) predicate.Customer {
+func LastContactDateNEQ(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldNEQ(FieldLastContactDate, v))
 }
 
 // LastContactDateIn applies the In predicate on the "last_contact_date" field.
-func LastContactDateIn(vs ...string) predicate.Customer {
+func LastContactDateIn(vs ...time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldIn(FieldLastContactDate, vs...))
 }
 
 // LastContactDateNotIn applies the NotIn predicate on the "last_contact_date" field.
-func LastContactDateNotIn(vs ...string) predicate.Customer {
+func LastContactDateNotIn(vs ...time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldNotIn(FieldLastContactDate, vs...))
 }
 
 // LastContactDateGT applies the GT predicate on the "last_contact_date" field.
-func LastContactDateGT(v string) predicate.Customer {
+func LastContactDateGT(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldGT(FieldLastContactDate, v))
 }
 
 // LastContactDateGTE applies the GTE predicate on the "last_contact_date" field.
-func LastContactDateGTE(v string) predicate.Customer {
+func LastContactDateGTE(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldGTE(FieldLastContactDate, v))
 }
 
 // LastContactDateLT applies the LT predicate on the "last_contact_date" field.
-func LastContactDateLT(v string) predicate.Customer {
+func LastContactDateLT(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldLT(FieldLastContactDate, v))
 }
 
 // LastContactDateLTE applies the LTE predicate on the "last_contact_date" field.
-func LastContactDateLTE(v string) predicate.Customer {
+func LastContactDateLTE(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldLTE(FieldLastContactDate, v))
-}
-
-// LastContactDateContains applies the Contains predicate on the "last_contact_date" field.
-func LastContactDateContains(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldContains(FieldLastContactDate, v))
-}
-
-// LastContactDateHasPrefix applies the HasPrefix predicate on the "last_contact_date" field.
-func LastContactDateHasPrefix(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldHasPrefix(FieldLastContactDate, v))
-}
-
-// LastContactDateHasSuffix applies the HasSuffix predicate on the "last_contact_date" field.
-func LastContactDateHasSuffix(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldHasSuffix(FieldLastContactDate, v))
 }
 
 // LastContactDateIsNil applies the IsNil predicate on the "last_contact_date" field.
@@ -455,16 +442,6 @@ func LastContactDateIsNil() predicate.Customer {
 // LastContactDateNotNil applies the NotNil predicate on the "last_contact_date" field.
 func LastContactDateNotNil() predicate.Customer {
 	return predicate.Customer(sql.FieldNotNull(FieldLastContactDate))
-}
-
-// LastContactDateEqualFold applies the EqualFold predicate on the "last_contact_date" field.
-func LastContactDateEqualFold(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldEqualFold(FieldLastContactDate, v))
-}
-
-// LastContactDateContainsFold applies the ContainsFold predicate on the "last_contact_date" field.
-func LastContactDateContainsFold(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldContainsFold(FieldLastContactDate, v))
 }
 
 // ProductInterestEQ applies the EQ predicate on the "product_interest" field.
@@ -573,58 +550,43 @@ func StatusNotNil() predicate.Customer {
 }
 
 // FollowUpByEQ applies the EQ predicate on the "follow_up_by" field.
-func FollowUpByEQ(v string) predicate.Customer {
+func FollowUpByEQ(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldEQ(FieldFollowUpBy, v))
 }
 
 // FollowUpByNEQ applies the NEQ predicate on the "follow_up_by" field.
-func FollowUpByNEQ(v string) predicate.Customer {
+func FollowUpByNEQ(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldNEQ(FieldFollowUpBy, v))
 }
 
 // FollowUpByIn applies the In predicate on the "follow_up_by" field.
-func FollowUpByIn(vs ...string) predicate.Customer {
+func FollowUpByIn(vs ...time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldIn(FieldFollowUpBy, vs...))
 }
 
 // FollowUpByNotIn applies the NotIn predicate on the "follow_up_by" field.
-func FollowUpByNotIn(vs ...string) predicate.Customer {
+func FollowUpByNotIn(vs ...time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldNotIn(FieldFollowUpBy, vs...))
 }
 
 // FollowUpByGT applies the GT predicate on the "follow_up_by" field.
-func FollowUpByGT(v string) predicate.Customer {
+func FollowUpByGT(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldGT(FieldFollowUpBy, v))
 }
 
 // FollowUpByGTE applies the GTE predicate on the "follow_up_by" field.
-func FollowUpByGTE(v string) predicate.Customer {
+func FollowUpByGTE(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldGTE(FieldFollowUpBy, v))
 }
 
 // FollowUpByLT applies the LT predicate on the "follow_up_by" field.
-func FollowUpByLT(v string) predicate.Customer {
+func FollowUpByLT(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldLT(FieldFollowUpBy, v))
 }
 
 // FollowUpByLTE applies the LTE predicate on the "follow_up_by" field.
-func FollowUpByLTE(v string) predicate.Customer {
+func FollowUpByLTE(v time.Time) predicate.Customer {
 	return predicate.Customer(sql.FieldLTE(FieldFollowUpBy, v))
-}
-
-// FollowUpByContains applies the Contains predicate on the "follow_up_by" field.
-func FollowUpByContains(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldContains(FieldFollowUpBy, v))
-}
-
-// FollowUpByHasPrefix applies the HasPrefix predicate on the "follow_up_by" field.
-func FollowUpByHasPrefix(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldHasPrefix(FieldFollowUpBy, v))
-}
-
-// FollowUpByHasSuffix applies the HasSuffix predicate on the "follow_up_by" field.
-func FollowUpByHasSuffix(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldHasSuffix(FieldFollowUpBy, v))
 }
 
 // FollowUpByIsNil applies the IsNil predicate on the "follow_up_by" field.
@@ -635,16 +597,6 @@ func FollowUpByIsNil() predicate.Customer {
 // FollowUpByNotNil applies the NotNil predicate on the "follow_up_by" field.
 func FollowUpByNotNil() predicate.Customer {
 	return predicate.Customer(sql.FieldNotNull(FieldFollowUpBy))
-}
-
-// FollowUpByEqualFold applies the EqualFold predicate on the "follow_up_by" field.
-func FollowUpByEqualFold(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldEqualFold(FieldFollowUpBy, v))
-}
-
-// FollowUpByContainsFold applies the ContainsFold predicate on the "follow_up_by" field.
-func FollowUpByContainsFold(v string) predicate.Customer {
-	return predicate.Customer(sql.FieldContainsFold(FieldFollowUpBy, v))
 }
 
 // NotesEQ applies the EQ predicate on the "notes" field.

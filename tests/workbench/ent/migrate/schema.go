@@ -15,10 +15,10 @@ var (
 		{Name: "assigned_to_email", Type: field.TypeString, Nullable: true, Size: 200},
 		{Name: "email", Type: field.TypeString, Nullable: true, Size: 200},
 		{Name: "phone", Type: field.TypeString, Nullable: true, Size: 50},
-		{Name: "last_contact_date", Type: field.TypeString, Nullable: true},
+		{Name: "last_contact_date", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "product_interest", Type: field.TypeString, Nullable: true, Size: 100},
 		{Name: "status", Type: field.TypeEnum, Nullable: true, Enums: []string{"Qualified", "Won", "Lost", "Lead", "Proposal"}},
-		{Name: "follow_up_by", Type: field.TypeString, Nullable: true},
+		{Name: "follow_up_by", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "notes", Type: field.TypeString, Nullable: true, Size: 2147483647},
 	}
 	// CustomersTable holds the schema information for the "customers" table.
@@ -70,8 +70,8 @@ var (
 	// PlotsColumns holds the columns for the "plots" table.
 	PlotsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
-		{Name: "time_min", Type: field.TypeString},
-		{Name: "time_max", Type: field.TypeString},
+		{Name: "time_min", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "time_max", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "value_to_plot", Type: field.TypeString, Size: 100},
 		{Name: "plot_type", Type: field.TypeString, Size: 50},
 	}
@@ -87,7 +87,7 @@ var (
 		{Name: "name", Type: field.TypeString, Size: 500},
 		{Name: "assigned_to_email", Type: field.TypeString, Size: 200},
 		{Name: "list_name", Type: field.TypeEnum, Enums: []string{"Backlog", "In Progress", "In Review", "Completed"}},
-		{Name: "due_date", Type: field.TypeString},
+		{Name: "due_date", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "board", Type: field.TypeEnum, Enums: []string{"Back end", "Front end", "Design"}},
 	}
 	// TasksTable holds the schema information for the "tasks" table.
@@ -100,7 +100,7 @@ var (
 	VisitsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
 		{Name: "visitor_id", Type: field.TypeString, Size: 50},
-		{Name: "date", Type: field.TypeString},
+		{Name: "date", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "page_views", Type: field.TypeInt},
 		{Name: "session_seconds", Type: field.TypeInt},
 		{Name: "traffic_source", Type: field.TypeString, Size: 50},

@@ -3,6 +3,8 @@
 package plot
 
 import (
+	"time"
+
 	"entgo.io/ent/dialect/sql"
 	"github.com/koan-go/koan/tests/workbench/ent/predicate"
 )
@@ -63,12 +65,12 @@ func IDContainsFold(id string) predicate.Plot {
 }
 
 // TimeMin applies equality check predicate on the "time_min" field. It's identical to TimeMinEQ.
-func TimeMin(v string) predicate.Plot {
+func TimeMin(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldEQ(FieldTimeMin, v))
 }
 
 // TimeMax applies equality check predicate on the "time_max" field. It's identical to TimeMaxEQ.
-func TimeMax(v string) predicate.Plot {
+func TimeMax(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldEQ(FieldTimeMax, v))
 }
 
@@ -83,133 +85,83 @@ func PlotType(v string) predicate.Plot {
 }
 
 // TimeMinEQ applies the EQ predicate on the "time_min" field.
-func TimeMinEQ(v string) predicate.Plot {
+func TimeMinEQ(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldEQ(FieldTimeMin, v))
 }
 
 // TimeMinNEQ applies the NEQ predicate on the "time_min" field.
-func TimeMinNEQ(v string) predicate.Plot {
+func TimeMinNEQ(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldNEQ(FieldTimeMin, v))
 }
 
 // TimeMinIn applies the In predicate on the "time_min" field.
-func TimeMinIn(vs ...string) predicate.Plot {
+func TimeMinIn(vs ...time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldIn(FieldTimeMin, vs...))
 }
 
 // TimeMinNotIn applies the NotIn predicate on the "time_min" field.
-func TimeMinNotIn(vs ...string) predicate.Plot {
+func TimeMinNotIn(vs ...time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldNotIn(FieldTimeMin, vs...))
 }
 
 // TimeMinGT applies the GT predicate on the "time_min" field.
-func TimeMinGT(v string) predicate.Plot {
+func TimeMinGT(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldGT(FieldTimeMin, v))
 }
 
 // TimeMinGTE applies the GTE predicate on the "time_min" field.
-func TimeMinGTE(v string) predicate.Plot {
+func TimeMinGTE(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldGTE(FieldTimeMin, v))
 }
 
 // TimeMinLT applies the LT predicate on the "time_min" field.
-func TimeMinLT(v string) predicate.Plot {
+func TimeMinLT(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldLT(FieldTimeMin, v))
 }
 
 // TimeMinLTE applies the LTE predicate on the "time_min" field.
-func TimeMinLTE(v string) predicate.Plot {
+func TimeMinLTE(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldLTE(FieldTimeMin, v))
 }
 
-// TimeMinContains applies the Contains predicate on the "time_min" field.
-func TimeMinContains(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldContains(FieldTimeMin, v))
-}
-
-// TimeMinHasPrefix applies the HasPrefix predicate on the "time_min" field.
-func TimeMinHasPrefix(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldHasPrefix(FieldTimeMin, v))
-}
-
-// TimeMinHasSuffix applies the HasSuffix predicate on the "time_min" field.
-func TimeMinHasSuffix(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldHasSuffix(FieldTimeMin, v))
-}
-
-// TimeMinEqualFold applies the EqualFold predicate on the "time_min" field.
-func TimeMinEqualFold(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldEqualFold(FieldTimeMin, v))
-}
-
-// TimeMinContainsFold applies the ContainsFold predicate on the "time_min" field.
-func TimeMinContainsFold(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldContainsFold(FieldTimeMin, v))
-}
-
 // TimeMaxEQ applies the EQ predicate on the "time_max" field.
-func TimeMaxEQ(v string) predicate.Plot {
+func TimeMaxEQ(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldEQ(FieldTimeMax, v))
 }
 
 // TimeMaxNEQ applies the NEQ predicate on the "time_max" field.
-func TimeMaxNEQ(v string) predicate.Plot {
+func TimeMaxNEQ(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldNEQ(FieldTimeMax, v))
 }
 
 // TimeMaxIn applies the In predicate on the "time_max" field.
-func TimeMaxIn(vs ...string) predicate.Plot {
+func TimeMaxIn(vs ...time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldIn(FieldTimeMax, vs...))
 }
 
 // TimeMaxNotIn applies the NotIn predicate on the "time_max" field.
-func TimeMaxNotIn(vs ...string) predicate.Plot {
+func TimeMaxNotIn(vs ...time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldNotIn(FieldTimeMax, vs...))
 }
 
 // TimeMaxGT applies the GT predicate on the "time_max" field.
-func TimeMaxGT(v string) predicate.Plot {
+func TimeMaxGT(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldGT(FieldTimeMax, v))
 }
 
 // TimeMaxGTE applies the GTE predicate on the "time_max" field.
-func TimeMaxGTE(v string) predicate.Plot {
+func TimeMaxGTE(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldGTE(FieldTimeMax, v))
 }
 
 // TimeMaxLT applies the LT predicate on the "time_max" field.
-func TimeMaxLT(v string) predicate.Plot {
+func TimeMaxLT(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldLT(FieldTimeMax, v))
 }
 
 // TimeMaxLTE applies the LTE predicate on the "time_max" field.
-func TimeMaxLTE(v string) predicate.Plot {
+func TimeMaxLTE(v time.Time) predicate.Plot {
 	return predicate.Plot(sql.FieldLTE(FieldTimeMax, v))
-}
-
-// TimeMaxContains applies the Contains predicate on the "time_max" field.
-func TimeMaxContains(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldContains(FieldTimeMax, v))
-}
-
-// TimeMaxHasPrefix applies the HasPrefix predicate on the "time_max" field.
-func TimeMaxHasPrefix(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldHasPrefix(FieldTimeMax, v))
-}
-
-// TimeMaxHasSuffix applies the HasSuffix predicate on the "time_max" field.
-func TimeMaxHasSuffix(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldHasSuffix(FieldTimeMax, v))
-}
-
-// TimeMaxEqualFold applies the EqualFold predicate on the "time_max" field.
-func TimeMaxEqualFold(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldEqualFold(FieldTimeMax, v))
-}
-
-// TimeMaxContainsFold applies the ContainsFold predicate on the "time_max" field.
-func TimeMaxContainsFold(v string) predicate.Plot {
-	return predicate.Plot(sql.FieldContainsFold(FieldTimeMax, v))
 }
 
 // ValueToPlotEQ applies the EQ predicate on the "value_to_plot" field.

@@ -28,9 +28,7 @@ func (identity) Fields() []ent.Field {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// day annotates a field that holds a day, as text: days compare as their texts do.
+// day annotates a field that holds a day.
 func day(description string) expose.Field {
-	return expose.Field{
-		Description: description, Example: "2023-12-01", Pattern: `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`,
-	}
+	return expose.Field{Description: description, Example: "2023-12-01", Day: expose.Yes()}
 }

@@ -60,10 +60,10 @@ func (Customer) Fields() []ent.Field {
 		field.String("assigned_to_email").Optional().Nillable().MaxLen(200).Comment("Of the employee who looks after them."),
 		field.String("email").Optional().Nillable().MaxLen(200),
 		field.String("phone").Optional().Nillable().MaxLen(50),
-		field.String("last_contact_date").Optional().Nillable().Annotations(day("When somebody last spoke to them.")),
+		field.Time("last_contact_date").Optional().Nillable().Annotations(day("When somebody last spoke to them.")),
 		field.String("product_interest").Optional().Nillable().MaxLen(100).Annotations(expose.Field{Example: "Software"}),
 		field.Enum("status").Values("Qualified", "Won", "Lost", "Lead", "Proposal").Optional().Nillable(),
-		field.String("follow_up_by").Optional().Nillable().Annotations(day("By when they are to be contacted again.")),
+		field.Time("follow_up_by").Optional().Nillable().Annotations(day("By when they are to be contacted again.")),
 		field.Text("notes").Optional().Nillable(),
 	}
 }
@@ -82,7 +82,7 @@ func (Task) Fields() []ent.Field {
 		field.String("name").NotEmpty().MaxLen(500),
 		field.String("assigned_to_email").NotEmpty().MaxLen(200),
 		field.Enum("list_name").NamedValues("Backlog", "Backlog", "InProgress", "In Progress", "InReview", "In Review", "Completed", "Completed"),
-		field.String("due_date").Annotations(day("When it is to be done.")),
+		field.Time("due_date").Annotations(day("When it is to be done.")),
 		field.Enum("board").NamedValues("BackEnd", "Back end", "FrontEnd", "Front end", "Design", "Design"),
 	}
 }
@@ -99,7 +99,7 @@ func (Visit) Annotations() []schema.Annotation {
 func (Visit) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("visitor_id").MaxLen(50),
-		field.String("date").Annotations(day("")),
+		field.Time("date").Annotations(day("")),
 		field.Int("page_views"),
 		field.Int("session_seconds"),
 		field.String("traffic_source").MaxLen(50).Annotations(expose.Field{Example: "search engine"}),
@@ -118,8 +118,8 @@ func (Plot) Annotations() []schema.Annotation {
 
 func (Plot) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("time_min").Annotations(day("The first day.")),
-		field.String("time_max").Annotations(day("The last day.")),
+		field.Time("time_min").Annotations(day("The first day.")),
+		field.Time("time_max").Annotations(day("The last day.")),
 		field.String("value_to_plot").NotEmpty().MaxLen(100).Annotations(expose.Field{Example: "total_visits"}).
 			Comment("total_visits, session_duration_seconds, user_engaged, visits_direct, visits_referral, visits_search_engine or visits_social_media."),
 		field.String("plot_type").NotEmpty().MaxLen(50).Annotations(expose.Field{Example: "line"}),

@@ -3,6 +3,8 @@
 package task
 
 import (
+	"time"
+
 	"entgo.io/ent/dialect/sql"
 	"github.com/koan-go/koan/tests/workbench/ent/predicate"
 )
@@ -73,7 +75,7 @@ func AssignedToEmail(v string) predicate.Task {
 }
 
 // DueDate applies equality check predicate on the "due_date" field. It's identical to DueDateEQ.
-func DueDate(v string) predicate.Task {
+func DueDate(v time.Time) predicate.Task {
 	return predicate.Task(sql.FieldEQ(FieldDueDate, v))
 }
 
@@ -228,68 +230,43 @@ func ListNameNotIn(vs ...ListName) predicate.Task {
 }
 
 // DueDateEQ applies the EQ predicate on the "due_date" field.
-func DueDateEQ(v string) predicate.Task {
+func DueDateEQ(v time.Time) predicate.Task {
 	return predicate.Task(sql.FieldEQ(FieldDueDate, v))
 }
 
 // DueDateNEQ applies the NEQ predicate on the "due_date" field.
-func DueDateNEQ(v string) predicate.Task {
+func DueDateNEQ(v time.Time) predicate.Task {
 	return predicate.Task(sql.FieldNEQ(FieldDueDate, v))
 }
 
 // DueDateIn applies the In predicate on the "due_date" field.
-func DueDateIn(vs ...string) predicate.Task {
+func DueDateIn(vs ...time.Time) predicate.Task {
 	return predicate.Task(sql.FieldIn(FieldDueDate, vs...))
 }
 
 // DueDateNotIn applies the NotIn predicate on the "due_date" field.
-func DueDateNotIn(vs ...string) predicate.Task {
+func DueDateNotIn(vs ...time.Time) predicate.Task {
 	return predicate.Task(sql.FieldNotIn(FieldDueDate, vs...))
 }
 
 // DueDateGT applies the GT predicate on the "due_date" field.
-func DueDateGT(v string) predicate.Task {
+func DueDateGT(v time.Time) predicate.Task {
 	return predicate.Task(sql.FieldGT(FieldDueDate, v))
 }
 
 // DueDateGTE applies the GTE predicate on the "due_date" field.
-func DueDateGTE(v string) predicate.Task {
+func DueDateGTE(v time.Time) predicate.Task {
 	return predicate.Task(sql.FieldGTE(FieldDueDate, v))
 }
 
 // DueDateLT applies the LT predicate on the "due_date" field.
-func DueDateLT(v string) predicate.Task {
+func DueDateLT(v time.Time) predicate.Task {
 	return predicate.Task(sql.FieldLT(FieldDueDate, v))
 }
 
 // DueDateLTE applies the LTE predicate on the "due_date" field.
-func DueDateLTE(v string) predicate.Task {
+func DueDateLTE(v time.Time) predicate.Task {
 	return predicate.Task(sql.FieldLTE(FieldDueDate, v))
-}
-
-// DueDateContains applies the Contains predicate on the "due_date" field.
-func DueDateContains(v string) predicate.Task {
-	return predicate.Task(sql.FieldContains(FieldDueDate, v))
-}
-
-// DueDateHasPrefix applies the HasPrefix predicate on the "due_date" field.
-func DueDateHasPrefix(v string) predicate.Task {
-	return predicate.Task(sql.FieldHasPrefix(FieldDueDate, v))
-}
-
-// DueDateHasSuffix applies the HasSuffix predicate on the "due_date" field.
-func DueDateHasSuffix(v string) predicate.Task {
-	return predicate.Task(sql.FieldHasSuffix(FieldDueDate, v))
-}
-
-// DueDateEqualFold applies the EqualFold predicate on the "due_date" field.
-func DueDateEqualFold(v string) predicate.Task {
-	return predicate.Task(sql.FieldEqualFold(FieldDueDate, v))
-}
-
-// DueDateContainsFold applies the ContainsFold predicate on the "due_date" field.
-func DueDateContainsFold(v string) predicate.Task {
-	return predicate.Task(sql.FieldContainsFold(FieldDueDate, v))
 }
 
 // BoardEQ applies the EQ predicate on the "board" field.

@@ -3,6 +3,8 @@
 package visit
 
 import (
+	"time"
+
 	"entgo.io/ent/dialect/sql"
 	"github.com/koan-go/koan/tests/workbench/ent/predicate"
 )
@@ -68,7 +70,7 @@ func VisitorID(v string) predicate.Visit {
 }
 
 // Date applies equality check predicate on the "date" field. It's identical to DateEQ.
-func Date(v string) predicate.Visit {
+func Date(v time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldEQ(FieldDate, v))
 }
 
@@ -158,68 +160,43 @@ func VisitorIDContainsFold(v string) predicate.Visit {
 }
 
 // DateEQ applies the EQ predicate on the "date" field.
-func DateEQ(v string) predicate.Visit {
+func DateEQ(v time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldEQ(FieldDate, v))
 }
 
 // DateNEQ applies the NEQ predicate on the "date" field.
-func DateNEQ(v string) predicate.Visit {
+func DateNEQ(v time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldNEQ(FieldDate, v))
 }
 
 // DateIn applies the In predicate on the "date" field.
-func DateIn(vs ...string) predicate.Visit {
+func DateIn(vs ...time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldIn(FieldDate, vs...))
 }
 
 // DateNotIn applies the NotIn predicate on the "date" field.
-func DateNotIn(vs ...string) predicate.Visit {
+func DateNotIn(vs ...time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldNotIn(FieldDate, vs...))
 }
 
 // DateGT applies the GT predicate on the "date" field.
-func DateGT(v string) predicate.Visit {
+func DateGT(v time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldGT(FieldDate, v))
 }
 
 // DateGTE applies the GTE predicate on the "date" field.
-func DateGTE(v string) predicate.Visit {
+func DateGTE(v time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldGTE(FieldDate, v))
 }
 
 // DateLT applies the LT predicate on the "date" field.
-func DateLT(v string) predicate.Visit {
+func DateLT(v time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldLT(FieldDate, v))
 }
 
 // DateLTE applies the LTE predicate on the "date" field.
-func DateLTE(v string) predicate.Visit {
+func DateLTE(v time.Time) predicate.Visit {
 	return predicate.Visit(sql.FieldLTE(FieldDate, v))
-}
-
-// DateContains applies the Contains predicate on the "date" field.
-func DateContains(v string) predicate.Visit {
-	return predicate.Visit(sql.FieldContains(FieldDate, v))
-}
-
-// DateHasPrefix applies the HasPrefix predicate on the "date" field.
-func DateHasPrefix(v string) predicate.Visit {
-	return predicate.Visit(sql.FieldHasPrefix(FieldDate, v))
-}
-
-// DateHasSuffix applies the HasSuffix predicate on the "date" field.
-func DateHasSuffix(v string) predicate.Visit {
-	return predicate.Visit(sql.FieldHasSuffix(FieldDate, v))
-}
-
-// DateEqualFold applies the EqualFold predicate on the "date" field.
-func DateEqualFold(v string) predicate.Visit {
-	return predicate.Visit(sql.FieldEqualFold(FieldDate, v))
-}
-
-// DateContainsFold applies the ContainsFold predicate on the "date" field.
-func DateContainsFold(v string) predicate.Visit {
-	return predicate.Visit(sql.FieldContainsFold(FieldDate, v))
 }
 
 // PageViewsEQ applies the EQ predicate on the "page_views" field.

@@ -100,6 +100,8 @@ const (
 	FieldThePoint = "col_point"
 	// FieldSeenID holds the string denoting the seenid field in the database.
 	FieldSeenID = "col_seen"
+	// FieldDayID holds the string denoting the dayid field in the database.
+	FieldDayID = "col_day"
 	// FieldSerialNo holds the string denoting the serialno field in the database.
 	FieldSerialNo = "sn"
 	// FieldEditCount holds the string denoting the editcount field in the database.
@@ -198,6 +200,7 @@ var Columns = []string{
 	FieldTheAmount,
 	FieldThePoint,
 	FieldSeenID,
+	FieldDayID,
 	FieldSerialNo,
 	FieldEditCount,
 	FieldTitle,
@@ -462,6 +465,11 @@ func ByThePoint(opts ...sql.OrderTermOption) OrderOption {
 // BySeenID orders the results by the seenID field.
 func BySeenID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSeenID, opts...).ToFunc()
+}
+
+// ByDayID orders the results by the dayID field.
+func ByDayID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDayID, opts...).ToFunc()
 }
 
 // BySerialNo orders the results by the serialNo field.

@@ -212,6 +212,11 @@ func SeenID(v sql.NullTime) predicate.Renamed {
 	return predicate.Renamed(sql.FieldEQ(FieldSeenID, v))
 }
 
+// DayID applies equality check predicate on the "dayID" field. It's identical to DayIDEQ.
+func DayID(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldEQ(FieldDayID, v))
+}
+
 // SerialNo applies equality check predicate on the "serialNo" field. It's identical to SerialNoEQ.
 func SerialNo(v string) predicate.Renamed {
 	return predicate.Renamed(sql.FieldEQ(FieldSerialNo, v))
@@ -1973,6 +1978,56 @@ func SeenIDIsNil() predicate.Renamed {
 // SeenIDNotNil applies the NotNil predicate on the "seenID" field.
 func SeenIDNotNil() predicate.Renamed {
 	return predicate.Renamed(sql.FieldNotNull(FieldSeenID))
+}
+
+// DayIDEQ applies the EQ predicate on the "dayID" field.
+func DayIDEQ(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldEQ(FieldDayID, v))
+}
+
+// DayIDNEQ applies the NEQ predicate on the "dayID" field.
+func DayIDNEQ(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldNEQ(FieldDayID, v))
+}
+
+// DayIDIn applies the In predicate on the "dayID" field.
+func DayIDIn(vs ...time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldIn(FieldDayID, vs...))
+}
+
+// DayIDNotIn applies the NotIn predicate on the "dayID" field.
+func DayIDNotIn(vs ...time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldNotIn(FieldDayID, vs...))
+}
+
+// DayIDGT applies the GT predicate on the "dayID" field.
+func DayIDGT(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldGT(FieldDayID, v))
+}
+
+// DayIDGTE applies the GTE predicate on the "dayID" field.
+func DayIDGTE(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldGTE(FieldDayID, v))
+}
+
+// DayIDLT applies the LT predicate on the "dayID" field.
+func DayIDLT(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldLT(FieldDayID, v))
+}
+
+// DayIDLTE applies the LTE predicate on the "dayID" field.
+func DayIDLTE(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldLTE(FieldDayID, v))
+}
+
+// DayIDIsNil applies the IsNil predicate on the "dayID" field.
+func DayIDIsNil() predicate.Renamed {
+	return predicate.Renamed(sql.FieldIsNull(FieldDayID))
+}
+
+// DayIDNotNil applies the NotNil predicate on the "dayID" field.
+func DayIDNotNil() predicate.Renamed {
+	return predicate.Renamed(sql.FieldNotNull(FieldDayID))
 }
 
 // SerialNoEQ applies the EQ predicate on the "serialNo" field.

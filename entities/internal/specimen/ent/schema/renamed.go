@@ -45,7 +45,7 @@ func (Renamed) Fields() []ent.Field {
 // engine writes all of an entity through ent's builders where a field is special:
 // where ent's mutation has another value of it than its column.
 func renamed(special bool) (out []ent.Field) {
-	for i, f := range append(plain(), own()...) {
+	for i, f := range every() {
 		d := f.Descriptor()
 		if special != (d.ValueScanner != nil || d.Name == "words") {
 			continue

@@ -32,7 +32,13 @@ func (Specimen) Annotations() []schema.Annotation {
 
 // Fields implements ent.Interface.
 func (Specimen) Fields() []ent.Field {
-	return append(append([]ent.Field{field.UUID("id", uuid.UUID{}).Default(uuid.New)}, plain()...), own()...)
+	return append([]ent.Field{field.UUID("id", uuid.UUID{}).Default(uuid.New)}, every()...)
+}
+
+// every is a field of every type.
+func every() []ent.Field {
+	day := field.Time("day").Optional().Annotations(expose.Field{Day: expose.Yes()})
+	return append(append(plain(), own()...), day)
 }
 
 // plain are ent's own types, and types that are them by another name.

@@ -111,6 +111,8 @@ const (
 	FieldLink = "link"
 	// FieldHidden holds the string denoting the hidden field in the database.
 	FieldHidden = "hidden"
+	// FieldDay holds the string denoting the day field in the database.
+	FieldDay = "day"
 	// EdgeCabinet holds the string denoting the cabinet edge name in mutations.
 	EdgeCabinet = "cabinet"
 	// EdgeLabels holds the string denoting the labels edge name in mutations.
@@ -187,6 +189,7 @@ var Columns = []string{
 	FieldBig,
 	FieldLink,
 	FieldHidden,
+	FieldDay,
 }
 
 // ForeignKeys holds the SQL foreign-keys that are owned by the "specimen"
@@ -469,6 +472,11 @@ func ByLink(opts ...sql.OrderTermOption) OrderOption {
 // ByHidden orders the results by the hidden field.
 func ByHidden(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldHidden, opts...).ToFunc()
+}
+
+// ByDay orders the results by the day field.
+func ByDay(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDay, opts...).ToFunc()
 }
 
 // ByCabinetField orders the results by cabinet field.

@@ -238,6 +238,11 @@ func Hidden(v string) predicate.Specimen {
 	return predicate.SpecimenOrErr(sql.FieldEQ(FieldHidden, vc), err)
 }
 
+// Day applies equality check predicate on the "day" field. It's identical to DayEQ.
+func Day(v time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldEQ(FieldDay, v))
+}
+
 // YesEQ applies the EQ predicate on the "yes" field.
 func YesEQ(v bool) predicate.Specimen {
 	return predicate.Specimen(sql.FieldEQ(FieldYes, v))
@@ -2396,6 +2401,56 @@ func HiddenContainsFold(v string) predicate.Specimen {
 		err = fmt.Errorf("hidden value is not a string: %T", vc)
 	}
 	return predicate.SpecimenOrErr(sql.FieldContainsFold(FieldHidden, vcs), err)
+}
+
+// DayEQ applies the EQ predicate on the "day" field.
+func DayEQ(v time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldEQ(FieldDay, v))
+}
+
+// DayNEQ applies the NEQ predicate on the "day" field.
+func DayNEQ(v time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldNEQ(FieldDay, v))
+}
+
+// DayIn applies the In predicate on the "day" field.
+func DayIn(vs ...time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldIn(FieldDay, vs...))
+}
+
+// DayNotIn applies the NotIn predicate on the "day" field.
+func DayNotIn(vs ...time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldNotIn(FieldDay, vs...))
+}
+
+// DayGT applies the GT predicate on the "day" field.
+func DayGT(v time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldGT(FieldDay, v))
+}
+
+// DayGTE applies the GTE predicate on the "day" field.
+func DayGTE(v time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldGTE(FieldDay, v))
+}
+
+// DayLT applies the LT predicate on the "day" field.
+func DayLT(v time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldLT(FieldDay, v))
+}
+
+// DayLTE applies the LTE predicate on the "day" field.
+func DayLTE(v time.Time) predicate.Specimen {
+	return predicate.Specimen(sql.FieldLTE(FieldDay, v))
+}
+
+// DayIsNil applies the IsNil predicate on the "day" field.
+func DayIsNil() predicate.Specimen {
+	return predicate.Specimen(sql.FieldIsNull(FieldDay))
+}
+
+// DayNotNil applies the NotNil predicate on the "day" field.
+func DayNotNil() predicate.Specimen {
+	return predicate.Specimen(sql.FieldNotNull(FieldDay))
 }
 
 // HasCabinet applies the HasEdge predicate on the "cabinet" edge.

@@ -25,6 +25,7 @@ func (Reader) Fields() []ent.Field {
 		field.Enum("status").Values("active", "barred").SchemaType(postgres("status")),
 		field.String("grade").SchemaType(postgres("status")).Default("active"),
 		field.String("section").SchemaType(postgres("ltree")),
+		field.Time("born_on").SchemaType(postgres("date")).Optional(),
 		field.String("cameFrom").SchemaType(postgres("inet")).Optional().Nillable(),
 	}
 }

@@ -1,4 +1,4 @@
-package mcpserver
+package invoke
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 func TestFailureKeepsOtherMembers(t *testing.T) {
 	f := fault.New(fault.ToolTimeout, "late").WithDetails(map[string]any{"timeoutMs": 5})
-	got := failure(json.RawMessage(`{"success":true,"error":{"code":"cancelled"},"committed":false,"logs":[1]}`), f)
+	got := Failure(json.RawMessage(`{"success":true,"error":{"code":"cancelled"},"committed":false,"logs":[1]}`), f)
 	var m map[string]any
 	require.NoError(t, json.Unmarshal(got, &m))
 	require.Equal(t, false, m["success"])
@@ -20,6 +20,6 @@ func TestFailureKeepsOtherMembers(t *testing.T) {
 	require.Equal(t, []any{1.0}, m["logs"])
 	unencodable := fault.New(fault.Internal, "").WithDetails(map[string]any{"f": func() {}})
 	var failed struct{ Success *bool }
-	require.NoError(t, json.Unmarshal(failure(nil, unencodable), &failed))
+	require.NoError(t, json.Unmarshal(Failure(nil, unencodable), &failed))
 	require.False(t, *failed.Success)
 }

@@ -1,13 +1,8 @@
-package mcpserver
+package admission
 
 import (
-	"math"
-	"net/http"
-	"strconv"
 	"sync"
 	"time"
-
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // rateLimiter bounds how many requests a principal sends: a bucket of as many as a
@@ -51,13 +46,4 @@ func (p rateLimiter) evictFull(now time.Time) {
 			delete(p.full, subject)
 		}
 	}
-}
-
-// rejectRate rejects a request without reading it, and says when the next one is allowed.
-func (h *HTTP) rejectRate(w http.ResponseWriter, wait time.Duration) {
-	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	ms := int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
-	limit := h.now().RequestsPerMinute
-	h.refuse(w, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one is allowed in %d ms", limit, ms).
-		WithDetails(map[string]any{"requestsPerMinute": limit, "retryAfterMs": ms}))
 }

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+// build writes the row through ent's builder, so that the app's hooks and policies see what is
+// going to be there. What a builder cannot express is left to settle.
+func (x *restoration) build(ctx context.Context, wanted heldRow) error {
+	found := x.t.past.rows[changes.RowOf(x.k, x.id)]
+	creating := x.row.Action() == string(store.Delete)
+	var w shim.Write
+	if creating {
+		w = x.k.Create(x.t.ent)
+		if x.k.SettableID {
+			if err := x.k.SetID(w.Mutation, x.id); err != nil {
+				return err
+			}
+		}
+	} else {
+		w = x.k.Update(x.t.ent, x.id)
+	}
+	says := false
+	for i, column := range x.info.columns {
+		switch {
+		case column == x.k.Entity.Key.Name, creating && wanted[i] == nil:
+			continue
+		case !creating && (x.isVersion(column) || sameHeld(wanted[i], found.row[i])):
+			continue
+		}
+		if err := x.set(w, column, wanted[i]); err == nil {
+			says = true
+		}
+	}
+	linked, err := x.buildLinks(ctx, w, creating)
+	if err != nil {
+		return err
+	}
+	if !says && !linked && !creating { // columns that no builder knows
+		_, err := x.t.expect(ctx, x.k, []any{x.id}, store.Update)
+		return err
+	}
+	x.t.chosen = choicesOf(x.k, w.Mutation)
+	mark := x.t.log.Len()
+	id, err := w.Save(ctx)
+	if err != nil {
+		return x.writeFault(ctx, x.t, x.k, x.values(), err)
+	}
+	if !creating || id == x.id {
+		return nil
+	}
+	return x.renumber(ctx, id, mark)
+}
+
+// renumber gives a row its id back, for which the database has made another one.
+func (x *restoration) renumber(ctx context.Context, made any, mark int) error {
+	b := x.t.newStatement()
+	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(x.id))
+	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(made))
+	if _, err := x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		return x.writeFault(ctx, x.t, x.k, x.values(), err)
+	}
+	writes := x.t.log.Since(mark)
+	for i := range writes {
+		if writes[i].Kind == x.k && writes[i].ID == made {
+			writes[i].ID = x.id
+		}
+	}
+	if x.t.attempt.Records() {
+		return x.t.recordBefore(ctx, x.k, x.id, false, nil)
+	}
+	return nil
+}
+
+// set sets a column in a builder, by its field or by the edge whose key it is.
+func (x *restoration) set(w shim.Write, column string, v held) error {
+	for i := range x.k.Edges {
+		e := &x.k.Edges[i]
+		if e.Column.OwnKey != column || e.JSON.Reference != "" {
+			continue
+		}
+		if v == nil {
+			return x.k.Edge(w.Mutation, e.Column.Ent, shim.Clear, nil)
+		}
+		id, err := e.Target.ParseID((*v)[1:])
+		if err != nil {
+			return err
+		}
+		return x.k.Edge(w.Mutation, e.Column.Ent, shim.Link, []any{id})
+	}
+	i := slices.IndexFunc(x.k.Entity.Columns, func(c descriptor.Column) bool { return c.Name == column })
+	if i < 0 {
+		return fmt.Errorf("entities: no field has the column %s", column)
+	}
+	if v == nil {
+		return w.Mutation.ClearField(column)
+	}
+	seen, err := seenOf(&x.k.Entity.Columns[i], v)
+	if err != nil {
+		return err
+	}
+	return x.k.Set(w.Mutation, column, seen)
+}
+
+// seenOf returns a held value as builders take it.
+func seenOf(c *descriptor.Column, h held) (any, error) {
+	v, err := bound(h)
+	if err == nil {
+		v, err = typed(c.Storage, v)
+	}
+	if err != nil || c.Form == nil {
+		return v, err
+	}
+	return c.Form.Show(v)
+}
+
+// typed returns a value of a storage as drivers read it, from what SQLite holds, or from a text
+// of PostgreSQL's.
+func typed(s descriptor.Storage, v any) (any, error) {
+	text := fmt.Sprint(v)
+	if b, ok := v.([]byte); ok {
+		text = string(b)
+	}
+	switch s {
+	case descriptor.Int:
+		return strconv.ParseInt(text, 10, 64)
+	case descriptor.Float:
+		return strconv.ParseFloat(text, 64)
+	case descriptor.Bool:
+		return strconv.ParseBool(text)
+	case descriptor.Time:
+		return parseMoment(text)
+	case descriptor.JSON:
+		return json.RawMessage(text), nil
+	case descriptor.Bytes:
+		if digits, ok := strings.CutPrefix(text, `\x`); ok {
+			if b, err := hex.DecodeString(digits); err == nil {
+				return b, nil
+			}
+		}
+		return []byte(text), nil
+	case descriptor.Text, descriptor.UUID, descriptor.Decimal, descriptor.Held:
+	}
+	return text, nil
+}
+
+// moments are how databases write times.
+var moments = []string{
+	sqltext.SQLiteTime, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999-07", "2006-01-02 15:04:05.999999999-07:00:00",
+	time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", time.DateOnly,
+}
+
+func parseMoment(text string) (time.Time, error) {
+	for _, layout := range moments {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(n, 0).UTC(), err
+}
+
+// targetOf returns the kind of the rows at the other side of a join table, nil where it is not
+// exposed.
+func (x *restoration) targetOf(j *join) *model.Kind {
+	for _, k := range x.ByName {
+		if k.Entity.Table == j.target {
+			return k
+		}
+	}
+	return nil
+}

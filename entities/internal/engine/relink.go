@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/undo"
+)
+
+// restoreInPlace restores rows in place of an operation, and returns what that returns.
+func (e *Engine) restoreInPlace(ctx context.Context, t *tx, k *model.Kind, op string, all *undo.Restoration) (json.RawMessage, error) {
+	if err := e.restore(ctx, t, all); err != nil {
+		return nil, err
+	}
+	if op == "delete" || op == "delete-many" {
+		return countAnswer("deleted", 1), nil
+	}
+	id, err := k.ParseID(all.Rows[0].ID)
+	if err != nil {
+		return nil, err
+	}
+	there, err := t.exists(ctx, k, id)
+	if err != nil || !there {
+		return json.RawMessage("{}"), err
+	}
+	out, err := e.stored(ctx, t, k, id)
+	if op == "upsert-many" {
+		out = append(append([]byte(`{"items":[`), out...), `]}`...)
+	}
+	return out, err
+}
+
+// link is a link of the row that the run made or took away.
+type link struct {
+	join  *join
+	other string
+	added bool
+}
+
+// links returns the links of the row that the run changed in all, as far as their tables are
+// still there.
+func (x *restoration) links() (out []link) {
+	type key struct{ table, own, other, id string }
+	at := map[key]int{}
+	for _, s := range x.Links {
+		i := slices.IndexFunc(x.info.joins, func(j join) bool { return j.table == s.Table && j.own == s.Own && j.other == s.Other })
+		if i < 0 {
+			continue
+		}
+		add := func(ids []string, added bool) {
+			for _, id := range ids {
+				k := key{s.Table, s.Own, s.Other, id}
+				if n, known := at[k]; known { // made and taken away again, or the other way round
+					if out[n].added != added {
+						out[n].join = nil
+					}
+					continue
+				}
+				at[k] = len(out)
+				out = append(out, link{&x.info.joins[i], id, added})
+			}
+		}
+		add(s.Added, true)
+		add(s.Gone, false)
+	}
+	return slices.DeleteFunc(out, func(l link) bool { return l.join == nil })
+}
+
+// checkLinks notes the links that somebody changed since. Of a row that is to go, these are all
+// that the run has not made.
+func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) error {
+	own, err := x.t.heldID(x.k, x.id)
+	if err != nil {
+		return err
+	}
+	made := map[pair]bool{}
+	var since []*join
+	for _, l := range x.links() {
+		p := pair{l.join.table, l.join.own, l.join.other, own, l.other}
+		made[p] = l.added
+		was, _ := x.t.past.lookup(p)
+		if was != l.added {
+			since = append(since, l.join)
+		}
+	}
+	for i := range x.info.joins {
+		j := &x.info.joins[i]
+		listed := x.t.past.listed[pair{j.table, j.own, j.other, own, ""}]
+		if !whole || listed == nil {
+			continue
+		}
+		for _, other := range listed.found {
+			p := pair{j.table, j.own, j.other, own, other}
+			if was, _ := x.t.past.lookup(p); was && !made[p] && !x.goesWith(j, other) {
+				since = append(since, j)
+			}
+		}
+	}
+	for _, j := range slices.Compact(since) {
+		name := ""
+		if j.edge != nil && x.t.caller.reads(x.k, j.edge) {
+			name = j.edge.JSON.Name
+		}
+		p := x.place(name, "its links were changed since")
+		if x.all.Skip && !whole {
+			x.row.Left = append(x.row.Left, p)
+			continue
+		}
+		x.places = append(x.places, p)
+	}
+	return nil
+}
+
+// goesWith reports whether the row at the other side goes in this undo, too.
+func (x *restoration) goesWith(j *join, other string) bool {
+	r := x.otherRow(j, other)
+	return r != nil && r.Action() == string(store.Create)
+}
+
+// otherRow returns the row at the other side of a link, where the undo restores it.
+func (x *restoration) otherRow(j *join, other string) *undo.Row {
+	target := x.targetOf(j)
+	if target == nil {
+		return nil
+	}
+	id, err := target.ScanID(other)
+	if err != nil {
+		return nil
+	}
+	return x.all.Row(x.row.Set, target.Name(), target.FormatID(id))
+}
+
+// isChanged reports whether somebody has changed a link since.
+func (x *restoration) isChanged(own string, l link) bool {
+	was, _ := x.t.past.lookup(pair{l.join.table, l.join.own, l.join.other, own, l.other})
+	return was != l.added
+}
+
+// buildLinks puts links into the row's builder, and reports whether there are any.
+func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating bool) (linked bool, err error) {
+	own, err := x.t.heldID(x.k, x.id)
+	if err != nil {
+		return false, err
+	}
+	for _, l := range x.links() {
+		if l.join.edge == nil || creating == l.added || x.isChanged(own, l) {
+			continue
+		}
+		if creating && !x.k.SettableID { // its id is another one until the end
+			continue
+		}
+		id, err := l.join.edge.Target.ScanID(l.other)
+		if err != nil {
+			continue
+		}
+		there, err := x.t.exists(ctx, l.join.edge.Target, id)
+		if err != nil {
+			return false, err
+		}
+		if !there {
+			continue
+		}
+		change := shim.Link
+		if l.added {
+			change = shim.Unlink
+		} else if now, err := x.isLinked(ctx, l); err != nil || now {
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
+		if err := x.k.Edge(w.Mutation, l.join.edge.Column.Ent, change, []any{id}); err != nil {
+			return false, err
+		}
+		linked = true
+	}
+	return linked, nil
+}
+
+// restoreLinks makes the row's links what they were, those that no builder has made.
+func (x *restoration) restoreLinks(ctx context.Context) error {
+	own, err := x.t.heldID(x.k, x.id)
+	if err != nil {
+		return err
+	}
+	for _, l := range x.links() {
+		if x.isChanged(own, l) {
+			continue
+		}
+		now, err := x.isLinked(ctx, l)
+		if err != nil {
+			return err
+		}
+		switch {
+		case now == !l.added:
+			continue
+		case l.added:
+			err = x.unlink(ctx, l)
+		default:
+			err = x.link(ctx, l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *restoration) isLinked(ctx context.Context, l link) (bool, error) {
+	b := x.t.newStatement()
+	b.Raw("SELECT count(*) FROM ").Name(l.join.table).Raw(" WHERE ").Name(l.join.own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.other).Raw(" AS TEXT) = ").Arg(l.other)
+	rows, err := x.t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		if err := rows.Scan(&n); err != nil {
+			return false, err
+		}
+	}
+	return n > 0, rows.Err()
+}
+
+func (x *restoration) unlink(ctx context.Context, l link) error {
+	b := x.t.newStatement()
+	b.Raw("DELETE FROM ").Name(l.join.table).Raw(" WHERE ").Name(l.join.own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.other).Raw(" AS TEXT) = ").Arg(l.other)
+	_, err := x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
+	x.t.touched = x.t.touched || err == nil
+	return err
+}
+
+// link links the row again. What it is linked with may come later in the undo.
+func (x *restoration) link(ctx context.Context, l link) error {
+	target := x.targetOf(l.join)
+	var other any = l.other
+	if target != nil {
+		id, err := target.ScanID(l.other)
+		if err != nil {
+			return err
+		}
+		there, err := x.t.exists(ctx, target, id)
+		if err != nil {
+			return err
+		}
+		if !there {
+			x.missing(l)
+			return nil
+		}
+		other = target.BoundID(id)
+	}
+	b := x.t.newStatement()
+	b.Raw("INSERT INTO ").Name(l.join.table).Raw(" (").Name(l.join.own).Raw(", ").Name(l.join.other).Raw(") VALUES (").Arg(x.k.BoundID(x.id)).Raw(", ").Arg(other).Raw(")")
+	if _, err := x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		return x.refused(x.writeFault(ctx, x.t, x.k, x.values(), err))
+	}
+	x.t.touched = true
+	return nil
+}
+
+// missing notes that the other side of a link is not there.
+func (x *restoration) missing(l link) {
+	name := ""
+	if l.join.edge != nil && x.t.caller.reads(x.k, l.join.edge) {
+		name = l.join.edge.JSON.Name
+	}
+	p := x.place(name, "what it was linked with is not there any more")
+	if name != "" && x.t.caller.knows(l.join.edge.Target) {
+		p.Message = l.join.edge.Target.Name() + " " + filter.Quote(l.other) + ", which it was linked with, is not there any more"
+	}
+	switch r := x.otherRow(l.join, l.other); {
+	case r != nil && r.Action() == string(store.Delete):
+		x.row.Waiting = append(x.row.Waiting, p)
+	case x.all.Skip:
+		x.row.Left = append(x.row.Left, p)
+	default:
+		x.places = append(x.places, p)
+	}
+}
+
+// mayLink refuses to restore links that others may write, and the caller may not.
+func (x *restoration) mayLink() error {
+	seen := x.t.caller.of(x.k)
+	if seen == nil {
+		return nil // rules of the app wrote the row
+	}
+	for _, l := range x.links() {
+		if l.join.edge == nil || l.join.edge.JSON.ReadOnly {
+			continue
+		}
+		if own, _ := seen.EdgeNamed(l.join.edge.JSON.Name); own == nil || own.JSON.ReadOnly {
+			return fault.New(fault.Forbidden, "it changes a relationship that you may not write")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,415 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/undo"
+)
+
+// restoration restores one row: through ent's builders, so that hooks, policies and recorded
+// changes are those of any write, and then to the last bit, whatever hooks have added.
+type restoration struct {
+	*Engine
+	t    *tx
+	k    *model.Kind
+	info *table
+	id   any
+	row  *undo.Row
+	all  *undo.Restoration
+	rowState
+	places []undo.Place // why the row cannot be restored
+}
+
+// restore restores rows in place of the operation that the call names.
+func (e *Engine) restore(ctx context.Context, t *tx, all *undo.Restoration) error {
+	ctx = undo.With(ctx, nil) // hooks make calls of their own
+	var places []undo.Place
+	for _, row := range all.Rows {
+		row.Left, row.Waiting = nil, nil
+		x, err := e.restorationOf(t, row, all)
+		if err == nil && len(x.places) == 0 {
+			err = x.restoreLastly(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		places = append(places, x.places...)
+	}
+	if len(places) > 0 {
+		return undo.Conflict(places)
+	}
+	if !t.attempt.KeepsImages() {
+		return fault.New(fault.MemoryExceeded, "the undo would have to hold more of the rows than a run may").
+			WithHint("Raise run.maxBytes: a third of it is for that.")
+	}
+	for _, row := range all.Rows {
+		row.Restored = true
+	}
+	return nil
+}
+
+func (e *Engine) restorationOf(t *tx, row *undo.Row, all *undo.Restoration) (*restoration, error) {
+	x := &restoration{Engine: e, t: t, k: e.ByName[row.Entity], row: row, all: all}
+	if x.k != nil {
+		x.info = e.tables[x.k]
+	}
+	if x.info == nil {
+		x.fail("", "the app has no table of this entity any more")
+		return x, nil
+	}
+	var err error
+	if x.id, err = x.k.ParseID(row.ID); err != nil {
+		x.fail("", "the entity's ids have another form now")
+		return x, nil
+	}
+	if x.rowState, err = joinStates(row); err != nil {
+		return nil, fault.New(fault.ServiceUnavailable, "the journal has the run in a form that cannot be read").Because(err)
+	}
+	for _, part := range []map[string]held{x.Before, x.After} {
+		for column := range part {
+			if !slices.Contains(x.info.columns, column) {
+				x.fail("", "the entity has no column "+strconv.Quote(column)+" any more")
+				return x, nil
+			}
+		}
+	}
+	return x, nil
+}
+
+// joinStates joins the images of a row into what it was before all of them and after.
+func joinStates(row *undo.Row) (out rowState, err error) {
+	for i := range row.Images {
+		image := &row.Images[i]
+		var s rowState
+		for _, part := range []json.RawMessage{image.State, image.Secret} {
+			var one rowState
+			if part == nil {
+				continue
+			}
+			if err := json.Unmarshal(part, &one); err != nil {
+				return out, err
+			}
+			s.Before, s.After = merged(s.Before, one.Before), merged(s.After, one.After)
+			s.Links = append(s.Links, one.Links...)
+		}
+		out.Before, out.After = merged(s.Before, out.Before), merged(out.After, s.After)
+		out.Links = append(out.Links, s.Links...)
+	}
+	return out, nil
+}
+
+// merged adds columns to others, in whose place they come.
+func merged(to, more map[string]held) map[string]held {
+	if to == nil {
+		to = make(map[string]held, len(more))
+	}
+	for column, v := range more {
+		to[column] = v
+	}
+	return to
+}
+
+// fail notes why the row cannot be restored.
+func (x *restoration) fail(field, message string) {
+	x.places = append(x.places, x.place(field, message))
+}
+
+func (x *restoration) place(field, message string) undo.Place {
+	return undo.Place{Entity: x.row.Entity, Set: x.row.Set, ID: x.row.ID, Field: field, Message: message}
+}
+
+// field is the name of a column as the caller knows it, "" where he does not.
+func (x *restoration) field(column string) string {
+	if seen := x.t.caller.of(x.k); seen != nil {
+		return seen.ColumnField(column)
+	}
+	return ""
+}
+
+func (x *restoration) restore(ctx context.Context) error {
+	t := x.t
+	if err := t.keepPast(ctx, x.k, []any{x.id}, true); err != nil {
+		return err
+	}
+	found := t.past.rows[changes.RowOf(x.k, x.id)]
+	if found == nil { // no room for it, which the caller of this reports
+		return nil
+	}
+	now, err := x.now(ctx)
+	if err != nil {
+		return err
+	}
+	switch x.row.Action() {
+	case string(store.Create):
+		return x.remove(ctx, found, now)
+	case string(store.Delete):
+		return x.create(ctx, found, now)
+	}
+	return x.change(ctx, found, now)
+}
+
+// restoreLastly restores the row, and once more the rows restored before that hooks have written
+// to meanwhile.
+func (x *restoration) restoreLastly(ctx context.Context) error {
+	mark := x.t.log.Len()
+	if err := x.restore(ctx); err != nil || len(x.places) > 0 {
+		return err
+	}
+	own := changes.RowOf(x.k, x.id)
+	again := map[changes.Row]*restored{}
+	for _, w := range x.t.log.Since(mark) {
+		at := changes.RowOf(w.Kind, w.ID)
+		if r := x.t.restored[at]; r != nil && at != own && !w.Void {
+			again[at] = r
+		}
+	}
+	for _, r := range again {
+		if err := r.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restored is a row that was restored, and what it has to be in the end; nil is gone.
+type restored struct {
+	*restoration
+	wanted heldRow
+}
+
+// keepRestored notes what the row has to be in the end.
+func (x *restoration) keepRestored(wanted heldRow) {
+	if x.t.restored == nil {
+		x.t.restored = map[changes.Row]*restored{}
+	}
+	x.t.restored[changes.RowOf(x.k, x.id)] = &restored{x, wanted}
+}
+
+// settle undoes what hooks have done to the row since it was restored.
+func (r *restored) settle(ctx context.Context) error {
+	if r.wanted != nil {
+		return r.restoration.settle(ctx, r.wanted)
+	}
+	there, err := r.t.exists(ctx, r.k, r.id)
+	if err != nil || !there {
+		return err
+	}
+	_, err = r.writer.DeleteMany(ctx, r.t.sql, r.k.Entity, r.k.BoundIDs([]any{r.id}))
+	return err
+}
+
+// now reads the row as it is held, nil where there is none.
+func (x *restoration) now(ctx context.Context) (heldRow, error) {
+	rows, err := x.t.heldRows(ctx, x.k, []any{x.id})
+	if errors.Is(err, errNoImages) {
+		return nil, nil
+	}
+	return rows[x.k.FormatID(x.id)], err
+}
+
+// remove deletes a row that the run created.
+func (x *restoration) remove(ctx context.Context, found *past, now heldRow) error {
+	if found.row == nil {
+		x.fail("", "it was deleted since")
+		return nil
+	}
+	for _, column := range x.changedSince(found.row, x.After) {
+		x.fail(x.field(column), changedSince)
+	}
+	if err := x.checkLinks(ctx, found, true); err != nil || len(x.places) > 0 {
+		return err
+	}
+	if now == nil { // it went with another one
+		return nil
+	}
+	if err := x.checkReferrers(ctx); err != nil || len(x.places) > 0 {
+		return err
+	}
+	if err := x.visible(ctx); err != nil {
+		return err
+	}
+	if _, err := x.Engine.remove(ctx, x.t, x.k, x.id); err != nil {
+		return x.refused(err)
+	}
+	x.keepRestored(nil)
+	there, err := x.t.exists(ctx, x.k, x.id)
+	if err != nil || !there {
+		return err
+	}
+	// A hook has kept it.
+	_, err = x.writer.DeleteMany(ctx, x.t.sql, x.k.Entity, x.k.BoundIDs([]any{x.id}))
+	if err != nil {
+		return x.refused(x.deleteFault(ctx, x.t, x.k, x.id, err))
+	}
+	x.t.log.Begin(changes.Write{Kind: x.k, ID: x.id, Action: store.Delete})
+	return nil
+}
+
+// create stores a row again that the run deleted.
+func (x *restoration) create(ctx context.Context, found *past, now heldRow) error {
+	if found.row != nil {
+		x.fail("", "there is a row with this id again")
+		return nil
+	}
+	wanted := make(heldRow, len(x.info.columns))
+	for i, column := range x.info.columns {
+		wanted[i] = x.Before[column]
+		if x.isVersion(column) {
+			wanted[i] = counted(wanted[i])
+		}
+	}
+	waiting, err := x.checkParents(ctx, wanted)
+	if err != nil || len(x.places) > 0 {
+		return err
+	}
+	if now == nil {
+		if err := x.mayWrite(x.Before, nil); err != nil {
+			return err
+		}
+		if err := x.build(ctx, wanted); err != nil {
+			return x.refused(err)
+		}
+	}
+	if err := x.settle(ctx, wanted); err != nil {
+		return err
+	}
+	x.keepRestored(wanted)
+	for _, column := range waiting {
+		x.row.Waiting = append(x.row.Waiting, x.place(x.field(column), "what it refers to is not there any more"))
+	}
+	return x.restoreLinks(ctx)
+}
+
+// change gives a row that the run updated the values back that it had.
+func (x *restoration) change(ctx context.Context, found *past, now heldRow) error {
+	if found.row == nil || now == nil {
+		x.fail("", "it was deleted since")
+		return nil
+	}
+	var left []undo.Place
+	skipped := map[string]bool{}
+	for _, column := range x.changedSince(found.row, x.After) {
+		left, skipped[column] = append(left, x.place(x.field(column), changedSince)), true
+	}
+	if len(left) > 0 && !x.all.Skip {
+		x.places = left
+		return nil
+	}
+	if err := x.checkLinks(ctx, found, false); err != nil || len(x.places) > 0 {
+		return err
+	}
+	wanted, changed := slices.Clone(found.row), map[string]held{}
+	for i, column := range x.info.columns {
+		v, ok := x.Before[column]
+		switch {
+		case x.isVersion(column):
+			wanted[i] = counted(wanted[i])
+		case ok && x.isStamp(column) && !sameHeld(x.After[column], found.row[i]): // of a later update
+		case ok && !skipped[column]:
+			wanted[i], changed[column] = v, v
+		}
+	}
+	waiting, err := x.checkParents(ctx, wanted)
+	if err != nil || len(x.places) > 0 {
+		return err
+	}
+	x.row.Left = append(left, x.row.Left...)
+	if len(changed) == 0 && len(x.links()) == 0 {
+		return nil
+	}
+	if err := x.mayWrite(changed, found.row); err != nil {
+		return err
+	}
+	if err := x.visible(ctx); err != nil {
+		return err
+	}
+	if !x.row.Restored {
+		if err := x.build(ctx, wanted); err != nil {
+			return x.refused(err)
+		}
+	}
+	if err := x.settle(ctx, wanted); err != nil {
+		return err
+	}
+	x.keepRestored(wanted)
+	for _, column := range waiting {
+		x.row.Waiting = append(x.row.Waiting, x.place(x.field(column), "what it referred to is not there any more"))
+	}
+	return x.restoreLinks(ctx)
+}
+
+// counted is the version after one.
+func counted(v held) held {
+	if v == nil {
+		return nil
+	}
+	n, err := strconv.ParseInt((*v)[1:], 10, 64)
+	if err != nil {
+		return v
+	}
+	s := (*v)[:1] + strconv.FormatInt(n+1, 10)
+	return &s
+}
+
+// settle gives the row what is wanted, to the last bit: what hooks have added, and what the
+// builders cannot write. Then it does the same for rows restored before that hooks of this one
+// have changed again.
+func (x *restoration) settle(ctx context.Context, wanted heldRow) error {
+	now, err := x.now(ctx)
+	if err != nil {
+		return err
+	}
+	if now == nil {
+		x.fail("", "a rule of the app kept it from being stored")
+		return undo.Conflict(x.places)
+	}
+	b := x.t.newStatement()
+	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ")
+	n := 0
+	for i, column := range x.info.columns {
+		if sameHeld(now[i], wanted[i]) {
+			continue
+		}
+		if n++; n > 1 {
+			b.Raw(", ")
+		}
+		v, err := bound(wanted[i])
+		if err != nil {
+			return err
+		}
+		b.Name(column).Raw(" = ")
+		b.Arg(v)
+	}
+	if n == 0 {
+		return nil
+	}
+	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(x.id))
+	if _, err := x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		return x.refused(x.writeFault(ctx, x.t, x.k, x.values(), err))
+	}
+	x.t.touched = true
+	x.t.log.Begin(changes.Write{Kind: x.k, ID: x.id, Action: store.Update})
+	return nil
+}
+
+// values names the row's fields for faults about a statement.
+func (x *restoration) values() *model.Values {
+	m := &model.Values{ID: x.id, Shown: x.row.ID, At: ""}
+	for i := range x.k.Entity.Columns {
+		c := &x.k.Entity.Columns[i]
+		if f := x.k.FieldNamed(c.Field); f != nil {
+			if _, ok := x.Before[c.Name]; ok {
+				m.Fields = append(m.Fields, model.FieldValue{Column: c, Field: f})
+			}
+		}
+	}
+	return m
+}

@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/undo"
+)
+
+// isVersion reports whether a column counts changes: it counts on.
+func (x *restoration) isVersion(column string) bool { return column == x.k.Entity.VersionColumn }
+
+// isStamp reports whether a column has the time that ent's default made, as of the last update:
+// that it is another one says no more than the other columns do.
+func (x *restoration) isStamp(column string) bool {
+	return slices.Contains(x.k.Generated, column) && slices.ContainsFunc(x.k.Entity.Columns, func(c descriptor.Column) bool {
+		return c.Name == column && c.Storage == descriptor.Time
+	})
+}
+
+// changedSince returns the columns, of some that a run has left with values, that have others
+// in what the undo found.
+func (x *restoration) changedSince(found heldRow, after map[string]held) (columns []string) {
+	for i, column := range x.info.columns {
+		if v, ok := after[column]; ok && !x.isVersion(column) && !x.isStamp(column) && !sameHeld(v, found[i]) {
+			columns = append(columns, column)
+		}
+	}
+	return columns
+}
+
+const changedSince = "it was changed since"
+
+// checkReferrers notes the rows that refer to the row, which is about to go, and that this undo
+// does not make let go: those that come to that later are met in another round.
+func (x *restoration) checkReferrers(ctx context.Context) error {
+	for i := range x.k.Entity.Referrers {
+		r := &x.k.Entity.Referrers[i]
+		child := x.ByName[r.Entity]
+		found, err := x.t.referringThrough(ctx, child, r, x.k.BoundIDs([]any{x.id}))
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			other := x.all.Row(x.row.Set, child.Name(), child.FormatID(id))
+			if child == x.k && id == x.id || other != nil && other.Action() == string(store.Create) && (r.Cascade || r.SetNull) {
+				continue
+			}
+			what := "another row"
+			if x.t.caller.knows(child) {
+				what = child.Name() + " " + strconv.Quote(child.FormatID(id))
+			}
+			x.fail("", what+" refers to it now")
+			if len(x.places) >= fault.MaxFound {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// visible refuses to change a row that the caller may not read.
+func (x *restoration) visible(ctx context.Context) error {
+	if x.t.caller.of(x.k) == nil {
+		return nil // what rules of the app wrote
+	}
+	there, err := x.t.visible(ctx, x.k, x.id)
+	if err == nil && !there {
+		err = fault.New(fault.Forbidden, "it is not yours to see")
+	}
+	return err
+}
+
+// refused turns what keeps a row from being written into a conflict: the caller's input is not
+// what is wrong.
+func (x *restoration) refused(err error) error {
+	var f *fault.Fault
+	if !errors.As(err, &f) || errors.Is(err, store.ErrStale) {
+		return err
+	}
+	switch f.Code {
+	case fault.Conflict, fault.InvalidPayload, fault.NotFound:
+	default:
+		return err
+	}
+	details, _ := f.Details.([]fault.Detail)
+	if len(details) == 0 {
+		details = []fault.Detail{{Path: f.Path, Message: f.Message}}
+	}
+	for _, d := range details {
+		field := ""
+		if steps := fault.Steps(d.Path); len(steps) > 0 {
+			field = steps[len(steps)-1]
+		}
+		x.fail(field, d.Message)
+	}
+	return undo.Conflict(x.places)
+}
+
+// mayWrite refuses to restore fields that others may write, and the caller may not. What nobody
+// may write follows from what was written.
+func (x *restoration) mayWrite(values map[string]held, now heldRow) error {
+	seen := x.t.caller.of(x.k)
+	if seen == nil {
+		return nil // rules of the app wrote the row
+	}
+	if err := x.mayLink(); err != nil {
+		return err
+	}
+	for i, column := range x.info.columns {
+		v, ok := values[column]
+		if !ok || now == nil && v == nil || now != nil && sameHeld(v, now[i]) {
+			continue
+		}
+		c := slices.IndexFunc(x.k.Entity.Columns, func(c descriptor.Column) bool { return c.Name == column })
+		if c < 0 {
+			continue
+		}
+		whole := x.k.FieldNamed(x.k.Entity.Columns[c].Field)
+		if whole == nil || whole.ReadOnly {
+			continue
+		}
+		if own := seen.FieldNamed(whole.Name); own == nil || own.ReadOnly {
+			return fault.New(fault.Forbidden, "it changes a field that you may not write")
+		}
+	}
+	return nil
+}
+
+// checkParents looks for the rows that the row is going to refer to. A column that can be null
+// stays so until its row is there, which another round may bring.
+func (x *restoration) checkParents(ctx context.Context, wanted heldRow) (waiting []string, err error) {
+	for i, column := range x.info.columns {
+		target := x.refers(column)
+		if target == nil || wanted[i] == nil {
+			continue
+		}
+		id, err := target.ParseID((*wanted[i])[1:])
+		if err != nil {
+			continue // the statement will say it
+		}
+		if target == x.k && id == x.id {
+			continue
+		}
+		there, err := x.t.exists(ctx, target, id)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			continue
+		}
+		if other := x.all.Row(x.row.Set, target.Name(), target.FormatID(id)); other != nil && x.nullable(column) {
+			wanted[i] = nil
+			waiting = append(waiting, column)
+			continue
+		}
+		if x.all.Skip && x.nullable(column) && x.row.Action() == string(store.Update) {
+			if found := x.t.past.rows[changes.RowOf(x.k, x.id)]; found != nil {
+				wanted[i] = found.row[i]
+			}
+			x.row.Left = append(x.row.Left, x.place(x.field(column), "what it referred to is not there any more"))
+			continue
+		}
+		x.fail(x.field(column), "what it referred to is not there any more")
+	}
+	return waiting, nil
+}
+
+// refers returns what a column refers to, nil for nothing that is exposed.
+func (x *restoration) refers(column string) *model.Kind {
+	for i := range x.k.Entity.Columns {
+		if c := &x.k.Entity.Columns[i]; c.Name == column && c.Refers != "" {
+			return x.ByName[c.Refers]
+		}
+	}
+	for i := range x.k.Edges {
+		if e := &x.k.Edges[i]; e.Column.OwnKey == column {
+			return e.Target
+		}
+	}
+	return nil
+}
+
+func (x *restoration) nullable(column string) bool {
+	for i := range x.k.Entity.Columns {
+		if c := &x.k.Entity.Columns[i]; c.Name == column {
+			return c.Nullable
+		}
+	}
+	for i := range x.k.Edges {
+		if e := &x.k.Edges[i]; e.Column.OwnKey == column {
+			return !e.JSON.Required
+		}
+	}
+	return true
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"entgo.io/ent/dialect/sql/schema"
+
+	"github.com/koan-go/koan/entities/internal/model"
+)
+
+// table is an entity's table with all columns that ent knows, those of edges and of fields
+// that are not exposed included.
+type table struct {
+	columns []string
+	secret  []bool // by column: nobody may read it
+	joins   []join
+}
+
+// join is a table of links between rows of two kinds, seen from one of its columns. ent makes
+// one for each many-to-many edge without a schema of its own.
+type join struct {
+	table      string
+	own, other string // columns
+	edge       *model.Edge
+	target     string // table
+}
+
+// tablesOf returns the tables of an app's entities.
+func tablesOf(m *model.Model) map[*model.Kind]*table {
+	out := make(map[*model.Kind]*table, len(m.ByName))
+	byName := make(map[string]*schema.Table, len(m.App.Tables))
+	for _, t := range m.App.Tables {
+		byName[t.Name] = t
+	}
+	for _, k := range m.ByName {
+		t := byName[k.Entity.Table]
+		if t == nil { // a view
+			continue
+		}
+		own := &table{}
+		for _, c := range t.Columns {
+			own.columns, own.secret = append(own.columns, c.Name), append(own.secret, isSecret(k, c.Name))
+		}
+		for _, j := range m.App.Tables {
+			own.joins = append(own.joins, joinsOf(k, j)...)
+		}
+		out[k] = own
+	}
+	return out
+}
+
+// isSecret reports whether nobody may read a column: a field that is sensitive or can only be
+// written, or one that is not exposed.
+func isSecret(k *model.Kind, column string) bool {
+	if column == k.Entity.Key.Name {
+		return false
+	}
+	for i := range k.Entity.Columns {
+		if c := &k.Entity.Columns[i]; c.Name == column {
+			f := k.FieldNamed(c.Field)
+			return f == nil || f.Sensitive || f.WriteOnly
+		}
+	}
+	for i := range k.Entity.Edges {
+		if k.Entity.Edges[i].OwnKey == column {
+			return false
+		}
+	}
+	return true
+}
+
+// joinsOf returns what a table links rows of a kind with, nothing where it is no such table.
+func joinsOf(k *model.Kind, t *schema.Table) (out []join) {
+	if len(t.Columns) != 2 || len(t.PrimaryKey) != 2 || len(t.ForeignKeys) != 2 {
+		return nil
+	}
+	for i, fk := range t.ForeignKeys {
+		other := t.ForeignKeys[1-i]
+		if fk.RefTable == nil || other.RefTable == nil || fk.RefTable.Name != k.Entity.Table || len(fk.Columns) != 1 || len(other.Columns) != 1 {
+			continue
+		}
+		j := join{table: t.Name, own: fk.Columns[0].Name, other: other.Columns[0].Name, target: other.RefTable.Name}
+		for n := range k.Edges {
+			if c := k.Edges[n].Column; c.JoinTable == j.table && c.JoinOwn == j.own && c.JoinTarget == j.other {
+				j.edge = &k.Edges[n]
+			}
+		}
+		out = append(out, j)
+	}
+	return out
+}

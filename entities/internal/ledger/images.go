@@ -1,0 +1,241 @@
+package ledger
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/undo"
+	"github.com/koan-go/koan/framework/seal"
+)
+
+// How images are packed: the first byte says it.
+const (
+	imagesMissing = 0 // what follows says why
+	imagesPlain   = 1 // JSON
+	imagesFlate   = 2 // the same, compressed
+)
+
+// compressFrom is from how many bytes images are compressed: a compressor takes a megabyte.
+const compressFrom = 2 << 10
+
+// MaxImages bounds the images of a run when they are read again, in bytes.
+const MaxImages = 1 << 30
+
+// Sealing returns the sealer of secret values; create makes its key where there is none.
+type Sealing func(create bool) (*seal.Sealer, error)
+
+// imagePurpose is what secret values are sealed for, besides their run.
+const imagePurpose = "koan journal image"
+
+// sealedFor is how long a seal is valid: the journal decides how long it is kept.
+const sealedFor = 200 * 365 * 24 * time.Hour
+
+// packedImage is an image with its secret values sealed.
+type packedImage struct {
+	journal.Image
+	Secret string `json:"secret,omitempty"`
+}
+
+// packImages returns the images of a run as they are kept, nil where it has none.
+func packImages(r *journal.Record, sealing Sealing) []byte {
+	if r.NoImages != "" {
+		return append([]byte{imagesMissing}, r.NoImages...)
+	}
+	if len(r.Images) == 0 {
+		return nil
+	}
+	raw, err := sealImages(r, sealing)
+	if err != nil {
+		return append([]byte{imagesMissing}, err.Error()...)
+	}
+	if len(raw) < compressFrom {
+		return append([]byte{imagesPlain}, raw...)
+	}
+	var b bytes.Buffer
+	b.WriteByte(imagesFlate)
+	w, err := flate.NewWriter(&b, flate.BestSpeed)
+	if err == nil {
+		_, err = w.Write(raw)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil { // a buffer takes everything
+		return append([]byte{imagesMissing}, err.Error()...)
+	}
+	return b.Bytes()
+}
+
+func sealImages(r *journal.Record, sealing Sealing) ([]byte, error) {
+	packed := make([]packedImage, len(r.Images))
+	var sealer *seal.Sealer
+	for i, image := range r.Images {
+		packed[i].Image = image
+		if image.Secret == nil {
+			continue
+		}
+		if sealer == nil {
+			if sealing == nil {
+				return nil, errors.New("there is no key to seal sensitive values with")
+			}
+			var err error
+			if sealer, err = sealing(true); err != nil {
+				return nil, fmt.Errorf("sensitive values could not be sealed: %w", err)
+			}
+		}
+		packed[i].Image.Secret = nil
+		packed[i].Secret = sealer.Seal(image.Secret, time.Now().Add(sealedFor), imagePurpose, r.Run, image.Set, image.Entity, image.ID)
+	}
+	return json.Marshal(packed)
+}
+
+// unpackImages reads what packImages made. why says why there are none.
+func unpackImages(run string, packed []byte, sealing Sealing) (images []journal.Image, why string, err error) {
+	if len(packed) == 0 {
+		return nil, "", nil
+	}
+	raw := packed[1:]
+	switch packed[0] {
+	case imagesMissing:
+		return nil, string(raw), nil
+	case imagesPlain:
+	case imagesFlate:
+		if raw, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(raw)), MaxImages)); err != nil {
+			return nil, "", fmt.Errorf("ledger: the changes of a run cannot be read: %w", err)
+		}
+	default:
+		return nil, "another version of the program has written its changes", nil
+	}
+	var all []packedImage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, "", fmt.Errorf("ledger: the changes of a run cannot be read: %w", err)
+	}
+	images = make([]journal.Image, len(all))
+	var sealer *seal.Sealer
+	for i, p := range all {
+		images[i] = p.Image
+		if p.Secret == "" {
+			continue
+		}
+		if sealer == nil && sealing != nil {
+			if sealer, err = sealing(false); err != nil {
+				return nil, "", fmt.Errorf("ledger: %w", err)
+			}
+		}
+		if sealer == nil {
+			return nil, "the key that sealed its sensitive values is not here", nil
+		}
+		secret, err := sealer.Open(p.Secret, imagePurpose, run, p.Image.Set, p.Image.Entity, p.Image.ID)
+		if err != nil {
+			return nil, "the key that sealed its sensitive values is another one", nil
+		}
+		images[i].Secret = secret
+	}
+	return images, "", nil
+}
+
+// SealWith sets what seals secret values, before the first call.
+func (j *Journal) SealWith(s Sealing) *Journal {
+	j.sealing = s
+	return j
+}
+
+// Undoable returns what an undo needs of a run that has ended, nil where there is none.
+// subject narrows it to the runs of one caller, "" is everybody's.
+func (j *Journal) Undoable(ctx context.Context, run, subject string) (out *undo.Kept, err error) {
+	if cannotStartID(run) {
+		return nil, nil
+	}
+	b := j.statement("SELECT CAST(record AS text), CAST(calls AS text), images FROM koan_journal WHERE id = ").Arg(run)
+	if subject != "" {
+		b.Raw(" AND " + bySubject + " = ").Arg(journal.BoundedName(subject))
+	}
+	err = j.each(ctx, b, func(rows *sql.Rows) error {
+		var record string
+		var calls sql.NullString
+		var images []byte
+		if err := rows.Scan(&record, &calls, &images); err != nil {
+			return err
+		}
+		if out, err = undoable(run, record, calls.String); err != nil {
+			return err
+		}
+		out.Images, out.NoImages, err = unpackImages(run, images, j.sealing)
+		return err
+	})
+	if err != nil || out != nil {
+		return out, err
+	}
+	q := j.statement("SELECT record FROM koan_begun WHERE run = ").Arg(run)
+	err = j.each(ctx, q, func(rows *sql.Rows) error {
+		var record string
+		if err := rows.Scan(&record); err != nil {
+			return err
+		}
+		var r journal.Record
+		if err := json.Unmarshal([]byte(record), &r); err != nil {
+			return err
+		}
+		if subject == "" || r.Subject == subject {
+			out = &undo.Kept{Run: run, UnderWay: true}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// undoable reads a row without its images.
+func undoable(run, record, calls string) (*undo.Kept, error) {
+	var has struct {
+		Outcome   string `json:"outcome"`
+		RepeatOf  string `json:"repeat_of"`
+		Committed int    `json:"committed"`
+		DryRun    int    `json:"dry_run"`
+		Created   int    `json:"created"`
+		Updated   int    `json:"updated"`
+		Deleted   int    `json:"deleted"`
+		Outside   int    `json:"outside_count"`
+		Repaired  int    `json:"repaired"`
+	}
+	if err := decode(record, &has); err != nil {
+		return nil, err
+	}
+	out := &undo.Kept{
+		Run: run, Outcome: has.Outcome, RepeatOf: has.RepeatOf, Committed: has.Committed != 0, DryRun: has.DryRun != 0, Repaired: has.Repaired != 0,
+		Changes: has.Created + has.Updated + has.Deleted, OutsideCount: has.Outside,
+	}
+	if calls == "" {
+		return out, nil
+	}
+	var trail [][]any
+	if err := decode(calls, &trail); err != nil {
+		return nil, err
+	}
+	for _, c := range trail {
+		at := func(name string) any {
+			for i, m := range callMembers {
+				if m.name == name && i < len(c) {
+					return c[i]
+				}
+			}
+			return nil
+		}
+		if outside, _ := at("outside").(json.Number); outside != "1" {
+			continue
+		}
+		text := func(name string) string {
+			s, _ := at(name).(string)
+			return s
+		}
+		out.Outside = append(out.Outside, undo.OutsideCall{Tool: text("tool"), Operation: text("operation"), Outcome: text("outcome")})
+	}
+	return out, nil
+}

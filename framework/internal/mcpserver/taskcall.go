@@ -1,0 +1,191 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/toolset"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// The methods of the extension.
+const (
+	methodTasksGet    = "tasks/get"
+	methodTasksUpdate = "tasks/update"
+	methodTasksCancel = "tasks/cancel"
+	notificationTasks = "notifications/tasks"
+)
+
+const resultTypeTask = "task"
+
+// openTask makes the task that a call becomes if it takes long or asks. It returns nil for a
+// client that did not declare tasks with this request, for one that answers the questions of
+// an ordinary call, and for one that has too many.
+func (s *session) openTask(ex *exchange) *task {
+	if !ex.tasks || bytes.Contains(ex.params, []byte(`"requestState"`)) {
+		return nil
+	}
+	now := time.Now()
+	t := &task{
+		id: run.NewID(), subject: ex.principal.Subject, peer: ex.peer, created: now, updated: now, limit: s.server.opts.AskTimeout,
+		asked: make(chan struct{}), done: make(chan struct{}), stop: func(error) {},
+	}
+	if !s.server.tasks.open(t, s.server.now().QueueMax) {
+		return nil
+	}
+	return t
+}
+
+// callAsTask makes a call that may outlive its request. It is answered with its result if
+// it ends soon, else with the task. Until then it ends with its request, as any other.
+func (s *session) callAsTask(ctx context.Context, ex *exchange, view *catalog.View, tool toolset.Call) (any, *rpcError) {
+	t := ex.task
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	t.stop = stop
+	detach := context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })
+	var result any
+	var failed *rpcError
+	go func() {
+		growStack()
+		defer func() { t.end(result, s.server.redactError(failed)) }()
+		defer s.recovered(ex.message, &result, &failed)
+		result, failed = s.makeCall(work, ex, view, tool)
+	}()
+	soon := time.NewTimer(s.server.opts.TaskAfter)
+	defer soon.Stop()
+	select {
+	case <-t.done:
+	case <-t.asked:
+	case <-soon.C:
+	case <-ctx.Done():
+	}
+	if ctx.Err() == nil && detach() && t.hand() {
+		return s.created(ex, t), nil
+	}
+	<-t.done
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	return t.result, nil
+}
+
+// created is the answer to a call that has become a task.
+func (s *session) created(ex *exchange, t *task) taskState {
+	state := t.state()
+	state = state.enveloped(s.server, ex.peer)
+	state.ResultType = resultTypeTask
+	state.Result, state.Error, state.InputRequests = nil, nil, nil // tasks/get has them
+	return state
+}
+
+// taskOf returns the task that a request of the extension names.
+func taskOf(m message) (id string, ok bool) {
+	switch m.method {
+	case methodTasksGet, methodTasksUpdate, methodTasksCancel:
+	default:
+		return "", false
+	}
+	members(rawOrEmpty(m.params), func(name []byte, value json.RawMessage) {
+		if string(name) == "taskId" {
+			id, ok = unquoted(value)
+		}
+	})
+	return id, ok
+}
+
+// admitTask reads which task a request is about.
+func (s *session) admitTask(m message, p peer) (id string, bad *rpcError) {
+	if !p.tasks {
+		return "", noTasks()
+	}
+	id, ok := taskOf(m)
+	if !ok {
+		return "", protocolError(fault.Invalid(fault.Detail{Path: "/taskId", Message: "the task's id is missing", Expected: "string"}))
+	}
+	return id, nil
+}
+
+// noTasks rejects a request about tasks of a client that did not declare them with it.
+func noTasks() *rpcError {
+	return missingCapability(map[string]any{"extensions": map[string]any{tasksKey: map[string]any{}}},
+		fault.Newf(fault.CapabilityUnsupported, "the client did not declare %s", tasksKey).WithHint("Declare it among the capabilities in the _meta of each request."))
+}
+
+// unknownTask rejects a request about a task that does not exist for the caller. Its number is
+// that of invalid params, as the extension specifies.
+func unknownTask(id string) *rpcError {
+	bad := protocolError(fault.Newf(fault.NotFound, "the task %q does not exist, or is no longer kept", fault.Clip(id, 64)).
+		WithPath("/taskId").WithHint("Tasks are kept for 15 minutes after their end; a script's run is in the journal for longer, as koan://runs/{id}. Make the call again if it is not there."))
+	bad.Code = invalidParams
+	return bad
+}
+
+const invalidParams = -32602
+
+// getTask handles tasks/get.
+func (s *session) getTask(ctx context.Context, m message, p peer) (any, *rpcError) {
+	id, bad := s.admitTask(m, p)
+	if bad != nil {
+		return nil, bad
+	}
+	var state taskState
+	if t := s.server.tasks.find(id, p.principal.Subject); t != nil {
+		state = t.state()
+	} else if state, bad = s.recall(ctx, p, id); bad != nil {
+		return nil, bad
+	}
+	return state.enveloped(s.server, p), nil
+}
+
+// enveloped is the state as a result of the protocol.
+func (state taskState) enveloped(s *Server, p peer) taskState {
+	e := s.envelope(p, false)
+	maps.Copy(e.Meta, state.Meta)
+	state.envelope = e
+	return state
+}
+
+// updateTask handles tasks/update: the client's answers.
+func (s *session) updateTask(ctx context.Context, m message, p peer) (any, *rpcError) {
+	id, bad := s.admitTask(m, p)
+	if bad != nil {
+		return nil, bad
+	}
+	var raw json.RawMessage
+	members(rawOrEmpty(m.params), func(name []byte, value json.RawMessage) {
+		if string(name) == "inputResponses" {
+			raw = value
+		}
+	})
+	answers, wrong := parseAnswers(raw)
+	if wrong != nil {
+		return nil, protocolError(wrong)
+	}
+	if t := s.server.tasks.find(id, p.principal.Subject); t != nil {
+		t.deliver(answers)
+	} else if _, bad = s.recall(ctx, p, id); bad != nil {
+		return nil, bad
+	}
+	return s.server.envelope(p, false), nil
+}
+
+// cancelTask handles tasks/cancel. A task that has ended stays as it is.
+func (s *session) cancelTask(ctx context.Context, m message, p peer) (any, *rpcError) {
+	id, bad := s.admitTask(m, p)
+	if bad != nil {
+		return nil, bad
+	}
+	if t := s.server.tasks.find(id, p.principal.Subject); t != nil {
+		t.cancel()
+	} else if _, bad = s.recall(ctx, p, id); bad != nil {
+		return nil, bad
+	}
+	return s.server.envelope(p, false), nil
+}

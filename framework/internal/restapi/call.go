@@ -1,0 +1,118 @@
+package restapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/observe"
+)
+
+// surface names REST in the journal.
+const surface = "rest"
+
+// call is a request for one operation.
+type call struct {
+	operation *catalog.Operation
+	input     json.RawMessage
+	// merge says that changes are a merge patch (RFC 7396).
+	merge bool
+	via   catalog.Surface // SurfaceApp for an operation that routes alone reach
+	// faultPath turns a path into the input into one into the request; id reports that it is
+	// that of the id in the path. nil: they are the same.
+	faultPath func(path string) (at string, id bool)
+	progress  func(done, total float64, message string)
+}
+
+// maxKey bounds an idempotency key, in characters.
+const maxKey = 200
+
+// key reads the idempotency key of a request.
+func key(r *http.Request, op *catalog.Operation) (string, error) {
+	given := r.Header.Values(keyHeader)
+	switch {
+	case len(given) == 0:
+		return "", nil
+	case len(given) > 1 || given[0] == "" || utf8.RuneCountInString(given[0]) > maxKey || !utf8.ValidString(given[0]):
+		return "", fault.Newf(fault.InvalidPayload, "the header %s must have one value of 1 to %d characters", keyHeader, maxKey)
+	case op.ID.Kind == catalog.KindCode:
+		return "", fault.Newf(fault.InvalidPayload, "%s takes no header %s", op.ID.Op, keyHeader).WithHint("Send idempotencyKey in the body.")
+	case op.Effects.ReadOnly:
+		return "", fault.Newf(fault.InvalidPayload, "the header %s is for what changes something", keyHeader).WithHint("Leave it out.")
+	}
+	return given[0], nil
+}
+
+// call makes a call within the caller's bounds. The error is a rejection.
+func (h *Handler) call(r *http.Request, v *catalog.View, c *call) (invoke.Result, error) {
+	live, gate := h.now(), &caller(r).Calls
+	running, ok := gate.Enter(live.QueueMax)
+	if !ok {
+		return invoke.Result{}, fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running).
+			WithDetails(map[string]any{"queue": map[string]any{"max": live.QueueMax, "size": running}})
+	}
+	const inputs = 4 // a parsed body takes many times its length
+	if bytes, ok := gate.AddBytes(len(c.input), inputs*h.opts.MaxBody); !ok {
+		gate.Leave()
+		return invoke.Result{}, fault.Newf(fault.QueueOverloaded, "the calls in flight hold %d bytes of input, so %d more are too many", bytes, len(c.input))
+	}
+	defer gate.LeaveBytes(len(c.input))
+	name, err := key(r, c.operation)
+	if err != nil {
+		return invoke.Result{}, err
+	}
+	ctx, stop := invoke.WithLimit(r.Context(), c.operation, invoke.Limit(c.operation, live.ToolTimeout))
+	defer stop()
+	got := invoke.Call(ctx, h.opts.Engine, run.Request{
+		View: v, Principal: auth.From(r.Context()), ID: c.operation.ID, Input: c.input, Surface: surface, Via: c.via, IdempotencyKey: name,
+		Parent: parent(r), Progress: c.progress,
+	})
+	if f := got.Fault(); f != nil {
+		return got, c.rejection(f)
+	}
+	return got, nil
+}
+
+// parent is the trace context of a request.
+func parent(r *http.Request) observe.TraceContext {
+	return observe.TraceContext{Parent: r.Header.Get("traceparent"), State: r.Header.Get("tracestate")}.Bounded()
+}
+
+// rejection is what the caller gets for a fault of the call.
+func (c *call) rejection(f *fault.Fault) error {
+	switch {
+	case f.Path == "/idempotencyKey":
+		return rejection{Fault: f.WithPath("")}
+	case f.Code == fault.Conflict && (f.Path == "/ifVersion" || f.Path == matchPath):
+		return rejection{Fault: f.WithPath(""), status: http.StatusPreconditionFailed}
+	case c.faultPath == nil:
+		return f
+	}
+	details, several := f.Details.([]fault.Detail)
+	at, id := c.faultPath(f.Path)
+	if f.Code == fault.InvalidPayload && (id || several && len(details) > 0 && !slices.ContainsFunc(details, func(d fault.Detail) bool {
+		_, id := c.faultPath(d.Path)
+		return !id
+	})) {
+		return fault.Newf(fault.NotFound, "no entity has an id like this: %s", f.Message).WithPath("/id")
+	}
+	moved := *f
+	moved.Path = at
+	if several {
+		details = slices.Clone(details)
+		for i := range details {
+			details[i].Path, _ = c.faultPath(details[i].Path)
+		}
+		moved.Details = details
+		if len(details) > 1 {
+			moved.Message = fault.Invalid(details...).Message
+		}
+	}
+	return &moved
+}

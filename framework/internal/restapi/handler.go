@@ -1,0 +1,221 @@
+package restapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/admission"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/seal"
+)
+
+// Options configure a Handler. All but Live, Runtime, Faces, Grace and WriteTime are required.
+type Options struct {
+	Name        string // of the app
+	Version     string // of the build
+	Description string
+	Engine      *run.Engine
+	// Catalog returns the current snapshot. It is called at every request.
+	Catalog   func() *catalog.Snapshot
+	Admission *admission.Admission
+	Seal      *seal.Sealer // digests rows
+	// Ready returns why calls cannot be served now, as joined errors; nil if they can.
+	Ready   func(context.Context) error
+	Runtime string   // of scripts, "" without
+	Faces   []string // that are enabled
+	MaxBody int      // bytes of a body
+	Live    Live
+	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
+	// take to read a response; 0 is 10 s and 30 s.
+	Grace, WriteTime time.Duration
+	Log              *slog.Logger
+}
+
+// Live are the options that may change while requests are served.
+type Live struct {
+	Exposure       exposure.Mode
+	ExposureIsAuto bool
+	QueueMax       int
+	ToolTimeout    time.Duration
+}
+
+// Handler serves the routes. It is safe for concurrent use; Shutdown ends it.
+type Handler struct {
+	opts    Options
+	live    atomic.Pointer[Live]
+	mux     *http.ServeMux
+	started time.Time
+
+	calls   context.Context // ends with the server
+	stop    context.CancelCauseFunc
+	mu      sync.Mutex
+	closing bool
+	open    sync.WaitGroup // requests
+}
+
+// New makes a handler.
+func New(o Options) *Handler {
+	if o.Grace == 0 {
+		o.Grace = 10 * time.Second
+	}
+	if o.WriteTime == 0 {
+		o.WriteTime = 30 * time.Second
+	}
+	h := &Handler{opts: o, started: time.Now()}
+	h.Adjust(o.Live)
+	h.calls, h.stop = context.WithCancelCause(context.Background())
+	h.mux = h.routes()
+	return h
+}
+
+// Adjust changes the settings for later requests.
+func (h *Handler) Adjust(l Live) { h.live.Store(&l) }
+
+func (h *Handler) now() *Live { return h.live.Load() }
+
+func (h *Handler) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/{entity}", h.serveEntities)
+	mux.HandleFunc("/api/{entity}/{id}", h.serveEntity)
+	mux.HandleFunc("/api/actions/{name}", h.serveAction)
+	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
+	mux.HandleFunc("/tools/{name}", h.serveTool)
+	mux.HandleFunc(healthPath, h.serveHealth)
+	mux.HandleFunc("/status", h.serveStatus)
+	mux.HandleFunc("/status/stream", h.streamStatus)
+	mux.HandleFunc("/openapi.json", h.serveOpenAPI)
+	mux.HandleFunc("/docs", h.serveDocs)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		h.reject(w, r, noRoute(r))
+	})
+	return mux
+}
+
+// Paths are the patterns of net/http under which a program with a server of its own mounts
+// the handler.
+func Paths() []string {
+	return []string{"/api/", "/tools/", healthPath, "/status", "/status/stream", "/openapi.json", "/docs"}
+}
+
+func noRoute(r *http.Request) *fault.Fault {
+	return fault.Newf(fault.NotFound, "there is no route %s", catalog.Quote(fault.Clip(r.URL.Path, 128))).WithHint("GET /openapi.json lists the routes.")
+}
+
+// crossOrigin is what pages of allowed origins may do.
+var crossOrigin = admission.CORS{
+	Methods: "GET, HEAD, POST, PUT, PATCH, DELETE",
+	Headers: "Authorization, Content-Type, Accept, If-Match, If-None-Match, " + keyHeader + ", traceparent, tracestate",
+	Exposed: "ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer h.recovered(w, r)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	w.Header().Set("Cache-Control", "private, no-cache")
+	w.Header().Add("Vary", "Authorization")
+	if f := h.opts.Admission.RejectForeign(r); f != nil {
+		h.reject(w, r, f)
+		return
+	}
+	if h.opts.Admission.CrossOrigin(w, r, crossOrigin) {
+		return
+	}
+	if path.Clean(r.URL.Path) != r.URL.Path {
+		h.reject(w, r, noRoute(r))
+		return
+	}
+	if !h.enter() {
+		h.reject(w, r, fault.New(fault.ServiceUnavailable, "the server is shutting down"))
+		return
+	}
+	defer h.open.Done()
+	if r.URL.Path == healthPath { // for who has no token
+		h.mux.ServeHTTP(w, r)
+		return
+	}
+	p, f := h.opts.Admission.Admit(w, r)
+	if f != nil {
+		h.reject(w, r, f)
+		return
+	}
+	place := h.opts.Admission.TakePlace(p.Subject, h.now().QueueMax)
+	if place == nil {
+		h.reject(w, r, fault.New(fault.QueueOverloaded, "too many requests of this caller are in flight"))
+		return
+	}
+	defer place.Leave()
+	ctx, cancel := context.WithCancelCause(context.WithValue(auth.With(r.Context(), p), placeKey{}, place))
+	defer cancel(nil)
+	defer context.AfterFunc(h.calls, func() { cancel(context.Cause(h.calls)) })()
+	h.mux.ServeHTTP(w, r.WithContext(ctx))
+}
+
+type placeKey struct{}
+
+// caller is what the caller of a request has in flight.
+func caller(r *http.Request) *admission.Caller {
+	return r.Context().Value(placeKey{}).(*admission.Place).Caller
+}
+
+// view is the catalog as the caller sees it. A caller of HTTP declares nothing.
+func (h *Handler) view(p auth.Principal) *catalog.View {
+	l := h.now()
+	return h.opts.Catalog().View(p, exposure.ForClient(l.Exposure, exposure.Unknown), l.ExposureIsAuto)
+}
+
+func (h *Handler) recovered(w http.ResponseWriter, r *http.Request) {
+	if v := recover(); v != nil {
+		if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(v)
+		}
+		h.opts.Log.Error("panic while serving HTTP", "path", r.URL.Path, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		h.reject(w, r, fault.New(fault.Internal, ""))
+	}
+}
+
+// enter counts a request that Shutdown waits for; it returns false if the server is shutting
+// down.
+func (h *Handler) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closing {
+		return false
+	}
+	h.open.Add(1)
+	return true
+}
+
+// Shutdown rejects new requests, waits for running ones up to Options.Grace or until ctx
+// ends, and cancels the rest.
+func (h *Handler) Shutdown(ctx context.Context) {
+	h.mu.Lock()
+	h.closing = true
+	h.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.open.Wait()
+	}()
+	grace := time.NewTimer(h.opts.Grace)
+	defer grace.Stop()
+	select {
+	case <-ended:
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	h.stop(fault.New(fault.Cancelled, "the server is shutting down"))
+}

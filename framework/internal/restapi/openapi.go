@@ -1,0 +1,404 @@
+package restapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/internal/invoke"
+)
+
+// node is an object of the OpenAPI document.
+type node = map[string]any
+
+type documentKey struct{}
+
+// document is the OpenAPI document of a view, and the paths in it.
+type document struct {
+	text  json.RawMessage
+	paths []pathItem
+}
+
+// pathItem is one operation of the document, for the page of it.
+type pathItem struct {
+	Path, Method string
+	operation    node
+}
+
+// serveOpenAPI serves GET /openapi.json: what the caller may see, as OpenAPI 3.1.
+func (h *Handler) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
+	if !h.allows(w, r, http.MethodGet) {
+		return
+	}
+	v := h.view(auth.From(r.Context()))
+	tag := `"` + v.Version() + `"`
+	w.Header().Set("ETag", tag)
+	if matches(r.Header.Values("If-None-Match"), tag, true) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.write(w, http.StatusOK, jsonType, h.document(v).text)
+}
+
+// document returns the document of a view, which it makes once.
+func (h *Handler) document(v *catalog.View) *document {
+	return catalog.Memo(v, documentKey{}, func() *document {
+		b := &builder{view: v, schemas: node{}, known: map[string]string{}, paths: map[string]node{}}
+		b.common()
+		t := tableOf(v)
+		var tags []node
+		for _, name := range t.names() {
+			e := t.entities[name]
+			tags = append(tags, node{"name": e.Name, "description": cmp.Or(e.Description, e.Name+" entities.")})
+			b.entity(name, e)
+		}
+		functions := func(tag, about, path string, ops map[string]*catalog.Operation) {
+			if len(ops) > 0 {
+				tags = append(tags, node{"name": tag, "description": about})
+			}
+			for _, name := range slices.Sorted(maps.Keys(ops)) {
+				b.function(tag, path+name, ops[name])
+			}
+		}
+		functions("Actions", "Named pieces of work.", "/api/actions/", t.actions)
+		functions("Plugins", "Functions of plugins.", "/api/plugins/", t.plugins)
+		tags = append(tags, node{"name": "Server", "description": "Tools in an envelope, and the server's state."})
+		b.server()
+		doc := node{
+			"openapi": "3.1.0",
+			"info":    node{"title": h.opts.Name, "version": h.opts.Version, "description": cmp.Or(h.opts.Description, h.opts.Name)},
+			"servers": []node{{"url": "/"}}, "tags": tags, "paths": b.paths, "security": []node{{"bearer": []string{}}, {}},
+			"components": node{
+				"schemas":         b.schemas,
+				"responses":       node{"Problem": node{"description": "Why the request failed (RFC 9457).", "content": node{problemType: node{"schema": reference("Problem")}}}},
+				"securitySchemes": node{"bearer": node{"type": "http", "scheme": "bearer", "description": "Needed where the server is configured to authenticate callers."}},
+			},
+		}
+		raw, err := invoke.Encode(doc)
+		if err != nil { // made of texts and schemas that are JSON
+			panic("restapi: the OpenAPI document is not JSON: " + err.Error())
+		}
+		return &document{raw, b.items()}
+	})
+}
+
+// builder makes the parts of a document.
+type builder struct {
+	view    *catalog.View
+	schemas node
+	known   map[string]string // names of schemas by their JSON
+	paths   map[string]node
+}
+
+func reference(name string) node { return node{"$ref": "#/components/schemas/" + name} }
+
+// schema reads a JSON Schema. Its definitions become components, and what is a component
+// already is a reference to it.
+func (b *builder) schema(raw json.RawMessage, owner string) any {
+	var s any
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil { // a snapshot has checked that it is JSON
+		return node{}
+	}
+	if root, ok := s.(node); ok {
+		definitions, _ := root["$defs"].(node)
+		delete(root, "$defs")
+		for _, name := range slices.Sorted(maps.Keys(definitions)) {
+			b.schemas[owner+"_"+componentName(name)] = b.refer(definitions[name], owner)
+		}
+	}
+	return b.refer(s, owner)
+}
+
+// refer replaces parts of a schema by references.
+func (b *builder) refer(s any, owner string) any {
+	switch s := s.(type) {
+	case node:
+		if at, ok := s["$ref"].(string); ok && strings.HasPrefix(at, "#/$defs/") {
+			out := maps.Clone(s)
+			out["$ref"] = "#/components/schemas/" + owner + "_" + componentName(strings.TrimPrefix(at, "#/$defs/"))
+			return out
+		}
+		if name := b.known[canonical(s)]; name != "" {
+			return reference(name)
+		}
+		out := node{}
+		for key, value := range s {
+			if key == "examples" || key == "default" || key == "enum" || key == "const" {
+				out[key] = value
+				continue
+			}
+			out[key] = b.refer(value, owner)
+		}
+		return splitTypes(out)
+	case []any:
+		out := make([]any, len(s))
+		for i := range s {
+			out[i] = b.refer(s[i], owner)
+		}
+		return out
+	}
+	return s
+}
+
+// keywords are those that mean something for one type alone.
+var keywords = map[string][]string{
+	"string": {"minLength", "maxLength", "pattern", "format", "contentEncoding"}, "integer": {"minimum", "maximum"}, "number": {"minimum", "maximum"},
+	"array": {"items", "minItems", "maxItems"}, "object": {"properties", "required", "additionalProperties", "minProperties"},
+}
+
+// splitTypes turns a schema of several types into a choice of schemas of one: few generators of
+// clients read more than one type and null.
+func splitTypes(s node) node {
+	types, _ := s["type"].([]any)
+	if several := len(slices.DeleteFunc(slices.Clone(types), func(t any) bool { return t == "null" })); several < 2 {
+		return s
+	}
+	out, choices := maps.Clone(s), []any{}
+	delete(out, "type")
+	for _, t := range types {
+		choice := node{"type": t}
+		name, _ := t.(string)
+		for _, keyword := range keywords[name] {
+			if value, ok := s[keyword]; ok {
+				choice[keyword] = value
+				delete(out, keyword)
+			}
+		}
+		choices = append(choices, choice)
+	}
+	out["anyOf"] = choices
+	return out
+}
+
+func canonical(s any) string {
+	raw, _ := json.Marshal(s) // it came from JSON
+	return string(raw)
+}
+
+// componentName is a name as components may have it.
+func componentName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// component names a schema, so that equal ones refer to it.
+func (b *builder) component(name string, s any) {
+	if object, ok := s.(node); ok && len(object) > 0 {
+		text := canonical(s)
+		b.schemas[name] = b.refer(s, name)
+		if b.known[text] == "" {
+			b.known[text] = name
+		}
+	}
+}
+
+// member returns a member of an operation's input schema.
+func member(op *catalog.Operation, name string) any {
+	var s struct{ Properties map[string]any }
+	_ = json.Unmarshal(op.Input, &s)
+	return s.Properties[name]
+}
+
+// describeDefaults says the defaults of a model's fields in their descriptions: many generators
+// make members with a default required, which these are not.
+func describeDefaults(s any) any {
+	model, _ := s.(node)
+	properties, _ := model["properties"].(node)
+	for _, property := range properties {
+		p, _ := property.(node)
+		value, ok := p["default"]
+		if !ok {
+			continue
+		}
+		about, _ := p["description"].(string)
+		p["description"] = strings.TrimSpace(about + " Default: " + canonical(value) + ".")
+		delete(p, "default")
+	}
+	return s
+}
+
+// entity describes the routes of an entity.
+func (b *builder) entity(name string, e *entity) {
+	for _, c := range []struct{ op, member, suffix string }{{"upsert", "model", "Model"}, {"patch", "changes", "Changes"}, {"collection", "filter", "Filter"}} {
+		if op := b.view.At(catalog.SurfaceREST).Operation(catalog.EntityID(e.Name, c.op)); op != nil {
+			s := member(op, c.member)
+			text := canonical(s)
+			b.component(e.Name+c.suffix, describeDefaults(s))
+			b.known[text] = e.Name + c.suffix
+		}
+	}
+	for _, id := range []string{"get-by-id", "upsert", "patch"} {
+		if op := b.view.At(catalog.SurfaceREST).Operation(catalog.EntityID(e.Name, id)); op != nil {
+			var row any
+			_ = json.Unmarshal(op.Output, &row)
+			b.component(e.Name, row)
+			break
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(e.routes), func(x, y place) int { return strings.Compare(x.suffix, y.suffix) }) {
+		path := "/api/" + name
+		switch {
+		case at.item:
+			path += "/{id}"
+		case at.suffix != "":
+			path += ":" + at.suffix
+		}
+		for _, r := range e.routes[at] {
+			b.add(path, r.Method, b.entityOperation(e, r))
+		}
+	}
+}
+
+// entityOperation describes one route of an entity.
+func (b *builder) entityOperation(e *entity, r route) node {
+	op, owner := r.operation, e.Name
+	id := catalog.Camel(e.Name) + catalog.Pascal(cmp.Or(r.Suffix, op.ID.Op))
+	summary := op.Title
+	if r.Replace {
+		id, summary = catalog.Camel(e.Name)+"Replace", "Replace "+e.Name
+	}
+	success := node{"description": "What the operation returns.", "content": node{jsonType: node{"schema": b.schema(op.Output, owner)}}}
+	out := node{"operationId": id, "summary": summary, "description": op.Description(b.view), "tags": []string{e.Name}}
+	responses := node{"200": success, "4XX": problemResponse, "5XX": problemResponse}
+	out["responses"] = responses
+	var parameters []node
+	if r.Item {
+		parameters = append(parameters, node{"name": "id", "in": "path", "required": true, "description": "The id.", "schema": node{"type": "string"}})
+	}
+	if r.Suffix != "" {
+		out["requestBody"] = b.body(b.schema(op.Input, owner), op.Example, jsonType)
+	} else {
+		for _, name := range queryParameters(r) {
+			if s := member(op, name); s != nil {
+				parameters = append(parameters, b.parameter(op, name, s))
+			}
+		}
+	}
+	if r.Body != "" {
+		media := []string{jsonType}
+		if r.Method == http.MethodPatch {
+			media = []string{mergeType, jsonType}
+		}
+		var example map[string]json.RawMessage
+		_ = json.Unmarshal(op.Example, &example)
+		if r.Item { // an example may be of no entity that is there
+			example = nil
+		}
+		out["requestBody"] = b.body(b.refer(member(op, r.Body), owner), example[r.Body], media...)
+	}
+	if r.Body == "model" {
+		responses["201"] = node{"description": "It was created.", "headers": node{"Location": textHeader("The path of the entity."), "ETag": textHeader("The entity's tag.")}, "content": success["content"]}
+	}
+	if r.Item && r.Method != http.MethodDelete {
+		success["headers"] = node{"ETag": textHeader("The entity's tag, for If-Match.")}
+	}
+	if op.ID.Op == "collection" && r.Method == http.MethodGet {
+		success["headers"] = node{"Link": textHeader("The pages beside this one (RFC 8288).")}
+	}
+	if r.spec.Access.Writes() && op.ID.Op != "new" {
+		parameters = append(parameters, keyParameter)
+		if r.Item {
+			parameters = append(parameters, node{"name": "If-Match", "in": "header", "description": "The ETag of the entity that the change is meant for.", "schema": node{"type": "string"}})
+		}
+	}
+	if len(parameters) > 0 {
+		out["parameters"] = parameters
+	}
+	return out
+}
+
+// parameter describes a query parameter.
+func (b *builder) parameter(op *catalog.Operation, name string, s any) node {
+	p := node{"name": name, "in": "query"}
+	object, _ := s.(node)
+	if about, ok := object["description"].(string); ok {
+		p["description"] = about
+	}
+	switch {
+	case name == "filter":
+		p["content"] = node{jsonType: node{"schema": b.refer(s, op.Resource)}}
+	case forms[name] == textOrJSON, name == "cursor":
+		p["schema"] = node{"type": "string"}
+	default:
+		p["schema"] = b.refer(s, op.Resource)
+	}
+	var example map[string]any
+	if json.Unmarshal(op.Example, &example) == nil && example[name] != nil {
+		p["example"] = example[name]
+	}
+	return p
+}
+
+var (
+	problemResponse = node{"$ref": "#/components/responses/Problem"}
+	keyParameter    = node{
+		"name": keyHeader, "in": "header", "description": "Makes the call happen once: sent again with the same key and input, it returns what it returned the first time.",
+		"schema": node{"type": "string", "minLength": 1, "maxLength": maxKey},
+	}
+)
+
+func textHeader(about string) node {
+	return node{"description": about, "schema": node{"type": "string"}}
+}
+
+// body describes a request's body.
+func (b *builder) body(s any, example json.RawMessage, media ...string) node {
+	content := node{}
+	for _, m := range media {
+		one := node{"schema": s}
+		if len(example) > 0 {
+			one["example"] = example
+		}
+		content[m] = one
+	}
+	return node{"required": true, "content": content}
+}
+
+// function describes the route of an action or a plugin's function.
+func (b *builder) function(tag, path string, op *catalog.Operation) {
+	id := catalog.Camel(strings.ReplaceAll(strings.TrimPrefix(path, "/api/"), "/", "-"))
+	owner := catalog.Pascal(id)
+	out := node{
+		"operationId": id, "summary": cmp.Or(op.Title, op.Summary), "description": op.Description(b.view), "tags": []string{tag},
+		"requestBody": b.body(b.schema(op.Input, owner+"Input"), op.Example, jsonType),
+		"responses": node{
+			"200": node{"description": "What the function returns.", "content": node{jsonType: node{"schema": b.schema(op.Output, owner+"Output")}}},
+			"4XX": problemResponse, "5XX": problemResponse,
+		},
+	}
+	if !op.Effects.ReadOnly {
+		out["parameters"] = []node{keyParameter}
+	}
+	b.add(path, http.MethodPost, out)
+}
+
+func (b *builder) add(path, method string, operation node) {
+	item := b.paths[path]
+	if item == nil {
+		item = node{}
+		b.paths[path] = item
+	}
+	item[strings.ToLower(method)] = operation
+}
+
+// items are the operations in the order of their paths.
+func (b *builder) items() []pathItem {
+	var out []pathItem
+	for _, path := range slices.Sorted(maps.Keys(b.paths)) {
+		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
+			if op, ok := b.paths[path][method].(node); ok {
+				out = append(out, pathItem{path, strings.ToUpper(method), op})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package restapi
+
+import (
+	"net/http"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// common adds the schemas that every app has.
+func (b *builder) common() {
+	var codes []string
+	for _, e := range fault.Entries() {
+		codes = append(codes, string(e.Code))
+	}
+	str := func(about string) node { return node{"type": "string", "description": about} }
+	of := func(properties node, required ...string) node {
+		return node{"type": "object", "properties": properties, "required": required}
+	}
+	faulty := node{
+		"code": node{"type": "string", "enum": codes, "description": "What kind of failure it is."}, "message": str("What is wrong."), "hint": str("What to do next."),
+		"path": str("JSON Pointer into the body, or the name of a query parameter."), "details": node{"description": "Several problems, or numbers about the one."},
+		"retry": node{"type": "string", "enum": []string{"safe", "fix", "never"}, "description": "Whether trying again can succeed: as it is, after a change, or not at all."},
+		"line":  node{"type": "integer"}, "column": node{"type": "integer"}, "source": str("The line of the script."),
+	}
+	problem := node{
+		"type": str("The kind of failure, as a URN."), "title": str("What that kind is."), "status": node{"type": "integer", "description": "The HTTP status."}, "detail": str("The message."),
+	}
+	for name, s := range faulty {
+		problem[name] = s
+	}
+	b.schemas["Fault"] = of(faulty, "code", "message", "hint", "retry")
+	b.schemas["Problem"] = of(problem, "type", "title", "status", "detail", "code", "message", "hint", "retry")
+	b.schemas["Meta"] = of(node{
+		"schemaVersion": str("Of the contract."), "toolVersion": str("Of the build."), "ts": str("When the response was made."), "durationMs": node{"type": "integer"},
+		"runId": str("The run that the response is of."), "attempts": node{"type": "integer"}, "metrics": node{"type": "object"},
+	}, "schemaVersion", "toolVersion", "ts", "durationMs")
+	b.schemas["Envelope"] = of(node{
+		"ok": node{"type": "boolean"}, "result": node{"type": "object"}, "error": reference("Fault"), "_meta": reference("Meta"),
+	}, "ok", "_meta")
+}
+
+// server describes tools and the server's state.
+func (b *builder) server() {
+	answer := func(media, about string) node {
+		return node{"description": about, "content": node{media: node{"schema": reference("Envelope")}}}
+	}
+	get := func(path, id, summary, description, media string) {
+		content := answer(media, "The envelope.")
+		if media != jsonType {
+			content = node{"description": "Events `start`, `result` or `error`, `done`, each with an envelope as its data.", "content": node{media: node{"schema": node{"type": "string"}}}}
+		}
+		b.add(path, http.MethodGet, node{
+			"operationId": id, "summary": summary, "description": description, "tags": []string{"Server"},
+			"responses": node{"200": content, "4XX": problemResponse, "5XX": problemResponse},
+		})
+	}
+	get(healthPath, "health", "Whether the server answers", "Needs no token.", jsonType)
+	get("/status", "status", "The state of the server", "Whether calls can be served, and what is missing if not.", jsonType)
+	get("/status/stream", "statusStream", "The state of the server as events", "The same as /status, as server-sent events.", "text/event-stream")
+	ok := answer(jsonType, "What the tool returned.")
+	ok["content"].(node)["text/event-stream"] = node{"schema": node{"type": "string"}}
+	b.add("/tools/{name}", http.MethodPost, node{
+		"operationId": "callTool", "summary": "Call any tool", "tags": []string{"Server"},
+		"description": "The body is the tool's input. With `Accept: text/event-stream` the response is a stream of the events `start`, `progress`, `result` or `error`, `done`.",
+		"parameters":  []node{{"name": "name", "in": "path", "required": true, "description": "The tool's name, as tools/list of MCP has it.", "schema": node{"type": "string"}}, keyParameter},
+		"requestBody": b.body(node{"type": "object"}, nil, jsonType),
+		"responses":   node{"200": ok, "4XX": answer(jsonType, "Why the call failed."), "5XX": answer(jsonType, "Why the call failed.")},
+	})
+}

@@ -1,0 +1,89 @@
+package restapi
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// form is how a query parameter is written.
+type form uint8
+
+const (
+	plainText  form = iota // the value is the text
+	jsonValue              // JSON; what is not is the text, and the operation says what is wrong with that
+	textOrJSON             // JSON if it begins like an object or a list, else the text
+)
+
+// forms are those of the parameters that are not plain text.
+var forms = map[string]form{
+	"filter": jsonValue, "page": jsonValue, "pageSize": jsonValue, "count": jsonValue,
+	"sort": textOrJSON, "fields": textOrJSON, "with": textOrJSON,
+}
+
+// decodeQuery reads the query parameters of a request as the members of an operation's input.
+// It reports all that are unknown or there twice.
+func decodeQuery(raw string, known []string) (map[string]json.RawMessage, error) {
+	given, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, fault.Invalid(fault.Detail{Message: "the query string cannot be read: " + fault.Clip(err.Error(), 200)}).
+			WithHint("Separate parameters with `&`, and encode their values (curl: -G --data-urlencode).")
+	}
+	out := map[string]json.RawMessage{}
+	var wrong []fault.Detail
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		at := "/" + fault.Step(name)
+		switch values := given[name]; {
+		case !slices.Contains(known, name):
+			wrong = append(wrong, fault.Detail{Path: at, Message: "unknown query parameter " + catalog.Quote(fault.Clip(name, 64)) + fault.DidYouMean(name, known)})
+		case len(values) > 1:
+			wrong = append(wrong, fault.Detail{Path: at, Message: "the query parameter " + catalog.Quote(name) + " is there more than once"})
+		default:
+			out[name] = parameter(forms[name], values[0])
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Invalid(wrong...).WithHint("This path takes %s.", takes(known))
+	}
+	return out, nil
+}
+
+func takes(known []string) string {
+	if len(known) == 0 {
+		return "no query parameters"
+	}
+	return "the query parameters " + strings.Join(known, ", ")
+}
+
+// parameter returns a value as JSON.
+func parameter(f form, value string) json.RawMessage {
+	trimmed := strings.TrimSpace(value)
+	looksLike := strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")
+	if (f == jsonValue || f == textOrJSON && looksLike) && json.Valid([]byte(trimmed)) {
+		return json.RawMessage(trimmed)
+	}
+	return text(value)
+}
+
+// text is a JSON string.
+func text(s string) json.RawMessage {
+	raw, _ := json.Marshal(strings.ToValidUTF8(s, "\uFFFD")) // a string is always JSON
+	return raw
+}
+
+// object is the JSON of members, in the order of their names.
+func object(members map[string]json.RawMessage) json.RawMessage {
+	b := []byte{'{'}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, text(name)...), ':'), members[name]...)
+	}
+	return append(b, '}')
+}

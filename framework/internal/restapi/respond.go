@@ -1,0 +1,130 @@
+package restapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/invoke"
+)
+
+// Headers of our own, and the one for keys.
+const (
+	runHeader = "Koan-Run"
+	keyHeader = "Idempotency-Key"
+)
+
+const (
+	jsonType    = "application/json"
+	problemType = "application/problem+json"
+)
+
+// rejection is a fault with an HTTP status other than that of its code.
+type rejection struct {
+	*fault.Fault
+	status int
+	allow  string // for 405
+	scopes []string
+}
+
+// reject sends a fault as a problem (RFC 9457).
+func (h *Handler) reject(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	h.rejectAs(w, r, rejection{Fault: f})
+}
+
+func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) {
+	status := h.rejectionHeader(w, r, j)
+	h.write(w, status, problemType, problem(j.Fault, status))
+}
+
+// rejectionHeader sets the headers of a rejection and returns its status.
+func (h *Handler) rejectionHeader(w http.ResponseWriter, r *http.Request, j rejection) (status int) {
+	entry, _ := fault.Lookup(j.Code)
+	if status = j.status; status == 0 {
+		status = entry.HTTP
+	}
+	if challenge := h.opts.Admission.StepUp(r, j.scopes); challenge != "" {
+		w.Header().Set("WWW-Authenticate", challenge)
+		status = http.StatusForbidden
+	}
+	if j.allow != "" {
+		w.Header().Set("Allow", j.allow)
+	}
+	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.Header().Del("ETag")
+	return status
+}
+
+// problem is a fault as application/problem+json: the members of RFC 9457, and the fault's.
+func problem(f *fault.Fault, status int) json.RawMessage {
+	entry, _ := fault.Lookup(f.Code)
+	body := struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+		*fault.Fault
+	}{"urn:koan:fault:" + string(f.Code), entry.Meaning, status, f.Message, f}
+	raw, err := invoke.Encode(body)
+	if err != nil { // details that are not JSON
+		body.Fault = fault.New(f.Code, f.Message)
+		raw, _ = invoke.Encode(body)
+	}
+	return raw
+}
+
+// write sends a body of JSON.
+func (h *Handler) write(w http.ResponseWriter, status int, media string, body []byte) {
+	w.Header().Set("Content-Type", media)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.opts.WriteTime))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// allows reports whether a request has one of some methods. Otherwise it has answered.
+func (h *Handler) allows(w http.ResponseWriter, r *http.Request, methods ...string) bool {
+	for _, m := range methods {
+		if r.Method == m || r.Method == http.MethodHead && m == http.MethodGet {
+			return true
+		}
+	}
+	h.rejectMethod(w, r, methods)
+	return false
+}
+
+// rejectMethod answers a request whose path has other methods: OPTIONS with those.
+func (h *Handler) rejectMethod(w http.ResponseWriter, r *http.Request, methods []string) {
+	allow := allowed(methods)
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Allow", allow)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	h.rejectAs(w, r, rejection{Fault: fault.Newf(fault.InvalidRequest, "this path has no method %s", fault.Clip(r.Method, 16)).
+		WithHint("Use one of %s.", allow), status: http.StatusMethodNotAllowed, allow: allow})
+}
+
+func allowed(methods []string) string {
+	var out []string
+	for _, m := range methods {
+		out = append(out, m)
+		if m == http.MethodGet {
+			out = append(out, http.MethodHead)
+		}
+	}
+	return strings.Join(append(out, http.MethodOptions), ", ")
+}
+
+// asRejection returns the rejection in an error.
+func asRejection(err error) rejection {
+	var j rejection
+	if errors.As(err, &j) {
+		return j
+	}
+	return rejection{Fault: fault.From(err)}
+}

@@ -1,0 +1,118 @@
+package restapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/internal/invoke"
+)
+
+// respond sends what a call of an entity's operation returned.
+func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, found route, c *call, got invoke.Result) {
+	status := http.StatusOK
+	describe(w, got)
+	switch {
+	case found.Body != "" || found.Item && found.Method == http.MethodGet:
+		row := rowOf(got.Output)
+		if found.Body == "model" && created(e, got) {
+			status = http.StatusCreated
+			w.Header().Set("Location", location(r, e, row))
+		}
+		// With other fields or related rows it is not the entity that a write would match.
+		if q := r.URL.Query(); !q.Has("fields") && !q.Has("with") {
+			tag := h.tag(e.Resource, got.Output, row)
+			w.Header().Set("ETag", tag)
+			if found.Method == http.MethodGet && matches(r.Header.Values("If-None-Match"), tag, true) {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+		}
+	case found.operation.ID.Op == "collection" && found.Method == http.MethodGet:
+		if links := pageLinks(r.URL, got.Output); links != "" {
+			w.Header().Set("Link", links)
+		}
+	}
+	h.write(w, status, jsonType, got.Output)
+}
+
+// describe says which run a response is of.
+func describe(w http.ResponseWriter, got invoke.Result) {
+	if got.Outcome != nil {
+		w.Header().Set(runHeader, got.Outcome.Run)
+	}
+}
+
+// created reports whether a call stored an entity that was not there.
+func created(e *entity, got invoke.Result) bool {
+	for _, c := range got.Outcome.Counts {
+		if c.Entity == e.Name && c.Created > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// location is the path of a stored entity.
+func location(r *http.Request, e *entity, row map[string]json.RawMessage) string {
+	var id string
+	_ = json.Unmarshal(row[e.Key.Name], &id) // ids are strings
+	at := "/api/" + catalog.Kebab(e.Name) + "/" + url.PathEscape(id)
+	if set := r.URL.Query().Get("set"); set != "" {
+		at += "?" + url.Values{"set": {set}}.Encode()
+	}
+	return at
+}
+
+func rowOf(out json.RawMessage) map[string]json.RawMessage {
+	var row map[string]json.RawMessage
+	_ = json.Unmarshal(out, &row) // operations return objects
+	return row
+}
+
+// pageLinks are the links of a page to others (RFC 8288), "" for none.
+func pageLinks(at *url.URL, out json.RawMessage) string {
+	var page struct {
+		Page, PageSize int
+		TotalCount     *int
+		NextCursor     *string
+	}
+	if json.Unmarshal(out, &page) != nil {
+		return ""
+	}
+	query := at.Query()
+	var links []string
+	add := func(rel string, set func(url.Values)) {
+		q := url.Values{}
+		for name, values := range query {
+			q[name] = slices.Clone(values)
+		}
+		set(q)
+		links = append(links, "<"+(&url.URL{Path: at.Path, RawQuery: q.Encode()}).String()+`>; rel="`+rel+`"`)
+	}
+	onPage := func(n int) func(url.Values) {
+		return func(q url.Values) { q.Del("cursor"); q.Set("page", strconv.Itoa(n)) }
+	}
+	if query.Get("cursor") != "" {
+		if page.NextCursor != nil {
+			add("next", func(q url.Values) { q.Set("cursor", *page.NextCursor) })
+		}
+		add("first", func(q url.Values) { q.Del("cursor") })
+		return strings.Join(links, ", ")
+	}
+	if page.NextCursor != nil {
+		add("next", onPage(page.Page+1))
+	}
+	if page.Page > 1 {
+		add("prev", onPage(page.Page-1))
+		add("first", onPage(1))
+	}
+	if page.TotalCount != nil && page.PageSize > 0 && *page.TotalCount > page.PageSize {
+		add("last", onPage((*page.TotalCount+page.PageSize-1)/page.PageSize))
+	}
+	return strings.Join(links, ", ")
+}

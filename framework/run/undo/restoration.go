@@ -1,0 +1,83 @@
+package undo
+
+import (
+	"context"
+
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// Row is a row that an undo restores.
+type Row struct {
+	Entity, Set, ID string
+	// Images are what the run did to it, the oldest first; a run that is not atomic commits
+	// several times.
+	Images []journal.Image
+
+	// What the row's provider says of it.
+	Report
+}
+
+// Report is what a call did to restore a row.
+type Report struct {
+	// Restored reports that the row is as it was, but for Left and Waiting.
+	Restored bool
+	// Left are the fields that somebody changed since, and that stay as they are.
+	Left []Place
+	// Waiting are the references of the row that lead to rows which are not there yet.
+	Waiting []Place
+}
+
+// Action is what the run did to the row, "" where it is as it was.
+func (r *Row) Action() string {
+	first, last := r.Images[0].Action, r.Images[len(r.Images)-1].Action
+	switch {
+	case first == created && last == deleted:
+		return ""
+	case first == created:
+		return created
+	case last == deleted:
+		return deleted
+	}
+	return updated
+}
+
+// Actions of images.
+const (
+	created = "create"
+	updated = "update"
+	deleted = "delete"
+)
+
+// Place is where something could not be restored.
+type Place struct {
+	Entity  string `json:"entity"`
+	Set     string `json:"set"`
+	ID      string `json:"id"`
+	Field   string `json:"field,omitempty"` // or relationship; "" for the row as a whole
+	Message string `json:"message"`
+}
+
+// Restoration is what a call of a writing operation does in place of its own work: it restores
+// rows, the first of which its input names. It does so as a whole, or ends in conflict (with
+// Conflict) and restores nothing.
+type Restoration struct {
+	Rows []*Row
+	// Skip leaves fields as they are that somebody changed since; else they are a conflict.
+	Skip bool
+	// Row returns a row that the same undo restores, nil for others.
+	Row func(set, entity, id string) *Row
+}
+
+type restorationKey struct{}
+
+// Restoring returns what the call that ctx belongs to restores, nil for nothing.
+func Restoring(ctx context.Context) *Restoration {
+	r, _ := ctx.Value(restorationKey{}).(*Restoration)
+	return r
+}
+
+// With returns a context for a call that restores rows; nil is for what such a call brings
+// with it, such as calls of hooks.
+func With(ctx context.Context, r *Restoration) context.Context {
+	return context.WithValue(ctx, restorationKey{}, r)
+}

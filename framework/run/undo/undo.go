@@ -1,0 +1,383 @@
+package undo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+// Undos knows the runs of an engine that can be undone.
+type Undos struct{ archive Archive } // nil where nothing is kept
+
+var _ run.Participant = (*Undos)(nil)
+
+// Open implements run.Participant. It takes part in no run: it is found by those who undo one.
+func (u *Undos) Open(*run.Run) (run.Part, error) { return nil, nil }
+
+// Use sets where runs are kept, before the first call.
+func (u *Undos) Use(a Archive) { u.archive = a }
+
+// at is the run's place in the input of an undo.
+const at = "/runId"
+
+// Find returns a run that can be undone. Its fault says why one cannot.
+func (u *Undos) Find(ctx context.Context, id string) (*Kept, error) {
+	if u.archive == nil {
+		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no journal, so no run can be undone").
+			WithHint("Set journal.enabled to true. An app that opens its databases itself keeps none.").WithPath(at)
+	}
+	k, err := u.archive.Undoable(ctx, id)
+	switch {
+	case err != nil:
+		var f *fault.Fault
+		if errors.As(err, &f) || ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, fault.New(fault.ServiceUnavailable, "the journal cannot be read").Because(err)
+	case k == nil:
+		return nil, fault.Newf(fault.NotFound, "there is no run %q that is yours", run.Excerpt(id)).
+			WithHint("Take `runId` from the result of the run. Runs are kept %s; what is older cannot be undone.", u.archive.Retention()).WithPath(at)
+	case k.UnderWay:
+		return nil, fault.New(fault.InProgress, "the run has not ended yet").WithHint("Wait for its result, then undo it.").WithPath(at)
+	}
+	return k, k.refusal()
+}
+
+// refusal says why a run cannot be undone.
+func (k *Kept) refusal() error {
+	refuse := func(why string) *fault.Fault {
+		return fault.New(fault.InvalidPayload, why).WithHint("There is nothing to undo.").WithPath(at)
+	}
+	switch {
+	case k.RepeatOf != "":
+		return refuse("the run changed nothing: it returned the reply of run "+k.RepeatOf+" again").WithHint("Undo run %s.", k.RepeatOf)
+	case k.DryRun:
+		return refuse("the run was a dry run, which keeps nothing")
+	case !k.Committed && k.Outcome != "ok":
+		return refuse("the run ended in " + k.Outcome + ", and nothing of it was kept")
+	case !k.Committed:
+		return refuse("the run changed nothing")
+	case k.NoImages != "":
+		return unrecorded("the run was recorded without its changes: " + k.NoImages)
+	case k.Images == nil && k.Repaired:
+		return unrecorded("the run was recorded without its changes: the process that ran it ended before they were written")
+	case k.Images == nil && k.Changes > 0:
+		return unrecorded("the run was recorded without its changes")
+	case k.Images == nil:
+		return refuse("the run left every row as it was")
+	}
+	return nil
+}
+
+func unrecorded(why string) *fault.Fault {
+	return fault.New(fault.CapabilityUnsupported, why).
+		WithHint("Make the opposite changes with a script. Runs that are to be undone need journal.changes, which is on by default.").WithPath(at)
+}
+
+// Result is what an undo returns.
+type Result struct {
+	Undone    string    `json:"undone"` // the run
+	Skipped   []Place   `json:"skipped"`
+	NotUndone []Outside `json:"notUndone"`
+}
+
+// Outside is what an undo does not reach: calls with an effect outside, and rows that belong to
+// no entity.
+type Outside struct {
+	Tool    string `json:"toolName,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	Message string `json:"message"`
+}
+
+// outside lists what an undo of the run does not reach.
+func (k *Kept) outside(v *catalog.View) []Outside {
+	out := []Outside{}
+	for _, c := range k.Outside {
+		o := Outside{Outcome: c.Outcome, Message: "its effect is outside the data"}
+		if id, err := catalog.ParseID(c.Operation); err == nil && v.Allowed(id) {
+			o.Tool = c.Tool
+		}
+		out = append(out, o)
+	}
+	if more := k.OutsideCount - len(k.Outside); more > 0 {
+		out = append(out, Outside{Message: fmt.Sprintf("%d more calls had an effect outside the data", more)})
+	}
+	unnamed := 0
+	for i := range k.Images {
+		if k.Images[i].Entity == "" {
+			unnamed++
+		}
+	}
+	if unnamed > 0 {
+		out = append(out, Outside{Message: fmt.Sprintf("a rule of the app wrote %d times to tables that no entity has", unnamed)})
+	}
+	return out
+}
+
+// rows are the rows that the run changed, the newest change first.
+func (k *Kept) rows() []*Row {
+	known := map[[3]string]*Row{}
+	var out []*Row
+	for _, image := range k.Images {
+		if image.Entity == "" {
+			continue
+		}
+		key := [3]string{image.Set, image.Entity, image.ID}
+		r := known[key]
+		if r == nil {
+			r = &Row{Entity: image.Entity, Set: image.Set, ID: image.ID}
+			known[key] = r
+		} else {
+			out = slices.DeleteFunc(out, func(other *Row) bool { return other == r })
+		}
+		r.Images = append(r.Images, image)
+		out = append(out, r)
+	}
+	slices.Reverse(out)
+	return slices.DeleteFunc(out, func(r *Row) bool { return r.Action() == "" })
+}
+
+// Options say how a run is undone.
+type Options struct {
+	// Skip leaves what somebody changed since as it is; else it is a conflict.
+	Skip bool
+}
+
+// restorer is one attempt at undoing a run.
+type restorer struct {
+	*Kept
+	a    *run.Attempt
+	opts Options
+	rows []*Row
+	by   map[[3]string]*Row
+	// carried are rows that nobody may write, and that rules of the app have written: by the
+	// row with whose call they are restored.
+	carried map[*Row][]*Row
+}
+
+// Restore undoes a run within an attempt of another, by calls of the operations that its caller
+// would need for the same. It ends in conflict where something was changed since.
+func (k *Kept) Restore(ctx context.Context, a *run.Attempt, o Options) (*Result, error) {
+	x := &restorer{Kept: k, a: a, opts: o, rows: k.rows(), by: map[[3]string]*Row{}, carried: map[*Row][]*Row{}}
+	for _, r := range x.rows {
+		x.by[[3]string{r.Set, r.Entity, r.ID}] = r
+	}
+	if err := x.admit(); err != nil {
+		return nil, err
+	}
+	places, err := x.restore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(places) > 0 && !o.Skip {
+		return nil, conflict(places)
+	}
+	return &Result{Undone: k.Run, Skipped: append([]Place{}, places...), NotUndone: k.outside(a.Run().View())}, nil
+}
+
+// maxRounds bounds how often rows are tried again that wait for others.
+const maxRounds = 32
+
+// restore restores rows, those again that wait for others as long as that leads on. It returns
+// the places that are not as they were.
+func (x *restorer) restore(ctx context.Context) (places []Place, err error) {
+	left := x.rows
+	refused := map[*Row][]Place{}
+	for round := 0; len(left) > 0 && round < maxRounds; round++ {
+		var again []*Row
+		progress := false
+		for _, r := range left {
+			before := r.Report
+			conflicts, err := x.call(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			refused[r] = conflicts
+			progress = progress || conflicts == nil && (!before.Restored || len(r.Waiting) < len(before.Waiting))
+			if !r.Restored || len(r.Waiting) > 0 {
+				again = append(again, r)
+			}
+		}
+		if left = again; !progress {
+			break
+		}
+	}
+	for _, r := range x.rows {
+		places = append(places, refused[r]...)
+		for _, one := range append([]*Row{r}, x.carried[r]...) {
+			places = append(places, one.Left...)
+			places = append(places, one.Waiting...)
+		}
+	}
+	v := x.a.Run().View()
+	for i, p := range places {
+		if !v.Knows(p.Entity) { // of rows that rules of the app have written
+			places[i] = Place{Entity: store.HiddenEntity, Set: p.Set, Message: "a row of it was changed since"}
+		}
+	}
+	return places, nil
+}
+
+// call restores a row, and returns the places that keep it from that.
+func (x *restorer) call(ctx context.Context, r *Row) ([]Place, error) {
+	op, input := x.operation(r)
+	restoration := &Restoration{
+		Rows: append([]*Row{r}, x.carried[r]...), Skip: x.opts.Skip,
+		Row: func(set, entity, id string) *Row { return x.by[[3]string{set, entity, id}] },
+	}
+	_, err := x.a.Invoke(With(ctx, restoration), x.a.Next(), catalog.EntityID(r.Entity, op), input)
+	if err == nil {
+		return nil, nil
+	}
+	if run.Ends(err) {
+		return nil, err
+	}
+	f := fault.From(err)
+	if p, ok := f.Details.([]Place); ok && f.Code == fault.Conflict {
+		return p, nil
+	}
+	return nil, x.explain(r, f)
+}
+
+// explain says of which row a fault is.
+func (x *restorer) explain(r *Row, f *fault.Fault) error {
+	switch f.Code {
+	case fault.ToolNotFound, fault.Forbidden, fault.UnknownSet, fault.Unauthorized:
+	default:
+		return f
+	}
+	name := fmt.Sprintf("%s %q", r.Entity, r.ID)
+	if !x.a.Run().View().Knows(r.Entity) {
+		name = "something that you may not see"
+	}
+	why := ""
+	if f.Code == fault.Forbidden {
+		why = ": " + f.Message
+	}
+	return fault.Newf(fault.Forbidden, "undoing the run would %s %s, and you may not%s", opposite[r.Action()], name, why).
+		WithHint("An undo needs the rights to each of its changes. Somebody who has them must undo the run.").WithPath(at).Because(f)
+}
+
+var opposite = map[string]string{created: "delete", updated: "change back", deleted: "store again"}
+
+// operations are those by which a row is restored, the first that its entity has.
+var operations = map[string][]string{
+	created: {"delete", "delete-many"},
+	updated: {"patch", "upsert", "upsert-many"},
+	deleted: {"upsert", "upsert-many"},
+}
+
+// operation returns the operation that restores a row, and its input: "" where its entity has
+// none.
+func (x *restorer) operation(r *Row) (op string, input json.RawMessage) {
+	offered := x.a.Run().View().Snapshot()
+	for _, name := range operations[r.Action()] {
+		if offered.Operation(catalog.EntityID(r.Entity, name)) != nil {
+			op = name
+			break
+		}
+	}
+	resource := offered.Resource(r.Entity)
+	if op == "" || resource == nil {
+		return op, nil
+	}
+	in := map[string]any{"set": r.Set}
+	model := map[string]any{resource.Key.Name: r.ID}
+	switch op {
+	case "delete":
+		in["id"] = r.ID
+	case "delete-many":
+		in["ids"] = []string{r.ID}
+	case "patch":
+		in["id"], in["changes"] = r.ID, map[string]any{}
+	case "upsert":
+		in["model"] = model
+	case "upsert-many":
+		in["models"] = []any{model}
+	}
+	input, err := json.Marshal(in)
+	if err != nil {
+		panic(err) // strings have JSON
+	}
+	return op, input
+}
+
+// admit finds for each row who restores it. Rows of read-only entities were written by rules of
+// the app, since no operation does: they are restored with a row beside them.
+func (x *restorer) admit() error {
+	v := x.a.Run().View()
+	var direct, carried []*Row
+	var gone []Place
+	for _, r := range x.rows {
+		resource := v.Snapshot().Resource(r.Entity)
+		op, _ := x.operation(r)
+		switch {
+		case resource == nil:
+			gone = append(gone, Place{Entity: r.Entity, Set: r.Set, ID: r.ID, Message: "the app has no entity of this name any more"})
+		case op != "":
+			direct = append(direct, r)
+		case resource.ReadOnly:
+			carried = append(carried, r)
+		default:
+			return fault.Newf(fault.Forbidden, "undoing the run would %s a %s, and no operation of it does that", opposite[r.Action()], r.Entity).
+				WithHint("The app does not offer this operation to anybody. Make the opposite changes with a script.").WithPath(at)
+		}
+	}
+	if len(gone) > 0 {
+		return conflict(gone)
+	}
+	for _, r := range carried {
+		i := slices.IndexFunc(direct, func(d *Row) bool { return d.Set == r.Set })
+		if i < 0 {
+			return fault.Newf(fault.Forbidden, "the run changed %s entities alone, which are read-only", r.Entity).
+				WithHint("Only the app itself can change them.").WithPath(at)
+		}
+		x.carried[direct[i]] = append(x.carried[direct[i]], r)
+	}
+	x.rows = direct
+	return nil
+}
+
+// Conflict is the fault of rows that cannot be restored, of a call or of the whole undo.
+func Conflict(places []Place) *fault.Fault {
+	return fault.New(fault.Conflict, "something was changed since").WithRetry(fault.Fix).WithDetails(places)
+}
+
+// conflict is what the caller of an undo gets.
+func conflict(places []Place) *fault.Fault {
+	details := make([]fault.Detail, len(places))
+	for i, p := range places {
+		details[i] = fault.Detail{Path: p.path(), Message: p.Message}
+		if p.Set != "default" {
+			details[i].Message += " (set " + p.Set + ")"
+		}
+	}
+	most := min(len(details), fault.MaxFound)
+	message := fmt.Sprintf("the run cannot be undone: %s: %s", details[0].Path, details[0].Message)
+	if n := len(details); n > 1 {
+		message = fmt.Sprintf("the run cannot be undone, since %d places are not as it left them; the first is %s: %s", n, details[0].Path, details[0].Message)
+	}
+	return fault.New(fault.Conflict, message).WithDetails(details[:most]).WithPath(details[0].Path).WithRetry(fault.Fix).
+		WithHint("Nothing was changed. Look at the places in `details`; with onConflict: \"skip\" they stay as they are and the rest is undone.")
+}
+
+// path is the place as a JSON Pointer: entity, id, field.
+func (p Place) path() string {
+	steps := []string{p.Entity, p.ID}
+	if p.Field != "" {
+		steps = append(steps, p.Field)
+	}
+	var b strings.Builder
+	for _, s := range steps {
+		b.WriteString("/" + fault.Step(s))
+	}
+	return b.String()
+}

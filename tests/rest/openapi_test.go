@@ -1,0 +1,172 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework"
+)
+
+// fileOf writes the document of an app into a file.
+func fileOf(t *testing.T, s *server) string {
+	t.Helper()
+	doc := s.do("GET", "/openapi.json", "")
+	require.Equal(t, http.StatusOK, doc.status)
+	file := filepath.Join(t.TempDir(), "openapi.json")
+	require.NoError(t, os.WriteFile(file, doc.body, 0o600))
+	return file
+}
+
+// npm runs a program of the packages in tests/npm.
+func npm(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("node", args...)
+	cmd.Dir = "../npm"
+	out, err := cmd.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if ok := asExit(err, &failed); ok {
+			t.Fatalf("%v: %v\n%s%s", args, err, out, failed.Stderr)
+		}
+		t.Fatal(err)
+	}
+	return out
+}
+
+func asExit(err error, to **exec.ExitError) bool {
+	e, ok := err.(*exec.ExitError) //nolint:errorlint // as exec returns it
+	*to = e
+	return ok
+}
+
+func TestOpenAPILints(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "openapi.json")
+	require.NoError(t, os.WriteFile(broken, []byte(`{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{"/a":{"get":{"responses":{}}}}}`), 0o600))
+	require.Contains(t, string(npm(t, "openapi.mjs", "lint", broken)), "operation-operationId", "the linter finds what is wrong")
+	for name, app := range apps {
+		t.Run(name, func(t *testing.T) {
+			out := npm(t, "openapi.mjs", "lint", fileOf(t, serve(t, app(), framework.HTTPOptions{})))
+			require.Equal(t, "[]", strings.TrimSpace(string(out)))
+		})
+	}
+}
+
+// A client of the generated types passes tsc --strict, and one with mistakes does not.
+func TestOpenAPITypeScript(t *testing.T) {
+	dir := t.TempDir()
+	types := npm(t, "openapi.mjs", "types", fileOf(t, serve(t, fixtureApp(), framework.HTTPOptions{})))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "api.ts"), types, 0o600))
+	check := func(text string) error {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "client.ts"), []byte(`import type { paths, components } from "./api";
+type Todo = components["schemas"]["Todo"];
+`+text), 0o600))
+		cmd := exec.Command("node", "node_modules/typescript/bin/tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", filepath.Join(dir, "client.ts"))
+		cmd.Dir = "../npm"
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s", out)
+		return err
+	}
+	require.NoError(t, check(`
+export async function first(): Promise<Todo | undefined> {
+  type Page = paths["/api/todo"]["get"]["responses"]["200"]["content"]["application/json"];
+  const page = (await (await fetch("/api/todo")).json()) as Page;
+  return page.items[0];
+}
+export const model: components["schemas"]["TodoModel"] = { title: "x", priority: "low" };
+export function nameOf(t: Todo): string { return t.title ?? t.id; }
+`))
+	require.Error(t, check(`export const model: components["schemas"]["TodoModel"] = { title: 1 };`))
+	require.Error(t, check(`export function nameOf(t: Todo): string { return t.titel; }`))
+}
+
+// document is an OpenAPI document, as far as tests read it.
+type document struct {
+	Paths map[string]map[string]operation
+}
+
+type operation struct {
+	OperationID string
+	Parameters  []struct {
+		Name, In string
+		Example  any
+		Schema   map[string]any
+	}
+	RequestBody struct {
+		Content map[string]struct {
+			Schema  map[string]any
+			Example json.RawMessage
+		}
+	}
+}
+
+func documentOf(t testing.TB, s *server) document {
+	var d document
+	require.NoError(t, json.Unmarshal(s.do("GET", "/openapi.json", "").body, &d))
+	return d
+}
+
+// Every example in the document runs.
+func TestOpenAPIExamples(t *testing.T) {
+	for name, app := range apps {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, app(), framework.HTTPOptions{})
+			ran := 0
+			for path, item := range documentOf(t, s).Paths {
+				for method, op := range item {
+					query := url.Values{}
+					for _, p := range op.Parameters {
+						if p.In == "query" && p.Example != nil {
+							raw, err := json.Marshal(p.Example)
+							require.NoError(t, err)
+							query.Set(p.Name, strings.Trim(string(raw), `"`))
+						}
+					}
+					bodies := op.RequestBody.Content
+					if len(bodies) == 0 && len(query) == 0 {
+						continue
+					}
+					for media, body := range bodies {
+						if len(body.Example) == 0 {
+							continue
+						}
+						r := s.do(strings.ToUpper(method), path, string(body.Example), "Content-Type", media)
+						require.Less(t, r.status, 300, "%s %s %s: %s", method, path, body.Example, r.body)
+						ran++
+					}
+					if len(query) > 0 {
+						r := s.do(strings.ToUpper(method), path+"?"+query.Encode(), "")
+						require.Equal(t, http.StatusOK, r.status, "%s %s: %s", path, query, r.body)
+						ran++
+					}
+				}
+			}
+			require.Greater(t, ran, 20)
+		})
+	}
+}
+
+func TestDocsPage(t *testing.T) {
+	s := serve(t, fixtureApp(), framework.HTTPOptions{})
+	page := s.do("GET", "/docs", "")
+	require.Equal(t, http.StatusOK, page.status)
+	require.Equal(t, "text/html; charset=utf-8", page.header.Get("Content-Type"))
+	policy := page.header.Get("Content-Security-Policy")
+	require.NotContains(t, policy, "unsafe")
+	require.Contains(t, policy, "default-src 'none'")
+	for _, text := range []string{"GET /api/todo/{id}", "POST /api/actions/greet", "A thing somebody has to do.", "openapi.json"} {
+		require.Contains(t, string(page.body), text)
+	}
+	for _, foreign := range []string{"src=", "href=\"http", "<script", "style=\""} {
+		require.False(t, strings.Contains(string(page.body), foreign), foreign)
+	}
+	doc := s.do("GET", "/openapi.json", "")
+	require.Equal(t, http.StatusNotModified, s.do("GET", "/openapi.json", "", "If-None-Match", doc.header.Get("ETag")).status)
+}
