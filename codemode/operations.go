@@ -139,6 +139,13 @@ koan.code.search with detail full declares each of:
 // written without: some clients pass on only 2,048 characters.
 const essential = 1900
 
+// maxMoreNames bounds the line of entities that the first part had no room for, in bytes.
+// Beyond it, a name costs every conversation more than a search costs the few that need it.
+const (
+	minMoreNames = 200 // a line for less says nothing
+	maxMoreNames = 1200
+)
+
 // describeExecute is the description that a model reads before it writes a script. The
 // rules, an example that runs, and the names in SDK come first; the declarations within
 // their budget follow.
@@ -161,10 +168,8 @@ func (p *provider) describeExecute(v *catalog.View) string {
 		b.WriteString("\nDeclarations:\n```ts\n" + inline + "```\n")
 	case inline != "" && inline != overview:
 		b.WriteString("\n" + inline)
-	case len(more) > 0:
-		if names := strings.Join(more, " "); len(names) <= p.config().inlineTypes {
-			b.WriteString("\nMore entities: " + names + "\n")
-		}
+	case len(more) > 0 && p.config().inlineTypes > minMoreNames:
+		b.WriteString("\n" + typegen.NameLine("More entities", more, min(p.config().inlineTypes, maxMoreNames)))
 	}
 	return b.String()
 }

@@ -55,8 +55,8 @@ func (p *provider) undoOperation() *catalog.Operation {
 		ID: catalog.CodeID(faceKoan, "undo"), Title: "Undo a run",
 		Summary: "Restores what a run changed.",
 		Input:   undoMembers.schema(), Decode: decodeUndo, Output: json.RawMessage(undoOutput), Proven: true, Refused: json.RawMessage(executeRefused),
-		Effects: catalog.Effects{Destructive: true},
-		Reach:   catalog.ReachTools, Handler: p.undo,
+		Effects: catalog.Effects{Destructive: true}, Dispensable: true,
+		Reach: catalog.ReachTools, Handler: p.undo,
 	}
 	if !p.has(faceKoan) || !p.config().enabled {
 		op.Reach = catalog.ReachApp

@@ -110,6 +110,9 @@ type Operation struct {
 	// Unlisted says that the operation can be called as a tool although no list has it:
 	// answers after which somebody needs it name it.
 	Unlisted bool
+	// Dispensable says that a list which would be too long with it does without: it is
+	// seldom needed, and can be called all the same.
+	Dispensable bool
 	// InputAsItIs lists Input unchanged. Otherwise lists convert it to a schema that
 	// all clients accept (package toolset).
 	InputAsItIs bool

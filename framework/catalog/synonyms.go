@@ -73,7 +73,7 @@ history past log
 upload attach attachment
 sql query database
 big large size
-swap replace substitute edit update
+swap replace substitute edit
 trash bin delete
 paint draw generate picture image
 traffic visitor visit analytics usage metric statistics

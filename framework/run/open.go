@@ -74,7 +74,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 	}
 	outcome.Counts = store.Counts(outcome.Changes)
 	if outcome.Repeated {
-		out, err = repeated(outcome)
+		out, err = repeated(outcome, spec)
 	}
 	return out, outcome, err
 }
@@ -102,10 +102,10 @@ func callSpec(req *Request) Spec {
 	return s
 }
 
-// repeated returns what the first call with the same key returned.
-func repeated(o *Outcome) (json.RawMessage, error) {
-	if o.Reply == nil {
-		return nil, nil
+// repeated returns what the first call of that kind returned.
+func repeated(o *Outcome, s Spec) (json.RawMessage, error) {
+	if o.Reply == nil || s.IdempotencyKey == "" { // a plan that was applied before
+		return o.Reply, nil
 	}
 	var kept callReply
 	if err := json.Unmarshal(o.Reply, &kept); err != nil {

@@ -67,7 +67,10 @@ func TestToolsCommand(t *testing.T) {
 			if tool.OutputSchema != nil {
 				require.Equal(t, "object", tool.OutputSchema["type"], tool.Name)
 			}
-			require.Len(t, tool.Annotations, 4, "%s: %v", tool.Name, tool.Annotations)
+			for _, hint := range []string{"readOnlyHint", "destructiveHint", "openWorldHint"} {
+				require.Contains(t, tool.Annotations, hint, tool.Name)
+			}
+			require.Equal(t, tool.Annotations["readOnlyHint"] == false, len(tool.Annotations) == 4, "%s: idempotentHint", tool.Name)
 		}
 		return out
 	}

@@ -143,9 +143,16 @@ func Overview(v *catalog.View, budget int) (text string, more []string) {
 	for _, r := range v.Resources() {
 		entities = append(entities, r.Name)
 	}
-	first, _ := nameLine("SDK", domains, budget/4)
+	first := NameLine("SDK", domains, budget/4)
 	second, more := nameLine("SDK.Entities", entities, budget-len(first))
 	return first + second, more
+}
+
+// NameLine returns a line of names, as many as there is room for within a budget in bytes and
+// how many more there are; without names there is no line.
+func NameLine(label string, names []string, budget int) string {
+	line, _ := nameLine(label, names, budget)
+	return line
 }
 
 // nameLine returns a line of names within a budget, and the names that did not fit; without

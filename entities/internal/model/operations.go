@@ -49,7 +49,7 @@ var Operations = []Operation{
 		decode: reading(read.DecodeCollection),
 	},
 	{
-		EntityOperation: named("get-by-id"), title: verb("Get %s"), summary: verb("Gives one %s by its id."),
+		EntityOperation: named("get-by-id"), title: verb("Get %s"), summary: verb("Returns one %s by its id."),
 		example: noExample,
 		input:   func(e *Model, k *Kind) json.RawMessage { return read.GetSchema(k.Entity, e.App.Graph) },
 		output:  func(k *Kind) json.RawMessage { return Encode(k.outputSchema()) },
@@ -70,7 +70,7 @@ var Operations = []Operation{
 		decode:  reading(read.DecodeAggregate),
 	},
 	{
-		EntityOperation: named("new"), title: verb("New %s"), summary: verb("Gives a model of a %s with defaults, without storing it."),
+		EntityOperation: named("new"), title: verb("New %s"), summary: verb("Returns a model of a %s with defaults, without storing it."),
 		example: constantly(`{}`),
 		input: func(_ *Model, k *Kind) json.RawMessage {
 			return input(Object{"set": read.SetSchema(&k.Entity.Resource)})
@@ -133,7 +133,7 @@ var Operations = []Operation{
 		decode: decodeDeleteByQuery,
 	},
 	{
-		EntityOperation: named("delete"), title: verb("Delete %s"), summary: verb("Deletes one %s; says how many were there to delete."),
+		EntityOperation: named("delete"), title: verb("Delete %s"), summary: verb("Deletes one %s; returns how many there were."),
 		example: deleteExample,
 		input: func(_ *Model, k *Kind) json.RawMessage {
 			return input(k.withVersion(Object{"id": read.IDSchema(&k.Entity.Key), "set": read.SetSchema(&k.Entity.Resource)}), "id")
@@ -142,7 +142,7 @@ var Operations = []Operation{
 		decode: decodeDelete,
 	},
 	{
-		EntityOperation: named("delete-many"), title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; says how many were there to delete."),
+		EntityOperation: named("delete-many"), title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; returns how many there were."),
 		example: deleteManyExample,
 		input: func(_ *Model, k *Kind) json.RawMessage {
 			return input(Object{"ids": Object{"type": "array", "items": read.IDSchema(&k.Entity.Key), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}, "ids")

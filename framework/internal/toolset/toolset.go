@@ -118,11 +118,12 @@ type tool struct {
 	isCode bool // its description may be cut to Essential characters
 }
 
-// annotations are set explicitly: the protocol's defaults are the dangerous ones. A tool that
-// only reads has those two alone that mean something then.
+// annotations are set explicitly: the protocol's defaults are the dangerous ones, and some
+// clients read destructiveHint of a tool that only reads. That it is idempotent goes without
+// saying.
 type annotations struct {
 	ReadOnly    bool  `json:"readOnlyHint"`
-	Destructive *bool `json:"destructiveHint,omitempty"`
+	Destructive bool  `json:"destructiveHint"`
 	Idempotent  *bool `json:"idempotentHint,omitempty"`
 	OpenWorld   bool  `json:"openWorldHint"`
 }
@@ -131,7 +132,7 @@ func annotate(e catalog.Effects) annotations {
 	if e.ReadOnly {
 		return annotations{ReadOnly: true, OpenWorld: e.Outside}
 	}
-	return annotations{Destructive: &e.Destructive, Idempotent: &e.Idempotent, OpenWorld: e.Outside}
+	return annotations{Destructive: e.Destructive, Idempotent: &e.Idempotent, OpenWorld: e.Outside}
 }
 
 // List returns the tools of a view, ordered by key. It is computed once per view and
@@ -156,7 +157,7 @@ func JSON(v *catalog.View, o Options) json.RawMessage {
 // configured style is kept even where the list does not fit.
 func list(v *catalog.View, o Options) []Row {
 	b := &builder{view: v, options: o}
-	perEntity := []form{{perEntity: true}, {perEntity: true, brief: true}}
+	perEntity := []form{{perEntity: true}, {perEntity: true, lean: true}, {perEntity: true, lean: true, brief: true}}
 	generic := []form{{}, {brief: true}, {folded: true}, {folded: true, brief: true}}
 	forms := append(perEntity, generic...)
 	switch o.Style {
@@ -179,6 +180,7 @@ func list(v *catalog.View, o Options) []Row {
 type form struct {
 	perEntity bool
 	folded    bool // plugin functions are called through one tool
+	lean      bool // without operations that a list can do without
 	brief     bool // descriptions of code tools are cut to Essential characters
 }
 
@@ -202,6 +204,7 @@ func (b *builder) rows(f form) []Row {
 	for _, op := range b.view.Tools() {
 		switch {
 		case op.ListedBeside != nil: // added with the tools that it is listed beside
+		case op.Dispensable && f.lean: // can be called all the same
 		case op.Resource != "" && op.ID.Kind == catalog.KindEntity:
 			entities = append(entities, op)
 		case op.ID.Kind == catalog.KindPlugin:
