@@ -276,6 +276,7 @@ func folder(database, app string) (string, error) {
 // Folder is where SQLite has the data: "" until the provider has started, and where the
 // data is elsewhere.
 func (p *Provider) Folder() string { return p.folder }
+
 // keyFile is where the key is kept that seals secret values in the journal: never in the
 // database that has the journal, unless that is a file itself. It is "" where there is no place
 // for it.

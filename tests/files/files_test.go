@@ -115,3 +115,53 @@ func TestServersTakeFiles(t *testing.T) {
 	require.Equal(t, fault.NotFound, refused.Code)
 	require.Equal(t, "/message/$file", refused.Path)
 }
+
+// A script shows files, and what is too large to be returned becomes one.
+func TestFilesInResults(t *testing.T) {
+	kit := koantest.NewConfined(t, fixture.App(), koantest.Setting{Key: "codeMode.maxResultBytes", Value: "1000"})
+	type shown struct {
+		Result json.RawMessage
+		Answer struct {
+			File string `json:"$file"`
+			Type string
+			Size int
+		}
+		Files []file
+	}
+	run := func(input map[string]any) (out shown, err error) {
+		raw, err := kit.Call("code::koan.execute", input)
+		if err == nil {
+			require.NoError(t, json.Unmarshal(raw, &out), "%s", raw)
+		}
+		return out, err
+	}
+	out, err := run(map[string]any{"code": `const f = SDK.Files.create({ name: "a.txt", text: "a" }); SDK.Out.file(f); SDK.Out.file(f.id).name`})
+	require.NoError(t, err)
+	require.Len(t, out.Files, 2)
+	require.Equal(t, "a.txt", out.Files[1].Name)
+	require.JSONEq(t, `"a.txt"`, string(out.Result))
+
+	for code, want := range map[string]fault.Code{
+		`SDK.Out.file("file_00000000000000000000000000000000")`: fault.NotFound,
+		`SDK.Out.file()`:                   fault.InvalidPayload,
+		`SDK.Out.file({ id: 1 })`:          fault.InvalidPayload,
+		`SDK.Out.answer("x".repeat(2000))`: fault.ResultTooLarge,
+		`const f = SDK.Files.create({ text: "" }); for (let i = 0; i < 40; i++) SDK.Out.file(f)`: fault.ResultTooLarge,
+	} {
+		_, err := run(map[string]any{"code": code})
+		require.Equal(t, want, fault.From(err).Code, code)
+	}
+
+	large := `SDK.Out.answer({ text: "x".repeat(2000) }); 1`
+	out, err = run(map[string]any{"code": large, "onLarge": "file"})
+	require.NoError(t, err)
+	require.JSONEq(t, "1", string(out.Result))
+	require.Equal(t, "application/json", out.Answer.Type)
+	require.Equal(t, 2011, out.Answer.Size)
+	require.Equal(t, out.Answer.File, out.Files[0].ID)
+	require.JSONEq(t, "2000", string(kit.Run(`SDK.Files.json(SDK.args).text.length`, koantest.Input{Args: out.Answer.File}).Result))
+	_, err = run(map[string]any{"code": `"x".repeat(9 << 20)`, "onLarge": "file"})
+	require.Equal(t, fault.ResultTooLarge, fault.From(err).Code, "and there is a bound")
+	_, err = run(map[string]any{"code": "1", "onLarge": "row"})
+	require.Equal(t, fault.InvalidPayload, fault.From(err).Code)
+}

@@ -20,6 +20,11 @@ const files = `
   }
 `
 
+// filesInline is the same in the description of koan.code.execute.
+const filesInline = `
+  const Files: { get(id: string): any; text(id: string): string; json(id: string): any; create(file: { name?: string; type?: string; text?: string; base64?: string }): any };
+`
+
 func (g *generator) domains() string {
 	var b strings.Builder
 	for _, d := range bind.Bind(g.view).Domains {

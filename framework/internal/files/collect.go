@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// unusedFor is how long a file is kept that no committed run refers to.
-const unusedFor = 24 * time.Hour
-
 // Use keeps files for good: a run that refers to them is about to commit. Ids without a file
 // are ignored.
 func (s *Store) Use(ids []string) error {
@@ -29,8 +26,9 @@ func (s *Store) Use(ids []string) error {
 	return nil
 }
 
-// Collect deletes the files that nothing has referred to for a day, and returns how many.
-func (s *Store) Collect() (int, error) {
+// Collect deletes the files that no run that committed has referred to and that are older than
+// so long. It returns how many.
+func (s *Store) Collect(unusedFor time.Duration) (int, error) {
 	before := s.clock().Add(-unusedFor)
 	deleted, kept := 0, map[string]bool{} // hashes
 	err := s.each(recordFolder, func(path string, e fs.DirEntry) error {

@@ -32,7 +32,12 @@ func isText(t string) bool {
 	return strings.HasPrefix(t, "text/") && !isActive(t) || t == "application/json" || t == "application/yaml" || strings.HasSuffix(t, "+json")
 }
 
-// isActive reports whether browsers execute what has this type.
+// IsActive reports whether browsers execute what has this media type.
+func IsActive(of string) bool {
+	base, _, err := mime.ParseMediaType(of)
+	return err != nil || isActive(base)
+}
+
 func isActive(t string) bool {
 	switch t {
 	case "text/html", "text/xml", "application/xhtml+xml", "application/xml", "image/svg+xml", "text/javascript", "application/javascript", "text/css", "application/pdf":

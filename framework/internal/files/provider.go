@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -49,6 +50,7 @@ func (p *Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: "files.dir", Default: "", Help: "folder that keeps uploaded and created files; servers with one database share it. Empty: the folder `files` beside the data in SQLite; with PostgreSQL there are no files then"},
 		{Key: "files.maxBytes", Default: 64 << 20, Min: 1, Max: 1 << 40, Unit: "bytes", Help: "largest file"},
+		{Key: "files.unusedHours", Default: 24, Min: 1, Max: 10000, Unit: "hours", Help: "how long a file is kept to which no committed run refers"},
 	}
 }
 
@@ -86,7 +88,7 @@ const collectEvery = time.Hour
 func (p *Provider) collect(ctx context.Context, host catalog.Host) {
 	defer close(p.done)
 	for {
-		n, err := p.store.Load().Collect()
+		n, err := p.store.Load().Collect(time.Duration(host.Settings().Int("files.unusedHours")) * time.Hour)
 		if err != nil {
 			host.Log().Warn("files that nothing refers to could not be deleted", "error", err)
 		}
@@ -256,7 +258,7 @@ func (p *Provider) create(ctx context.Context, c catalog.Call) (json.RawMessage,
 	if !ok {
 		return nil, errors.New("files: a file is created by a run")
 	}
-	f, err := s.Put(ctx, Upload{Name: in.Name, Type: in.Type, Set: attempt.Set(), Owner: c.Principal().Subject, Body: strings.NewReader(string(body))})
+	f, err := s.Put(ctx, Upload{Name: in.Name, Type: in.Type, Set: cmp.Or(attempt.Set(), DefaultSet), Owner: c.Principal().Subject, Body: strings.NewReader(string(body))})
 	if err != nil {
 		return nil, err
 	}

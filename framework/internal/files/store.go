@@ -137,6 +137,17 @@ func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 	return r.File, nil
 }
 
+// MaxBytes is how large a file may be.
+func (s *Store) MaxBytes() int64 { return s.maxBytes }
+
+// DefaultSet is the set of a file that is made where none is named, as everywhere.
+const DefaultSet = "default"
+
+// ValidSet reports whether a text can be the name of a set.
+func ValidSet(name string) bool {
+	return name != "" && len(name) <= 48 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
 // TooLarge is the fault of a file that is larger than the store takes.
 func (s *Store) TooLarge() *fault.Fault {
 	return fault.Newf(fault.CallTooLarge, "a file may have at most %d bytes", s.maxBytes).WithHint("Send a smaller file, or raise files.maxBytes.")
@@ -173,8 +184,9 @@ func (s *Store) broken(err error) *fault.Fault {
 }
 
 func (s *Store) recordPath(id string) string { return filepath.Join(s.dir, recordFolder, id+".json") }
-func (s *Store) dataPath(sum string) string  { return filepath.Join(s.dir, dataFolder, sum[:2], sum) }
-func (s *Store) usedPath(id string) string   { return filepath.Join(s.dir, usedFolder, id) }
+
+func (s *Store) dataPath(sum string) string { return filepath.Join(s.dir, dataFolder, sum[:2], sum) }
+func (s *Store) usedPath(id string) string  { return filepath.Join(s.dir, usedFolder, id) }
 
 // may reports whether somebody may read a file: who made it, and who may read those of others, in
 // sets that it may name.

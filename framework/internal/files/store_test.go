@@ -143,12 +143,12 @@ func TestCollect(t *testing.T) {
 	s.clock = func() time.Time { return now }
 	used, unused := put(t, s, "default", "used"), put(t, s, "default", "unused")
 	require.NoError(t, s.Use([]string{used.ID, newID()}))
-	n, err := s.Collect()
+	n, err := s.Collect(24 * time.Hour)
 	require.NoError(t, err)
 	require.Zero(t, n)
-	now = now.Add(unusedFor + time.Minute)
+	now = now.Add(24*time.Hour + time.Minute)
 	again := put(t, s, "default", "unused") // the bytes of what goes are those of a new file
-	n, err = s.Collect()
+	n, err = s.Collect(24 * time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	_, err = s.Find(ann, unused.ID)
@@ -158,8 +158,8 @@ func TestCollect(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Len(t, left(t, s), 5)
-	now = now.Add(2 * unusedFor)
-	n, err = s.Collect()
+	now = now.Add(2 * 24 * time.Hour)
+	n, err = s.Collect(24 * time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Len(t, left(t, s), 3, "the record, its bytes, and that it is used")

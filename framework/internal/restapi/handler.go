@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
+	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
 )
@@ -36,7 +37,9 @@ type Options struct {
 	Runtime string   // of scripts, "" without
 	Faces   []string // that are enabled
 	MaxBody int      // bytes of a body
-	Live    Live
+	// Files returns where files are kept; nil where the app keeps none.
+	Files func() (*files.Store, error)
+	Live  Live
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
 	Grace, WriteTime time.Duration
@@ -91,6 +94,8 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/{entity}/{id}", h.serveEntity)
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
+	mux.HandleFunc(filesPath, h.uploadFile)
+	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
 	mux.HandleFunc("/tools/{name}", h.serveTool)
 	mux.HandleFunc(healthPath, h.serveHealth)
 	mux.HandleFunc("/status", h.serveStatus)
@@ -116,8 +121,8 @@ func noRoute(r *http.Request) *fault.Fault {
 // crossOrigin is what pages of allowed origins may do.
 var crossOrigin = admission.CORS{
 	Methods: "GET, HEAD, POST, PUT, PATCH, DELETE",
-	Headers: "Authorization, Content-Type, Accept, If-Match, If-None-Match, " + keyHeader + ", traceparent, tracestate",
-	Exposed: "ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
+	Headers: "Authorization, Content-Type, Content-Disposition, Accept, Range, If-Match, If-None-Match, " + keyHeader + ", traceparent, tracestate",
+	Exposed: "Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
 }
 
 // ServeHTTP implements http.Handler.
