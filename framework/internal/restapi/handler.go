@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,7 +81,17 @@ func New(o Options) *Handler {
 	h.Adjust(o.Live)
 	h.calls, h.stop = context.WithCancelCause(context.Background())
 	h.mux = h.routes()
+	h.warnOfReserved()
 	return h
+}
+
+// warnOfReserved says which entities have no routes, because other things have their paths.
+func (h *Handler) warnOfReserved() {
+	for _, r := range h.opts.Catalog().Resources() {
+		if name := catalog.Kebab(r.Name); slices.Contains(Reserved, name) {
+			h.opts.Log.Warn("an entity has no routes in REST: its path is another's", "entity", r.Name, "path", "/api/"+name)
+		}
+	}
 }
 
 // Adjust changes the settings for later requests.
