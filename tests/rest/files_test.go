@@ -25,6 +25,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 type uploaded struct {
@@ -50,6 +51,9 @@ func picture(t *testing.T, side int) string {
 }
 
 func TestUploadAndDownload(t *testing.T) {
+	if pgtest.ForEach(t, TestUploadAndDownload) {
+		return
+	}
 	s := serve(t, fixture.App(), framework.HTTPOptions{})
 	text := picture(t, 8)
 	f := s.upload(text, "/api/files?name=C:%5Cphotos%5Cshelf.png", "Content-Type", "application/octet-stream")

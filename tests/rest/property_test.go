@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // maker makes values that fit JSON Schemas.
@@ -86,6 +87,9 @@ func (m maker) value(s any, depth int) any {
 // Random requests that fit the document never end in a defect of the server; random ones that
 // do not always end in a fault that says where.
 func TestRequestsOfTheDocument(t *testing.T) {
+	if pgtest.ForEach(t, TestRequestsOfTheDocument) {
+		return
+	}
 	for name, app := range apps {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, app(), framework.HTTPOptions{})
