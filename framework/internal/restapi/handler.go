@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
 	"github.com/koan-go/koan/framework/internal/feed"
+	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
 )
@@ -38,6 +40,8 @@ type Options struct {
 	Runtime string   // of scripts, "" without
 	Faces   []string // that are enabled
 	MaxBody int      // bytes of a body
+	// Files returns where files are kept; nil where the app keeps none.
+	Files func() (*files.Store, error)
 	Live    Live
 	// Feed has the changes that listeners follow.
 	Feed   *feed.Hub
@@ -87,7 +91,17 @@ func New(o Options) *Handler {
 	h.calls, h.stop = context.WithCancelCause(context.Background())
 	h.ending, h.end = context.WithCancel(context.Background())
 	h.mux = h.routes()
+	h.warnOfReserved()
 	return h
+}
+
+// warnOfReserved says which entities have no routes, because other things have their paths.
+func (h *Handler) warnOfReserved() {
+	for _, r := range h.opts.Catalog().Resources() {
+		if name := catalog.Kebab(r.Name); slices.Contains(Reserved, name) {
+			h.opts.Log.Warn("an entity has no routes in REST: its path is another's", "entity", r.Name, "path", "/api/"+name)
+		}
+	}
 }
 
 // Adjust changes the settings for later requests.
@@ -102,6 +116,8 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
 	mux.HandleFunc("/api/events", h.serveEvents)
+	mux.HandleFunc(filesPath, h.uploadFile)
+	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
 	mux.HandleFunc("/tools/{name}", h.serveTool)
 	mux.HandleFunc(healthPath, h.serveHealth)
 	mux.HandleFunc("/status", h.serveStatus)
@@ -127,8 +143,8 @@ func noRoute(r *http.Request) *fault.Fault {
 // crossOrigin is what pages of allowed origins may do.
 var crossOrigin = admission.CORS{
 	Methods: "GET, HEAD, POST, PUT, PATCH, DELETE",
-	Headers: "Authorization, Content-Type, Accept, If-Match, If-None-Match, " + lastIDHeader + ", " + keyHeader + ", traceparent, tracestate",
-	Exposed: "ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
+	Headers: "Authorization, Content-Type, Content-Disposition, Accept, Range, If-Match, If-None-Match, " + lastIDHeader + ", " + keyHeader + ", traceparent, tracestate",
+	Exposed: "Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
 }
 
 // ServeHTTP implements http.Handler.
