@@ -42,7 +42,7 @@ type Options struct {
 	MaxBody int      // bytes of a body
 	// Files returns where files are kept; nil where the app keeps none.
 	Files func() (*files.Store, error)
-	Live    Live
+	Live  Live
 	// Feed has the changes that listeners follow.
 	Feed   *feed.Hub
 	Events EventOptions
