@@ -120,7 +120,6 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		return nil, err
 	}
 	i.engine = i.newEngine()
-	i.feed = feed.New(feed.Options{Log: i.log})
 	i.takePart()
 	err = i.start(ctx)
 	if err == nil {
