@@ -49,6 +49,8 @@ require (
 	modernc.org/sqlite v1.61.1 // SQLite for builds without cgo, in entities/internal/sqlitedriver only
 )
 
+require golang.org/x/image v0.47.0
+
 require (
 	github.com/agext/levenshtein v1.2.3 // indirect
 	github.com/apparentlymart/go-textseg/v15 v15.0.0 // indirect
