@@ -21,10 +21,13 @@ import (
 type Format string
 
 const (
-	EAN13 Format = "ean13"
-	UPCA  Format = "upca" // its value has 13 digits, the first is 0
-	EAN8  Format = "ean8"
-	QR    Format = "qr"
+	EAN13   Format = "ean13"
+	UPCA    Format = "upca" // its value has 13 digits, the first is 0
+	EAN8    Format = "ean8"
+	UPCE    Format = "upce" // its value is that of the UPC-A code it is short for
+	Code128 Format = "code128"
+	ITF     Format = "itf" // of 14 digits
+	QR      Format = "qr"
 )
 
 // Box is an upright rectangle in pixels of the picture, from its upper left
@@ -40,6 +43,8 @@ type Box struct {
 type Detection struct {
 	Format Format
 	Value  string
+	// Text is what the code holds, where Value is a part of it or follows from it.
+	Text string
 	// Confidence is the share of the reads over the code's place that agree, in
 	// (0, 1].
 	Confidence float64
@@ -52,11 +57,10 @@ type Detection struct {
 // It is deterministic. The error is the context's.
 func Detect(ctx context.Context, picture *Gray) ([]Detection, error) {
 	levels := pyramid(picture)
-	reads, err := scan(ctx, levels)
+	found, err := readLinear(ctx, levels)
 	if err != nil {
 		return nil, err
 	}
-	found := confirm(reads)
 	codes, err := readQR(ctx, levels)
 	if err != nil {
 		return nil, err

@@ -74,28 +74,20 @@ type level struct {
 	scale int
 }
 
-const (
-	// longest edge of the largest level: codes in larger pictures have more pixels
-	// than they need.
-	longest = 2400
-	// shortest edge worth a level of its own.
-	shortest = 160
-	levels   = 3
-)
+// shortest edge worth a level of its own.
+const shortest = 160
 
-// pyramid returns the picture in several sizes, each half of the one before: a
-// line reads bars best when they are 2 to 8 pixels wide.
+// pyramid returns the picture in several sizes, each half of the one before: bars
+// are read best when they are 2 to 8 pixels wide.
 func pyramid(g *Gray) []level {
-	scale := (max(g.Width, g.Height) + longest - 1) / longest
-	out := []level{{shrink(g, scale), scale}}
-	for len(out) < levels {
+	out := []level{{g, 1}}
+	for {
 		last := out[len(out)-1]
 		if min(last.Width, last.Height)/2 < shortest {
-			break
+			return out
 		}
 		out = append(out, level{shrink(last.Gray, 2), 2 * last.scale})
 	}
-	return out
 }
 
 // shrink makes a picture smaller by averaging squares of n pixels' edge.
