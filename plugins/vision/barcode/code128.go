@@ -80,6 +80,10 @@ func decodeCode128(w []float64) (text string, n int, fit float64, ok bool) {
 	if len(w) < 6*(minSymbols+2)+7 {
 		return "", 0, 0, false
 	}
+	// All three start symbols begin with 2:1:1.
+	if module := total(w[:6]) / 11; math.Abs(w[0]+w[1]-3*module) > module || math.Abs(w[1]+w[2]-2*module) > module {
+		return "", 0, 0, false
+	}
 	first, sum, ok := code128Symbol(w)
 	if !ok || first < code128StartA || first > code128StartC {
 		return "", 0, 0, false

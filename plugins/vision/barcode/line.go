@@ -1,6 +1,9 @@
 package barcode
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // line is the brightness along a line through the picture, and the edges between
 // light and dark. It is reused from line to line.
@@ -67,8 +70,8 @@ func (g *Gray) between(x, y float64) float64 {
 	return top*(1-fy) + bottom*fy
 }
 
-// sharpening is one way to make up for blur: an assumed width of it, in pixels, and
-// how many times what it took away is put back.
+// sharpening is one way to make up for blur: an assumed width of it, as a standard
+// deviation in pixels, and how often what it takes away is put back.
 type sharpening struct {
 	sigma float64
 	times int
@@ -78,52 +81,46 @@ type sharpening struct {
 // difference between the line and its estimate, blurred.
 func (l *line) sharpen(s sharpening) {
 	l.values = append(l.values[:0], l.raw...)
-	if s.times == 0 {
-		return
-	}
+	// Two boxes of this width blur as a bell of sigma does, nearly.
 	sigma := s.sigma / step
-	reach := int(math.Ceil(2.5 * sigma))
-	kernel := make([]float64, reach+1)
-	sum := 0.0
-	for i := range kernel {
-		kernel[i] = math.Exp(-float64(i*i) / (2 * sigma * sigma))
-		sum += kernel[i]
-		if i > 0 {
-			sum += kernel[i]
-		}
-	}
-	for i := range kernel {
-		kernel[i] /= sum
-	}
-	n := len(l.values)
-	l.blurry = grow(l.blurry, n)
+	reach := int(math.Round((math.Sqrt(6*sigma*sigma+1) - 1) / 2))
 	for range s.times {
-		for i := range l.blurry {
-			v := kernel[0] * l.values[i]
-			if i >= reach && i+reach < n {
-				for k := 1; k <= reach; k++ {
-					v += kernel[k] * (l.values[i-k] + l.values[i+k])
-				}
-			} else {
-				for k := 1; k <= reach; k++ {
-					v += kernel[k] * (l.values[max(i-k, 0)] + l.values[min(i+k, n-1)])
-				}
-			}
-			l.blurry[i] = v
-		}
+		l.sumUp(l.values)
+		l.blurry = l.box(l.blurry, reach)
+		l.sumUp(l.blurry)
+		l.blurry = l.box(l.blurry, reach)
 		for i := range l.values {
 			l.values[i] += l.raw[i] - l.blurry[i]
 		}
 	}
 }
 
+// sumUp makes sums those of values.
+func (l *line) sumUp(values []float64) {
+	l.sums = grow(l.sums, len(values)+1)
+	sum := 0.0
+	for i, v := range values {
+		l.sums[i] = sum
+		sum += v
+	}
+	l.sums[len(values)] = sum
+}
+
+// box returns the mean of each value's surroundings, from their sums.
+func (l *line) box(out []float64, reach int) []float64 {
+	n := len(l.sums) - 1
+	out = grow(out, n)
+	for i := range out {
+		from, to := max(i-reach, 0), min(i+reach+1, n)
+		out[i] = (l.sums[to] - l.sums[from]) / float64(to-from)
+	}
+	return out
+}
+
 // findCrossings finds where the line passes the mean of its surroundings, between
 // samples. The line counts as light before its first sample.
 func (l *line) findCrossings() {
-	l.sums = append(l.sums[:0], 0)
-	for i, v := range l.values {
-		l.sums = append(l.sums, l.sums[i]+v)
-	}
+	l.sumUp(l.values)
 	l.edges = l.edges[:0]
 	dark, before := false, 1.0
 	for i, v := range l.values {
@@ -156,7 +153,7 @@ func (l *line) findSlopes() {
 		half := (a.value + b.value) / 2
 		for k := a.at; k < b.at; k++ {
 			v, w := l.values[k]-half, l.values[k+1]-half
-			if v == 0 || (v < 0) != (w < 0) {
+			if v != w && (v <= 0) != (w <= 0) {
 				l.edges = append(l.edges, float64(k)+v/(v-w))
 				break
 			}
@@ -174,11 +171,16 @@ const (
 // findTurns collects the extremes of the line, light and dark in turn.
 func (l *line) findTurns() {
 	l.turns = l.turns[:0]
-	v := l.values
-	for i := 1; i+1 < len(v); i++ {
-		if (v[i] > v[i-1]) != (v[i+1] > v[i]) && v[i] != v[i-1] {
-			l.turns = append(l.turns, turn{i, v[i]})
+	rising := 0 // 1 and -1 are up and down, 0 is not known yet
+	for i := 1; i < len(l.values); i++ {
+		way := cmp.Compare(l.values[i], l.values[i-1])
+		if way == 0 || way == rising {
+			continue
 		}
+		if rising != 0 {
+			l.turns = append(l.turns, turn{i - 1, l.values[i-1]})
+		}
+		rising = way
 	}
 	// Take out the smallest changes, until all are large beside their surroundings.
 	for changed := true; changed; {
@@ -188,7 +190,7 @@ func (l *line) findTurns() {
 		for i := 0; i < len(t); i++ {
 			if i > 0 && i+1 < len(t) && len(kept) > 0 && i+2 < len(t) {
 				size := math.Abs(t[i+1].value - t[i].value)
-				if size <= math.Abs(t[i].value-kept[len(kept)-1].value) && size <= math.Abs(t[i+2].value-t[i+1].value) && size < l.least(t, i) {
+				if size <= math.Abs(t[i].value-kept[len(kept)-1].value) && size <= math.Abs(t[i+2].value-t[i+1].value) && size < least(kept, t[i:]) {
 					i++ // both ends of the change go
 					changed = true
 					continue
@@ -200,14 +202,16 @@ func (l *line) findTurns() {
 	}
 }
 
-// least returns how large a change after turn i must be.
-func (l *line) least(t []turn, i int) float64 {
-	lo, hi := t[i].value, t[i].value
-	for k := i - 1; k >= 0 && t[i].at-t[k].at < nearby; k-- {
-		lo, hi = min(lo, t[k].value), max(hi, t[k].value)
+// least returns how large the change between the first two of the turns after must
+// be, considering those before, too.
+func least(before, after []turn) float64 {
+	here := after[0]
+	lo, hi := here.value, here.value
+	for k := len(before) - 1; k >= 0 && here.at-before[k].at < nearby; k-- {
+		lo, hi = min(lo, before[k].value), max(hi, before[k].value)
 	}
-	for k := i + 1; k < len(t) && t[k].at-t[i].at < nearby; k++ {
-		lo, hi = min(lo, t[k].value), max(hi, t[k].value)
+	for k := 1; k < len(after) && after[k].at-here.at < nearby; k++ {
+		lo, hi = min(lo, after[k].value), max(hi, after[k].value)
 	}
 	return max(noiseShare*(hi-lo), 2*contrast)
 }

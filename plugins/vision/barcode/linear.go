@@ -7,18 +7,18 @@ import (
 
 // firstPass reads most codes.
 var firstPass = []pass{
-	{thickness: 3, sharpness: []sharpening{{}, {1, 3}, {1.6, 5}}},
+	{thickness: 3, lines: 32, sharpness: []sharpening{{}, {1, 3}, {1.6, 5}}},
 }
 
 // secondPass is for what the first one does not read: blurred and noisy codes, for
 // which lines average more pixels and are made sharper, and those whose bars do
 // not run quite across the region's direction.
 var secondPass = []pass{
-	{thickness: 7, sharpness: []sharpening{{1.2, 4}, {1.6, 8}, {2, 8}, {2.4, 12}, {3, 12}}},
-	{angle: radians(3), thickness: 3, sharpness: []sharpening{{1, 3}, {1.6, 6}, {2.2, 8}}},
-	{angle: radians(-3), thickness: 3, sharpness: []sharpening{{1, 3}, {1.6, 6}, {2.2, 8}}},
-	{angle: radians(7), thickness: 2, sharpness: []sharpening{{1, 3}, {1.6, 6}}},
-	{angle: radians(-7), thickness: 2, sharpness: []sharpening{{1, 3}, {1.6, 6}}},
+	{thickness: 7, lines: 12, sharpness: []sharpening{{1.2, 4}, {1.6, 8}, {2, 8}, {2.4, 12}, {3, 12}}},
+	{angle: radians(3), thickness: 3, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}, {2.2, 8}}},
+	{angle: radians(-3), thickness: 3, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}, {2.2, 8}}},
+	{angle: radians(7), thickness: 2, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}}},
+	{angle: radians(-7), thickness: 2, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}}},
 }
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
@@ -48,6 +48,7 @@ func readLinear(ctx context.Context, levels []level) ([]Detection, error) {
 			found = confirm(all)
 			left := regions[:0:0]
 			for _, r := range regions {
+
 				if !r.covered(found, l.scale) {
 					left = append(left, r)
 				}

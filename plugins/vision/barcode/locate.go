@@ -27,6 +27,7 @@ type region struct {
 	cos, sin float64 // the direction of reading
 	long     float64 // half of the length in that direction
 	across   float64 // half of the length of the bars
+	clarity  float64 // how much of the gradient is in the direction of reading
 }
 
 // field is the structure tensor of each cell: the energy of the gradient, and its
@@ -151,10 +152,12 @@ func (f *field) direction(i int) (x, y float64) {
 
 // region returns the rectangle around cells.
 func (f *field) region(cells []int) (region, bool) {
-	x, y := 0.0, 0.0
+	x, y, one, all := 0.0, 0.0, 0.0, 0.0
 	for _, i := range cells {
 		x += float64(f.x[i])
 		y += float64(f.y[i])
+		one += math.Hypot(float64(f.x[i]), float64(f.y[i]))
+		all += float64(f.energy[i])
 	}
 	sin, cos := math.Sincos(math.Atan2(y, x) / 2)
 	minLong, maxLong, minAcross, maxAcross := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
@@ -171,5 +174,6 @@ func (f *field) region(cells []int) (region, bool) {
 	return region{
 		middle: point{long*cos - across*sin, long*sin + across*cos}, cos: cos, sin: sin,
 		long: (maxLong - minLong + cell) / 2, across: (maxAcross - minAcross + cell) / 2,
+		clarity: one / all,
 	}, true
 }

@@ -25,12 +25,11 @@ func (r read) length() float64 { return r.from.to(r.to) }
 type pass struct {
 	angle     float64 // added to the region's direction, in radians
 	thickness int     // how many neighbouring pixels a line averages
+	lines     int     // of a region, at most
 	sharpness []sharpening
 }
 
 const (
-	// maxLines bounds the lines of a pass over a region.
-	maxLines = 40
 	// margin is by how much lines are longer than the region, on both sides: its
 	// share, and pixels.
 	marginShare  = 0.12
@@ -79,7 +78,7 @@ func (j job) read(ctx context.Context, l *line) []read {
 	g, r := j.level.Gray, j.region
 	sin, cos := math.Sincos(math.Atan2(r.sin, r.cos) + j.pass.angle)
 	long := r.long*(1+marginShare) + marginPixels
-	gap := max(float64(j.pass.thickness), 2*r.across/maxLines)
+	gap := max(float64(j.pass.thickness), 2*r.across/float64(j.pass.lines))
 	var out []read
 	var hits []hit
 	for offset := -r.across + gap/2; offset < r.across; offset += gap {
