@@ -3,6 +3,7 @@ package barcode
 import (
 	"cmp"
 	"context"
+	"iter"
 	"math"
 	"slices"
 )
@@ -10,45 +11,48 @@ import (
 // finder is one of the three patterns in the corners of a QR code: every line
 // through its middle meets dark, light, dark, light and dark as 1:1:3:1:1.
 type finder struct {
-	at     point // of the level
-	module float64
-	count  int // how often it was met
+	at       point // of the level
+	module   float64
+	count    int // how often it was met
+	inverted bool
 }
 
-// maxCandidates bounds the patterns of a level that are looked at on the way.
-const maxCandidates = 2000
+// same reports whether two sightings are of one pattern.
+func (f finder) same(o finder) bool {
+	return f.inverted == o.inverted && math.Abs(f.at.x-o.at.x) < 2.5*f.module && math.Abs(f.at.y-o.at.y) < 2.5*f.module
+}
+
+const (
+	// maxCandidates bounds the patterns of a band that are looked at on the way.
+	maxCandidates = 300
+	// bands is how many parts a level is searched in; the result depends on it, so
+	// that it is the same on all machines.
+	bands = 8
+	// minTexture is the mean square of the gradient that a QR code has at least.
+	minTexture = 150
+)
 
 // findFinders returns the finder patterns of a level, those met most often first.
-func findFinders(ctx context.Context, l level, inverted bool) ([]finder, error) {
-	var found []finder
-	search, check := new(line), new(line)
-	g := l.Gray
-	const rows = 2
-	for y := 2; y < g.Height-3 && len(found) < maxCandidates; y += rows {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+func findFinders(ctx context.Context, l level) ([]finder, error) {
+	var parts [bands][]finder
+	inParallel(bands, func(next func() (int, bool)) {
+		search, check := new(line), new(line)
+		for band, ok := next(); ok; band, ok = next() {
+			rows := (l.Height + bands - 1) / bands
+			parts[band] = findersBetween(ctx, l, band*rows, (band+1)*rows, search, check)
 		}
-		search.lookAlong(g, point{1, float64(y)}, 1, 0, int(float64(g.Width-4)/step))
-		for i := range search.edges {
-			x, module, ok := search.finderAt(i, inverted)
-			if !ok {
-				continue
-			}
-			f := finder{at: point{1 + x*step, float64(y) + 0.5}, module: module * step}
-			if at := slices.IndexFunc(found, func(o finder) bool { return o.at.to(f.at) < 3*o.module }); at >= 0 && found[at].count > 2 {
-				found[at].count++ // confirmed before
-				continue
-			}
-			if !f.confirm(check, g, inverted) {
-				continue
-			}
-			at := slices.IndexFunc(found, func(o finder) bool { return o.at.to(f.at) < 3*o.module })
-			if at < 0 {
-				f.count = 1
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	found := parts[0]
+	for _, part := range parts[1:] {
+		for _, f := range part {
+			if at := slices.IndexFunc(found, f.same); at >= 0 {
+				found[at].merge(f)
+			} else {
 				found = append(found, f)
-				continue
 			}
-			found[at].merge(f)
 		}
 	}
 	found = slices.DeleteFunc(found, func(f finder) bool { return f.count < 2 })
@@ -56,18 +60,79 @@ func findFinders(ctx context.Context, l level, inverted bool) ([]finder, error) 
 	return found[:min(len(found), maxFinders)], nil
 }
 
+// findersBetween looks along every other row of a band, where there is any texture.
+func findersBetween(ctx context.Context, l level, top, bottom int, search, check *line) []finder {
+	var found []finder
+	for y := max(top, 2); y < min(bottom, l.Height-3); y += 2 {
+		if ctx.Err() != nil {
+			return nil
+		}
+		for from, to := range l.field.textured(y / cell) {
+			x := float64(max(from*cell, 1))
+			search.lookAlong(l.Gray, point{x, float64(y)}, 1, 0, int((min(float64(to*cell), float64(l.Width-3))-x)/step))
+			for i := range search.edges {
+				at, module, ok := search.finderAt(i)
+				if !ok || len(found) >= maxCandidates {
+					continue
+				}
+				f := finder{at: point{x + at*step, float64(y) + 0.5}, module: module * step, count: 1, inverted: i%2 == 1}
+				if known := slices.IndexFunc(found, f.same); known >= 0 && found[known].count > 2 {
+					found[known].count++ // confirmed before
+					continue
+				}
+				if !f.confirm(check, l.Gray) {
+					continue
+				}
+				if known := slices.IndexFunc(found, f.same); known >= 0 {
+					found[known].merge(f)
+				} else {
+					found = append(found, f)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// textured returns the runs of cells in a row, from and to, that have texture in
+// them or beside them.
+func (f *field) textured(row int) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		if row >= f.rows {
+			row = f.rows - 1
+		}
+		from, last := -1, 0
+		for x := range f.columns {
+			if row >= 0 && f.energy[row*f.columns+x] > minTexture*cell*cell {
+				if from < 0 {
+					from = x
+				}
+				last = x
+			} else if from >= 0 && x > last+2 {
+				if !yield(max(from-2, 0), x) {
+					return
+				}
+				from = -1
+			}
+		}
+		if from >= 0 {
+			yield(max(from-2, 0), f.columns+1)
+		}
+	}
+}
+
 // merge averages two sightings.
 func (f *finder) merge(o finder) {
-	n := float64(f.count)
-	f.at.x = (f.at.x*n + o.at.x) / (n + 1)
-	f.at.y = (f.at.y*n + o.at.y) / (n + 1)
-	f.module = (f.module*n + o.module) / (n + 1)
-	f.count++
+	share := float64(o.count) / float64(f.count+o.count)
+	f.at.x += (o.at.x - f.at.x) * share
+	f.at.y += (o.at.y - f.at.y) * share
+	f.module += (o.module - f.module) * share
+	f.count += o.count
 }
 
 // confirm looks for the pattern along the column and the row through its middle,
 // and moves it there.
-func (f *finder) confirm(l *line, g *Gray, inverted bool) bool {
+func (f *finder) confirm(l *line, g *Gray) bool {
 	wide := f.module
 	for _, along := range [2]point{{0, 1}, {1, 0}} {
 		reach := 9 * f.module
@@ -86,8 +151,8 @@ func (f *finder) confirm(l *line, g *Gray, inverted bool) bool {
 		best, module, ok := 0.0, 0.0, false
 		middle := ((f.at.x-from.x)*along.x + (f.at.y-from.y)*along.y) / step
 		for i := range l.edges {
-			at, m, is := l.finderAt(i, inverted)
-			if is && math.Abs(at-middle) < 1.6*f.module/step && (!ok || math.Abs(at-middle) < math.Abs(best-middle)) {
+			at, m, is := l.finderAt(i)
+			if is && (i%2 == 1) == f.inverted && math.Abs(at-middle) < 1.6*f.module/step && (!ok || math.Abs(at-middle) < math.Abs(best-middle)) {
 				best, module, ok = at, m*step, true
 			}
 		}
@@ -112,9 +177,9 @@ func (l *line) lookAlong(g *Gray, from point, dx, dy float64, n int) {
 }
 
 // finderAt reports whether a finder pattern begins at an edge, and where its middle
-// is, in samples.
-func (l *line) finderAt(i int, inverted bool) (middle, module float64, ok bool) {
-	if (i%2 == 1) != inverted || i+5 >= len(l.edges) {
+// is, in samples. From an odd edge it is one of light on dark.
+func (l *line) finderAt(i int) (middle, module float64, ok bool) {
+	if i+5 >= len(l.edges) {
 		return 0, 0, false
 	}
 	e := l.edges[i : i+6]

@@ -29,7 +29,7 @@ func readLinear(ctx context.Context, levels []level) ([]Detection, error) {
 	var all []read
 	var found []Detection
 	for i, l := range levels {
-		regions := locate(l.Gray)
+		regions := l.field.locate()
 		for _, passes := range [][]pass{firstPass, secondPass} {
 			var jobs []job
 			for _, r := range regions {

@@ -92,8 +92,7 @@ func (f *field) smooth(values []float32) {
 
 // locate returns where linear codes may be, in an order that depends on the picture
 // only.
-func locate(g *Gray) []region {
-	f := newField(g)
+func (f *field) locate() []region {
 	strong := make([]bool, len(f.energy))
 	for i := range strong {
 		one := math.Hypot(float64(f.x[i]), float64(f.y[i]))

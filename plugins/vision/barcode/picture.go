@@ -72,6 +72,7 @@ func FromImage(img image.Image) *Gray {
 type level struct {
 	*Gray
 	scale int
+	field *field
 }
 
 // shortest edge worth a level of its own.
@@ -80,13 +81,14 @@ const shortest = 160
 // pyramid returns the picture in several sizes, each half of the one before: bars
 // are read best when they are 2 to 8 pixels wide.
 func pyramid(g *Gray) []level {
-	out := []level{{g, 1}}
+	out := []level{{g, 1, newField(g)}}
 	for {
 		last := out[len(out)-1]
 		if min(last.Width, last.Height)/2 < shortest {
 			return out
 		}
-		out = append(out, level{shrink(last.Gray, 2), 2 * last.scale})
+		half := shrink(last.Gray, 2)
+		out = append(out, level{half, 2 * last.scale, newField(half)})
 	}
 }
 

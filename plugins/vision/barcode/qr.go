@@ -19,28 +19,23 @@ func readQR(ctx context.Context, levels []level) ([]Detection, error) {
 	var out []Detection
 	check := new(line)
 	for _, l := range levels {
-		for _, inverted := range [2]bool{false, true} {
-			found, err := findFinders(ctx, l, inverted)
-			if err != nil {
+		found, err := findFinders(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		tried := 0
+		for _, t := range triangles(found) {
+			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			tried := 0
-			for _, t := range triangles(found) {
-				if err := ctx.Err(); err != nil {
-					return nil, err
-				}
-				if slices.ContainsFunc(out, func(d Detection) bool { return t.touches(d.Box, l.scale) }) {
-					continue
-				}
-				if !t.timed(check, l.Gray) {
-					continue
-				}
-				if tried++; tried > maxTriangles {
-					break
-				}
-				if d, ok := t.read(l, inverted); ok {
-					out = append(out, d)
-				}
+			if slices.ContainsFunc(out, func(d Detection) bool { return t.touches(d.Box, l.scale) }) || !t.timed(check, l.Gray) {
+				continue
+			}
+			if tried++; tried > maxTriangles {
+				break
+			}
+			if d, ok := t.read(l); ok {
+				out = append(out, d)
 			}
 		}
 	}
@@ -93,7 +88,7 @@ func triangles(f []finder) []triangle {
 // patterns' middles are 14 to 170 of them apart.
 func newTriangle(a, b, c finder) (triangle, bool) {
 	small, large := min(a.module, b.module, c.module), max(a.module, b.module, c.module)
-	if large > 1.7*small {
+	if large > 1.7*small || a.inverted != b.inverted || b.inverted != c.inverted {
 		return triangle{}, false
 	}
 	// The pattern across from the longest side is at the corner.
@@ -205,9 +200,9 @@ func (p patch) place(x, y float64) point {
 }
 
 // read decodes the code at a triangle.
-func (t triangle) read(l level, inverted bool) (Detection, bool) {
+func (t triangle) read(l level) (Detection, bool) {
 	p := t.cut(l.Gray)
-	if inverted {
+	if t.topLeft.inverted {
 		for i := range p.Pix {
 			p.Pix[i] = 255 - p.Pix[i]
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // read is one line's crossing of one code.
@@ -47,21 +48,12 @@ type job struct {
 // scheduling.
 func scan(ctx context.Context, jobs []job) ([]read, error) {
 	results := make([][]read, len(jobs))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
-		workers.Go(func() {
-			l := new(line)
-			for i := range next {
-				results[i] = jobs[i].read(ctx, l)
-			}
-		})
-	}
-	for i := range jobs {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	inParallel(len(jobs), func(next func() (int, bool)) {
+		l := new(line)
+		for i, ok := next(); ok; i, ok = next() {
+			results[i] = jobs[i].read(ctx, l)
+		}
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -70,6 +62,20 @@ func scan(ctx context.Context, jobs []job) ([]read, error) {
 		all = append(all, r...)
 	}
 	return all, nil
+}
+
+// inParallel runs work on all processors; next hands out the numbers below n.
+func inParallel(n int, work func(next func() (int, bool))) {
+	var taken atomic.Int64
+	next := func() (int, bool) {
+		i := int(taken.Add(1)) - 1
+		return i, i < n
+	}
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		workers.Go(func() { work(next) })
+	}
+	workers.Wait()
 }
 
 // read reads along all lines of the job. A line gives one read for each code on it,
