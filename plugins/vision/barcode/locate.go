@@ -172,7 +172,7 @@ func (f *field) region(cells []int) (region, bool) {
 	long, across := (minLong+maxLong)/2, (minAcross+maxAcross)/2
 	return region{
 		middle: point{long*cos - across*sin, long*sin + across*cos}, cos: cos, sin: sin,
-		long: (maxLong - minLong + cell) / 2, across: (maxAcross - minAcross + cell) / 2,
+		long: (maxLong - minLong + cell) / 2, across: (maxAcross-minAcross)/2 + cell,
 		clarity: one / all,
 	}, true
 }
