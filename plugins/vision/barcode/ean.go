@@ -15,11 +15,15 @@ const (
 	// maxDigitError bounds how far a digit may be from its ideal, as the sum of
 	// squares of its four widths, in modules. Neighbouring digits are 2 or more
 	// apart.
-	maxDigitError = 1.0
+	maxDigitError = 1.6
 	// minDigitMargin is how much worse the second best digit must be.
-	minDigitMargin = 0.35
+	minDigitMargin = 0.25
 	// maxMeanError bounds the mean over all digits.
-	maxMeanError = 0.4
+	maxMeanError = 0.6
+	// maxShortError is maxMeanError of UPC-E, which holds less that could be checked.
+	maxShortError = 0.2
+	// maxStretch is how much wider a digit may be than the one before.
+	maxStretch = 1.3
 	// maxGuardError bounds how far a bar or space of a guard may be from 1 module.
 	maxGuardError = 0.65
 )
@@ -30,6 +34,7 @@ type eanDecoder struct {
 	even   [13]bool
 	n      int
 	sum    float64
+	module float64 // of the digit before
 }
 
 // digit decodes four widths; both says whether even parity is possible. spread is
@@ -40,6 +45,11 @@ func (d *eanDecoder) digit(w []float64, spread float64, bar, both bool) bool {
 	if total <= 0 {
 		return false
 	}
+	// Neighbouring digits are equally wide, but for what perspective and cans do.
+	if module := total / 7; d.module > 0 && (module < d.module/maxStretch || module > d.module*maxStretch) {
+		return false
+	}
+	d.module = total / 7
 	scale := 7 / total
 	if bar {
 		spread = -spread
@@ -185,7 +195,7 @@ func decodeUPCE(w []float64) (value, text string, fit float64, ok bool) {
 			return "", "", 0, false
 		}
 	}
-	if d.sum/6 > maxMeanError {
+	if d.sum/6 > maxShortError {
 		return "", "", 0, false
 	}
 	odd := pattern(d.even[:6])

@@ -14,7 +14,7 @@ var firstPass = []pass{
 // which lines average more pixels and are made sharper, and those whose bars do
 // not run quite across the region's direction.
 var secondPass = []pass{
-	{thickness: 7, lines: 12, sharpness: []sharpening{{1.2, 4}, {1.6, 8}, {2, 8}, {2.4, 12}, {3, 12}}},
+	{thickness: 9, lines: 16, sharpness: []sharpening{{1.2, 6}, {1.6, 12}, {2, 16}, {2.4, 25}, {2.8, 30}}},
 	{angle: radians(3), thickness: 3, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}, {2.2, 8}}},
 	{angle: radians(-3), thickness: 3, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}, {2.2, 8}}},
 	{angle: radians(7), thickness: 2, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}}},
