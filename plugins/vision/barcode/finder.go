@@ -55,7 +55,6 @@ func findFinders(ctx context.Context, l level) ([]finder, error) {
 			}
 		}
 	}
-	found = slices.DeleteFunc(found, func(f finder) bool { return f.count < 2 })
 	slices.SortStableFunc(found, func(a, b finder) int { return -cmp.Compare(a.count, b.count) })
 	return found[:min(len(found), maxFinders)], nil
 }
