@@ -115,3 +115,20 @@ func expandUPCE(s string) string {
 	}
 	return s[:1] + d[:5] + "0000" + d[5:6]
 }
+
+// Modules returns the bars of a linear code, 1 is dark.
+func (c Code) Modules() (string, error) {
+	bits, err := c.bits()
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for x := range bits.GetWidth() {
+		if bits.Get(x, 0) {
+			b.WriteByte('1')
+		} else {
+			b.WriteByte('0')
+		}
+	}
+	return b.String(), nil
+}
