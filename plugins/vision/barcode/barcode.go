@@ -1,10 +1,14 @@
-// Package barcode finds the barcodes in a picture: EAN-13, UPC-A and EAN-8 at
-// any angle, and QR codes.
+// Package barcode finds the barcodes in a picture: EAN-13, EAN-8, UPC-A, UPC-E,
+// Code 128 and ITF at any angle, and QR codes, dark on light and light on dark.
 //
-// A picture is looked at in several sizes, along parallel lines in several
-// directions. Whatever line crosses a code reads it once; a code counts only
-// when several lines over one place agree, so that noise and parts of other
-// codes do not.
+// Linear codes are read in three steps. Regions whose edges all run one way are
+// located by the gradient. Lines are read across their bars, in the picture's full
+// size, and each line is decoded as it is and made sharper in several ways. A code
+// counts only when several lines over one place agree, so that noise and parts of
+// other codes do not. What is not read then is looked for in smaller pictures.
+//
+// QR codes are found by the patterns in their corners, turned upright and enlarged;
+// a library decodes them, and their error correction confirms them.
 //
 // What belongs here: pixels to codes. What must never: where a picture comes
 // from, and what a code means.

@@ -7,8 +7,16 @@ package barcode
 // the left side with odd parity. Mirrored they are of even parity; on the right
 // side they begin with a bar.
 var eanWidths = [10][4]float64{
-	{3, 2, 1, 1}, {2, 2, 2, 1}, {2, 1, 2, 2}, {1, 4, 1, 1}, {1, 1, 3, 2},
-	{1, 2, 3, 1}, {1, 1, 1, 4}, {1, 3, 1, 2}, {1, 2, 1, 3}, {3, 1, 1, 2},
+	{3, 2, 1, 1},
+	{2, 2, 2, 1},
+	{2, 1, 2, 2},
+	{1, 4, 1, 1},
+	{1, 1, 3, 2},
+	{1, 2, 3, 1},
+	{1, 1, 1, 4},
+	{1, 3, 1, 2},
+	{1, 2, 1, 3},
+	{3, 1, 1, 2},
 }
 
 const (

@@ -23,18 +23,22 @@ var secondPass = []pass{
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
 
+// maxLeft bounds the regions that the second pass looks at, the largest first: it
+// takes long, and most of what is left is print.
+const maxLeft = 200
+
 // readLinear finds the linear codes of a picture, from its full size down: a large
 // code that is blurred is read in a smaller picture.
 func readLinear(ctx context.Context, levels []level) ([]Detection, error) {
 	var all []read
 	var found []Detection
-	for i, l := range levels {
+	for _, l := range levels {
 		regions := l.field.locate()
 		for _, passes := range [][]pass{firstPass, secondPass} {
 			var jobs []job
 			for _, r := range regions {
-				if i > 0 && r.covered(found, l.scale) {
-					continue
+				if r.covered(found, l.scale) {
+					continue // read in a larger picture
 				}
 				for _, p := range passes {
 					jobs = append(jobs, job{l, r, p})
@@ -48,12 +52,11 @@ func readLinear(ctx context.Context, levels []level) ([]Detection, error) {
 			found = confirm(all)
 			left := regions[:0:0]
 			for _, r := range regions {
-
 				if !r.covered(found, l.scale) {
 					left = append(left, r)
 				}
 			}
-			regions = left
+			regions = left[:min(len(left), maxLeft)]
 		}
 	}
 	return found, nil

@@ -1,6 +1,10 @@
 package barcode
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 const (
 	// cell is the edge of the squares that a picture is looked at in, in pixels.
@@ -27,7 +31,6 @@ type region struct {
 	cos, sin float64 // the direction of reading
 	long     float64 // half of the length in that direction
 	across   float64 // half of the length of the bars
-	clarity  float64 // how much of the gradient is in the direction of reading
 }
 
 // field is the structure tensor of each cell: the energy of the gradient, and its
@@ -94,8 +97,10 @@ func (f *field) smooth(values []float32) {
 	}
 }
 
-// locate returns where linear codes may be, in an order that depends on the picture
-// only.
+// maxRegions bounds the regions of a level: a table of 40 packages has some 300.
+const maxRegions = 1000
+
+// locate returns where linear codes may be, the largest regions first.
 func (f *field) locate() []region {
 	strong := make([]bool, len(f.energy))
 	for i := range strong {
@@ -116,7 +121,8 @@ func (f *field) locate() []region {
 			out = append(out, r)
 		}
 	}
-	return out
+	slices.SortStableFunc(out, func(a, b region) int { return cmp.Compare(b.long*b.across, a.long*a.across) })
+	return out[:min(len(out), maxRegions)]
 }
 
 // grow collects the strong cells around a seed that have its direction, and takes
@@ -155,12 +161,10 @@ func (f *field) direction(i int) (x, y float64) {
 
 // region returns the rectangle around cells.
 func (f *field) region(cells []int) (region, bool) {
-	x, y, one, all := 0.0, 0.0, 0.0, 0.0
+	x, y := 0.0, 0.0
 	for _, i := range cells {
 		x += float64(f.x[i])
 		y += float64(f.y[i])
-		one += math.Hypot(float64(f.x[i]), float64(f.y[i]))
-		all += float64(f.energy[i])
 	}
 	sin, cos := math.Sincos(math.Atan2(y, x) / 2)
 	minLong, maxLong, minAcross, maxAcross := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
@@ -177,6 +181,5 @@ func (f *field) region(cells []int) (region, bool) {
 	return region{
 		middle: point{long*cos - across*sin, long*sin + across*cos}, cos: cos, sin: sin,
 		long: (maxLong - minLong + cell) / 2, across: (maxAcross-minAcross)/2 + cell,
-		clarity: one / all,
 	}, true
 }
