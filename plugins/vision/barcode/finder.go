@@ -59,10 +59,10 @@ func findFinders(ctx context.Context, l level) ([]finder, error) {
 	return found[:min(len(found), maxFinders)], nil
 }
 
-// findersBetween looks along every other row of a band, where there is any texture.
+// findersBetween looks along the rows of a band, where there is any texture.
 func findersBetween(ctx context.Context, l level, top, bottom int, search, check *line) []finder {
 	var found []finder
-	for y := max(top, 2); y < min(bottom, l.Height-3); y += 2 {
+	for y := max(top, 2); y < min(bottom, l.Height-3); y++ {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -160,6 +160,30 @@ func (f *finder) confirm(l *line, g *Gray) bool {
 		}
 		f.at = point{f.at.x + (best-middle)*step*along.x, f.at.y + (best-middle)*step*along.y}
 		f.module = (f.module + module) / 2
+	}
+	return f.onDiagonals(l, g)
+}
+
+// onDiagonals looks for the pattern along both diagonals, which print and the bars
+// of linear codes do not have.
+func (f *finder) onDiagonals(l *line, g *Gray) bool {
+	const half = math.Sqrt2 / 2
+	reach := 8 * f.module
+	for _, along := range [2]point{{half, half}, {half, -half}} {
+		from := point{f.at.x - reach*along.x, f.at.y - reach*along.y}
+		to := point{f.at.x + reach*along.x, f.at.y + reach*along.y}
+		if min(from.x, from.y, to.y) < 1 || to.x > float64(g.Width-3) || max(from.y, to.y) > float64(g.Height-3) {
+			continue // at the picture's rim
+		}
+		l.lookAlong(g, from, along.x, along.y, int(2*reach/step))
+		ok := false
+		for i := range l.edges {
+			at, m, is := l.finderAt(i)
+			ok = ok || is && (i%2 == 1) == f.inverted && math.Abs(at-reach/step) < 1.6*f.module/step && m*step > f.module/1.8 && m*step < 1.8*f.module
+		}
+		if !ok {
+			return false
+		}
 	}
 	return true
 }

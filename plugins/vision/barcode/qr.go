@@ -64,7 +64,7 @@ func (t triangle) touches(b Box, scale int) bool {
 // A picture full of what looks like finder patterns must not keep the reader busy
 // for hours. These bounds are far above what a picture of real codes has.
 const (
-	maxFinders   = 48 // those met most often
+	maxFinders   = 64 // those met most often
 	maxTriangles = 12 // those most like a corner of a square that have a timing pattern
 )
 
