@@ -148,7 +148,7 @@ func (l *line) findSlopes() {
 	for i := 0; i+1 < len(l.turns); i++ {
 		a, b := l.turns[i], l.turns[i+1]
 		if len(l.edges) == 0 && b.value > a.value {
-			continue // the first edge is from light to dark
+			l.edges = append(l.edges, 0) // it begins dark
 		}
 		half := (a.value + b.value) / 2
 		for k := a.at; k < b.at; k++ {
