@@ -38,7 +38,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.opentelemetry.io/proto/otlp v1.11.0 // what a collector reads, in tests only
 	go.yaml.in/yaml/v3 v3.0.6 // koan.yaml, with lines for its problems
-	golang.org/x/image v0.47.0 // WebP, in plugins/vision only; letters in its test photos
+	golang.org/x/image v0.47.0 // WebP, in plugins/vision and the demo; letters in test photos
 	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
 	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in plugins/upstream/internal/signin only
 	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it

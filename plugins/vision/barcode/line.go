@@ -142,6 +142,7 @@ func (l *line) findCrossings() {
 // findSlopes finds edges half-way between a place where the brightness stops to
 // rise and the next where it stops to fall. So narrow bars that blur has made pale
 // are found, too. Changes that are small beside those around them count as noise.
+// The line counts as light before its first sample.
 func (l *line) findSlopes() {
 	l.findTurns()
 	l.edges = l.edges[:0]
