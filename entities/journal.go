@@ -27,6 +27,8 @@ var (
 	_ replay.Keeper  = (*Provider)(nil)
 	_ record.Keeper  = (*Provider)(nil)
 	_ undo.Keeper    = (*Provider)(nil)
+
+	_ journal.ReadKeeper = (*Provider)(nil)
 )
 
 // Ledger implements once.Keeper.
@@ -71,6 +73,14 @@ func (p *Provider) Journal() journal.Sink {
 
 // Archive implements undo.Keeper.
 func (p *Provider) Archive() undo.Archive {
+	if p.journal == nil {
+		return nil
+	}
+	return p.journal
+}
+
+// Reader implements journal.ReadKeeper.
+func (p *Provider) Reader() journal.Reader {
 	if p.journal == nil {
 		return nil
 	}

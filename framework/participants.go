@@ -20,6 +20,7 @@ type participants struct {
 	undos    *undo.Undos
 	journal  *record.Journal
 	underway *live.Runs
+	reader   journal.Reader // of the journal, nil without
 }
 
 // takePart has the participants join the engine. In every phase of a run they are asked in
@@ -71,6 +72,11 @@ func (i *Instance) keepIn(p Provider) {
 			if k.Changes() {
 				i.journal.KeepChanges()
 			}
+		}
+	}
+	if k, ok := p.(journal.ReadKeeper); ok {
+		if r := k.Reader(); r != nil {
+			i.reader = r
 		}
 	}
 	if k, ok := p.(undo.Keeper); ok {

@@ -17,11 +17,14 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/seal"
 )
 
-// Options configure a Handler. All but Live, Runtime, Faces, Grace and WriteTime are required.
+// Options configure a Handler. All but Live, Runtime, Faces, Journal, Replay, Grace and WriteTime
+// are required.
 type Options struct {
 	Name        string // of the app
 	Version     string // of the build
@@ -37,6 +40,13 @@ type Options struct {
 	Faces   []string // that are enabled
 	MaxBody int      // bytes of a body
 	Live    Live
+	// Journal and Replay read what is kept of runs, nil where nothing is. Plans has people decide
+	// about them. Checks looks at the app's parts, Limits returns what bounds it.
+	Journal journal.Reader
+	Replay  Replayer
+	Plans   *approve.Guard
+	Checks  func(context.Context) []catalog.Check
+	Limits  func() []Limit
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
 	Grace, WriteTime time.Duration
@@ -57,6 +67,7 @@ type Handler struct {
 	live    atomic.Pointer[Live]
 	mux     *http.ServeMux
 	started time.Time
+	session Session // nil without
 
 	calls   context.Context // ends with the server
 	stop    context.CancelCauseFunc
@@ -80,6 +91,13 @@ func New(o Options) *Handler {
 	return h
 }
 
+// Session returns the caller of a request that belongs to a session in a browser; ok is false for
+// all others. Its error is a rejection.
+type Session func(*http.Request) (p auth.Principal, ok bool, err error)
+
+// UseSessions has the handler serve sessions, before the first request.
+func (h *Handler) UseSessions(s Session) { h.session = s }
+
 // Adjust changes the settings for later requests.
 func (h *Handler) Adjust(l Live) { h.live.Store(&l) }
 
@@ -91,6 +109,16 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/{entity}/{id}", h.serveEntity)
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
+	mux.HandleFunc("/api/console/overview", h.serveOverview)
+	mux.HandleFunc("/api/console/koan.d.ts", h.serveDeclarations)
+	mux.HandleFunc("/api/console/checks", h.serveChecks)
+	mux.HandleFunc("/api/console/runs", h.serveRuns)
+	mux.HandleFunc("/api/console/runs/{id}", h.serveRun)
+	mux.HandleFunc("/api/console/runs/{id}/replay", h.serveReplay)
+	mux.HandleFunc("/api/console/plans", h.servePlans)
+	mux.HandleFunc("/api/console/plans/{id}", h.servePlan)
+	mux.HandleFunc("/api/console/plans/{id}/approve", h.serveApprove)
+	mux.HandleFunc("/api/console/plans/{id}/deny", h.serveDeny)
 	mux.HandleFunc("/tools/{name}", h.serveTool)
 	mux.HandleFunc(healthPath, h.serveHealth)
 	mux.HandleFunc("/status", h.serveStatus)
@@ -147,7 +175,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.mux.ServeHTTP(w, r)
 		return
 	}
-	p, f := h.opts.Admission.Admit(w, r)
+	p, f := h.admit(w, r)
 	if f != nil {
 		h.reject(w, r, f)
 		return
@@ -162,6 +190,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel(nil)
 	defer context.AfterFunc(h.calls, func() { cancel(context.Cause(h.calls)) })()
 	h.mux.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// admit returns who calls: the holder of a session, or whoever the request says it is.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (auth.Principal, *fault.Fault) {
+	if h.session == nil {
+		return h.opts.Admission.Admit(w, r)
+	}
+	p, ok, err := h.session(r)
+	switch {
+	case err != nil:
+		return auth.Principal{}, fault.From(err)
+	case !ok:
+		return h.opts.Admission.Admit(w, r)
+	}
+	return p, h.opts.Admission.CountRequest(w, p)
 }
 
 type placeKey struct{}
