@@ -21,6 +21,7 @@ type Query struct {
 	Most    int    // at most so many
 	Outcome string // OK, CutOff or a fault's code; "!ok" is all but OK
 	Changed bool   // only runs that changed rows
+	NoReads bool   // without calls of tools that ended well and had no effect
 	// Knows reports whether the caller may know of an entity; the names of others are left out.
 	Knows func(entity string) bool
 	Text  string // is part of the tool's name, the script, the message or the id, in any case

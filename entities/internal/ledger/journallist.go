@@ -72,6 +72,7 @@ func admits(q journal.Query, id, record, code string) (bool, error) {
 		Created                int
 		Updated                int
 		Deleted                int
+		OutsideCount           int `json:"outside_count"`
 	}
 	if err := decode(record, &has); err != nil {
 		return false, err
@@ -80,6 +81,8 @@ func admits(q journal.Query, id, record, code string) (bool, error) {
 	case q.Outcome == "!"+journal.OK && has.Outcome == journal.OK, q.Outcome != "" && q.Outcome[0] != '!' && has.Outcome != q.Outcome:
 		return false, nil
 	case q.Changed && has.Created+has.Updated+has.Deleted == 0:
+		return false, nil
+	case q.NoReads && code == "" && has.Outcome == journal.OK && has.Created+has.Updated+has.Deleted+has.OutsideCount == 0:
 		return false, nil
 	case q.Text == "":
 		return true, nil

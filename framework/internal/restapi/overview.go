@@ -1,6 +1,7 @@
 package restapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -53,7 +54,7 @@ type entityText struct {
 type fieldText struct {
 	Name        string            `json:"name"`
 	Type        catalog.FieldType `json:"type"`
-	Class       string            `json:"class"` // of the filter operators that fit
+	Operators   []string          `json:"operators"` // of filters
 	Description string            `json:"description,omitempty"`
 	Enum        []string          `json:"enum,omitempty"`
 	Nullable    bool              `json:"nullable,omitempty"`
@@ -129,7 +130,7 @@ func describeEntity(name string, e *entity) entityText {
 			return
 		}
 		out.Fields = append(out.Fields, fieldText{
-			Name: f.Name, Type: f.Type, Class: string(f.Class()), Description: f.Description, Enum: f.Enum, Nullable: f.Nullable, Required: f.Required,
+			Name: f.Name, Type: f.Type, Operators: orNone(f.Class().Operators()), Description: f.Description, Enum: f.Enum, Nullable: f.Nullable, Required: f.Required,
 			Immutable: f.Immutable, ReadOnly: f.ReadOnly, WriteOnly: !f.Readable(), Edge: f.Edge, Default: f.Default,
 			Min: f.Min, Max: f.Max, MinLength: f.MinLength, MaxLength: f.MaxLength, Pattern: f.Pattern,
 		})
@@ -152,7 +153,7 @@ func describeOperations(v *catalog.View, at string, ops map[string]*catalog.Oper
 		op := ops[name]
 		e := v.Effects(op)
 		out = append(out, operationText{
-			ID: op.ID.String(), Path: at + name, Title: op.Title, Summary: op.Summary, Input: op.Input, Example: op.Example,
+			ID: op.ID.String(), Path: at + name, Title: cmp.Or(op.Title, name), Summary: op.Summary, Input: op.Input, Example: op.Example,
 			Effects: map[string]bool{"readOnly": e.ReadOnly, "destructive": e.Destructive, "outside": e.Outside},
 		})
 	}

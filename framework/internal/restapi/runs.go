@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -49,7 +51,7 @@ func (h *Handler) serveRuns(w http.ResponseWriter, r *http.Request) {
 
 // runsQuery reads the query parameters of a list of runs.
 func runsQuery(r *http.Request) (journal.Query, error) {
-	given, err := decodeQuery(r.URL.RawQuery, []string{"before", "changed", "limit", "outcome", "q"})
+	given, err := decodeQuery(r.URL.RawQuery, []string{"before", "changed", "limit", "outcome", "q", "reads"})
 	if err != nil {
 		return journal.Query{}, err
 	}
@@ -60,12 +62,17 @@ func runsQuery(r *http.Request) (journal.Query, error) {
 			wrong = append(wrong, fault.Detail{Path: "/limit", Message: "limit must be a number from 1 to " + strconv.Itoa(maxRuns)})
 		}
 	}
-	if changed, ok := given["changed"]; ok {
-		if q.Changed, err = strconv.ParseBool(textOf(changed)); err != nil {
-			wrong = append(wrong, fault.Detail{Path: "/changed", Message: "changed must be true or false"})
+	reads := true
+	for name, into := range map[string]*bool{"changed": &q.Changed, "reads": &reads} {
+		if raw, ok := given[name]; ok {
+			if *into, err = strconv.ParseBool(textOf(raw)); err != nil {
+				wrong = append(wrong, fault.Detail{Path: "/" + name, Message: name + " must be true or false"})
+			}
 		}
 	}
+	q.NoReads = !reads
 	if len(wrong) > 0 {
+		slices.SortFunc(wrong, func(a, b fault.Detail) int { return strings.Compare(a.Path, b.Path) })
 		return q, fault.Invalid(wrong...)
 	}
 	return q, nil

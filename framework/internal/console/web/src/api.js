@@ -8,6 +8,9 @@ export class Fault extends Error {
   }
 }
 
+// pending is how many requests have no answer yet.
+export const pending = signal(0);
+
 // signedOut becomes true when a session has ended.
 export const signedOut = signal(false);
 
@@ -17,11 +20,14 @@ async function send(method, path, { body, headers, signal, accept } = {}) {
   const head = { "Koan-Console": "1", Accept: accept || "application/json", ...headers };
   if (body !== undefined && !head["Content-Type"]) head["Content-Type"] = "application/json";
   let response;
+  pending.value++;
   try {
     response = await fetch(path, { method, headers: head, body: body === undefined ? undefined : JSON.stringify(body), signal, credentials: "same-origin", redirect: "error" });
   } catch (e) {
     if (e.name === "AbortError") throw e;
     throw unreachable();
+  } finally {
+    pending.value--;
   }
   if (response.status === 401 && path !== "/console/session") signedOut.value = true;
   return response;

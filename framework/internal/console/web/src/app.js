@@ -42,7 +42,7 @@ function Current() {
     document.title = [...args.slice(0, 2), title, overview.value.app].join(" · ");
     return html`<${View} key=${path} args=${args} />`;
   }
-  return html`<${Empty} title="There is no such page" help="The address may be misspelt."><a class="button" href="/console">Open the playground</a><//>`;
+  return html`<${Empty} whole title="There is no such page" help="The address may be misspelt."><a class="button" href="/console">Open the playground</a><//>`;
 }
 
 function App() {

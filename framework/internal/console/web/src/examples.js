@@ -6,18 +6,18 @@ const labelOf = (e) => e.fields.find((f) => /^(name|title|label)$/.test(f.name) 
 
 // first is what an empty editor begins with.
 export function first(entities) {
-  const e = entities.find((e) => may(e, "collection") && e.fields.length > 2) || entities[0];
+  const e = entities.find((e) => may(e, "collection") && labelOf(e) !== e.key) || entities[0];
   if (!e) return "SDK.Out.answer(6 * 7);\n";
   return `// Ctrl Enter runs this as a dry run: nothing is kept.\nconst ${list(e)} = SDK.Entities.${e.name}.collection({ pageSize: 5 });\nSDK.Out.answer(${list(e)}.items.map((one) => one.${labelOf(e)}));\n`;
 }
 
 export function examples(entities, overview) {
   const out = [];
-  const read = entities.find((e) => may(e, "collection")), write = entities.find((e) => may(e, "patch") && e.fields.some((f) => f.type === "enum" && !f.readOnly)), related = entities.find((e) => e.relationships.length && may(e, "collection"));
+  const read = entities.find((e) => may(e, "collection") && labelOf(e) !== e.key) || entities.find((e) => may(e, "collection")), write = entities.filter((e) => may(e, "patch") && e.fields.some((f) => f.type === "enum" && !f.readOnly && !f.immutable)).sort((a, b) => Number(labelOf(b) !== b.key) - Number(labelOf(a) !== a.key))[0], related = entities.find((e) => e.relationships.length && may(e, "collection"));
   if (read) out.push({ title: "Read a page", code: first([read]) });
   if (read && may(read, "count")) out.push({ title: "Count everything", code: `SDK.Out.answer({\n${entities.filter((e) => may(e, "count")).slice(0, 8).map((e) => `  ${e.name}: SDK.Entities.${e.name}.count(),`).join("\n")}\n});\n` });
   if (write) {
-    const field = write.fields.find((f) => f.type === "enum" && !f.readOnly);
+    const field = write.fields.find((f) => f.type === "enum" && !f.readOnly && !f.immutable);
     const [a, b] = [field.enum[0], field.enum[field.enum.length - 1]];
     out.push({ title: "Change rows, one by one", code: `// Try it as a dry run first: the changes are shown, and nothing is kept.\nlet changed = 0;\nfor (const one of SDK.Entities.${write.name}.each({ filter: { ${field.name}: ${JSON.stringify(a)} } })) {\n  SDK.Entities.${write.name}.patch(one.${write.key}, { ${field.name}: ${JSON.stringify(b)} });\n  changed++;\n}\nSDK.Out.answer({ changed });\n` });
   }

@@ -1,10 +1,8 @@
 // Live is how views learn that data may have changed. It is the one module that knows how.
 import { useEffect } from "./html.js";
 
-const every = 4000; // ms
-
 // useLive calls refresh now and again while the page is visible, and at once when it becomes so.
-export function useLive(refresh, deps = []) {
+export function useLive(refresh, deps = [], every = 4000) {
   useEffect(() => {
     const look = () => document.visibilityState === "visible" && refresh();
     const timer = setInterval(look, every);

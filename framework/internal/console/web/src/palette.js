@@ -7,6 +7,7 @@ import { toggle } from "./theme.js";
 const shown = signal(false);
 export const open = () => (shown.value = true);
 
+addEventListener("popstate", () => (shown.value = false));
 addEventListener("keydown", (e) => {
   if ((e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey && e.key.toLowerCase() === "k" && overview.value) {
     e.preventDefault();
@@ -25,7 +26,7 @@ function commands() {
     out.push(to(e.name, "entity", "/entities/" + e.name));
     if (may(e, "upsert")) out.push(to("New " + e.name, "do", "/entities/" + e.name + "/+new"));
   }
-  for (const a of [...o.actions, ...o.plugins]) out.push(to(a.title || a.id, "action", "/actions/" + a.id));
+  for (const a of [...o.actions, ...o.plugins]) out.push(to(a.title, "action", "/actions/" + a.id));
   out.push({ label: "Change the theme", kind: "do", run: toggle }, { label: "Sign out", kind: "do", run: signOut });
   return out;
 }

@@ -37,7 +37,10 @@ async function ready() {
 export async function question(method, params) {
   try {
     await ready();
-    return await ask(method, params);
+    const began = performance.now();
+    const answer = await ask(method, params);
+    performance.measure("types:" + method, { start: began });
+    return answer;
   } catch (e) {
     console.warn("types:", e.message);
     return null;

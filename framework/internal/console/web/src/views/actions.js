@@ -11,15 +11,15 @@ const Effects = ({ of }) => html`${of.readOnly && html`<span class="badge good">
 export function Actions() {
   const { actions, plugins } = overview.value;
   if (!actions.length && !plugins.length) {
-    return html`<${Empty} title="No actions yet" help="An action is a named, typed piece of work: a script in actions/NAME.ts, or a Go function. One can be made of a run that went well."><p><code>${overview.value.app} action add NAME --run RUN</code></p><//>`;
+    return html`<${Empty} whole title="No actions yet" help="An action is a named, typed piece of work: a script in actions/NAME.ts, or a Go function. One can be made of a run that went well."><p><code>${overview.value.app} action add NAME --run RUN</code></p><//>`;
   }
-  const list = (title, of) => of.length > 0 && html`<section><h2>${title}</h2><ul class="cards">${of.map((a) => html`<li key=${a.id} class="card"><h3><a href=${"/console/actions/" + a.id}>${a.title || a.id}</a></h3><p>${a.summary}</p><p><code>${a.id}</code> <${Effects} of=${a.effects} /></p></li>`)}</ul></section>`;
-  return html`<h1>Actions</h1>${list("Actions", actions)}${list("Functions of plugins", plugins)}`;
+  const list = (title, of) => of.length > 0 && html`<section>${title && html`<h2>${title}</h2>`}<ul class="cards">${of.map((a) => html`<li key=${a.id} class="card"><h2><a href=${"/console/actions/" + a.id}>${a.title}</a></h2><p>${a.summary}</p><p><code>${a.id}</code> <${Effects} of=${a.effects} /></p></li>`)}</ul></section>`;
+  return html`<h1>Actions</h1>${list("", actions)}${list("Functions of plugins", plugins)}`;
 }
 
 export function Action({ args: [id] }) {
   const a = [...overview.value.actions, ...overview.value.plugins].find((one) => one.id === id);
-  if (!a) return html`<${Empty} title="There is no such action" help="It does not exist, or you may not call it."><a class="button" href="/console/actions">All actions</a><//>`;
+  if (!a) return html`<${Empty} whole title="There is no such action" help="It does not exist, or you may not call it."><a class="button" href="/console/actions">All actions</a><//>`;
   return html`<${Call} a=${a} />`;
 }
 
@@ -37,7 +37,7 @@ function Call({ a }) {
     }
     busy.value = false;
   };
-  return html`<p class="crumbs"><a href="/console/actions">Actions</a></p><h1>${a.title || a.id}</h1><p>${a.summary}</p><p><code>${a.id}</code> <${Effects} of=${a.effects} /></p>
+  return html`<p class="crumbs"><a href="/console/actions">Actions</a></p><h1>${a.title}</h1><p>${a.summary}</p><p><code>${a.id}</code> <${Effects} of=${a.effects} /></p>
     <div class="split"><form onSubmit=${call} aria-label="Input"><${Form} schema=${a.input} value=${input} wrong=${places(fault.value)} />
       <div class="row"><button class=${a.effects.destructive ? "danger" : "primary"} disabled=${busy.value}>${busy.value ? "Running…" : "Run"}</button>${a.example && html`<button type="button" onClick=${() => (input.value = a.example)}>Use the example</button>`}</div></form>
       <section aria-label="Result" aria-live="polite"><${FaultText} fault=${fault.value} />

@@ -4,7 +4,7 @@ import { Empty } from "../parts/empty.js";
 
 export function Entities() {
   const list = entities.value;
-  if (!list.length) return html`<${Empty} title="No entities" help="You may see none, or the app has none. An ent schema with the annotation expose.Entity is one." />`;
+  if (!list.length) return html`<${Empty} whole title="No entities" help="You may see none, or the app has none. An ent schema with the annotation expose.Entity is one." />`;
   return html`<h1>Entities</h1><ul class="cards">${list.map((e) => html`<li key=${e.name} class="card">
     <h2><a href=${"/console/entities/" + e.name}>${e.name}</a></h2>
     <p>${e.description || ""}</p>

@@ -7,13 +7,9 @@ import { Empty } from "../parts/empty.js";
 import { FaultText } from "../parts/fault.js";
 import { Time, short } from "../parts/value.js";
 
-const operators = {
-  text: [["$icontains", "contains"], ["$eq", "is"], ["$startsWith", "begins with"], ["$null", "is empty"]],
-  order: [["$eq", "is"], ["$gte", "at least"], ["$lte", "at most"], ["$null", "is empty"]],
-  equal: [["$eq", "is"], ["$ne", "is not"], ["$null", "is empty"]],
-  list: [["$has", "has"], ["$null", "is empty"]],
-};
-const operatorsOf = (f) => operators[f.class] || operators.equal;
+// words say what operators of filters mean; those that a person does not need are left out.
+const words = { $icontains: "contains", $eq: "is", $ne: "is not", $startsWith: "begins with", $gte: "at least", $lte: "at most", $has: "has", $null: "is empty" };
+const operatorsOf = (f) => Object.entries(words).filter(([op]) => f.operators.includes(op) && !(f.type === "json" && (op === "$eq" || op === "$ne")) && !(f.type === "time" && op === "$eq"));
 
 // readable is a column's value, shortened; the row has it whole.
 export function Cell({ field, value }) {
@@ -47,8 +43,9 @@ function valueOf(f, op, text) {
 }
 
 function Filters({ e, filter }) {
-  const readable = e.fields.filter((f) => !f.writeOnly && f.type !== "json");
-  const field = useSignal(readable[0]?.name), op = useSignal(operatorsOf(readable[0] || {})[0][0]), typed = useSignal("");
+  const readable = e.fields.filter((f) => !f.writeOnly && operatorsOf(f).length);
+  const begin = readable.find((one) => one.operators.includes("$icontains") && one.name !== e.key) || readable[0];
+  const field = useSignal(begin?.name), op = useSignal(operatorsOf(begin)[0][0]), typed = useSignal("");
   const f = readable.find((one) => one.name === field.value) || readable[0];
   const set = (next) => narrow({ filter: Object.keys(next).length ? JSON.stringify(next) : "", page: "" });
   const add = (ev) => {
@@ -74,8 +71,8 @@ function Filters({ e, filter }) {
 
 export function Grid({ args: [name] }) {
   const e = entity(name);
-  if (!e) return html`<${Empty} title=${`There is no entity ${name}`} help="It does not exist, or you may not see it."><a class="button" href="/console/entities">All entities</a><//>`;
-  if (!may(e, "collection")) return html`<${Empty} title=${`You may not list ${name}`} help="Its rows cannot be read with your rights." />`;
+  if (!e) return html`<${Empty} whole title=${`There is no entity ${name}`} help="It does not exist, or you may not see it."><a class="button" href="/console/entities">All entities</a><//>`;
+  if (!may(e, "collection")) return html`<${Empty} whole title=${`You may not list ${name}`} help="Its rows cannot be read with your rights." />`;
   return html`<${Rows} e=${e} />`;
 }
 
@@ -92,7 +89,7 @@ function Rows({ e }) {
     }
   };
   useEffect(() => void load(), [path]);
-  useLive(load, [path]);
+  useLive(load, [path], 15000);
   const columns = columnsOf(e), items = page.value?.items || [], at = page.value?.page || 1, pages = page.value ? Math.max(1, Math.ceil((page.value.totalCount ?? items.length) / page.value.pageSize)) : 1;
   const to = (id) => url("/entities/" + e.name + "/" + encodeURIComponent(id), { set });
   const order = (f) => narrow({ sort: sort === f.name ? "-" + f.name : sort === "-" + f.name ? "" : f.name, page: "" });

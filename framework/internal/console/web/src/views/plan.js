@@ -33,7 +33,7 @@ export function Plan({ args: [id] }) {
     countPlans();
     busy.value = false;
   };
-  if (missing.value) return html`<${Empty} title="This plan does not exist" help="It is no longer kept, or you may not see it."><a class="button" href="/console/plans">All plans</a><//>`;
+  if (missing.value) return html`<${Empty} whole title="This plan does not exist" help="It is no longer kept, or you may not see it."><a class="button" href="/console/plans">All plans</a><//>`;
   if (!plan.value) return html`<${FaultText} fault=${fault.value} />`;
   const p = plan.value, changes = [...p.changes].sort((a, b) => order[a.action] - order[b.action]);
   const open = p.state === "waiting" && scope("koan:approve");

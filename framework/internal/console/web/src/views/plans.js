@@ -21,7 +21,7 @@ export function Plans() {
   const mayDecide = scope("koan:approve");
   useEffect(() => void (mayDecide && load()), []);
   useLive(() => mayDecide && load());
-  if (!mayDecide) return html`<${Empty} title="You may not approve plans" help="That takes the scope koan:approve, by its name: give it to a person's token, never to an agent's. A plan of your own can be opened by its id." />`;
+  if (!mayDecide) return html`<${Empty} whole title="You may not approve plans" help="That takes the scope koan:approve, by its name: give it to a person's token, never to an agent's. A plan of your own can be opened by its id." />`;
   return html`<h1>Plans</h1><p class="quiet">Runs that were rolled back and wait until somebody approves what they change.</p>
     <${FaultText} fault=${fault.value} />
     ${plans.value && !plans.value.length && html`<${Empty} title="Nothing waits" help="With approval.mode: destructive, a run that deletes something is held here until a person has seen it. approval.mode: never asks nobody." />`}

@@ -26,7 +26,7 @@ const given = () => (route.value.hash.startsWith("#script=") ? decode(route.valu
 
 export function Playground() {
   if (!overview.value.codeMode) {
-    return html`<${Empty} title="Scripts are off" help=${`This server offers no code mode to you: its mode is “${overview.value.mode}”, or codeMode.enabled is false.`}><a class="button" href="/console/entities">Look at the data</a><//>`;
+    return html`<${Empty} whole title="Scripts are off" help=${`This server offers no code mode to you: its mode is “${overview.value.mode}”, or codeMode.enabled is false.`}><a class="button" href="/console/entities">Look at the data</a><//>`;
   }
   return html`<${Editor} />`;
 }
@@ -107,9 +107,9 @@ function Editor() {
           <button onClick=${() => start(false)} title="Ctrl Shift Enter">Run</button>`}
       </div>
       <div class="editor" ref=${place}></div>
-      <details class="options" open=${Boolean(args.value)}><summary>Arguments and set</summary>
+      <details class="options" open=${Boolean(args.value)}><summary>Arguments and set</summary><div class="fields">
         <label for="args">Arguments, as JSON: <code>SDK.args</code></label><textarea id="args" class="code" rows="3" spellcheck="false" value=${args.value} onInput=${(e) => { args.value = e.target.value; remember("args", e.target.value); }}></textarea>
-        <label for="set">Set of calls that name none</label><input id="set" list="sets" placeholder="default" value=${set.value} onInput=${(e) => (set.value = e.target.value)} /><datalist id="sets">${sets.filter((s) => !s.includes("*")).map((s) => html`<option value=${s} />`)}</datalist>
+        <label for="set">Set of calls that name none</label><input id="set" list="sets" placeholder="default" value=${set.value} onInput=${(e) => (set.value = e.target.value)} /><datalist id="sets">${sets.filter((s) => !s.includes("*")).map((s) => html`<option value=${s} />`)}</datalist></div>
       </details>
     </section>
     <section class="pane result" aria-label="Result" aria-busy=${Boolean(busy.value)}>

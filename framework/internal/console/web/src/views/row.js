@@ -24,7 +24,7 @@ const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
 
 export function Row({ args: [name, id] }) {
   const e = entity(name);
-  if (!e) return html`<${Empty} title=${`There is no entity ${name}`} help="It does not exist, or you may not see it." />`;
+  if (!e) return html`<${Empty} whole title=${`There is no entity ${name}`} help="It does not exist, or you may not see it." />`;
   return html`<${Record} e=${e} id=${id} made=${id === "+new"} />`;
 }
 
@@ -93,7 +93,7 @@ function Record({ e, id, made }) {
       fault.value = f;
     }
   };
-  if (gone.value) return html`<${Empty} title="This row does not exist" help="It was deleted, or it is in another set."><a class="button" href=${url("/entities/" + e.name, { set })}>All of ${e.name}</a><//>`;
+  if (gone.value) return html`<${Empty} whole title="This row does not exist" help="It was deleted, or it is in another set."><a class="button" href=${url("/entities/" + e.name, { set })}>All of ${e.name}</a><//>`;
   if (!stored.value) return html`<${FaultText} fault=${fault.value} />`;
   const wrong = places(fault.value), dirty = Object.keys(changes()).length > 0, fields = e.fields.filter((f) => made ? editable(f) : true);
   const title = made ? "New " + e.name : short(stored.value.name || stored.value.title || stored.value[e.key], 80);

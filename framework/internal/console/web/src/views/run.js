@@ -59,7 +59,7 @@ export function Run({ args: [id] }) {
   };
   const replay = (data) => work("replay", async () => (replayed.value = await post(`/api/console/runs/${encodeURIComponent(id)}/replay`, { data })));
 
-  if (missing.value) return html`<${Empty} title="This run is not kept" help="It is not yours, it is too old, or it has not ended yet."><a class="button" href="/console/runs">All runs</a><//>`;
+  if (missing.value) return html`<${Empty} whole title="This run is not kept" help="It is not yours, it is too old, or it has not ended yet."><a class="button" href="/console/runs">All runs</a><//>`;
   if (!run.value) return html`<${FaultText} fault=${fault.value} />`;
   const r = run.value, changed = r.created + r.updated + r.deleted, preview = undone.value;
   return html`<p class="crumbs"><a href="/console/runs">Runs</a></p>
