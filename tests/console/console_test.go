@@ -67,28 +67,53 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-var announced = regexp.MustCompile(`Console: (http\S+)`)
+var (
+	announced = regexp.MustCompile(`Console: (http\S+)`)
+	listening = regexp.MustCompile(`MCP: listening on (http\S+)`)
+)
 
-// serve starts the app in a process of its own, and returns what it announces of its console,
-// and what it has printed.
-func serve(t *testing.T, args ...string) (at string, stderr *output) {
+// command is the app in a process of its own.
+func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), self, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
-	stderr = &output{}
-	cmd.Dir, cmd.Stderr = dir, stderr
+	cmd.Dir = dir
 	cmd.Env = []string{asApp + "=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=sqlite://" + filepath.Join(dir, "data")}
+	return cmd
+}
+
+// start starts the app, and returns what it has printed and the address in the first line that
+// matches.
+func start(t *testing.T, line *regexp.Regexp, args ...string) (at string, stderr *output) {
+	t.Helper()
+	cmd := command(t, args...)
+	stderr = &output{}
+	cmd.Stderr = stderr
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	require.Eventually(t, func() bool {
-		if m := announced.FindStringSubmatch(stderr.String()); m != nil {
+		if m := line.FindStringSubmatch(stderr.String()); m != nil {
 			at = m[1]
 		}
 		return at != ""
 	}, 30*time.Second, 10*time.Millisecond, "%s", stderr)
 	return at, stderr
+}
+
+// serve starts the app, and returns what it announces of its console.
+func serve(t *testing.T, args ...string) (at string, stderr *output) {
+	t.Helper()
+	return start(t, announced, args...)
+}
+
+// refused runs an app that must not start, and returns what it prints.
+func refused(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := command(t, args...).CombinedOutput()
+	require.Error(t, err)
+	return string(out)
 }
 
 // completionMs is how long a completion may take once the compiler is warm, as the median.
@@ -114,7 +139,7 @@ func TestStories(t *testing.T) {
 			require.Empty(t, told.Error)
 			switch told.Story {
 			case "write and dry-run a script":
-				require.Greater(t, told.Completions, 2)
+				require.Greater(t, told.Completions, 6)
 				require.Less(t, told.CompletionMs, float64(completionMs), "milliseconds of a completion")
 			case "axe finds nothing":
 				require.Greater(t, told.Looked, 30, "views")
