@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,13 +18,12 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
-	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/seal"
 )
 
-// Options configure a Handler. All but Live, Runtime, Faces, Journal, Replay, Grace and WriteTime
+// Options configure a Handler. All but Live, Runtime, Faces, Grace and WriteTime
 // are required.
 type Options struct {
 	Name        string // of the app
@@ -39,14 +39,10 @@ type Options struct {
 	Runtime string   // of scripts, "" without
 	Faces   []string // that are enabled
 	MaxBody int      // bytes of a body
-	Live    Live
-	// Journal and Replay read what is kept of runs, nil where nothing is. Plans has people decide
-	// about them. Checks looks at the app's parts, Limits returns what bounds it.
-	Journal journal.Reader
-	Replay  Replayer
-	Plans   *approve.Guard
-	Checks  func(context.Context) []catalog.Check
-	Limits  func() []Limit
+	// Files returns where files are kept; nil where the app keeps none.
+	Files func() (*files.Store, error)
+	Live  Live
+	Console Console
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
 	Grace, WriteTime time.Duration
@@ -88,6 +84,7 @@ func New(o Options) *Handler {
 	h.Adjust(o.Live)
 	h.calls, h.stop = context.WithCancelCause(context.Background())
 	h.mux = h.routes()
+	h.warnOfReserved()
 	return h
 }
 
@@ -97,6 +94,14 @@ type Session func(*http.Request) (p auth.Principal, ok bool, err error)
 
 // UseSessions has the handler serve sessions, before the first request.
 func (h *Handler) UseSessions(s Session) { h.session = s }
+// warnOfReserved says which entities have no routes, because other things have their paths.
+func (h *Handler) warnOfReserved() {
+	for _, r := range h.opts.Catalog().Resources() {
+		if name := catalog.Kebab(r.Name); slices.Contains(Reserved, name) {
+			h.opts.Log.Warn("an entity has no routes in REST: its path is another's", "entity", r.Name, "path", "/api/"+name)
+		}
+	}
+}
 
 // Adjust changes the settings for later requests.
 func (h *Handler) Adjust(l Live) { h.live.Store(&l) }
@@ -109,16 +114,9 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/{entity}/{id}", h.serveEntity)
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
-	mux.HandleFunc("/api/console/overview", h.serveOverview)
-	mux.HandleFunc("/api/console/koan.d.ts", h.serveDeclarations)
-	mux.HandleFunc("/api/console/checks", h.serveChecks)
-	mux.HandleFunc("/api/console/runs", h.serveRuns)
-	mux.HandleFunc("/api/console/runs/{id}", h.serveRun)
-	mux.HandleFunc("/api/console/runs/{id}/replay", h.serveReplay)
-	mux.HandleFunc("/api/console/plans", h.servePlans)
-	mux.HandleFunc("/api/console/plans/{id}", h.servePlan)
-	mux.HandleFunc("/api/console/plans/{id}/approve", h.serveApprove)
-	mux.HandleFunc("/api/console/plans/{id}/deny", h.serveDeny)
+	h.routeConsole(mux)
+	mux.HandleFunc(filesPath, h.uploadFile)
+	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
 	mux.HandleFunc("/tools/{name}", h.serveTool)
 	mux.HandleFunc(healthPath, h.serveHealth)
 	mux.HandleFunc("/status", h.serveStatus)
@@ -144,8 +142,8 @@ func noRoute(r *http.Request) *fault.Fault {
 // crossOrigin is what pages of allowed origins may do.
 var crossOrigin = admission.CORS{
 	Methods: "GET, HEAD, POST, PUT, PATCH, DELETE",
-	Headers: "Authorization, Content-Type, Accept, If-Match, If-None-Match, " + keyHeader + ", traceparent, tracestate",
-	Exposed: "ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
+	Headers: "Authorization, Content-Type, Content-Disposition, Accept, Range, If-Match, If-None-Match, " + keyHeader + ", traceparent, tracestate",
+	Exposed: "Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
 }
 
 // ServeHTTP implements http.Handler.

@@ -16,7 +16,31 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/invoke"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/approve"
 )
+
+// Console is what the routes below /api/console are about: what people look at and decide.
+type Console struct {
+	Journal journal.Reader // nil where runs are not kept
+	Replay  Replayer
+	Plans   *approve.Guard
+	Checks  func(context.Context) []catalog.Check // looks at the app's parts
+	Limits  func() []Limit
+}
+
+func (h *Handler) routeConsole(mux *http.ServeMux) {
+	const at = "/api/console/"
+	mux.HandleFunc(at+"overview", h.serveOverview)
+	mux.HandleFunc(at+"koan.d.ts", h.serveDeclarations)
+	mux.HandleFunc(at+"checks", h.serveChecks)
+	mux.HandleFunc(at+"runs", h.serveRuns)
+	mux.HandleFunc(at+"runs/{id}", h.serveRun)
+	mux.HandleFunc(at+"runs/{id}/replay", h.serveReplay)
+	mux.HandleFunc(at+"plans", h.servePlans)
+	mux.HandleFunc(at+"plans/{id}", h.servePlan)
+	mux.HandleFunc(at+"plans/{id}/approve", h.serveApprove)
+	mux.HandleFunc(at+"plans/{id}/deny", h.serveDeny)
+}
 
 // overview is what the caller may see of the app, for programs that show it to people.
 type overview struct {
@@ -216,10 +240,10 @@ func (h *Handler) serveChecks(w http.ResponseWriter, r *http.Request) {
 		Hint   string `json:"hint,omitempty"`
 	}
 	checks := []checkText{}
-	for _, c := range h.opts.Checks(ctx) {
+	for _, c := range h.opts.Console.Checks(ctx) {
 		checks = append(checks, checkText(c))
 	}
-	h.respondJSON(w, r, map[string]any{"checks": checks, "limits": h.opts.Limits()})
+	h.respondJSON(w, r, map[string]any{"checks": checks, "limits": h.opts.Console.Limits()})
 }
 
 // respondJSON answers with a value.

@@ -53,7 +53,7 @@ func (h *Handler) servePlans(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
-	found, err := h.opts.Plans.WaitingPlans(r.Context(), auth.From(r.Context()))
+	found, err := h.opts.Console.Plans.WaitingPlans(r.Context(), auth.From(r.Context()))
 	if err != nil {
 		h.reject(w, r, fault.From(err))
 		return
@@ -70,14 +70,14 @@ func (h *Handler) servePlan(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
-	p, err := h.opts.Plans.FindPlan(r.Context(), r.PathValue("id"), auth.From(r.Context()))
+	p, err := h.opts.Console.Plans.FindPlan(r.Context(), r.PathValue("id"), auth.From(r.Context()))
 	if err != nil {
 		h.reject(w, r, fault.From(err))
 		return
 	}
 	out := planText{
 		planSummary: summarize(p), DecidedBy: p.By, Replaces: p.Replaces, ReplacedBy: p.ReplacedBy, Differs: p.Differs, Call: p.Call,
-		Changes: store.Disclosed(p.Changes), Text: h.opts.Plans.WholePlanText(p),
+		Changes: store.Disclosed(p.Changes), Text: h.opts.Console.Plans.WholePlanText(p),
 	}
 	if out.Changes == nil {
 		out.Changes = []store.Change{}
@@ -93,7 +93,7 @@ func (h *Handler) servePlan(w http.ResponseWriter, r *http.Request) {
 // that of its run.
 func (h *Handler) serveApprove(w http.ResponseWriter, r *http.Request) {
 	h.decide(w, r, func(ctx context.Context, v approve.Verdict) (any, error) {
-		out, outcome, err := h.opts.Plans.Approve(ctx, v)
+		out, outcome, err := h.opts.Console.Plans.Approve(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (h *Handler) serveApprove(w http.ResponseWriter, r *http.Request) {
 // serveDeny serves POST /api/console/plans/ID/deny.
 func (h *Handler) serveDeny(w http.ResponseWriter, r *http.Request) {
 	h.decide(w, r, func(ctx context.Context, v approve.Verdict) (any, error) {
-		if _, err := h.opts.Plans.Deny(ctx, v); err != nil {
+		if _, err := h.opts.Console.Plans.Deny(ctx, v); err != nil {
 			return nil, err
 		}
 		return map[string]any{"planId": v.Plan.ID, "state": approve.PlanDenied, "runId": v.Plan.Run}, nil
@@ -134,7 +134,7 @@ func (h *Handler) decide(w http.ResponseWriter, r *http.Request, do func(context
 	}
 	h.limited(w, r, func(ctx context.Context) (any, error) {
 		by := auth.From(ctx)
-		p, err := h.opts.Plans.FindPlan(ctx, r.PathValue("id"), by)
+		p, err := h.opts.Console.Plans.FindPlan(ctx, r.PathValue("id"), by)
 		if err != nil {
 			return nil, err
 		}

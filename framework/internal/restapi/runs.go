@@ -31,7 +31,7 @@ func (h *Handler) serveRuns(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
-	if h.opts.Journal == nil {
+	if h.opts.Console.Journal == nil {
 		h.reject(w, r, noJournal())
 		return
 	}
@@ -41,7 +41,7 @@ func (h *Handler) serveRuns(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q.Knows = h.view(auth.From(r.Context())).Knows
-	page, err := h.opts.Journal.Runs(r.Context(), q)
+	page, err := h.opts.Console.Journal.Runs(r.Context(), q)
 	if err != nil {
 		h.reject(w, r, fault.From(err))
 		return
@@ -131,11 +131,7 @@ func (h *Handler) serveReplay(w http.ResponseWriter, r *http.Request) {
 		h.rejectAs(w, r, asRejection(err))
 		return
 	}
-	if h.opts.Replay == nil {
-		h.reject(w, r, fault.New(fault.CapabilityUnsupported, "this app keeps no runs for a replay"))
-		return
-	}
 	h.limited(w, r, func(ctx context.Context) (any, error) {
-		return h.opts.Replay(ctx, auth.From(ctx), r.PathValue("id"), data)
+		return h.opts.Console.Replay(ctx, auth.From(ctx), r.PathValue("id"), data)
 	})
 }
