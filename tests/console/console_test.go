@@ -148,5 +148,5 @@ func TestStories(t *testing.T) {
 		})
 	}
 	require.NoError(t, cmd.Wait())
-	require.Equal(t, 10, stories)
+	require.Equal(t, 11, stories)
 }

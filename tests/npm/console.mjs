@@ -4,7 +4,8 @@
 //
 // LINK signs in, once. With FOLDER, pictures are taken instead.
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
 
@@ -141,6 +142,7 @@ const stories = {
     await p.waitForSelector(editor.replace(".cm-content", ".cm-lintRange-error"));
     await write(p, "const one = SDK.Entities.Todo.getById(SDK.args.id);\nconsole.log('before', one.title);\nSDK.Entities.Todo.patch(one.id, { title: 'Tried' });\nSDK.Out.answer({ was: one.title });\n");
     await p.click(".options summary");
+    await p.waitForSelector("#args", { visible: true });
     await put(p, "#args", '{"id": "1"}');
     await (await p.waitForSelector(editor)).click();
     await chord(p, "Control", "Enter");
@@ -284,6 +286,24 @@ const stories = {
     await p.waitForSelector(".fault.waits a.button");
     await open(p, "/entities/AuditLog");
     await says(p, "No AuditLog yet");
+    await sane(p);
+    await p.close();
+  },
+
+  async "give a script a file"() {
+    const p = await page();
+    await open(p, "");
+    await p.waitForSelector(".options");
+    if (!(await p.$eval(".options", (o) => o.open))) await p.click(".options summary");
+    await put(p, "#args", "");
+    const folder = mkdtempSync(join(tmpdir(), "koan-console-"));
+    writeFileSync(join(folder, "list.json"), '{"buy":["milk"]}');
+    await (await p.waitForSelector("input[type=file]")).uploadFile(join(folder, "list.json"));
+    rmSync(folder, { recursive: true });
+    await says(p, "list.json is kept", ".notices");
+    await write(p, "SDK.Out.answer(SDK.Files.json(SDK.args.file).buy[0]);");
+    await chord(p, "Control", "Enter");
+    await says(p, "milk", ".answer");
     await sane(p);
     await p.close();
   },

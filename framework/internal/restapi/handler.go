@@ -40,8 +40,8 @@ type Options struct {
 	Faces   []string // that are enabled
 	MaxBody int      // bytes of a body
 	// Files returns where files are kept; nil where the app keeps none.
-	Files func() (*files.Store, error)
-	Live  Live
+	Files   func() (*files.Store, error)
+	Live    Live
 	Console Console
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
@@ -94,6 +94,7 @@ type Session func(*http.Request) (p auth.Principal, ok bool, err error)
 
 // UseSessions has the handler serve sessions, before the first request.
 func (h *Handler) UseSessions(s Session) { h.session = s }
+
 // warnOfReserved says which entities have no routes, because other things have their paths.
 func (h *Handler) warnOfReserved() {
 	for _, r := range h.opts.Catalog().Resources() {

@@ -16,13 +16,13 @@ export const signedOut = signal(false);
 
 const unreachable = () => new Fault(0, { code: "service_unavailable", message: "The server does not answer.", hint: "Check that it runs, then try again." });
 
-async function send(method, path, { body, headers, signal, accept } = {}) {
+async function send(method, path, { body, file, headers, signal, accept } = {}) {
   const head = { "Koan-Console": "1", Accept: accept || "application/json", ...headers };
   if (body !== undefined && !head["Content-Type"]) head["Content-Type"] = "application/json";
   let response;
   pending.value++;
   try {
-    response = await fetch(path, { method, headers: head, body: body === undefined ? undefined : JSON.stringify(body), signal, credentials: "same-origin", redirect: "error" });
+    response = await fetch(path, { method, headers: head, body: file || (body === undefined ? undefined : JSON.stringify(body)), signal, credentials: "same-origin", redirect: "error" });
   } catch (e) {
     if (e.name === "AbortError") throw e;
     throw unreachable();
@@ -53,6 +53,10 @@ export async function request(method, path, options) {
 export const get = async (path, options) => (await request("GET", path, options)).body;
 export const post = async (path, body = {}, options) => (await request("POST", path, { ...options, body })).body;
 export const del = async (path, options) => (await request("DELETE", path, options)).body;
+
+// upload keeps a file and returns what is known of it.
+export const upload = async (file, set) =>
+  (await request("POST", "/api/files?" + new URLSearchParams({ name: file.name, ...(set && { set }) }), { file, headers: { "Content-Type": file.type || "application/octet-stream" } })).body;
 
 export async function text(path) {
   const response = await send("GET", path, { accept: "*/*" });

@@ -1,5 +1,5 @@
 import { html, useEffect, useRef, useSignal } from "../html.js";
-import { tool, get, Fault } from "../api.js";
+import { tool, get, upload, Fault } from "../api.js";
 import { overview, entities } from "../session.js";
 import { route, url, go } from "../router.js";
 import { recall, remember } from "../store.js";
@@ -93,6 +93,22 @@ function Editor() {
     go(url("/") + "#script=" + encode(code.value), { replace: true });
     await navigator.clipboard?.writeText(location.href).then(() => notify("The address of this script is copied."), () => notify("The script is in the address of this page."));
   };
+  // add uploads a file, whose id the script gets in its arguments.
+  const add = async (e) => {
+    const [file] = e.target.files;
+    e.target.value = "";
+    if (!file) return;
+    fault.value = null;
+    try {
+      const given = args.value.trim() ? JSON.parse(args.value) : {};
+      const kept = await upload(file, set.value.trim());
+      args.value = JSON.stringify({ ...given, file: kept.id }, null, 2);
+      remember("args", args.value);
+      notify(`${kept.name || "The file"} is kept: SDK.args.file is its id.`);
+    } catch (f) {
+      fault.value = f instanceof Fault ? f : new Fault(0, { code: "invalid_payload", message: "The arguments are not JSON, so the file has no place in them." });
+    }
+  };
   const sets = [...new Set(entities.value.flatMap((e) => e.sets))];
   return html`<div class="playground">
     <h1 class="hidden">Playground</h1>
@@ -101,6 +117,7 @@ function Editor() {
         <select aria-label="Examples" onChange=${(e) => { if (e.target.value) use(examples(entities.value, overview.value)[e.target.value].code); e.target.value = ""; }}>
           <option value="">Examples</option>${examples(entities.value, overview.value).map((x, i) => html`<option key=${x.title} value=${i}>${x.title}</option>`)}</select>
         <button onClick=${share}>Copy link</button>
+        <label class="button">Add a file<input type="file" class="hidden" onChange=${add} /></label>
         <span class="grow"></span>
         ${busy.value ? html`<button onClick=${() => running.current?.abort()}>Stop</button>` : html`
           <button class="primary" onClick=${() => start(true)} title="Ctrl Enter">Dry run <kbd>Ctrl ↵</kbd></button>
