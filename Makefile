@@ -22,7 +22,7 @@ RACE = GORACE=atexit_sleep_ms=50 $(GO) test -race -vet=off -count=1 -timeout 10m
 # Of the entities' own tests, those with several goroutines.
 RACING = Lost|AtOnce|WhileItRuns|ManySets|Journal|Attempts|CommitEnded|ServesWhat|APersonIs|Tapes|Dead
 
-.PHONY: help setup build static demo test lint format unit race generate generated fuzz bench tokens baselines soak clean
+.PHONY: help setup build static demo test lint format unit race generate generated fuzz bench tokens pictures baselines soak clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -86,6 +86,9 @@ bench: build ## The benchmark table, as ratios to the raw thing underneath
 
 tokens: build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
 	@$(GO) run ./tests/tokens -write docs/reference/tokens.md
+
+pictures: setup ## Take the pictures of the console in docs
+	$(GO) test -tags pictures -count=1 -run TestPictures ./tests/console
 
 baselines: setup ## Capture what database servers of npm list (minutes; some compile)
 	$(GO) test -tags baselines -count=1 -timeout 30m -run TestCaptureBaselines ./tests/tokens

@@ -133,16 +133,9 @@ func (i *Instance) RESTHandler(beside *HTTP) *REST {
 // Console serves the console, for people with a browser: mount it at /console and /console/. The
 // REST handler, which it calls, serves its sessions from then on; hosts and origins are those of MCP.
 func (i *Instance) Console(rest *REST, mcp *HTTP, o ConsoleOptions) *Console {
-	c := console.New(console.Options{Site: o, Name: i.app.Name, Person: approver(), Admission: mcp.Admission(), Log: i.log})
+	c := console.New(console.Options{Site: o, Name: i.app.Name, Person: approve.Person(), Admission: mcp.Admission(), Log: i.log})
 	rest.UseSessions(c.Caller)
 	return c
-}
-
-// approver is the person at the machine, who may decide about plans.
-func approver() auth.Principal {
-	p := auth.Local()
-	p.Scopes = append(slices.Clone(p.Scopes), approve.Scope)
-	return p
 }
 
 // Checks looks at the parts of the app, as `doctor` does.
