@@ -98,3 +98,11 @@ func TestSessionsAreBounded(t *testing.T) {
 	_, ok = s.find(last)
 	require.True(t, ok)
 }
+
+func TestFilesAreCompressedForWhoTakesThat(t *testing.T) {
+	for accepted, want := range map[string]bool{"gzip": true, "br, gzip;q=0.5": true, "*": true, "GZIP": true, "": false, "identity": false, "gzip;q=0": false, "gzip; q=0.0": false, "gzip;q=x": false, "gzipped": false} {
+		r := httptest.NewRequest(http.MethodGet, "/console", nil)
+		r.Header.Set("Accept-Encoding", accepted)
+		require.Equal(t, want, acceptsGzip(r), accepted)
+	}
+}
