@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/koan-go/koan/codemode/worker"
@@ -118,7 +120,7 @@ func TestServersTakeFiles(t *testing.T) {
 
 // A script shows files, and what is too large to be returned becomes one.
 func TestFilesInResults(t *testing.T) {
-	kit := koantest.NewConfined(t, fixture.App(), koantest.Setting{Key: "codeMode.maxResultBytes", Value: "1000"})
+	kit := koantest.NewConfined(t, fixture.App(), koantest.Setting{Key: "codeMode.maxResultBytes", Value: "1000"}, koantest.Setting{Key: "replay.keep", Value: "scripts"})
 	type shown struct {
 		Result json.RawMessage
 		Answer struct {
@@ -127,6 +129,7 @@ func TestFilesInResults(t *testing.T) {
 			Size int
 		}
 		Files []file
+		RunID string
 	}
 	run := func(input map[string]any) (out shown, err error) {
 		raw, err := kit.Call("code::koan.execute", input)
@@ -159,6 +162,11 @@ func TestFilesInResults(t *testing.T) {
 	require.Equal(t, "application/json", out.Answer.Type)
 	require.Equal(t, 2011, out.Answer.Size)
 	require.Equal(t, out.Answer.File, out.Files[0].ID)
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // it is kept beside the run
+		again, err := kit.Instance().Replay(t.Context(), out.RunID, false)
+		require.NoError(c, err)
+		require.True(c, again.Identical, "%+v", again.Difference)
+	}, 20*time.Second, 20*time.Millisecond)
 	require.JSONEq(t, "2000", string(kit.Run(`SDK.Files.json(SDK.args).text.length`, koantest.Input{Args: out.Answer.File}).Result))
 	_, err = run(map[string]any{"code": `"x".repeat(9 << 20)`, "onLarge": "file"})
 	require.Equal(t, fault.ResultTooLarge, fault.From(err).Code, "and there is a bound")
