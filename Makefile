@@ -22,7 +22,7 @@ RACE = GORACE=atexit_sleep_ms=50 $(GO) test -race -vet=off -count=1 -timeout 10m
 # Of the entities' own tests, those with several goroutines.
 RACING = Lost|AtOnce|WhileItRuns|ManySets|Journal|Attempts|CommitEnded|ServesWhat|APersonIs|Tapes|Dead
 
-.PHONY: help setup build static demo test lint format unit race generate generated fuzz bench photos tokens baselines soak clean
+.PHONY: help setup build static demo test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -89,6 +89,9 @@ photos: ## What the barcode reader reads of 60 generated photos, and of 1,000 pi
 
 tokens: build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
 	@$(GO) run ./tests/tokens -write docs/reference/tokens.md
+
+pictures: setup ## Take the pictures of the console in docs
+	$(GO) test -tags pictures -count=1 -run TestPictures ./tests/console
 
 baselines: setup ## Capture what database servers of npm list (minutes; some compile)
 	$(GO) test -tags baselines -count=1 -timeout 30m -run TestCaptureBaselines ./tests/tokens
