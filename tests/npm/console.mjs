@@ -43,7 +43,7 @@ async function page(viewport = wide, context = browser) {
     globalThis.violations = [];
     addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI));
   });
-  p.setDefaultTimeout(8000);
+  p.setDefaultTimeout(30_000);
   return p;
 }
 async function sane(p) {
