@@ -261,6 +261,13 @@ const stories = {
     await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
     await p.click("table.grid tbody a");
     await says(p, "Ann", "aside");
+    await p.goBack();
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
+    await new Promise((done) => setTimeout(done, 300)); // the stream of changes is open
+    await call("POST", "/api/todo", { id: "e2", title: "Edit me too" });
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 2);
+    await p.click("table.grid tbody a[href$='/e']");
+    await says(p, "Ann", "aside");
     await put(p, "#field-title", "Edited");
     await p.select("#field-priority", '"high"');
     await press(p, "Save");
