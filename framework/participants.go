@@ -78,14 +78,14 @@ func (i *Instance) keepIn(p Provider) {
 			}
 		}
 	}
-	if k, ok := p.(follow.Keeper); ok {
-		if log := k.ChangeLog(); log != nil {
-			i.feed.Use(log)
-		}
-	}
 	if k, ok := p.(journal.ReadKeeper); ok {
 		if r := k.Reader(); r != nil {
 			i.reader = r
+		}
+	}
+	if k, ok := p.(follow.Keeper); ok {
+		if log := k.ChangeLog(); log != nil {
+			i.feed.Use(log)
 		}
 	}
 	if k, ok := p.(undo.Keeper); ok {

@@ -43,7 +43,7 @@ async function page(viewport = wide, context = browser) {
     globalThis.violations = [];
     addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI));
   });
-  p.setDefaultTimeout(8000);
+  p.setDefaultTimeout(30_000);
   return p;
 }
 async function sane(p) {
@@ -260,6 +260,13 @@ const stories = {
     await press(p, "Filter");
     await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
     await p.click("table.grid tbody a");
+    await says(p, "Ann", "aside");
+    await p.goBack();
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
+    await new Promise((done) => setTimeout(done, 300)); // the stream of changes is open
+    await call("POST", "/api/todo", { id: "e2", title: "Edit me too" });
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 2);
+    await p.click("table.grid tbody a[href$='/e']");
     await says(p, "Ann", "aside");
     await put(p, "#field-title", "Edited");
     await p.select("#field-priority", '"high"');
