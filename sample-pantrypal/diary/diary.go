@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
@@ -20,6 +21,9 @@ func Keep(c *ent.Client) { c.PantryItem.Use(write) }
 
 func write(next ent.Mutator) ent.Mutator {
 	return hook.PantryItemFunc(func(ctx context.Context, m *ent.PantryItemMutation) (ent.Value, error) {
+		if run.Undoing(ctx) {
+			return next.Mutate(ctx, m) // what the run had noted is undone with it
+		}
 		before, err := stored(ctx, m)
 		if err != nil {
 			return nil, fmt.Errorf("diary: reading what is about to change: %w", err)
@@ -32,10 +36,21 @@ func write(next ent.Mutator) ent.Mutator {
 		if err != nil {
 			return nil, fmt.Errorf("diary: reading what changed: %w", err)
 		}
+		var why said
+		if reason, ok := m.Reason(); ok {
+			why.reason = &reason
+		}
+		if meal, ok := m.MealID(); ok {
+			why.meal = &meal
+		}
+		id := ""
+		if a, _, ok := run.Current(ctx); ok {
+			id = a.Run().ID
+		}
 		var entries []*ent.PantryEventCreate
 		for _, p := range pair(before, after) {
-			if e, ok := read(p.before, p.after); ok {
-				entries = append(entries, e.create(m.Client()))
+			if e, ok := read(p.before, p.after, why); ok {
+				entries = append(entries, e.create(m.Client(), id))
 			}
 		}
 		if err := m.Client().PantryEvent.CreateBulk(entries...).Exec(ctx); err != nil {

@@ -11,68 +11,68 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"github.com/koan-go/koan/sample-pantrypal/ent/householdprofile"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
-// HouseholdProfileQuery is the builder for querying HouseholdProfile entities.
-type HouseholdProfileQuery struct {
+// StoreQuery is the builder for querying Store entities.
+type StoreQuery struct {
 	config
 	ctx        *QueryContext
-	order      []householdprofile.OrderOption
+	order      []store.OrderOption
 	inters     []Interceptor
-	predicates []predicate.HouseholdProfile
+	predicates []predicate.Store
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
 }
 
-// Where adds a new predicate for the HouseholdProfileQuery builder.
-func (_q *HouseholdProfileQuery) Where(ps ...predicate.HouseholdProfile) *HouseholdProfileQuery {
+// Where adds a new predicate for the StoreQuery builder.
+func (_q *StoreQuery) Where(ps ...predicate.Store) *StoreQuery {
 	_q.predicates = append(_q.predicates, ps...)
 	return _q
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *HouseholdProfileQuery) Limit(limit int) *HouseholdProfileQuery {
+func (_q *StoreQuery) Limit(limit int) *StoreQuery {
 	_q.ctx.Limit = &limit
 	return _q
 }
 
 // Offset to start from.
-func (_q *HouseholdProfileQuery) Offset(offset int) *HouseholdProfileQuery {
+func (_q *StoreQuery) Offset(offset int) *StoreQuery {
 	_q.ctx.Offset = &offset
 	return _q
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *HouseholdProfileQuery) Unique(unique bool) *HouseholdProfileQuery {
+func (_q *StoreQuery) Unique(unique bool) *StoreQuery {
 	_q.ctx.Unique = &unique
 	return _q
 }
 
 // Order specifies how the records should be ordered.
-func (_q *HouseholdProfileQuery) Order(o ...householdprofile.OrderOption) *HouseholdProfileQuery {
+func (_q *StoreQuery) Order(o ...store.OrderOption) *StoreQuery {
 	_q.order = append(_q.order, o...)
 	return _q
 }
 
-// First returns the first HouseholdProfile entity from the query.
-// Returns a *NotFoundError when no HouseholdProfile was found.
-func (_q *HouseholdProfileQuery) First(ctx context.Context) (*HouseholdProfile, error) {
+// First returns the first Store entity from the query.
+// Returns a *NotFoundError when no Store was found.
+func (_q *StoreQuery) First(ctx context.Context) (*Store, error) {
 	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
-		return nil, &NotFoundError{householdprofile.Label}
+		return nil, &NotFoundError{store.Label}
 	}
 	return nodes[0], nil
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *HouseholdProfileQuery) FirstX(ctx context.Context) *HouseholdProfile {
+func (_q *StoreQuery) FirstX(ctx context.Context) *Store {
 	node, err := _q.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
@@ -80,22 +80,22 @@ func (_q *HouseholdProfileQuery) FirstX(ctx context.Context) *HouseholdProfile {
 	return node
 }
 
-// FirstID returns the first HouseholdProfile ID from the query.
-// Returns a *NotFoundError when no HouseholdProfile ID was found.
-func (_q *HouseholdProfileQuery) FirstID(ctx context.Context) (id string, err error) {
+// FirstID returns the first Store ID from the query.
+// Returns a *NotFoundError when no Store ID was found.
+func (_q *StoreQuery) FirstID(ctx context.Context) (id string, err error) {
 	var ids []string
 	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
-		err = &NotFoundError{householdprofile.Label}
+		err = &NotFoundError{store.Label}
 		return
 	}
 	return ids[0], nil
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *HouseholdProfileQuery) FirstIDX(ctx context.Context) string {
+func (_q *StoreQuery) FirstIDX(ctx context.Context) string {
 	id, err := _q.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
@@ -103,10 +103,10 @@ func (_q *HouseholdProfileQuery) FirstIDX(ctx context.Context) string {
 	return id
 }
 
-// Only returns a single HouseholdProfile entity found by the query, ensuring it only returns one.
-// Returns a *NotSingularError when more than one HouseholdProfile entity is found.
-// Returns a *NotFoundError when no HouseholdProfile entities are found.
-func (_q *HouseholdProfileQuery) Only(ctx context.Context) (*HouseholdProfile, error) {
+// Only returns a single Store entity found by the query, ensuring it only returns one.
+// Returns a *NotSingularError when more than one Store entity is found.
+// Returns a *NotFoundError when no Store entities are found.
+func (_q *StoreQuery) Only(ctx context.Context) (*Store, error) {
 	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
@@ -115,14 +115,14 @@ func (_q *HouseholdProfileQuery) Only(ctx context.Context) (*HouseholdProfile, e
 	case 1:
 		return nodes[0], nil
 	case 0:
-		return nil, &NotFoundError{householdprofile.Label}
+		return nil, &NotFoundError{store.Label}
 	default:
-		return nil, &NotSingularError{householdprofile.Label}
+		return nil, &NotSingularError{store.Label}
 	}
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *HouseholdProfileQuery) OnlyX(ctx context.Context) *HouseholdProfile {
+func (_q *StoreQuery) OnlyX(ctx context.Context) *Store {
 	node, err := _q.Only(ctx)
 	if err != nil {
 		panic(err)
@@ -130,10 +130,10 @@ func (_q *HouseholdProfileQuery) OnlyX(ctx context.Context) *HouseholdProfile {
 	return node
 }
 
-// OnlyID is like Only, but returns the only HouseholdProfile ID in the query.
-// Returns a *NotSingularError when more than one HouseholdProfile ID is found.
+// OnlyID is like Only, but returns the only Store ID in the query.
+// Returns a *NotSingularError when more than one Store ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *HouseholdProfileQuery) OnlyID(ctx context.Context) (id string, err error) {
+func (_q *StoreQuery) OnlyID(ctx context.Context) (id string, err error) {
 	var ids []string
 	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
@@ -142,15 +142,15 @@ func (_q *HouseholdProfileQuery) OnlyID(ctx context.Context) (id string, err err
 	case 1:
 		id = ids[0]
 	case 0:
-		err = &NotFoundError{householdprofile.Label}
+		err = &NotFoundError{store.Label}
 	default:
-		err = &NotSingularError{householdprofile.Label}
+		err = &NotSingularError{store.Label}
 	}
 	return
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *HouseholdProfileQuery) OnlyIDX(ctx context.Context) string {
+func (_q *StoreQuery) OnlyIDX(ctx context.Context) string {
 	id, err := _q.OnlyID(ctx)
 	if err != nil {
 		panic(err)
@@ -158,18 +158,18 @@ func (_q *HouseholdProfileQuery) OnlyIDX(ctx context.Context) string {
 	return id
 }
 
-// All executes the query and returns a list of HouseholdProfiles.
-func (_q *HouseholdProfileQuery) All(ctx context.Context) ([]*HouseholdProfile, error) {
+// All executes the query and returns a list of Stores.
+func (_q *StoreQuery) All(ctx context.Context) ([]*Store, error) {
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
 	if err := _q.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
-	qr := querierAll[[]*HouseholdProfile, *HouseholdProfileQuery]()
-	return withInterceptors[[]*HouseholdProfile](ctx, _q, qr, _q.inters)
+	qr := querierAll[[]*Store, *StoreQuery]()
+	return withInterceptors[[]*Store](ctx, _q, qr, _q.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *HouseholdProfileQuery) AllX(ctx context.Context) []*HouseholdProfile {
+func (_q *StoreQuery) AllX(ctx context.Context) []*Store {
 	nodes, err := _q.All(ctx)
 	if err != nil {
 		panic(err)
@@ -177,20 +177,20 @@ func (_q *HouseholdProfileQuery) AllX(ctx context.Context) []*HouseholdProfile {
 	return nodes
 }
 
-// IDs executes the query and returns a list of HouseholdProfile IDs.
-func (_q *HouseholdProfileQuery) IDs(ctx context.Context) (ids []string, err error) {
+// IDs executes the query and returns a list of Store IDs.
+func (_q *StoreQuery) IDs(ctx context.Context) (ids []string, err error) {
 	if _q.ctx.Unique == nil && _q.path != nil {
 		_q.Unique(true)
 	}
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(householdprofile.FieldID).Scan(ctx, &ids); err != nil {
+	if err = _q.Select(store.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *HouseholdProfileQuery) IDsX(ctx context.Context) []string {
+func (_q *StoreQuery) IDsX(ctx context.Context) []string {
 	ids, err := _q.IDs(ctx)
 	if err != nil {
 		panic(err)
@@ -199,16 +199,16 @@ func (_q *HouseholdProfileQuery) IDsX(ctx context.Context) []string {
 }
 
 // Count returns the count of the given query.
-func (_q *HouseholdProfileQuery) Count(ctx context.Context) (int, error) {
+func (_q *StoreQuery) Count(ctx context.Context) (int, error) {
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
 	if err := _q.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*HouseholdProfileQuery](), _q.inters)
+	return withInterceptors[int](ctx, _q, querierCount[*StoreQuery](), _q.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *HouseholdProfileQuery) CountX(ctx context.Context) int {
+func (_q *StoreQuery) CountX(ctx context.Context) int {
 	count, err := _q.Count(ctx)
 	if err != nil {
 		panic(err)
@@ -217,7 +217,7 @@ func (_q *HouseholdProfileQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *HouseholdProfileQuery) Exist(ctx context.Context) (bool, error) {
+func (_q *StoreQuery) Exist(ctx context.Context) (bool, error) {
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
 	switch _, err := _q.FirstID(ctx); {
 	case IsNotFound(err):
@@ -230,7 +230,7 @@ func (_q *HouseholdProfileQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *HouseholdProfileQuery) ExistX(ctx context.Context) bool {
+func (_q *StoreQuery) ExistX(ctx context.Context) bool {
 	exist, err := _q.Exist(ctx)
 	if err != nil {
 		panic(err)
@@ -238,18 +238,18 @@ func (_q *HouseholdProfileQuery) ExistX(ctx context.Context) bool {
 	return exist
 }
 
-// Clone returns a duplicate of the HouseholdProfileQuery builder, including all associated steps. It can be
+// Clone returns a duplicate of the StoreQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *HouseholdProfileQuery) Clone() *HouseholdProfileQuery {
+func (_q *StoreQuery) Clone() *StoreQuery {
 	if _q == nil {
 		return nil
 	}
-	return &HouseholdProfileQuery{
+	return &StoreQuery{
 		config:     _q.config,
 		ctx:        _q.ctx.Clone(),
-		order:      append([]householdprofile.OrderOption{}, _q.order...),
+		order:      append([]store.OrderOption{}, _q.order...),
 		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.HouseholdProfile{}, _q.predicates...),
+		predicates: append([]predicate.Store{}, _q.predicates...),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -262,19 +262,19 @@ func (_q *HouseholdProfileQuery) Clone() *HouseholdProfileQuery {
 // Example:
 //
 //	var v []struct {
-//		Size int `json:"size,omitempty"`
+//		Name string `json:"name,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
-//	client.HouseholdProfile.Query().
-//		GroupBy(householdprofile.FieldSize).
+//	client.Store.Query().
+//		GroupBy(store.FieldName).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *HouseholdProfileQuery) GroupBy(field string, fields ...string) *HouseholdProfileGroupBy {
+func (_q *StoreQuery) GroupBy(field string, fields ...string) *StoreGroupBy {
 	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &HouseholdProfileGroupBy{build: _q}
+	grbuild := &StoreGroupBy{build: _q}
 	grbuild.flds = &_q.ctx.Fields
-	grbuild.label = householdprofile.Label
+	grbuild.label = store.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
 }
@@ -285,26 +285,26 @@ func (_q *HouseholdProfileQuery) GroupBy(field string, fields ...string) *Househ
 // Example:
 //
 //	var v []struct {
-//		Size int `json:"size,omitempty"`
+//		Name string `json:"name,omitempty"`
 //	}
 //
-//	client.HouseholdProfile.Query().
-//		Select(householdprofile.FieldSize).
+//	client.Store.Query().
+//		Select(store.FieldName).
 //		Scan(ctx, &v)
-func (_q *HouseholdProfileQuery) Select(fields ...string) *HouseholdProfileSelect {
+func (_q *StoreQuery) Select(fields ...string) *StoreSelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &HouseholdProfileSelect{HouseholdProfileQuery: _q}
-	sbuild.label = householdprofile.Label
+	sbuild := &StoreSelect{StoreQuery: _q}
+	sbuild.label = store.Label
 	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
-// Aggregate returns a HouseholdProfileSelect configured with the given aggregations.
-func (_q *HouseholdProfileQuery) Aggregate(fns ...AggregateFunc) *HouseholdProfileSelect {
+// Aggregate returns a StoreSelect configured with the given aggregations.
+func (_q *StoreQuery) Aggregate(fns ...AggregateFunc) *StoreSelect {
 	return _q.Select().Aggregate(fns...)
 }
 
-func (_q *HouseholdProfileQuery) prepareQuery(ctx context.Context) error {
+func (_q *StoreQuery) prepareQuery(ctx context.Context) error {
 	for _, inter := range _q.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
@@ -316,7 +316,7 @@ func (_q *HouseholdProfileQuery) prepareQuery(ctx context.Context) error {
 		}
 	}
 	for _, f := range _q.ctx.Fields {
-		if !householdprofile.ValidColumn(f) {
+		if !store.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
@@ -330,16 +330,16 @@ func (_q *HouseholdProfileQuery) prepareQuery(ctx context.Context) error {
 	return nil
 }
 
-func (_q *HouseholdProfileQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*HouseholdProfile, error) {
+func (_q *StoreQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Store, error) {
 	var (
-		nodes = []*HouseholdProfile{}
+		nodes = []*Store{}
 		_spec = _q.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
-		return (*HouseholdProfile).scanValues(nil, columns)
+		return (*Store).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &HouseholdProfile{config: _q.config}
+		node := &Store{config: _q.config}
 		nodes = append(nodes, node)
 		return node.assignValues(columns, values)
 	}
@@ -355,7 +355,7 @@ func (_q *HouseholdProfileQuery) sqlAll(ctx context.Context, hooks ...queryHook)
 	return nodes, nil
 }
 
-func (_q *HouseholdProfileQuery) sqlCount(ctx context.Context) (int, error) {
+func (_q *StoreQuery) sqlCount(ctx context.Context) (int, error) {
 	_spec := _q.querySpec()
 	_spec.Node.Columns = _q.ctx.Fields
 	if len(_q.ctx.Fields) > 0 {
@@ -364,8 +364,8 @@ func (_q *HouseholdProfileQuery) sqlCount(ctx context.Context) (int, error) {
 	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
 }
 
-func (_q *HouseholdProfileQuery) querySpec() *sqlgraph.QuerySpec {
-	_spec := sqlgraph.NewQuerySpec(householdprofile.Table, householdprofile.Columns, sqlgraph.NewFieldSpec(householdprofile.FieldID, field.TypeString))
+func (_q *StoreQuery) querySpec() *sqlgraph.QuerySpec {
+	_spec := sqlgraph.NewQuerySpec(store.Table, store.Columns, sqlgraph.NewFieldSpec(store.FieldID, field.TypeString))
 	_spec.From = _q.sql
 	if unique := _q.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
@@ -374,9 +374,9 @@ func (_q *HouseholdProfileQuery) querySpec() *sqlgraph.QuerySpec {
 	}
 	if fields := _q.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
-		_spec.Node.Columns = append(_spec.Node.Columns, householdprofile.FieldID)
+		_spec.Node.Columns = append(_spec.Node.Columns, store.FieldID)
 		for i := range fields {
-			if fields[i] != householdprofile.FieldID {
+			if fields[i] != store.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
 		}
@@ -404,12 +404,12 @@ func (_q *HouseholdProfileQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *HouseholdProfileQuery) sqlQuery(ctx context.Context) *sql.Selector {
+func (_q *StoreQuery) sqlQuery(ctx context.Context) *sql.Selector {
 	builder := sql.Dialect(_q.driver.Dialect())
-	t1 := builder.Table(householdprofile.Table)
+	t1 := builder.Table(store.Table)
 	columns := _q.ctx.Fields
 	if len(columns) == 0 {
-		columns = householdprofile.Columns
+		columns = store.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
 	if _q.sql != nil {
@@ -436,28 +436,28 @@ func (_q *HouseholdProfileQuery) sqlQuery(ctx context.Context) *sql.Selector {
 	return selector
 }
 
-// HouseholdProfileGroupBy is the group-by builder for HouseholdProfile entities.
-type HouseholdProfileGroupBy struct {
+// StoreGroupBy is the group-by builder for Store entities.
+type StoreGroupBy struct {
 	selector
-	build *HouseholdProfileQuery
+	build *StoreQuery
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *HouseholdProfileGroupBy) Aggregate(fns ...AggregateFunc) *HouseholdProfileGroupBy {
+func (_g *StoreGroupBy) Aggregate(fns ...AggregateFunc) *StoreGroupBy {
 	_g.fns = append(_g.fns, fns...)
 	return _g
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *HouseholdProfileGroupBy) Scan(ctx context.Context, v any) error {
+func (_g *StoreGroupBy) Scan(ctx context.Context, v any) error {
 	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
 	if err := _g.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*HouseholdProfileQuery, *HouseholdProfileGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*StoreQuery, *StoreGroupBy](ctx, _g.build, _g, _g.build.inters, v)
 }
 
-func (_g *HouseholdProfileGroupBy) sqlScan(ctx context.Context, root *HouseholdProfileQuery, v any) error {
+func (_g *StoreGroupBy) sqlScan(ctx context.Context, root *StoreQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
 	aggregation := make([]string, 0, len(_g.fns))
 	for _, fn := range _g.fns {
@@ -484,28 +484,28 @@ func (_g *HouseholdProfileGroupBy) sqlScan(ctx context.Context, root *HouseholdP
 	return sql.ScanSlice(rows, v)
 }
 
-// HouseholdProfileSelect is the builder for selecting fields of HouseholdProfile entities.
-type HouseholdProfileSelect struct {
-	*HouseholdProfileQuery
+// StoreSelect is the builder for selecting fields of Store entities.
+type StoreSelect struct {
+	*StoreQuery
 	selector
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *HouseholdProfileSelect) Aggregate(fns ...AggregateFunc) *HouseholdProfileSelect {
+func (_s *StoreSelect) Aggregate(fns ...AggregateFunc) *StoreSelect {
 	_s.fns = append(_s.fns, fns...)
 	return _s
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *HouseholdProfileSelect) Scan(ctx context.Context, v any) error {
+func (_s *StoreSelect) Scan(ctx context.Context, v any) error {
 	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
 	if err := _s.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*HouseholdProfileQuery, *HouseholdProfileSelect](ctx, _s.HouseholdProfileQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*StoreQuery, *StoreSelect](ctx, _s.StoreQuery, _s, _s.inters, v)
 }
 
-func (_s *HouseholdProfileSelect) sqlScan(ctx context.Context, root *HouseholdProfileQuery, v any) error {
+func (_s *StoreSelect) sqlScan(ctx context.Context, root *StoreQuery, v any) error {
 	selector := root.sqlQuery(ctx)
 	aggregation := make([]string, 0, len(_s.fns))
 	for _, fn := range _s.fns {
