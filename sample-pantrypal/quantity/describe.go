@@ -1,0 +1,101 @@
+package quantity
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Phrases that are not part of a food's name, wherever they stand.
+var (
+	optionalWords = regexp.MustCompile(`(?i)\boptional(ly)?\b:?`)
+	noAmountWords = regexp.MustCompile(`(?i)\b(or more )?(to taste|as needed|as required|as desired)\b`)
+	useWords      = regexp.MustCompile(`(?i)\b(plus (more|extra)|for|to) (serve|serving|garnish|garnishing|decorate|sprinkling|frying|dusting|greasing|brushing|drizzling|the (pan|tin|dish|garnish|water|top|topping|dough|sauce))\b`)
+)
+
+// describe divides the rest of a line into name and preparation.
+func (p *lineParser) describe(l *Line) {
+	name, notes := split(p.rest)
+	notes = append(p.notes, notes...)
+	take := func(words *regexp.Regexp, keep bool) bool {
+		found := false
+		if m := words.FindString(name); m != "" {
+			found = true
+			name = words.ReplaceAllString(name, " ")
+			if keep {
+				notes = append(notes, m)
+			}
+		}
+		for i := range notes {
+			if words.MatchString(notes[i]) {
+				found = true
+				if !keep {
+					notes[i] = words.ReplaceAllString(notes[i], " ")
+				}
+			}
+		}
+		return found
+	}
+	l.Optional = take(optionalWords, false)
+	take(noAmountWords, true)
+	take(useWords, true)
+	l.Name = tidy(name)
+	p.trailingUnit(l)
+	var kept []string
+	for _, n := range notes {
+		if n = tidy(n); n != "" {
+			kept = append(kept, n)
+		}
+	}
+	l.Preparation = strings.Join(kept, ", ")
+}
+
+// split takes parentheses and what follows the first comma out of a name.
+func split(text string) (name string, notes []string) {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "(")
+		inside, after, closed := strings.Cut(rest, ")")
+		if !ok || !closed {
+			b.WriteString(text)
+			break
+		}
+		b.WriteString(before + " ")
+		notes = append(notes, inside)
+		text = after
+	}
+	name, rest, ok := strings.Cut(b.String(), ",")
+	if semi, more, found := strings.Cut(name, ";"); found {
+		name, rest, ok = semi, strings.TrimSuffix(more+","+rest, ","), true
+	}
+	if before, after, found := strings.Cut(name, " - "); found && strings.TrimSpace(before) != "" {
+		name, rest, ok = before, strings.TrimSuffix(after+", "+rest, ", "), true
+	}
+	if ok && tidy(name) != "" {
+		return name, append(notes, rest)
+	}
+	return b.String(), notes
+}
+
+// tidy makes single spaces of many, and drops marks that hold nothing.
+func tidy(s string) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "(", " "), ")", " ")
+	s = strings.Join(strings.Fields(s), " ")
+	return strings.Trim(strings.ReplaceAll(s, " ,", ","), " ,;:-*.")
+}
+
+// trailingUnit reads "2 garlic cloves" as two cloves of garlic.
+func (p *lineParser) trailingUnit(l *Line) {
+	if l.Unit != Piece && l.Unit != "small" && l.Unit != "large" && l.Unit != "medium" || l.Package != "" {
+		return
+	}
+	at := strings.LastIndexByte(l.Name, ' ')
+	if at < 0 {
+		return
+	}
+	switch u, _ := ParseUnit(l.Name[at+1:]); u {
+	case "clove", "stalk", "sprig", "head", "rasher", "fillet", "slice":
+		if head := l.Name[:at]; !onlyQualifiers(head) {
+			l.Unit, l.Name = u, head
+		}
+	}
+}
