@@ -49,7 +49,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 222992101,
+		SchemaHash: 1872925596,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -1550,7 +1550,7 @@ func koanKindPlanRule() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "name", Description: `The rule in words, such as "Fish on Friday".`, Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "kind", Description: "want, avoid: meals with the food, aisle or tag in what. no-repeat: no recipe twice within days. max-minutes: nothing that takes longer than minutes.", Type: "enum", Enum: []string{"want", "avoid", "no-repeat", "max-minutes"}, Required: true},
-					{Name: "what", Description: "Of want and avoid: name of a food, an aisle such as seafood, a cuisine, or a dietary tag.", Type: "string", Nullable: true, Example: json.RawMessage(`"seafood"`), MaxLength: new(int(120))},
+					{Name: "what", Description: "Of want and avoid: name of a food, an aisle such as seafood, a cuisine, or a tag such as vegetarian.", Type: "string", Nullable: true, Example: json.RawMessage(`"seafood"`), MaxLength: new(int(120))},
 					{Name: "weekdays", Description: "monday ... sunday; none: every day.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "days", Description: "Of no-repeat.", Type: "int", Nullable: true, Min: new(float64(1))},
 					{Name: "minutes", Description: "Of max-minutes.", Type: "int", Nullable: true, Min: new(float64(1))},
@@ -1656,7 +1656,7 @@ func koanKindPlannedMeal() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "date", Description: "The day, in the household's time zone.", Aliases: []string{"scheduled for", "when"}, Type: "day", Required: true},
-					{Name: "mealType", Type: "enum", Enum: []string{"breakfast", "lunch", "dinner", "snack"}, Default: json.RawMessage(`"dinner"`)},
+					{Name: "mealType", Type: "enum", Enum: []string{"breakfast", "lunch", "dinner", "snack", "dessert"}, Default: json.RawMessage(`"dinner"`)},
 					{Name: "servings", Description: "Portions: scale the recipe's amounts by servings / recipe.servings.", Type: "float", Default: json.RawMessage("2"), Min: new(float64(0))},
 					{Name: "status", Description: "The action cooked sets it and takes out what was used.", Type: "enum", Enum: []string{"planned", "cooked", "skipped"}, Default: json.RawMessage(`"planned"`)},
 					{Name: "rating", Description: "How it was, 1 to 5, once cooked.", Type: "int", Nullable: true, Min: new(float64(1)), Max: new(float64(5))},
@@ -2109,18 +2109,18 @@ func koanKindRecipe() *shim.Kind {
 					{Name: "description", Description: "What it is, and how it is made, in short.", Type: "text", Nullable: true, Searchable: true},
 					{Name: "steps", Description: "What to do, one step each.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "cuisine", Type: "string", Nullable: true, Example: json.RawMessage(`"italian"`), MaxLength: new(int(40))},
-					{Name: "mealTypes", Description: "Of: breakfast, lunch, dinner, snack.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "mealTypes", Description: "Of: breakfast, lunch, dinner, snack, dessert.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "dietaryTags", Description: "Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "tags", Description: "A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ...", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "favourite", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "prepMinutes", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 					{Name: "cookMinutes", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 					{Name: "difficulty", Type: "enum", Enum: []string{"easy", "medium", "hard"}, Default: json.RawMessage(`"easy"`)},
 					{Name: "servings", Description: "How many people the amounts are for.", Type: "int", Default: json.RawMessage("2"), Min: new(float64(1))},
-					{Name: "batchFriendly", Description: "Worth cooking more of at once.", Type: "bool", Default: json.RawMessage("false")},
-					{Name: "freezerFriendly", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "equipment", Description: "What it needs beyond a knife and a board: stove, oven, blender.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "rating", Description: "The household's own, 0 to 5.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(5))},
 					{Name: "source", Description: "Where it is from: an address, a book.", Type: "string", Nullable: true, MaxLength: new(int(400))},
-					{Name: "origin", Description: "catalogue: the same in every set; only rating and timesCooked change. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, Immutable: true, Default: json.RawMessage(`"household"`)},
+					{Name: "origin", Description: "catalogue: the same in every set; only rating, favourite and timesCooked change. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, Immutable: true, ReadOnly: true, Default: json.RawMessage(`"household"`)},
 					{Name: "timesCooked", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 				},
 				Edges: []catalog.Edge{
@@ -2140,12 +2140,12 @@ func koanKindRecipe() *shim.Kind {
 				{Field: "cuisine", Ent: "cuisine", Name: "cuisine", Storage: "text", Nullable: true},
 				{Field: "mealTypes", Ent: "meal_types", Name: "meal_types", Storage: "json", Nullable: true},
 				{Field: "dietaryTags", Ent: "dietary_tags", Name: "dietary_tags", Storage: "json", Nullable: true},
+				{Field: "tags", Ent: "tags", Name: "tags", Storage: "json", Nullable: true},
+				{Field: "favourite", Ent: "favourite", Name: "favourite", Storage: "bool"},
 				{Field: "prepMinutes", Ent: "prep_minutes", Name: "prep_minutes", Storage: "int"},
 				{Field: "cookMinutes", Ent: "cook_minutes", Name: "cook_minutes", Storage: "int"},
 				{Field: "difficulty", Ent: "difficulty", Name: "difficulty", Storage: "text"},
 				{Field: "servings", Ent: "servings", Name: "servings", Storage: "int"},
-				{Field: "batchFriendly", Ent: "batch_friendly", Name: "batch_friendly", Storage: "bool"},
-				{Field: "freezerFriendly", Ent: "freezer_friendly", Name: "freezer_friendly", Storage: "bool"},
 				{Field: "equipment", Ent: "equipment", Name: "equipment", Storage: "json", Nullable: true},
 				{Field: "rating", Ent: "rating", Name: "rating", Storage: "float", Nullable: true},
 				{Field: "source", Ent: "source", Name: "source", Storage: "text", Nullable: true},
@@ -2225,6 +2225,10 @@ func koanSetRecipe(m stdent.Mutation, column string, v any) error {
 		return shim.JSON(v, x.SetMealTypes)
 	case "dietary_tags":
 		return shim.JSON(v, x.SetDietaryTags)
+	case "tags":
+		return shim.JSON(v, x.SetTags)
+	case "favourite":
+		return shim.Bool(v, x.SetFavourite)
 	case "prep_minutes":
 		return shim.Int(v, x.SetPrepMinutes)
 	case "cook_minutes":
@@ -2233,10 +2237,6 @@ func koanSetRecipe(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetDifficulty)
 	case "servings":
 		return shim.Int(v, x.SetServings)
-	case "batch_friendly":
-		return shim.Bool(v, x.SetBatchFriendly)
-	case "freezer_friendly":
-		return shim.Bool(v, x.SetFreezerFriendly)
 	case "equipment":
 		return shim.JSON(v, x.SetEquipment)
 	case "rating":

@@ -14255,6 +14255,9 @@ type RecipeMutation struct {
 	appendmeal_types   []string
 	dietary_tags       *[]string
 	appenddietary_tags []string
+	tags               *[]string
+	appendtags         []string
+	favourite          *bool
 	prep_minutes       *int
 	addprep_minutes    *int
 	cook_minutes       *int
@@ -14262,8 +14265,6 @@ type RecipeMutation struct {
 	difficulty         *recipe.Difficulty
 	servings           *int
 	addservings        *int
-	batch_friendly     *bool
-	freezer_friendly   *bool
 	equipment          *[]string
 	appendequipment    []string
 	rating             *float64
@@ -14717,6 +14718,107 @@ func (m *RecipeMutation) ResetDietaryTags() {
 	delete(m.clearedFields, recipe.FieldDietaryTags)
 }
 
+// SetTags sets the "tags" field.
+func (m *RecipeMutation) SetTags(s []string) {
+	m.tags = &s
+	m.appendtags = nil
+}
+
+// Tags returns the value of the "tags" field in the mutation.
+func (m *RecipeMutation) Tags() (r []string, exists bool) {
+	v := m.tags
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTags returns the old "tags" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldTags(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTags is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTags requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTags: %w", err)
+	}
+	return oldValue.Tags, nil
+}
+
+// AppendTags adds s to the "tags" field.
+func (m *RecipeMutation) AppendTags(s []string) {
+	m.appendtags = append(m.appendtags, s...)
+}
+
+// AppendedTags returns the list of values that were appended to the "tags" field in this mutation.
+func (m *RecipeMutation) AppendedTags() ([]string, bool) {
+	if len(m.appendtags) == 0 {
+		return nil, false
+	}
+	return m.appendtags, true
+}
+
+// ClearTags clears the value of the "tags" field.
+func (m *RecipeMutation) ClearTags() {
+	m.tags = nil
+	m.appendtags = nil
+	m.clearedFields[recipe.FieldTags] = struct{}{}
+}
+
+// TagsCleared returns if the "tags" field was cleared in this mutation.
+func (m *RecipeMutation) TagsCleared() bool {
+	_, ok := m.clearedFields[recipe.FieldTags]
+	return ok
+}
+
+// ResetTags resets all changes to the "tags" field.
+func (m *RecipeMutation) ResetTags() {
+	m.tags = nil
+	m.appendtags = nil
+	delete(m.clearedFields, recipe.FieldTags)
+}
+
+// SetFavourite sets the "favourite" field.
+func (m *RecipeMutation) SetFavourite(b bool) {
+	m.favourite = &b
+}
+
+// Favourite returns the value of the "favourite" field in the mutation.
+func (m *RecipeMutation) Favourite() (r bool, exists bool) {
+	v := m.favourite
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFavourite returns the old "favourite" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldFavourite(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFavourite is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFavourite requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFavourite: %w", err)
+	}
+	return oldValue.Favourite, nil
+}
+
+// ResetFavourite resets all changes to the "favourite" field.
+func (m *RecipeMutation) ResetFavourite() {
+	m.favourite = nil
+}
+
 // SetPrepMinutes sets the "prep_minutes" field.
 func (m *RecipeMutation) SetPrepMinutes(i int) {
 	m.prep_minutes = &i
@@ -14919,78 +15021,6 @@ func (m *RecipeMutation) AddedServings() (r int, exists bool) {
 func (m *RecipeMutation) ResetServings() {
 	m.servings = nil
 	m.addservings = nil
-}
-
-// SetBatchFriendly sets the "batch_friendly" field.
-func (m *RecipeMutation) SetBatchFriendly(b bool) {
-	m.batch_friendly = &b
-}
-
-// BatchFriendly returns the value of the "batch_friendly" field in the mutation.
-func (m *RecipeMutation) BatchFriendly() (r bool, exists bool) {
-	v := m.batch_friendly
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldBatchFriendly returns the old "batch_friendly" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldBatchFriendly(ctx context.Context) (v bool, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldBatchFriendly is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldBatchFriendly requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldBatchFriendly: %w", err)
-	}
-	return oldValue.BatchFriendly, nil
-}
-
-// ResetBatchFriendly resets all changes to the "batch_friendly" field.
-func (m *RecipeMutation) ResetBatchFriendly() {
-	m.batch_friendly = nil
-}
-
-// SetFreezerFriendly sets the "freezer_friendly" field.
-func (m *RecipeMutation) SetFreezerFriendly(b bool) {
-	m.freezer_friendly = &b
-}
-
-// FreezerFriendly returns the value of the "freezer_friendly" field in the mutation.
-func (m *RecipeMutation) FreezerFriendly() (r bool, exists bool) {
-	v := m.freezer_friendly
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldFreezerFriendly returns the old "freezer_friendly" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldFreezerFriendly(ctx context.Context) (v bool, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldFreezerFriendly is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldFreezerFriendly requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldFreezerFriendly: %w", err)
-	}
-	return oldValue.FreezerFriendly, nil
-}
-
-// ResetFreezerFriendly resets all changes to the "freezer_friendly" field.
-func (m *RecipeMutation) ResetFreezerFriendly() {
-	m.freezer_friendly = nil
 }
 
 // SetEquipment sets the "equipment" field.
@@ -15430,6 +15460,12 @@ func (m *RecipeMutation) Fields() []string {
 	if m.dietary_tags != nil {
 		fields = append(fields, recipe.FieldDietaryTags)
 	}
+	if m.tags != nil {
+		fields = append(fields, recipe.FieldTags)
+	}
+	if m.favourite != nil {
+		fields = append(fields, recipe.FieldFavourite)
+	}
 	if m.prep_minutes != nil {
 		fields = append(fields, recipe.FieldPrepMinutes)
 	}
@@ -15441,12 +15477,6 @@ func (m *RecipeMutation) Fields() []string {
 	}
 	if m.servings != nil {
 		fields = append(fields, recipe.FieldServings)
-	}
-	if m.batch_friendly != nil {
-		fields = append(fields, recipe.FieldBatchFriendly)
-	}
-	if m.freezer_friendly != nil {
-		fields = append(fields, recipe.FieldFreezerFriendly)
 	}
 	if m.equipment != nil {
 		fields = append(fields, recipe.FieldEquipment)
@@ -15483,6 +15513,10 @@ func (m *RecipeMutation) Field(name string) (ent.Value, bool) {
 		return m.MealTypes()
 	case recipe.FieldDietaryTags:
 		return m.DietaryTags()
+	case recipe.FieldTags:
+		return m.Tags()
+	case recipe.FieldFavourite:
+		return m.Favourite()
 	case recipe.FieldPrepMinutes:
 		return m.PrepMinutes()
 	case recipe.FieldCookMinutes:
@@ -15491,10 +15525,6 @@ func (m *RecipeMutation) Field(name string) (ent.Value, bool) {
 		return m.Difficulty()
 	case recipe.FieldServings:
 		return m.Servings()
-	case recipe.FieldBatchFriendly:
-		return m.BatchFriendly()
-	case recipe.FieldFreezerFriendly:
-		return m.FreezerFriendly()
 	case recipe.FieldEquipment:
 		return m.Equipment()
 	case recipe.FieldRating:
@@ -15526,6 +15556,10 @@ func (m *RecipeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldMealTypes(ctx)
 	case recipe.FieldDietaryTags:
 		return m.OldDietaryTags(ctx)
+	case recipe.FieldTags:
+		return m.OldTags(ctx)
+	case recipe.FieldFavourite:
+		return m.OldFavourite(ctx)
 	case recipe.FieldPrepMinutes:
 		return m.OldPrepMinutes(ctx)
 	case recipe.FieldCookMinutes:
@@ -15534,10 +15568,6 @@ func (m *RecipeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldDifficulty(ctx)
 	case recipe.FieldServings:
 		return m.OldServings(ctx)
-	case recipe.FieldBatchFriendly:
-		return m.OldBatchFriendly(ctx)
-	case recipe.FieldFreezerFriendly:
-		return m.OldFreezerFriendly(ctx)
 	case recipe.FieldEquipment:
 		return m.OldEquipment(ctx)
 	case recipe.FieldRating:
@@ -15599,6 +15629,20 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetDietaryTags(v)
 		return nil
+	case recipe.FieldTags:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTags(v)
+		return nil
+	case recipe.FieldFavourite:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFavourite(v)
+		return nil
 	case recipe.FieldPrepMinutes:
 		v, ok := value.(int)
 		if !ok {
@@ -15626,20 +15670,6 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetServings(v)
-		return nil
-	case recipe.FieldBatchFriendly:
-		v, ok := value.(bool)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetBatchFriendly(v)
-		return nil
-	case recipe.FieldFreezerFriendly:
-		v, ok := value.(bool)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetFreezerFriendly(v)
 		return nil
 	case recipe.FieldEquipment:
 		v, ok := value.([]string)
@@ -15784,6 +15814,9 @@ func (m *RecipeMutation) ClearedFields() []string {
 	if m.FieldCleared(recipe.FieldDietaryTags) {
 		fields = append(fields, recipe.FieldDietaryTags)
 	}
+	if m.FieldCleared(recipe.FieldTags) {
+		fields = append(fields, recipe.FieldTags)
+	}
 	if m.FieldCleared(recipe.FieldEquipment) {
 		fields = append(fields, recipe.FieldEquipment)
 	}
@@ -15822,6 +15855,9 @@ func (m *RecipeMutation) ClearField(name string) error {
 	case recipe.FieldDietaryTags:
 		m.ClearDietaryTags()
 		return nil
+	case recipe.FieldTags:
+		m.ClearTags()
+		return nil
 	case recipe.FieldEquipment:
 		m.ClearEquipment()
 		return nil
@@ -15857,6 +15893,12 @@ func (m *RecipeMutation) ResetField(name string) error {
 	case recipe.FieldDietaryTags:
 		m.ResetDietaryTags()
 		return nil
+	case recipe.FieldTags:
+		m.ResetTags()
+		return nil
+	case recipe.FieldFavourite:
+		m.ResetFavourite()
+		return nil
 	case recipe.FieldPrepMinutes:
 		m.ResetPrepMinutes()
 		return nil
@@ -15868,12 +15910,6 @@ func (m *RecipeMutation) ResetField(name string) error {
 		return nil
 	case recipe.FieldServings:
 		m.ResetServings()
-		return nil
-	case recipe.FieldBatchFriendly:
-		m.ResetBatchFriendly()
-		return nil
-	case recipe.FieldFreezerFriendly:
-		m.ResetFreezerFriendly()
 		return nil
 	case recipe.FieldEquipment:
 		m.ResetEquipment()

@@ -21,7 +21,7 @@ type PlanRule struct {
 	Name string `json:"name,omitempty"`
 	// want, avoid: meals with the food, aisle or tag in what. no-repeat: no recipe twice within days. max-minutes: nothing that takes longer than minutes.
 	Kind planrule.Kind `json:"kind,omitempty"`
-	// Of want and avoid: name of a food, an aisle such as seafood, a cuisine, or a dietary tag.
+	// Of want and avoid: name of a food, an aisle such as seafood, a cuisine, or a tag such as vegetarian.
 	What string `json:"what,omitempty"`
 	// monday ... sunday; none: every day.
 	Weekdays []string `json:"weekdays,omitempty"`

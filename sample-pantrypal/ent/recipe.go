@@ -25,10 +25,14 @@ type Recipe struct {
 	Steps []string `json:"steps,omitempty"`
 	// Cuisine holds the value of the "cuisine" field.
 	Cuisine string `json:"cuisine,omitempty"`
-	// Of: breakfast, lunch, dinner, snack.
+	// Of: breakfast, lunch, dinner, snack, dessert.
 	MealTypes []string `json:"meal_types,omitempty"`
 	// Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.
 	DietaryTags []string `json:"dietary_tags,omitempty"`
+	// A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ...
+	Tags []string `json:"tags,omitempty"`
+	// Favourite holds the value of the "favourite" field.
+	Favourite bool `json:"favourite,omitempty"`
 	// PrepMinutes holds the value of the "prep_minutes" field.
 	PrepMinutes int `json:"prep_minutes,omitempty"`
 	// CookMinutes holds the value of the "cook_minutes" field.
@@ -37,17 +41,13 @@ type Recipe struct {
 	Difficulty recipe.Difficulty `json:"difficulty,omitempty"`
 	// How many people the amounts are for.
 	Servings int `json:"servings,omitempty"`
-	// Worth cooking more of at once.
-	BatchFriendly bool `json:"batch_friendly,omitempty"`
-	// FreezerFriendly holds the value of the "freezer_friendly" field.
-	FreezerFriendly bool `json:"freezer_friendly,omitempty"`
 	// What it needs beyond a knife and a board: stove, oven, blender.
 	Equipment []string `json:"equipment,omitempty"`
 	// The household's own, 0 to 5.
 	Rating *float64 `json:"rating,omitempty"`
 	// Where it is from: an address, a book.
 	Source string `json:"source,omitempty"`
-	// catalogue: the same in every set; only rating and timesCooked change. household: its own.
+	// catalogue: the same in every set; only rating, favourite and timesCooked change. household: its own.
 	Origin recipe.Origin `json:"origin,omitempty"`
 	// TimesCooked holds the value of the "times_cooked" field.
 	TimesCooked int `json:"times_cooked,omitempty"`
@@ -91,9 +91,9 @@ func (*Recipe) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case recipe.FieldSteps, recipe.FieldMealTypes, recipe.FieldDietaryTags, recipe.FieldEquipment:
+		case recipe.FieldSteps, recipe.FieldMealTypes, recipe.FieldDietaryTags, recipe.FieldTags, recipe.FieldEquipment:
 			values[i] = new([]byte)
-		case recipe.FieldBatchFriendly, recipe.FieldFreezerFriendly:
+		case recipe.FieldFavourite:
 			values[i] = new(sql.NullBool)
 		case recipe.FieldRating:
 			values[i] = new(sql.NullFloat64)
@@ -164,6 +164,20 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 					return fmt.Errorf("unmarshal field dietary_tags: %w", err)
 				}
 			}
+		case recipe.FieldTags:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field tags", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Tags); err != nil {
+					return fmt.Errorf("unmarshal field tags: %w", err)
+				}
+			}
+		case recipe.FieldFavourite:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field favourite", values[i])
+			} else if value.Valid {
+				_m.Favourite = value.Bool
+			}
 		case recipe.FieldPrepMinutes:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field prep_minutes", values[i])
@@ -187,18 +201,6 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field servings", values[i])
 			} else if value.Valid {
 				_m.Servings = int(value.Int64)
-			}
-		case recipe.FieldBatchFriendly:
-			if value, ok := values[i].(*sql.NullBool); !ok {
-				return fmt.Errorf("unexpected type %T for field batch_friendly", values[i])
-			} else if value.Valid {
-				_m.BatchFriendly = value.Bool
-			}
-		case recipe.FieldFreezerFriendly:
-			if value, ok := values[i].(*sql.NullBool); !ok {
-				return fmt.Errorf("unexpected type %T for field freezer_friendly", values[i])
-			} else if value.Valid {
-				_m.FreezerFriendly = value.Bool
 			}
 		case recipe.FieldEquipment:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -297,6 +299,12 @@ func (_m *Recipe) String() string {
 	builder.WriteString("dietary_tags=")
 	builder.WriteString(fmt.Sprintf("%v", _m.DietaryTags))
 	builder.WriteString(", ")
+	builder.WriteString("tags=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Tags))
+	builder.WriteString(", ")
+	builder.WriteString("favourite=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Favourite))
+	builder.WriteString(", ")
 	builder.WriteString("prep_minutes=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PrepMinutes))
 	builder.WriteString(", ")
@@ -308,12 +316,6 @@ func (_m *Recipe) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("servings=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Servings))
-	builder.WriteString(", ")
-	builder.WriteString("batch_friendly=")
-	builder.WriteString(fmt.Sprintf("%v", _m.BatchFriendly))
-	builder.WriteString(", ")
-	builder.WriteString("freezer_friendly=")
-	builder.WriteString(fmt.Sprintf("%v", _m.FreezerFriendly))
 	builder.WriteString(", ")
 	builder.WriteString("equipment=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Equipment))

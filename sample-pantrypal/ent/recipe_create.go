@@ -73,6 +73,26 @@ func (_c *RecipeCreate) SetDietaryTags(v []string) *RecipeCreate {
 	return _c
 }
 
+// SetTags sets the "tags" field.
+func (_c *RecipeCreate) SetTags(v []string) *RecipeCreate {
+	_c.mutation.SetTags(v)
+	return _c
+}
+
+// SetFavourite sets the "favourite" field.
+func (_c *RecipeCreate) SetFavourite(v bool) *RecipeCreate {
+	_c.mutation.SetFavourite(v)
+	return _c
+}
+
+// SetNillableFavourite sets the "favourite" field if the given value is not nil.
+func (_c *RecipeCreate) SetNillableFavourite(v *bool) *RecipeCreate {
+	if v != nil {
+		_c.SetFavourite(*v)
+	}
+	return _c
+}
+
 // SetPrepMinutes sets the "prep_minutes" field.
 func (_c *RecipeCreate) SetPrepMinutes(v int) *RecipeCreate {
 	_c.mutation.SetPrepMinutes(v)
@@ -125,34 +145,6 @@ func (_c *RecipeCreate) SetServings(v int) *RecipeCreate {
 func (_c *RecipeCreate) SetNillableServings(v *int) *RecipeCreate {
 	if v != nil {
 		_c.SetServings(*v)
-	}
-	return _c
-}
-
-// SetBatchFriendly sets the "batch_friendly" field.
-func (_c *RecipeCreate) SetBatchFriendly(v bool) *RecipeCreate {
-	_c.mutation.SetBatchFriendly(v)
-	return _c
-}
-
-// SetNillableBatchFriendly sets the "batch_friendly" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableBatchFriendly(v *bool) *RecipeCreate {
-	if v != nil {
-		_c.SetBatchFriendly(*v)
-	}
-	return _c
-}
-
-// SetFreezerFriendly sets the "freezer_friendly" field.
-func (_c *RecipeCreate) SetFreezerFriendly(v bool) *RecipeCreate {
-	_c.mutation.SetFreezerFriendly(v)
-	return _c
-}
-
-// SetNillableFreezerFriendly sets the "freezer_friendly" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableFreezerFriendly(v *bool) *RecipeCreate {
-	if v != nil {
-		_c.SetFreezerFriendly(*v)
 	}
 	return _c
 }
@@ -298,6 +290,10 @@ func (_c *RecipeCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *RecipeCreate) defaults() {
+	if _, ok := _c.mutation.Favourite(); !ok {
+		v := recipe.DefaultFavourite
+		_c.mutation.SetFavourite(v)
+	}
 	if _, ok := _c.mutation.PrepMinutes(); !ok {
 		v := recipe.DefaultPrepMinutes
 		_c.mutation.SetPrepMinutes(v)
@@ -313,14 +309,6 @@ func (_c *RecipeCreate) defaults() {
 	if _, ok := _c.mutation.Servings(); !ok {
 		v := recipe.DefaultServings
 		_c.mutation.SetServings(v)
-	}
-	if _, ok := _c.mutation.BatchFriendly(); !ok {
-		v := recipe.DefaultBatchFriendly
-		_c.mutation.SetBatchFriendly(v)
-	}
-	if _, ok := _c.mutation.FreezerFriendly(); !ok {
-		v := recipe.DefaultFreezerFriendly
-		_c.mutation.SetFreezerFriendly(v)
 	}
 	if _, ok := _c.mutation.Origin(); !ok {
 		v := recipe.DefaultOrigin
@@ -350,6 +338,9 @@ func (_c *RecipeCreate) check() error {
 		if err := recipe.CuisineValidator(v); err != nil {
 			return &ValidationError{Name: "cuisine", err: fmt.Errorf(`ent: validator failed for field "Recipe.cuisine": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Favourite(); !ok {
+		return &ValidationError{Name: "favourite", err: errors.New(`ent: missing required field "Recipe.favourite"`)}
 	}
 	if _, ok := _c.mutation.PrepMinutes(); !ok {
 		return &ValidationError{Name: "prep_minutes", err: errors.New(`ent: missing required field "Recipe.prep_minutes"`)}
@@ -382,12 +373,6 @@ func (_c *RecipeCreate) check() error {
 		if err := recipe.ServingsValidator(v); err != nil {
 			return &ValidationError{Name: "servings", err: fmt.Errorf(`ent: validator failed for field "Recipe.servings": %w`, err)}
 		}
-	}
-	if _, ok := _c.mutation.BatchFriendly(); !ok {
-		return &ValidationError{Name: "batch_friendly", err: errors.New(`ent: missing required field "Recipe.batch_friendly"`)}
-	}
-	if _, ok := _c.mutation.FreezerFriendly(); !ok {
-		return &ValidationError{Name: "freezer_friendly", err: errors.New(`ent: missing required field "Recipe.freezer_friendly"`)}
 	}
 	if v, ok := _c.mutation.Rating(); ok {
 		if err := recipe.RatingValidator(v); err != nil {
@@ -479,6 +464,14 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 		_spec.SetField(recipe.FieldDietaryTags, field.TypeJSON, value)
 		_node.DietaryTags = value
 	}
+	if value, ok := _c.mutation.Tags(); ok {
+		_spec.SetField(recipe.FieldTags, field.TypeJSON, value)
+		_node.Tags = value
+	}
+	if value, ok := _c.mutation.Favourite(); ok {
+		_spec.SetField(recipe.FieldFavourite, field.TypeBool, value)
+		_node.Favourite = value
+	}
 	if value, ok := _c.mutation.PrepMinutes(); ok {
 		_spec.SetField(recipe.FieldPrepMinutes, field.TypeInt, value)
 		_node.PrepMinutes = value
@@ -494,14 +487,6 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Servings(); ok {
 		_spec.SetField(recipe.FieldServings, field.TypeInt, value)
 		_node.Servings = value
-	}
-	if value, ok := _c.mutation.BatchFriendly(); ok {
-		_spec.SetField(recipe.FieldBatchFriendly, field.TypeBool, value)
-		_node.BatchFriendly = value
-	}
-	if value, ok := _c.mutation.FreezerFriendly(); ok {
-		_spec.SetField(recipe.FieldFreezerFriendly, field.TypeBool, value)
-		_node.FreezerFriendly = value
 	}
 	if value, ok := _c.mutation.Equipment(); ok {
 		_spec.SetField(recipe.FieldEquipment, field.TypeJSON, value)

@@ -138,6 +138,38 @@ func (_u *RecipeUpdate) ClearDietaryTags() *RecipeUpdate {
 	return _u
 }
 
+// SetTags sets the "tags" field.
+func (_u *RecipeUpdate) SetTags(v []string) *RecipeUpdate {
+	_u.mutation.SetTags(v)
+	return _u
+}
+
+// AppendTags appends value to the "tags" field.
+func (_u *RecipeUpdate) AppendTags(v []string) *RecipeUpdate {
+	_u.mutation.AppendTags(v)
+	return _u
+}
+
+// ClearTags clears the value of the "tags" field.
+func (_u *RecipeUpdate) ClearTags() *RecipeUpdate {
+	_u.mutation.ClearTags()
+	return _u
+}
+
+// SetFavourite sets the "favourite" field.
+func (_u *RecipeUpdate) SetFavourite(v bool) *RecipeUpdate {
+	_u.mutation.SetFavourite(v)
+	return _u
+}
+
+// SetNillableFavourite sets the "favourite" field if the given value is not nil.
+func (_u *RecipeUpdate) SetNillableFavourite(v *bool) *RecipeUpdate {
+	if v != nil {
+		_u.SetFavourite(*v)
+	}
+	return _u
+}
+
 // SetPrepMinutes sets the "prep_minutes" field.
 func (_u *RecipeUpdate) SetPrepMinutes(v int) *RecipeUpdate {
 	_u.mutation.ResetPrepMinutes()
@@ -212,34 +244,6 @@ func (_u *RecipeUpdate) SetNillableServings(v *int) *RecipeUpdate {
 // AddServings adds value to the "servings" field.
 func (_u *RecipeUpdate) AddServings(v int) *RecipeUpdate {
 	_u.mutation.AddServings(v)
-	return _u
-}
-
-// SetBatchFriendly sets the "batch_friendly" field.
-func (_u *RecipeUpdate) SetBatchFriendly(v bool) *RecipeUpdate {
-	_u.mutation.SetBatchFriendly(v)
-	return _u
-}
-
-// SetNillableBatchFriendly sets the "batch_friendly" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableBatchFriendly(v *bool) *RecipeUpdate {
-	if v != nil {
-		_u.SetBatchFriendly(*v)
-	}
-	return _u
-}
-
-// SetFreezerFriendly sets the "freezer_friendly" field.
-func (_u *RecipeUpdate) SetFreezerFriendly(v bool) *RecipeUpdate {
-	_u.mutation.SetFreezerFriendly(v)
-	return _u
-}
-
-// SetNillableFreezerFriendly sets the "freezer_friendly" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableFreezerFriendly(v *bool) *RecipeUpdate {
-	if v != nil {
-		_u.SetFreezerFriendly(*v)
-	}
 	return _u
 }
 
@@ -543,6 +547,20 @@ func (_u *RecipeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.DietaryTagsCleared() {
 		_spec.ClearField(recipe.FieldDietaryTags, field.TypeJSON)
 	}
+	if value, ok := _u.mutation.Tags(); ok {
+		_spec.SetField(recipe.FieldTags, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedTags(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, recipe.FieldTags, value)
+		})
+	}
+	if _u.mutation.TagsCleared() {
+		_spec.ClearField(recipe.FieldTags, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Favourite(); ok {
+		_spec.SetField(recipe.FieldFavourite, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.PrepMinutes(); ok {
 		_spec.SetField(recipe.FieldPrepMinutes, field.TypeInt, value)
 	}
@@ -563,12 +581,6 @@ func (_u *RecipeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedServings(); ok {
 		_spec.AddField(recipe.FieldServings, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.BatchFriendly(); ok {
-		_spec.SetField(recipe.FieldBatchFriendly, field.TypeBool, value)
-	}
-	if value, ok := _u.mutation.FreezerFriendly(); ok {
-		_spec.SetField(recipe.FieldFreezerFriendly, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.Equipment(); ok {
 		_spec.SetField(recipe.FieldEquipment, field.TypeJSON, value)
@@ -820,6 +832,38 @@ func (_u *RecipeUpdateOne) ClearDietaryTags() *RecipeUpdateOne {
 	return _u
 }
 
+// SetTags sets the "tags" field.
+func (_u *RecipeUpdateOne) SetTags(v []string) *RecipeUpdateOne {
+	_u.mutation.SetTags(v)
+	return _u
+}
+
+// AppendTags appends value to the "tags" field.
+func (_u *RecipeUpdateOne) AppendTags(v []string) *RecipeUpdateOne {
+	_u.mutation.AppendTags(v)
+	return _u
+}
+
+// ClearTags clears the value of the "tags" field.
+func (_u *RecipeUpdateOne) ClearTags() *RecipeUpdateOne {
+	_u.mutation.ClearTags()
+	return _u
+}
+
+// SetFavourite sets the "favourite" field.
+func (_u *RecipeUpdateOne) SetFavourite(v bool) *RecipeUpdateOne {
+	_u.mutation.SetFavourite(v)
+	return _u
+}
+
+// SetNillableFavourite sets the "favourite" field if the given value is not nil.
+func (_u *RecipeUpdateOne) SetNillableFavourite(v *bool) *RecipeUpdateOne {
+	if v != nil {
+		_u.SetFavourite(*v)
+	}
+	return _u
+}
+
 // SetPrepMinutes sets the "prep_minutes" field.
 func (_u *RecipeUpdateOne) SetPrepMinutes(v int) *RecipeUpdateOne {
 	_u.mutation.ResetPrepMinutes()
@@ -894,34 +938,6 @@ func (_u *RecipeUpdateOne) SetNillableServings(v *int) *RecipeUpdateOne {
 // AddServings adds value to the "servings" field.
 func (_u *RecipeUpdateOne) AddServings(v int) *RecipeUpdateOne {
 	_u.mutation.AddServings(v)
-	return _u
-}
-
-// SetBatchFriendly sets the "batch_friendly" field.
-func (_u *RecipeUpdateOne) SetBatchFriendly(v bool) *RecipeUpdateOne {
-	_u.mutation.SetBatchFriendly(v)
-	return _u
-}
-
-// SetNillableBatchFriendly sets the "batch_friendly" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableBatchFriendly(v *bool) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetBatchFriendly(*v)
-	}
-	return _u
-}
-
-// SetFreezerFriendly sets the "freezer_friendly" field.
-func (_u *RecipeUpdateOne) SetFreezerFriendly(v bool) *RecipeUpdateOne {
-	_u.mutation.SetFreezerFriendly(v)
-	return _u
-}
-
-// SetNillableFreezerFriendly sets the "freezer_friendly" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableFreezerFriendly(v *bool) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetFreezerFriendly(*v)
-	}
 	return _u
 }
 
@@ -1255,6 +1271,20 @@ func (_u *RecipeUpdateOne) sqlSave(ctx context.Context) (_node *Recipe, err erro
 	if _u.mutation.DietaryTagsCleared() {
 		_spec.ClearField(recipe.FieldDietaryTags, field.TypeJSON)
 	}
+	if value, ok := _u.mutation.Tags(); ok {
+		_spec.SetField(recipe.FieldTags, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedTags(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, recipe.FieldTags, value)
+		})
+	}
+	if _u.mutation.TagsCleared() {
+		_spec.ClearField(recipe.FieldTags, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Favourite(); ok {
+		_spec.SetField(recipe.FieldFavourite, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.PrepMinutes(); ok {
 		_spec.SetField(recipe.FieldPrepMinutes, field.TypeInt, value)
 	}
@@ -1275,12 +1305,6 @@ func (_u *RecipeUpdateOne) sqlSave(ctx context.Context) (_node *Recipe, err erro
 	}
 	if value, ok := _u.mutation.AddedServings(); ok {
 		_spec.AddField(recipe.FieldServings, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.BatchFriendly(); ok {
-		_spec.SetField(recipe.FieldBatchFriendly, field.TypeBool, value)
-	}
-	if value, ok := _u.mutation.FreezerFriendly(); ok {
-		_spec.SetField(recipe.FieldFreezerFriendly, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.Equipment(); ok {
 		_spec.SetField(recipe.FieldEquipment, field.TypeJSON, value)

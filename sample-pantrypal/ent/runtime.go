@@ -874,32 +874,28 @@ func init() {
 	recipeDescCuisine := recipeFields[3].Descriptor()
 	// recipe.CuisineValidator is a validator for the "cuisine" field. It is called by the builders before save.
 	recipe.CuisineValidator = recipeDescCuisine.Validators[0].(func(string) error)
+	// recipeDescFavourite is the schema descriptor for favourite field.
+	recipeDescFavourite := recipeFields[7].Descriptor()
+	// recipe.DefaultFavourite holds the default value on creation for the favourite field.
+	recipe.DefaultFavourite = recipeDescFavourite.Default.(bool)
 	// recipeDescPrepMinutes is the schema descriptor for prep_minutes field.
-	recipeDescPrepMinutes := recipeFields[6].Descriptor()
+	recipeDescPrepMinutes := recipeFields[8].Descriptor()
 	// recipe.DefaultPrepMinutes holds the default value on creation for the prep_minutes field.
 	recipe.DefaultPrepMinutes = recipeDescPrepMinutes.Default.(int)
 	// recipe.PrepMinutesValidator is a validator for the "prep_minutes" field. It is called by the builders before save.
 	recipe.PrepMinutesValidator = recipeDescPrepMinutes.Validators[0].(func(int) error)
 	// recipeDescCookMinutes is the schema descriptor for cook_minutes field.
-	recipeDescCookMinutes := recipeFields[7].Descriptor()
+	recipeDescCookMinutes := recipeFields[9].Descriptor()
 	// recipe.DefaultCookMinutes holds the default value on creation for the cook_minutes field.
 	recipe.DefaultCookMinutes = recipeDescCookMinutes.Default.(int)
 	// recipe.CookMinutesValidator is a validator for the "cook_minutes" field. It is called by the builders before save.
 	recipe.CookMinutesValidator = recipeDescCookMinutes.Validators[0].(func(int) error)
 	// recipeDescServings is the schema descriptor for servings field.
-	recipeDescServings := recipeFields[9].Descriptor()
+	recipeDescServings := recipeFields[11].Descriptor()
 	// recipe.DefaultServings holds the default value on creation for the servings field.
 	recipe.DefaultServings = recipeDescServings.Default.(int)
 	// recipe.ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
 	recipe.ServingsValidator = recipeDescServings.Validators[0].(func(int) error)
-	// recipeDescBatchFriendly is the schema descriptor for batch_friendly field.
-	recipeDescBatchFriendly := recipeFields[10].Descriptor()
-	// recipe.DefaultBatchFriendly holds the default value on creation for the batch_friendly field.
-	recipe.DefaultBatchFriendly = recipeDescBatchFriendly.Default.(bool)
-	// recipeDescFreezerFriendly is the schema descriptor for freezer_friendly field.
-	recipeDescFreezerFriendly := recipeFields[11].Descriptor()
-	// recipe.DefaultFreezerFriendly holds the default value on creation for the freezer_friendly field.
-	recipe.DefaultFreezerFriendly = recipeDescFreezerFriendly.Default.(bool)
 	// recipeDescRating is the schema descriptor for rating field.
 	recipeDescRating := recipeFields[13].Descriptor()
 	// recipe.RatingValidator is a validator for the "rating" field. It is called by the builders before save.

@@ -114,6 +114,7 @@ const (
 	MealTypeLunch     MealType = "lunch"
 	MealTypeDinner    MealType = "dinner"
 	MealTypeSnack     MealType = "snack"
+	MealTypeDessert   MealType = "dessert"
 )
 
 func (mt MealType) String() string {
@@ -123,7 +124,7 @@ func (mt MealType) String() string {
 // MealTypeValidator is a validator for the "meal_type" field enum values. It is called by the builders before save.
 func MealTypeValidator(mt MealType) error {
 	switch mt {
-	case MealTypeBreakfast, MealTypeLunch, MealTypeDinner, MealTypeSnack:
+	case MealTypeBreakfast, MealTypeLunch, MealTypeDinner, MealTypeSnack, MealTypeDessert:
 		return nil
 	default:
 		return fmt.Errorf("plannedmeal: invalid enum value for meal_type field: %q", mt)

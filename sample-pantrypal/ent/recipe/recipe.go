@@ -26,6 +26,10 @@ const (
 	FieldMealTypes = "meal_types"
 	// FieldDietaryTags holds the string denoting the dietary_tags field in the database.
 	FieldDietaryTags = "dietary_tags"
+	// FieldTags holds the string denoting the tags field in the database.
+	FieldTags = "tags"
+	// FieldFavourite holds the string denoting the favourite field in the database.
+	FieldFavourite = "favourite"
 	// FieldPrepMinutes holds the string denoting the prep_minutes field in the database.
 	FieldPrepMinutes = "prep_minutes"
 	// FieldCookMinutes holds the string denoting the cook_minutes field in the database.
@@ -34,10 +38,6 @@ const (
 	FieldDifficulty = "difficulty"
 	// FieldServings holds the string denoting the servings field in the database.
 	FieldServings = "servings"
-	// FieldBatchFriendly holds the string denoting the batch_friendly field in the database.
-	FieldBatchFriendly = "batch_friendly"
-	// FieldFreezerFriendly holds the string denoting the freezer_friendly field in the database.
-	FieldFreezerFriendly = "freezer_friendly"
 	// FieldEquipment holds the string denoting the equipment field in the database.
 	FieldEquipment = "equipment"
 	// FieldRating holds the string denoting the rating field in the database.
@@ -79,12 +79,12 @@ var Columns = []string{
 	FieldCuisine,
 	FieldMealTypes,
 	FieldDietaryTags,
+	FieldTags,
+	FieldFavourite,
 	FieldPrepMinutes,
 	FieldCookMinutes,
 	FieldDifficulty,
 	FieldServings,
-	FieldBatchFriendly,
-	FieldFreezerFriendly,
 	FieldEquipment,
 	FieldRating,
 	FieldSource,
@@ -107,6 +107,8 @@ var (
 	NameValidator func(string) error
 	// CuisineValidator is a validator for the "cuisine" field. It is called by the builders before save.
 	CuisineValidator func(string) error
+	// DefaultFavourite holds the default value on creation for the "favourite" field.
+	DefaultFavourite bool
 	// DefaultPrepMinutes holds the default value on creation for the "prep_minutes" field.
 	DefaultPrepMinutes int
 	// PrepMinutesValidator is a validator for the "prep_minutes" field. It is called by the builders before save.
@@ -119,10 +121,6 @@ var (
 	DefaultServings int
 	// ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
 	ServingsValidator func(int) error
-	// DefaultBatchFriendly holds the default value on creation for the "batch_friendly" field.
-	DefaultBatchFriendly bool
-	// DefaultFreezerFriendly holds the default value on creation for the "freezer_friendly" field.
-	DefaultFreezerFriendly bool
 	// RatingValidator is a validator for the "rating" field. It is called by the builders before save.
 	RatingValidator func(float64) error
 	// SourceValidator is a validator for the "source" field. It is called by the builders before save.
@@ -213,6 +211,11 @@ func ByCuisine(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCuisine, opts...).ToFunc()
 }
 
+// ByFavourite orders the results by the favourite field.
+func ByFavourite(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFavourite, opts...).ToFunc()
+}
+
 // ByPrepMinutes orders the results by the prep_minutes field.
 func ByPrepMinutes(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPrepMinutes, opts...).ToFunc()
@@ -231,16 +234,6 @@ func ByDifficulty(opts ...sql.OrderTermOption) OrderOption {
 // ByServings orders the results by the servings field.
 func ByServings(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldServings, opts...).ToFunc()
-}
-
-// ByBatchFriendly orders the results by the batch_friendly field.
-func ByBatchFriendly(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldBatchFriendly, opts...).ToFunc()
-}
-
-// ByFreezerFriendly orders the results by the freezer_friendly field.
-func ByFreezerFriendly(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldFreezerFriendly, opts...).ToFunc()
 }
 
 // ByRating orders the results by the rating field.

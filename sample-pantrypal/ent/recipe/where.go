@@ -78,6 +78,11 @@ func Cuisine(v string) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldCuisine, v))
 }
 
+// Favourite applies equality check predicate on the "favourite" field. It's identical to FavouriteEQ.
+func Favourite(v bool) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldFavourite, v))
+}
+
 // PrepMinutes applies equality check predicate on the "prep_minutes" field. It's identical to PrepMinutesEQ.
 func PrepMinutes(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldPrepMinutes, v))
@@ -91,16 +96,6 @@ func CookMinutes(v int) predicate.Recipe {
 // Servings applies equality check predicate on the "servings" field. It's identical to ServingsEQ.
 func Servings(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldServings, v))
-}
-
-// BatchFriendly applies equality check predicate on the "batch_friendly" field. It's identical to BatchFriendlyEQ.
-func BatchFriendly(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldBatchFriendly, v))
-}
-
-// FreezerFriendly applies equality check predicate on the "freezer_friendly" field. It's identical to FreezerFriendlyEQ.
-func FreezerFriendly(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldFreezerFriendly, v))
 }
 
 // Rating applies equality check predicate on the "rating" field. It's identical to RatingEQ.
@@ -363,6 +358,26 @@ func DietaryTagsNotNil() predicate.Recipe {
 	return predicate.Recipe(sql.FieldNotNull(FieldDietaryTags))
 }
 
+// TagsIsNil applies the IsNil predicate on the "tags" field.
+func TagsIsNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldIsNull(FieldTags))
+}
+
+// TagsNotNil applies the NotNil predicate on the "tags" field.
+func TagsNotNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotNull(FieldTags))
+}
+
+// FavouriteEQ applies the EQ predicate on the "favourite" field.
+func FavouriteEQ(v bool) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldFavourite, v))
+}
+
+// FavouriteNEQ applies the NEQ predicate on the "favourite" field.
+func FavouriteNEQ(v bool) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNEQ(FieldFavourite, v))
+}
+
 // PrepMinutesEQ applies the EQ predicate on the "prep_minutes" field.
 func PrepMinutesEQ(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldPrepMinutes, v))
@@ -501,26 +516,6 @@ func ServingsLT(v int) predicate.Recipe {
 // ServingsLTE applies the LTE predicate on the "servings" field.
 func ServingsLTE(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldLTE(FieldServings, v))
-}
-
-// BatchFriendlyEQ applies the EQ predicate on the "batch_friendly" field.
-func BatchFriendlyEQ(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldBatchFriendly, v))
-}
-
-// BatchFriendlyNEQ applies the NEQ predicate on the "batch_friendly" field.
-func BatchFriendlyNEQ(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldBatchFriendly, v))
-}
-
-// FreezerFriendlyEQ applies the EQ predicate on the "freezer_friendly" field.
-func FreezerFriendlyEQ(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldFreezerFriendly, v))
-}
-
-// FreezerFriendlyNEQ applies the NEQ predicate on the "freezer_friendly" field.
-func FreezerFriendlyNEQ(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldFreezerFriendly, v))
 }
 
 // EquipmentIsNil applies the IsNil predicate on the "equipment" field.

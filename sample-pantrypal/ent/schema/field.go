@@ -12,7 +12,7 @@ import (
 )
 
 // mealTypes of recipes and planned meals.
-var mealTypes = []string{"breakfast", "lunch", "dinner", "snack"}
+var mealTypes = []string{"breakfast", "lunch", "dinner", "snack", "dessert"}
 
 // places where a household keeps things.
 var places = []string{"pantry", "fridge", "freezer"}

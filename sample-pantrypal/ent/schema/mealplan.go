@@ -22,7 +22,7 @@ func (PlanRule) Fields() []ent.Field {
 		field.Enum("kind").Values("want", "avoid", "no-repeat", "max-minutes").
 			Comment("want, avoid: meals with the food, aisle or tag in what. no-repeat: no recipe twice within days. max-minutes: nothing that takes longer than minutes."),
 		field.String("what").Optional().MaxLen(120).
-			Comment("Of want and avoid: name of a food, an aisle such as seafood, a cuisine, or a dietary tag.").
+			Comment("Of want and avoid: name of a food, an aisle such as seafood, a cuisine, or a tag such as vegetarian.").
 			Annotations(expose.Field{Example: "seafood", MaxLength: expose.Length(120)}),
 		field.Strings("weekdays").Optional().Validate(oneOf("weekday", weekdays)).
 			Comment("monday ... sunday; none: every day."),

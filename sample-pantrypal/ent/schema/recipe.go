@@ -28,9 +28,12 @@ func (Recipe) Fields() []ent.Field {
 		field.String("cuisine").Optional().MaxLen(40).
 			Annotations(expose.Field{Example: "italian", MaxLength: expose.Length(40)}),
 		field.Strings("meal_types").Optional().
-			Comment("Of: breakfast, lunch, dinner, snack."),
+			Comment("Of: breakfast, lunch, dinner, snack, dessert."),
 		field.Strings("dietary_tags").Optional().
 			Comment("Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian."),
+		field.Strings("tags").Optional().
+			Comment("A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ..."),
+		field.Bool("favourite").Default(false),
 		field.Int("prep_minutes").NonNegative().Default(0).
 			Annotations(expose.Field{Min: expose.Number(0)}),
 		field.Int("cook_minutes").NonNegative().Default(0).
@@ -39,9 +42,6 @@ func (Recipe) Fields() []ent.Field {
 		field.Int("servings").Positive().Default(2).
 			Comment("How many people the amounts are for.").
 			Annotations(expose.Field{Min: expose.Number(1)}),
-		field.Bool("batch_friendly").Default(false).
-			Comment("Worth cooking more of at once."),
-		field.Bool("freezer_friendly").Default(false),
 		field.Strings("equipment").Optional().
 			Comment("What it needs beyond a knife and a board: stove, oven, blender."),
 		field.Float("rating").Optional().Nillable().Range(0, 5).
@@ -51,7 +51,8 @@ func (Recipe) Fields() []ent.Field {
 			Comment("Where it is from: an address, a book.").
 			Annotations(expose.Field{MaxLength: expose.Length(400)}),
 		field.Enum("origin").Values("catalogue", "household").Default("household").Immutable().
-			Comment("catalogue: the same in every set; only rating and timesCooked change. household: its own."),
+			Comment("catalogue: the same in every set; only rating, favourite and timesCooked change. household: its own.").
+			Annotations(expose.Field{ReadOnly: expose.Yes()}),
 		field.Int("times_cooked").NonNegative().Default(0).
 			Annotations(expose.Field{Min: expose.Number(0)}),
 	}

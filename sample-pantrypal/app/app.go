@@ -1,0 +1,27 @@
+// Package app is PantryPal put together.
+//
+// What belongs here: the app's parts. What must never: anything that a part does.
+package app
+
+import (
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/sample-pantrypal/actions"
+	"github.com/koan-go/koan/sample-pantrypal/diary"
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/kitchen"
+	"github.com/koan-go/koan/sample-pantrypal/rules"
+	"github.com/koan-go/koan/sample-pantrypal/seed"
+)
+
+// New returns the app.
+func New() framework.App {
+	return framework.App{
+		Name:        "pantrypal",
+		Description: "What is in the house, what can be cooked from it, and what is missing.",
+		// Somebody in the household agrees before anything is thrown away.
+		Defaults:  map[string]string{"approval.mode": "destructive"},
+		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)),
+		Actions:   actions.Files,
+		GoActions: kitchen.Actions(),
+	}
+}
