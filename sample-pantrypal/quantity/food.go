@@ -70,7 +70,7 @@ func (f Food) weight(u Unit, s System) (grams decimal.Decimal, missing string) {
 	case Mass:
 		return u.size(s), ""
 	case Volume:
-		density, ok := f.density()
+		density, ok := f.density(u)
 		if !ok {
 			return decimal.Zero, "a density"
 		}
@@ -82,17 +82,19 @@ func (f Food) weight(u Unit, s System) (grams decimal.Decimal, missing string) {
 	return decimal.Zero, "the weight of one " + string(u)
 }
 
-// density is the food's, or the one that a portion in a measure of volume has.
-func (f Food) density() (decimal.Decimal, bool) {
+// density is the food's, or the one that a portion in a measure of volume has: in
+// u itself, if there is one.
+func (f Food) density(u Unit) (decimal.Decimal, bool) {
 	if f.Density.IsPositive() {
 		return f.Density, true
 	}
+	var found decimal.Decimal
 	for _, p := range f.Portions {
-		if p.Unit.Dimension() == Volume && p.Grams.IsPositive() {
-			return p.Grams.DivRound(p.Unit.size(US), 2*Places), true
+		if p.Unit.Dimension() == Volume && p.Grams.IsPositive() && (found.IsZero() || p.Unit == u) {
+			found = p.Grams.DivRound(p.Unit.size(US), 2*Places)
 		}
 	}
-	return decimal.Zero, false
+	return found, found.IsPositive()
 }
 
 // portion returns what one u weighs. A piece without a weight of its own is of

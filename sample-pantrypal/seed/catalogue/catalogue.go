@@ -78,13 +78,12 @@ func read(from interface {
 		p.when(slices.ContainsFunc(c.Foods[:i], func(o Food) bool { return o.Name == f.Name }), "foods.csv: %s occurs twice", f.Name)
 		c.byName[f.Name] = i
 	}
-	table("portions.csv", []string{"food", "unit", "grams"}, func(r *record) {
-		at, ok := c.byName[r.text("food")]
-		if !ok {
+	table("portions.csv", portionColumns, func(r *record) {
+		if at, ok := c.byName[r.text("food")]; ok {
+			c.Foods[at].Portions = append(c.Foods[at].Portions, r.portion())
+		} else {
 			r.fail("food", "is not in foods.csv")
-			return
 		}
-		c.Foods[at].Portions = append(c.Foods[at].Portions, quantity.Portion{Unit: r.unit("unit"), Grams: r.number("grams")})
 	})
 	table("products.csv", productColumns, func(r *record) { c.Products = append(c.Products, r.product()) })
 	document("recipes.yaml", &c.Recipes)

@@ -18,10 +18,13 @@ var (
 	Diets = []string{"vegan", "vegetarian", "pescatarian"}
 )
 
-var foodColumns = []string{
-	"name", "aliases", "aisle", "allergens", "diet", "density", "kcal", "protein", "fat", "carbs", "fibre", "alcohol",
-	"pantry", "fridge", "freezer", "staple", "ndb",
-}
+var (
+	foodColumns = []string{
+		"name", "aliases", "aisle", "allergens", "diet", "density", "kcal", "protein", "fat", "carbs", "fibre", "alcohol",
+		"pantry", "fridge", "freezer", "staple", "ndb",
+	}
+	portionColumns = []string{"food", "unit", "grams", "source"}
+)
 
 // Food is what recipes, products and lots are of.
 type Food struct {
@@ -35,7 +38,15 @@ type Food struct {
 	Shelf     Shelf
 	Staple    bool // is there or is not; never summed
 	NDB       string
-	Portions  []quantity.Portion
+	Portions  []Portion
+}
+
+// Portion is what one of a unit weighs.
+type Portion struct {
+	quantity.Portion
+	// Kitchen says that the weight is what such a thing weighs as a rule, since
+	// USDA has no figure.
+	Kitchen bool
 }
 
 // Nutrition of some amount of food: energy in kcal, the rest in grams.
@@ -49,7 +60,11 @@ type Shelf struct{ Pantry, Fridge, Freezer int }
 
 // Facts returns what amounts of the food convert by.
 func (f Food) Facts() quantity.Food {
-	return quantity.Food{Name: f.Name, Density: f.Density, Portions: f.Portions, Staple: f.Staple}
+	facts := quantity.Food{Name: f.Name, Density: f.Density, Staple: f.Staple}
+	for _, p := range f.Portions {
+		facts.Portions = append(facts.Portions, p.Portion)
+	}
+	return facts
 }
 
 // Source cites where the figures come from.
@@ -80,6 +95,13 @@ func (r *record) food() Food {
 		r.fail("staple", "is neither 1 nor empty")
 	}
 	return f
+}
+
+func (r *record) portion() Portion {
+	if s := r.text("source"); s != "usda" && s != "kitchen" {
+		r.fail("source", "is neither usda nor kitchen")
+	}
+	return Portion{quantity.Portion{Unit: r.unit("unit"), Grams: r.number("grams")}, r.cells["source"] == "kitchen"}
 }
 
 func named(foods []Food) []quantity.Named {
