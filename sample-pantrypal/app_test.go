@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/sample-pantrypal/app"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
 	"github.com/koan-go/koan/tests/typescript"
 )
@@ -59,7 +60,7 @@ func open(t *testing.T, settings ...koantest.Setting) kitchen {
 	t.Helper()
 	photos := t.TempDir()
 	settings = append([]koantest.Setting{{Key: "plugins.dir", Value: filepath.Join(tools, "plugins")}, {Key: "plugins.vision.root", Value: photos}}, settings...)
-	return kitchen{koantest.New(t, app(), settings...), t, photos}
+	return kitchen{koantest.New(t, app.New(), settings...), t, photos}
 }
 
 // photo returns a photo of packages with these codes. Drawing one takes a moment,
