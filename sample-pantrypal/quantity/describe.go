@@ -93,6 +93,8 @@ func (p *lineParser) trailingUnit(l *Line) {
 		return
 	}
 	switch u, _ := ParseUnit(l.Name[at+1:]); u {
+	case "leaf":
+		l.Unit = u // and the name stays: a leaf of lime is no lime
 	case "clove", "stalk", "sprig", "head", "rasher", "fillet", "slice":
 		if head := l.Name[:at]; !onlyQualifiers(head) {
 			l.Unit, l.Name = u, head

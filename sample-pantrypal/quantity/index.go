@@ -101,7 +101,7 @@ func normalize(name string) string {
 }
 
 var irregular = map[string]string{
-	"leaves": "leaf", "halves": "half", "loaves": "loaf", "cookies": "cookie", "quiches": "quiche", "brioches": "brioche",
+	"leaves": "leaf", "chillies": "chilli", "chilies": "chili", "halves": "half", "loaves": "loaf", "cookies": "cookie", "quiches": "quiche", "brioches": "brioche",
 	"shoes": "shoe", "hummus": "hummus", "asparagus": "asparagus", "couscous": "couscous", "molasses": "molasses",
 }
 

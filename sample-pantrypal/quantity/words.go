@@ -14,7 +14,7 @@ var qualifiers = set(`
 	cut julienned mashed pitted stoned seeded deseeded cored rinsed drained washed scrubbed sifted beaten melted softened
 	toasted packed heaped heaping level rounded scant generous
 	cold chilled warm boiling lukewarm
-	uncooked raw boneless skinless
+	whole uncooked raw boneless skinless
 	a an of the each
 	piece
 `)
