@@ -2,6 +2,7 @@ package quantity
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +41,7 @@ func (p *lineParser) describe(l *Line) {
 	take(useWords, true)
 	l.Name = tidy(name)
 	p.trailingUnit(l)
+	notes = p.each(l, notes)
 	var kept []string
 	for _, n := range notes {
 		if n = tidy(n); n != "" {
@@ -93,9 +95,27 @@ func (p *lineParser) trailingUnit(l *Line) {
 		return
 	}
 	switch u, _ := ParseUnit(l.Name[at+1:]); u {
+	case "leaf":
+		l.Unit = u // and the name stays: a leaf of lime is no lime
 	case "clove", "stalk", "sprig", "head", "rasher", "fillet", "slice":
 		if head := l.Name[:at]; !onlyQualifiers(head) {
 			l.Unit, l.Name = u, head
 		}
 	}
+}
+
+// each takes "150 g each" out of the notes: four fillets of 150 g are 600 g.
+func (p *lineParser) each(l *Line, notes []string) []string {
+	if l.Unit.Dimension() != Count || l.Package != "" || !l.Amount.Valid {
+		return notes
+	}
+	for i, n := range notes {
+		q := lineParser{scanner: scanner{tidy(n)}, system: p.system}
+		q.words("about", "approx.", "approx", "ca.", "ca")
+		if weight, ok := q.weight(); ok && q.words("each") && q.rest == "" {
+			l.packed(l.Unit, weight)
+			return slices.Delete(slices.Clone(notes), i, i+1)
+		}
+	}
+	return notes
 }

@@ -48,8 +48,13 @@ func NewIndex(foods []Named) (*Index, error) {
 	for _, f := range foods {
 		for _, name := range f.Names {
 			key := normalize(name)
-			if other, taken := x.ids[key]; key == "" || taken && other != f.ID {
-				problems = append(problems, fmt.Errorf("%q of %s is empty or a name of %s", name, f.ID, other))
+			other, taken := x.ids[key]
+			switch {
+			case key == "":
+				problems = append(problems, fmt.Errorf("%q of %s is no name", name, f.ID))
+				continue
+			case taken && other != f.ID:
+				problems = append(problems, fmt.Errorf("%q of %s is a name of %s", name, f.ID, other))
 				continue
 			}
 			x.ids[key] = f.ID
@@ -62,8 +67,13 @@ func NewIndex(foods []Named) (*Index, error) {
 // Find returns the food that a name such as "Large onions" stands for.
 func (x *Index) Find(name string) Match {
 	words := strings.Fields(normalize(name))
-	for _, candidate := range [][]string{words, without(words, qualifiers), without(words, qualifiers, parts)} {
-		if id, ok := x.ids[strings.Join(candidate, " ")]; ok && len(candidate) > 0 {
+	tries := [][]string{words}
+	for i := 0; i < len(words) && qualifiers[words[i]]; i++ {
+		tries = append(tries, words[i+1:]) // "fresh minced beef" is minced beef
+	}
+	tries = append(tries, without(words, qualifiers), without(words, qualifiers, parts))
+	for _, try := range tries {
+		if id, ok := x.ids[strings.Join(try, " ")]; ok && len(try) > 0 {
 			return Match{ID: id}
 		}
 	}
@@ -101,7 +111,7 @@ func normalize(name string) string {
 }
 
 var irregular = map[string]string{
-	"leaves": "leaf", "halves": "half", "loaves": "loaf", "cookies": "cookie", "quiches": "quiche", "brioches": "brioche",
+	"leaves": "leaf", "chillies": "chilli", "chilies": "chili", "halves": "half", "loaves": "loaf", "cookies": "cookie", "quiches": "quiche", "brioches": "brioche",
 	"shoes": "shoe", "hummus": "hummus", "asparagus": "asparagus", "couscous": "couscous", "molasses": "molasses",
 }
 
@@ -151,7 +161,7 @@ func (x *Index) candidates(words []string) []string {
 	best := map[string]float64{}
 	for _, e := range x.names {
 		score := alike(grams, e.grams) + shared(words, e.words)
-		if score >= 0.5 {
+		if score >= 0.3 {
 			best[e.id] = max(best[e.id], score)
 		}
 	}

@@ -2,9 +2,11 @@ package quantity
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/text/unicode/norm"
@@ -88,11 +90,18 @@ var vague = []string{
 	"pinch", "pinches", "dash", "dashes", "splash", "drizzle", "knob", "handful", "handfuls", "sprinkle", "sprinkling", "glug", "few", "little", "bit", "touch", "squeeze", "grating", "drop", "drops",
 }
 
+// partOf is what is wanted of a whole thing: "juice of 1 lemon" takes a lemon.
+var partOf = regexp.MustCompile(`(?i)^(the )?(finely |freshly )?(grated |squeezed )?(juice|zest|rind|peel)( and (juice|zest|rind|peel))? of `)
+
 // amount takes all that says how much.
 func (p *lineParser) amount(l *Line) {
 	p.words("about", "approximately", "approx.", "approx", "around", "roughly", "ca.", "ca", "circa")
 	p.take("~")
 	p.space()
+	if m := partOf.FindString(p.rest); m != "" {
+		p.notes = append(p.notes, strings.TrimSpace(m))
+		p.rest = p.rest[len(m):]
+	}
 	before := p.rest
 	first, ok := p.number()
 	if !ok {
@@ -102,10 +111,13 @@ func (p *lineParser) amount(l *Line) {
 	if p.vague(l, before) || p.length(before) {
 		return
 	}
-	l.Amount = decimal.NewNullDecimal(first)
 	if most, ok := p.upTo(first); ok {
 		l.AmountMax = decimal.NewNullDecimal(most)
+	} else if !p.countable() {
+		p.rest = before
+		return
 	}
+	l.Amount = decimal.NewNullDecimal(first)
 	p.words("heaped", "heaping", "level", "rounded", "scant", "generous")
 	if p.filled(l) {
 		return
@@ -159,6 +171,19 @@ func (p *lineParser) upTo(least decimal.Decimal) (decimal.Decimal, bool) {
 	}
 	p.rest = before
 	return decimal.Zero, false
+}
+
+// countable reports whether what follows a number can be what it counts. In "5%",
+// "7-Up" or "3-2" it cannot, and the number is part of the name.
+func (p *lineParser) countable() bool {
+	if p.rest == "" {
+		return true
+	}
+	if r, _ := utf8.DecodeRuneInString(p.rest); unicode.IsLetter(r) || r == '(' || r == '×' || r == '+' || unicode.IsDigit(r) || vulgar[r] != [2]int64{} {
+		return true
+	}
+	q := lineParser{scanner: scanner{p.rest}}
+	return strings.HasPrefix(p.rest, "-") && q.unit() != ""
 }
 
 // unit takes a unit, "" where none follows. A unit that ends the line is the

@@ -80,7 +80,7 @@ var definitions = []definition{
 	{"pint", Volume, "568.26125", "473.176473", "pt"},
 	{"quart", Volume, "1136.5225", "946.352946", "qt"},
 	{"gallon", Volume, "4546.09", "3785.411784", "gal"},
-	{Piece, Count, "", "", "pc pcs whole"},
+	{Piece, Count, "", "", "pc pcs"},
 	{"small", Count, "", "", ""},
 	{"medium", Count, "", "", "med medium-sized"},
 	{"large", Count, "", "", "lg big"},

@@ -11,10 +11,10 @@ var qualifiers = set(`
 	fresh freshly ripe firm organic quality good plump
 	finely coarsely roughly thinly thickly lightly well very
 	chopped diced sliced minced crushed grated shredded peeled unpeeled trimmed halved quartered cubed torn picked
-	cut julienned mashed pitted stoned seeded deseeded cored rinsed drained washed scrubbed sifted beaten melted softened
+	cut crumbled snipped shaved juiced bruised julienned mashed pitted stoned seeded deseeded cored rinsed drained washed scrubbed sifted beaten melted softened
 	toasted packed heaped heaping level rounded scant generous
 	cold chilled warm boiling lukewarm
-	uncooked raw boneless skinless
+	whole uncooked raw boneless skinless
 	a an of the each
 	piece
 `)

@@ -64,7 +64,10 @@ func (c *Catalogue) join(rec *Recipe) problems {
 			continue
 		}
 		rec.Ingredients = append(rec.Ingredients, Ingredient{line, food.Name})
-		p.add(rec.count(line, food))
+		if err := rec.count(line, food); err != nil {
+			p.when(true, "%s: %q: %v", at, text, err)
+		}
+		p.when(!line.Amount.Valid && !food.Staple && !line.Optional, "%s: %q has no amount, and is no staple", at, text)
 		for _, a := range food.Allergens {
 			if !slices.Contains(rec.Allergens, a) {
 				rec.Allergens = append(rec.Allergens, a)
@@ -78,14 +81,14 @@ func (c *Catalogue) join(rec *Recipe) problems {
 	return p
 }
 
-// count adds what an ingredient brings to a serving. A line without an amount
-// brings nothing, and neither does an optional one.
+// count adds what an ingredient brings to a serving: nothing where the line has no
+// amount or is optional.
 func (rec *Recipe) count(line quantity.Line, food Food) error {
-	if !line.Amount.Valid || line.Optional || rec.Servings < 1 {
+	if !line.Amount.Valid || rec.Servings < 1 {
 		return nil
 	}
 	grams, err := food.Facts().Convert(quantity.Of(line.Amount.Decimal, line.Unit), quantity.Gram, quantity.Metric)
-	if err != nil {
+	if err != nil || line.Optional {
 		return err
 	}
 	rec.PerServing = rec.PerServing.Add(food.Nutrition, grams.Value.Div(decimal.NewFromInt(int64(100*rec.Servings))))
