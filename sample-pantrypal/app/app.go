@@ -4,6 +4,8 @@
 package app
 
 import (
+	"time"
+
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/sample-pantrypal/actions"
 	"github.com/koan-go/koan/sample-pantrypal/diary"
@@ -14,13 +16,17 @@ import (
 )
 
 // New returns the app.
-func New() framework.App {
+func New() framework.App { return At(time.Now) }
+
+// At returns the app at another time than now: for tests and demonstrations.
+func At(clock func() time.Time) framework.App {
 	return framework.App{
+		Clock:       clock,
 		Name:        "pantrypal",
 		Description: "What is in the house, what can be cooked from it, and what is missing.",
 		// Somebody in the household agrees before anything is thrown away.
 		Defaults:  map[string]string{"approval.mode": "destructive"},
-		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)),
+		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock))),
 		Actions:   actions.Files,
 		GoActions: kitchen.Actions(),
 	}

@@ -22,14 +22,19 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 )
 
-// Fill writes the catalogue into a set that was just created, and the household that the
-// catalogue has for it. It fits ent.OnCreateSet.
-func Fill(ctx context.Context, set string, c *ent.Client) error {
+// Fill returns a function for ent.OnCreateSet, which writes the catalogue into a set that
+// was just created, and the household that the catalogue has for it. Days are counted from
+// what the clock says then.
+func Fill(clock func() time.Time) func(context.Context, string, *ent.Client) error {
+	return func(ctx context.Context, set string, c *ent.Client) error { return fill(ctx, set, c, clock()) }
+}
+
+func fill(ctx context.Context, set string, c *ent.Client, now time.Time) error {
 	data, err := catalogue.Load()
 	if err != nil {
 		return err
 	}
-	w := writer{Client: c, data: data, now: time.Now().UTC()}
+	w := writer{Client: c, data: data, now: now.UTC()}
 	if err := w.catalogue(rules.AsCatalogue(ctx)); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
