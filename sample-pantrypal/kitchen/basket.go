@@ -126,8 +126,13 @@ func (b *basket) lines(id string, products []product, prices []priceRow, store *
 	for _, why := range apart {
 		first.Problem = why.Error()
 	}
-	if len(sums) == 0 {
+	if len(sums) == 0 { // nobody says how much: one package, if there is a product
 		first.Text = first.Name
+		if i := slices.IndexFunc(products, func(p product) bool {
+			return p.FoodID != nil && *p.FoodID == f.ID && p.PackageAmount != nil && p.PackageUnit != nil
+		}); i >= 0 {
+			b.pack(&first, f, amountOf(*products[i].PackageAmount, *products[i].PackageUnit), products[i:i+1], prices, store)
+		}
 		return []toBuy{first}
 	}
 	var out []toBuy

@@ -213,7 +213,7 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 				continue
 			}
 			v, u := float(rest.Value), string(rest.Unit)
-			n.amount, n.Amount, n.Unit, n.Text, n.Problem = rest, &v, &u, rest.String(), problem
+			n.amount, n.Amount, n.Unit, n.Text, n.Problem = rest, &v, &u, text(f, rest, h.system()), problem
 			if problem != "" {
 				c.Unclear = appendUnless(l.Optional, c.Unclear, n.lack)
 			} else {
@@ -225,6 +225,16 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 		}
 	}
 	return c, lacks
+}
+
+// text is an amount for people: part of a can or bunch is told in grams, if those are known.
+func text(f foods.Food, a quantity.Amount, sys quantity.System) string {
+	if a.Unit.Dimension() == quantity.Count && !a.Value.IsInteger() {
+		if grams, err := f.Convert(a, quantity.Gram, sys); err == nil {
+			return quantity.Of(grams.Value.Ceil(), quantity.Gram).String()
+		}
+	}
+	return a.String()
 }
 
 func appendUnless[T any](not bool, list []T, v T) []T {
