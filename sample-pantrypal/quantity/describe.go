@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -56,7 +55,7 @@ func cutPhrase(text string, words *regexp.Regexp) (rest, phrase string) {
 	for _, at := range words.FindAllStringIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
 		after, _ := utf8.DecodeRuneInString(text[at[1]:])
-		if !unicode.IsLetter(before) && !unicode.IsLetter(after) {
+		if !inWord(before) && !inWord(after) {
 			return text[:at[0]] + " " + text[at[1]:], text[at[0]:at[1]]
 		}
 	}
