@@ -4,13 +4,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Phrases that are not part of a food's name, wherever they stand.
 var (
-	optionalWords = regexp.MustCompile(`(?i)\boptional(ly)?\b:?`)
-	noAmountWords = regexp.MustCompile(`(?i)\b(or more )?(to taste|as needed|as required|as desired)\b`)
-	useWords      = regexp.MustCompile(`(?i)\b(plus (more|extra)|for|to) (serve|serving|garnish|garnishing|decorate|sprinkling|frying|dusting|greasing|brushing|drizzling|the (pan|tin|dish|garnish|water|top|topping|dough|sauce))\b`)
+	optionalWords = regexp.MustCompile(`(?i)optional(ly)?:?`)
+	noAmountWords = regexp.MustCompile(`(?i)(or more )?(to taste|as needed|as required|as desired)`)
+	useWords      = regexp.MustCompile(`(?i)(plus (more|extra)|for|to) (serve|serving|garnish|garnishing|decorate|sprinkling|frying|dusting|greasing|brushing|drizzling|the (pan|tin|dish|garnish|water|top|topping|dough|sauce))`)
 )
 
 // describe divides the rest of a line into name and preparation.
@@ -18,21 +19,19 @@ func (p *lineParser) describe(l *Line) {
 	name, notes := split(p.rest)
 	notes = append(p.notes, notes...)
 	take := func(words *regexp.Regexp, keep bool) bool {
-		found := false
-		if m := words.FindString(name); m != "" {
-			found = true
-			name = words.ReplaceAllString(name, " ")
-			if keep {
-				notes = append(notes, m)
-			}
-		}
+		rest, phrase := cutPhrase(name, words)
+		found := phrase != ""
+		name = rest
 		for i := range notes {
-			if words.MatchString(notes[i]) {
+			if rest, in := cutPhrase(notes[i], words); in != "" {
 				found = true
 				if !keep {
-					notes[i] = words.ReplaceAllString(notes[i], " ")
+					notes[i] = rest
 				}
 			}
+		}
+		if keep {
+			notes = append(notes, phrase)
 		}
 		return found
 	}
@@ -49,6 +48,18 @@ func (p *lineParser) describe(l *Line) {
 		}
 	}
 	l.Preparation = strings.Join(kept, ", ")
+}
+
+// cutPhrase takes the first match that is not part of a longer word out of a text.
+func cutPhrase(text string, words *regexp.Regexp) (rest, phrase string) {
+	for _, at := range words.FindAllStringIndex(text, -1) {
+		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
+		after, _ := utf8.DecodeRuneInString(text[at[1]:])
+		if !inWord(before) && !inWord(after) {
+			return text[:at[0]] + " " + text[at[1]:], text[at[0]:at[1]]
+		}
+	}
+	return text, ""
 }
 
 // split takes parentheses and what follows the first comma out of a name.

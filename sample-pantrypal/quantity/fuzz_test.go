@@ -3,7 +3,6 @@ package quantity
 import (
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
@@ -44,7 +43,7 @@ func FuzzParseLine(f *testing.F) {
 
 // words returns the words of a text without the digits that stick to them.
 func words(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(clean(text)), func(r rune) bool { return !unicode.IsLetter(r) })
+	return strings.FieldsFunc(strings.ToLower(clean(text)), func(r rune) bool { return !inWord(r) })
 }
 
 func FuzzParseNumber(f *testing.F) {

@@ -35,9 +35,12 @@ func (s *scanner) take(prefixes ...string) bool {
 	return false
 }
 
+// inWord reports whether a character belongs to a word: letters, and marks on them.
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
+
 // word returns the next word in lower case, without taking it.
 func (s *scanner) word() (text string, size int) {
-	end := strings.IndexFunc(s.rest, func(r rune) bool { return r != '-' && r != '.' && !unicode.IsLetter(r) })
+	end := strings.IndexFunc(s.rest, func(r rune) bool { return r != '-' && r != '.' && !inWord(r) })
 	if end < 0 {
 		end = len(s.rest)
 	}
@@ -50,7 +53,7 @@ func (s *scanner) words(phrases ...string) bool {
 		if len(s.rest) < len(p) || !strings.EqualFold(s.rest[:len(p)], p) {
 			continue
 		}
-		if next, _ := utf8.DecodeRuneInString(s.rest[len(p):]); unicode.IsLetter(next) || unicode.IsDigit(next) || next == '-' {
+		if next, _ := utf8.DecodeRuneInString(s.rest[len(p):]); inWord(next) || unicode.IsDigit(next) || next == '-' {
 			continue
 		}
 		s.rest = s.rest[len(p):]

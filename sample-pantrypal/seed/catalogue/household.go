@@ -25,6 +25,7 @@ type Household struct {
 	Currency  string          `yaml:"currency"`
 	Locale    string          `yaml:"locale"`
 	Units     quantity.System `yaml:"units"`
+	Days      []string        `yaml:"days"`     // on which it is lived in; empty is all
 	Budget    decimal.Decimal `yaml:"budget"`   // a week
 	Weekdays  int             `yaml:"weekdays"` // minutes to cook
 	Weekends  int             `yaml:"weekends"`
@@ -79,6 +80,7 @@ func (p *problems) household(c *Catalogue, h Household) {
 	p.when(h.TimeZone == "" || err != nil, "%s: %q is not a time zone", at, h.TimeZone)
 	p.when(h.Units != quantity.Metric && h.Units != quantity.US, "%s: units are %q; want metric or us", at, h.Units)
 	p.when(h.Weekdays < 1 || h.Weekends < 1 || len(h.Members) == 0, "%s needs members and minutes to cook", at)
+	p.oneOf(at, "day", weekdays, h.Days...)
 	for _, m := range h.Members {
 		p.when(m.Name == "" || !m.Portion.IsPositive(), "%s: a member needs a name and a portion", at)
 		p.oneOf(at, "allergy", Allergens, m.Allergies...)
