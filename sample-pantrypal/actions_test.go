@@ -48,6 +48,10 @@ const everything = `
 	const rows = {};
 	for (const e of Object.keys(SDK.Entities)) {
 		if (["Food", "FoodPortion", "RecipeIngredient", "Price"].includes(e)) rows[e] = SDK.Entities[e].count();
+		else if (["PantryItem", "PantryEvent", "PlannedMeal"].includes(e)) { // of the year behind, how much it is
+			const filter = {PantryItem: {status: "available"}, PantryEvent: {run: {$null: false}}, PlannedMeal: {status: "planned"}}[e];
+			rows[e] = [SDK.Entities[e].count(), SDK.Entities[e].all({filter, sort: "id"}).map(({version, ...row}) => row)];
+		}
 		else rows[e] = SDK.Entities[e].all({sort: "id"}).map(({version, ...row}) => row);
 	}
 	rows`

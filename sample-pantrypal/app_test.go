@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -59,7 +63,28 @@ type kitchen struct {
 // monday is the evening on which the tests stand: days in Berlin and in UTC are the same.
 func monday() time.Time { return time.Date(2026, 11, 23, 17, 0, 0, 0, time.UTC) }
 
-func open(t *testing.T, settings ...koantest.Setting) kitchen { t.Helper(); return openAt(t, monday, settings...) }
+// seeded has both households as they are on that Monday; filling them takes a second, so it
+// is done once, and each test has a copy.
+var seeded = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(tools, "seeded")
+	flags := map[string]string{"database": "sqlite://" + dir, "plugins.dir": filepath.Join(tools, "plugins"), "replay.keep": "none", "approval.mode": "never"}
+	i, err := framework.New(context.Background(), app.At(monday), framework.Options{Config: framework.Source{Flags: flags}, Testing: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return "", err
+	}
+	return dir, i.Stop(context.Background())
+})
+
+func open(t *testing.T, settings ...koantest.Setting) kitchen {
+	t.Helper()
+	from, err := seeded()
+	require.NoError(t, err)
+	raw, err := os.ReadFile(filepath.Join(from, "default.db"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "default.db"), raw, 0o600))
+	return openAt(t, monday, append([]koantest.Setting{{Key: "database", Value: "sqlite://" + dir}}, settings...)...)
+}
 
 func openAt(t *testing.T, clock func() time.Time, settings ...koantest.Setting) kitchen {
 	t.Helper()

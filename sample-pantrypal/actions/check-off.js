@@ -35,7 +35,8 @@ export const action = {
 };
 
 export default ({ listId, items, storeId }) => {
-  const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open" }, sort: "-createdAt", count: false }).items[0];
+  const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open" }, sort: "-createdAt", count: false }).items[0]
+    ?? (items ? SDK.Entities.ShoppingList.firstPage(1, { sort: "-createdAt", count: false }).items[0] : undefined); // somebody else may just have finished it
   if (!list) throw new Error("There is no open shopping list.");
   const all = SDK.Entities.ShoppingItem.all({ filter: { listId: list.id }, sort: "id", with: "product" });
   const wanted = (items ?? all.filter((i) => !i.bought).map((i) => ({ item: i.id }))).map((w) => {

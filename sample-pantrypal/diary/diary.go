@@ -19,9 +19,17 @@ import (
 // client, so in the transaction of the change: both are committed or neither.
 func Keep(c *ent.Client) { c.PantryItem.Use(write) }
 
+type withoutEntries struct{}
+
+// WithoutEntries returns a context in which changes are not noted: for lots whose events
+// are stored with them.
+func WithoutEntries(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutEntries{}, true)
+}
+
 func write(next ent.Mutator) ent.Mutator {
 	return hook.PantryItemFunc(func(ctx context.Context, m *ent.PantryItemMutation) (ent.Value, error) {
-		if run.Undoing(ctx) {
+		if run.Undoing(ctx) || ctx.Value(withoutEntries{}) != nil {
 			return next.Mutate(ctx, m) // what the run had noted is undone with it
 		}
 		before, err := stored(ctx, m)

@@ -694,7 +694,7 @@ func koanKindHousehold() *shim.Kind {
 					{Name: "energyTargetKcal", Description: "Per adult and day.", Type: "int", Nullable: true, Min: new(float64(1))},
 				},
 				Sets:       []string{"default", "lake-house"},
-				Operations: []string{"collection", "get-by-id", "count", "upsert", "patch"},
+				Operations: []string{"collection", "get-by-id", "count", "patch"},
 			},
 			Table: "households",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
@@ -1207,7 +1207,7 @@ func koanKindPantryItem() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "PantryItem",
-				Aliases:     []string{"stock", "lot", "inventory", "in the house"},
+				Aliases:     []string{"stock", "lot", "inventory", "in the house", "best before", "expiry date"},
 				Description: "One lot in the pantry, fridge or freezer: what came at one time with one date. Only the name is required. Each change of an amount is kept as a PantryEvent.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{

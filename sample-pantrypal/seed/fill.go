@@ -101,6 +101,9 @@ func (w *writer) household(ctx context.Context, h catalogue.Household) error {
 			return err
 		}
 	}
+	if err := w.year(ctx, h); err != nil {
+		return err
+	}
 	return w.lots(ctx, h.Lots, today)
 }
 

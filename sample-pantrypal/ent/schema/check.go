@@ -29,7 +29,7 @@ func validBarcodes(codes []string) error {
 			return fmt.Errorf("barcode %q; want 13 digits (EAN-13, or UPC-A with a leading 0) or 8 (EAN-8)", code)
 		}
 		if want := checkDigit(code[:len(code)-1]); code[len(code)-1] != want {
-			return fmt.Errorf("barcode %s has the check digit %c, not %c: one of its digits is wrong", code, want, code[len(code)-1])
+			return fmt.Errorf("barcode %s has the check digit %c, not %c, so one of its digits is wrong", code, want, code[len(code)-1])
 		}
 		if contains(codes[:i], code) {
 			return fmt.Errorf("barcode %s stands twice", code)

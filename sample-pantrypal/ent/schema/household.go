@@ -96,6 +96,6 @@ func (Household) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
 		Description: "Whom to cook for: members with allergies and dislikes, time zone, currency, budget, time to cook. One per set, with the id \"household\": patch it.",
 		Aliases:     []string{"profile", "family", "settings"},
-		Operations:  []string{"collection", "get-by-id", "count", "upsert", "patch"},
+		Operations:  []string{"collection", "get-by-id", "count", "patch"},
 	}}
 }

@@ -81,7 +81,7 @@ func (PantryItem) Indexes() []ent.Index {
 func (PantryItem) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
 		Description: "One lot in the pantry, fridge or freezer: what came at one time with one date. Only the name is required. Each change of an amount is kept as a PantryEvent.",
-		Aliases:     []string{"stock", "lot", "inventory", "in the house"},
+		Aliases:     []string{"stock", "lot", "inventory", "in the house", "best before", "expiry date"},
 		Version:     "version",
 	}}
 }
