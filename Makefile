@@ -40,7 +40,7 @@ STAMPED = -ldflags "$(VERSIONED) -X github.com/koan-go/koan/codemode/worker.stam
 build: ## Build bin/koan, bin/pantrypal, bin/koan-worker and bin/plugins
 	@mkdir -p $(BIN)/plugins
 	$(GO) build -ldflags "$(VERSIONED)" -o $(BIN)/koan ./cmd/koan
-	CGO_ENABLED=0 $(GO) build $(STAMPED) -o $(BIN)/koan-worker ./cmd/koan-worker
+	CGO_ENABLED=0 $(GO) build -trimpath $(STAMPED) -o $(BIN)/koan-worker ./cmd/koan-worker
 	$(GO) build $(STAMPED) -o $(BIN)/pantrypal ./sample-pantrypal
 	$(GO) build -o $(BIN)/demo ./sample-pantrypal/cmd/demo
 	$(GO) build -o $(BIN)/plugins/vision ./plugins/vision

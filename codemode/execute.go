@@ -44,6 +44,7 @@ type executeInput struct {
 	CorrelationID  string
 	Approval       approval.Mode
 	PlanID         string
+	LargeInFiles   bool // a result or an answer that is too large becomes a file
 }
 
 // ownLimits are a caller's own limits: whole numbers, 0 if not given.
@@ -77,6 +78,7 @@ func (ms members) decodeScript(given map[string]json.RawMessage) (catalog.Decode
 		Code: v.text("code"), Args: given["args"], Set: v.text("set"), Language: v.text("language"), EntryFunction: v.text("entryFunction"),
 		DryRun: v.flag("dryRun"), Limits: v.limits(), Only: v.texts("only"), Include: v.texts("include"),
 		IdempotencyKey: v.text("idempotencyKey"), CorrelationID: v.text("correlationId"), Approval: approval.Mode(v.text("approval")), PlanID: v.text("planId"),
+		LargeInFiles: v.text("onLarge") == onLargeFile,
 	}
 	if atomic, ok := v["atomic"].(bool); ok {
 		out.Atomic = &atomic
@@ -97,6 +99,7 @@ type execution struct {
 	own     wire.Limits
 	told    int               // log messages that the caller may have heard
 	emitted []json.RawMessage // values that the caller has got
+	files   []json.RawMessage // that the result has
 	notes   []wire.Log        // warnings about the input, before the script's own logs
 	before  []diagnostic      // the same of a module, beside its own
 
@@ -334,6 +337,11 @@ func (e *execution) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, ma
 func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, error) {
 	tape, job := a.Tape(), *e.job
 	job.Occasion = wire.Occasion{RunID: a.Run().ID, Set: a.Set(), DryRun: a.DryRun(), NowMs: tape.Now().UnixMilli(), Seed: tape.Seed()}
+	if e.in.LargeInFiles {
+		job.Limits.MaxResultBytes = max(job.Limits.MaxResultBytes, maxLargeResult)
+	}
+	within := ctx
+	e.files = nil
 	ctx, stop := context.WithCancel(ctx)
 	res, err := e.executeJob(ctx, stop, &job, a)
 	if res != nil {
@@ -353,6 +361,11 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		return run.Return{}, fault.New(fault.MissingAnswer, "the script assigned no result").WithHint("Assign what you want back: globalThis.%s = value.", wire.ResultName)
 	case e.p.config().requireAnswer && !e.module && res.Answer == nil:
 		return run.Return{}, fault.New(fault.MissingAnswer, "")
+	}
+	if e.in.LargeInFiles {
+		if err := e.keepLarge(within, a, res); err != nil {
+			return run.Return{}, err
+		}
 	}
 	if most := e.own.MaxResultBytes; len(res.Result) > most || len(res.Answer) > most {
 		return run.Return{}, fault.Newf(fault.ResultTooLarge, "the result has %d bytes and the answer %d, at most %d each are allowed", len(res.Result), len(res.Answer), most)
@@ -384,6 +397,9 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 	stop()
 	h.wait()
 	e.told, e.emitted = max(e.told, h.logged), h.emitted
+	if res != nil {
+		e.files = h.filesOf(res)
+	}
 	if rec != nil {
 		keep(a, rec, job, res, err)
 	}

@@ -46,10 +46,11 @@ type host struct {
 	limits   wire.Limits
 	maxCalls int // quota of calls, 0 is unlimited
 	started  int
-	logged   int               // messages of this attempt
-	told     int               // messages that attempts before have said
-	emitted  []json.RawMessage // values that the caller has got, of attempts before too
-	asked    int               // calls of discovery, which are not calls of a provider
+	logged   int                        // messages of this attempt
+	told     int                        // messages that attempts before have said
+	emitted  []json.RawMessage          // values that the caller has got, of attempts before too
+	files    map[string]json.RawMessage // what calls have said of files, by id
+	asked    int                        // calls of discovery, which are not calls of a provider
 
 	last     chan struct{} // closed when the last of the ordered calls has ended
 	flights  map[uint32]*flight
@@ -122,11 +123,26 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 	if run.Ends(err) {
 		return nil, 0, err
 	}
+	if err == nil && id == wire.FilesGet {
+		h.noteFile(out)
+	}
 	now, terr := h.clock(at)
 	if terr != nil {
 		return nil, 0, terr
 	}
 	return out, now, err
+}
+
+// noteFile keeps what a call said of a file: a result has no others.
+func (h *host) noteFile(raw json.RawMessage) {
+	var f resultFile
+	if json.Unmarshal(raw, &f) != nil {
+		return
+	}
+	if h.files == nil {
+		h.files = map[string]json.RawMessage{}
+	}
+	h.files[f.ID] = raw
 }
 
 func (h *host) clock(at run.Position) (int64, error) {

@@ -26,6 +26,7 @@ var executeMembers = members{
 	named("correlationId", ""),
 	approvalMember(),
 	planMember(),
+	choice("onLarge", "", onLargeFile),
 }
 
 func limitsMember() member {
@@ -87,7 +88,7 @@ func (p *provider) executeOperation() *catalog.Operation {
 			return catalog.Memo(v, describeKey{p}, func() string { return p.describeExecute(v) })
 		},
 		Input: executeMembers.schema(), Decode: decodeExecute, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
-		Effects: catalog.Effects{Destructive: true},
+		Effects: catalog.Effects{Destructive: true}, Present: presentFiles,
 		Example: json.RawMessage(`{"code":"SDK.Out.answer(SDK.args.name)","args":{"name":"Koan"}}`),
 		Reach:   catalog.ReachTools, Handler: p.execute,
 	}

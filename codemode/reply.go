@@ -21,6 +21,7 @@ type succeeded struct {
 	Answer       json.RawMessage     `json:"answer,omitempty"`
 	Result       json.RawMessage     `json:"result,omitempty"`
 	Emitted      []json.RawMessage   `json:"emitted,omitempty"`
+	Files        []json.RawMessage   `json:"files,omitempty"`
 	Logs         []wire.Log          `json:"logs"`
 	ChangeCounts []store.ChangeCount `json:"changeCounts"`
 	Changes      *[]store.Change     `json:"changes,omitempty"`
@@ -70,7 +71,7 @@ func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
 
 func (e *execution) success(o *run.Outcome) (json.RawMessage, error) {
 	out := succeeded{
-		Success: true, RunID: o.Run, Atomic: e.atomicFlag(), Answer: e.result.Answer, Result: e.result.Result, Emitted: e.result.Emitted, Logs: e.logs(),
+		Success: true, RunID: o.Run, Atomic: e.atomicFlag(), Answer: e.result.Answer, Result: e.result.Result, Emitted: e.result.Emitted, Files: e.files, Logs: e.logs(),
 		ChangeCounts: store.Counts(store.Disclosed(o.Changes)),
 	}
 	if e.in.DryRun || slices.Contains(e.in.Include, includeChanges) {

@@ -59,6 +59,7 @@ type Provider struct {
 	records *Provider            // of KoanRun and KoanCall; nil where they are not exposed
 	schema  *migrations.Config   // how sets are migrated; nil where the app sees to that
 	offer   catalog.Offer
+	folder  string // of the data, "" where a server has it
 	started bool
 }
 
@@ -227,6 +228,7 @@ func (p *Provider) opener(database, app string) func(backend.Schema) (backend.Ba
 		if err != nil {
 			return nil, err
 		}
+		p.folder = path
 		return sqlite.OpenFolder(path, s)
 	}
 }
@@ -270,6 +272,10 @@ func folder(database, app string) (string, error) {
 	}
 	return filepath.Abs(filepath.Join(home, app))
 }
+
+// Folder is where SQLite has the data: "" until the provider has started, and where the
+// data is elsewhere.
+func (p *Provider) Folder() string { return p.folder }
 
 // keyFile is where the key is kept that seals secret values in the journal: never in the
 // database that has the journal, unless that is a file itself. It is "" where there is no place

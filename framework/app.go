@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/run"
@@ -116,6 +117,7 @@ type App struct {
 	Providers []Provider
 
 	parts []Provider // all of them, in the order in which they start
+	files *files.Provider
 }
 
 // Install is what the command `install` writes into the files of MCP clients.
@@ -140,9 +142,13 @@ func (a App) assemble() App {
 	named := func(name string) bool {
 		return slices.ContainsFunc(a.Providers, func(p Provider) bool { return p.Name() == name })
 	}
+	beside := func() string { return "" }
 	if a.Entities != nil && !named("entities") {
-		a.parts = append(a.parts, entities.Provide(a.Entities, entities.Options{Viewer: a.Viewer, Open: a.Open, Migrations: a.Migrations}))
+		data := entities.Provide(a.Entities, entities.Options{Viewer: a.Viewer, Open: a.Open, Migrations: a.Migrations})
+		a.parts, beside = append(a.parts, data), data.Folder
 	}
+	a.files = files.Provide(beside)
+	a.parts = append(a.parts, a.files)
 	if !named("plugins") {
 		a.parts = append(a.parts, plugins.Provide(plugins.Options{}))
 	}

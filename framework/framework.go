@@ -132,6 +132,7 @@ func (i *Instance) newEngine() *run.Engine {
 	values := i.values
 	return run.NewEngine(run.Options{
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Redactor: i.redactor, Clock: i.app.Clock,
+		Expand:   i.app.files.Expand,
 		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20,
 	})
 }

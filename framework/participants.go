@@ -31,6 +31,7 @@ type participants struct {
 //     reply that is too large to be kept is refused before anybody is asked about the run.
 //     When a run is released, which happens in the reverse order, the plan is concluded while
 //     the key still keeps others from applying it;
+//   - files keep what a run refers to once nobody refuses its commit any more;
 //   - undo anywhere: it takes part in no run, and is found by who undoes one;
 //   - record after them: what the others did belongs into the journal;
 //   - live last: a run is under way until the journal has it.
@@ -44,7 +45,7 @@ func (i *Instance) takePart() {
 		journal:  record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
 		underway: live.New(),
 	}
-	i.engine.Join(i.tapes, i.keys, i.guard, i.undos, i.journal, i.underway)
+	i.engine.Join(i.tapes, i.keys, i.guard, i.undos, i.app.files.References(), i.journal, i.underway)
 }
 
 // keepIn has the participants keep in a provider, which has started, what it offers to keep. Plans

@@ -116,7 +116,7 @@ func (i *Instance) RESTHandler(beside *HTTP) *REST {
 	}
 	o := restapi.Options{
 		Name: i.app.Name, Version: i.app.Version, Description: i.app.Description, Engine: i.engine, Catalog: i.Snapshot, Admission: beside.Admission(),
-		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Live: live(i.values), Log: i.log,
+		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Log: i.log,
 	}
 	if o.Faces = faces(i.Snapshot()); len(o.Faces) > 0 {
 		o.Runtime = i.values.String("codeMode.runtime")

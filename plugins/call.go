@@ -23,9 +23,9 @@ import (
 // has passed), call_too_large, or execution_error (it failed with an error that is not
 // for callers, or broke the contract).
 func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call) (json.RawMessage, error) {
-	if n := len(c.Input()); n > wire.MaxCallBytes {
-		return nil, fault.Newf(fault.CallTooLarge, "the input has %d bytes; %d are allowed", n, wire.MaxCallBytes).
-			WithDetails(map[string]any{"limit": wire.MaxCallBytes, "received": n})
+	if n := len(c.Input()); n > wire.MaxInputBytes {
+		return nil, fault.Newf(fault.CallTooLarge, "the input has %d bytes; %d are allowed", n, wire.MaxInputBytes).
+			WithDetails(map[string]any{"limit": wire.MaxInputBytes, "received": n})
 	}
 	outer := ctx
 	if op.Timeout > 0 {

@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 		require.Len(t, out.Text, wire.MaxCallBytes-64<<10)
 	})
 	t.Run("input too large", func(t *testing.T) {
-		_, err := b.say(echoIn{Text: strings.Repeat("x", wire.MaxCallBytes)})
+		_, err := b.say(echoIn{Text: strings.Repeat("x", wire.MaxInputBytes)})
 		require.Equal(t, fault.CallTooLarge, fault.CodeOf(err))
 	})
 	t.Run("unknown function", func(t *testing.T) {

@@ -25,7 +25,7 @@ func (e executable) same(o executable) bool {
 
 // reserved are the domains whose name in scripts, SDK.<Domain>, or as a server
 // is taken by something else.
-var reserved = []string{"args", "entities", "koan", "out", "run", "servers"}
+var reserved = []string{"actions", "args", "entities", "files", "koan", "out", "run", "servers"}
 
 // discover lists the plugins of a folder by name, and why other executable files were
 // skipped.

@@ -23,7 +23,7 @@ func (s *session) buildSDK(b wire.Bindings) {
 	for _, d := range b.Domains {
 		o := s.vm.NewObject()
 		for _, f := range d.Functions {
-			s.method(o, f.Name, 1, s.domainFunction(f.ID))
+			s.method(o, f.Name, 1, s.domainFunction(f))
 		}
 		s.define(sdk, d.Name, o)
 	}
@@ -69,7 +69,7 @@ func (s *session) callTool(call goja.FunctionCall) goja.Value {
 	if !ok {
 		s.throw(fault.Invalid(fault.Detail{Path: "/0", Message: "callTool(id, params) takes the id of an operation", Expected: "string", Received: call.Argument(0).String()}))
 	}
-	return s.domainFunction(id.String())(goja.FunctionCall{This: call.This, Arguments: call.Arguments[1:]})
+	return s.domainFunction(wire.Function{ID: id.String()})(goja.FunctionCall{This: call.This, Arguments: call.Arguments[1:]})
 }
 
 // define adds a member that a script cannot overwrite by assignment.
@@ -96,25 +96,21 @@ func (s *session) upstream(d wire.Domain) *goja.Object {
 	}
 	o := s.vm.NewObject()
 	for _, f := range d.Functions {
-		s.method(o, f.Name, 1, s.domainFunction(f.ID))
+		s.method(o, f.Name, 1, s.domainFunction(f))
 	}
 	for _, g := range d.Groups {
 		group := s.vm.NewObject()
 		for _, f := range g.Functions {
-			s.method(group, f.Name, 1, func(call goja.FunctionCall) goja.Value {
-				in := s.groupInput(s.takeScratch(), f.Leading, call.Arguments)
-				s.scratch = in[:0]
-				return s.call(f.ID, in)
-			})
+			s.method(group, f.Name, 1, s.domainFunction(f))
 		}
 		s.define(o, g.Name, group)
 	}
 	return o
 }
 
-// groupInput appends the input of a function of a group. The arguments are an object, or, if
+// functionInput appends the input of a function. The arguments are an object, or, if
 // the first one is a string, the members named in leading by position.
-func (s *session) groupInput(out []byte, leading []string, args []goja.Value) []byte {
+func (s *session) functionInput(out []byte, leading []string, args []goja.Value) []byte {
 	var first goja.Value = goja.Undefined()
 	if len(args) > 0 {
 		first = args[0]
@@ -171,7 +167,7 @@ func (a *dynamicServer) function(name, tool string, leading []string) *goja.Obje
 		in := append(s.takeScratch(), `{"tool":`...)
 		in, _ = s.encode(in, s.vm.ToValue(tool), place{})
 		in = append(in, `,"input":`...)
-		in = append(in, s.groupInput(nil, leading, call.Arguments)...)
+		in = append(in, s.functionInput(nil, leading, call.Arguments)...)
 		in = append(in, '}')
 		s.scratch = in[:0]
 		return s.call(a.id, in)
@@ -190,14 +186,11 @@ func (*dynamicServer) Delete(string) bool { return false }
 // Keys implements goja.DynamicObject. The names are not known.
 func (*dynamicServer) Keys() []string { return nil }
 
-func (s *session) domainFunction(id string) native {
+func (s *session) domainFunction(f wire.Function) native {
 	return func(call goja.FunctionCall) goja.Value {
-		in, ok := s.encode(s.takeScratch(), call.Argument(0), place{})
-		if !ok {
-			in = append(in, "{}"...)
-		}
+		in := s.functionInput(s.takeScratch(), f.Leading, call.Arguments)
 		s.scratch = in[:0]
-		return s.call(id, in)
+		return s.call(f.ID, in)
 	}
 }
 

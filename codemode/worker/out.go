@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 
@@ -19,6 +20,7 @@ func (s *session) outObject() *goja.Object {
 		s.method(o, level, 1, s.logger(level))
 	}
 	s.method(o, "emit", 1, s.emit)
+	s.method(o, "file", 1, s.attach)
 	s.method(o, "progress", 3, func(c goja.FunctionCall) goja.Value {
 		message := ""
 		if v := c.Argument(2); !goja.IsUndefined(v) {
@@ -97,6 +99,28 @@ func (s *session) emit(c goja.FunctionCall) goja.Value {
 		s.watch.Resume()
 	}
 	return goja.Undefined()
+}
+
+// attach puts a file into the result, by its id or as SDK.Files.create returned it. What it
+// returns is the file.
+func (s *session) attach(c goja.FunctionCall) goja.Value {
+	if s.job.Action {
+		s.throw(fault.New(fault.CapabilityUnsupported, "an action cannot put files into the result").WithHint("Return the file's id in the action's output."))
+	}
+	id := c.Argument(0)
+	if o, ok := id.(*goja.Object); ok {
+		id = o.Get("id")
+	}
+	if len(s.result.Files) == wire.MaxFiles {
+		s.throw(fault.Newf(fault.ResultTooLarge, "the result has %d files, and cannot have more", wire.MaxFiles).WithHint("Return the ids of further files in the answer."))
+	}
+	in, err := json.Marshal(map[string]any{"id": id.Export()})
+	if err != nil {
+		s.throw(fault.Invalid(fault.Detail{Path: "/id", Message: "must be a file's id", Expected: "string"}))
+	}
+	f := s.call(wire.FilesGet, in)
+	s.result.Files = append(s.result.Files, id.String())
+	return f
 }
 
 // serialise returns the JSON of a value within the limits, nil if it has none (undefined). The

@@ -1,10 +1,13 @@
 package catalog
 
 // Content is one block that a person or a model reads: a text, a picture, a
-// sound, or a document that has a URI. Surfaces put it into their own shape.
+// sound, a document that has a URI, or a link to one. Surfaces put it into their own shape.
 type Content struct {
 	Text string // of a text, and of a document that is one
 	Data []byte // of a picture, a sound or any other document; its MIME is needed
 	MIME string // "image/png", "audio/wav", "application/json"
 	URI  string // makes it a document: where it could be read by itself
+	Link bool   // it is the URI alone, with Name, MIME and Size, without content
+	Name string // of a link
+	Size int64  // of what a link leads to, in bytes
 }

@@ -92,6 +92,9 @@ type Operation struct {
 	Untrusted bool
 	Example   json.RawMessage // an input that runs on a fresh app, or nil
 	Scopes    []string        // all of them are needed; see Needs
+	// Leading are the members of the input that scripts may also give by position, of a
+	// plugin's function: SDK.Files.get(id).
+	Leading []string
 	// Reach 0 means disabled by configuration: listed nowhere, but found by its name,
 	// and its Decode returns why it is disabled.
 	Reach Reach

@@ -52,6 +52,9 @@ type Document struct {
 	Name        string
 	Description string
 	MIME        string
+	// TypeOf returns the media type of one name of a template, where they differ. It may be
+	// nil.
+	TypeOf func(ctx context.Context, v *View, name string) string
 	// Template says that URI has a {name} part, which Read gets. List returns the names
 	// that exist; it is nil if they are too many to be listed: then Read gets any name,
 	// and returns not_found. Complete, if it is not nil, returns names that begin with

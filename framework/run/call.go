@@ -19,6 +19,7 @@ type call struct {
 	request  *Request
 	op       *catalog.Operation
 	input    json.RawMessage
+	expanded json.RawMessage // what the handler gets in place of the input, nil for the same
 	decoded  catalog.Decoded
 	attempt  *Attempt // nil for a code operation
 	position Position
@@ -35,7 +36,12 @@ type call struct {
 
 var _ catalog.Call = (*call)(nil)
 
-func (c *call) Input() json.RawMessage { return c.input }
+func (c *call) Input() json.RawMessage {
+	if c.expanded != nil {
+		return c.expanded
+	}
+	return c.input
+}
 
 func (c *call) Decoded() any { return c.decoded.Value }
 

@@ -30,6 +30,10 @@ type Options struct {
 	// Clock is the clock of runs; nil means time.Now. Limits, leases and records use the
 	// machine's clock.
 	Clock func() time.Time
+	// Expand returns the input that the handler of a call gets in place of the one that was
+	// sent, nil for the same. Tape, approval and journal have the one that was sent. It may
+	// be nil.
+	Expand func(p auth.Principal, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
 }
 
 // Engine carries out all calls. It is safe for concurrent use.

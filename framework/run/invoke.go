@@ -84,8 +84,11 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 	if err != nil {
 		return nil, err
 	}
-	defer c.attempt.Release(held)
-	if err := e.decode(c, catalog.Input{JSON: c.input, Set: c.defaultSet()}); err != nil {
+	defer func() { c.attempt.Release(held) }()
+	if err := e.expand(c, &held); err != nil {
+		return nil, err
+	}
+	if err := e.decode(c, catalog.Input{JSON: c.Input(), Set: c.defaultSet()}); err != nil {
 		return nil, err
 	}
 	if set := c.decoded.Target.Set; set != "" {
@@ -239,6 +242,21 @@ func (e *Engine) admitInput(c *call) (int, error) {
 		return 0, err
 	}
 	return int(n), nil
+}
+
+// expand takes the input that the handler gets from Options.Expand, and counts its bytes.
+func (e *Engine) expand(c *call, held *int) (err error) {
+	if e.opts.Expand == nil {
+		return nil
+	}
+	if c.expanded, err = e.opts.Expand(c.request.Principal, c.op.ID, c.input); err != nil || c.expanded == nil {
+		return err
+	}
+	if err := c.attempt.Hold(len(c.expanded)); err != nil {
+		return err
+	}
+	*held += len(c.expanded)
+	return nil
 }
 
 // checkOutput returns a fault if the output of a call does not match its operation's schema.

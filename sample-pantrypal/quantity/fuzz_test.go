@@ -9,7 +9,7 @@ import (
 )
 
 // glue are words of a line that are not part of what it says.
-var glue = set("a an one two three four five six seven eight nine ten eleven twelve dozen half quarter and of to or x plus each about approximately approx around roughly ca circa heaped heaping level rounded scant generous optional optionally")
+var glue = set("a an one two three four five six seven eight nine ten eleven twelve dozen half quarter and of to or x plus each about approximately approx around roughly ca circa heaped heaping level rounded scant generous optional optionally whole the")
 
 func FuzzParseLine(f *testing.F) {
 	for text := range lines {
@@ -84,7 +84,9 @@ func FuzzFind(f *testing.F) {
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
 		m := x.Find(text)
-		require.Equal(t, m, x.Find(strings.ToUpper(text)), "case does not count")
+		if upper := strings.ToUpper(text); strings.EqualFold(upper, text) { // not so for a dotless i
+			require.Equal(t, m, x.Find(upper), "case does not count")
+		}
 		if m.ID == "" {
 			require.LessOrEqual(t, len(m.Candidates), maxCandidates)
 			return

@@ -64,9 +64,12 @@ func NewIndex(foods []Named) (*Index, error) {
 	return x, errors.Join(problems...)
 }
 
+// bones are what meat and fish are sold with; as words they would not be safe to drop.
+var bones = strings.NewReplacer("bone in ", "", "bone on ", "", "skin on ", "", "skin off ", "", "with bone ", "")
+
 // Find returns the food that a name such as "Large onions" stands for.
 func (x *Index) Find(name string) Match {
-	words := strings.Fields(normalize(name))
+	words := strings.Fields(bones.Replace(normalize(name)))
 	tries := [][]string{words}
 	for i := 0; i < len(words) && qualifiers[words[i]]; i++ {
 		tries = append(tries, words[i+1:]) // "fresh minced beef" is minced beef

@@ -76,7 +76,7 @@ var definitions = []definition{
 	{"tsp", Volume, "5", "4.92892159375", "teaspoon teaspoonful"},
 	{"tbsp", Volume, "15", "14.78676478125", "tbs tablespoon tablespoonful"},
 	{"fl-oz", Volume, "28.4130625", "29.5735295625", "floz"},
-	{"cup", Volume, "250", "236.5882365", "cupful"},
+	{"cup", Volume, "250", "236.5882365", "cupful c"},
 	{"pint", Volume, "568.26125", "473.176473", "pt"},
 	{"quart", Volume, "1136.5225", "946.352946", "qt"},
 	{"gallon", Volume, "4546.09", "3785.411784", "gal"},

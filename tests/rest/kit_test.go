@@ -22,6 +22,7 @@ import (
 	pantry "github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
 	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // as makes this test binary an app.
@@ -57,6 +58,9 @@ type server struct {
 
 func serve(t testing.TB, app framework.App, o framework.HTTPOptions, settings ...koantest.Setting) *server {
 	t.Helper()
+	if pgtest.Here(t) {
+		settings = append([]koantest.Setting{{Key: "database", Value: pgtest.Place(t)}, {Key: "files.dir", Value: t.TempDir()}}, settings...)
+	}
 	return mount(t, koantest.New(t, app, settings...), o)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // bySubject takes a caller's own word for who it is, and has these principals.
@@ -30,6 +31,9 @@ func bySubject(known ...auth.Principal) func(*http.Request) (auth.Principal, err
 }
 
 func TestRights(t *testing.T) {
+	if pgtest.ForEach(t, TestRights) {
+		return
+	}
 	who := bySubject(
 		auth.Principal{Subject: "reader", Sets: []string{"default"}},
 		auth.Principal{Subject: "writer", Scopes: []string{auth.All}, Sets: []string{"default"}},
@@ -77,6 +81,9 @@ func TestExposure(t *testing.T) {
 
 // What a person has to agree to is kept as a plan, which is applied once.
 func TestApproval(t *testing.T) {
+	if pgtest.ForEach(t, TestApproval) {
+		return
+	}
 	who := bySubject(auth.Principal{Subject: "agent", Scopes: []string{auth.All}, Sets: []string{auth.All}}, auth.Principal{Subject: "boss", Scopes: []string{auth.All, "koan:approve"}, Sets: []string{auth.All}})
 	s := serve(t, fixtureApp(), framework.HTTPOptions{Authenticate: who}, koantest.Setting{Key: "approval.mode", Value: "destructive"})
 	agent, boss := []string{"Authorization", "Bearer agent", "Idempotency-Key", "k"}, []string{"Authorization", "Bearer boss"}

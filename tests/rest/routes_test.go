@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 type (
@@ -27,6 +28,9 @@ func greet(_ context.Context, _ framework.Call, in person) (greeting, error) {
 }
 
 func TestEntityLife(t *testing.T) {
+	if pgtest.ForEach(t, TestEntityLife) {
+		return
+	}
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	made := s.do("POST", "/api/todo", `{"title":"Buy milk"}`)
 	row := made.object(http.StatusCreated)
@@ -71,6 +75,9 @@ func TestEntityLife(t *testing.T) {
 // An entity without a version has a digest as its tag, which writes compare in their
 // transaction.
 func TestETagOfUnversioned(t *testing.T) {
+	if pgtest.ForEach(t, TestETagOfUnversioned) {
+		return
+	}
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	made := s.do("POST", "/api/label", `{"name":"urgent"}`)
 	made.object(http.StatusCreated)
@@ -91,6 +98,9 @@ func TestETagOfUnversioned(t *testing.T) {
 }
 
 func TestIDThatCannotBeOne(t *testing.T) {
+	if pgtest.ForEach(t, TestIDThatCannotBeOne) {
+		return
+	}
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	for _, c := range []struct{ method, body string }{{"GET", ""}, {"PATCH", `{"name":"x"}`}, {"PUT", `{"name":"x"}`}, {"DELETE", ""}} {
 		code, path := s.do(c.method, "/api/label/seven", c.body).problem(http.StatusNotFound)
@@ -99,6 +109,9 @@ func TestIDThatCannotBeOne(t *testing.T) {
 }
 
 func TestCollectionParameters(t *testing.T) {
+	if pgtest.ForEach(t, TestCollectionParameters) {
+		return
+	}
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	for _, title := range []string{"a", "b", "c", "d"} {
 		s.do("POST", "/api/todo", `{"title":"`+title+`"}`).object(http.StatusCreated)
@@ -141,6 +154,9 @@ func TestCollectionParameters(t *testing.T) {
 }
 
 func TestFaultsOfRequests(t *testing.T) {
+	if pgtest.ForEach(t, TestFaultsOfRequests) {
+		return
+	}
 	s := serve(t, fixtureApp(), framework.HTTPOptions{}, koantest.Setting{Key: "server.maxBufferBytes", Value: "5000"})
 	for name, c := range map[string]struct {
 		method, path, body string
@@ -201,6 +217,9 @@ func TestFaultsOfRequests(t *testing.T) {
 }
 
 func TestIdempotencyKey(t *testing.T) {
+	if pgtest.ForEach(t, TestIdempotencyKey) {
+		return
+	}
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	first := s.do("POST", "/api/todo", `{"title":"once"}`, "Idempotency-Key", "a")
 	again := s.do("POST", "/api/todo", `{"title":"once"}`, "Idempotency-Key", "a")

@@ -14,6 +14,9 @@ import (
 
 type memoKey struct{}
 
+// Files is the domain of the system's own functions.
+const Files = "Files"
+
 // taken are the members of SDK, whose names domains cannot have (CONTRACT section 3).
 var taken = map[string]bool{"Actions": true, "Entities": true, "Files": true, "Out": true, "Servers": true, "args": true, "run": true}
 
@@ -40,7 +43,7 @@ func bindings(v *catalog.View) wire.Bindings {
 		if !ok {
 			domain = path[0]
 			if op.ID.Kind == catalog.KindPlugin {
-				domain = free(catalog.Identifier(domain), func(s string) bool { _, used := at[s]; return used || taken[s] })
+				domain = free(catalog.Identifier(domain), func(s string) bool { _, used := at[s]; return used || taken[s] && s != Files })
 			}
 			names[op.ID.Owner] = domain
 			at[domain] = len(b.Domains)
@@ -50,7 +53,7 @@ func bindings(v *catalog.View) wire.Bindings {
 		name := free(identifier(path[1]), func(s string) bool { return functions[domain][s] })
 		functions[domain][name] = true
 		d := &b.Domains[at[domain]]
-		d.Functions = append(d.Functions, wire.Function{Name: name, ID: op.ID.String()})
+		d.Functions = append(d.Functions, wire.Function{Name: name, ID: op.ID.String(), Leading: op.Leading})
 	}
 	b.Upstreams = upstreams(v)
 	return b

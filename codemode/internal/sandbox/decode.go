@@ -19,6 +19,7 @@ const (
 type rawResult struct {
 	Result      json.RawMessage `json:"result"`
 	Answer      json.RawMessage `json:"answer"`
+	Files       []string        `json:"files"`
 	Fault       json.RawMessage `json:"fault"`
 	Diagnostics json.RawMessage `json:"diagnostics"`
 	CPUMs       float64         `json:"cpuMs"`
@@ -36,7 +37,10 @@ func (e *execution) acceptResult(payload []byte) error {
 			return wire.ErrFrame
 		}
 	}
-	r := wire.Result{Result: c.Result, Answer: c.Answer, Logs: e.result.Logs, Emitted: e.result.Emitted, CPUMs: max(c.CPUMs, 0)}
+	if len(c.Files) > wire.MaxFiles {
+		return wire.ErrFrame
+	}
+	r := wire.Result{Result: c.Result, Answer: c.Answer, Files: c.Files, Logs: e.result.Logs, Emitted: e.result.Emitted, CPUMs: max(c.CPUMs, 0)}
 	if len(c.Fault) > fault.MaxBytes || len(c.Diagnostics) > maxDiagnostics {
 		return wire.ErrFrame
 	}

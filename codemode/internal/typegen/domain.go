@@ -8,9 +8,30 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 )
 
+// files declares SDK.Files, shorter than its schemas would: every client reads it.
+const files = `
+  interface File { id: string; name: string; type: string; size: number; sha256: string }
+  /** A plugin or server gets a file's content in base64 for {$file: id}. */
+  namespace Files {
+    function get(id: string): File;
+    function text(id: string): string;
+    function json(id: string): any;
+    function create(file: { name?: string; type?: string; text?: string; base64?: string }): File;
+  }
+`
+
+// filesInline is the same in the description of koan.code.execute.
+const filesInline = `
+  const Files: { get(id: string): any; text(id: string): string; json(id: string): any; create(file: { name?: string; type?: string; text?: string; base64?: string }): any };
+`
+
 func (g *generator) domains() string {
 	var b strings.Builder
 	for _, d := range bind.Bind(g.view).Domains {
+		if d.Name == bind.Files {
+			b.WriteString(files)
+			continue
+		}
 		types, functions := g.domain(d)
 		b.WriteString("\n" + types + g.about(d) + "  const " + d.Name + ": {\n" + functions + "  };\n")
 	}
@@ -100,7 +121,11 @@ func (g *generator) functions(d wire.Domain, namespaceName string) (types, funct
 			mark = "?"
 		}
 		b.WriteString(comment("    ", op.Summary+hints(op.Effects)))
-		b.WriteString("    " + property(f.Name) + "(input" + mark + ": " + in + "): " + out + ";\n")
+		parameters := "input" + mark + ": " + in
+		if len(f.Leading) > 0 {
+			parameters = leadingParameters(f.Leading, in)
+		}
+		b.WriteString("    " + property(f.Name) + "(" + parameters + "): " + out + ";\n")
 	}
 	for _, group := range d.Groups {
 		b.WriteString("    readonly " + group.Name + ": {\n" + groupFunctions(g.view, n, group, namespaceName, false) + "    };\n")

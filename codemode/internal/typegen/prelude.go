@@ -117,6 +117,9 @@ const emitting = `    /** A part of the result, sent while the script runs. */
     function emit(value: any): void;
 `
 
+// shorter leaves out what few scripts need.
+var shorter = strings.NewReplacer(emitting, "", files, filesInline)
+
 // core is the part of SDK that every app has.
 const core = `  /** The run's args, as the caller gave them. */
   const args: any;
@@ -128,6 +131,8 @@ const core = `  /** The run's args, as the caller gave them. */
     function warn(message: any): void;
     function error(message: any): void;
     function progress(done: number, total?: number, message?: string): void;
+    /** Puts a file into the result. */
+    function file(id: string | { id: string }): any;
   }
 `
 

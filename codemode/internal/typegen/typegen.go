@@ -102,7 +102,7 @@ func Inline(v *catalog.View, budget int) (text string, complete bool) {
 		if functions(v)*leastDeclaration > budget {
 			return lines(v, budget)
 		}
-		all := strings.ReplaceAll(strings.Replace(namespaceSDK(v, true), emitting, "", 1), "\n    ", "\n  ")
+		all := strings.ReplaceAll(shorter.Replace(namespaceSDK(v, true)), "\n    ", "\n  ")
 		if len(all) <= budget {
 			return all
 		}

@@ -188,10 +188,13 @@ type Log struct {
 
 // Result is the outcome of a job. If Fault is set, Result and Answer do not count.
 type Result struct {
-	Result      json.RawMessage `json:"result,omitempty"` // nil: undefined
-	Answer      json.RawMessage `json:"answer,omitempty"` // nil: none
-	Fault       *fault.Fault    `json:"fault,omitempty"`  // with the user's line and column
-	Diagnostics []Diagnostic    `json:"diagnostics,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"` // nil: undefined
+	Answer json.RawMessage `json:"answer,omitempty"` // nil: none
+	// Files are the ids of those that SDK.Out.file put into the result. Calls of FilesGet
+	// returned each.
+	Files       []string     `json:"files,omitempty"`
+	Fault       *fault.Fault `json:"fault,omitempty"` // with the user's line and column
+	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 	// Last says that the worker must not run another script.
 	Last       bool              `json:"last,omitempty"`
 	Logs       []Log             `json:"-"` // collected by the host from log frames
@@ -199,6 +202,12 @@ type Result struct {
 	CPUMs      float64           `json:"cpuMs"`
 	PeakMemory int64             `json:"peakMemory"` // the largest resident set that the host measured, in bytes
 }
+
+// FilesGet is the operation that describes a file.
+const FilesGet = "plugin::files.get"
+
+// MaxFiles bounds Result.Files.
+const MaxFiles = 32
 
 // Diagnostic is one finding of validate (CONTRACT section 2). Code is one of package validate.
 type Diagnostic struct {

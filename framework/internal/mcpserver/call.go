@@ -157,7 +157,7 @@ func (s *session) result(ex *exchange, op *catalog.Operation, got invoke.Result,
 	var content []json.RawMessage
 	if op.Present != nil && !failed {
 		var err error
-		if content, err = presentation(ex.peer, op.Present(got.Output)); err != nil {
+		if content, err = presentation(ex.peer, s.withPictures(ex.peer, op.Present(got.Output))); err != nil {
 			s.server.opts.Log.Error("an operation returned content that no client can read", "operation", op.ID.String(), "error", err)
 			body, failed = invoke.Failure(nil, fault.New(fault.Internal, "")), true
 		}

@@ -1,13 +1,19 @@
 package mcpserver
 
 import (
+	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/invoke"
 )
@@ -22,6 +28,15 @@ type mediaContent struct {
 	Type string `json:"type"`
 	Data string `json:"data"` // base64
 	MIME string `json:"mimeType"`
+}
+
+// link leads to a document that the client can read.
+type link struct {
+	Type string `json:"type"`
+	URI  string `json:"uri"`
+	Name string `json:"name"`
+	MIME string `json:"mimeType,omitempty"`
+	Size int64  `json:"size,omitempty"`
 }
 
 type embedded struct {
@@ -52,6 +67,10 @@ func contentsOf(uri, mime string, raw []byte) contents {
 func block(p peer, c catalog.Content) (any, error) {
 	kind, _, _ := strings.Cut(c.MIME, "/")
 	switch {
+	case c.Link && !p.supportsLinks():
+		return textContent{"text", fmt.Sprintf("(%s: %s, %d bytes)", c.URI, c.MIME, c.Size)}, nil
+	case c.Link:
+		return link{"resource_link", c.URI, cmp.Or(c.Name, path.Base(c.URI)), c.MIME, c.Size}, nil
 	case c.URI != "" && len(c.Data) > 0:
 		return embedded{"resource", contentsOf(c.URI, c.MIME, c.Data)}, nil
 	case c.URI != "":
@@ -64,6 +83,36 @@ func block(p peer, c catalog.Content) (any, error) {
 		return mediaContent{kind, base64.StdEncoding.EncodeToString(c.Data), c.MIME}, nil
 	}
 	return nil, fault.Newf(fault.Internal, "content of type %q is neither an image nor audio, and has no URI", c.MIME)
+}
+
+// maxPicture bounds the pictures that are shown beside the links to them, in bytes: a model
+// reads them with the result.
+const maxPicture = 256 << 10
+
+// pictures are the types of pictures that models read.
+var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// withPictures adds to each link to a small picture the picture itself, if the client may read
+// it.
+func (s *session) withPictures(p peer, all []catalog.Content) []catalog.Content {
+	var out []catalog.Content
+	for _, c := range all {
+		out = append(out, c)
+		if !c.Link || c.Size > maxPicture || !slices.Contains(pictures, c.MIME) {
+			continue
+		}
+		v := p.view(s.server)
+		d, name := find(v, c.URI)
+		if d == nil {
+			continue
+		}
+		ctx, stop := deadline.WithTimeout(auth.With(context.Background(), p.principal), s.server.now().ToolTimeout, invoke.ErrTimeUp)
+		if raw, err := d.Read(ctx, v, name); err == nil && len(raw) <= maxPicture {
+			out = append(out, catalog.Content{Data: raw, MIME: c.MIME})
+		}
+		stop()
+	}
+	return out
 }
 
 // presentation is a list of contents on the wire.

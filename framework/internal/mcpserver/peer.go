@@ -234,5 +234,8 @@ func (p peer) knowsProgressMessage() bool { return p.version >= mcp.ProtocolVers
 // supportsAudio reports whether the protocol version knows sounds.
 func (p peer) supportsAudio() bool { return p.version >= mcp.ProtocolVersion20250326 }
 
+// supportsLinks reports whether the protocol version knows links to resources in results.
+func (p peer) supportsLinks() bool { return p.version >= mcp.ProtocolVersion20250618 }
+
 // supportsBatches reports whether the protocol version has JSON-RPC batches: one only.
 func (p peer) supportsBatches() bool { return p.version == mcp.ProtocolVersion20250326 }

@@ -131,7 +131,11 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 		}
 		return nil, protocolError(f)
 	}
-	return readResult{envelope: s.server.envelope(ex.peer, true), Contents: []contents{contentsOf(uri, d.MIME, raw)}}, nil
+	mime := d.MIME
+	if d.TypeOf != nil {
+		mime = d.TypeOf(ctx, v, name)
+	}
+	return readResult{envelope: s.server.envelope(ex.peer, true), Contents: []contents{contentsOf(uri, mime, raw)}}, nil
 }
 
 // uriOf reads the URI of a request about one resource.

@@ -102,13 +102,17 @@ func docsOperationOf(item pathItem) docsOperation {
 		out.Parameters = append(out.Parameters, docsParameter{p["name"].(string), p["in"].(string), about})
 	}
 	if body, ok := o["requestBody"].(node); ok {
-		content := body["content"].(node)[jsonType].(node)
-		out.Body = indented(content["schema"])
+		content, _ := body["content"].(node)[jsonType].(node) // nil: a file
+		if out.Body = "The file."; content != nil {
+			out.Body = indented(content["schema"])
+		}
 		if example, ok := content["example"]; ok {
 			out.Example = indented(example)
 		}
 	}
-	if content, ok := o["responses"].(node)["200"].(node)["content"].(node); ok {
+	for _, status := range []string{"201", "200"} {
+		response, _ := o["responses"].(node)[status].(node)
+		content, _ := response["content"].(node)
 		if one, ok := content[jsonType].(node); ok {
 			out.Returns = indented(one["schema"])
 		}

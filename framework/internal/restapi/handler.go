@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
+	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
 )
@@ -36,7 +38,9 @@ type Options struct {
 	Runtime string   // of scripts, "" without
 	Faces   []string // that are enabled
 	MaxBody int      // bytes of a body
-	Live    Live
+	// Files returns where files are kept; nil where the app keeps none.
+	Files func() (*files.Store, error)
+	Live  Live
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
 	Grace, WriteTime time.Duration
@@ -77,7 +81,17 @@ func New(o Options) *Handler {
 	h.Adjust(o.Live)
 	h.calls, h.stop = context.WithCancelCause(context.Background())
 	h.mux = h.routes()
+	h.warnOfReserved()
 	return h
+}
+
+// warnOfReserved says which entities have no routes, because other things have their paths.
+func (h *Handler) warnOfReserved() {
+	for _, r := range h.opts.Catalog().Resources() {
+		if name := catalog.Kebab(r.Name); slices.Contains(Reserved, name) {
+			h.opts.Log.Warn("an entity has no routes in REST: its path is another's", "entity", r.Name, "path", "/api/"+name)
+		}
+	}
 }
 
 // Adjust changes the settings for later requests.
@@ -91,6 +105,8 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/{entity}/{id}", h.serveEntity)
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
+	mux.HandleFunc(filesPath, h.uploadFile)
+	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
 	mux.HandleFunc("/tools/{name}", h.serveTool)
 	mux.HandleFunc(healthPath, h.serveHealth)
 	mux.HandleFunc("/status", h.serveStatus)
@@ -116,8 +132,8 @@ func noRoute(r *http.Request) *fault.Fault {
 // crossOrigin is what pages of allowed origins may do.
 var crossOrigin = admission.CORS{
 	Methods: "GET, HEAD, POST, PUT, PATCH, DELETE",
-	Headers: "Authorization, Content-Type, Accept, If-Match, If-None-Match, " + keyHeader + ", traceparent, tracestate",
-	Exposed: "ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
+	Headers: "Authorization, Content-Type, Content-Disposition, Accept, Range, If-Match, If-None-Match, " + keyHeader + ", traceparent, tracestate",
+	Exposed: "Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
 }
 
 // ServeHTTP implements http.Handler.

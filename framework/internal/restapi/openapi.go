@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
@@ -67,6 +68,10 @@ func (h *Handler) document(v *catalog.View) *document {
 		}
 		functions("Actions", "Named pieces of work.", "/api/actions/", t.actions)
 		functions("Plugins", "Functions of plugins.", "/api/plugins/", t.plugins)
+		if h.opts.Files != nil && v.Allowed(catalog.PluginID(files.Domain, "get")) {
+			tags = append(tags, node{"name": "Files", "description": "Uploaded files, and those that scripts create."})
+			b.fileRoutes()
+		}
 		tags = append(tags, node{"name": "Server", "description": "Tools in an envelope, and the server's state."})
 		b.server()
 		doc := node{

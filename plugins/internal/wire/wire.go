@@ -22,16 +22,19 @@ import (
 // first message.
 const ContractVersion = 1
 
-// MaxCallBytes bounds the JSON of one call's input and of its output, each. A longer one
-// is call_too_large.
-const MaxCallBytes = 4 << 20
+// MaxCallBytes bounds the JSON of one call's output, MaxInputBytes that of its input, which
+// may have files in base64. What is longer is call_too_large.
+const (
+	MaxCallBytes  = 4 << 20
+	MaxInputBytes = 24 << 20
+)
 
 // PartBytes is how many bytes of a long output are sent in one part: the host counts an
 // output before it reads it, and each part fits a small buffer of gRPC's.
 const PartBytes = 30 << 10
 
 // MaxMessageBytes bounds a whole message: a call and its metadata.
-const MaxMessageBytes = MaxCallBytes + 1<<16
+const MaxMessageBytes = MaxInputBytes + 1<<16
 
 // Handshake lets an executable find out whether it was started by an app.
 var Handshake = goplugin.HandshakeConfig{

@@ -117,6 +117,7 @@ var texts = map[string]string{
 	"nuts": "", "mustard": "Mustard", "mustard seeds": "Mustard seeds", "celery": "Celery", "celery salt": "", "celery stalk": "Celery", "celeriac": "Celeriac",
 	"lemon": "Lemons", "lemon juice": "Lemon juice", "lemon curd": "", "lemongrass": "Lemongrass", "orange": "Oranges", "orange juice": "Orange juice",
 	"water chestnuts": "", "hot water": "Water", "rose water": "", "red wine": "Red wine", "red wine vinegar": "Red wine vinegar", "wine": "", "ginger ale": "",
+	"bone-in chicken thighs": "Chicken thighs", "skin-on salmon fillets": "Salmon fillet", "tomatoes in juice": "", "fine sea salt": "Salt",
 	"stem ginger": "", "ginger beer": "", "corn syrup": "", "corn": "", "cornstarch": "Cornflour", "corn flour": "", "chilli": "Chillies", "chili powder": "Chilli powder",
 	"vegetable stock cube": "Stock cubes", "vegetable broth": "Vegetable stock", "baking soda": "Bicarbonate of soda", "yeast extract": "", "bread": "Bread",
 	"breadcrumbs": "Breadcrumbs", "bread flour": "Bread flour", "gingerbread": "", "apple": "Apples", "apple sauce": "Apple sauce", "pineapple": "Pineapple",

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-fyE1MDkUR4Xj24hKgs2iP3jIkl9ywkYfAVgujZ4GiyM=
+// integrity of what follows this line: sha256-WaNZ9ELKTPpzc9o3Gbkjqk+Hg06Or5Eb79B0M2r2xis=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -114,6 +114,8 @@ declare namespace SDK {
     function warn(message: any): void;
     function error(message: any): void;
     function progress(done: number, total?: number, message?: string): void;
+    /** Puts a file into the result. */
+    function file(id: string | { id: string }): any;
   }
 
   type Id = string | number;

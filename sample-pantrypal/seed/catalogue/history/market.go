@@ -3,7 +3,6 @@ package history
 import (
 	"fmt"
 	"hash/fnv"
-	"math"
 	"strings"
 	"time"
 
@@ -32,31 +31,37 @@ var cheapest = map[string]time.Month{
 
 // price returns what a package costs in a store in the week of a day, and whether
 // it is on offer. Stores differ in level, all of them become dearer over the year
-// at a pace that depends on the food, and foods of the season go up and down.
+// at a pace that depends on the food, and foods of the season go up and down. It
+// counts in parts of a thousand, so that every machine has the same prices.
 func (m market) price(p catalogue.Product, store catalogue.Store, day time.Time) (decimal.Decimal, bool) {
-	days := day.Sub(m.first).Hours() / 24
-	week := int(math.Floor(days / 7))
-	factor := 1 + (0.01+0.07*m.chance("drift", p.Food))*days/Days
+	days := int64(day.Sub(m.first) / (24 * time.Hour))
+	week := days / 7
+	price := p.Price.Mul(store.Level)
+	times := func(thousandths int64) { price = price.Mul(decimal.New(thousandths, -3)) }
+	times(1000 + (10+m.draw(70, "drift", p.Food))*days/Days)
 	if month, ok := cheapest[p.Food]; ok {
-		peak := time.Date(day.Year(), month, 15, 0, 0, 0, 0, time.UTC)
-		factor *= 1 - 0.22*math.Cos(2*math.Pi*day.Sub(peak).Hours()/24/365)
+		times(780 + 440*distance(day, month)/183)
 	}
-	// A store keeps its price for some weeks.
-	factor *= 0.97 + 0.06*m.chance("noise", p.Code, store.Name, week/5)
-	offer := m.chance("offer", p.Code, store.Name, week) < 0.08
+	times(970 + m.draw(60, "noise", p.Code, store.Name, week/5)) // a store keeps its price for some weeks
+	offer := m.draw(100, "offer", p.Code, store.Name, week) < 8
 	if offer {
-		factor *= 0.8
+		times(800)
 	}
-	price := p.Price.Mul(store.Level).Mul(decimal.NewFromFloat(factor)).Round(2)
 	// Prices end in 9: 2.43 is written 2.49.
-	tenths := price.Mul(decimal.NewFromInt(10)).Floor()
-	return tenths.Div(decimal.NewFromInt(10)).Add(decimal.New(9, -2)), offer
+	return price.Mul(decimal.NewFromInt(10)).Floor().DivRound(decimal.NewFromInt(10), 1).Add(decimal.New(9, -2)), offer
 }
 
-// chance returns a number from 0 up to 1 that depends on the seed and the parts
-// alone.
-func (m market) chance(parts ...any) float64 {
-	return float64(hash(append(parts, m.seed)...)>>11) / (1 << 53)
+// distance is how many days a day is away from the middle of a month, in the
+// nearest year: 0 to 183.
+func distance(day time.Time, month time.Month) int64 {
+	middle := time.Date(day.Year(), month, 15, 0, 0, 0, 0, time.UTC)
+	days := int64(day.Sub(middle).Abs() / (24 * time.Hour))
+	return min(days, max(0, 365-days), 183)
+}
+
+// draw returns a number below n that depends on the seed and the parts alone.
+func (m market) draw(n uint64, parts ...any) int64 {
+	return int64(hash(append(parts, m.seed)...) % n)
 }
 
 func hash(parts ...any) uint64 {

@@ -1,0 +1,168 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// References takes part in runs: the files that a run refers to, in its input, in those of its calls
+// and in what calls without a transaction return, are kept from its commit on. A row that
+// has a file's id got it that way.
+type References struct{ provider *Provider }
+
+var _ run.Participant = (*References)(nil)
+
+// References returns the participant.
+func (p *Provider) References() *References { return &References{p} }
+
+// Open implements run.Participant.
+func (r *References) Open(of *run.Run) (run.Part, error) {
+	s := r.provider.store.Load()
+	if s == nil {
+		return nil, nil
+	}
+	n := &named{store: s, ids: map[string]bool{}}
+	n.note(of.Request().Input)
+	return n, nil
+}
+
+// named are the files that a run refers to.
+type named struct {
+	store *Store
+	mu    sync.Mutex
+	ids   map[string]bool
+}
+
+var (
+	_ run.AfterCaller = (*named)(nil)
+	_ run.Witness     = (*named)(nil)
+	_ run.Committer   = (*named)(nil)
+)
+
+// note finds ids in JSON.
+func (n *named) note(raw json.RawMessage) {
+	for {
+		at := bytes.Index(raw, []byte(IDPrefix))
+		if at < 0 {
+			return
+		}
+		raw = raw[at:]
+		if end := len(IDPrefix) + idDigits; len(raw) >= end && IsID(string(raw[:end])) {
+			n.mu.Lock()
+			n.ids[string(raw[:end])] = true
+			n.mu.Unlock()
+		}
+		raw = raw[len(IDPrefix):]
+	}
+}
+
+// AfterCall implements run.AfterCaller.
+func (n *named) AfterCall(c run.CallEnd) { n.note(c.Input) }
+
+// Recorded implements run.Witness.
+func (n *named) Recorded(*run.OutsideCall) {}
+
+// BeforeOutside implements run.Witness.
+func (n *named) BeforeOutside(context.Context, *run.OutsideCall) error { return nil }
+
+// AfterOutside implements run.Witness.
+func (n *named) AfterOutside(_ context.Context, _ *run.OutsideCall, out json.RawMessage, _ error) {
+	n.note(out)
+}
+
+// BeforeCommit implements run.Committer.
+func (n *named) BeforeCommit(context.Context, []string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.store.Use(slices.Collect(maps.Keys(n.ids)))
+}
+
+// reference is the member of an object that stands for the content of a file.
+const reference = "$file"
+
+// Expand replaces {"$file": id} in the input of a plugin's or server's function by the
+// content of the file, in base64. It returns nil where there is none.
+func (p *Provider) Expand(who auth.Principal, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
+	if id.Kind != catalog.KindPlugin && id.Kind != catalog.KindUpstream || id.Owner == Domain || !bytes.Contains(input, []byte(`"`+reference+`"`)) {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(input))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, nil // whoever reads it says what is wrong
+	}
+	x := &expansion{provider: p, who: who}
+	v, err := x.expand(v, "")
+	if err != nil || x.found == 0 {
+		return nil, err
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// maxExpanded bounds the bytes of the files in one input.
+const maxExpanded = 16 << 20
+
+type expansion struct {
+	provider *Provider
+	who      auth.Principal
+	found    int
+	size     int64
+}
+
+// expand returns a value with the contents of files in the place of references; path is a
+// JSON pointer.
+func (x *expansion) expand(v any, path string) (any, error) {
+	switch v := v.(type) {
+	case map[string]any:
+		if id, ok := v[reference].(string); ok && len(v) == 1 {
+			return x.content(id, path)
+		}
+		for key, one := range v {
+			made, err := x.expand(one, path+"/"+fault.Step(key))
+			if err != nil {
+				return nil, err
+			}
+			v[key] = made
+		}
+	case []any:
+		for i, one := range v {
+			made, err := x.expand(one, path+"/"+strconv.Itoa(i))
+			if err != nil {
+				return nil, err
+			}
+			v[i] = made
+		}
+	}
+	return v, nil
+}
+
+func (x *expansion) content(id, path string) (any, error) {
+	s, err := x.provider.Store()
+	if err != nil {
+		return nil, err
+	}
+	raw, f, err := s.Bytes(x.who, id, maxExpanded-x.size)
+	if err != nil {
+		return nil, fault.From(err).WithPath(path + "/" + reference)
+	}
+	x.found, x.size = x.found+1, x.size+f.Size
+	return base64.StdEncoding.EncodeToString(raw), nil
+}

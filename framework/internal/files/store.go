@@ -1,0 +1,310 @@
+// Package files keeps files that callers upload and that scripts create.
+//
+// What belongs here: the bytes of files, what is known of each, who may read them, and how
+// long they are kept. What must never: what a file means to an app, or SQL.
+package files
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// File is what callers learn of a file (CONTRACT section 11).
+type File struct {
+	ID     string `json:"id"`
+	SHA256 string `json:"sha256"` // in hex
+	Size   int64  `json:"size"`   // in bytes
+	Type   string `json:"type"`   // a media type
+	Name   string `json:"name"`   // without folders; "" if it has none
+}
+
+// record is what the store knows of a file: a file of JSON beside the others.
+type record struct {
+	File
+	Set   string    `json:"set"`
+	Owner string    `json:"owner"` // the subject who made it
+	At    time.Time `json:"at"`
+}
+
+// ReadScope lets a caller read the files of others, in the sets that it may use.
+const ReadScope = "files:read"
+
+// Store keeps files in a folder: their bytes by hash, so that equal ones are kept once, and
+// a record of each. Several servers may share it. Its methods may be called from several
+// goroutines.
+type Store struct {
+	dir      string
+	maxBytes int64
+	clock    func() time.Time
+}
+
+// Folders of a store.
+const (
+	recordFolder = "records" // ID.json
+	dataFolder   = "data"    // the first two digits of the hash, then the hash
+	usedFolder   = "used"    // ID, of files that a committed run refers to
+	newFolder    = "new"     // being written
+)
+
+// Open makes the folder of a store where it is missing. Nobody but the app's user may read it.
+func Open(dir string, maxBytes int64) (*Store, error) {
+	for _, folder := range []string{recordFolder, dataFolder, usedFolder, newFolder} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			return nil, fmt.Errorf("files: %w", err)
+		}
+	}
+	return &Store{dir: dir, maxBytes: maxBytes, clock: time.Now}, nil
+}
+
+// Upload is a file to be kept.
+type Upload struct {
+	Name, Type string // as the caller says; Type may be ""
+	Set        string
+	Owner      string
+	Body       io.Reader
+}
+
+// IDPrefix begins the id of every file.
+const IDPrefix = "file_"
+
+// idDigits is the length of an id behind its prefix.
+const idDigits = 32
+
+// IsID reports whether a text can be the id of a file.
+func IsID(id string) bool {
+	rest, ok := strings.CutPrefix(id, IDPrefix)
+	if !ok || len(rest) != idDigits {
+		return false
+	}
+	return strings.Trim(rest, "0123456789abcdef") == ""
+}
+
+// newID is not to be guessed.
+func newID() string {
+	var b [idDigits / 2]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return IDPrefix + hex.EncodeToString(b[:])
+}
+
+// Put keeps a file. The bytes are on the disk when it returns, and nothing is kept when it
+// fails: with call_too_large for a file larger than the store takes.
+func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
+	name, err := validName(u.Name)
+	if err != nil {
+		return File{}, err
+	}
+	f, err := os.CreateTemp(filepath.Join(s.dir, newFolder), "upload-")
+	if err != nil {
+		return File{}, s.broken(err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	w := &writer{to: f, sum: sha256.New()}
+	switch n, err := io.Copy(w, io.LimitReader(&reader{ctx, u.Body}, s.maxBytes+1)); {
+	case w.failed != nil:
+		return File{}, s.broken(w.failed)
+	case err != nil:
+		return File{}, err
+	case n > s.maxBytes:
+		return File{}, s.TooLarge()
+	}
+	r := record{
+		File: File{ID: newID(), SHA256: hex.EncodeToString(w.sum.Sum(nil)), Size: w.size, Type: mediaType(w.head, u.Type), Name: name},
+		Set:  u.Set, Owner: u.Owner, At: s.clock().UTC(),
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return File{}, s.broken(err)
+	}
+	if err := s.keep(f.Name(), &r); err != nil {
+		return File{}, s.broken(err)
+	}
+	return r.File, nil
+}
+
+// MaxBytes is how large a file may be.
+func (s *Store) MaxBytes() int64 { return s.maxBytes }
+
+// DefaultSet is the set of a file that is made where none is named, as everywhere.
+const DefaultSet = "default"
+
+// ValidSet reports whether a text can be the name of a set.
+func ValidSet(name string) bool {
+	return name != "" && len(name) <= 48 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+// TooLarge is the fault of a file that is larger than the store takes.
+func (s *Store) TooLarge() *fault.Fault {
+	return fault.Newf(fault.CallTooLarge, "a file may have at most %d bytes", s.maxBytes).WithHint("Send a smaller file, or raise files.maxBytes.")
+}
+
+// keep moves the bytes to their place, and writes the record, which makes them a file.
+func (s *Store) keep(from string, r *record) error {
+	to := s.dataPath(r.SHA256)
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil { // equal bytes replace each other
+		return err
+	}
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Join(s.dir, newFolder), "record-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(raw)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), s.recordPath(r.ID))
+}
+
+// broken is the fault of a store that cannot be read or written.
+func (s *Store) broken(err error) *fault.Fault {
+	return fault.New(fault.ServiceUnavailable, "the store of files cannot be used").Because(err)
+}
+
+func (s *Store) recordPath(id string) string { return filepath.Join(s.dir, recordFolder, id+".json") }
+
+func (s *Store) dataPath(sum string) string { return filepath.Join(s.dir, dataFolder, sum[:2], sum) }
+func (s *Store) usedPath(id string) string  { return filepath.Join(s.dir, usedFolder, id) }
+
+// may reports whether somebody may read a file: who made it, and who may read those of others, in
+// sets that it may name.
+func may(p auth.Principal, f *record) bool {
+	return p.MayName(f.Set) && (f.Owner == p.Subject || p.Has(ReadScope))
+}
+
+// Find returns a file. One that its reader may not know is not_found, like one that is not
+// there.
+func (s *Store) Find(p auth.Principal, id string) (File, error) {
+	found, err := s.find(p, id)
+	if err != nil {
+		return File{}, err
+	}
+	return found.File, nil
+}
+
+func (s *Store) find(p auth.Principal, id string) (*record, error) {
+	missing := func() *fault.Fault {
+		return fault.Newf(fault.NotFound, "there is no file %q", fault.Clip(strings.ToValidUTF8(id, "?"), 64)).
+			WithHint("Use an id that POST /api/files or SDK.Files.create returned. What nothing refers to is deleted after a day.")
+	}
+	if !IsID(id) {
+		return nil, missing()
+	}
+	raw, err := os.ReadFile(s.recordPath(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing()
+	}
+	if err != nil {
+		return nil, s.broken(err)
+	}
+	var found record
+	if err := json.Unmarshal(raw, &found); err != nil || len(found.SHA256) != 2*sha256.Size {
+		return nil, s.broken(fmt.Errorf("the record of %s is damaged: %w", id, err))
+	}
+	if !may(p, &found) {
+		return nil, missing()
+	}
+	return &found, nil
+}
+
+// Open opens a file, which the caller closes.
+func (s *Store) Open(p auth.Principal, id string) (*os.File, File, error) {
+	found, err := s.Find(p, id)
+	if err != nil {
+		return nil, File{}, err
+	}
+	f, err := os.Open(s.dataPath(found.SHA256))
+	if err != nil {
+		return nil, File{}, s.broken(err)
+	}
+	return f, found, nil
+}
+
+// Bytes returns a file's content, which is at most so long; else it is call_too_large.
+func (s *Store) Bytes(p auth.Principal, id string, most int64) ([]byte, File, error) {
+	f, found, err := s.Open(p, id)
+	if err != nil {
+		return nil, File{}, err
+	}
+	defer f.Close()
+	if found.Size > most {
+		return nil, File{}, fault.Newf(fault.CallTooLarge, "the file %s has %d bytes; at most %d can be read at once", id, found.Size, most)
+	}
+	raw, err := io.ReadAll(f)
+	if err != nil {
+		return nil, File{}, s.broken(err)
+	}
+	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != found.SHA256 {
+		return nil, File{}, s.broken(fmt.Errorf("the bytes of %s are not those that were kept", id))
+	}
+	return raw, found, nil
+}
+
+// maxName bounds the name of a file, in bytes.
+const maxName = 255
+
+// validName returns a file's name without folders.
+func validName(name string) (string, error) {
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+		name = name[i+1:]
+	}
+	if len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", fault.Invalid(fault.Detail{Path: "/name", Message: fmt.Sprintf("must be text of at most %d bytes without control characters", maxName), Expected: "the name of a file"})
+	}
+	return name, nil
+}
+
+// writer writes a file, with its hash and its first bytes.
+type writer struct {
+	to     io.Writer
+	sum    hash.Hash
+	head   []byte
+	size   int64
+	failed error // of the disk, not of who sends the file
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	if more := sniffed - len(w.head); more > 0 {
+		w.head = append(w.head, p[:min(more, len(p))]...)
+	}
+	w.sum.Write(p)
+	n, err := w.to.Write(p)
+	w.size += int64(n)
+	w.failed = err
+	return n, err
+}
+
+// reader ends with its context.
+type reader struct {
+	ctx context.Context
+	of  io.Reader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.of.Read(p)
+}

@@ -1,0 +1,194 @@
+package restapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/files"
+)
+
+const filesPath = "/api/files"
+
+// uploadFile serves POST /api/files: the body is the file.
+func (h *Handler) uploadFile(w http.ResponseWriter, r *http.Request) {
+	if !h.allows(w, r, http.MethodPost) {
+		return
+	}
+	store, err := h.filesFor(r, "create")
+	if err != nil {
+		h.rejectAs(w, r, asRejection(err))
+		return
+	}
+	u, err := upload(r)
+	if err != nil {
+		h.rejectAs(w, r, asRejection(err))
+		return
+	}
+	if r.ContentLength > store.MaxBytes() {
+		h.reject(w, r, store.TooLarge())
+		return
+	}
+	u.Body = &slowBody{body: r.Body, control: http.NewResponseController(w), idle: h.opts.WriteTime}
+	f, err := store.Put(r.Context(), u)
+	if err != nil {
+		var known *fault.Fault
+		if !errors.As(err, &known) {
+			err = fault.New(fault.InvalidRequest, "the body ended before the file did").WithHint("Send the whole file; nothing was kept.").Because(err)
+		}
+		h.rejectAs(w, r, asRejection(err))
+		return
+	}
+	body, err := json.Marshal(f)
+	if err != nil {
+		h.reject(w, r, fault.New(fault.Internal, "").Because(err))
+		return
+	}
+	w.Header().Set("Location", filesPath+"/"+f.ID)
+	h.write(w, http.StatusCreated, jsonType, body)
+}
+
+// upload reads what a request says of the file in its body: ?name and ?set, the name in
+// Content-Disposition, and the media type.
+func upload(r *http.Request) (files.Upload, error) {
+	query, err := decodeQuery(r.URL.RawQuery, []string{"name", "set"})
+	if err != nil {
+		return files.Upload{}, err
+	}
+	u := files.Upload{Type: r.Header.Get("Content-Type"), Set: files.DefaultSet, Owner: auth.From(r.Context()).Subject}
+	if media, _, _ := mime.ParseMediaType(u.Type); strings.HasPrefix(media, "multipart/") || media == "application/x-www-form-urlencoded" {
+		return u, rejection{Fault: fault.New(fault.InvalidPayload, "the body is the file itself, not a form").
+			WithHint("Send the bytes: curl --data-binary @photo.jpg -H 'Content-Type: image/jpeg' ."), status: http.StatusUnsupportedMediaType}
+	}
+	_, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Disposition"))
+	u.Name = parameters["filename"]
+	for name, to := range map[string]*string{"name": &u.Name, "set": &u.Set} {
+		if value, ok := query[name]; ok {
+			_ = json.Unmarshal(value, to) // a parameter of text is a string
+		}
+	}
+	if !auth.From(r.Context()).MayName(u.Set) || !files.ValidSet(u.Set) {
+		return u, fault.Newf(fault.UnknownSet, "there is no set %q", fault.Clip(strings.ToValidUTF8(u.Set, "?"), 64)).WithPath("/set")
+	}
+	return u, nil
+}
+
+// filesFor returns the store for a caller who may call a function of SDK.Files.
+func (h *Handler) filesFor(r *http.Request, function string) (*files.Store, error) {
+	p := auth.From(r.Context())
+	id := catalog.PluginID(files.Domain, function)
+	op := h.opts.Catalog().Operation(id)
+	if h.opts.Files == nil || op == nil {
+		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files")
+	}
+	if !h.view(p).Allowed(id) {
+		return nil, rejection{Fault: fault.New(fault.Forbidden, "the caller may not use files").WithHint("Call with a token that has the scope %s.", strings.Join(op.Needs(), " ")), scopes: op.Needs()}
+	}
+	return h.opts.Files()
+}
+
+// slowBody reads a body that may take as long as it likes while bytes keep coming.
+type slowBody struct {
+	body    io.Reader
+	control *http.ResponseController
+	idle    time.Duration
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	_ = b.control.SetReadDeadline(time.Now().Add(b.idle))
+	return b.body.Read(p)
+}
+
+// serveFile serves GET /api/files/{id}: a file, or the ranges of it that the request asks for.
+func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
+	if !h.allows(w, r, http.MethodGet) {
+		return
+	}
+	store, err := h.filesFor(r, "get")
+	if err == nil {
+		_, err = decodeQuery(r.URL.RawQuery, nil)
+	}
+	if err != nil {
+		h.rejectAs(w, r, asRejection(err))
+		return
+	}
+	body, f, err := store.Open(auth.From(r.Context()), r.PathValue("id"))
+	if err != nil {
+		h.rejectAs(w, r, asRejection(err))
+		return
+	}
+	defer body.Close()
+	header := w.Header()
+	header.Set("Content-Type", f.Type)
+	header.Set("ETag", `"`+f.SHA256+`"`)
+	header.Set("Cache-Control", "private, immutable, max-age=31536000")
+	// Nothing in a file is executed with the rights of the site.
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	disposition := "inline"
+	if files.IsActive(f.Type) {
+		disposition = "attachment"
+	}
+	header.Set("Content-Disposition", cmp.Or(mime.FormatMediaType(disposition, filename(f.Name)), disposition))
+	http.ServeContent(&slowReader{w, http.NewResponseController(w), h.opts.WriteTime}, r, "", time.Time{}, body)
+}
+
+func filename(name string) map[string]string {
+	if name == "" {
+		return nil
+	}
+	return map[string]string{"filename": name}
+}
+
+// slowReader writes to a client that may take as long as it likes while it keeps reading.
+type slowReader struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	idle    time.Duration
+}
+
+func (s *slowReader) Write(p []byte) (int, error) {
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.idle))
+	return s.ResponseWriter.Write(p)
+}
+
+// fileRoutes describes the routes of files.
+func (b *builder) fileRoutes() {
+	file := node{"type": "object", "required": []string{"id", "sha256", "size", "type", "name"}, "properties": node{
+		"id": node{"type": "string", "description": "What rows and calls name the file by."}, "sha256": node{"type": "string", "description": "In hexadecimal."},
+		"size": node{"type": "integer", "description": "In bytes."}, "type": node{"type": "string", "description": "A media type."},
+		"name": node{"type": "string", "description": "Without folders, empty if it has none."},
+	}}
+	b.schemas["File"] = file
+	query := func(name, about string) node {
+		return node{"name": name, "in": "query", "description": about, "schema": node{"type": "string"}}
+	}
+	content := node{"*/*": node{"schema": node{"type": "string", "format": "binary"}}}
+	b.add(filesPath, http.MethodPost, node{
+		"operationId": "uploadFile", "summary": "Keep a file", "tags": []string{"Files"},
+		"description": "The body is the file, of any type. What nothing refers to is deleted after a day.",
+		"parameters":  []node{query("name", "The file's name."), query("set", "The set it belongs to.")},
+		"requestBody": node{"required": true, "content": content},
+		"responses": node{
+			"201": node{
+				"description": "The file.", "content": node{jsonType: node{"schema": reference("File")}},
+				"headers": node{"Location": node{"description": "The file's path.", "schema": node{"type": "string"}}},
+			}, "4XX": problemResponse, "5XX": problemResponse,
+		},
+	})
+	b.add(filesPath+"/{id}", http.MethodGet, node{
+		"operationId": "downloadFile", "summary": "Read a file", "tags": []string{"Files"}, "description": "Ranges can be asked for.",
+		"parameters": []node{{"name": "id", "in": "path", "required": true, "description": "The file's id.", "schema": node{"type": "string"}}},
+		"responses": node{
+			"200": node{"description": "The file.", "content": content}, "206": node{"description": "A part of it.", "content": content},
+			"304": node{"description": "The caller has it."}, "416": node{"description": "There is no such range."}, "4XX": problemResponse, "5XX": problemResponse,
+		},
+	})
+}

@@ -1,0 +1,175 @@
+// Package files tests files in a whole app: scripts that create and read them, and functions
+// of other servers that take them.
+package files
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/fixture"
+)
+
+type file struct {
+	ID, SHA256, Type, Name string
+	Size                   int
+}
+
+// create has a script create a file.
+func create(t *testing.T, kit *koantest.Kit, input map[string]any) (f file) {
+	t.Helper()
+	kit.Run(`SDK.Files.create(SDK.args)`, koantest.Input{Args: input}).ResultInto(&f)
+	return f
+}
+
+func TestScriptsCreateAndReadFiles(t *testing.T) {
+	kit := koantest.NewConfined(t, fixture.App())
+	text := create(t, kit, map[string]any{"name": "plan.json", "type": "application/json", "text": `{"days":[1,2]}`})
+	require.Equal(t, "application/json", text.Type)
+	require.Equal(t, "plan.json", text.Name)
+	require.Equal(t, 14, text.Size)
+	var got struct {
+		Text   string
+		Days   []int
+		Same   bool
+		Faults []string
+	}
+	kit.Run(`
+const { text: id, picture } = SDK.args;
+const code = (f) => { try { f(); return "" } catch (e) { return e.code } };
+SDK.Out.answer({
+  text: SDK.Files.text(id), days: SDK.Files.json(id).days, same: SDK.Files.get(id).sha256 === SDK.Files.get({ id }).sha256,
+  faults: [
+    code(() => SDK.Files.get("file_00000000000000000000000000000000")), code(() => SDK.Files.get("../x")), code(() => SDK.Files.get()),
+    code(() => SDK.Files.text(picture)), code(() => SDK.Files.json(picture)),
+    code(() => SDK.Files.create({ name: "x" })), code(() => SDK.Files.create({ text: "a", base64: "YQ==" })), code(() => SDK.Files.create({ base64: "?" })),
+    code(() => SDK.Files.create({ text: "a", mime: "b" })),
+  ],
+})`, koantest.Input{Args: map[string]any{"text": text.ID, "picture": create(t, kit, map[string]any{"base64": "/w=="}).ID}}).AnswerInto(&got)
+	require.Equal(t, `{"days":[1,2]}`, got.Text)
+	require.Equal(t, []int{1, 2}, got.Days)
+	require.True(t, got.Same)
+	require.Equal(t, []string{
+		"not_found", "not_found", "invalid_payload", "execution_error", "execution_error",
+		"invalid_payload", "invalid_payload", "invalid_payload", "invalid_payload",
+	}, got.Faults)
+}
+
+func TestFilesBelongToTheirCaller(t *testing.T) {
+	kit := koantest.New(t, fixture.App())
+	f := create(t, kit, map[string]any{"text": "mine"})
+	other := kit.As(auth.Principal{Subject: "other", Scopes: []string{"plugins:call"}, Sets: []string{auth.All}})
+	require.Equal(t, fault.NotFound, other.Try(`SDK.Files.text(SDK.args)`, koantest.Input{Args: f.ID}).Error.Code)
+	clerk := kit.As(auth.Principal{Subject: "clerk", Scopes: []string{"plugins:call", "files:read"}, Sets: []string{auth.All}})
+	require.JSONEq(t, `"mine"`, string(clerk.Run(`SDK.Files.text(SDK.args)`, koantest.Input{Args: f.ID}).Result))
+}
+
+// A file is there for every attempt of a run and is created once; what refers to it keeps it.
+func TestFilesAreKeptByWhatCommits(t *testing.T) {
+	dir := t.TempDir()
+	kit := koantest.New(t, fixture.App(), koantest.Setting{Key: "files.dir", Value: dir})
+	used := func() (out []string) {
+		entries, err := os.ReadDir(filepath.Join(dir, "used"))
+		require.NoError(t, err)
+		for _, e := range entries {
+			out = append(out, e.Name())
+		}
+		return out
+	}
+	dry := kit.Run(`SDK.Files.create({ text: "a" }).id`, koantest.Input{DryRun: true})
+	require.Empty(t, used(), "a dry run keeps nothing")
+	var id string
+	dry.ResultInto(&id)
+	kit.Run(`SDK.Entities.Todo.upsert({ title: "see", notes: SDK.args })`, koantest.Input{Args: id})
+	require.Equal(t, []string{id}, used(), "a row refers to it")
+	kit.Try(`SDK.Files.create({ text: "b" }); throw new Error("no")`, koantest.Input{})
+	require.Len(t, used(), 1)
+	kit.Run(`SDK.Files.create({ text: "c" })`, koantest.Input{})
+	require.Len(t, used(), 2)
+}
+
+// A function of a real server gets the content of a file, and nothing that is kept of the
+// call has it.
+func TestServersTakeFiles(t *testing.T) {
+	modules, err := filepath.Abs("../npm/node_modules")
+	require.NoError(t, err)
+	command, err := json.Marshal([]string{filepath.Join(modules, "node", "bin", "node"), filepath.Join(modules, "@modelcontextprotocol", "server-everything", "dist", "index.js"), "stdio"})
+	require.NoError(t, err)
+	kit := koantest.New(t, fixture.App(),
+		koantest.Setting{Key: "upstreams.everything.command", Value: string(command)},
+		koantest.Setting{Key: "upstreams.everything.effects.*", Value: "read"})
+	f := create(t, kit, map[string]any{"text": "hello"})
+	echo := fmt.Sprintf(`SDK.Servers.everything.echo({ message: { $file: %q } })`, f.ID)
+	require.JSONEq(t, `"Echo: `+base64.StdEncoding.EncodeToString([]byte("hello"))+`"`, string(kit.Run(echo, koantest.Input{}).Result))
+	other := kit.As(auth.Principal{Subject: "other", Scopes: []string{"plugins:call"}, Sets: []string{auth.All}})
+	refused := other.Try(echo, koantest.Input{}).Error
+	require.Equal(t, fault.NotFound, refused.Code)
+	require.Equal(t, "/message/$file", refused.Path)
+}
+
+// A script shows files, and what is too large to be returned becomes one.
+func TestFilesInResults(t *testing.T) {
+	kit := koantest.NewConfined(t, fixture.App(), koantest.Setting{Key: "codeMode.maxResultBytes", Value: "1000"}, koantest.Setting{Key: "replay.keep", Value: "scripts"})
+	type shown struct {
+		Result json.RawMessage
+		Answer struct {
+			File string `json:"$file"`
+			Type string
+			Size int
+		}
+		Files []file
+		RunID string
+	}
+	run := func(input map[string]any) (out shown, err error) {
+		raw, err := kit.Call("code::koan.execute", input)
+		if err == nil {
+			require.NoError(t, json.Unmarshal(raw, &out), "%s", raw)
+		}
+		return out, err
+	}
+	out, err := run(map[string]any{"code": `const f = SDK.Files.create({ name: "a.txt", text: "a" }); SDK.Out.file(f); SDK.Out.file(f.id).name`})
+	require.NoError(t, err)
+	require.Len(t, out.Files, 2)
+	require.Equal(t, "a.txt", out.Files[1].Name)
+	require.JSONEq(t, `"a.txt"`, string(out.Result))
+
+	for code, want := range map[string]fault.Code{
+		`SDK.Out.file("file_00000000000000000000000000000000")`: fault.NotFound,
+		`SDK.Out.file()`:                   fault.InvalidPayload,
+		`SDK.Out.file({ id: 1 })`:          fault.InvalidPayload,
+		`SDK.Out.answer("x".repeat(2000))`: fault.ResultTooLarge,
+		`const f = SDK.Files.create({ text: "" }); for (let i = 0; i < 40; i++) SDK.Out.file(f)`: fault.ResultTooLarge,
+	} {
+		_, err := run(map[string]any{"code": code})
+		require.Equal(t, want, fault.From(err).Code, code)
+	}
+
+	large := `SDK.Out.answer({ text: "x".repeat(2000) }); 1`
+	out, err = run(map[string]any{"code": large, "onLarge": "file"})
+	require.NoError(t, err)
+	require.JSONEq(t, "1", string(out.Result))
+	require.Equal(t, "application/json", out.Answer.Type)
+	require.Equal(t, 2011, out.Answer.Size)
+	require.Equal(t, out.Answer.File, out.Files[0].ID)
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // it is kept beside the run
+		again, err := kit.Instance().Replay(t.Context(), out.RunID, false)
+		require.NoError(c, err)
+		require.True(c, again.Identical, "%+v", again.Difference)
+	}, 20*time.Second, 20*time.Millisecond)
+	require.JSONEq(t, "2000", string(kit.Run(`SDK.Files.json(SDK.args).text.length`, koantest.Input{Args: out.Answer.File}).Result))
+	_, err = run(map[string]any{"code": `"x".repeat(9 << 20)`, "onLarge": "file"})
+	require.Equal(t, fault.ResultTooLarge, fault.From(err).Code, "and there is a bound")
+	_, err = run(map[string]any{"code": "1", "onLarge": "row"})
+	require.Equal(t, fault.InvalidPayload, fault.From(err).Code)
+}

@@ -1,0 +1,176 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/pgtest"
+)
+
+type uploaded struct {
+	ID, SHA256, Type, Name string
+	Size                   int
+}
+
+func (s *server) upload(body, path string, header ...string) uploaded {
+	s.t.Helper()
+	r := s.do("POST", path, body, header...)
+	require.Equal(s.t, http.StatusCreated, r.status, "%s", r.body)
+	var f uploaded
+	require.NoError(s.t, json.Unmarshal(r.body, &f))
+	require.Equal(s.t, "/api/files/"+f.ID, r.header.Get("Location"))
+	return f
+}
+
+func picture(t *testing.T, side int) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, side, side))))
+	return b.String()
+}
+
+func TestUploadAndDownload(t *testing.T) {
+	if pgtest.ForEach(t, TestUploadAndDownload) {
+		return
+	}
+	s := serve(t, fixture.App(), framework.HTTPOptions{})
+	text := picture(t, 8)
+	f := s.upload(text, "/api/files?name=C:%5Cphotos%5Cshelf.png", "Content-Type", "application/octet-stream")
+	sum := sha256.Sum256([]byte(text))
+	require.Equal(t, uploaded{ID: f.ID, SHA256: hex.EncodeToString(sum[:]), Type: "image/png", Name: "shelf.png", Size: len(text)}, f, "the type is that of the bytes")
+	got := s.do("GET", "/api/files/"+f.ID, "")
+	require.Equal(t, http.StatusOK, got.status)
+	require.Equal(t, text, string(got.body))
+	require.Equal(t, "image/png", got.header.Get("Content-Type"))
+	require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
+	require.Equal(t, "inline; filename=shelf.png", got.header.Get("Content-Disposition"))
+	part := s.do("GET", "/api/files/"+f.ID, "", "Range", "bytes=1-3")
+	require.Equal(t, http.StatusPartialContent, part.status)
+	require.Equal(t, "PNG", string(part.body))
+	require.Equal(t, http.StatusRequestedRangeNotSatisfiable, s.do("GET", "/api/files/"+f.ID, "", "Range", "bytes=9999-").status)
+	require.Equal(t, http.StatusNotModified, s.do("GET", "/api/files/"+f.ID, "", "If-None-Match", got.header.Get("ETag")).status)
+	head := s.do("HEAD", "/api/files/"+f.ID, "")
+	require.Equal(t, http.StatusOK, head.status)
+	require.Empty(t, head.body)
+
+	named := s.upload("a,b\n1,2\n", "/api/files", "Content-Type", "text/csv", "Content-Disposition", `attachment; filename*=UTF-8''%C3%A4.csv`)
+	require.Equal(t, "ä.csv", named.Name)
+	require.Equal(t, "text/csv", named.Type)
+	page := s.upload("<html><script>alert(1)</script>", "/api/files", "Content-Type", "image/png")
+	require.NotEqual(t, "image/png", page.Type)
+	shown := s.do("GET", "/api/files/"+page.ID, "")
+	require.True(t, strings.HasPrefix(shown.header.Get("Content-Disposition"), "attachment"), "a page is not shown with the rights of the site")
+	require.Contains(t, shown.header.Get("Content-Security-Policy"), "sandbox")
+	empty := s.do("POST", "/api/files", "", "Content-Type", "text/plain")
+	require.Equal(t, http.StatusCreated, empty.status)
+
+	var read string
+	s.kit.Run(`SDK.Files.text(SDK.args)`, koantest.Input{Args: named.ID}).ResultInto(&read)
+	require.Equal(t, "a,b\n1,2\n", read, "scripts of the same caller read it")
+}
+
+func TestFaultsOfFiles(t *testing.T) {
+	s := serve(t, fixture.App(), framework.HTTPOptions{}, koantest.Setting{Key: "files.maxBytes", Value: "1000"})
+	for _, tt := range []struct {
+		method, path, body string
+		header             []string
+		status             int
+		code               fault.Code
+		at                 string
+	}{
+		{"POST", "/api/files", strings.Repeat("x", 1001), nil, 413, fault.CallTooLarge, ""},
+		{"POST", "/api/files?nam=x", "x", nil, 400, fault.InvalidPayload, "/nam"},
+		{"POST", "/api/files?name=a&name=b", "x", nil, 400, fault.InvalidPayload, "/name"},
+		{"POST", "/api/files?set=No%20Set", "x", nil, 404, fault.UnknownSet, "/set"},
+		{"POST", "/api/files?name=" + strings.Repeat("n", 300), "x", nil, 400, fault.InvalidPayload, "/name"},
+		{"POST", "/api/files", "--b\r\n\r\nx\r\n--b--", []string{"Content-Type", "multipart/form-data; boundary=b"}, 415, fault.InvalidPayload, ""},
+		{"PUT", "/api/files", "x", nil, 405, fault.InvalidRequest, ""},
+		{"GET", "/api/files", "", nil, 405, fault.InvalidRequest, ""},
+		{"DELETE", "/api/files/file_00000000000000000000000000000000", "", nil, 405, fault.InvalidRequest, ""},
+		{"GET", "/api/files/file_00000000000000000000000000000000", "", nil, 404, fault.NotFound, ""},
+		{"GET", "/api/files/..%2f..%2fetc%2fpasswd", "", nil, 404, fault.NotFound, ""},
+		{"GET", "/api/files/FILE_00000000000000000000000000000000", "", nil, 404, fault.NotFound, ""},
+	} {
+		r := s.do(tt.method, tt.path, tt.body, tt.header...)
+		require.Equal(t, tt.status, r.status, "%s %s: %s", tt.method, tt.path, r.body)
+		var f fault.Fault
+		require.NoError(t, json.Unmarshal(r.body, &f), "%s", r.body)
+		require.Equal(t, tt.code, f.Code, "%s", r.body)
+		require.Equal(t, tt.at, f.Path, "%s", r.body)
+		require.NotEmpty(t, f.Hint)
+	}
+}
+
+// A body of unknown length is cut at the bound; one that ends early keeps nothing.
+func TestUploadsAreBoundedWhileTheyStream(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, fixture.App(), framework.HTTPOptions{}, koantest.Setting{Key: "files.maxBytes", Value: "1000000"}, koantest.Setting{Key: "files.dir", Value: dir})
+	r, err := http.NewRequest("POST", s.url+"/api/files", io.MultiReader(strings.NewReader("x"), &endless{}))
+	require.NoError(t, err)
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil { // the server may have closed the connection before it was read
+		require.Equal(t, http.StatusRequestEntityTooLarge, resp.StatusCode)
+		require.NoError(t, resp.Body.Close())
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(conn, "POST /api/files HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf")
+	require.NoError(t, err)
+	require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+	got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err == nil {
+		require.Equal(t, http.StatusBadRequest, got.StatusCode)
+	}
+	require.NoError(t, conn.Close())
+	require.Eventually(t, func() bool {
+		left := 0
+		for _, folder := range []string{"new", "data", "records"} {
+			entries, err := os.ReadDir(filepath.Join(dir, folder))
+			require.NoError(t, err)
+			left += len(entries)
+		}
+		return left == 0
+	}, 10*time.Second, 10*time.Millisecond, "nothing is left of either")
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestFilesNeedRights(t *testing.T) {
+	who := auth.Principal{Subject: "ann", Scopes: []string{"entities:read"}, Sets: []string{"default"}}
+	s := serve(t, fixture.App(), framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return who, nil }})
+	require.Equal(t, http.StatusForbidden, s.do("POST", "/api/files", "x").status)
+	who.Scopes = []string{"plugins:call"}
+	require.Equal(t, http.StatusNotFound, s.do("POST", "/api/files?set=lake", "x").status)
+	f := s.upload("mine", "/api/files")
+	require.Equal(t, http.StatusOK, s.do("GET", "/api/files/"+f.ID, "").status)
+	who.Subject = "bob"
+	require.Equal(t, http.StatusNotFound, s.do("GET", "/api/files/"+f.ID, "").status)
+	who.Scopes = append(who.Scopes, "files:read")
+	require.Equal(t, http.StatusOK, s.do("GET", "/api/files/"+f.ID, "").status)
+	who.Sets = []string{"lake"}
+	require.Equal(t, http.StatusNotFound, s.do("GET", "/api/files/"+f.ID, "").status, "of a set that it may not name")
+	require.Equal(t, http.StatusForbidden, s.do("POST", "/api/files", "x", "Origin", "https://evil.example").status)
+}

@@ -1,0 +1,45 @@
+package rest
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/tests/fixture"
+)
+
+// A client in Go that a generator makes of the document compiles, and does what it says.
+func TestOpenAPIGoClient(t *testing.T) {
+	s := serve(t, fixture.App(), framework.HTTPOptions{})
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/goclient")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "api"), 0o700))
+	run := func(in string, args ...string) []byte {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = in
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%v\n%s", args, out)
+		return out
+	}
+	run("../..", "tool", "-modfile=tools/go.mod", "oapi-codegen", "-generate", "types,client", "-include-tags", "Todo,Files", "-package", "api", "-o", filepath.Join(dir, "api", "client.go"), fileOf(t, s))
+	var said struct {
+		Title, Priority, ETag, Problem string
+		Created, Changed, Stale, Gone  int
+		Count                          int
+		File                           string
+	}
+	out := run(dir, "run", ".", s.url)
+	require.NoError(t, json.Unmarshal(out, &said), "%s", out)
+	require.Equal(t, "Buy milk", said.Title)
+	require.Equal(t, "high", said.Priority)
+	require.Equal(t, []int{201, 200, 412, 404}, []int{said.Created, said.Changed, said.Stale, said.Gone})
+	require.Equal(t, "conflict", said.Problem)
+	require.Equal(t, 1, said.Count)
+	require.Equal(t, "a file", said.File)
+}

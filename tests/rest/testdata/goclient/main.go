@@ -1,0 +1,66 @@
+// Command goclient calls the fixture with the generated client, and prints what it got.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"os"
+	"strings"
+
+	"goclient/api"
+)
+
+func main() {
+	ctx := context.Background()
+	c, err := api.NewClientWithResponses(os.Args[1])
+	check(err)
+	said := map[string]any{}
+
+	title, priority := "Buy milk", "high"
+	made, err := c.TodoUpsertWithResponse(ctx, nil, body[api.TodoUpsertJSONRequestBody](map[string]any{"id": "t1", "title": title}))
+	check(err)
+	tag := made.HTTPResponse.Header.Get("ETag")
+	said["created"], said["etag"] = made.StatusCode(), tag
+	patch := body[api.TodoPatchApplicationMergePatchPlusJSONRequestBody](map[string]any{"priority": priority})
+	changed, err := c.TodoPatchWithApplicationMergePatchPlusJSONBodyWithResponse(ctx, "t1", &api.TodoPatchParams{IfMatch: &tag}, patch)
+	check(err)
+	said["changed"] = changed.StatusCode()
+	stale, err := c.TodoPatchWithApplicationMergePatchPlusJSONBodyWithResponse(ctx, "t1", &api.TodoPatchParams{IfMatch: &tag}, patch)
+	check(err)
+	said["stale"] = stale.StatusCode()
+	var problem struct{ Code string }
+	check(json.Unmarshal(stale.Body, &problem))
+	said["problem"] = problem.Code
+
+	filter := body[api.TodoFilter](map[string]any{"title": title})
+	page, err := c.TodoCollectionWithResponse(ctx, &api.TodoCollectionParams{Filter: &filter})
+	check(err)
+	said["count"], said["title"], said["priority"] = len(page.JSON200.Items), page.JSON200.Items[0].Title, page.JSON200.Items[0].Priority
+	_, err = c.TodoDeleteWithResponse(ctx, "t1", nil)
+	check(err)
+	gone, err := c.TodoGetByIdWithResponse(ctx, "t1", nil)
+	check(err)
+	said["gone"] = gone.StatusCode()
+
+	kept, err := c.UploadFileWithBodyWithResponse(ctx, nil, "text/plain", strings.NewReader("a file"))
+	check(err)
+	file, err := c.DownloadFileWithResponse(ctx, kept.JSON201.Id)
+	check(err)
+	said["file"] = string(file.Body)
+	check(json.NewEncoder(os.Stdout).Encode(said))
+}
+
+// body makes a request's body of the members that are given.
+func body[T any](members map[string]any) (out T) {
+	raw, err := json.Marshal(members)
+	check(err)
+	check(json.Unmarshal(raw, &out))
+	return out
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
