@@ -15,6 +15,7 @@ export const action = {
     type: "object", required: ["lots"],
     properties: { lots: { type: "array", items: { type: "object", required: ["lotId", "name", "text", "days"], properties: { lotId: { type: "string" }, name: { type: "string" }, text: { type: "string" }, place: { type: "string" }, date: { type: "string", description: "When it was opened." }, days: { type: "integer" } } } } },
   },
+  listed: false,
   effects: { readOnly: true },
   examples: [{}],
 };

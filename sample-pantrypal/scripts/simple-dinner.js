@@ -11,7 +11,7 @@ function simpleDinner() {
   const today = new Date().toISOString().slice(0, 10), soonest = new Date(Date.now() + WITHIN).toISOString().slice(0, 10);
   const lots = SDK.Entities.PantryItem.all({ filter: { status: "available", amount: { $gt: 0 } }, fields: ["foodId", "bestBefore"] });
   const recipes = SDK.Entities.Recipe.all({ filter: { mealTypes: { $has: "dinner" } }, fields: ["name"], with: "ingredients" });
-  const members = SDK.Entities.Household.firstPage(1, { count: false }).items[0]?.members ?? [];
+  const members = /** @type {{allergies?: string[], dislikes?: string[]}[]} */ (SDK.Entities.Household.firstPage(1, { count: false }).items[0]?.members ?? []);
   const allergies = members.flatMap((m) => m.allergies ?? []);
   const harmful = allergies.length ? SDK.Entities.Food.all({ filter: { $or: allergies.map((a) => ({ allergens: { $has: a } })) }, fields: ["name"] }) : [];
   const dislikes = members.flatMap((m) => m.dislikes ?? []);

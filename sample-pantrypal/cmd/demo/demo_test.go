@@ -110,7 +110,7 @@ func TestShow(t *testing.T) {
 		"uses Spinach",
 		"warn: shown",
 		"amount 3 -> 13, best before none -> 2026-11-24, linked to its product",
-		"vision.detect       210 ms",
+		"vision.detect      210 ms",
 		"<1 ms",
 		"failed",
 		"One round trip, 4 SDK calls, 312 ms. The same job would have been 4 tool calls",
