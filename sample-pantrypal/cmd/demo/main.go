@@ -34,7 +34,7 @@ func main() {
 	o := options{}
 	flag.StringVar(&o.photo, "photo", "sample-pantrypal/testdata/haul.png", "the `file` to read: PNG or JPEG, with EAN-13, EAN-8 or UPC-A codes")
 	flag.StringVar(&o.app, "app", "bin/pantrypal", "the pantrypal `executable`")
-	flag.StringVar(&o.script, "script", "sample-pantrypal/scripts/evening.js", "the script `file` to send")
+	flag.StringVar(&o.script, "script", "sample-pantrypal/cmd/demo/evening.js", "the script `file` to send")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder, and say where it is")
 	flag.Parse()
 	if flag.NArg() > 0 {
