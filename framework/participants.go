@@ -3,8 +3,10 @@ package framework
 import (
 	"time"
 
+	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/live"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
@@ -45,6 +47,7 @@ func (i *Instance) takePart() {
 		journal:  record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
 		underway: live.New(),
 	}
+	i.feed = feed.New(feed.Options{Log: i.log}) // which takes part in no run, and follows what they commit
 	i.engine.Join(i.tapes, i.keys, i.guard, i.undos, i.app.files.References(), i.journal, i.underway)
 }
 
@@ -72,6 +75,11 @@ func (i *Instance) keepIn(p Provider) {
 			if k.Changes() {
 				i.journal.KeepChanges()
 			}
+		}
+	}
+	if k, ok := p.(follow.Keeper); ok {
+		if log := k.ChangeLog(); log != nil {
+			i.feed.Use(log)
 		}
 	}
 	if k, ok := p.(undo.Keeper); ok {

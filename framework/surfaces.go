@@ -23,7 +23,7 @@ func (i *Instance) MCP() (*mcpserver.Server, error) {
 		Name: i.app.Name, Version: i.app.Version, Engine: i.engine, Catalog: i.Snapshot, Principal: auth.Local(),
 		Exposure: live.Exposure, ExposureIsAuto: live.ExposureIsAuto, Faces: faces(i.Snapshot()),
 		QueueMax: live.QueueMax, ToolTimeout: live.ToolTimeout, MaxBufferBytes: v.Int("server.maxBufferBytes"),
-		Tools: live.Tools, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: i.sealer, Log: i.log,
+		Tools: live.Tools, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: i.sealer, Feed: i.feed, Log: i.log,
 	}
 	o.Instructions = i.app.Description
 	if len(o.Faces) > 0 {
@@ -112,11 +112,11 @@ func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 func (i *Instance) RESTHandler(beside *HTTP) *REST {
 	live := func(v catalog.Values) restapi.Live {
 		l := i.live(v)
-		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout}
+		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout, MaxListeners: v.Int("events.maxListeners")}
 	}
 	o := restapi.Options{
 		Name: i.app.Name, Version: i.app.Version, Description: i.app.Description, Engine: i.engine, Catalog: i.Snapshot, Admission: beside.Admission(),
-		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Log: i.log,
+		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Feed: i.feed, Log: i.log,
 	}
 	if o.Faces = faces(i.Snapshot()); len(o.Faces) > 0 {
 		o.Runtime = i.values.String("codeMode.runtime")
