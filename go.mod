@@ -23,6 +23,7 @@ require (
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
 	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; locks the files of sign-ins; runs the scripts of tests for the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
+	github.com/shopspring/decimal v1.6.0 // amounts of food, in sample-pantrypal only
 	github.com/spf13/cobra v1.10.2 // the commands
 	github.com/spf13/pflag v1.0.9 // names the flag that there is not
 	github.com/stretchr/testify v1.12.1
@@ -43,7 +44,7 @@ require (
 	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in plugins/upstream/internal/signin only
 	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks
-	golang.org/x/text v0.43.0 // jsonschema's messages
+	golang.org/x/text v0.43.0 // jsonschema's messages; accents in names of food
 	golang.org/x/tools v0.52.0 // entgen looks at an app's schema package
 	google.golang.org/grpc v1.85.0 // go-plugin's transport
 	google.golang.org/protobuf v1.36.12

@@ -1,21 +1,26 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/koantest"
-	"github.com/koan-go/koan/sample-pantrypal/seed"
+	"github.com/koan-go/koan/sample-pantrypal/app"
 	"github.com/koan-go/koan/tests/typescript"
 )
 
@@ -55,11 +60,37 @@ type kitchen struct {
 	photos string
 }
 
+// monday is the evening on which the tests stand: days in Berlin and in UTC are the same.
+func monday() time.Time { return time.Date(2026, 11, 23, 17, 0, 0, 0, time.UTC) }
+
+// seeded has both households as they are on that Monday; filling them takes a second, so it
+// is done once, and each test has a copy.
+var seeded = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(tools, "seeded")
+	flags := map[string]string{"database": "sqlite://" + dir, "plugins.dir": filepath.Join(tools, "plugins"), "replay.keep": "none", "approval.mode": "never"}
+	i, err := framework.New(context.Background(), app.At(monday), framework.Options{Config: framework.Source{Flags: flags}, Testing: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return "", err
+	}
+	return dir, i.Stop(context.Background())
+})
+
 func open(t *testing.T, settings ...koantest.Setting) kitchen {
+	t.Helper()
+	from, err := seeded()
+	require.NoError(t, err)
+	raw, err := os.ReadFile(filepath.Join(from, "default.db"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "default.db"), raw, 0o600))
+	return openAt(t, monday, append([]koantest.Setting{{Key: "database", Value: "sqlite://" + dir}}, settings...)...)
+}
+
+func openAt(t *testing.T, clock func() time.Time, settings ...koantest.Setting) kitchen {
 	t.Helper()
 	photos := t.TempDir()
 	settings = append([]koantest.Setting{{Key: "plugins.dir", Value: filepath.Join(tools, "plugins")}, {Key: "plugins.vision.root", Value: photos}}, settings...)
-	return kitchen{koantest.New(t, app(), settings...), t, photos}
+	return kitchen{koantest.New(t, app.At(clock), settings...), t, photos}
 }
 
 // photo returns a photo of packages with these codes. Drawing one takes a moment,
@@ -88,23 +119,6 @@ func (k kitchen) copy(from, name string) string {
 	return name
 }
 
-// gtins returns the barcodes of products.
-func gtins(numbers ...int) []string {
-	out := make([]string, len(numbers))
-	for i, n := range numbers {
-		out[i] = seed.GTIN(n)
-	}
-	return out
-}
-
-// script reads one of the app's scripts.
-func script(t *testing.T, name string) string {
-	t.Helper()
-	code, err := os.ReadFile(filepath.Join("scripts", name))
-	require.NoError(t, err)
-	return string(code)
-}
-
 // value runs a script and returns its result.
 func value[T any](k kitchen, code string) T {
 	k.t.Helper()
@@ -113,55 +127,53 @@ func value[T any](k kitchen, code string) T {
 	return out
 }
 
+// refused runs a script that has to fail, and returns its message.
+func (k kitchen) refused(code string) string {
+	k.t.Helper()
+	r := k.Try(code, koantest.Input{})
+	require.False(k.t, r.Success, code)
+	return string(r.Error.Code) + ": " + r.Error.Message
+}
+
 func TestEmptyDatabaseIsSeededOnce(t *testing.T) {
+	t.Parallel()
 	database := koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}
-	counts := `({products: SDK.Entities.Product.count(), recipes: SDK.Entities.Recipe.count(), items: SDK.Entities.PantryItem.count(),
-		elsewhere: SDK.Entities.Product.count({}, "lake-house")})`
+	counts := `({foods: SDK.Entities.Food.count(), products: SDK.Entities.Product.count(), recipes: SDK.Entities.Recipe.count(), items: SDK.Entities.PantryItem.count()})`
 	t.Run("first start", func(t *testing.T) {
 		k := open(t, database)
 		got := value[map[string]int](k, counts)
-		require.Equal(t, 60, got["products"])
-		require.GreaterOrEqual(t, got["recipes"], 25)
-		require.Zero(t, got["elsewhere"], "only the set default is seeded")
+		require.GreaterOrEqual(t, got["foods"], 250)
+		require.GreaterOrEqual(t, got["products"], 200)
+		require.GreaterOrEqual(t, got["recipes"], 80)
 		k.Run(`SDK.Entities.PantryItem.deleteMany(SDK.Entities.PantryItem.all().map(i => i.id))`, koantest.Input{})
 	})
 	t.Run("second start", func(t *testing.T) {
 		got := value[map[string]int](open(t, database), counts)
-		require.Equal(t, 60, got["products"])
+		require.GreaterOrEqual(t, got["foods"], 250)
 		require.Zero(t, got["items"], "a folder with data is never touched")
 	})
 }
 
-func TestDiaryIsWrittenInTransaction(t *testing.T) {
+func TestCatalogueIsReadOnly(t *testing.T) {
+	t.Parallel()
 	k := open(t)
-	code := `
-		const item = SDK.Entities.PantryItem.upsert({name: "Quark", quantity: 500, unit: "g"});
-		SDK.Entities.PantryItem.patch(item.id, {quantity: 200});
-		SDK.Entities.PantryItem.patch(item.id, {status: "wasted"});
-		SDK.Entities.PantryEvent.all({filter: {itemId: item.id}, sort: "id"}).map(e => [e.kind, e.reason, e.quantity, e.unit].join(" "))`
-	require.Equal(t, []string{"came bought 500 g", "went used 300 g", "went wasted 200 g"}, value[[]string](k, code))
-
-	failed := k.Try(`SDK.Entities.PantryItem.upsert({name: "Ghost"}); throw new Error("no")`, koantest.Input{})
-	require.False(t, failed.Success)
-	require.Zero(t, value[int](k, `SDK.Entities.PantryEvent.count({itemName: "Ghost"})`))
-}
-
-func TestProductsAndDiaryAreReadOnly(t *testing.T) {
-	k := open(t)
-	require.Equal(t, []bool{false, false}, value[[]bool](k, `["Product", "PantryEvent"].map(e => "upsert" in SDK.Entities[e] || "delete" in SDK.Entities[e])`))
-	_, err := k.Call("koan::Product.upsert", map[string]any{"model": map[string]any{"name": "X"}})
+	require.Equal(t, []bool{false, false}, value[[]bool](k, `["Food", "FoodPortion"].map(e => "upsert" in SDK.Entities[e] || "delete" in SDK.Entities[e])`))
+	_, err := k.Call("koan::Food.upsert", map[string]any{"model": map[string]any{"name": "X"}})
 	require.Error(t, err)
+	require.Equal(t, []bool{true, false, false}, value[[]bool](k, `["patch", "upsert", "delete"].map(m => m in SDK.Entities.PantryEvent)`), "of an event only the reason is set right")
 }
 
-func TestScriptsHoldUnderTSC(t *testing.T) {
+// The declarations say what scripts may do with each entity.
+func TestDeclarationsRefuseWritesToCatalogue(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	sdk := exec.CommandContext(t.Context(), os.Args[0], "sdk", "--database", "sqlite://"+t.TempDir(), "--plugins.dir", filepath.Join(tools, "plugins"))
 	sdk.Env = append(os.Environ(), asApp+"=1")
 	types, err := sdk.Output()
 	require.NoError(t, err)
-	files := map[string][]byte{"koan.d.ts": types, "bad.js": []byte("SDK.Entities.Product.upsert({ name: 'x' });\n")}
-	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
-		files[name] = []byte(script(t, name))
+	files := map[string][]byte{
+		"koan.d.ts": types, "bad.js": []byte("SDK.Entities.Food.upsert({ name: 'x' });\n"),
+		"good.js": []byte("SDK.Out.answer(SDK.Actions.tonight({ plan: true }).suggestions.map((s) => s.name));\nSDK.Entities.ShoppingList.upsert({ name: 'Saturday' });\n"),
 	}
 	for name, content := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
@@ -176,15 +188,16 @@ func TestScriptsHoldUnderTSC(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	said, err := check("grocery-haul.js", "simple-dinner.js")
+	said, err := check("good.js")
 	require.NoError(t, err, said)
 	said, err = check("bad.js")
-	require.Error(t, err, "a product is read-only")
+	require.Error(t, err, "a food is read-only")
 	require.Contains(t, said, "bad.js(1,")
 }
 
 // koan://sdk/<Entity>.d.ts checks by itself, for every entity.
 func TestEntityFilesHoldUnderTSC(t *testing.T) {
+	t.Parallel()
 	k := open(t)
 	view := k.Instance().View(auth.Local(), exposure.Understands)
 	var groups []map[string]string
@@ -198,24 +211,16 @@ func TestEntityFilesHoldUnderTSC(t *testing.T) {
 			groups = append(groups, map[string]string{name + ".d.ts": string(text)})
 		}
 	}
-	require.Greater(t, len(groups), 8)
+	require.Greater(t, len(groups), 15)
 	for i, found := range typescript.CheckEach(t, groups...) {
 		require.Empty(t, found, groups[i])
-	}
-}
-
-func TestScriptsAreValid(t *testing.T) {
-	k := open(t)
-	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
-		out, err := k.Call("code::koan.validate", map[string]any{"code": script(t, name)})
-		require.NoError(t, err)
-		require.JSONEq(t, `{"valid":true}`, string(out), name)
 	}
 }
 
 // Each tool's example runs, also behind those of the others: somebody tries one after
 // the other.
 func TestExamplesRunInOrder(t *testing.T) {
+	t.Parallel()
 	k := open(t)
 	ran := 0
 	for _, op := range k.Instance().Snapshot().Operations() {
@@ -226,47 +231,42 @@ func TestExamplesRunInOrder(t *testing.T) {
 		require.NoError(t, err, "%s %s %s", op.ID, op.Example, out)
 		ran++
 	}
-	require.Greater(t, ran, 60)
+	require.Greater(t, ran, 100)
 }
 
-// A search finds an entity by what people call a field of it.
-func TestSearchFindsFieldBySynonym(t *testing.T) {
+// A search finds an entity by what people call a field of it, and a workflow by what it is for.
+func TestSearchFindsEntitiesAndWorkflows(t *testing.T) {
+	t.Parallel()
 	k := open(t)
-	for _, query := range []string{"expiring items", "expiry date", "when does it expire", "best before"} {
+	for query, want := range map[string]string{
+		"expiring items": "koan::PantryItem", "expiry date": "koan::PantryItem", "best before": "koan::PantryItem",
+		"what can I cook tonight":              "action::tonight",
+		"put away groceries from a photo":      "action::haul",
+		"unknown barcode":                      "action::learn-product",
+		"plan meals for the week":              "action::week-plan",
+		"make a shopping list":                 "action::shop",
+		"check off bought things":              "action::check-off",
+		"I cooked a meal":                      "action::cooked",
+		"somebody cannot come to dinner":       "action::replan",
+		"import a recipe from a web page":      "action::import-recipe",
+		"what did we waste and its cost":       "action::waste",
+		"price development of a food":          "action::prices",
+		"calories per portion nutrition":       "action::nutrition",
+		"move things to the lake house":        "action::move",
+		"cook ahead meal prep batch":           "action::meal-prep",
+		"what should I think of, reminders":    "action::reminders",
+		"which packages are open too long":     "action::open-too-long",
+		"merge two foods that are the same":    "action::merge-foods",
+		"find the food that a name stands for": "action::find-food",
+	} {
 		out, err := k.Call("code::koan.search", map[string]any{"query": query})
 		require.NoError(t, err)
 		var found struct{ Results []struct{ ID string } }
 		require.NoError(t, json.Unmarshal(out, &found))
-		require.NotEmpty(t, found.Results, query)
-		require.Equal(t, "koan::PantryItem", found.Results[0].ID, query)
+		var ids []string
+		for _, r := range found.Results {
+			ids = append(ids, r.ID)
+		}
+		require.Contains(t, ids[:min(3, len(ids))], want, query)
 	}
-}
-
-// The input of a plugin's function is checked before anything runs.
-func TestValidateChecksInputsOfPlugins(t *testing.T) {
-	k := open(t)
-	validated := func(code string) (v struct {
-		Valid       bool
-		Diagnostics []struct{ Code, Message, Path string }
-	},
-	) {
-		out, err := k.Call("code::koan.validate", map[string]any{"code": code})
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(out, &v))
-		return v
-	}
-	for code, path := range map[string]string{
-		`SDK.Vision.detect({path: ""})`:                                               "/path",
-		`SDK.Vision.detect({path: 5})`:                                                "/path",
-		`SDK.Vision.detect({paht: "x"})`:                                              "/paht",
-		"import { detect } from '@codemode/servers/vision';\nawait detect({path: 5})": "/path",
-	} {
-		v := validated(code)
-		require.False(t, v.Valid, code)
-		require.Equal(t, "invalid_argument", v.Diagnostics[0].Code, code)
-		require.Equal(t, path, v.Diagnostics[0].Path, code)
-		require.False(t, k.Try(code, koantest.Input{}).Success, code)
-	}
-	require.True(t, validated(`SDK.Vision.detect({path: SDK.args.path})`).Valid)
-	require.True(t, validated(`SDK.Vision.detect(SDK.args)`).Valid)
 }

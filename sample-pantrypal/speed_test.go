@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/sample-pantrypal/app"
 )
 
 const (
@@ -39,7 +40,7 @@ export default await Promise.resolve([...groups.keys()]);
 // then and its cores asleep.
 func BenchmarkScript(b *testing.B) {
 	quiet := koantest.Setting{Key: "journal.enabled", Value: "false"}
-	own, raw := koantest.NewConfined(b, app(), quiet), koantest.New(b, app(), quiet)
+	own, raw := koantest.NewConfined(b, app.New(), quiet), koantest.New(b, app.New(), quiet)
 	ids := map[*koantest.Kit]string{}
 	for _, k := range []*koantest.Kit{own, raw} {
 		var id string

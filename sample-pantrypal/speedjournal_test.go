@@ -14,6 +14,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/sample-pantrypal/app"
 )
 
 const (
@@ -139,7 +140,7 @@ type kept struct {
 }
 
 func startKept(b *testing.B, settings ...koantest.Setting) *kept {
-	k := &kept{kit: koantest.NewConfined(b, app(), settings...)}
+	k := &kept{kit: koantest.NewConfined(b, app.New(), settings...)}
 	k.kit.Run(`SDK.Entities.Recipe.collection({ pageSize: 1 }).items[0].id`, koantest.Input{}).ResultInto(&k.recipe)
 	return k
 }

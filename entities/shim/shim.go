@@ -34,8 +34,17 @@ type App struct {
 	Tables []*schema.Table
 	// Seeds are the app's OnCreateSet functions, called in order.
 	Seeds []func(ctx context.Context, set string, c Client) error
+	// Upgrades are the app's OnUpgradeSet functions, called in order.
+	Upgrades []Upgrade
 	// Trait sorts an error of ent's builders.
 	Trait func(err error) Trait
+}
+
+// Upgrade is a pair of functions of OnUpgradeSet. The driver is in the transaction of the
+// set's migration, and so is the client.
+type Upgrade struct {
+	Before func(ctx context.Context, set string, drv dialect.Driver) error
+	After  func(ctx context.Context, set string, drv dialect.Driver, c Client) error
 }
 
 // Client is one set's base client.

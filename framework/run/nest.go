@@ -77,7 +77,7 @@ func (n *Nest) App() bool { return n.app }
 
 // Now returns the time at which the nested call was first made. It is the same in every attempt.
 func (n *Nest) Now() (time.Time, error) {
-	v, err := n.call.attempt.run.tape.Value(n.call.position, "begin", func() (any, error) { return time.Now().UnixMilli(), nil })
+	v, err := n.call.attempt.run.tape.Value(n.call.position, "begin", func() (any, error) { return n.call.attempt.Clock().UnixMilli(), nil })
 	if err != nil {
 		return time.Time{}, n.call.attempt.finish(err)
 	}

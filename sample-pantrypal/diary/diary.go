@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
@@ -18,8 +19,19 @@ import (
 // client, so in the transaction of the change: both are committed or neither.
 func Keep(c *ent.Client) { c.PantryItem.Use(write) }
 
+type withoutEntries struct{}
+
+// WithoutEntries returns a context in which changes are not noted: for lots whose events
+// are stored with them.
+func WithoutEntries(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutEntries{}, true)
+}
+
 func write(next ent.Mutator) ent.Mutator {
 	return hook.PantryItemFunc(func(ctx context.Context, m *ent.PantryItemMutation) (ent.Value, error) {
+		if run.Undoing(ctx) || ctx.Value(withoutEntries{}) != nil {
+			return next.Mutate(ctx, m) // what the run had noted is undone with it
+		}
 		before, err := stored(ctx, m)
 		if err != nil {
 			return nil, fmt.Errorf("diary: reading what is about to change: %w", err)
@@ -32,10 +44,21 @@ func write(next ent.Mutator) ent.Mutator {
 		if err != nil {
 			return nil, fmt.Errorf("diary: reading what changed: %w", err)
 		}
+		var why said
+		if reason, ok := m.Reason(); ok {
+			why.reason = &reason
+		}
+		if meal, ok := m.MealID(); ok {
+			why.meal = &meal
+		}
+		id := ""
+		if a, _, ok := run.Current(ctx); ok {
+			id = a.Run().ID
+		}
 		var entries []*ent.PantryEventCreate
 		for _, p := range pair(before, after) {
-			if e, ok := read(p.before, p.after); ok {
-				entries = append(entries, e.create(m.Client()))
+			if e, ok := read(p.before, p.after, why); ok {
+				entries = append(entries, e.create(m.Client(), id))
 			}
 		}
 		if err := m.Client().PantryEvent.CreateBulk(entries...).Exec(ctx); err != nil {

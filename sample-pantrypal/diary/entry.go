@@ -11,98 +11,107 @@ import (
 
 // entry is one line of the diary.
 type entry struct {
-	item     *ent.PantryItem
-	kind     pantryevent.Kind
-	reason   pantryevent.Reason
-	quantity float64
-	at       *time.Time // nil: now
+	item   *ent.PantryItem
+	kind   pantryevent.Kind
+	reason pantryevent.Reason
+	amount float64
+	at     *time.Time // nil: now
+	meal   *string
 }
 
-func (e entry) create(c *ent.Client) *ent.PantryEventCreate {
-	return c.PantryEvent.Create().SetItemID(e.item.ID).SetItemName(e.item.Name).SetKind(e.kind).SetReason(e.reason).
-		SetQuantity(e.quantity).SetUnit(e.item.Unit).SetNillableAt(e.at)
+func (e entry) create(c *ent.Client, run string) *ent.PantryEventCreate {
+	row := c.PantryEvent.Create().SetItemID(e.item.ID).SetItemName(e.item.Name).SetKind(e.kind).SetReason(e.reason).
+		SetAmount(e.amount).SetUnit(e.item.Unit).SetNillableAt(e.at).SetNillableFoodID(e.item.FoodID).SetNillableMealID(e.meal).SetRun(run)
+	if e.item.UnitPrice != nil && e.amount > 0 {
+		row.SetCost(round(e.amount*(*e.item.UnitPrice), 100))
+	}
+	return row
+}
+
+func round(v, parts float64) float64 { return math.Round(v*parts) / parts }
+
+// said is what a change says about itself: why it was made, and for which meal.
+type said struct {
+	reason *pantryitem.Reason
+	meal   *string
+}
+
+// or returns the reason that was said, else what the change itself tells.
+func (s said) or(told pantryevent.Reason) pantryevent.Reason {
+	if s.reason != nil {
+		return pantryevent.Reason(*s.reason)
+	}
+	return told
 }
 
 // read says what a change means for the house. It is false where nothing a
 // reader of the diary would care about happened.
-func read(before, after *ent.PantryItem) (entry, bool) {
+func read(before, after *ent.PantryItem, why said) (entry, bool) {
 	if before == nil {
-		return arrival(after), true
+		return arrival(after, why), true
 	}
 	if after == nil {
-		e := entry{item: before, kind: pantryevent.KindWent, reason: pantryevent.ReasonDeleted, quantity: inHouse(before)}
-		if e.quantity == 0 {
+		e := entry{item: before, kind: pantryevent.KindWent, reason: why.or(pantryevent.ReasonCorrected), amount: inHouse(before)}
+		if e.amount == 0 {
 			e.kind = pantryevent.KindChanged // it had left the house before
 		}
 		return e, true
 	}
-	delta := inHouse(after) - inHouse(before)
+	delta := round(inHouse(after)-inHouse(before), 1e6)
 	sameUnit := before.Unit == after.Unit || inHouse(before) == 0 || inHouse(after) == 0
 	switch {
 	case sameUnit && delta > 0:
-		return entry{item: after, kind: pantryevent.KindCame, reason: came(before, after), quantity: delta}, true
+		return entry{item: after, kind: pantryevent.KindCame, reason: why.or(pantryevent.ReasonCorrected), amount: delta, meal: why.meal}, true
 	case sameUnit && delta < 0:
 		// What went, went in the unit that it was kept in.
-		return entry{item: before, kind: pantryevent.KindWent, reason: went(after), quantity: math.Abs(delta)}, true
+		return entry{item: before, kind: pantryevent.KindWent, reason: why.or(went(after)), amount: math.Abs(delta), meal: why.meal}, true
 	case same(before, after):
 		return entry{}, false
 	}
-	return entry{item: after, kind: pantryevent.KindChanged, reason: pantryevent.ReasonEdited}, true
+	reason := pantryevent.ReasonCorrected
+	if before.Place != after.Place {
+		reason = pantryevent.ReasonMoved
+	}
+	return entry{item: after, kind: pantryevent.KindChanged, reason: why.or(reason)}, true
 }
 
-// inHouse is how much of an item is there, in its unit.
+// inHouse is how much of a lot is there, in its unit.
 func inHouse(item *ent.PantryItem) float64 {
 	if item.Status != pantryitem.StatusAvailable {
 		return 0
 	}
-	return item.Quantity
+	return item.Amount
 }
 
-// arrival is the entry of a new item. It is dated when the item came, which may
+// arrival is the entry of a new lot. It is dated when the lot came, which may
 // lie before the moment that somebody wrote it down.
-func arrival(item *ent.PantryItem) entry {
-	e := entry{item: item, kind: pantryevent.KindCame, reason: pantryevent.ReasonBought, quantity: inHouse(item), at: &item.AddedAt}
-	switch item.Source {
-	case pantryitem.SourcePhoto:
-		e.reason = pantryevent.ReasonSeenOnPhoto
-	case pantryitem.SourceBarcode:
-		e.reason = pantryevent.ReasonScanned
-	case pantryitem.SourceManual:
-	}
-	if e.quantity == 0 {
-		e.kind, e.reason = pantryevent.KindChanged, pantryevent.ReasonEdited
+func arrival(item *ent.PantryItem, why said) entry {
+	e := entry{item: item, kind: pantryevent.KindCame, reason: why.or(pantryevent.ReasonBought), amount: inHouse(item), at: &item.AddedAt, meal: why.meal}
+	if e.amount == 0 {
+		e.kind, e.reason = pantryevent.KindChanged, why.or(pantryevent.ReasonCorrected)
 	}
 	return e
 }
 
-func came(before, after *ent.PantryItem) pantryevent.Reason {
-	switch {
-	case after.DetectionID != nil && !equal(before.DetectionID, after.DetectionID):
-		return pantryevent.ReasonSeenOnPhoto
-	case before.Status != pantryitem.StatusAvailable:
-		return pantryevent.ReasonReturned
-	}
-	return pantryevent.ReasonBought
-}
-
+// went is the reason that a lot's status says. An amount alone says none: it is
+// corrected, and not guessed to be eaten.
 func went(after *ent.PantryItem) pantryevent.Reason {
 	switch after.Status {
 	case pantryitem.StatusConsumed:
-		return pantryevent.ReasonConsumed
+		return pantryevent.ReasonEaten
 	case pantryitem.StatusExpired:
 		return pantryevent.ReasonExpired
 	case pantryitem.StatusWasted:
 		return pantryevent.ReasonWasted
 	case pantryitem.StatusAvailable:
 	}
-	return pantryevent.ReasonUsed
+	return pantryevent.ReasonCorrected
 }
 
-// same compares everything but the version, which counts and says nothing.
+// same compares what a reader of the diary cares about.
 func same(a, b *ent.PantryItem) bool {
-	return a.Name == b.Name && a.Quantity == b.Quantity && a.Unit == b.Unit && a.Category == b.Category && a.Location == b.Location &&
-		a.Status == b.Status && a.IsStaple == b.IsStaple && a.Source == b.Source && a.AddedAt.Equal(b.AddedAt) &&
-		equalTime(a.ExpiresAt, b.ExpiresAt) && equal(a.PurchasePrice, b.PurchasePrice) && equal(a.ProductID, b.ProductID) && equal(a.DetectionID, b.DetectionID)
+	return a.Name == b.Name && a.Amount == b.Amount && a.Unit == b.Unit && a.Place == b.Place && a.Status == b.Status &&
+		equalTime(a.BestBefore, b.BestBefore) && equalTime(a.OpenedAt, b.OpenedAt) && equal(a.FoodID, b.FoodID) && equal(a.ProductID, b.ProductID)
 }
 
 func equal[T comparable](a, b *T) bool {

@@ -16,17 +16,24 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
-	"github.com/koan-go/koan/sample-pantrypal/ent/householdprofile"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/foodportion"
+	"github.com/koan-go/koan/sample-pantrypal/ent/household"
+	"github.com/koan-go/koan/sample-pantrypal/ent/leftover"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryphoto"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
+	"github.com/koan-go/koan/sample-pantrypal/ent/planrule"
+	"github.com/koan-go/koan/sample-pantrypal/ent/price"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingneed"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // Client is the client that holds all ent builders.
@@ -36,8 +43,14 @@ type Client struct {
 	Schema *migrate.Schema
 	// Detection is the client for interacting with the Detection builders.
 	Detection *DetectionClient
-	// HouseholdProfile is the client for interacting with the HouseholdProfile builders.
-	HouseholdProfile *HouseholdProfileClient
+	// Food is the client for interacting with the Food builders.
+	Food *FoodClient
+	// FoodPortion is the client for interacting with the FoodPortion builders.
+	FoodPortion *FoodPortionClient
+	// Household is the client for interacting with the Household builders.
+	Household *HouseholdClient
+	// Leftover is the client for interacting with the Leftover builders.
+	Leftover *LeftoverClient
 	// MealPlan is the client for interacting with the MealPlan builders.
 	MealPlan *MealPlanClient
 	// PantryEvent is the client for interacting with the PantryEvent builders.
@@ -46,8 +59,12 @@ type Client struct {
 	PantryItem *PantryItemClient
 	// PantryPhoto is the client for interacting with the PantryPhoto builders.
 	PantryPhoto *PantryPhotoClient
+	// PlanRule is the client for interacting with the PlanRule builders.
+	PlanRule *PlanRuleClient
 	// PlannedMeal is the client for interacting with the PlannedMeal builders.
 	PlannedMeal *PlannedMealClient
+	// Price is the client for interacting with the Price builders.
+	Price *PriceClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
 	// Recipe is the client for interacting with the Recipe builders.
@@ -58,6 +75,10 @@ type Client struct {
 	ShoppingItem *ShoppingItemClient
 	// ShoppingList is the client for interacting with the ShoppingList builders.
 	ShoppingList *ShoppingListClient
+	// ShoppingNeed is the client for interacting with the ShoppingNeed builders.
+	ShoppingNeed *ShoppingNeedClient
+	// Store is the client for interacting with the Store builders.
+	Store *StoreClient
 }
 
 // NewClient creates a new client configured with the given options.
@@ -70,17 +91,24 @@ func NewClient(opts ...Option) *Client {
 func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
 	c.Detection = NewDetectionClient(c.config)
-	c.HouseholdProfile = NewHouseholdProfileClient(c.config)
+	c.Food = NewFoodClient(c.config)
+	c.FoodPortion = NewFoodPortionClient(c.config)
+	c.Household = NewHouseholdClient(c.config)
+	c.Leftover = NewLeftoverClient(c.config)
 	c.MealPlan = NewMealPlanClient(c.config)
 	c.PantryEvent = NewPantryEventClient(c.config)
 	c.PantryItem = NewPantryItemClient(c.config)
 	c.PantryPhoto = NewPantryPhotoClient(c.config)
+	c.PlanRule = NewPlanRuleClient(c.config)
 	c.PlannedMeal = NewPlannedMealClient(c.config)
+	c.Price = NewPriceClient(c.config)
 	c.Product = NewProductClient(c.config)
 	c.Recipe = NewRecipeClient(c.config)
 	c.RecipeIngredient = NewRecipeIngredientClient(c.config)
 	c.ShoppingItem = NewShoppingItemClient(c.config)
 	c.ShoppingList = NewShoppingListClient(c.config)
+	c.ShoppingNeed = NewShoppingNeedClient(c.config)
+	c.Store = NewStoreClient(c.config)
 }
 
 type (
@@ -174,17 +202,24 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		ctx:              ctx,
 		config:           cfg,
 		Detection:        NewDetectionClient(cfg),
-		HouseholdProfile: NewHouseholdProfileClient(cfg),
+		Food:             NewFoodClient(cfg),
+		FoodPortion:      NewFoodPortionClient(cfg),
+		Household:        NewHouseholdClient(cfg),
+		Leftover:         NewLeftoverClient(cfg),
 		MealPlan:         NewMealPlanClient(cfg),
 		PantryEvent:      NewPantryEventClient(cfg),
 		PantryItem:       NewPantryItemClient(cfg),
 		PantryPhoto:      NewPantryPhotoClient(cfg),
+		PlanRule:         NewPlanRuleClient(cfg),
 		PlannedMeal:      NewPlannedMealClient(cfg),
+		Price:            NewPriceClient(cfg),
 		Product:          NewProductClient(cfg),
 		Recipe:           NewRecipeClient(cfg),
 		RecipeIngredient: NewRecipeIngredientClient(cfg),
 		ShoppingItem:     NewShoppingItemClient(cfg),
 		ShoppingList:     NewShoppingListClient(cfg),
+		ShoppingNeed:     NewShoppingNeedClient(cfg),
+		Store:            NewStoreClient(cfg),
 	}, nil
 }
 
@@ -205,17 +240,24 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		ctx:              ctx,
 		config:           cfg,
 		Detection:        NewDetectionClient(cfg),
-		HouseholdProfile: NewHouseholdProfileClient(cfg),
+		Food:             NewFoodClient(cfg),
+		FoodPortion:      NewFoodPortionClient(cfg),
+		Household:        NewHouseholdClient(cfg),
+		Leftover:         NewLeftoverClient(cfg),
 		MealPlan:         NewMealPlanClient(cfg),
 		PantryEvent:      NewPantryEventClient(cfg),
 		PantryItem:       NewPantryItemClient(cfg),
 		PantryPhoto:      NewPantryPhotoClient(cfg),
+		PlanRule:         NewPlanRuleClient(cfg),
 		PlannedMeal:      NewPlannedMealClient(cfg),
+		Price:            NewPriceClient(cfg),
 		Product:          NewProductClient(cfg),
 		Recipe:           NewRecipeClient(cfg),
 		RecipeIngredient: NewRecipeIngredientClient(cfg),
 		ShoppingItem:     NewShoppingItemClient(cfg),
 		ShoppingList:     NewShoppingListClient(cfg),
+		ShoppingNeed:     NewShoppingNeedClient(cfg),
+		Store:            NewStoreClient(cfg),
 	}, nil
 }
 
@@ -245,9 +287,10 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Detection, c.HouseholdProfile, c.MealPlan, c.PantryEvent, c.PantryItem,
-		c.PantryPhoto, c.PlannedMeal, c.Product, c.Recipe, c.RecipeIngredient,
-		c.ShoppingItem, c.ShoppingList,
+		c.Detection, c.Food, c.FoodPortion, c.Household, c.Leftover, c.MealPlan,
+		c.PantryEvent, c.PantryItem, c.PantryPhoto, c.PlanRule, c.PlannedMeal, c.Price,
+		c.Product, c.Recipe, c.RecipeIngredient, c.ShoppingItem, c.ShoppingList,
+		c.ShoppingNeed, c.Store,
 	} {
 		n.Use(hooks...)
 	}
@@ -257,9 +300,10 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Detection, c.HouseholdProfile, c.MealPlan, c.PantryEvent, c.PantryItem,
-		c.PantryPhoto, c.PlannedMeal, c.Product, c.Recipe, c.RecipeIngredient,
-		c.ShoppingItem, c.ShoppingList,
+		c.Detection, c.Food, c.FoodPortion, c.Household, c.Leftover, c.MealPlan,
+		c.PantryEvent, c.PantryItem, c.PantryPhoto, c.PlanRule, c.PlannedMeal, c.Price,
+		c.Product, c.Recipe, c.RecipeIngredient, c.ShoppingItem, c.ShoppingList,
+		c.ShoppingNeed, c.Store,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -270,8 +314,14 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
 	case *DetectionMutation:
 		return c.Detection.mutate(ctx, m)
-	case *HouseholdProfileMutation:
-		return c.HouseholdProfile.mutate(ctx, m)
+	case *FoodMutation:
+		return c.Food.mutate(ctx, m)
+	case *FoodPortionMutation:
+		return c.FoodPortion.mutate(ctx, m)
+	case *HouseholdMutation:
+		return c.Household.mutate(ctx, m)
+	case *LeftoverMutation:
+		return c.Leftover.mutate(ctx, m)
 	case *MealPlanMutation:
 		return c.MealPlan.mutate(ctx, m)
 	case *PantryEventMutation:
@@ -280,8 +330,12 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.PantryItem.mutate(ctx, m)
 	case *PantryPhotoMutation:
 		return c.PantryPhoto.mutate(ctx, m)
+	case *PlanRuleMutation:
+		return c.PlanRule.mutate(ctx, m)
 	case *PlannedMealMutation:
 		return c.PlannedMeal.mutate(ctx, m)
+	case *PriceMutation:
+		return c.Price.mutate(ctx, m)
 	case *ProductMutation:
 		return c.Product.mutate(ctx, m)
 	case *RecipeMutation:
@@ -292,6 +346,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.ShoppingItem.mutate(ctx, m)
 	case *ShoppingListMutation:
 		return c.ShoppingList.mutate(ctx, m)
+	case *ShoppingNeedMutation:
+		return c.ShoppingNeed.mutate(ctx, m)
+	case *StoreMutation:
+		return c.Store.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
 	}
@@ -437,6 +495,22 @@ func (c *DetectionClient) QueryPantryItem(_m *Detection) *PantryItemQuery {
 	return query
 }
 
+// QueryProduct queries the product edge of a Detection.
+func (c *DetectionClient) QueryProduct(_m *Detection) *ProductQuery {
+	query := (&ProductClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(detection.Table, detection.FieldID, id),
+			sqlgraph.To(product.Table, product.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, detection.ProductTable, detection.ProductColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *DetectionClient) Hooks() []Hook {
 	return c.hooks.Detection
@@ -462,107 +536,453 @@ func (c *DetectionClient) mutate(ctx context.Context, m *DetectionMutation) (Val
 	}
 }
 
-// HouseholdProfileClient is a client for the HouseholdProfile schema.
-type HouseholdProfileClient struct {
+// FoodClient is a client for the Food schema.
+type FoodClient struct {
 	config
 }
 
-// NewHouseholdProfileClient returns a client for the HouseholdProfile from the given config.
-func NewHouseholdProfileClient(c config) *HouseholdProfileClient {
-	return &HouseholdProfileClient{config: c}
+// NewFoodClient returns a client for the Food from the given config.
+func NewFoodClient(c config) *FoodClient {
+	return &FoodClient{config: c}
 }
 
 // Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `householdprofile.Hooks(f(g(h())))`.
-func (c *HouseholdProfileClient) Use(hooks ...Hook) {
-	c.hooks.HouseholdProfile = append(c.hooks.HouseholdProfile, hooks...)
+// A call to `Use(f, g, h)` equals to `food.Hooks(f(g(h())))`.
+func (c *FoodClient) Use(hooks ...Hook) {
+	c.hooks.Food = append(c.hooks.Food, hooks...)
 }
 
 // Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `householdprofile.Intercept(f(g(h())))`.
-func (c *HouseholdProfileClient) Intercept(interceptors ...Interceptor) {
-	c.inters.HouseholdProfile = append(c.inters.HouseholdProfile, interceptors...)
+// A call to `Intercept(f, g, h)` equals to `food.Intercept(f(g(h())))`.
+func (c *FoodClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Food = append(c.inters.Food, interceptors...)
 }
 
-// Create returns a builder for creating a HouseholdProfile entity.
-func (c *HouseholdProfileClient) Create() *HouseholdProfileCreate {
-	mutation := newHouseholdProfileMutation(c.config, OpCreate)
-	return &HouseholdProfileCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+// Create returns a builder for creating a Food entity.
+func (c *FoodClient) Create() *FoodCreate {
+	mutation := newFoodMutation(c.config, OpCreate)
+	return &FoodCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
-// CreateBulk returns a builder for creating a bulk of HouseholdProfile entities.
-func (c *HouseholdProfileClient) CreateBulk(builders ...*HouseholdProfileCreate) *HouseholdProfileCreateBulk {
-	return &HouseholdProfileCreateBulk{config: c.config, builders: builders}
+// CreateBulk returns a builder for creating a bulk of Food entities.
+func (c *FoodClient) CreateBulk(builders ...*FoodCreate) *FoodCreateBulk {
+	return &FoodCreateBulk{config: c.config, builders: builders}
 }
 
 // MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
 // a builder and applies setFunc on it.
-func (c *HouseholdProfileClient) MapCreateBulk(slice any, setFunc func(*HouseholdProfileCreate, int)) *HouseholdProfileCreateBulk {
+func (c *FoodClient) MapCreateBulk(slice any, setFunc func(*FoodCreate, int)) *FoodCreateBulk {
 	rv := reflect.ValueOf(slice)
 	if rv.Kind() != reflect.Slice {
-		return &HouseholdProfileCreateBulk{err: fmt.Errorf("calling to HouseholdProfileClient.MapCreateBulk with wrong type %T, need slice", slice)}
+		return &FoodCreateBulk{err: fmt.Errorf("calling to FoodClient.MapCreateBulk with wrong type %T, need slice", slice)}
 	}
-	builders := make([]*HouseholdProfileCreate, rv.Len())
+	builders := make([]*FoodCreate, rv.Len())
 	for i := 0; i < rv.Len(); i++ {
 		builders[i] = c.Create()
 		setFunc(builders[i], i)
 	}
-	return &HouseholdProfileCreateBulk{config: c.config, builders: builders}
+	return &FoodCreateBulk{config: c.config, builders: builders}
 }
 
-// Update returns an update builder for HouseholdProfile.
-func (c *HouseholdProfileClient) Update() *HouseholdProfileUpdate {
-	mutation := newHouseholdProfileMutation(c.config, OpUpdate)
-	return &HouseholdProfileUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+// Update returns an update builder for Food.
+func (c *FoodClient) Update() *FoodUpdate {
+	mutation := newFoodMutation(c.config, OpUpdate)
+	return &FoodUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *HouseholdProfileClient) UpdateOne(_m *HouseholdProfile) *HouseholdProfileUpdateOne {
-	mutation := newHouseholdProfileMutation(c.config, OpUpdateOne, withHouseholdProfile(_m))
-	return &HouseholdProfileUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+func (c *FoodClient) UpdateOne(_m *Food) *FoodUpdateOne {
+	mutation := newFoodMutation(c.config, OpUpdateOne, withFood(_m))
+	return &FoodUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
 // UpdateOneID returns an update builder for the given id.
-func (c *HouseholdProfileClient) UpdateOneID(id string) *HouseholdProfileUpdateOne {
-	mutation := newHouseholdProfileMutation(c.config, OpUpdateOne, withHouseholdProfileID(id))
-	return &HouseholdProfileUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+func (c *FoodClient) UpdateOneID(id string) *FoodUpdateOne {
+	mutation := newFoodMutation(c.config, OpUpdateOne, withFoodID(id))
+	return &FoodUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
-// Delete returns a delete builder for HouseholdProfile.
-func (c *HouseholdProfileClient) Delete() *HouseholdProfileDelete {
-	mutation := newHouseholdProfileMutation(c.config, OpDelete)
-	return &HouseholdProfileDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+// Delete returns a delete builder for Food.
+func (c *FoodClient) Delete() *FoodDelete {
+	mutation := newFoodMutation(c.config, OpDelete)
+	return &FoodDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *HouseholdProfileClient) DeleteOne(_m *HouseholdProfile) *HouseholdProfileDeleteOne {
+func (c *FoodClient) DeleteOne(_m *Food) *FoodDeleteOne {
 	return c.DeleteOneID(_m.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *HouseholdProfileClient) DeleteOneID(id string) *HouseholdProfileDeleteOne {
-	builder := c.Delete().Where(householdprofile.ID(id))
+func (c *FoodClient) DeleteOneID(id string) *FoodDeleteOne {
+	builder := c.Delete().Where(food.ID(id))
 	builder.mutation.id = &id
 	builder.mutation.op = OpDeleteOne
-	return &HouseholdProfileDeleteOne{builder}
+	return &FoodDeleteOne{builder}
 }
 
-// Query returns a query builder for HouseholdProfile.
-func (c *HouseholdProfileClient) Query() *HouseholdProfileQuery {
-	return &HouseholdProfileQuery{
+// Query returns a query builder for Food.
+func (c *FoodClient) Query() *FoodQuery {
+	return &FoodQuery{
 		config: c.config,
-		ctx:    &QueryContext{Type: TypeHouseholdProfile},
+		ctx:    &QueryContext{Type: TypeFood},
 		inters: c.Interceptors(),
 	}
 }
 
-// Get returns a HouseholdProfile entity by its id.
-func (c *HouseholdProfileClient) Get(ctx context.Context, id string) (*HouseholdProfile, error) {
-	return c.Query().Where(householdprofile.ID(id)).Only(ctx)
+// Get returns a Food entity by its id.
+func (c *FoodClient) Get(ctx context.Context, id string) (*Food, error) {
+	return c.Query().Where(food.ID(id)).Only(ctx)
 }
 
 // GetX is like Get, but panics if an error occurs.
-func (c *HouseholdProfileClient) GetX(ctx context.Context, id string) *HouseholdProfile {
+func (c *FoodClient) GetX(ctx context.Context, id string) *Food {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryPortions queries the portions edge of a Food.
+func (c *FoodClient) QueryPortions(_m *Food) *FoodPortionQuery {
+	query := (&FoodPortionClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(food.Table, food.FieldID, id),
+			sqlgraph.To(foodportion.Table, foodportion.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, food.PortionsTable, food.PortionsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryLots queries the lots edge of a Food.
+func (c *FoodClient) QueryLots(_m *Food) *PantryItemQuery {
+	query := (&PantryItemClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(food.Table, food.FieldID, id),
+			sqlgraph.To(pantryitem.Table, pantryitem.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, food.LotsTable, food.LotsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryProducts queries the products edge of a Food.
+func (c *FoodClient) QueryProducts(_m *Food) *ProductQuery {
+	query := (&ProductClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(food.Table, food.FieldID, id),
+			sqlgraph.To(product.Table, product.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, food.ProductsTable, food.ProductsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryPrices queries the prices edge of a Food.
+func (c *FoodClient) QueryPrices(_m *Food) *PriceQuery {
+	query := (&PriceClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(food.Table, food.FieldID, id),
+			sqlgraph.To(price.Table, price.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, food.PricesTable, food.PricesColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *FoodClient) Hooks() []Hook {
+	return c.hooks.Food
+}
+
+// Interceptors returns the client interceptors.
+func (c *FoodClient) Interceptors() []Interceptor {
+	return c.inters.Food
+}
+
+func (c *FoodClient) mutate(ctx context.Context, m *FoodMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&FoodCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&FoodUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&FoodUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&FoodDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Food mutation op: %q", m.Op())
+	}
+}
+
+// FoodPortionClient is a client for the FoodPortion schema.
+type FoodPortionClient struct {
+	config
+}
+
+// NewFoodPortionClient returns a client for the FoodPortion from the given config.
+func NewFoodPortionClient(c config) *FoodPortionClient {
+	return &FoodPortionClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `foodportion.Hooks(f(g(h())))`.
+func (c *FoodPortionClient) Use(hooks ...Hook) {
+	c.hooks.FoodPortion = append(c.hooks.FoodPortion, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `foodportion.Intercept(f(g(h())))`.
+func (c *FoodPortionClient) Intercept(interceptors ...Interceptor) {
+	c.inters.FoodPortion = append(c.inters.FoodPortion, interceptors...)
+}
+
+// Create returns a builder for creating a FoodPortion entity.
+func (c *FoodPortionClient) Create() *FoodPortionCreate {
+	mutation := newFoodPortionMutation(c.config, OpCreate)
+	return &FoodPortionCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of FoodPortion entities.
+func (c *FoodPortionClient) CreateBulk(builders ...*FoodPortionCreate) *FoodPortionCreateBulk {
+	return &FoodPortionCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *FoodPortionClient) MapCreateBulk(slice any, setFunc func(*FoodPortionCreate, int)) *FoodPortionCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &FoodPortionCreateBulk{err: fmt.Errorf("calling to FoodPortionClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*FoodPortionCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &FoodPortionCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for FoodPortion.
+func (c *FoodPortionClient) Update() *FoodPortionUpdate {
+	mutation := newFoodPortionMutation(c.config, OpUpdate)
+	return &FoodPortionUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *FoodPortionClient) UpdateOne(_m *FoodPortion) *FoodPortionUpdateOne {
+	mutation := newFoodPortionMutation(c.config, OpUpdateOne, withFoodPortion(_m))
+	return &FoodPortionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *FoodPortionClient) UpdateOneID(id string) *FoodPortionUpdateOne {
+	mutation := newFoodPortionMutation(c.config, OpUpdateOne, withFoodPortionID(id))
+	return &FoodPortionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for FoodPortion.
+func (c *FoodPortionClient) Delete() *FoodPortionDelete {
+	mutation := newFoodPortionMutation(c.config, OpDelete)
+	return &FoodPortionDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *FoodPortionClient) DeleteOne(_m *FoodPortion) *FoodPortionDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *FoodPortionClient) DeleteOneID(id string) *FoodPortionDeleteOne {
+	builder := c.Delete().Where(foodportion.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &FoodPortionDeleteOne{builder}
+}
+
+// Query returns a query builder for FoodPortion.
+func (c *FoodPortionClient) Query() *FoodPortionQuery {
+	return &FoodPortionQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeFoodPortion},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a FoodPortion entity by its id.
+func (c *FoodPortionClient) Get(ctx context.Context, id string) (*FoodPortion, error) {
+	return c.Query().Where(foodportion.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *FoodPortionClient) GetX(ctx context.Context, id string) *FoodPortion {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryFood queries the food edge of a FoodPortion.
+func (c *FoodPortionClient) QueryFood(_m *FoodPortion) *FoodQuery {
+	query := (&FoodClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(foodportion.Table, foodportion.FieldID, id),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, foodportion.FoodTable, foodportion.FoodColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *FoodPortionClient) Hooks() []Hook {
+	return c.hooks.FoodPortion
+}
+
+// Interceptors returns the client interceptors.
+func (c *FoodPortionClient) Interceptors() []Interceptor {
+	return c.inters.FoodPortion
+}
+
+func (c *FoodPortionClient) mutate(ctx context.Context, m *FoodPortionMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&FoodPortionCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&FoodPortionUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&FoodPortionUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&FoodPortionDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown FoodPortion mutation op: %q", m.Op())
+	}
+}
+
+// HouseholdClient is a client for the Household schema.
+type HouseholdClient struct {
+	config
+}
+
+// NewHouseholdClient returns a client for the Household from the given config.
+func NewHouseholdClient(c config) *HouseholdClient {
+	return &HouseholdClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `household.Hooks(f(g(h())))`.
+func (c *HouseholdClient) Use(hooks ...Hook) {
+	c.hooks.Household = append(c.hooks.Household, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `household.Intercept(f(g(h())))`.
+func (c *HouseholdClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Household = append(c.inters.Household, interceptors...)
+}
+
+// Create returns a builder for creating a Household entity.
+func (c *HouseholdClient) Create() *HouseholdCreate {
+	mutation := newHouseholdMutation(c.config, OpCreate)
+	return &HouseholdCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Household entities.
+func (c *HouseholdClient) CreateBulk(builders ...*HouseholdCreate) *HouseholdCreateBulk {
+	return &HouseholdCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *HouseholdClient) MapCreateBulk(slice any, setFunc func(*HouseholdCreate, int)) *HouseholdCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &HouseholdCreateBulk{err: fmt.Errorf("calling to HouseholdClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*HouseholdCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &HouseholdCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Household.
+func (c *HouseholdClient) Update() *HouseholdUpdate {
+	mutation := newHouseholdMutation(c.config, OpUpdate)
+	return &HouseholdUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *HouseholdClient) UpdateOne(_m *Household) *HouseholdUpdateOne {
+	mutation := newHouseholdMutation(c.config, OpUpdateOne, withHousehold(_m))
+	return &HouseholdUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *HouseholdClient) UpdateOneID(id string) *HouseholdUpdateOne {
+	mutation := newHouseholdMutation(c.config, OpUpdateOne, withHouseholdID(id))
+	return &HouseholdUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Household.
+func (c *HouseholdClient) Delete() *HouseholdDelete {
+	mutation := newHouseholdMutation(c.config, OpDelete)
+	return &HouseholdDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *HouseholdClient) DeleteOne(_m *Household) *HouseholdDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *HouseholdClient) DeleteOneID(id string) *HouseholdDeleteOne {
+	builder := c.Delete().Where(household.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &HouseholdDeleteOne{builder}
+}
+
+// Query returns a query builder for Household.
+func (c *HouseholdClient) Query() *HouseholdQuery {
+	return &HouseholdQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeHousehold},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Household entity by its id.
+func (c *HouseholdClient) Get(ctx context.Context, id string) (*Household, error) {
+	return c.Query().Where(household.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *HouseholdClient) GetX(ctx context.Context, id string) *Household {
 	obj, err := c.Get(ctx, id)
 	if err != nil {
 		panic(err)
@@ -571,27 +991,176 @@ func (c *HouseholdProfileClient) GetX(ctx context.Context, id string) *Household
 }
 
 // Hooks returns the client hooks.
-func (c *HouseholdProfileClient) Hooks() []Hook {
-	return c.hooks.HouseholdProfile
+func (c *HouseholdClient) Hooks() []Hook {
+	return c.hooks.Household
 }
 
 // Interceptors returns the client interceptors.
-func (c *HouseholdProfileClient) Interceptors() []Interceptor {
-	return c.inters.HouseholdProfile
+func (c *HouseholdClient) Interceptors() []Interceptor {
+	return c.inters.Household
 }
 
-func (c *HouseholdProfileClient) mutate(ctx context.Context, m *HouseholdProfileMutation) (Value, error) {
+func (c *HouseholdClient) mutate(ctx context.Context, m *HouseholdMutation) (Value, error) {
 	switch m.Op() {
 	case OpCreate:
-		return (&HouseholdProfileCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+		return (&HouseholdCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
 	case OpUpdate:
-		return (&HouseholdProfileUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+		return (&HouseholdUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
 	case OpUpdateOne:
-		return (&HouseholdProfileUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+		return (&HouseholdUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
 	case OpDelete, OpDeleteOne:
-		return (&HouseholdProfileDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+		return (&HouseholdDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
-		return nil, fmt.Errorf("ent: unknown HouseholdProfile mutation op: %q", m.Op())
+		return nil, fmt.Errorf("ent: unknown Household mutation op: %q", m.Op())
+	}
+}
+
+// LeftoverClient is a client for the Leftover schema.
+type LeftoverClient struct {
+	config
+}
+
+// NewLeftoverClient returns a client for the Leftover from the given config.
+func NewLeftoverClient(c config) *LeftoverClient {
+	return &LeftoverClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `leftover.Hooks(f(g(h())))`.
+func (c *LeftoverClient) Use(hooks ...Hook) {
+	c.hooks.Leftover = append(c.hooks.Leftover, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `leftover.Intercept(f(g(h())))`.
+func (c *LeftoverClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Leftover = append(c.inters.Leftover, interceptors...)
+}
+
+// Create returns a builder for creating a Leftover entity.
+func (c *LeftoverClient) Create() *LeftoverCreate {
+	mutation := newLeftoverMutation(c.config, OpCreate)
+	return &LeftoverCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Leftover entities.
+func (c *LeftoverClient) CreateBulk(builders ...*LeftoverCreate) *LeftoverCreateBulk {
+	return &LeftoverCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *LeftoverClient) MapCreateBulk(slice any, setFunc func(*LeftoverCreate, int)) *LeftoverCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &LeftoverCreateBulk{err: fmt.Errorf("calling to LeftoverClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*LeftoverCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &LeftoverCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Leftover.
+func (c *LeftoverClient) Update() *LeftoverUpdate {
+	mutation := newLeftoverMutation(c.config, OpUpdate)
+	return &LeftoverUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *LeftoverClient) UpdateOne(_m *Leftover) *LeftoverUpdateOne {
+	mutation := newLeftoverMutation(c.config, OpUpdateOne, withLeftover(_m))
+	return &LeftoverUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *LeftoverClient) UpdateOneID(id string) *LeftoverUpdateOne {
+	mutation := newLeftoverMutation(c.config, OpUpdateOne, withLeftoverID(id))
+	return &LeftoverUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Leftover.
+func (c *LeftoverClient) Delete() *LeftoverDelete {
+	mutation := newLeftoverMutation(c.config, OpDelete)
+	return &LeftoverDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *LeftoverClient) DeleteOne(_m *Leftover) *LeftoverDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *LeftoverClient) DeleteOneID(id string) *LeftoverDeleteOne {
+	builder := c.Delete().Where(leftover.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &LeftoverDeleteOne{builder}
+}
+
+// Query returns a query builder for Leftover.
+func (c *LeftoverClient) Query() *LeftoverQuery {
+	return &LeftoverQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeLeftover},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Leftover entity by its id.
+func (c *LeftoverClient) Get(ctx context.Context, id string) (*Leftover, error) {
+	return c.Query().Where(leftover.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *LeftoverClient) GetX(ctx context.Context, id string) *Leftover {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryMeal queries the meal edge of a Leftover.
+func (c *LeftoverClient) QueryMeal(_m *Leftover) *PlannedMealQuery {
+	query := (&PlannedMealClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(leftover.Table, leftover.FieldID, id),
+			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, leftover.MealTable, leftover.MealColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *LeftoverClient) Hooks() []Hook {
+	return c.hooks.Leftover
+}
+
+// Interceptors returns the client interceptors.
+func (c *LeftoverClient) Interceptors() []Interceptor {
+	return c.inters.Leftover
+}
+
+func (c *LeftoverClient) mutate(ctx context.Context, m *LeftoverMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&LeftoverCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&LeftoverUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&LeftoverUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&LeftoverDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Leftover mutation op: %q", m.Op())
 	}
 }
 
@@ -712,6 +1281,22 @@ func (c *MealPlanClient) QueryMeals(_m *MealPlan) *PlannedMealQuery {
 			sqlgraph.From(mealplan.Table, mealplan.FieldID, id),
 			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, mealplan.MealsTable, mealplan.MealsColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryLists queries the lists edge of a MealPlan.
+func (c *MealPlanClient) QueryLists(_m *MealPlan) *ShoppingListQuery {
+	query := (&ShoppingListClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(mealplan.Table, mealplan.FieldID, id),
+			sqlgraph.To(shoppinglist.Table, shoppinglist.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, mealplan.ListsTable, mealplan.ListsColumn),
 		)
 		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
 		return fromV, nil
@@ -852,6 +1437,38 @@ func (c *PantryEventClient) GetX(ctx context.Context, id string) *PantryEvent {
 	return obj
 }
 
+// QueryFood queries the food edge of a PantryEvent.
+func (c *PantryEventClient) QueryFood(_m *PantryEvent) *FoodQuery {
+	query := (&FoodClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryevent.Table, pantryevent.FieldID, id),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryevent.FoodTable, pantryevent.FoodColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryMeal queries the meal edge of a PantryEvent.
+func (c *PantryEventClient) QueryMeal(_m *PantryEvent) *PlannedMealQuery {
+	query := (&PlannedMealClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryevent.Table, pantryevent.FieldID, id),
+			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryevent.MealTable, pantryevent.MealColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *PantryEventClient) Hooks() []Hook {
 	return c.hooks.PantryEvent
@@ -985,6 +1602,22 @@ func (c *PantryItemClient) GetX(ctx context.Context, id string) *PantryItem {
 	return obj
 }
 
+// QueryFood queries the food edge of a PantryItem.
+func (c *PantryItemClient) QueryFood(_m *PantryItem) *FoodQuery {
+	query := (&FoodClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryitem.Table, pantryitem.FieldID, id),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryitem.FoodTable, pantryitem.FoodColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // QueryProduct queries the product edge of a PantryItem.
 func (c *PantryItemClient) QueryProduct(_m *PantryItem) *ProductQuery {
 	query := (&ProductClient{config: c.config}).Query()
@@ -1001,6 +1634,22 @@ func (c *PantryItemClient) QueryProduct(_m *PantryItem) *ProductQuery {
 	return query
 }
 
+// QueryStore queries the store edge of a PantryItem.
+func (c *PantryItemClient) QueryStore(_m *PantryItem) *StoreQuery {
+	query := (&StoreClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryitem.Table, pantryitem.FieldID, id),
+			sqlgraph.To(store.Table, store.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryitem.StoreTable, pantryitem.StoreColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // QueryDetection queries the detection edge of a PantryItem.
 func (c *PantryItemClient) QueryDetection(_m *PantryItem) *DetectionQuery {
 	query := (&DetectionClient{config: c.config}).Query()
@@ -1010,6 +1659,22 @@ func (c *PantryItemClient) QueryDetection(_m *PantryItem) *DetectionQuery {
 			sqlgraph.From(pantryitem.Table, pantryitem.FieldID, id),
 			sqlgraph.To(detection.Table, detection.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, pantryitem.DetectionTable, pantryitem.DetectionColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryMeal queries the meal edge of a PantryItem.
+func (c *PantryItemClient) QueryMeal(_m *PantryItem) *PlannedMealQuery {
+	query := (&PlannedMealClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryitem.Table, pantryitem.FieldID, id),
+			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryitem.MealTable, pantryitem.MealColumn),
 		)
 		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
 		return fromV, nil
@@ -1191,6 +1856,139 @@ func (c *PantryPhotoClient) mutate(ctx context.Context, m *PantryPhotoMutation) 
 	}
 }
 
+// PlanRuleClient is a client for the PlanRule schema.
+type PlanRuleClient struct {
+	config
+}
+
+// NewPlanRuleClient returns a client for the PlanRule from the given config.
+func NewPlanRuleClient(c config) *PlanRuleClient {
+	return &PlanRuleClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `planrule.Hooks(f(g(h())))`.
+func (c *PlanRuleClient) Use(hooks ...Hook) {
+	c.hooks.PlanRule = append(c.hooks.PlanRule, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `planrule.Intercept(f(g(h())))`.
+func (c *PlanRuleClient) Intercept(interceptors ...Interceptor) {
+	c.inters.PlanRule = append(c.inters.PlanRule, interceptors...)
+}
+
+// Create returns a builder for creating a PlanRule entity.
+func (c *PlanRuleClient) Create() *PlanRuleCreate {
+	mutation := newPlanRuleMutation(c.config, OpCreate)
+	return &PlanRuleCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of PlanRule entities.
+func (c *PlanRuleClient) CreateBulk(builders ...*PlanRuleCreate) *PlanRuleCreateBulk {
+	return &PlanRuleCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PlanRuleClient) MapCreateBulk(slice any, setFunc func(*PlanRuleCreate, int)) *PlanRuleCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PlanRuleCreateBulk{err: fmt.Errorf("calling to PlanRuleClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PlanRuleCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PlanRuleCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for PlanRule.
+func (c *PlanRuleClient) Update() *PlanRuleUpdate {
+	mutation := newPlanRuleMutation(c.config, OpUpdate)
+	return &PlanRuleUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PlanRuleClient) UpdateOne(_m *PlanRule) *PlanRuleUpdateOne {
+	mutation := newPlanRuleMutation(c.config, OpUpdateOne, withPlanRule(_m))
+	return &PlanRuleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PlanRuleClient) UpdateOneID(id string) *PlanRuleUpdateOne {
+	mutation := newPlanRuleMutation(c.config, OpUpdateOne, withPlanRuleID(id))
+	return &PlanRuleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for PlanRule.
+func (c *PlanRuleClient) Delete() *PlanRuleDelete {
+	mutation := newPlanRuleMutation(c.config, OpDelete)
+	return &PlanRuleDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PlanRuleClient) DeleteOne(_m *PlanRule) *PlanRuleDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PlanRuleClient) DeleteOneID(id string) *PlanRuleDeleteOne {
+	builder := c.Delete().Where(planrule.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PlanRuleDeleteOne{builder}
+}
+
+// Query returns a query builder for PlanRule.
+func (c *PlanRuleClient) Query() *PlanRuleQuery {
+	return &PlanRuleQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePlanRule},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a PlanRule entity by its id.
+func (c *PlanRuleClient) Get(ctx context.Context, id string) (*PlanRule, error) {
+	return c.Query().Where(planrule.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PlanRuleClient) GetX(ctx context.Context, id string) *PlanRule {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PlanRuleClient) Hooks() []Hook {
+	return c.hooks.PlanRule
+}
+
+// Interceptors returns the client interceptors.
+func (c *PlanRuleClient) Interceptors() []Interceptor {
+	return c.inters.PlanRule
+}
+
+func (c *PlanRuleClient) mutate(ctx context.Context, m *PlanRuleMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PlanRuleCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PlanRuleUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PlanRuleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PlanRuleDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown PlanRule mutation op: %q", m.Op())
+	}
+}
+
 // PlannedMealClient is a client for the PlannedMeal schema.
 type PlannedMealClient struct {
 	config
@@ -1331,6 +2129,22 @@ func (c *PlannedMealClient) QueryRecipe(_m *PlannedMeal) *RecipeQuery {
 	return query
 }
 
+// QueryLeftovers queries the leftovers edge of a PlannedMeal.
+func (c *PlannedMealClient) QueryLeftovers(_m *PlannedMeal) *LeftoverQuery {
+	query := (&LeftoverClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plannedmeal.Table, plannedmeal.FieldID, id),
+			sqlgraph.To(leftover.Table, leftover.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, plannedmeal.LeftoversTable, plannedmeal.LeftoversColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *PlannedMealClient) Hooks() []Hook {
 	return c.hooks.PlannedMeal
@@ -1353,6 +2167,187 @@ func (c *PlannedMealClient) mutate(ctx context.Context, m *PlannedMealMutation) 
 		return (&PlannedMealDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown PlannedMeal mutation op: %q", m.Op())
+	}
+}
+
+// PriceClient is a client for the Price schema.
+type PriceClient struct {
+	config
+}
+
+// NewPriceClient returns a client for the Price from the given config.
+func NewPriceClient(c config) *PriceClient {
+	return &PriceClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `price.Hooks(f(g(h())))`.
+func (c *PriceClient) Use(hooks ...Hook) {
+	c.hooks.Price = append(c.hooks.Price, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `price.Intercept(f(g(h())))`.
+func (c *PriceClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Price = append(c.inters.Price, interceptors...)
+}
+
+// Create returns a builder for creating a Price entity.
+func (c *PriceClient) Create() *PriceCreate {
+	mutation := newPriceMutation(c.config, OpCreate)
+	return &PriceCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Price entities.
+func (c *PriceClient) CreateBulk(builders ...*PriceCreate) *PriceCreateBulk {
+	return &PriceCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PriceClient) MapCreateBulk(slice any, setFunc func(*PriceCreate, int)) *PriceCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PriceCreateBulk{err: fmt.Errorf("calling to PriceClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PriceCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PriceCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Price.
+func (c *PriceClient) Update() *PriceUpdate {
+	mutation := newPriceMutation(c.config, OpUpdate)
+	return &PriceUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PriceClient) UpdateOne(_m *Price) *PriceUpdateOne {
+	mutation := newPriceMutation(c.config, OpUpdateOne, withPrice(_m))
+	return &PriceUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PriceClient) UpdateOneID(id string) *PriceUpdateOne {
+	mutation := newPriceMutation(c.config, OpUpdateOne, withPriceID(id))
+	return &PriceUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Price.
+func (c *PriceClient) Delete() *PriceDelete {
+	mutation := newPriceMutation(c.config, OpDelete)
+	return &PriceDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PriceClient) DeleteOne(_m *Price) *PriceDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PriceClient) DeleteOneID(id string) *PriceDeleteOne {
+	builder := c.Delete().Where(price.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PriceDeleteOne{builder}
+}
+
+// Query returns a query builder for Price.
+func (c *PriceClient) Query() *PriceQuery {
+	return &PriceQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePrice},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Price entity by its id.
+func (c *PriceClient) Get(ctx context.Context, id string) (*Price, error) {
+	return c.Query().Where(price.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PriceClient) GetX(ctx context.Context, id string) *Price {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryFood queries the food edge of a Price.
+func (c *PriceClient) QueryFood(_m *Price) *FoodQuery {
+	query := (&FoodClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(price.Table, price.FieldID, id),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, price.FoodTable, price.FoodColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryProduct queries the product edge of a Price.
+func (c *PriceClient) QueryProduct(_m *Price) *ProductQuery {
+	query := (&ProductClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(price.Table, price.FieldID, id),
+			sqlgraph.To(product.Table, product.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, price.ProductTable, price.ProductColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryStore queries the store edge of a Price.
+func (c *PriceClient) QueryStore(_m *Price) *StoreQuery {
+	query := (&StoreClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(price.Table, price.FieldID, id),
+			sqlgraph.To(store.Table, store.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, price.StoreTable, price.StoreColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *PriceClient) Hooks() []Hook {
+	return c.hooks.Price
+}
+
+// Interceptors returns the client interceptors.
+func (c *PriceClient) Interceptors() []Interceptor {
+	return c.inters.Price
+}
+
+func (c *PriceClient) mutate(ctx context.Context, m *PriceMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PriceCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PriceUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PriceUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PriceDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Price mutation op: %q", m.Op())
 	}
 }
 
@@ -1462,6 +2457,22 @@ func (c *ProductClient) GetX(ctx context.Context, id string) *Product {
 		panic(err)
 	}
 	return obj
+}
+
+// QueryFood queries the food edge of a Product.
+func (c *ProductClient) QueryFood(_m *Product) *FoodQuery {
+	query := (&FoodClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(product.Table, product.FieldID, id),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, product.FoodTable, product.FoodColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
 }
 
 // QueryItems queries the items edge of a Product.
@@ -1794,6 +2805,22 @@ func (c *RecipeIngredientClient) QueryRecipe(_m *RecipeIngredient) *RecipeQuery 
 	return query
 }
 
+// QueryFood queries the food edge of a RecipeIngredient.
+func (c *RecipeIngredientClient) QueryFood(_m *RecipeIngredient) *FoodQuery {
+	query := (&FoodClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(recipeingredient.Table, recipeingredient.FieldID, id),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, recipeingredient.FoodTable, recipeingredient.FoodColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *RecipeIngredientClient) Hooks() []Hook {
 	return c.hooks.RecipeIngredient
@@ -1943,6 +2970,22 @@ func (c *ShoppingItemClient) QueryList(_m *ShoppingItem) *ShoppingListQuery {
 	return query
 }
 
+// QueryFood queries the food edge of a ShoppingItem.
+func (c *ShoppingItemClient) QueryFood(_m *ShoppingItem) *FoodQuery {
+	query := (&FoodClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, id),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppingitem.FoodTable, shoppingitem.FoodColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // QueryProduct queries the product edge of a ShoppingItem.
 func (c *ShoppingItemClient) QueryProduct(_m *ShoppingItem) *ProductQuery {
 	query := (&ProductClient{config: c.config}).Query()
@@ -1952,6 +2995,54 @@ func (c *ShoppingItemClient) QueryProduct(_m *ShoppingItem) *ProductQuery {
 			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, id),
 			sqlgraph.To(product.Table, product.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, shoppingitem.ProductTable, shoppingitem.ProductColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryStore queries the store edge of a ShoppingItem.
+func (c *ShoppingItemClient) QueryStore(_m *ShoppingItem) *StoreQuery {
+	query := (&StoreClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, id),
+			sqlgraph.To(store.Table, store.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppingitem.StoreTable, shoppingitem.StoreColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryLot queries the lot edge of a ShoppingItem.
+func (c *ShoppingItemClient) QueryLot(_m *ShoppingItem) *PantryItemQuery {
+	query := (&PantryItemClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, id),
+			sqlgraph.To(pantryitem.Table, pantryitem.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppingitem.LotTable, shoppingitem.LotColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryNeeds queries the needs edge of a ShoppingItem.
+func (c *ShoppingItemClient) QueryNeeds(_m *ShoppingItem) *ShoppingNeedQuery {
+	query := (&ShoppingNeedClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, id),
+			sqlgraph.To(shoppingneed.Table, shoppingneed.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, shoppingitem.NeedsTable, shoppingitem.NeedsColumn),
 		)
 		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
 		return fromV, nil
@@ -2108,6 +3199,38 @@ func (c *ShoppingListClient) QueryItems(_m *ShoppingList) *ShoppingItemQuery {
 	return query
 }
 
+// QueryPlan queries the plan edge of a ShoppingList.
+func (c *ShoppingListClient) QueryPlan(_m *ShoppingList) *MealPlanQuery {
+	query := (&MealPlanClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppinglist.Table, shoppinglist.FieldID, id),
+			sqlgraph.To(mealplan.Table, mealplan.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppinglist.PlanTable, shoppinglist.PlanColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryStore queries the store edge of a ShoppingList.
+func (c *ShoppingListClient) QueryStore(_m *ShoppingList) *StoreQuery {
+	query := (&StoreClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppinglist.Table, shoppinglist.FieldID, id),
+			sqlgraph.To(store.Table, store.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppinglist.StoreTable, shoppinglist.StoreColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *ShoppingListClient) Hooks() []Hook {
 	return c.hooks.ShoppingList
@@ -2133,16 +3256,315 @@ func (c *ShoppingListClient) mutate(ctx context.Context, m *ShoppingListMutation
 	}
 }
 
+// ShoppingNeedClient is a client for the ShoppingNeed schema.
+type ShoppingNeedClient struct {
+	config
+}
+
+// NewShoppingNeedClient returns a client for the ShoppingNeed from the given config.
+func NewShoppingNeedClient(c config) *ShoppingNeedClient {
+	return &ShoppingNeedClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `shoppingneed.Hooks(f(g(h())))`.
+func (c *ShoppingNeedClient) Use(hooks ...Hook) {
+	c.hooks.ShoppingNeed = append(c.hooks.ShoppingNeed, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `shoppingneed.Intercept(f(g(h())))`.
+func (c *ShoppingNeedClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ShoppingNeed = append(c.inters.ShoppingNeed, interceptors...)
+}
+
+// Create returns a builder for creating a ShoppingNeed entity.
+func (c *ShoppingNeedClient) Create() *ShoppingNeedCreate {
+	mutation := newShoppingNeedMutation(c.config, OpCreate)
+	return &ShoppingNeedCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ShoppingNeed entities.
+func (c *ShoppingNeedClient) CreateBulk(builders ...*ShoppingNeedCreate) *ShoppingNeedCreateBulk {
+	return &ShoppingNeedCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ShoppingNeedClient) MapCreateBulk(slice any, setFunc func(*ShoppingNeedCreate, int)) *ShoppingNeedCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ShoppingNeedCreateBulk{err: fmt.Errorf("calling to ShoppingNeedClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ShoppingNeedCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ShoppingNeedCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ShoppingNeed.
+func (c *ShoppingNeedClient) Update() *ShoppingNeedUpdate {
+	mutation := newShoppingNeedMutation(c.config, OpUpdate)
+	return &ShoppingNeedUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ShoppingNeedClient) UpdateOne(_m *ShoppingNeed) *ShoppingNeedUpdateOne {
+	mutation := newShoppingNeedMutation(c.config, OpUpdateOne, withShoppingNeed(_m))
+	return &ShoppingNeedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ShoppingNeedClient) UpdateOneID(id string) *ShoppingNeedUpdateOne {
+	mutation := newShoppingNeedMutation(c.config, OpUpdateOne, withShoppingNeedID(id))
+	return &ShoppingNeedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ShoppingNeed.
+func (c *ShoppingNeedClient) Delete() *ShoppingNeedDelete {
+	mutation := newShoppingNeedMutation(c.config, OpDelete)
+	return &ShoppingNeedDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ShoppingNeedClient) DeleteOne(_m *ShoppingNeed) *ShoppingNeedDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ShoppingNeedClient) DeleteOneID(id string) *ShoppingNeedDeleteOne {
+	builder := c.Delete().Where(shoppingneed.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ShoppingNeedDeleteOne{builder}
+}
+
+// Query returns a query builder for ShoppingNeed.
+func (c *ShoppingNeedClient) Query() *ShoppingNeedQuery {
+	return &ShoppingNeedQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeShoppingNeed},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ShoppingNeed entity by its id.
+func (c *ShoppingNeedClient) Get(ctx context.Context, id string) (*ShoppingNeed, error) {
+	return c.Query().Where(shoppingneed.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ShoppingNeedClient) GetX(ctx context.Context, id string) *ShoppingNeed {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryItem queries the item edge of a ShoppingNeed.
+func (c *ShoppingNeedClient) QueryItem(_m *ShoppingNeed) *ShoppingItemQuery {
+	query := (&ShoppingItemClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingneed.Table, shoppingneed.FieldID, id),
+			sqlgraph.To(shoppingitem.Table, shoppingitem.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, shoppingneed.ItemTable, shoppingneed.ItemColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryMeal queries the meal edge of a ShoppingNeed.
+func (c *ShoppingNeedClient) QueryMeal(_m *ShoppingNeed) *PlannedMealQuery {
+	query := (&PlannedMealClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingneed.Table, shoppingneed.FieldID, id),
+			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppingneed.MealTable, shoppingneed.MealColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *ShoppingNeedClient) Hooks() []Hook {
+	return c.hooks.ShoppingNeed
+}
+
+// Interceptors returns the client interceptors.
+func (c *ShoppingNeedClient) Interceptors() []Interceptor {
+	return c.inters.ShoppingNeed
+}
+
+func (c *ShoppingNeedClient) mutate(ctx context.Context, m *ShoppingNeedMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ShoppingNeedCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ShoppingNeedUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ShoppingNeedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ShoppingNeedDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ShoppingNeed mutation op: %q", m.Op())
+	}
+}
+
+// StoreClient is a client for the Store schema.
+type StoreClient struct {
+	config
+}
+
+// NewStoreClient returns a client for the Store from the given config.
+func NewStoreClient(c config) *StoreClient {
+	return &StoreClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `store.Hooks(f(g(h())))`.
+func (c *StoreClient) Use(hooks ...Hook) {
+	c.hooks.Store = append(c.hooks.Store, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `store.Intercept(f(g(h())))`.
+func (c *StoreClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Store = append(c.inters.Store, interceptors...)
+}
+
+// Create returns a builder for creating a Store entity.
+func (c *StoreClient) Create() *StoreCreate {
+	mutation := newStoreMutation(c.config, OpCreate)
+	return &StoreCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Store entities.
+func (c *StoreClient) CreateBulk(builders ...*StoreCreate) *StoreCreateBulk {
+	return &StoreCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *StoreClient) MapCreateBulk(slice any, setFunc func(*StoreCreate, int)) *StoreCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &StoreCreateBulk{err: fmt.Errorf("calling to StoreClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*StoreCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &StoreCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Store.
+func (c *StoreClient) Update() *StoreUpdate {
+	mutation := newStoreMutation(c.config, OpUpdate)
+	return &StoreUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *StoreClient) UpdateOne(_m *Store) *StoreUpdateOne {
+	mutation := newStoreMutation(c.config, OpUpdateOne, withStore(_m))
+	return &StoreUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *StoreClient) UpdateOneID(id string) *StoreUpdateOne {
+	mutation := newStoreMutation(c.config, OpUpdateOne, withStoreID(id))
+	return &StoreUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Store.
+func (c *StoreClient) Delete() *StoreDelete {
+	mutation := newStoreMutation(c.config, OpDelete)
+	return &StoreDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *StoreClient) DeleteOne(_m *Store) *StoreDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *StoreClient) DeleteOneID(id string) *StoreDeleteOne {
+	builder := c.Delete().Where(store.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &StoreDeleteOne{builder}
+}
+
+// Query returns a query builder for Store.
+func (c *StoreClient) Query() *StoreQuery {
+	return &StoreQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeStore},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Store entity by its id.
+func (c *StoreClient) Get(ctx context.Context, id string) (*Store, error) {
+	return c.Query().Where(store.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *StoreClient) GetX(ctx context.Context, id string) *Store {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *StoreClient) Hooks() []Hook {
+	return c.hooks.Store
+}
+
+// Interceptors returns the client interceptors.
+func (c *StoreClient) Interceptors() []Interceptor {
+	return c.inters.Store
+}
+
+func (c *StoreClient) mutate(ctx context.Context, m *StoreMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&StoreCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&StoreUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&StoreUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&StoreDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Store mutation op: %q", m.Op())
+	}
+}
+
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Detection, HouseholdProfile, MealPlan, PantryEvent, PantryItem, PantryPhoto,
-		PlannedMeal, Product, Recipe, RecipeIngredient, ShoppingItem,
-		ShoppingList []ent.Hook
+		Detection, Food, FoodPortion, Household, Leftover, MealPlan, PantryEvent,
+		PantryItem, PantryPhoto, PlanRule, PlannedMeal, Price, Product, Recipe,
+		RecipeIngredient, ShoppingItem, ShoppingList, ShoppingNeed, Store []ent.Hook
 	}
 	inters struct {
-		Detection, HouseholdProfile, MealPlan, PantryEvent, PantryItem, PantryPhoto,
-		PlannedMeal, Product, Recipe, RecipeIngredient, ShoppingItem,
-		ShoppingList []ent.Interceptor
+		Detection, Food, FoodPortion, Household, Leftover, MealPlan, PantryEvent,
+		PantryItem, PantryPhoto, PlanRule, PlannedMeal, Price, Product, Recipe,
+		RecipeIngredient, ShoppingItem, ShoppingList, ShoppingNeed,
+		Store []ent.Interceptor
 	}
 )

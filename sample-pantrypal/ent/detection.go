@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryphoto"
+	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
 )
 
@@ -30,8 +31,10 @@ type Detection struct {
 	Candidates []string `json:"candidates,omitempty"`
 	// 0 to 1: the share of the readings that agree.
 	Confidence float64 `json:"confidence,omitempty"`
-	// unmatched: no product has this code.
+	// open: no product has this code, and nobody has said yet what it is (learn-product does). resolved: somebody has.
 	Status detection.Status `json:"status,omitempty"`
+	// ProductID holds the value of the "product_id" field.
+	ProductID *string `json:"product_id,omitempty"`
 	// PhotoID holds the value of the "photo_id" field.
 	PhotoID string `json:"photo_id,omitempty"`
 	// PantryItemID holds the value of the "pantry_item_id" field.
@@ -48,9 +51,11 @@ type DetectionEdges struct {
 	Photo *PantryPhoto `json:"photo,omitempty"`
 	// PantryItem holds the value of the pantry_item edge.
 	PantryItem *PantryItem `json:"pantry_item,omitempty"`
+	// Product holds the value of the product edge.
+	Product *Product `json:"product,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [2]bool
+	loadedTypes [3]bool
 }
 
 // PhotoOrErr returns the Photo value or an error if the edge
@@ -75,6 +80,17 @@ func (e DetectionEdges) PantryItemOrErr() (*PantryItem, error) {
 	return nil, &NotLoadedError{edge: "pantry_item"}
 }
 
+// ProductOrErr returns the Product value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e DetectionEdges) ProductOrErr() (*Product, error) {
+	if e.Product != nil {
+		return e.Product, nil
+	} else if e.loadedTypes[2] {
+		return nil, &NotFoundError{label: product.Label}
+	}
+	return nil, &NotLoadedError{edge: "product"}
+}
+
 // scanValues returns the types for scanning values from sql.Rows.
 func (*Detection) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
@@ -84,7 +100,7 @@ func (*Detection) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case detection.FieldConfidence:
 			values[i] = new(sql.NullFloat64)
-		case detection.FieldID, detection.FieldKind, detection.FieldValue, detection.FieldStatus, detection.FieldPhotoID, detection.FieldPantryItemID:
+		case detection.FieldID, detection.FieldKind, detection.FieldValue, detection.FieldStatus, detection.FieldProductID, detection.FieldPhotoID, detection.FieldPantryItemID:
 			values[i] = new(sql.NullString)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -147,6 +163,13 @@ func (_m *Detection) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Status = detection.Status(value.String)
 			}
+		case detection.FieldProductID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field product_id", values[i])
+			} else if value.Valid {
+				_m.ProductID = new(string)
+				*_m.ProductID = value.String
+			}
 		case detection.FieldPhotoID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field photo_id", values[i])
@@ -181,6 +204,11 @@ func (_m *Detection) QueryPhoto() *PantryPhotoQuery {
 // QueryPantryItem queries the "pantry_item" edge of the Detection entity.
 func (_m *Detection) QueryPantryItem() *PantryItemQuery {
 	return NewDetectionClient(_m.config).QueryPantryItem(_m)
+}
+
+// QueryProduct queries the "product" edge of the Detection entity.
+func (_m *Detection) QueryProduct() *ProductQuery {
+	return NewDetectionClient(_m.config).QueryProduct(_m)
 }
 
 // Update returns a builder for updating this Detection.
@@ -223,6 +251,11 @@ func (_m *Detection) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("status=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Status))
+	builder.WriteString(", ")
+	if v := _m.ProductID; v != nil {
+		builder.WriteString("product_id=")
+		builder.WriteString(*v)
+	}
 	builder.WriteString(", ")
 	builder.WriteString("photo_id=")
 	builder.WriteString(_m.PhotoID)

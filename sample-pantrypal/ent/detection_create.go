@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryphoto"
+	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
 )
 
@@ -74,6 +75,20 @@ func (_c *DetectionCreate) SetNillableStatus(v *detection.Status) *DetectionCrea
 	return _c
 }
 
+// SetProductID sets the "product_id" field.
+func (_c *DetectionCreate) SetProductID(v string) *DetectionCreate {
+	_c.mutation.SetProductID(v)
+	return _c
+}
+
+// SetNillableProductID sets the "product_id" field if the given value is not nil.
+func (_c *DetectionCreate) SetNillableProductID(v *string) *DetectionCreate {
+	if v != nil {
+		_c.SetProductID(*v)
+	}
+	return _c
+}
+
 // SetPhotoID sets the "photo_id" field.
 func (_c *DetectionCreate) SetPhotoID(v string) *DetectionCreate {
 	_c.mutation.SetPhotoID(v)
@@ -116,6 +131,11 @@ func (_c *DetectionCreate) SetPhoto(v *PantryPhoto) *DetectionCreate {
 // SetPantryItem sets the "pantry_item" edge to the PantryItem entity.
 func (_c *DetectionCreate) SetPantryItem(v *PantryItem) *DetectionCreate {
 	return _c.SetPantryItemID(v.ID)
+}
+
+// SetProduct sets the "product" edge to the Product entity.
+func (_c *DetectionCreate) SetProduct(v *Product) *DetectionCreate {
+	return _c.SetProductID(v.ID)
 }
 
 // Mutation returns the DetectionMutation object of the builder.
@@ -299,6 +319,23 @@ func (_c *DetectionCreate) createSpec() (*Detection, *sqlgraph.CreateSpec) {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.PantryItemID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.ProductIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   detection.ProductTable,
+			Columns: []string{detection.ProductColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(product.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.ProductID = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

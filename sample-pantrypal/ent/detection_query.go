@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryphoto"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
+	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 )
 
 // DetectionQuery is the builder for querying Detection entities.
@@ -26,6 +27,7 @@ type DetectionQuery struct {
 	predicates     []predicate.Detection
 	withPhoto      *PantryPhotoQuery
 	withPantryItem *PantryItemQuery
+	withProduct    *ProductQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -99,6 +101,28 @@ func (_q *DetectionQuery) QueryPantryItem() *PantryItemQuery {
 			sqlgraph.From(detection.Table, detection.FieldID, selector),
 			sqlgraph.To(pantryitem.Table, pantryitem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, detection.PantryItemTable, detection.PantryItemColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryProduct chains the current query on the "product" edge.
+func (_q *DetectionQuery) QueryProduct() *ProductQuery {
+	query := (&ProductClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(detection.Table, detection.FieldID, selector),
+			sqlgraph.To(product.Table, product.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, detection.ProductTable, detection.ProductColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -300,6 +324,7 @@ func (_q *DetectionQuery) Clone() *DetectionQuery {
 		predicates:     append([]predicate.Detection{}, _q.predicates...),
 		withPhoto:      _q.withPhoto.Clone(),
 		withPantryItem: _q.withPantryItem.Clone(),
+		withProduct:    _q.withProduct.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -325,6 +350,17 @@ func (_q *DetectionQuery) WithPantryItem(opts ...func(*PantryItemQuery)) *Detect
 		opt(query)
 	}
 	_q.withPantryItem = query
+	return _q
+}
+
+// WithProduct tells the query-builder to eager-load the nodes that are connected to
+// the "product" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *DetectionQuery) WithProduct(opts ...func(*ProductQuery)) *DetectionQuery {
+	query := (&ProductClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withProduct = query
 	return _q
 }
 
@@ -406,9 +442,10 @@ func (_q *DetectionQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*De
 	var (
 		nodes       = []*Detection{}
 		_spec       = _q.querySpec()
-		loadedTypes = [2]bool{
+		loadedTypes = [3]bool{
 			_q.withPhoto != nil,
 			_q.withPantryItem != nil,
+			_q.withProduct != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -438,6 +475,12 @@ func (_q *DetectionQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*De
 	if query := _q.withPantryItem; query != nil {
 		if err := _q.loadPantryItem(ctx, query, nodes, nil,
 			func(n *Detection, e *PantryItem) { n.Edges.PantryItem = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withProduct; query != nil {
+		if err := _q.loadProduct(ctx, query, nodes, nil,
+			func(n *Detection, e *Product) { n.Edges.Product = e }); err != nil {
 			return nil, err
 		}
 	}
@@ -505,6 +548,38 @@ func (_q *DetectionQuery) loadPantryItem(ctx context.Context, query *PantryItemQ
 	}
 	return nil
 }
+func (_q *DetectionQuery) loadProduct(ctx context.Context, query *ProductQuery, nodes []*Detection, init func(*Detection), assign func(*Detection, *Product)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*Detection)
+	for i := range nodes {
+		if nodes[i].ProductID == nil {
+			continue
+		}
+		fk := *nodes[i].ProductID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(product.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "product_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
 
 func (_q *DetectionQuery) sqlCount(ctx context.Context) (int, error) {
 	_spec := _q.querySpec()
@@ -536,6 +611,9 @@ func (_q *DetectionQuery) querySpec() *sqlgraph.QuerySpec {
 		}
 		if _q.withPantryItem != nil {
 			_spec.Node.AddColumnOnce(detection.FieldPantryItemID)
+		}
+		if _q.withProduct != nil {
+			_spec.Node.AddColumnOnce(detection.FieldProductID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
+	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
 )
 
@@ -131,6 +132,26 @@ func (_u *DetectionUpdate) SetNillableStatus(v *detection.Status) *DetectionUpda
 	return _u
 }
 
+// SetProductID sets the "product_id" field.
+func (_u *DetectionUpdate) SetProductID(v string) *DetectionUpdate {
+	_u.mutation.SetProductID(v)
+	return _u
+}
+
+// SetNillableProductID sets the "product_id" field if the given value is not nil.
+func (_u *DetectionUpdate) SetNillableProductID(v *string) *DetectionUpdate {
+	if v != nil {
+		_u.SetProductID(*v)
+	}
+	return _u
+}
+
+// ClearProductID clears the value of the "product_id" field.
+func (_u *DetectionUpdate) ClearProductID() *DetectionUpdate {
+	_u.mutation.ClearProductID()
+	return _u
+}
+
 // SetPantryItemID sets the "pantry_item_id" field.
 func (_u *DetectionUpdate) SetPantryItemID(v string) *DetectionUpdate {
 	_u.mutation.SetPantryItemID(v)
@@ -156,6 +177,11 @@ func (_u *DetectionUpdate) SetPantryItem(v *PantryItem) *DetectionUpdate {
 	return _u.SetPantryItemID(v.ID)
 }
 
+// SetProduct sets the "product" edge to the Product entity.
+func (_u *DetectionUpdate) SetProduct(v *Product) *DetectionUpdate {
+	return _u.SetProductID(v.ID)
+}
+
 // Mutation returns the DetectionMutation object of the builder.
 func (_u *DetectionUpdate) Mutation() *DetectionMutation {
 	return _u.mutation
@@ -164,6 +190,12 @@ func (_u *DetectionUpdate) Mutation() *DetectionMutation {
 // ClearPantryItem clears the "pantry_item" edge to the PantryItem entity.
 func (_u *DetectionUpdate) ClearPantryItem() *DetectionUpdate {
 	_u.mutation.ClearPantryItem()
+	return _u
+}
+
+// ClearProduct clears the "product" edge to the Product entity.
+func (_u *DetectionUpdate) ClearProduct() *DetectionUpdate {
+	_u.mutation.ClearProduct()
 	return _u
 }
 
@@ -295,6 +327,35 @@ func (_u *DetectionUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.ProductCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   detection.ProductTable,
+			Columns: []string{detection.ProductColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(product.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.ProductIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   detection.ProductTable,
+			Columns: []string{detection.ProductColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(product.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{detection.Label}
@@ -416,6 +477,26 @@ func (_u *DetectionUpdateOne) SetNillableStatus(v *detection.Status) *DetectionU
 	return _u
 }
 
+// SetProductID sets the "product_id" field.
+func (_u *DetectionUpdateOne) SetProductID(v string) *DetectionUpdateOne {
+	_u.mutation.SetProductID(v)
+	return _u
+}
+
+// SetNillableProductID sets the "product_id" field if the given value is not nil.
+func (_u *DetectionUpdateOne) SetNillableProductID(v *string) *DetectionUpdateOne {
+	if v != nil {
+		_u.SetProductID(*v)
+	}
+	return _u
+}
+
+// ClearProductID clears the value of the "product_id" field.
+func (_u *DetectionUpdateOne) ClearProductID() *DetectionUpdateOne {
+	_u.mutation.ClearProductID()
+	return _u
+}
+
 // SetPantryItemID sets the "pantry_item_id" field.
 func (_u *DetectionUpdateOne) SetPantryItemID(v string) *DetectionUpdateOne {
 	_u.mutation.SetPantryItemID(v)
@@ -441,6 +522,11 @@ func (_u *DetectionUpdateOne) SetPantryItem(v *PantryItem) *DetectionUpdateOne {
 	return _u.SetPantryItemID(v.ID)
 }
 
+// SetProduct sets the "product" edge to the Product entity.
+func (_u *DetectionUpdateOne) SetProduct(v *Product) *DetectionUpdateOne {
+	return _u.SetProductID(v.ID)
+}
+
 // Mutation returns the DetectionMutation object of the builder.
 func (_u *DetectionUpdateOne) Mutation() *DetectionMutation {
 	return _u.mutation
@@ -449,6 +535,12 @@ func (_u *DetectionUpdateOne) Mutation() *DetectionMutation {
 // ClearPantryItem clears the "pantry_item" edge to the PantryItem entity.
 func (_u *DetectionUpdateOne) ClearPantryItem() *DetectionUpdateOne {
 	_u.mutation.ClearPantryItem()
+	return _u
+}
+
+// ClearProduct clears the "product" edge to the Product entity.
+func (_u *DetectionUpdateOne) ClearProduct() *DetectionUpdateOne {
+	_u.mutation.ClearProduct()
 	return _u
 }
 
@@ -603,6 +695,35 @@ func (_u *DetectionUpdateOne) sqlSave(ctx context.Context) (_node *Detection, er
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(pantryitem.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.ProductCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   detection.ProductTable,
+			Columns: []string{detection.ProductColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(product.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.ProductIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   detection.ProductTable,
+			Columns: []string{detection.ProductColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(product.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {

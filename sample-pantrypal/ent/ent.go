@@ -13,17 +13,24 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
-	"github.com/koan-go/koan/sample-pantrypal/ent/householdprofile"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/foodportion"
+	"github.com/koan-go/koan/sample-pantrypal/ent/household"
+	"github.com/koan-go/koan/sample-pantrypal/ent/leftover"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryphoto"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
+	"github.com/koan-go/koan/sample-pantrypal/ent/planrule"
+	"github.com/koan-go/koan/sample-pantrypal/ent/price"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingneed"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ent aliases to avoid import conflicts in user's code.
@@ -85,17 +92,24 @@ func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
 			detection.Table:        detection.ValidColumn,
-			householdprofile.Table: householdprofile.ValidColumn,
+			food.Table:             food.ValidColumn,
+			foodportion.Table:      foodportion.ValidColumn,
+			household.Table:        household.ValidColumn,
+			leftover.Table:         leftover.ValidColumn,
 			mealplan.Table:         mealplan.ValidColumn,
 			pantryevent.Table:      pantryevent.ValidColumn,
 			pantryitem.Table:       pantryitem.ValidColumn,
 			pantryphoto.Table:      pantryphoto.ValidColumn,
+			planrule.Table:         planrule.ValidColumn,
 			plannedmeal.Table:      plannedmeal.ValidColumn,
+			price.Table:            price.ValidColumn,
 			product.Table:          product.ValidColumn,
 			recipe.Table:           recipe.ValidColumn,
 			recipeingredient.Table: recipeingredient.ValidColumn,
 			shoppingitem.Table:     shoppingitem.ValidColumn,
 			shoppinglist.Table:     shoppinglist.ValidColumn,
+			shoppingneed.Table:     shoppingneed.ValidColumn,
+			store.Table:            store.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

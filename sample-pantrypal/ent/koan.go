@@ -25,8 +25,9 @@ import (
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
-	clients []func(*Client)
-	seeds   []func(context.Context, string, *Client) error
+	clients  []func(*Client)
+	seeds    []func(context.Context, string, *Client) error
+	upgrades []shim.Upgrade
 }
 
 // OnClient has fn called with the base client of each set when it is opened, to
@@ -42,6 +43,19 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
+// OnUpgradeSet has its functions called when a set of an earlier schema is migrated in
+// place, in the transaction of the migration: before ahead of the comparison of the
+// tables, over what is there, and after when they are the schema's. A table that before
+// renames is kept, with its data, for after to read and drop. If either fails, nothing
+// is changed, and the set stays closed. Migration files do not call them.
+func OnUpgradeSet(before func(ctx context.Context, set string, drv dialect.Driver) error, after func(ctx context.Context, set string, drv dialect.Driver, c *Client) error) EntitiesOption {
+	return func(o *koanOptions) {
+		o.upgrades = append(o.upgrades, shim.Upgrade{Before: before, After: func(ctx context.Context, set string, drv dialect.Driver, c shim.Client) error {
+			return after(ctx, set, drv, c.(koanClient).client)
+		}})
+	}
+}
+
 // Entities returns the exposed schemas, for framework.App.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
@@ -49,13 +63,14 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 73029573,
+		SchemaHash: 1872925596,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
 		},
-		Tables: migrate.Tables,
-		Trait:  koanTrait,
+		Tables:   migrate.Tables,
+		Trait:    koanTrait,
+		Upgrades: o.upgrades,
 	}
 	for _, fn := range o.seeds {
 		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).client) })
@@ -82,27 +97,40 @@ func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
 	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
-	before := map[string]int{"Detection": len(c.client.Detection.Hooks()), "HouseholdProfile": len(c.client.HouseholdProfile.Hooks()), "MealPlan": len(c.client.MealPlan.Hooks()), "PantryEvent": len(c.client.PantryEvent.Hooks()), "PantryItem": len(c.client.PantryItem.Hooks()), "PantryPhoto": len(c.client.PantryPhoto.Hooks()), "PlannedMeal": len(c.client.PlannedMeal.Hooks()), "Product": len(c.client.Product.Hooks()), "Recipe": len(c.client.Recipe.Hooks()), "RecipeIngredient": len(c.client.RecipeIngredient.Hooks()), "ShoppingItem": len(c.client.ShoppingItem.Hooks()), "ShoppingList": len(c.client.ShoppingList.Hooks())}
+	before := map[string]int{"Detection": len(c.client.Detection.Hooks()), "Food": len(c.client.Food.Hooks()), "FoodPortion": len(c.client.FoodPortion.Hooks()), "Household": len(c.client.Household.Hooks()), "Leftover": len(c.client.Leftover.Hooks()), "MealPlan": len(c.client.MealPlan.Hooks()), "PantryEvent": len(c.client.PantryEvent.Hooks()), "PantryItem": len(c.client.PantryItem.Hooks()), "PantryPhoto": len(c.client.PantryPhoto.Hooks()), "PlanRule": len(c.client.PlanRule.Hooks()), "PlannedMeal": len(c.client.PlannedMeal.Hooks()), "Price": len(c.client.Price.Hooks()), "Product": len(c.client.Product.Hooks()), "Recipe": len(c.client.Recipe.Hooks()), "RecipeIngredient": len(c.client.RecipeIngredient.Hooks()), "ShoppingItem": len(c.client.ShoppingItem.Hooks()), "ShoppingList": len(c.client.ShoppingList.Hooks()), "ShoppingNeed": len(c.client.ShoppingNeed.Hooks()), "Store": len(c.client.Store.Hooks())}
 	for _, fn := range fns {
 		fn(c.client)
 	}
 	c.hooked["Detection"] = len(c.client.Detection.Hooks()) > before["Detection"]
-	c.hooked["HouseholdProfile"] = len(c.client.HouseholdProfile.Hooks()) > before["HouseholdProfile"]
+	c.hooked["Food"] = len(c.client.Food.Hooks()) > before["Food"]
+	c.hooked["FoodPortion"] = len(c.client.FoodPortion.Hooks()) > before["FoodPortion"]
+	c.hooked["Household"] = len(c.client.Household.Hooks()) > before["Household"]
+	c.hooked["Leftover"] = len(c.client.Leftover.Hooks()) > before["Leftover"]
 	c.hooked["MealPlan"] = len(c.client.MealPlan.Hooks()) > before["MealPlan"]
 	c.hooked["PantryEvent"] = len(c.client.PantryEvent.Hooks()) > before["PantryEvent"]
 	c.hooked["PantryItem"] = len(c.client.PantryItem.Hooks()) > before["PantryItem"]
 	c.hooked["PantryPhoto"] = len(c.client.PantryPhoto.Hooks()) > before["PantryPhoto"]
+	c.hooked["PlanRule"] = len(c.client.PlanRule.Hooks()) > before["PlanRule"]
 	c.hooked["PlannedMeal"] = len(c.client.PlannedMeal.Hooks()) > before["PlannedMeal"]
+	c.hooked["Price"] = len(c.client.Price.Hooks()) > before["Price"]
 	c.hooked["Product"] = len(c.client.Product.Hooks()) > before["Product"]
 	c.hooked["Recipe"] = len(c.client.Recipe.Hooks()) > before["Recipe"]
 	c.hooked["RecipeIngredient"] = len(c.client.RecipeIngredient.Hooks()) > before["RecipeIngredient"]
 	c.hooked["ShoppingItem"] = len(c.client.ShoppingItem.Hooks()) > before["ShoppingItem"]
 	c.hooked["ShoppingList"] = len(c.client.ShoppingList.Hooks()) > before["ShoppingList"]
+	c.hooked["ShoppingNeed"] = len(c.client.ShoppingNeed.Hooks()) > before["ShoppingNeed"]
+	c.hooked["Store"] = len(c.client.Store.Hooks()) > before["Store"]
 	var unheld []string
 	c.ruled["Detection"] = len(c.client.Detection.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Detection", c.client.Detection.Interceptors())...)
-	c.ruled["HouseholdProfile"] = len(c.client.HouseholdProfile.Interceptors()) > 0
-	unheld = append(unheld, shim.Unheld("HouseholdProfile", c.client.HouseholdProfile.Interceptors())...)
+	c.ruled["Food"] = len(c.client.Food.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Food", c.client.Food.Interceptors())...)
+	c.ruled["FoodPortion"] = len(c.client.FoodPortion.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("FoodPortion", c.client.FoodPortion.Interceptors())...)
+	c.ruled["Household"] = len(c.client.Household.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Household", c.client.Household.Interceptors())...)
+	c.ruled["Leftover"] = len(c.client.Leftover.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Leftover", c.client.Leftover.Interceptors())...)
 	c.ruled["MealPlan"] = len(c.client.MealPlan.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("MealPlan", c.client.MealPlan.Interceptors())...)
 	c.ruled["PantryEvent"] = len(c.client.PantryEvent.Interceptors()) > 0
@@ -111,8 +139,12 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	unheld = append(unheld, shim.Unheld("PantryItem", c.client.PantryItem.Interceptors())...)
 	c.ruled["PantryPhoto"] = len(c.client.PantryPhoto.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("PantryPhoto", c.client.PantryPhoto.Interceptors())...)
+	c.ruled["PlanRule"] = len(c.client.PlanRule.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("PlanRule", c.client.PlanRule.Interceptors())...)
 	c.ruled["PlannedMeal"] = len(c.client.PlannedMeal.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("PlannedMeal", c.client.PlannedMeal.Interceptors())...)
+	c.ruled["Price"] = len(c.client.Price.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Price", c.client.Price.Interceptors())...)
 	c.ruled["Product"] = len(c.client.Product.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Product", c.client.Product.Interceptors())...)
 	c.ruled["Recipe"] = len(c.client.Recipe.Interceptors()) > 0
@@ -123,6 +155,10 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	unheld = append(unheld, shim.Unheld("ShoppingItem", c.client.ShoppingItem.Interceptors())...)
 	c.ruled["ShoppingList"] = len(c.client.ShoppingList.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("ShoppingList", c.client.ShoppingList.Interceptors())...)
+	c.ruled["ShoppingNeed"] = len(c.client.ShoppingNeed.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("ShoppingNeed", c.client.ShoppingNeed.Interceptors())...)
+	c.ruled["Store"] = len(c.client.Store.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Store", c.client.Store.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -160,7 +196,7 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindDetection(), koanKindHouseholdProfile(), koanKindMealPlan(), koanKindPantryEvent(), koanKindPantryItem(), koanKindPantryPhoto(), koanKindPlannedMeal(), koanKindProduct(), koanKindRecipe(), koanKindRecipeIngredient(), koanKindShoppingItem(), koanKindShoppingList()}
+	return []*shim.Kind{koanKindDetection(), koanKindFood(), koanKindFoodPortion(), koanKindHousehold(), koanKindLeftover(), koanKindMealPlan(), koanKindPantryEvent(), koanKindPantryItem(), koanKindPantryPhoto(), koanKindPlanRule(), koanKindPlannedMeal(), koanKindPrice(), koanKindProduct(), koanKindRecipe(), koanKindRecipeIngredient(), koanKindShoppingItem(), koanKindShoppingList(), koanKindShoppingNeed(), koanKindStore()}
 }
 
 func koanKindDetection() *shim.Kind {
@@ -169,7 +205,8 @@ func koanKindDetection() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "Detection",
-				Description: "One code that was seen on a photo, and what became of it.",
+				Aliases:     []string{"unknown code", "barcode"},
+				Description: "One code that was seen on a photo, and what became of it. An unknown one stays open until learn-product says what it is.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "box", Description: "Where on the photo: {x, y, width, height} in pixels from the top left.", Type: "json", Nullable: true},
@@ -177,13 +214,15 @@ func koanKindDetection() *shim.Kind {
 					{Name: "value", Description: "What the code says.", Type: "string", Required: true, MaxLength: new(int(8192))},
 					{Name: "candidates", Description: "Ids of the products that it may be, best first.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "confidence", Description: "0 to 1: the share of the readings that agree.", Type: "float", Required: true, Min: new(float64(0)), Max: new(float64(1))},
-					{Name: "status", Description: "unmatched: no product has this code.", Type: "enum", Enum: []string{"matched", "unmatched", "dismissed"}, Default: json.RawMessage(`"unmatched"`)},
+					{Name: "status", Description: "open: no product has this code, and nobody has said yet what it is (learn-product does). resolved: somebody has.", Type: "enum", Enum: []string{"matched", "open", "resolved", "dismissed"}, Default: json.RawMessage(`"open"`)},
+					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
 					{Name: "photoId", Type: "id", Required: true, Immutable: true, Edge: "photo"},
 					{Name: "pantryItemId", Type: "id", Nullable: true, Edge: "pantryItem"},
 				},
 				Edges: []catalog.Edge{
 					{Name: "photo", Target: "PantryPhoto", Required: true, Immutable: true, Reference: "photoId"},
 					{Name: "pantryItem", Description: "What became of it in the pantry.", Target: "PantryItem", Reference: "pantryItemId"},
+					{Name: "product", Target: "Product", Reference: "productId"},
 				},
 				Sets: []string{"default", "lake-house"},
 			},
@@ -196,12 +235,14 @@ func koanKindDetection() *shim.Kind {
 				{Field: "candidates", Ent: "candidates", Name: "candidates", Storage: "json", Nullable: true},
 				{Field: "confidence", Ent: "confidence", Name: "confidence", Storage: "float"},
 				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
+				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true, Refers: "Product"},
 				{Field: "photoId", Ent: "photo_id", Name: "photo_id", Storage: "text", Refers: "PantryPhoto"},
 				{Field: "pantryItemId", Ent: "pantry_item_id", Name: "pantry_item_id", Storage: "text", Nullable: true, Refers: "PantryItem"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "photo", Ent: "photo", Target: "PantryPhoto", Relation: "m2o", Inverse: true, OwnKey: "photo_id"},
 				{Name: "pantryItem", Ent: "pantry_item", Target: "PantryItem", Relation: "m2o", OwnKey: "pantry_item_id"},
+				{Name: "product", Ent: "product", Target: "Product", Relation: "m2o", OwnKey: "product_id"},
 			},
 			Referrers: []descriptor.Referrer{
 				{Entity: "PantryItem", Column: "detection_id", SetNull: true},
@@ -271,6 +312,8 @@ func koanSetDetection(m stdent.Mutation, column string, v any) error {
 		return shim.Float(v, x.SetConfidence)
 	case "status":
 		return shim.Text(v, x.SetStatus)
+	case "product_id":
+		return shim.Text(v, x.SetProductID)
 	case "photo_id":
 		return shim.Text(v, x.SetPhotoID)
 	case "pantry_item_id":
@@ -298,48 +341,96 @@ func koanEdgeDetection(m stdent.Mutation, edge string, change shim.EdgeChange, i
 			x.ClearPantryItem()
 		}
 		return nil
+	case "product":
+		switch change {
+		case shim.Link:
+			x.SetProductID(ids[0].(string))
+		case shim.Clear:
+			x.ClearProduct()
+		}
+		return nil
 	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
-func koanKindHouseholdProfile() *shim.Kind {
+func koanKindFood() *shim.Kind {
 	return &shim.Kind{
-		Type: "HouseholdProfile",
+		Type: "Food",
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
-				Name:        "HouseholdProfile",
-				Description: "Whom to cook for: how many, what they must not eat, what they like, how much time and money there is. One per set.",
-				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
+				Name:        "Food",
+				Aliases:     []string{"ingredient", "catalogue"},
+				Description: "What recipes, products and lots are about: one food, with aisle, allergens, density, nutrition per 100 g. The catalogue is the app's: agents only read it. find-food finds one by any of its names.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
 				Fields: []catalog.Field{
-					{Name: "size", Description: "How many people eat.", Type: "int", Default: json.RawMessage("2"), Min: new(float64(1))},
-					{Name: "diet", Description: "Recipes must carry it as a dietary tag, unless it is none.", Type: "enum", Enum: []string{"none", "pescatarian", "vegetarian", "vegan"}, Default: json.RawMessage(`"none"`)},
-					{Name: "allergies", Description: "Allergens that must not be in any meal, as in Product.allergens.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-					{Name: "dislikes", Description: "Ingredients that nobody wants.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-					{Name: "favourites", Description: "Ingredients or cuisines that are welcome.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-					{Name: "energyTargetKcal", Description: "Per person and day.", Type: "int", Nullable: true, Min: new(float64(1))},
-					{Name: "weekdayMinutes", Description: "Time to cook on a weekday.", Type: "int", Default: json.RawMessage("45"), Min: new(float64(1))},
-					{Name: "weekendMinutes", Description: "Time to cook on Saturday and Sunday.", Type: "int", Default: json.RawMessage("90"), Min: new(float64(1))},
-					{Name: "weeklyBudget", Description: "For groceries, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
+					{Name: "aliases", Description: "Other names, by which the action find-food knows it.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "aisle", Description: "Where shops have it: produce, dairy, meat, seafood, bakery, frozen, dry ...", Type: "string", Default: json.RawMessage(`"other"`), MaxLength: new(int(40))},
+					{Name: "allergens", Description: "Of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "diets", Description: "Whom it suits: vegan, vegetarian, pescatarian.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "density", Description: "Grams per millilitre; null: its volume says nothing about its weight.", Type: "float", Nullable: true},
+					{Name: "energyKcal", Description: "kcal per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "proteinG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "carbohydrateG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "fatG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "fibreG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "saltG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "shelfLifePantry", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
+					{Name: "shelfLifeFridge", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
+					{Name: "shelfLifeFreezer", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
+					{Name: "staple", Description: "Always in the house, such as salt: never counted, never bought by a plan.", Type: "bool", Default: json.RawMessage("false")},
+					{Name: "source", Description: "Where its figures are from.", Type: "string", Nullable: true, MaxLength: new(int(120))},
 				},
-				Sets: []string{"default", "lake-house"},
+				Edges: []catalog.Edge{
+					{Name: "portions", Description: "What its household units weigh.", Target: "FoodPortion", Many: true},
+					{Name: "lots", Description: "What is or was of it in the house.", Target: "PantryItem", Many: true},
+					{Name: "products", Target: "Product", Many: true},
+					{Name: "prices", Target: "Price", Many: true},
+				},
+				Sets:       []string{"default", "lake-house"},
+				ReadOnly:   true,
+				Searchable: true,
 			},
-			Table: "household_profiles",
+			Table: "foods",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
-				{Field: "size", Ent: "size", Name: "size", Storage: "int"},
-				{Field: "diet", Ent: "diet", Name: "diet", Storage: "text"},
-				{Field: "allergies", Ent: "allergies", Name: "allergies", Storage: "json", Nullable: true},
-				{Field: "dislikes", Ent: "dislikes", Name: "dislikes", Storage: "json", Nullable: true},
-				{Field: "favourites", Ent: "favourites", Name: "favourites", Storage: "json", Nullable: true},
-				{Field: "energyTargetKcal", Ent: "energy_target_kcal", Name: "energy_target_kcal", Storage: "int", Nullable: true},
-				{Field: "weekdayMinutes", Ent: "weekday_minutes", Name: "weekday_minutes", Storage: "int"},
-				{Field: "weekendMinutes", Ent: "weekend_minutes", Name: "weekend_minutes", Storage: "int"},
-				{Field: "weeklyBudget", Ent: "weekly_budget", Name: "weekly_budget", Storage: "float", Nullable: true},
+				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
+				{Field: "aliases", Ent: "aliases", Name: "aliases", Storage: "json", Nullable: true},
+				{Field: "aisle", Ent: "aisle", Name: "aisle", Storage: "text"},
+				{Field: "allergens", Ent: "allergens", Name: "allergens", Storage: "json", Nullable: true},
+				{Field: "diets", Ent: "diets", Name: "diets", Storage: "json", Nullable: true},
+				{Field: "density", Ent: "density", Name: "density", Storage: "float", Nullable: true},
+				{Field: "energyKcal", Ent: "energy_kcal", Name: "energy_kcal", Storage: "float", Nullable: true},
+				{Field: "proteinG", Ent: "protein_g", Name: "protein_g", Storage: "float", Nullable: true},
+				{Field: "carbohydrateG", Ent: "carbohydrate_g", Name: "carbohydrate_g", Storage: "float", Nullable: true},
+				{Field: "fatG", Ent: "fat_g", Name: "fat_g", Storage: "float", Nullable: true},
+				{Field: "fibreG", Ent: "fibre_g", Name: "fibre_g", Storage: "float", Nullable: true},
+				{Field: "saltG", Ent: "salt_g", Name: "salt_g", Storage: "float", Nullable: true},
+				{Field: "shelfLifePantry", Ent: "shelf_life_pantry", Name: "shelf_life_pantry", Storage: "int", Nullable: true},
+				{Field: "shelfLifeFridge", Ent: "shelf_life_fridge", Name: "shelf_life_fridge", Storage: "int", Nullable: true},
+				{Field: "shelfLifeFreezer", Ent: "shelf_life_freezer", Name: "shelf_life_freezer", Storage: "int", Nullable: true},
+				{Field: "staple", Ent: "staple", Name: "staple", Storage: "bool"},
+				{Field: "source", Ent: "source", Name: "source", Storage: "text", Nullable: true},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "portions", Ent: "portions", Target: "FoodPortion", Relation: "o2m", TargetKey: "food_id", Cascade: true},
+				{Name: "lots", Ent: "lots", Target: "PantryItem", Relation: "o2m", Inverse: true, TargetKey: "food_id", SetNull: true},
+				{Name: "products", Ent: "products", Target: "Product", Relation: "o2m", Inverse: true, TargetKey: "food_id", SetNull: true},
+				{Name: "prices", Ent: "prices", Target: "Price", Relation: "o2m", Inverse: true, TargetKey: "food_id", Cascade: true},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "FoodPortion", Column: "food_id", Cascade: true},
+				{Entity: "PantryEvent", Column: "food_id", SetNull: true},
+				{Entity: "PantryItem", Column: "food_id", SetNull: true},
+				{Entity: "Price", Column: "food_id", Cascade: true},
+				{Entity: "Product", Column: "food_id", SetNull: true},
+				{Entity: "RecipeIngredient", Column: "food_id", SetNull: true},
+				{Entity: "ShoppingItem", Column: "food_id", SetNull: true},
 			},
 		},
 		IDForm: shim.TextIDs[string](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
-			q := tx.(koanTx).tx.HouseholdProfile.Query()
+			q := tx.(koanTx).tx.Food.Query()
 			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
 			if err := q.prepareQuery(ctx); err != nil {
 				return nil, err
@@ -347,7 +438,7 @@ func koanKindHouseholdProfile() *shim.Kind {
 			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
 		},
 		Create: func(tx shim.Tx) shim.Write {
-			b := tx.(koanTx).tx.HouseholdProfile.Create()
+			b := tx.(koanTx).tx.Food.Create()
 			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
@@ -357,61 +448,469 @@ func koanKindHouseholdProfile() *shim.Kind {
 			}}
 		},
 		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
-			b := tx.(koanTx).tx.HouseholdProfile.UpdateOneID(id.(string))
+			b := tx.(koanTx).tx.Food.UpdateOneID(id.(string))
 			for _, w := range where {
-				b.Where(predicate.HouseholdProfile(w))
+				b.Where(predicate.Food(w))
 			}
 			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
-			b := tx.(koanTx).tx.HouseholdProfile.DeleteOneID(id.(string))
+			b := tx.(koanTx).tx.Food.DeleteOneID(id.(string))
 			for _, w := range where {
-				b.Where(predicate.HouseholdProfile(w))
+				b.Where(predicate.Food(w))
 			}
 			return b.Exec(ctx)
 		},
 		Plain: true,
-		ID:    func(m stdent.Mutation) (any, bool) { return m.(*HouseholdProfileMutation).ID() },
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*FoodMutation).ID() },
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
-			ids, err := m.(*HouseholdProfileMutation).IDs(ctx)
+			ids, err := m.(*FoodMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
-			m.(*HouseholdProfileMutation).SetID(id.(string))
+			m.(*FoodMutation).SetID(id.(string))
 			return nil
 		},
-		Set:  koanSetHouseholdProfile,
-		Edge: koanEdgeHouseholdProfile,
+		Set:  koanSetFood,
+		Edge: koanEdgeFood,
 	}
 }
 
-func koanSetHouseholdProfile(m stdent.Mutation, column string, v any) error {
-	x := m.(*HouseholdProfileMutation)
+func koanSetFood(m stdent.Mutation, column string, v any) error {
+	x := m.(*FoodMutation)
 	switch column {
-	case "size":
-		return shim.Int(v, x.SetSize)
-	case "diet":
-		return shim.Text(v, x.SetDiet)
-	case "allergies":
-		return shim.JSON(v, x.SetAllergies)
-	case "dislikes":
-		return shim.JSON(v, x.SetDislikes)
-	case "favourites":
-		return shim.JSON(v, x.SetFavourites)
-	case "energy_target_kcal":
-		return shim.Int(v, x.SetEnergyTargetKcal)
-	case "weekday_minutes":
-		return shim.Int(v, x.SetWeekdayMinutes)
-	case "weekend_minutes":
-		return shim.Int(v, x.SetWeekendMinutes)
-	case "weekly_budget":
-		return shim.Float(v, x.SetWeeklyBudget)
+	case "name":
+		return shim.Text(v, x.SetName)
+	case "aliases":
+		return shim.JSON(v, x.SetAliases)
+	case "aisle":
+		return shim.Text(v, x.SetAisle)
+	case "allergens":
+		return shim.JSON(v, x.SetAllergens)
+	case "diets":
+		return shim.JSON(v, x.SetDiets)
+	case "density":
+		return shim.Float(v, x.SetDensity)
+	case "energy_kcal":
+		return shim.Float(v, x.SetEnergyKcal)
+	case "protein_g":
+		return shim.Float(v, x.SetProteinG)
+	case "carbohydrate_g":
+		return shim.Float(v, x.SetCarbohydrateG)
+	case "fat_g":
+		return shim.Float(v, x.SetFatG)
+	case "fibre_g":
+		return shim.Float(v, x.SetFibreG)
+	case "salt_g":
+		return shim.Float(v, x.SetSaltG)
+	case "shelf_life_pantry":
+		return shim.Int(v, x.SetShelfLifePantry)
+	case "shelf_life_fridge":
+		return shim.Int(v, x.SetShelfLifeFridge)
+	case "shelf_life_freezer":
+		return shim.Int(v, x.SetShelfLifeFreezer)
+	case "staple":
+		return shim.Bool(v, x.SetStaple)
+	case "source":
+		return shim.Text(v, x.SetSource)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
 
-func koanEdgeHouseholdProfile(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+func koanEdgeFood(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*FoodMutation)
+	switch edge {
+	case "portions":
+		switch change {
+		case shim.Link:
+			x.AddPortionIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemovePortionIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearPortions()
+		}
+		return nil
+	case "lots":
+		switch change {
+		case shim.Link:
+			x.AddLotIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveLotIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearLots()
+		}
+		return nil
+	case "products":
+		switch change {
+		case shim.Link:
+			x.AddProductIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveProductIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearProducts()
+		}
+		return nil
+	case "prices":
+		switch change {
+		case shim.Link:
+			x.AddPriceIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemovePriceIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearPrices()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindFoodPortion() *shim.Kind {
+	return &shim.Kind{
+		Type: "FoodPortion",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "FoodPortion",
+				Description: "What one piece, clove, cup ... of a food weighs in grams. Kept by the app: agents only read it.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Fields: []catalog.Field{
+					{Name: "unit", Description: "piece, clove, tbsp, cup, can, bunch ...", Type: "string", Required: true, MaxLength: new(int(20))},
+					{Name: "grams", Description: "What one of it weighs.", Type: "float", Required: true},
+					{Name: "foodId", Type: "id", Required: true, Immutable: true, Edge: "food"},
+				},
+				Edges: []catalog.Edge{
+					{Name: "food", Target: "Food", Required: true, Immutable: true, Reference: "foodId"},
+				},
+				Sets:     []string{"default", "lake-house"},
+				ReadOnly: true,
+			},
+			Table: "food_portions",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
+				{Field: "grams", Ent: "grams", Name: "grams", Storage: "float"},
+				{Field: "foodId", Ent: "food_id", Name: "food_id", Storage: "text", Refers: "Food"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "food", Ent: "food", Target: "Food", Relation: "m2o", Inverse: true, OwnKey: "food_id"},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.FoodPortion.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.FoodPortion.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.FoodPortion.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.FoodPortion(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.FoodPortion.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.FoodPortion(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*FoodPortionMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*FoodPortionMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*FoodPortionMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetFoodPortion,
+		Edge: koanEdgeFoodPortion,
+	}
+}
+
+func koanSetFoodPortion(m stdent.Mutation, column string, v any) error {
+	x := m.(*FoodPortionMutation)
+	switch column {
+	case "unit":
+		return shim.Text(v, x.SetUnit)
+	case "grams":
+		return shim.Float(v, x.SetGrams)
+	case "food_id":
+		return shim.Text(v, x.SetFoodID)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeFoodPortion(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*FoodPortionMutation)
+	switch edge {
+	case "food":
+		switch change {
+		case shim.Link:
+			x.SetFoodID(ids[0].(string))
+		case shim.Clear:
+			x.ClearFood()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindHousehold() *shim.Kind {
+	return &shim.Kind{
+		Type: "Household",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Household",
+				Aliases:     []string{"profile", "family", "settings"},
+				Description: `Whom to cook for: members with allergies and dislikes, time zone, currency, budget, time to cook. One per set, with the id "household": patch it.`,
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "name", Type: "string", Default: json.RawMessage(`"Home"`), MaxLength: new(int(120))},
+					{Name: "members", Description: "Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult, 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, dislikes are names of foods.", Type: "json", Nullable: true},
+					{Name: "timeZone", Description: "IANA name. Today and tonight are days there.", Type: "string", Default: json.RawMessage(`"UTC"`), Example: json.RawMessage(`"Europe/Berlin"`), MaxLength: new(int(64))},
+					{Name: "currency", Description: "ISO 4217. All prices are in it.", Type: "string", Default: json.RawMessage(`"EUR"`), Example: json.RawMessage(`"EUR"`), Pattern: "^[A-Z]{3}$"},
+					{Name: "locale", Description: "BCP 47. en-US reads cups as US cups.", Type: "string", Default: json.RawMessage(`"en"`), Example: json.RawMessage(`"en-GB"`), MaxLength: new(int(20))},
+					{Name: "units", Description: "How amounts are shown.", Type: "enum", Enum: []string{"metric", "us"}, Default: json.RawMessage(`"metric"`)},
+					{Name: "weeklyBudget", Description: "For groceries, in currency.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "weekdayMinutes", Description: "Minutes to cook on a weekday.", Type: "int", Default: json.RawMessage("45"), Min: new(float64(1))},
+					{Name: "weekendMinutes", Description: "Minutes to cook on Saturday and Sunday.", Type: "int", Default: json.RawMessage("90"), Min: new(float64(1))},
+					{Name: "energyTargetKcal", Description: "Per adult and day.", Type: "int", Nullable: true, Min: new(float64(1))},
+				},
+				Sets:       []string{"default", "lake-house"},
+				Operations: []string{"collection", "get-by-id", "count", "patch"},
+			},
+			Table: "households",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
+				{Field: "members", Ent: "members", Name: "members", Storage: "json", Nullable: true},
+				{Field: "timeZone", Ent: "time_zone", Name: "time_zone", Storage: "text"},
+				{Field: "currency", Ent: "currency", Name: "currency", Storage: "text"},
+				{Field: "locale", Ent: "locale", Name: "locale", Storage: "text"},
+				{Field: "units", Ent: "units", Name: "units", Storage: "text"},
+				{Field: "weeklyBudget", Ent: "weekly_budget", Name: "weekly_budget", Storage: "float", Nullable: true},
+				{Field: "weekdayMinutes", Ent: "weekday_minutes", Name: "weekday_minutes", Storage: "int"},
+				{Field: "weekendMinutes", Ent: "weekend_minutes", Name: "weekend_minutes", Storage: "int"},
+				{Field: "energyTargetKcal", Ent: "energy_target_kcal", Name: "energy_target_kcal", Storage: "int", Nullable: true},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Household.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Household.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Household.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Household(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Household.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Household(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*HouseholdMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*HouseholdMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*HouseholdMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetHousehold,
+		Edge: koanEdgeHousehold,
+	}
+}
+
+func koanSetHousehold(m stdent.Mutation, column string, v any) error {
+	x := m.(*HouseholdMutation)
+	switch column {
+	case "name":
+		return shim.Text(v, x.SetName)
+	case "members":
+		return shim.JSON(v, x.SetMembers)
+	case "time_zone":
+		return shim.Text(v, x.SetTimeZone)
+	case "currency":
+		return shim.Text(v, x.SetCurrency)
+	case "locale":
+		return shim.Text(v, x.SetLocale)
+	case "units":
+		return shim.Text(v, x.SetUnits)
+	case "weekly_budget":
+		return shim.Float(v, x.SetWeeklyBudget)
+	case "weekday_minutes":
+		return shim.Int(v, x.SetWeekdayMinutes)
+	case "weekend_minutes":
+		return shim.Int(v, x.SetWeekendMinutes)
+	case "energy_target_kcal":
+		return shim.Int(v, x.SetEnergyTargetKcal)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeHousehold(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindLeftover() *shim.Kind {
+	return &shim.Kind{
+		Type: "Leftover",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Leftover",
+				Description: "Cooked food that is left: what, how many portions, until when.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "name", Description: "What it is.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
+					{Name: "servings", Description: "Portions that are left.", Type: "float", Required: true, Min: new(float64(0))},
+					{Name: "place", Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"fridge"`)},
+					{Name: "cookedOn", Description: "The day on which it was cooked.", Type: "day", Required: true},
+					{Name: "bestBefore", Description: "The last good day.", Aliases: []string{"expires"}, Type: "day", Nullable: true},
+					{Name: "status", Type: "enum", Enum: []string{"available", "eaten", "wasted"}, Default: json.RawMessage(`"available"`)},
+					{Name: "mealId", Type: "id", Nullable: true, Edge: "meal"},
+				},
+				Edges: []catalog.Edge{
+					{Name: "meal", Target: "PlannedMeal", Reference: "mealId"},
+				},
+				Sets:       []string{"default", "lake-house"},
+				Searchable: true,
+			},
+			Table: "leftovers",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
+				{Field: "servings", Ent: "servings", Name: "servings", Storage: "float"},
+				{Field: "place", Ent: "place", Name: "place", Storage: "text"},
+				{Field: "cookedOn", Ent: "cooked_on", Name: "cooked_on", Storage: "day"},
+				{Field: "bestBefore", Ent: "best_before", Name: "best_before", Storage: "day", Nullable: true},
+				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
+				{Field: "mealId", Ent: "meal_id", Name: "meal_id", Storage: "text", Nullable: true, Refers: "PlannedMeal"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "meal", Ent: "meal", Target: "PlannedMeal", Relation: "m2o", Inverse: true, OwnKey: "meal_id"},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Leftover.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Leftover.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Leftover.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Leftover(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Leftover.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Leftover(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*LeftoverMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*LeftoverMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*LeftoverMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetLeftover,
+		Edge: koanEdgeLeftover,
+	}
+}
+
+func koanSetLeftover(m stdent.Mutation, column string, v any) error {
+	x := m.(*LeftoverMutation)
+	switch column {
+	case "name":
+		return shim.Text(v, x.SetName)
+	case "servings":
+		return shim.Float(v, x.SetServings)
+	case "place":
+		return shim.Text(v, x.SetPlace)
+	case "cooked_on":
+		return shim.Time(v, x.SetCookedOn)
+	case "best_before":
+		return shim.Time(v, x.SetBestBefore)
+	case "status":
+		return shim.Text(v, x.SetStatus)
+	case "meal_id":
+		return shim.Text(v, x.SetMealID)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeLeftover(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*LeftoverMutation)
+	switch edge {
+	case "meal":
+		switch change {
+		case shim.Link:
+			x.SetMealID(ids[0].(string))
+		case shim.Clear:
+			x.ClearMeal()
+		}
+		return nil
+	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
@@ -421,33 +920,38 @@ func koanKindMealPlan() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "MealPlan",
+				Aliases:     []string{"week", "menu"},
 				Description: "What the household means to cook over some days.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
-					{Name: "start", Description: "The first day.", Type: "time", Required: true},
-					{Name: "end", Description: "The last day.", Type: "time", Required: true},
+					{Name: "start", Description: "The first day.", Type: "day", Required: true},
+					{Name: "end", Description: "The last day, not before start.", Type: "day", Required: true},
 					{Name: "status", Type: "enum", Enum: []string{"draft", "active", "completed", "cancelled"}, Default: json.RawMessage(`"active"`)},
 				},
 				Edges: []catalog.Edge{
 					{Name: "meals", Description: "The meals, one by one.", Target: "PlannedMeal", Many: true},
+					{Name: "lists", Target: "ShoppingList", Many: true},
 				},
 				Sets:       []string{"default", "lake-house"},
 				Searchable: true,
+				Cascades:   true,
 			},
 			Table: "meal_plans",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
-				{Field: "start", Ent: "start", Name: "start", Storage: "time"},
-				{Field: "end", Ent: "end", Name: "end", Storage: "time"},
+				{Field: "start", Ent: "start", Name: "start", Storage: "day"},
+				{Field: "end", Ent: "end", Name: "end", Storage: "day"},
 				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "meals", Ent: "meals", Target: "PlannedMeal", Relation: "o2m", TargetKey: "plan_id", Cascade: true},
+				{Name: "lists", Ent: "lists", Target: "ShoppingList", Relation: "o2m", Inverse: true, TargetKey: "plan_id", SetNull: true},
 			},
 			Referrers: []descriptor.Referrer{
 				{Entity: "PlannedMeal", Column: "plan_id", Cascade: true},
+				{Entity: "ShoppingList", Column: "plan_id", SetNull: true},
 			},
 		},
 		IDForm: shim.TextIDs[string](),
@@ -527,6 +1031,16 @@ func koanEdgeMealPlan(m stdent.Mutation, edge string, change shim.EdgeChange, id
 			x.ClearMeals()
 		}
 		return nil
+	case "lists":
+		switch change {
+		case shim.Link:
+			x.AddListIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveListIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearLists()
+		}
+		return nil
 	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
@@ -537,20 +1051,30 @@ func koanKindPantryEvent() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "PantryEvent",
-				Description: "What came into the pantry, what went, and why. Written by the system with every change of a PantryItem.",
+				Aliases:     []string{"diary", "waste", "history"},
+				Description: "What came into the pantry, what went, why, and what it cost. Written by the system with every change of a PantryItem; only reason and note can be changed.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "itemId", Description: "Id of the PantryItem, which may be gone by now.", Type: "string", Required: true, Immutable: true},
 					{Name: "itemName", Type: "string", Required: true, Immutable: true, Searchable: true},
 					{Name: "kind", Description: "came: more of it than before; went: less of it; changed: as much as before, but something else differs.", Type: "enum", Enum: []string{"came", "went", "changed"}, Required: true, Immutable: true},
-					{Name: "reason", Description: "Why: how it came or left, as far as the change tells.", Type: "enum", Enum: []string{"bought", "seen_on_photo", "scanned", "used", "consumed", "expired", "wasted", "returned", "edited", "deleted"}, Required: true, Immutable: true},
-					{Name: "quantity", Description: "How much came or went, in unit; never negative.", Type: "float", Required: true, Immutable: true},
+					{Name: "reason", Description: "Why. It can be set right afterwards.", Type: "enum", Enum: []string{"bought", "cooked", "eaten", "wasted", "expired", "moved", "corrected", "merged"}, Required: true},
+					{Name: "amount", Description: "How much came or went, in unit; never negative.", Type: "float", Required: true, Immutable: true},
 					{Name: "unit", Type: "string", Required: true, Immutable: true},
+					{Name: "cost", Description: "What that amount had cost, in the household's currency; null: no price is known.", Type: "float", Nullable: true, Immutable: true},
 					{Name: "at", Type: "time", Immutable: true, Generated: true},
+					{Name: "run", Description: "Id of the run that made the change: koan.code.undo takes it.", Type: "string", Nullable: true, Immutable: true},
+					{Name: "foodId", Type: "id", Nullable: true, Immutable: true, Edge: "food"},
+					{Name: "mealId", Type: "id", Nullable: true, Immutable: true, Edge: "meal"},
+					{Name: "note", Type: "string", Nullable: true, MaxLength: new(int(240))},
+				},
+				Edges: []catalog.Edge{
+					{Name: "food", Target: "Food", Immutable: true, Reference: "foodId"},
+					{Name: "meal", Target: "PlannedMeal", Immutable: true, Reference: "mealId"},
 				},
 				Sets:       []string{"default", "lake-house"},
-				ReadOnly:   true,
 				Searchable: true,
+				Operations: []string{"collection", "get-by-id", "count", "aggregate", "patch"},
 			},
 			Table: "pantry_events",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
@@ -559,9 +1083,18 @@ func koanKindPantryEvent() *shim.Kind {
 				{Field: "itemName", Ent: "item_name", Name: "item_name", Storage: "text"},
 				{Field: "kind", Ent: "kind", Name: "kind", Storage: "text"},
 				{Field: "reason", Ent: "reason", Name: "reason", Storage: "text"},
-				{Field: "quantity", Ent: "quantity", Name: "quantity", Storage: "float"},
+				{Field: "amount", Ent: "amount", Name: "amount", Storage: "float"},
 				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
+				{Field: "cost", Ent: "cost", Name: "cost", Storage: "float", Nullable: true},
 				{Field: "at", Ent: "at", Name: "at", Storage: "time"},
+				{Field: "run", Ent: "run", Name: "run", Storage: "text", Nullable: true},
+				{Field: "foodId", Ent: "food_id", Name: "food_id", Storage: "text", Nullable: true, Refers: "Food"},
+				{Field: "mealId", Ent: "meal_id", Name: "meal_id", Storage: "text", Nullable: true, Refers: "PlannedMeal"},
+				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "food", Ent: "food", Target: "Food", Relation: "m2o", OwnKey: "food_id"},
+				{Name: "meal", Ent: "meal", Target: "PlannedMeal", Relation: "m2o", OwnKey: "meal_id"},
 			},
 		},
 		Generated: []string{"at"},
@@ -589,7 +1122,7 @@ func koanKindPantryEvent() *shim.Kind {
 			for _, w := range where {
 				b.Where(predicate.PantryEvent(w))
 			}
-			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
 		},
 		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
 			b := tx.(koanTx).tx.PantryEvent.DeleteOneID(id.(string))
@@ -625,17 +1158,46 @@ func koanSetPantryEvent(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetKind)
 	case "reason":
 		return shim.Text(v, x.SetReason)
-	case "quantity":
-		return shim.Float(v, x.SetQuantity)
+	case "amount":
+		return shim.Float(v, x.SetAmount)
 	case "unit":
 		return shim.Text(v, x.SetUnit)
+	case "cost":
+		return shim.Float(v, x.SetCost)
 	case "at":
 		return shim.Time(v, x.SetAt)
+	case "run":
+		return shim.Text(v, x.SetRun)
+	case "food_id":
+		return shim.Text(v, x.SetFoodID)
+	case "meal_id":
+		return shim.Text(v, x.SetMealID)
+	case "note":
+		return shim.Text(v, x.SetNote)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
 
 func koanEdgePantryEvent(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*PantryEventMutation)
+	switch edge {
+	case "food":
+		switch change {
+		case shim.Link:
+			x.SetFoodID(ids[0].(string))
+		case shim.Clear:
+			x.ClearFood()
+		}
+		return nil
+	case "meal":
+		switch change {
+		case shim.Link:
+			x.SetMealID(ids[0].(string))
+		case shim.Clear:
+			x.ClearMeal()
+		}
+		return nil
+	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
@@ -645,27 +1207,36 @@ func koanKindPantryItem() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "PantryItem",
-				Description: "Something in the pantry, fridge or freezer. Only the name is required. Every change is kept as a PantryEvent.",
+				Aliases:     []string{"stock", "lot", "inventory", "in the house", "best before", "expiry date"},
+				Description: "One lot in the pantry, fridge or freezer: what came at one time with one date. Only the name is required. Each change of an amount is kept as a PantryEvent.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "name", Description: "What it is, as recipes call it.", Type: "string", Required: true, Searchable: true, Example: json.RawMessage(`"Spinach"`), MaxLength: new(int(120))},
-					{Name: "quantity", Description: "How much is there, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
-					{Name: "unit", Description: "Unit of the quantity: g, kg, ml, l or piece; recipes also use tsp, tbsp, clove, bunch, slice.", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
-					{Name: "category", Type: "enum", Enum: []string{"produce", "dairy", "meat", "seafood", "bakery", "frozen", "dry", "beverage", "household", "other"}, Default: json.RawMessage(`"other"`)},
-					{Name: "location", Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"pantry"`)},
-					{Name: "status", Description: "Only available items are in the house; the others say how an item left it.", Type: "enum", Enum: []string{"available", "consumed", "expired", "wasted"}, Default: json.RawMessage(`"available"`)},
-					{Name: "expiresAt", Description: "When the oldest part of it goes off; null: it keeps.", Aliases: []string{"best before", "use by"}, Type: "time", Nullable: true},
-					{Name: "addedAt", Description: "When it first came into the house.", Type: "time", Generated: true},
-					{Name: "purchasePrice", Description: "What was paid for it, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0))},
-					{Name: "isStaple", Description: "Always kept in the house, such as salt or oil.", Type: "bool", Default: json.RawMessage("false")},
-					{Name: "source", Description: "How it came to be known.", Type: "enum", Enum: []string{"manual", "photo", "barcode"}, Default: json.RawMessage(`"manual"`)},
+					{Name: "name", Description: "What it is. Where foodId is not sent, the food of this name is looked up.", Type: "string", Required: true, Searchable: true, Example: json.RawMessage(`"Spinach"`), MaxLength: new(int(120))},
+					{Name: "amount", Description: "How much is left, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
+					{Name: "initialAmount", Description: "How much it was when it came, in unit.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
+					{Name: "place", Aliases: []string{"location", "shelf"}, Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"pantry"`)},
+					{Name: "status", Description: "Only available lots are in the house; the others say how a lot left it.", Type: "enum", Enum: []string{"available", "consumed", "expired", "wasted"}, Default: json.RawMessage(`"available"`)},
+					{Name: "bestBefore", Description: "The last good day; null: it keeps.", Aliases: []string{"expires", "expiry date", "expiring items", "best before", "use by", "goes off"}, Type: "day", Nullable: true},
+					{Name: "openedAt", Description: "The day on which it was opened; null: closed.", Type: "day", Nullable: true},
+					{Name: "unitPrice", Description: "What one unit of it cost, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "staple", Description: "There or not, never counted, such as salt.", Type: "bool", Default: json.RawMessage("false")},
+					{Name: "source", Description: "How it came to be known.", Type: "enum", Enum: []string{"manual", "photo", "shopping", "recipe"}, Default: json.RawMessage(`"manual"`)},
+					{Name: "addedAt", Description: "When it came into the house.", Type: "time", Generated: true},
+					{Name: "reason", Description: "Why it was changed last: send it with a change of amount or status, and the PantryEvent has it. Without it a new lot is bought, a status says the reason, and any other change is corrected.", Type: "enum", Enum: []string{"bought", "cooked", "eaten", "wasted", "expired", "moved", "corrected", "merged"}, Nullable: true},
 					{Name: "version", Description: "Counts the changes; send it as ifVersion to change only what you have read.", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
+					{Name: "foodId", Type: "id", Nullable: true, Edge: "food"},
 					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
+					{Name: "storeId", Type: "id", Nullable: true, Edge: "store"},
 					{Name: "detectionId", Type: "id", Nullable: true, Edge: "detection"},
+					{Name: "mealId", Description: "The meal that it was taken for last.", Type: "id", Nullable: true, Edge: "meal"},
 				},
 				Edges: []catalog.Edge{
+					{Name: "food", Description: "What it is; null: nobody has said yet.", Target: "Food", Reference: "foodId"},
 					{Name: "product", Description: "The product it is a package of, if known.", Target: "Product", Reference: "productId"},
-					{Name: "detection", Description: "Where it was last seen on a photo.", Target: "Detection", Reference: "detectionId"},
+					{Name: "store", Description: "Where it was bought.", Target: "Store", Reference: "storeId"},
+					{Name: "detection", Description: "Where it was seen on a photo.", Target: "Detection", Reference: "detectionId"},
+					{Name: "meal", Target: "PlannedMeal", Reference: "mealId"},
 				},
 				Sets:       []string{"default", "lake-house"},
 				Versioned:  true,
@@ -675,27 +1246,36 @@ func koanKindPantryItem() *shim.Kind {
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
-				{Field: "quantity", Ent: "quantity", Name: "quantity", Storage: "float"},
+				{Field: "amount", Ent: "amount", Name: "amount", Storage: "float"},
+				{Field: "initialAmount", Ent: "initial_amount", Name: "initial_amount", Storage: "float", Nullable: true},
 				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
-				{Field: "category", Ent: "category", Name: "category", Storage: "text"},
-				{Field: "location", Ent: "location", Name: "location", Storage: "text"},
+				{Field: "place", Ent: "place", Name: "place", Storage: "text"},
 				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
-				{Field: "expiresAt", Ent: "expires_at", Name: "expires_at", Storage: "time", Nullable: true},
-				{Field: "addedAt", Ent: "added_at", Name: "added_at", Storage: "time"},
-				{Field: "purchasePrice", Ent: "purchase_price", Name: "purchase_price", Storage: "float", Nullable: true},
-				{Field: "isStaple", Ent: "is_staple", Name: "is_staple", Storage: "bool"},
+				{Field: "bestBefore", Ent: "best_before", Name: "best_before", Storage: "day", Nullable: true},
+				{Field: "openedAt", Ent: "opened_at", Name: "opened_at", Storage: "day", Nullable: true},
+				{Field: "unitPrice", Ent: "unit_price", Name: "unit_price", Storage: "float", Nullable: true},
+				{Field: "staple", Ent: "staple", Name: "staple", Storage: "bool"},
 				{Field: "source", Ent: "source", Name: "source", Storage: "text"},
+				{Field: "addedAt", Ent: "added_at", Name: "added_at", Storage: "time"},
+				{Field: "reason", Ent: "reason", Name: "reason", Storage: "text", Nullable: true},
 				{Field: "version", Ent: "version", Name: "version", Storage: "int"},
+				{Field: "foodId", Ent: "food_id", Name: "food_id", Storage: "text", Nullable: true, Refers: "Food"},
 				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true, Refers: "Product"},
+				{Field: "storeId", Ent: "store_id", Name: "store_id", Storage: "text", Nullable: true, Refers: "Store"},
 				{Field: "detectionId", Ent: "detection_id", Name: "detection_id", Storage: "text", Nullable: true, Refers: "Detection"},
+				{Field: "mealId", Ent: "meal_id", Name: "meal_id", Storage: "text", Nullable: true, Refers: "PlannedMeal"},
 			},
 			Edges: []descriptor.Edge{
+				{Name: "food", Ent: "food", Target: "Food", Relation: "m2o", OwnKey: "food_id"},
 				{Name: "product", Ent: "product", Target: "Product", Relation: "m2o", OwnKey: "product_id"},
+				{Name: "store", Ent: "store", Target: "Store", Relation: "m2o", OwnKey: "store_id"},
 				{Name: "detection", Ent: "detection", Target: "Detection", Relation: "m2o", OwnKey: "detection_id"},
+				{Name: "meal", Ent: "meal", Target: "PlannedMeal", Relation: "m2o", OwnKey: "meal_id"},
 			},
 			VersionColumn: "version",
 			Referrers: []descriptor.Referrer{
 				{Entity: "Detection", Column: "pantry_item_id", SetNull: true},
+				{Entity: "ShoppingItem", Column: "lot_id", SetNull: true},
 			},
 		},
 		Generated: []string{"added_at"},
@@ -754,32 +1334,42 @@ func koanSetPantryItem(m stdent.Mutation, column string, v any) error {
 	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
-	case "quantity":
-		return shim.Float(v, x.SetQuantity)
+	case "amount":
+		return shim.Float(v, x.SetAmount)
+	case "initial_amount":
+		return shim.Float(v, x.SetInitialAmount)
 	case "unit":
 		return shim.Text(v, x.SetUnit)
-	case "category":
-		return shim.Text(v, x.SetCategory)
-	case "location":
-		return shim.Text(v, x.SetLocation)
+	case "place":
+		return shim.Text(v, x.SetPlace)
 	case "status":
 		return shim.Text(v, x.SetStatus)
-	case "expires_at":
-		return shim.Time(v, x.SetExpiresAt)
-	case "added_at":
-		return shim.Time(v, x.SetAddedAt)
-	case "purchase_price":
-		return shim.Float(v, x.SetPurchasePrice)
-	case "is_staple":
-		return shim.Bool(v, x.SetIsStaple)
+	case "best_before":
+		return shim.Time(v, x.SetBestBefore)
+	case "opened_at":
+		return shim.Time(v, x.SetOpenedAt)
+	case "unit_price":
+		return shim.Float(v, x.SetUnitPrice)
+	case "staple":
+		return shim.Bool(v, x.SetStaple)
 	case "source":
 		return shim.Text(v, x.SetSource)
+	case "added_at":
+		return shim.Time(v, x.SetAddedAt)
+	case "reason":
+		return shim.Text(v, x.SetReason)
 	case "version":
 		return shim.Int(v, x.SetVersion)
+	case "food_id":
+		return shim.Text(v, x.SetFoodID)
 	case "product_id":
 		return shim.Text(v, x.SetProductID)
+	case "store_id":
+		return shim.Text(v, x.SetStoreID)
 	case "detection_id":
 		return shim.Text(v, x.SetDetectionID)
+	case "meal_id":
+		return shim.Text(v, x.SetMealID)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -787,6 +1377,14 @@ func koanSetPantryItem(m stdent.Mutation, column string, v any) error {
 func koanEdgePantryItem(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
 	x := m.(*PantryItemMutation)
 	switch edge {
+	case "food":
+		switch change {
+		case shim.Link:
+			x.SetFoodID(ids[0].(string))
+		case shim.Clear:
+			x.ClearFood()
+		}
+		return nil
 	case "product":
 		switch change {
 		case shim.Link:
@@ -795,12 +1393,28 @@ func koanEdgePantryItem(m stdent.Mutation, edge string, change shim.EdgeChange, 
 			x.ClearProduct()
 		}
 		return nil
+	case "store":
+		switch change {
+		case shim.Link:
+			x.SetStoreID(ids[0].(string))
+		case shim.Clear:
+			x.ClearStore()
+		}
+		return nil
 	case "detection":
 		switch change {
 		case shim.Link:
 			x.SetDetectionID(ids[0].(string))
 		case shim.Clear:
 			x.ClearDetection()
+		}
+		return nil
+	case "meal":
+		switch change {
+		case shim.Link:
+			x.SetMealID(ids[0].(string))
+		case shim.Clear:
+			x.ClearMeal()
 		}
 		return nil
 	}
@@ -816,6 +1430,7 @@ func koanKindPantryPhoto() *shim.Kind {
 				Description: "A photo that was read for barcodes. Read it with its detections.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
+					{Name: "fileId", Description: "Id of the file, where the photo was uploaded.", Type: "string", Nullable: true},
 					{Name: "fileName", Type: "string", Required: true, Searchable: true, Example: json.RawMessage(`"haul.png"`), MaxLength: new(int(255))},
 					{Name: "sha256", Description: "Digest of the file, by which a photo is known again.", Type: "string", Required: true, Pattern: "^[0-9a-f]{64}$"},
 					{Name: "width", Description: "Pixels.", Type: "int", Required: true, Min: new(float64(0))},
@@ -833,6 +1448,7 @@ func koanKindPantryPhoto() *shim.Kind {
 			Table: "pantry_photos",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
+				{Field: "fileId", Ent: "file_id", Name: "file_id", Storage: "text", Nullable: true},
 				{Field: "fileName", Ent: "file_name", Name: "file_name", Storage: "text"},
 				{Field: "sha256", Ent: "sha256", Name: "sha256", Storage: "text"},
 				{Field: "width", Ent: "width", Name: "width", Storage: "int"},
@@ -901,6 +1517,8 @@ func koanKindPantryPhoto() *shim.Kind {
 func koanSetPantryPhoto(m stdent.Mutation, column string, v any) error {
 	x := m.(*PantryPhotoMutation)
 	switch column {
+	case "file_id":
+		return shim.Text(v, x.SetFileID)
 	case "file_name":
 		return shim.Text(v, x.SetFileName)
 	case "sha256":
@@ -936,45 +1554,165 @@ func koanEdgePantryPhoto(m stdent.Mutation, edge string, change shim.EdgeChange,
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
+func koanKindPlanRule() *shim.Kind {
+	return &shim.Kind{
+		Type: "PlanRule",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "PlanRule",
+				Description: "What the household wants of its weeks: fish on Friday, nothing twice in ten days, quick on Tuesdays. week-plan keeps them.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "name", Description: `The rule in words, such as "Fish on Friday".`, Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
+					{Name: "kind", Description: "want, avoid: meals with the food, aisle or tag in what. no-repeat: no recipe twice within days. max-minutes: nothing that takes longer than minutes.", Type: "enum", Enum: []string{"want", "avoid", "no-repeat", "max-minutes"}, Required: true},
+					{Name: "what", Description: "Of want and avoid: name of a food, an aisle such as seafood, a cuisine, or a tag such as vegetarian.", Type: "string", Nullable: true, Example: json.RawMessage(`"seafood"`), MaxLength: new(int(120))},
+					{Name: "weekdays", Description: "monday ... sunday; none: every day.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "days", Description: "Of no-repeat.", Type: "int", Nullable: true, Min: new(float64(1))},
+					{Name: "minutes", Description: "Of max-minutes.", Type: "int", Nullable: true, Min: new(float64(1))},
+					{Name: "active", Type: "bool", Default: json.RawMessage("true")},
+				},
+				Sets:       []string{"default", "lake-house"},
+				Searchable: true,
+			},
+			Table: "plan_rules",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
+				{Field: "kind", Ent: "kind", Name: "kind", Storage: "text"},
+				{Field: "what", Ent: "what", Name: "what", Storage: "text", Nullable: true},
+				{Field: "weekdays", Ent: "weekdays", Name: "weekdays", Storage: "json", Nullable: true},
+				{Field: "days", Ent: "days", Name: "days", Storage: "int", Nullable: true},
+				{Field: "minutes", Ent: "minutes", Name: "minutes", Storage: "int", Nullable: true},
+				{Field: "active", Ent: "active", Name: "active", Storage: "bool"},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.PlanRule.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.PlanRule.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.PlanRule.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.PlanRule(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.PlanRule.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.PlanRule(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*PlanRuleMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*PlanRuleMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*PlanRuleMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetPlanRule,
+		Edge: koanEdgePlanRule,
+	}
+}
+
+func koanSetPlanRule(m stdent.Mutation, column string, v any) error {
+	x := m.(*PlanRuleMutation)
+	switch column {
+	case "name":
+		return shim.Text(v, x.SetName)
+	case "kind":
+		return shim.Text(v, x.SetKind)
+	case "what":
+		return shim.Text(v, x.SetWhat)
+	case "weekdays":
+		return shim.JSON(v, x.SetWeekdays)
+	case "days":
+		return shim.Int(v, x.SetDays)
+	case "minutes":
+		return shim.Int(v, x.SetMinutes)
+	case "active":
+		return shim.Bool(v, x.SetActive)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgePlanRule(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
 func koanKindPlannedMeal() *shim.Kind {
 	return &shim.Kind{
 		Type: "PlannedMeal",
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "PlannedMeal",
-				Description: "One meal of a plan: which recipe, when, for how many.",
+				Aliases:     []string{"dinner", "tonight"},
+				Description: "One meal of a plan: which recipe, on which day, for how many.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "scheduledFor", Type: "time", Required: true},
-					{Name: "mealType", Type: "enum", Enum: []string{"breakfast", "lunch", "dinner", "snack"}, Default: json.RawMessage(`"dinner"`)},
-					{Name: "servings", Description: "For how many people; scale the recipe's amounts by it.", Type: "int", Default: json.RawMessage("2"), Min: new(float64(1))},
-					{Name: "status", Type: "enum", Enum: []string{"planned", "cooked", "skipped"}, Default: json.RawMessage(`"planned"`)},
+					{Name: "date", Description: "The day, in the household's time zone.", Aliases: []string{"scheduled for", "when"}, Type: "day", Required: true},
+					{Name: "mealType", Type: "enum", Enum: []string{"breakfast", "lunch", "dinner", "snack", "dessert"}, Default: json.RawMessage(`"dinner"`)},
+					{Name: "servings", Description: "Portions: scale the recipe's amounts by servings / recipe.servings.", Type: "float", Default: json.RawMessage("2"), Min: new(float64(0))},
+					{Name: "status", Description: "The action cooked sets it and takes out what was used.", Type: "enum", Enum: []string{"planned", "cooked", "skipped"}, Default: json.RawMessage(`"planned"`)},
 					{Name: "rating", Description: "How it was, 1 to 5, once cooked.", Type: "int", Nullable: true, Min: new(float64(1)), Max: new(float64(5))},
 					{Name: "notes", Type: "text", Nullable: true},
+					{Name: "version", Description: "Counts the changes; send it as ifVersion to change only what you have read.", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
 					{Name: "planId", Type: "id", Nullable: true, Edge: "plan"},
 					{Name: "recipeId", Type: "id", Required: true, Edge: "recipe"},
 				},
 				Edges: []catalog.Edge{
 					{Name: "plan", Target: "MealPlan", Reference: "planId"},
 					{Name: "recipe", Target: "Recipe", Required: true, Reference: "recipeId"},
+					{Name: "leftovers", Target: "Leftover", Many: true},
 				},
-				Sets: []string{"default", "lake-house"},
+				Sets:      []string{"default", "lake-house"},
+				Versioned: true,
+				Cascades:  true,
 			},
 			Table: "planned_meals",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
-				{Field: "scheduledFor", Ent: "scheduled_for", Name: "scheduled_for", Storage: "time"},
+				{Field: "date", Ent: "date", Name: "date", Storage: "day"},
 				{Field: "mealType", Ent: "meal_type", Name: "meal_type", Storage: "text"},
-				{Field: "servings", Ent: "servings", Name: "servings", Storage: "int"},
+				{Field: "servings", Ent: "servings", Name: "servings", Storage: "float"},
 				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
 				{Field: "rating", Ent: "rating", Name: "rating", Storage: "int", Nullable: true},
 				{Field: "notes", Ent: "notes", Name: "notes", Storage: "text", Nullable: true},
+				{Field: "version", Ent: "version", Name: "version", Storage: "int"},
 				{Field: "planId", Ent: "plan_id", Name: "plan_id", Storage: "text", Nullable: true, Refers: "MealPlan"},
 				{Field: "recipeId", Ent: "recipe_id", Name: "recipe_id", Storage: "text", Refers: "Recipe"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "plan", Ent: "plan", Target: "MealPlan", Relation: "m2o", Inverse: true, OwnKey: "plan_id"},
 				{Name: "recipe", Ent: "recipe", Target: "Recipe", Relation: "m2o", OwnKey: "recipe_id"},
+				{Name: "leftovers", Ent: "leftovers", Target: "Leftover", Relation: "o2m", TargetKey: "meal_id", SetNull: true},
+			},
+			VersionColumn: "version",
+			Referrers: []descriptor.Referrer{
+				{Entity: "Leftover", Column: "meal_id", SetNull: true},
+				{Entity: "PantryEvent", Column: "meal_id", SetNull: true},
+				{Entity: "PantryItem", Column: "meal_id", SetNull: true},
+				{Entity: "ShoppingNeed", Column: "meal_id", Cascade: true},
 			},
 		},
 		IDForm: shim.TextIDs[string](),
@@ -1023,24 +1761,27 @@ func koanKindPlannedMeal() *shim.Kind {
 		},
 		Set:  koanSetPlannedMeal,
 		Edge: koanEdgePlannedMeal,
+		Bump: func(m stdent.Mutation) { m.(*PlannedMealMutation).AddVersion(1) },
 	}
 }
 
 func koanSetPlannedMeal(m stdent.Mutation, column string, v any) error {
 	x := m.(*PlannedMealMutation)
 	switch column {
-	case "scheduled_for":
-		return shim.Time(v, x.SetScheduledFor)
+	case "date":
+		return shim.Time(v, x.SetDate)
 	case "meal_type":
 		return shim.Text(v, x.SetMealType)
 	case "servings":
-		return shim.Int(v, x.SetServings)
+		return shim.Float(v, x.SetServings)
 	case "status":
 		return shim.Text(v, x.SetStatus)
 	case "rating":
 		return shim.Int(v, x.SetRating)
 	case "notes":
 		return shim.Text(v, x.SetNotes)
+	case "version":
+		return shim.Int(v, x.SetVersion)
 	case "plan_id":
 		return shim.Text(v, x.SetPlanID)
 	case "recipe_id":
@@ -1068,6 +1809,162 @@ func koanEdgePlannedMeal(m stdent.Mutation, edge string, change shim.EdgeChange,
 			x.ClearRecipe()
 		}
 		return nil
+	case "leftovers":
+		switch change {
+		case shim.Link:
+			x.AddLeftoverIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveLeftoverIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearLeftovers()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindPrice() *shim.Kind {
+	return &shim.Kind{
+		Type: "Price",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Price",
+				Description: "What a food cost in a store on a day. Compare perUnit.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "price", Description: "What was paid for amount, in the household's currency.", Type: "float", Required: true, Min: new(float64(0))},
+					{Name: "amount", Description: "How much that was, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
+					{Name: "unit", Description: "Unit of amount: g, kg, ml, l or piece.", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
+					{Name: "perUnit", Description: "Price of 1 kg, 1 l or 1 piece, computed from price and amount.", Type: "float", Nullable: true, ReadOnly: true},
+					{Name: "on", Description: "The day.", Type: "day", Required: true},
+					{Name: "foodId", Type: "id", Required: true, Edge: "food"},
+					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
+					{Name: "storeId", Type: "id", Nullable: true, Edge: "store"},
+				},
+				Edges: []catalog.Edge{
+					{Name: "food", Target: "Food", Required: true, Reference: "foodId"},
+					{Name: "product", Target: "Product", Reference: "productId"},
+					{Name: "store", Target: "Store", Reference: "storeId"},
+				},
+				Sets: []string{"default", "lake-house"},
+			},
+			Table: "prices",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "price", Ent: "price", Name: "price", Storage: "float"},
+				{Field: "amount", Ent: "amount", Name: "amount", Storage: "float"},
+				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
+				{Field: "perUnit", Ent: "per_unit", Name: "per_unit", Storage: "float", Nullable: true},
+				{Field: "on", Ent: "on", Name: "on", Storage: "day"},
+				{Field: "foodId", Ent: "food_id", Name: "food_id", Storage: "text", Refers: "Food"},
+				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true, Refers: "Product"},
+				{Field: "storeId", Ent: "store_id", Name: "store_id", Storage: "text", Nullable: true, Refers: "Store"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "food", Ent: "food", Target: "Food", Relation: "m2o", OwnKey: "food_id"},
+				{Name: "product", Ent: "product", Target: "Product", Relation: "m2o", OwnKey: "product_id"},
+				{Name: "store", Ent: "store", Target: "Store", Relation: "m2o", OwnKey: "store_id"},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Price.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Price.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Price.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Price(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Price.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Price(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*PriceMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*PriceMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*PriceMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetPrice,
+		Edge: koanEdgePrice,
+	}
+}
+
+func koanSetPrice(m stdent.Mutation, column string, v any) error {
+	x := m.(*PriceMutation)
+	switch column {
+	case "price":
+		return shim.Float(v, x.SetPrice)
+	case "amount":
+		return shim.Float(v, x.SetAmount)
+	case "unit":
+		return shim.Text(v, x.SetUnit)
+	case "per_unit":
+		return shim.Float(v, x.SetPerUnit)
+	case "on":
+		return shim.Time(v, x.SetOn)
+	case "food_id":
+		return shim.Text(v, x.SetFoodID)
+	case "product_id":
+		return shim.Text(v, x.SetProductID)
+	case "store_id":
+		return shim.Text(v, x.SetStoreID)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgePrice(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*PriceMutation)
+	switch edge {
+	case "food":
+		switch change {
+		case shim.Link:
+			x.SetFoodID(ids[0].(string))
+		case shim.Clear:
+			x.ClearFood()
+		}
+		return nil
+	case "product":
+		switch change {
+		case shim.Link:
+			x.SetProductID(ids[0].(string))
+		case shim.Clear:
+			x.ClearProduct()
+		}
+		return nil
+	case "store":
+		switch change {
+		case shim.Link:
+			x.SetStoreID(ids[0].(string))
+		case shim.Clear:
+			x.ClearStore()
+		}
+		return nil
 	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
@@ -1078,42 +1975,44 @@ func koanKindProduct() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "Product",
-				Description: "An article known by its barcode. The catalogue is kept by the app: agents only read it.",
+				Aliases:     []string{"barcode", "article", "gtin"},
+				Description: "An article known by its barcodes: a brand's package of a food. learn-product says what an unknown code is.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "gtin", Description: "Barcode number: 13 digits (EAN-13, or UPC-A with a leading 0), or 8 digits (EAN-8).", Type: "string", Required: true, Example: json.RawMessage(`"2000000000039"`), Pattern: `^(\d{8}|\d{13})$`},
-					{Name: "name", Description: "What it is, as recipes call it.", Type: "string", Required: true, Searchable: true, Example: json.RawMessage(`"Spinach"`), MaxLength: new(int(120))},
+					{Name: "name", Description: "What the package says.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "brand", Type: "string", Nullable: true, Searchable: true, MaxLength: new(int(80))},
-					{Name: "category", Type: "enum", Enum: []string{"produce", "dairy", "meat", "seafood", "bakery", "frozen", "dry", "beverage", "household", "other"}, Default: json.RawMessage(`"other"`)},
-					{Name: "defaultQuantity", Description: "How much one package holds, in defaultUnit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
-					{Name: "defaultUnit", Description: "Unit of defaultQuantity: g, kg, ml, l or piece.", Type: "string", Default: json.RawMessage(`"piece"`), MaxLength: new(int(20))},
-					{Name: "shelfLifeDays", Description: "How many days it usually keeps after buying; null: no limit that matters.", Type: "int", Nullable: true, Min: new(float64(1))},
-					{Name: "allergens", Description: "What it contains of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "barcodes", Description: "Its codes: 13 digits (EAN-13, or UPC-A with a leading 0) or 8 digits (EAN-8), with a right check digit. A code belongs to one product.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "packageAmount", Description: "How much one package holds, in packageUnit; null: sold loose.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "packageUnit", Description: "Unit of packageAmount: g, kg, ml, l or piece.", Type: "string", Nullable: true, Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
+					{Name: "state", Description: "draft: made of an unknown code; somebody still has to look at it.", Type: "enum", Enum: []string{"draft", "confirmed"}, Default: json.RawMessage(`"confirmed"`)},
+					{Name: "foodId", Type: "id", Nullable: true, Edge: "food"},
 				},
 				Edges: []catalog.Edge{
-					{Name: "items", Description: "The pantry items of this product.", Target: "PantryItem", Many: true},
+					{Name: "food", Target: "Food", Reference: "foodId"},
+					{Name: "items", Description: "The lots of this product.", Target: "PantryItem", Many: true},
 				},
 				Sets:       []string{"default", "lake-house"},
-				ReadOnly:   true,
 				Searchable: true,
 			},
 			Table: "products",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
-				{Field: "gtin", Ent: "gtin", Name: "gtin", Storage: "text"},
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
 				{Field: "brand", Ent: "brand", Name: "brand", Storage: "text", Nullable: true},
-				{Field: "category", Ent: "category", Name: "category", Storage: "text"},
-				{Field: "defaultQuantity", Ent: "default_quantity", Name: "default_quantity", Storage: "float"},
-				{Field: "defaultUnit", Ent: "default_unit", Name: "default_unit", Storage: "text"},
-				{Field: "shelfLifeDays", Ent: "shelf_life_days", Name: "shelf_life_days", Storage: "int", Nullable: true},
-				{Field: "allergens", Ent: "allergens", Name: "allergens", Storage: "json", Nullable: true},
+				{Field: "barcodes", Ent: "barcodes", Name: "barcodes", Storage: "json", Nullable: true},
+				{Field: "packageAmount", Ent: "package_amount", Name: "package_amount", Storage: "float", Nullable: true},
+				{Field: "packageUnit", Ent: "package_unit", Name: "package_unit", Storage: "text", Nullable: true},
+				{Field: "state", Ent: "state", Name: "state", Storage: "text"},
+				{Field: "foodId", Ent: "food_id", Name: "food_id", Storage: "text", Nullable: true, Refers: "Food"},
 			},
 			Edges: []descriptor.Edge{
+				{Name: "food", Ent: "food", Target: "Food", Relation: "m2o", OwnKey: "food_id"},
 				{Name: "items", Ent: "items", Target: "PantryItem", Relation: "o2m", Inverse: true, TargetKey: "product_id", SetNull: true},
 			},
 			Referrers: []descriptor.Referrer{
+				{Entity: "Detection", Column: "product_id", SetNull: true},
 				{Entity: "PantryItem", Column: "product_id", SetNull: true},
+				{Entity: "Price", Column: "product_id", SetNull: true},
 				{Entity: "ShoppingItem", Column: "product_id", SetNull: true},
 			},
 		},
@@ -1169,22 +2068,20 @@ func koanKindProduct() *shim.Kind {
 func koanSetProduct(m stdent.Mutation, column string, v any) error {
 	x := m.(*ProductMutation)
 	switch column {
-	case "gtin":
-		return shim.Text(v, x.SetGtin)
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "brand":
 		return shim.Text(v, x.SetBrand)
-	case "category":
-		return shim.Text(v, x.SetCategory)
-	case "default_quantity":
-		return shim.Float(v, x.SetDefaultQuantity)
-	case "default_unit":
-		return shim.Text(v, x.SetDefaultUnit)
-	case "shelf_life_days":
-		return shim.Int(v, x.SetShelfLifeDays)
-	case "allergens":
-		return shim.JSON(v, x.SetAllergens)
+	case "barcodes":
+		return shim.JSON(v, x.SetBarcodes)
+	case "package_amount":
+		return shim.Float(v, x.SetPackageAmount)
+	case "package_unit":
+		return shim.Text(v, x.SetPackageUnit)
+	case "state":
+		return shim.Text(v, x.SetState)
+	case "food_id":
+		return shim.Text(v, x.SetFoodID)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -1192,6 +2089,14 @@ func koanSetProduct(m stdent.Mutation, column string, v any) error {
 func koanEdgeProduct(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
 	x := m.(*ProductMutation)
 	switch edge {
+	case "food":
+		switch change {
+		case shim.Link:
+			x.SetFoodID(ids[0].(string))
+		case shim.Clear:
+			x.ClearFood()
+		}
+		return nil
 	case "items":
 		switch change {
 		case shim.Link:
@@ -1212,27 +2117,25 @@ func koanKindRecipe() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "Recipe",
-				Description: "A dish: what goes into it, how long it takes, whom it suits. Read it with its ingredients.",
+				Description: "A dish: what goes into it, how long it takes, whom it suits. Read it with its ingredients. Its nutrition follows from its foods: the action nutrition.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "description", Description: "What it is, and how it is made, in short.", Type: "text", Nullable: true, Searchable: true},
+					{Name: "steps", Description: "What to do, one step each.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "cuisine", Type: "string", Nullable: true, Example: json.RawMessage(`"italian"`), MaxLength: new(int(40))},
-					{Name: "mealTypes", Description: "Of: breakfast, lunch, dinner, snack.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "mealTypes", Description: "Of: breakfast, lunch, dinner, snack, dessert.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "dietaryTags", Description: "Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "tags", Description: "A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ...", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "favourite", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "prepMinutes", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 					{Name: "cookMinutes", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 					{Name: "difficulty", Type: "enum", Enum: []string{"easy", "medium", "hard"}, Default: json.RawMessage(`"easy"`)},
 					{Name: "servings", Description: "How many people the amounts are for.", Type: "int", Default: json.RawMessage("2"), Min: new(float64(1))},
-					{Name: "energyKcal", Description: "Per serving.", Type: "int", Nullable: true, Min: new(float64(0))},
-					{Name: "proteinG", Description: "Grams per serving.", Type: "float", Nullable: true, Min: new(float64(0))},
-					{Name: "carbohydrateG", Description: "Grams per serving.", Type: "float", Nullable: true, Min: new(float64(0))},
-					{Name: "fatG", Description: "Grams per serving.", Type: "float", Nullable: true, Min: new(float64(0))},
-					{Name: "fibreG", Description: "Grams per serving.", Type: "float", Nullable: true, Min: new(float64(0))},
-					{Name: "batchFriendly", Description: "Worth cooking more of at once.", Type: "bool", Default: json.RawMessage("false")},
-					{Name: "freezerFriendly", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "equipment", Description: "What it needs beyond a knife and a board: stove, oven, blender.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "rating", Description: "The household's own, 0 to 5.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(5))},
+					{Name: "source", Description: "Where it is from: an address, a book.", Type: "string", Nullable: true, MaxLength: new(int(400))},
+					{Name: "origin", Description: "catalogue: the same in every set; only rating, favourite and timesCooked change. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, Immutable: true, ReadOnly: true, Default: json.RawMessage(`"household"`)},
 					{Name: "timesCooked", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 				},
 				Edges: []catalog.Edge{
@@ -1241,28 +2144,27 @@ func koanKindRecipe() *shim.Kind {
 				},
 				Sets:       []string{"default", "lake-house"},
 				Searchable: true,
+				Cascades:   true,
 			},
 			Table: "recipes",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
 				{Field: "description", Ent: "description", Name: "description", Storage: "text", Nullable: true},
+				{Field: "steps", Ent: "steps", Name: "steps", Storage: "json", Nullable: true},
 				{Field: "cuisine", Ent: "cuisine", Name: "cuisine", Storage: "text", Nullable: true},
 				{Field: "mealTypes", Ent: "meal_types", Name: "meal_types", Storage: "json", Nullable: true},
 				{Field: "dietaryTags", Ent: "dietary_tags", Name: "dietary_tags", Storage: "json", Nullable: true},
+				{Field: "tags", Ent: "tags", Name: "tags", Storage: "json", Nullable: true},
+				{Field: "favourite", Ent: "favourite", Name: "favourite", Storage: "bool"},
 				{Field: "prepMinutes", Ent: "prep_minutes", Name: "prep_minutes", Storage: "int"},
 				{Field: "cookMinutes", Ent: "cook_minutes", Name: "cook_minutes", Storage: "int"},
 				{Field: "difficulty", Ent: "difficulty", Name: "difficulty", Storage: "text"},
 				{Field: "servings", Ent: "servings", Name: "servings", Storage: "int"},
-				{Field: "energyKcal", Ent: "energy_kcal", Name: "energy_kcal", Storage: "int", Nullable: true},
-				{Field: "proteinG", Ent: "protein_g", Name: "protein_g", Storage: "float", Nullable: true},
-				{Field: "carbohydrateG", Ent: "carbohydrate_g", Name: "carbohydrate_g", Storage: "float", Nullable: true},
-				{Field: "fatG", Ent: "fat_g", Name: "fat_g", Storage: "float", Nullable: true},
-				{Field: "fibreG", Ent: "fibre_g", Name: "fibre_g", Storage: "float", Nullable: true},
-				{Field: "batchFriendly", Ent: "batch_friendly", Name: "batch_friendly", Storage: "bool"},
-				{Field: "freezerFriendly", Ent: "freezer_friendly", Name: "freezer_friendly", Storage: "bool"},
 				{Field: "equipment", Ent: "equipment", Name: "equipment", Storage: "json", Nullable: true},
 				{Field: "rating", Ent: "rating", Name: "rating", Storage: "float", Nullable: true},
+				{Field: "source", Ent: "source", Name: "source", Storage: "text", Nullable: true},
+				{Field: "origin", Ent: "origin", Name: "origin", Storage: "text"},
 				{Field: "timesCooked", Ent: "times_cooked", Name: "times_cooked", Storage: "int"},
 			},
 			Edges: []descriptor.Edge{
@@ -1330,12 +2232,18 @@ func koanSetRecipe(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetName)
 	case "description":
 		return shim.Text(v, x.SetDescription)
+	case "steps":
+		return shim.JSON(v, x.SetSteps)
 	case "cuisine":
 		return shim.Text(v, x.SetCuisine)
 	case "meal_types":
 		return shim.JSON(v, x.SetMealTypes)
 	case "dietary_tags":
 		return shim.JSON(v, x.SetDietaryTags)
+	case "tags":
+		return shim.JSON(v, x.SetTags)
+	case "favourite":
+		return shim.Bool(v, x.SetFavourite)
 	case "prep_minutes":
 		return shim.Int(v, x.SetPrepMinutes)
 	case "cook_minutes":
@@ -1344,24 +2252,14 @@ func koanSetRecipe(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetDifficulty)
 	case "servings":
 		return shim.Int(v, x.SetServings)
-	case "energy_kcal":
-		return shim.Int(v, x.SetEnergyKcal)
-	case "protein_g":
-		return shim.Float(v, x.SetProteinG)
-	case "carbohydrate_g":
-		return shim.Float(v, x.SetCarbohydrateG)
-	case "fat_g":
-		return shim.Float(v, x.SetFatG)
-	case "fibre_g":
-		return shim.Float(v, x.SetFibreG)
-	case "batch_friendly":
-		return shim.Bool(v, x.SetBatchFriendly)
-	case "freezer_friendly":
-		return shim.Bool(v, x.SetFreezerFriendly)
 	case "equipment":
 		return shim.JSON(v, x.SetEquipment)
 	case "rating":
 		return shim.Float(v, x.SetRating)
+	case "source":
+		return shim.Text(v, x.SetSource)
+	case "origin":
+		return shim.Text(v, x.SetOrigin)
 	case "times_cooked":
 		return shim.Int(v, x.SetTimesCooked)
 	}
@@ -1401,18 +2299,23 @@ func koanKindRecipeIngredient() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "RecipeIngredient",
-				Description: "One line of a recipe: how much of what.",
+				Description: "One line of a recipe: how much of which food.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "name", Type: "string", Required: true, Searchable: true, Example: json.RawMessage(`"spinach"`), MaxLength: new(int(120))},
-					{Name: "amount", Description: "How much, in unit, for the recipe's servings.", Type: "float", Required: true, Min: new(float64(0))},
-					{Name: "unit", Description: "Unit of the quantity: g, kg, ml, l or piece; recipes also use tsp, tbsp, clove, bunch, slice.", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
+					{Name: "position", Description: "Its place among the lines.", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
+					{Name: "name", Description: "The food as the recipe calls it. Where foodId is not sent, the food of this name is looked up.", Type: "string", Required: true, Searchable: true, Example: json.RawMessage(`"spinach"`), MaxLength: new(int(120))},
+					{Name: "amount", Description: "How much, in unit, for the recipe's servings; null: to taste.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "amountMax", Description: "The upper end of a range such as 2-3; null: no range.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "unit", Description: "Unit of amount: g, kg, ml, l, piece, tsp, tbsp, cup, clove, bunch, can, slice ... null: to taste.", Type: "string", Nullable: true, Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
+					{Name: "preparation", Type: "string", Nullable: true, Example: json.RawMessage(`"finely chopped"`), MaxLength: new(int(240))},
 					{Name: "optional", Description: "The dish works without it.", Type: "bool", Default: json.RawMessage("false")},
-					{Name: "note", Type: "string", Nullable: true, Example: json.RawMessage(`"finely chopped"`), MaxLength: new(int(120))},
+					{Name: "text", Description: "The line as it was written.", Type: "string", Nullable: true, MaxLength: new(int(400))},
+					{Name: "foodId", Type: "id", Nullable: true, Edge: "food"},
 					{Name: "recipeId", Type: "id", Required: true, Immutable: true, Edge: "recipe"},
 				},
 				Edges: []catalog.Edge{
 					{Name: "recipe", Target: "Recipe", Required: true, Immutable: true, Reference: "recipeId"},
+					{Name: "food", Description: "What it is; null: no food of the catalogue.", Target: "Food", Reference: "foodId"},
 				},
 				Sets:       []string{"default", "lake-house"},
 				Searchable: true,
@@ -1420,15 +2323,20 @@ func koanKindRecipeIngredient() *shim.Kind {
 			Table: "recipe_ingredients",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
+				{Field: "position", Ent: "position", Name: "position", Storage: "int"},
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
-				{Field: "amount", Ent: "amount", Name: "amount", Storage: "float"},
-				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
+				{Field: "amount", Ent: "amount", Name: "amount", Storage: "float", Nullable: true},
+				{Field: "amountMax", Ent: "amount_max", Name: "amount_max", Storage: "float", Nullable: true},
+				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text", Nullable: true},
+				{Field: "preparation", Ent: "preparation", Name: "preparation", Storage: "text", Nullable: true},
 				{Field: "optional", Ent: "optional", Name: "optional", Storage: "bool"},
-				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
+				{Field: "text", Ent: "text", Name: "text", Storage: "text", Nullable: true},
+				{Field: "foodId", Ent: "food_id", Name: "food_id", Storage: "text", Nullable: true, Refers: "Food"},
 				{Field: "recipeId", Ent: "recipe_id", Name: "recipe_id", Storage: "text", Refers: "Recipe"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "recipe", Ent: "recipe", Target: "Recipe", Relation: "m2o", Inverse: true, OwnKey: "recipe_id"},
+				{Name: "food", Ent: "food", Target: "Food", Relation: "m2o", OwnKey: "food_id"},
 			},
 		},
 		IDForm: shim.TextIDs[string](),
@@ -1483,16 +2391,24 @@ func koanKindRecipeIngredient() *shim.Kind {
 func koanSetRecipeIngredient(m stdent.Mutation, column string, v any) error {
 	x := m.(*RecipeIngredientMutation)
 	switch column {
+	case "position":
+		return shim.Int(v, x.SetPosition)
 	case "name":
 		return shim.Text(v, x.SetName)
 	case "amount":
 		return shim.Float(v, x.SetAmount)
+	case "amount_max":
+		return shim.Float(v, x.SetAmountMax)
 	case "unit":
 		return shim.Text(v, x.SetUnit)
+	case "preparation":
+		return shim.Text(v, x.SetPreparation)
 	case "optional":
 		return shim.Bool(v, x.SetOptional)
-	case "note":
-		return shim.Text(v, x.SetNote)
+	case "text":
+		return shim.Text(v, x.SetText)
+	case "food_id":
+		return shim.Text(v, x.SetFoodID)
 	case "recipe_id":
 		return shim.Text(v, x.SetRecipeID)
 	}
@@ -1510,6 +2426,14 @@ func koanEdgeRecipeIngredient(m stdent.Mutation, edge string, change shim.EdgeCh
 			x.ClearRecipe()
 		}
 		return nil
+	case "food":
+		switch change {
+		case shim.Link:
+			x.SetFoodID(ids[0].(string))
+		case shim.Clear:
+			x.ClearFood()
+		}
+		return nil
 	}
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
@@ -1520,40 +2444,68 @@ func koanKindShoppingItem() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "ShoppingItem",
-				Description: "One line of a shopping list.",
+				Description: "One line of a shopping list: how much of what, in which aisle, for which meals.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
-					{Name: "quantity", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
-					{Name: "unit", Description: "Unit of the quantity: g, kg, ml, l or piece; recipes also use tsp, tbsp, clove, bunch, slice.", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
-					{Name: "category", Type: "enum", Enum: []string{"produce", "dairy", "meat", "seafood", "bakery", "frozen", "dry", "beverage", "household", "other"}, Default: json.RawMessage(`"other"`)},
-					{Name: "bought", Type: "bool", Default: json.RawMessage("false")},
-					{Name: "note", Type: "string", Nullable: true, MaxLength: new(int(120))},
+					{Name: "name", Description: "What to buy. Where foodId is not sent, the food of this name is looked up.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
+					{Name: "amount", Description: "How much to buy, in unit; with packages, all of them together.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
+					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
+					{Name: "packages", Description: "How many packages of the product.", Type: "int", Nullable: true, Min: new(float64(1))},
+					{Name: "aisle", Description: "Where shops have it; that of the food, if one is known.", Type: "string", Default: json.RawMessage(`"other"`), MaxLength: new(int(40))},
+					{Name: "estimatedCost", Description: "What it will cost, by the latest price; null: no price is known.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "bought", Description: "check-off sets it and puts the thing into the pantry.", Type: "bool", Default: json.RawMessage("false")},
+					{Name: "boughtAt", Type: "time", Nullable: true},
+					{Name: "note", Type: "string", Nullable: true, MaxLength: new(int(240))},
+					{Name: "version", Description: "Counts the changes; send it as ifVersion to change only what you have read.", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
 					{Name: "listId", Type: "id", Required: true, Immutable: true, Edge: "list"},
+					{Name: "foodId", Type: "id", Nullable: true, Edge: "food"},
 					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
+					{Name: "storeId", Type: "id", Nullable: true, Edge: "store"},
+					{Name: "lotId", Description: "The lot that it became when it was checked off.", Type: "id", Nullable: true, Edge: "lot"},
 				},
 				Edges: []catalog.Edge{
 					{Name: "list", Target: "ShoppingList", Required: true, Immutable: true, Reference: "listId"},
+					{Name: "food", Target: "Food", Reference: "foodId"},
 					{Name: "product", Target: "Product", Reference: "productId"},
+					{Name: "store", Target: "Store", Reference: "storeId"},
+					{Name: "lot", Target: "PantryItem", Reference: "lotId"},
+					{Name: "needs", Description: "Which meals need it.", Target: "ShoppingNeed", Many: true},
 				},
 				Sets:       []string{"default", "lake-house"},
+				Versioned:  true,
 				Searchable: true,
+				Cascades:   true,
 			},
 			Table: "shopping_items",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
-				{Field: "quantity", Ent: "quantity", Name: "quantity", Storage: "float"},
+				{Field: "amount", Ent: "amount", Name: "amount", Storage: "float"},
 				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
-				{Field: "category", Ent: "category", Name: "category", Storage: "text"},
+				{Field: "packages", Ent: "packages", Name: "packages", Storage: "int", Nullable: true},
+				{Field: "aisle", Ent: "aisle", Name: "aisle", Storage: "text"},
+				{Field: "estimatedCost", Ent: "estimated_cost", Name: "estimated_cost", Storage: "float", Nullable: true},
 				{Field: "bought", Ent: "bought", Name: "bought", Storage: "bool"},
+				{Field: "boughtAt", Ent: "bought_at", Name: "bought_at", Storage: "time", Nullable: true},
 				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
+				{Field: "version", Ent: "version", Name: "version", Storage: "int"},
 				{Field: "listId", Ent: "list_id", Name: "list_id", Storage: "text", Refers: "ShoppingList"},
+				{Field: "foodId", Ent: "food_id", Name: "food_id", Storage: "text", Nullable: true, Refers: "Food"},
 				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true, Refers: "Product"},
+				{Field: "storeId", Ent: "store_id", Name: "store_id", Storage: "text", Nullable: true, Refers: "Store"},
+				{Field: "lotId", Ent: "lot_id", Name: "lot_id", Storage: "text", Nullable: true, Refers: "PantryItem"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "list", Ent: "list", Target: "ShoppingList", Relation: "m2o", Inverse: true, OwnKey: "list_id"},
+				{Name: "food", Ent: "food", Target: "Food", Relation: "m2o", OwnKey: "food_id"},
 				{Name: "product", Ent: "product", Target: "Product", Relation: "m2o", OwnKey: "product_id"},
+				{Name: "store", Ent: "store", Target: "Store", Relation: "m2o", OwnKey: "store_id"},
+				{Name: "lot", Ent: "lot", Target: "PantryItem", Relation: "m2o", OwnKey: "lot_id"},
+				{Name: "needs", Ent: "needs", Target: "ShoppingNeed", Relation: "o2m", TargetKey: "item_id", Cascade: true},
+			},
+			VersionColumn: "version",
+			Referrers: []descriptor.Referrer{
+				{Entity: "ShoppingNeed", Column: "item_id", Cascade: true},
 			},
 		},
 		IDForm: shim.TextIDs[string](),
@@ -1602,6 +2554,7 @@ func koanKindShoppingItem() *shim.Kind {
 		},
 		Set:  koanSetShoppingItem,
 		Edge: koanEdgeShoppingItem,
+		Bump: func(m stdent.Mutation) { m.(*ShoppingItemMutation).AddVersion(1) },
 	}
 }
 
@@ -1610,20 +2563,34 @@ func koanSetShoppingItem(m stdent.Mutation, column string, v any) error {
 	switch column {
 	case "name":
 		return shim.Text(v, x.SetName)
-	case "quantity":
-		return shim.Float(v, x.SetQuantity)
+	case "amount":
+		return shim.Float(v, x.SetAmount)
 	case "unit":
 		return shim.Text(v, x.SetUnit)
-	case "category":
-		return shim.Text(v, x.SetCategory)
+	case "packages":
+		return shim.Int(v, x.SetPackages)
+	case "aisle":
+		return shim.Text(v, x.SetAisle)
+	case "estimated_cost":
+		return shim.Float(v, x.SetEstimatedCost)
 	case "bought":
 		return shim.Bool(v, x.SetBought)
+	case "bought_at":
+		return shim.Time(v, x.SetBoughtAt)
 	case "note":
 		return shim.Text(v, x.SetNote)
+	case "version":
+		return shim.Int(v, x.SetVersion)
 	case "list_id":
 		return shim.Text(v, x.SetListID)
+	case "food_id":
+		return shim.Text(v, x.SetFoodID)
 	case "product_id":
 		return shim.Text(v, x.SetProductID)
+	case "store_id":
+		return shim.Text(v, x.SetStoreID)
+	case "lot_id":
+		return shim.Text(v, x.SetLotID)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -1639,12 +2606,46 @@ func koanEdgeShoppingItem(m stdent.Mutation, edge string, change shim.EdgeChange
 			x.ClearList()
 		}
 		return nil
+	case "food":
+		switch change {
+		case shim.Link:
+			x.SetFoodID(ids[0].(string))
+		case shim.Clear:
+			x.ClearFood()
+		}
+		return nil
 	case "product":
 		switch change {
 		case shim.Link:
 			x.SetProductID(ids[0].(string))
 		case shim.Clear:
 			x.ClearProduct()
+		}
+		return nil
+	case "store":
+		switch change {
+		case shim.Link:
+			x.SetStoreID(ids[0].(string))
+		case shim.Clear:
+			x.ClearStore()
+		}
+		return nil
+	case "lot":
+		switch change {
+		case shim.Link:
+			x.SetLotID(ids[0].(string))
+		case shim.Clear:
+			x.ClearLot()
+		}
+		return nil
+	case "needs":
+		switch change {
+		case shim.Link:
+			x.AddNeedIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveNeedIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearNeeds()
 		}
 		return nil
 	}
@@ -1657,18 +2658,23 @@ func koanKindShoppingList() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "ShoppingList",
-				Description: "A list of things to buy at one go.",
+				Description: "A list of things to buy at one go. Only the name is required; shop makes one of a plan.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "status", Type: "enum", Enum: []string{"open", "done"}, Default: json.RawMessage(`"open"`)},
 					{Name: "createdAt", Type: "time", Immutable: true, Generated: true},
+					{Name: "planId", Type: "id", Nullable: true, Edge: "plan"},
+					{Name: "storeId", Type: "id", Nullable: true, Edge: "store"},
 				},
 				Edges: []catalog.Edge{
 					{Name: "items", Description: "What is on it.", Target: "ShoppingItem", Many: true},
+					{Name: "plan", Description: "The plan whose needs it follows.", Target: "MealPlan", Reference: "planId"},
+					{Name: "store", Target: "Store", Reference: "storeId"},
 				},
 				Sets:       []string{"default", "lake-house"},
 				Searchable: true,
+				Cascades:   true,
 			},
 			Table: "shopping_lists",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
@@ -1676,9 +2682,13 @@ func koanKindShoppingList() *shim.Kind {
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
 				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
 				{Field: "createdAt", Ent: "created_at", Name: "created_at", Storage: "time"},
+				{Field: "planId", Ent: "plan_id", Name: "plan_id", Storage: "text", Nullable: true, Refers: "MealPlan"},
+				{Field: "storeId", Ent: "store_id", Name: "store_id", Storage: "text", Nullable: true, Refers: "Store"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "items", Ent: "items", Target: "ShoppingItem", Relation: "o2m", TargetKey: "list_id", Cascade: true},
+				{Name: "plan", Ent: "plan", Target: "MealPlan", Relation: "m2o", OwnKey: "plan_id"},
+				{Name: "store", Ent: "store", Target: "Store", Relation: "m2o", OwnKey: "store_id"},
 			},
 			Referrers: []descriptor.Referrer{
 				{Entity: "ShoppingItem", Column: "list_id", Cascade: true},
@@ -1743,6 +2753,10 @@ func koanSetShoppingList(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetStatus)
 	case "created_at":
 		return shim.Time(v, x.SetCreatedAt)
+	case "plan_id":
+		return shim.Text(v, x.SetPlanID)
+	case "store_id":
+		return shim.Text(v, x.SetStoreID)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -1760,6 +2774,239 @@ func koanEdgeShoppingList(m stdent.Mutation, edge string, change shim.EdgeChange
 			x.ClearItems()
 		}
 		return nil
+	case "plan":
+		switch change {
+		case shim.Link:
+			x.SetPlanID(ids[0].(string))
+		case shim.Clear:
+			x.ClearPlan()
+		}
+		return nil
+	case "store":
+		switch change {
+		case shim.Link:
+			x.SetStoreID(ids[0].(string))
+		case shim.Clear:
+			x.ClearStore()
+		}
+		return nil
 	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindShoppingNeed() *shim.Kind {
+	return &shim.Kind{
+		Type: "ShoppingNeed",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "ShoppingNeed",
+				Description: "Which meal needs how much of a line of a shopping list.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "amount", Description: "How much of it the meal needs, in unit.", Type: "float", Required: true, Min: new(float64(0))},
+					{Name: "unit", Description: "Unit of amount.", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
+					{Name: "itemId", Type: "id", Required: true, Immutable: true, Edge: "item"},
+					{Name: "mealId", Type: "id", Required: true, Immutable: true, Edge: "meal"},
+				},
+				Edges: []catalog.Edge{
+					{Name: "item", Target: "ShoppingItem", Required: true, Immutable: true, Reference: "itemId"},
+					{Name: "meal", Target: "PlannedMeal", Required: true, Immutable: true, Reference: "mealId"},
+				},
+				Sets: []string{"default", "lake-house"},
+			},
+			Table: "shopping_needs",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "amount", Ent: "amount", Name: "amount", Storage: "float"},
+				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
+				{Field: "itemId", Ent: "item_id", Name: "item_id", Storage: "text", Refers: "ShoppingItem"},
+				{Field: "mealId", Ent: "meal_id", Name: "meal_id", Storage: "text", Refers: "PlannedMeal"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "item", Ent: "item", Target: "ShoppingItem", Relation: "m2o", Inverse: true, OwnKey: "item_id"},
+				{Name: "meal", Ent: "meal", Target: "PlannedMeal", Relation: "m2o", OwnKey: "meal_id"},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.ShoppingNeed.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.ShoppingNeed.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.ShoppingNeed.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.ShoppingNeed(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.ShoppingNeed.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.ShoppingNeed(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*ShoppingNeedMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*ShoppingNeedMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*ShoppingNeedMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetShoppingNeed,
+		Edge: koanEdgeShoppingNeed,
+	}
+}
+
+func koanSetShoppingNeed(m stdent.Mutation, column string, v any) error {
+	x := m.(*ShoppingNeedMutation)
+	switch column {
+	case "amount":
+		return shim.Float(v, x.SetAmount)
+	case "unit":
+		return shim.Text(v, x.SetUnit)
+	case "item_id":
+		return shim.Text(v, x.SetItemID)
+	case "meal_id":
+		return shim.Text(v, x.SetMealID)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeShoppingNeed(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*ShoppingNeedMutation)
+	switch edge {
+	case "item":
+		switch change {
+		case shim.Link:
+			x.SetItemID(ids[0].(string))
+		case shim.Clear:
+			x.ClearItem()
+		}
+		return nil
+	case "meal":
+		switch change {
+		case shim.Link:
+			x.SetMealID(ids[0].(string))
+		case shim.Clear:
+			x.ClearMeal()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindStore() *shim.Kind {
+	return &shim.Kind{
+		Type: "Store",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Store",
+				Aliases:     []string{"shop", "supermarket"},
+				Description: "Where the household shops.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
+					{Name: "aisles", Description: "Its aisles in the order in which one comes by them.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "note", Type: "string", Nullable: true, MaxLength: new(int(240))},
+				},
+				Sets:       []string{"default", "lake-house"},
+				Searchable: true,
+			},
+			Table: "stores",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
+				{Field: "aisles", Ent: "aisles", Name: "aisles", Storage: "json", Nullable: true},
+				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "PantryItem", Column: "store_id", SetNull: true},
+				{Entity: "Price", Column: "store_id", SetNull: true},
+				{Entity: "ShoppingItem", Column: "store_id", SetNull: true},
+				{Entity: "ShoppingList", Column: "store_id", SetNull: true},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Store.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Store.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Store.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Store(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Store.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Store(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*StoreMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*StoreMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*StoreMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetStore,
+		Edge: koanEdgeStore,
+	}
+}
+
+func koanSetStore(m stdent.Mutation, column string, v any) error {
+	x := m.(*StoreMutation)
+	switch column {
+	case "name":
+		return shim.Text(v, x.SetName)
+	case "aisles":
+		return shim.JSON(v, x.SetAisles)
+	case "note":
+		return shim.Text(v, x.SetNote)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeStore(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }

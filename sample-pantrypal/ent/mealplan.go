@@ -19,9 +19,9 @@ type MealPlan struct {
 	ID string `json:"id,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
-	// The first day.
+	// Start holds the value of the "start" field.
 	Start time.Time `json:"start,omitempty"`
-	// The last day.
+	// End holds the value of the "end" field.
 	End time.Time `json:"end,omitempty"`
 	// Status holds the value of the "status" field.
 	Status mealplan.Status `json:"status,omitempty"`
@@ -35,9 +35,11 @@ type MealPlan struct {
 type MealPlanEdges struct {
 	// Meals holds the value of the meals edge.
 	Meals []*PlannedMeal `json:"meals,omitempty"`
+	// Lists holds the value of the lists edge.
+	Lists []*ShoppingList `json:"lists,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
+	loadedTypes [2]bool
 }
 
 // MealsOrErr returns the Meals value or an error if the edge
@@ -47,6 +49,15 @@ func (e MealPlanEdges) MealsOrErr() ([]*PlannedMeal, error) {
 		return e.Meals, nil
 	}
 	return nil, &NotLoadedError{edge: "meals"}
+}
+
+// ListsOrErr returns the Lists value or an error if the edge
+// was not loaded in eager-loading.
+func (e MealPlanEdges) ListsOrErr() ([]*ShoppingList, error) {
+	if e.loadedTypes[1] {
+		return e.Lists, nil
+	}
+	return nil, &NotLoadedError{edge: "lists"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -119,6 +130,11 @@ func (_m *MealPlan) Value(name string) (ent.Value, error) {
 // QueryMeals queries the "meals" edge of the MealPlan entity.
 func (_m *MealPlan) QueryMeals() *PlannedMealQuery {
 	return NewMealPlanClient(_m.config).QueryMeals(_m)
+}
+
+// QueryLists queries the "lists" edge of the MealPlan entity.
+func (_m *MealPlan) QueryLists() *ShoppingListQuery {
+	return NewMealPlanClient(_m.config).QueryLists(_m)
 }
 
 // Update returns a builder for updating this MealPlan.

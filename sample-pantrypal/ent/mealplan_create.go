@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
 )
 
 // MealPlanCreate is the builder for creating a MealPlan entity.
@@ -80,6 +81,21 @@ func (_c *MealPlanCreate) AddMeals(v ...*PlannedMeal) *MealPlanCreate {
 		ids[i] = v[i].ID
 	}
 	return _c.AddMealIDs(ids...)
+}
+
+// AddListIDs adds the "lists" edge to the ShoppingList entity by IDs.
+func (_c *MealPlanCreate) AddListIDs(ids ...string) *MealPlanCreate {
+	_c.mutation.AddListIDs(ids...)
+	return _c
+}
+
+// AddLists adds the "lists" edges to the ShoppingList entity.
+func (_c *MealPlanCreate) AddLists(v ...*ShoppingList) *MealPlanCreate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddListIDs(ids...)
 }
 
 // Mutation returns the MealPlanMutation object of the builder.
@@ -216,6 +232,22 @@ func (_c *MealPlanCreate) createSpec() (*MealPlan, *sqlgraph.CreateSpec) {
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.ListsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   mealplan.ListsTable,
+			Columns: []string{mealplan.ListsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {

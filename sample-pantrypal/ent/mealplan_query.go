@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
 )
 
 // MealPlanQuery is the builder for querying MealPlan entities.
@@ -25,6 +26,7 @@ type MealPlanQuery struct {
 	inters     []Interceptor
 	predicates []predicate.MealPlan
 	withMeals  *PlannedMealQuery
+	withLists  *ShoppingListQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -76,6 +78,28 @@ func (_q *MealPlanQuery) QueryMeals() *PlannedMealQuery {
 			sqlgraph.From(mealplan.Table, mealplan.FieldID, selector),
 			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, mealplan.MealsTable, mealplan.MealsColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryLists chains the current query on the "lists" edge.
+func (_q *MealPlanQuery) QueryLists() *ShoppingListQuery {
+	query := (&ShoppingListClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(mealplan.Table, mealplan.FieldID, selector),
+			sqlgraph.To(shoppinglist.Table, shoppinglist.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, mealplan.ListsTable, mealplan.ListsColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -276,6 +300,7 @@ func (_q *MealPlanQuery) Clone() *MealPlanQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.MealPlan{}, _q.predicates...),
 		withMeals:  _q.withMeals.Clone(),
+		withLists:  _q.withLists.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -290,6 +315,17 @@ func (_q *MealPlanQuery) WithMeals(opts ...func(*PlannedMealQuery)) *MealPlanQue
 		opt(query)
 	}
 	_q.withMeals = query
+	return _q
+}
+
+// WithLists tells the query-builder to eager-load the nodes that are connected to
+// the "lists" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *MealPlanQuery) WithLists(opts ...func(*ShoppingListQuery)) *MealPlanQuery {
+	query := (&ShoppingListClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withLists = query
 	return _q
 }
 
@@ -371,8 +407,9 @@ func (_q *MealPlanQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Mea
 	var (
 		nodes       = []*MealPlan{}
 		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
+		loadedTypes = [2]bool{
 			_q.withMeals != nil,
+			_q.withLists != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -400,6 +437,13 @@ func (_q *MealPlanQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Mea
 			return nil, err
 		}
 	}
+	if query := _q.withLists; query != nil {
+		if err := _q.loadLists(ctx, query, nodes,
+			func(n *MealPlan) { n.Edges.Lists = []*ShoppingList{} },
+			func(n *MealPlan, e *ShoppingList) { n.Edges.Lists = append(n.Edges.Lists, e) }); err != nil {
+			return nil, err
+		}
+	}
 	return nodes, nil
 }
 
@@ -418,6 +462,39 @@ func (_q *MealPlanQuery) loadMeals(ctx context.Context, query *PlannedMealQuery,
 	}
 	query.Where(predicate.PlannedMeal(func(s *sql.Selector) {
 		s.Where(sql.InValues(s.C(mealplan.MealsColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.PlanID
+		if fk == nil {
+			return fmt.Errorf(`foreign-key "plan_id" is nil for node %v`, n.ID)
+		}
+		node, ok := nodeids[*fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "plan_id" returned %v for node %v`, *fk, n.ID)
+		}
+		assign(node, n)
+	}
+	return nil
+}
+func (_q *MealPlanQuery) loadLists(ctx context.Context, query *ShoppingListQuery, nodes []*MealPlan, init func(*MealPlan), assign func(*MealPlan, *ShoppingList)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[string]*MealPlan)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(shoppinglist.FieldPlanID)
+	}
+	query.Where(predicate.ShoppingList(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(mealplan.ListsColumn), fks...))
 	}))
 	neighbors, err := query.All(ctx)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
 )
 
 // MealPlanUpdate is the builder for updating MealPlan entities.
@@ -100,6 +101,21 @@ func (_u *MealPlanUpdate) AddMeals(v ...*PlannedMeal) *MealPlanUpdate {
 	return _u.AddMealIDs(ids...)
 }
 
+// AddListIDs adds the "lists" edge to the ShoppingList entity by IDs.
+func (_u *MealPlanUpdate) AddListIDs(ids ...string) *MealPlanUpdate {
+	_u.mutation.AddListIDs(ids...)
+	return _u
+}
+
+// AddLists adds the "lists" edges to the ShoppingList entity.
+func (_u *MealPlanUpdate) AddLists(v ...*ShoppingList) *MealPlanUpdate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddListIDs(ids...)
+}
+
 // Mutation returns the MealPlanMutation object of the builder.
 func (_u *MealPlanUpdate) Mutation() *MealPlanMutation {
 	return _u.mutation
@@ -124,6 +140,27 @@ func (_u *MealPlanUpdate) RemoveMeals(v ...*PlannedMeal) *MealPlanUpdate {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveMealIDs(ids...)
+}
+
+// ClearLists clears all "lists" edges to the ShoppingList entity.
+func (_u *MealPlanUpdate) ClearLists() *MealPlanUpdate {
+	_u.mutation.ClearLists()
+	return _u
+}
+
+// RemoveListIDs removes the "lists" edge to ShoppingList entities by IDs.
+func (_u *MealPlanUpdate) RemoveListIDs(ids ...string) *MealPlanUpdate {
+	_u.mutation.RemoveListIDs(ids...)
+	return _u
+}
+
+// RemoveLists removes "lists" edges to ShoppingList entities.
+func (_u *MealPlanUpdate) RemoveLists(v ...*ShoppingList) *MealPlanUpdate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveListIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -237,6 +274,51 @@ func (_u *MealPlanUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.ListsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   mealplan.ListsTable,
+			Columns: []string{mealplan.ListsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedListsIDs(); len(nodes) > 0 && !_u.mutation.ListsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   mealplan.ListsTable,
+			Columns: []string{mealplan.ListsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.ListsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   mealplan.ListsTable,
+			Columns: []string{mealplan.ListsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{mealplan.Label}
@@ -328,6 +410,21 @@ func (_u *MealPlanUpdateOne) AddMeals(v ...*PlannedMeal) *MealPlanUpdateOne {
 	return _u.AddMealIDs(ids...)
 }
 
+// AddListIDs adds the "lists" edge to the ShoppingList entity by IDs.
+func (_u *MealPlanUpdateOne) AddListIDs(ids ...string) *MealPlanUpdateOne {
+	_u.mutation.AddListIDs(ids...)
+	return _u
+}
+
+// AddLists adds the "lists" edges to the ShoppingList entity.
+func (_u *MealPlanUpdateOne) AddLists(v ...*ShoppingList) *MealPlanUpdateOne {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddListIDs(ids...)
+}
+
 // Mutation returns the MealPlanMutation object of the builder.
 func (_u *MealPlanUpdateOne) Mutation() *MealPlanMutation {
 	return _u.mutation
@@ -352,6 +449,27 @@ func (_u *MealPlanUpdateOne) RemoveMeals(v ...*PlannedMeal) *MealPlanUpdateOne {
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveMealIDs(ids...)
+}
+
+// ClearLists clears all "lists" edges to the ShoppingList entity.
+func (_u *MealPlanUpdateOne) ClearLists() *MealPlanUpdateOne {
+	_u.mutation.ClearLists()
+	return _u
+}
+
+// RemoveListIDs removes the "lists" edge to ShoppingList entities by IDs.
+func (_u *MealPlanUpdateOne) RemoveListIDs(ids ...string) *MealPlanUpdateOne {
+	_u.mutation.RemoveListIDs(ids...)
+	return _u
+}
+
+// RemoveLists removes "lists" edges to ShoppingList entities.
+func (_u *MealPlanUpdateOne) RemoveLists(v ...*ShoppingList) *MealPlanUpdateOne {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveListIDs(ids...)
 }
 
 // Where appends a list predicates to the MealPlanUpdate builder.
@@ -488,6 +606,51 @@ func (_u *MealPlanUpdateOne) sqlSave(ctx context.Context) (_node *MealPlan, err 
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.ListsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   mealplan.ListsTable,
+			Columns: []string{mealplan.ListsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedListsIDs(); len(nodes) > 0 && !_u.mutation.ListsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   mealplan.ListsTable,
+			Columns: []string{mealplan.ListsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.ListsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   mealplan.ListsTable,
+			Columns: []string{mealplan.ListsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {

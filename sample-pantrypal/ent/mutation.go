@@ -12,19 +12,26 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
-	"github.com/koan-go/koan/sample-pantrypal/ent/householdprofile"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/foodportion"
+	"github.com/koan-go/koan/sample-pantrypal/ent/household"
+	"github.com/koan-go/koan/sample-pantrypal/ent/leftover"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryphoto"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
+	"github.com/koan-go/koan/sample-pantrypal/ent/planrule"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
+	"github.com/koan-go/koan/sample-pantrypal/ent/price"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
 	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingneed"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 const (
@@ -37,17 +44,24 @@ const (
 
 	// Node types.
 	TypeDetection        = "Detection"
-	TypeHouseholdProfile = "HouseholdProfile"
+	TypeFood             = "Food"
+	TypeFoodPortion      = "FoodPortion"
+	TypeHousehold        = "Household"
+	TypeLeftover         = "Leftover"
 	TypeMealPlan         = "MealPlan"
 	TypePantryEvent      = "PantryEvent"
 	TypePantryItem       = "PantryItem"
 	TypePantryPhoto      = "PantryPhoto"
+	TypePlanRule         = "PlanRule"
 	TypePlannedMeal      = "PlannedMeal"
+	TypePrice            = "Price"
 	TypeProduct          = "Product"
 	TypeRecipe           = "Recipe"
 	TypeRecipeIngredient = "RecipeIngredient"
 	TypeShoppingItem     = "ShoppingItem"
 	TypeShoppingList     = "ShoppingList"
+	TypeShoppingNeed     = "ShoppingNeed"
+	TypeStore            = "Store"
 )
 
 // DetectionMutation represents an operation that mutates the Detection nodes in the graph.
@@ -69,6 +83,8 @@ type DetectionMutation struct {
 	clearedphoto       bool
 	pantry_item        *string
 	clearedpantry_item bool
+	product            *string
+	clearedproduct     bool
 	done               bool
 	oldValue           func(context.Context) (*Detection, error)
 	predicates         []predicate.Detection
@@ -456,6 +472,55 @@ func (m *DetectionMutation) ResetStatus() {
 	m.status = nil
 }
 
+// SetProductID sets the "product_id" field.
+func (m *DetectionMutation) SetProductID(s string) {
+	m.product = &s
+}
+
+// ProductID returns the value of the "product_id" field in the mutation.
+func (m *DetectionMutation) ProductID() (r string, exists bool) {
+	v := m.product
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProductID returns the old "product_id" field's value of the Detection entity.
+// If the Detection object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DetectionMutation) OldProductID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProductID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProductID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProductID: %w", err)
+	}
+	return oldValue.ProductID, nil
+}
+
+// ClearProductID clears the value of the "product_id" field.
+func (m *DetectionMutation) ClearProductID() {
+	m.product = nil
+	m.clearedFields[detection.FieldProductID] = struct{}{}
+}
+
+// ProductIDCleared returns if the "product_id" field was cleared in this mutation.
+func (m *DetectionMutation) ProductIDCleared() bool {
+	_, ok := m.clearedFields[detection.FieldProductID]
+	return ok
+}
+
+// ResetProductID resets all changes to the "product_id" field.
+func (m *DetectionMutation) ResetProductID() {
+	m.product = nil
+	delete(m.clearedFields, detection.FieldProductID)
+}
+
 // SetPhotoID sets the "photo_id" field.
 func (m *DetectionMutation) SetPhotoID(s string) {
 	m.photo = &s
@@ -595,6 +660,33 @@ func (m *DetectionMutation) ResetPantryItem() {
 	m.clearedpantry_item = false
 }
 
+// ClearProduct clears the "product" edge to the Product entity.
+func (m *DetectionMutation) ClearProduct() {
+	m.clearedproduct = true
+	m.clearedFields[detection.FieldProductID] = struct{}{}
+}
+
+// ProductCleared reports if the "product" edge to the Product entity was cleared.
+func (m *DetectionMutation) ProductCleared() bool {
+	return m.ProductIDCleared() || m.clearedproduct
+}
+
+// ProductIDs returns the "product" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ProductID instead. It exists only for internal usage by the builders.
+func (m *DetectionMutation) ProductIDs() (ids []string) {
+	if id := m.product; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetProduct resets all changes to the "product" edge.
+func (m *DetectionMutation) ResetProduct() {
+	m.product = nil
+	m.clearedproduct = false
+}
+
 // Where appends a list predicates to the DetectionMutation builder.
 func (m *DetectionMutation) Where(ps ...predicate.Detection) {
 	m.predicates = append(m.predicates, ps...)
@@ -629,7 +721,7 @@ func (m *DetectionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *DetectionMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 9)
 	if m.box != nil {
 		fields = append(fields, detection.FieldBox)
 	}
@@ -647,6 +739,9 @@ func (m *DetectionMutation) Fields() []string {
 	}
 	if m.status != nil {
 		fields = append(fields, detection.FieldStatus)
+	}
+	if m.product != nil {
+		fields = append(fields, detection.FieldProductID)
 	}
 	if m.photo != nil {
 		fields = append(fields, detection.FieldPhotoID)
@@ -674,6 +769,8 @@ func (m *DetectionMutation) Field(name string) (ent.Value, bool) {
 		return m.Confidence()
 	case detection.FieldStatus:
 		return m.Status()
+	case detection.FieldProductID:
+		return m.ProductID()
 	case detection.FieldPhotoID:
 		return m.PhotoID()
 	case detection.FieldPantryItemID:
@@ -699,6 +796,8 @@ func (m *DetectionMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldConfidence(ctx)
 	case detection.FieldStatus:
 		return m.OldStatus(ctx)
+	case detection.FieldProductID:
+		return m.OldProductID(ctx)
 	case detection.FieldPhotoID:
 		return m.OldPhotoID(ctx)
 	case detection.FieldPantryItemID:
@@ -753,6 +852,13 @@ func (m *DetectionMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetStatus(v)
+		return nil
+	case detection.FieldProductID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProductID(v)
 		return nil
 	case detection.FieldPhotoID:
 		v, ok := value.(string)
@@ -819,6 +925,9 @@ func (m *DetectionMutation) ClearedFields() []string {
 	if m.FieldCleared(detection.FieldCandidates) {
 		fields = append(fields, detection.FieldCandidates)
 	}
+	if m.FieldCleared(detection.FieldProductID) {
+		fields = append(fields, detection.FieldProductID)
+	}
 	if m.FieldCleared(detection.FieldPantryItemID) {
 		fields = append(fields, detection.FieldPantryItemID)
 	}
@@ -841,6 +950,9 @@ func (m *DetectionMutation) ClearField(name string) error {
 		return nil
 	case detection.FieldCandidates:
 		m.ClearCandidates()
+		return nil
+	case detection.FieldProductID:
+		m.ClearProductID()
 		return nil
 	case detection.FieldPantryItemID:
 		m.ClearPantryItemID()
@@ -871,6 +983,9 @@ func (m *DetectionMutation) ResetField(name string) error {
 	case detection.FieldStatus:
 		m.ResetStatus()
 		return nil
+	case detection.FieldProductID:
+		m.ResetProductID()
+		return nil
 	case detection.FieldPhotoID:
 		m.ResetPhotoID()
 		return nil
@@ -883,12 +998,15 @@ func (m *DetectionMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *DetectionMutation) AddedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
 	if m.photo != nil {
 		edges = append(edges, detection.EdgePhoto)
 	}
 	if m.pantry_item != nil {
 		edges = append(edges, detection.EdgePantryItem)
+	}
+	if m.product != nil {
+		edges = append(edges, detection.EdgeProduct)
 	}
 	return edges
 }
@@ -905,13 +1023,17 @@ func (m *DetectionMutation) AddedIDs(name string) []ent.Value {
 		if id := m.pantry_item; id != nil {
 			return []ent.Value{*id}
 		}
+	case detection.EdgeProduct:
+		if id := m.product; id != nil {
+			return []ent.Value{*id}
+		}
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *DetectionMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
 	return edges
 }
 
@@ -923,12 +1045,15 @@ func (m *DetectionMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *DetectionMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
 	if m.clearedphoto {
 		edges = append(edges, detection.EdgePhoto)
 	}
 	if m.clearedpantry_item {
 		edges = append(edges, detection.EdgePantryItem)
+	}
+	if m.clearedproduct {
+		edges = append(edges, detection.EdgeProduct)
 	}
 	return edges
 }
@@ -941,6 +1066,8 @@ func (m *DetectionMutation) EdgeCleared(name string) bool {
 		return m.clearedphoto
 	case detection.EdgePantryItem:
 		return m.clearedpantry_item
+	case detection.EdgeProduct:
+		return m.clearedproduct
 	}
 	return false
 }
@@ -954,6 +1081,9 @@ func (m *DetectionMutation) ClearEdge(name string) error {
 		return nil
 	case detection.EdgePantryItem:
 		m.ClearPantryItem()
+		return nil
+	case detection.EdgeProduct:
+		m.ClearProduct()
 		return nil
 	}
 	return fmt.Errorf("unknown Detection unique edge %s", name)
@@ -969,50 +1099,78 @@ func (m *DetectionMutation) ResetEdge(name string) error {
 	case detection.EdgePantryItem:
 		m.ResetPantryItem()
 		return nil
+	case detection.EdgeProduct:
+		m.ResetProduct()
+		return nil
 	}
 	return fmt.Errorf("unknown Detection edge %s", name)
 }
 
-// HouseholdProfileMutation represents an operation that mutates the HouseholdProfile nodes in the graph.
-type HouseholdProfileMutation struct {
+// FoodMutation represents an operation that mutates the Food nodes in the graph.
+type FoodMutation struct {
 	config
 	op                    Op
 	typ                   string
 	id                    *string
-	size                  *int
-	addsize               *int
-	diet                  *householdprofile.Diet
-	allergies             *[]string
-	appendallergies       []string
-	dislikes              *[]string
-	appenddislikes        []string
-	favourites            *[]string
-	appendfavourites      []string
-	energy_target_kcal    *int
-	addenergy_target_kcal *int
-	weekday_minutes       *int
-	addweekday_minutes    *int
-	weekend_minutes       *int
-	addweekend_minutes    *int
-	weekly_budget         *float64
-	addweekly_budget      *float64
+	name                  *string
+	aliases               *[]string
+	appendaliases         []string
+	aisle                 *string
+	allergens             *[]string
+	appendallergens       []string
+	diets                 *[]string
+	appenddiets           []string
+	density               *float64
+	adddensity            *float64
+	energy_kcal           *float64
+	addenergy_kcal        *float64
+	protein_g             *float64
+	addprotein_g          *float64
+	carbohydrate_g        *float64
+	addcarbohydrate_g     *float64
+	fat_g                 *float64
+	addfat_g              *float64
+	fibre_g               *float64
+	addfibre_g            *float64
+	salt_g                *float64
+	addsalt_g             *float64
+	shelf_life_pantry     *int
+	addshelf_life_pantry  *int
+	shelf_life_fridge     *int
+	addshelf_life_fridge  *int
+	shelf_life_freezer    *int
+	addshelf_life_freezer *int
+	staple                *bool
+	source                *string
 	clearedFields         map[string]struct{}
+	portions              map[string]struct{}
+	removedportions       map[string]struct{}
+	clearedportions       bool
+	lots                  map[string]struct{}
+	removedlots           map[string]struct{}
+	clearedlots           bool
+	products              map[string]struct{}
+	removedproducts       map[string]struct{}
+	clearedproducts       bool
+	prices                map[string]struct{}
+	removedprices         map[string]struct{}
+	clearedprices         bool
 	done                  bool
-	oldValue              func(context.Context) (*HouseholdProfile, error)
-	predicates            []predicate.HouseholdProfile
+	oldValue              func(context.Context) (*Food, error)
+	predicates            []predicate.Food
 }
 
-var _ ent.Mutation = (*HouseholdProfileMutation)(nil)
+var _ ent.Mutation = (*FoodMutation)(nil)
 
-// householdprofileOption allows management of the mutation configuration using functional options.
-type householdprofileOption func(*HouseholdProfileMutation)
+// foodOption allows management of the mutation configuration using functional options.
+type foodOption func(*FoodMutation)
 
-// newHouseholdProfileMutation creates new mutation for the HouseholdProfile entity.
-func newHouseholdProfileMutation(c config, op Op, opts ...householdprofileOption) *HouseholdProfileMutation {
-	m := &HouseholdProfileMutation{
+// newFoodMutation creates new mutation for the Food entity.
+func newFoodMutation(c config, op Op, opts ...foodOption) *FoodMutation {
+	m := &FoodMutation{
 		config:        c,
 		op:            op,
-		typ:           TypeHouseholdProfile,
+		typ:           TypeFood,
 		clearedFields: make(map[string]struct{}),
 	}
 	for _, opt := range opts {
@@ -1021,20 +1179,20 @@ func newHouseholdProfileMutation(c config, op Op, opts ...householdprofileOption
 	return m
 }
 
-// withHouseholdProfileID sets the ID field of the mutation.
-func withHouseholdProfileID(id string) householdprofileOption {
-	return func(m *HouseholdProfileMutation) {
+// withFoodID sets the ID field of the mutation.
+func withFoodID(id string) foodOption {
+	return func(m *FoodMutation) {
 		var (
 			err   error
 			once  sync.Once
-			value *HouseholdProfile
+			value *Food
 		)
-		m.oldValue = func(ctx context.Context) (*HouseholdProfile, error) {
+		m.oldValue = func(ctx context.Context) (*Food, error) {
 			once.Do(func() {
 				if m.done {
 					err = errors.New("querying old values post mutation is not allowed")
 				} else {
-					value, err = m.Client().HouseholdProfile.Get(ctx, id)
+					value, err = m.Client().Food.Get(ctx, id)
 				}
 			})
 			return value, err
@@ -1043,10 +1201,10 @@ func withHouseholdProfileID(id string) householdprofileOption {
 	}
 }
 
-// withHouseholdProfile sets the old HouseholdProfile of the mutation.
-func withHouseholdProfile(node *HouseholdProfile) householdprofileOption {
-	return func(m *HouseholdProfileMutation) {
-		m.oldValue = func(context.Context) (*HouseholdProfile, error) {
+// withFood sets the old Food of the mutation.
+func withFood(node *Food) foodOption {
+	return func(m *FoodMutation) {
+		m.oldValue = func(context.Context) (*Food, error) {
 			return node, nil
 		}
 		m.id = &node.ID
@@ -1055,7 +1213,7 @@ func withHouseholdProfile(node *HouseholdProfile) householdprofileOption {
 
 // Client returns a new `ent.Client` from the mutation. If the mutation was
 // executed in a transaction (ent.Tx), a transactional client is returned.
-func (m HouseholdProfileMutation) Client() *Client {
+func (m FoodMutation) Client() *Client {
 	client := &Client{config: m.config}
 	client.init()
 	return client
@@ -1063,7 +1221,7 @@ func (m HouseholdProfileMutation) Client() *Client {
 
 // Tx returns an `ent.Tx` for mutations that were executed in transactions;
 // it returns an error otherwise.
-func (m HouseholdProfileMutation) Tx() (*Tx, error) {
+func (m FoodMutation) Tx() (*Tx, error) {
 	if _, ok := m.driver.(*txDriver); !ok {
 		return nil, errors.New("ent: mutation is not running in a transaction")
 	}
@@ -1073,14 +1231,14 @@ func (m HouseholdProfileMutation) Tx() (*Tx, error) {
 }
 
 // SetID sets the value of the id field. Note that this
-// operation is only accepted on creation of HouseholdProfile entities.
-func (m *HouseholdProfileMutation) SetID(id string) {
+// operation is only accepted on creation of Food entities.
+func (m *FoodMutation) SetID(id string) {
 	m.id = &id
 }
 
 // ID returns the ID value in the mutation. Note that the ID is only available
 // if it was provided to the builder or after it was returned from the database.
-func (m *HouseholdProfileMutation) ID() (id string, exists bool) {
+func (m *FoodMutation) ID() (id string, exists bool) {
 	if m.id == nil {
 		return
 	}
@@ -1091,7 +1249,7 @@ func (m *HouseholdProfileMutation) ID() (id string, exists bool) {
 // That means, if the mutation is applied within a transaction with an isolation level such
 // as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
 // or updated by the mutation.
-func (m *HouseholdProfileMutation) IDs(ctx context.Context) ([]string, error) {
+func (m *FoodMutation) IDs(ctx context.Context) ([]string, error) {
 	switch {
 	case m.op.Is(OpUpdateOne | OpDeleteOne):
 		id, exists := m.ID()
@@ -1100,489 +1258,2969 @@ func (m *HouseholdProfileMutation) IDs(ctx context.Context) ([]string, error) {
 		}
 		fallthrough
 	case m.op.Is(OpUpdate | OpDelete):
-		return m.Client().HouseholdProfile.Query().Where(m.predicates...).IDs(ctx)
+		return m.Client().Food.Query().Where(m.predicates...).IDs(ctx)
 	default:
 		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
 	}
 }
 
-// SetSize sets the "size" field.
-func (m *HouseholdProfileMutation) SetSize(i int) {
-	m.size = &i
-	m.addsize = nil
+// SetName sets the "name" field.
+func (m *FoodMutation) SetName(s string) {
+	m.name = &s
 }
 
-// Size returns the value of the "size" field in the mutation.
-func (m *HouseholdProfileMutation) Size() (r int, exists bool) {
-	v := m.size
+// Name returns the value of the "name" field in the mutation.
+func (m *FoodMutation) Name() (r string, exists bool) {
+	v := m.name
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldSize returns the old "size" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
+// OldName returns the old "name" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldSize(ctx context.Context) (v int, err error) {
+func (m *FoodMutation) OldName(ctx context.Context) (v string, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldSize is only allowed on UpdateOne operations")
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldSize requires an ID field in the mutation")
+		return v, errors.New("OldName requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldSize: %w", err)
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
 	}
-	return oldValue.Size, nil
+	return oldValue.Name, nil
 }
 
-// AddSize adds i to the "size" field.
-func (m *HouseholdProfileMutation) AddSize(i int) {
-	if m.addsize != nil {
-		*m.addsize += i
-	} else {
-		m.addsize = &i
-	}
+// ResetName resets all changes to the "name" field.
+func (m *FoodMutation) ResetName() {
+	m.name = nil
 }
 
-// AddedSize returns the value that was added to the "size" field in this mutation.
-func (m *HouseholdProfileMutation) AddedSize() (r int, exists bool) {
-	v := m.addsize
+// SetAliases sets the "aliases" field.
+func (m *FoodMutation) SetAliases(s []string) {
+	m.aliases = &s
+	m.appendaliases = nil
+}
+
+// Aliases returns the value of the "aliases" field in the mutation.
+func (m *FoodMutation) Aliases() (r []string, exists bool) {
+	v := m.aliases
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// ResetSize resets all changes to the "size" field.
-func (m *HouseholdProfileMutation) ResetSize() {
-	m.size = nil
-	m.addsize = nil
-}
-
-// SetDiet sets the "diet" field.
-func (m *HouseholdProfileMutation) SetDiet(h householdprofile.Diet) {
-	m.diet = &h
-}
-
-// Diet returns the value of the "diet" field in the mutation.
-func (m *HouseholdProfileMutation) Diet() (r householdprofile.Diet, exists bool) {
-	v := m.diet
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldDiet returns the old "diet" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
+// OldAliases returns the old "aliases" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldDiet(ctx context.Context) (v householdprofile.Diet, err error) {
+func (m *FoodMutation) OldAliases(ctx context.Context) (v []string, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldDiet is only allowed on UpdateOne operations")
+		return v, errors.New("OldAliases is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldDiet requires an ID field in the mutation")
+		return v, errors.New("OldAliases requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldDiet: %w", err)
+		return v, fmt.Errorf("querying old value for OldAliases: %w", err)
 	}
-	return oldValue.Diet, nil
+	return oldValue.Aliases, nil
 }
 
-// ResetDiet resets all changes to the "diet" field.
-func (m *HouseholdProfileMutation) ResetDiet() {
-	m.diet = nil
+// AppendAliases adds s to the "aliases" field.
+func (m *FoodMutation) AppendAliases(s []string) {
+	m.appendaliases = append(m.appendaliases, s...)
 }
 
-// SetAllergies sets the "allergies" field.
-func (m *HouseholdProfileMutation) SetAllergies(s []string) {
-	m.allergies = &s
-	m.appendallergies = nil
-}
-
-// Allergies returns the value of the "allergies" field in the mutation.
-func (m *HouseholdProfileMutation) Allergies() (r []string, exists bool) {
-	v := m.allergies
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldAllergies returns the old "allergies" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldAllergies(ctx context.Context) (v []string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldAllergies is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldAllergies requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldAllergies: %w", err)
-	}
-	return oldValue.Allergies, nil
-}
-
-// AppendAllergies adds s to the "allergies" field.
-func (m *HouseholdProfileMutation) AppendAllergies(s []string) {
-	m.appendallergies = append(m.appendallergies, s...)
-}
-
-// AppendedAllergies returns the list of values that were appended to the "allergies" field in this mutation.
-func (m *HouseholdProfileMutation) AppendedAllergies() ([]string, bool) {
-	if len(m.appendallergies) == 0 {
+// AppendedAliases returns the list of values that were appended to the "aliases" field in this mutation.
+func (m *FoodMutation) AppendedAliases() ([]string, bool) {
+	if len(m.appendaliases) == 0 {
 		return nil, false
 	}
-	return m.appendallergies, true
+	return m.appendaliases, true
 }
 
-// ClearAllergies clears the value of the "allergies" field.
-func (m *HouseholdProfileMutation) ClearAllergies() {
-	m.allergies = nil
-	m.appendallergies = nil
-	m.clearedFields[householdprofile.FieldAllergies] = struct{}{}
+// ClearAliases clears the value of the "aliases" field.
+func (m *FoodMutation) ClearAliases() {
+	m.aliases = nil
+	m.appendaliases = nil
+	m.clearedFields[food.FieldAliases] = struct{}{}
 }
 
-// AllergiesCleared returns if the "allergies" field was cleared in this mutation.
-func (m *HouseholdProfileMutation) AllergiesCleared() bool {
-	_, ok := m.clearedFields[householdprofile.FieldAllergies]
+// AliasesCleared returns if the "aliases" field was cleared in this mutation.
+func (m *FoodMutation) AliasesCleared() bool {
+	_, ok := m.clearedFields[food.FieldAliases]
 	return ok
 }
 
-// ResetAllergies resets all changes to the "allergies" field.
-func (m *HouseholdProfileMutation) ResetAllergies() {
-	m.allergies = nil
-	m.appendallergies = nil
-	delete(m.clearedFields, householdprofile.FieldAllergies)
+// ResetAliases resets all changes to the "aliases" field.
+func (m *FoodMutation) ResetAliases() {
+	m.aliases = nil
+	m.appendaliases = nil
+	delete(m.clearedFields, food.FieldAliases)
 }
 
-// SetDislikes sets the "dislikes" field.
-func (m *HouseholdProfileMutation) SetDislikes(s []string) {
-	m.dislikes = &s
-	m.appenddislikes = nil
+// SetAisle sets the "aisle" field.
+func (m *FoodMutation) SetAisle(s string) {
+	m.aisle = &s
 }
 
-// Dislikes returns the value of the "dislikes" field in the mutation.
-func (m *HouseholdProfileMutation) Dislikes() (r []string, exists bool) {
-	v := m.dislikes
+// Aisle returns the value of the "aisle" field in the mutation.
+func (m *FoodMutation) Aisle() (r string, exists bool) {
+	v := m.aisle
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldDislikes returns the old "dislikes" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
+// OldAisle returns the old "aisle" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldDislikes(ctx context.Context) (v []string, err error) {
+func (m *FoodMutation) OldAisle(ctx context.Context) (v string, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldDislikes is only allowed on UpdateOne operations")
+		return v, errors.New("OldAisle is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldDislikes requires an ID field in the mutation")
+		return v, errors.New("OldAisle requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldDislikes: %w", err)
+		return v, fmt.Errorf("querying old value for OldAisle: %w", err)
 	}
-	return oldValue.Dislikes, nil
+	return oldValue.Aisle, nil
 }
 
-// AppendDislikes adds s to the "dislikes" field.
-func (m *HouseholdProfileMutation) AppendDislikes(s []string) {
-	m.appenddislikes = append(m.appenddislikes, s...)
+// ResetAisle resets all changes to the "aisle" field.
+func (m *FoodMutation) ResetAisle() {
+	m.aisle = nil
 }
 
-// AppendedDislikes returns the list of values that were appended to the "dislikes" field in this mutation.
-func (m *HouseholdProfileMutation) AppendedDislikes() ([]string, bool) {
-	if len(m.appenddislikes) == 0 {
+// SetAllergens sets the "allergens" field.
+func (m *FoodMutation) SetAllergens(s []string) {
+	m.allergens = &s
+	m.appendallergens = nil
+}
+
+// Allergens returns the value of the "allergens" field in the mutation.
+func (m *FoodMutation) Allergens() (r []string, exists bool) {
+	v := m.allergens
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAllergens returns the old "allergens" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldAllergens(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAllergens is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAllergens requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAllergens: %w", err)
+	}
+	return oldValue.Allergens, nil
+}
+
+// AppendAllergens adds s to the "allergens" field.
+func (m *FoodMutation) AppendAllergens(s []string) {
+	m.appendallergens = append(m.appendallergens, s...)
+}
+
+// AppendedAllergens returns the list of values that were appended to the "allergens" field in this mutation.
+func (m *FoodMutation) AppendedAllergens() ([]string, bool) {
+	if len(m.appendallergens) == 0 {
 		return nil, false
 	}
-	return m.appenddislikes, true
+	return m.appendallergens, true
 }
 
-// ClearDislikes clears the value of the "dislikes" field.
-func (m *HouseholdProfileMutation) ClearDislikes() {
-	m.dislikes = nil
-	m.appenddislikes = nil
-	m.clearedFields[householdprofile.FieldDislikes] = struct{}{}
+// ClearAllergens clears the value of the "allergens" field.
+func (m *FoodMutation) ClearAllergens() {
+	m.allergens = nil
+	m.appendallergens = nil
+	m.clearedFields[food.FieldAllergens] = struct{}{}
 }
 
-// DislikesCleared returns if the "dislikes" field was cleared in this mutation.
-func (m *HouseholdProfileMutation) DislikesCleared() bool {
-	_, ok := m.clearedFields[householdprofile.FieldDislikes]
+// AllergensCleared returns if the "allergens" field was cleared in this mutation.
+func (m *FoodMutation) AllergensCleared() bool {
+	_, ok := m.clearedFields[food.FieldAllergens]
 	return ok
 }
 
-// ResetDislikes resets all changes to the "dislikes" field.
-func (m *HouseholdProfileMutation) ResetDislikes() {
-	m.dislikes = nil
-	m.appenddislikes = nil
-	delete(m.clearedFields, householdprofile.FieldDislikes)
+// ResetAllergens resets all changes to the "allergens" field.
+func (m *FoodMutation) ResetAllergens() {
+	m.allergens = nil
+	m.appendallergens = nil
+	delete(m.clearedFields, food.FieldAllergens)
 }
 
-// SetFavourites sets the "favourites" field.
-func (m *HouseholdProfileMutation) SetFavourites(s []string) {
-	m.favourites = &s
-	m.appendfavourites = nil
+// SetDiets sets the "diets" field.
+func (m *FoodMutation) SetDiets(s []string) {
+	m.diets = &s
+	m.appenddiets = nil
 }
 
-// Favourites returns the value of the "favourites" field in the mutation.
-func (m *HouseholdProfileMutation) Favourites() (r []string, exists bool) {
-	v := m.favourites
+// Diets returns the value of the "diets" field in the mutation.
+func (m *FoodMutation) Diets() (r []string, exists bool) {
+	v := m.diets
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldFavourites returns the old "favourites" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
+// OldDiets returns the old "diets" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldFavourites(ctx context.Context) (v []string, err error) {
+func (m *FoodMutation) OldDiets(ctx context.Context) (v []string, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldFavourites is only allowed on UpdateOne operations")
+		return v, errors.New("OldDiets is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldFavourites requires an ID field in the mutation")
+		return v, errors.New("OldDiets requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldFavourites: %w", err)
+		return v, fmt.Errorf("querying old value for OldDiets: %w", err)
 	}
-	return oldValue.Favourites, nil
+	return oldValue.Diets, nil
 }
 
-// AppendFavourites adds s to the "favourites" field.
-func (m *HouseholdProfileMutation) AppendFavourites(s []string) {
-	m.appendfavourites = append(m.appendfavourites, s...)
+// AppendDiets adds s to the "diets" field.
+func (m *FoodMutation) AppendDiets(s []string) {
+	m.appenddiets = append(m.appenddiets, s...)
 }
 
-// AppendedFavourites returns the list of values that were appended to the "favourites" field in this mutation.
-func (m *HouseholdProfileMutation) AppendedFavourites() ([]string, bool) {
-	if len(m.appendfavourites) == 0 {
+// AppendedDiets returns the list of values that were appended to the "diets" field in this mutation.
+func (m *FoodMutation) AppendedDiets() ([]string, bool) {
+	if len(m.appenddiets) == 0 {
 		return nil, false
 	}
-	return m.appendfavourites, true
+	return m.appenddiets, true
 }
 
-// ClearFavourites clears the value of the "favourites" field.
-func (m *HouseholdProfileMutation) ClearFavourites() {
-	m.favourites = nil
-	m.appendfavourites = nil
-	m.clearedFields[householdprofile.FieldFavourites] = struct{}{}
+// ClearDiets clears the value of the "diets" field.
+func (m *FoodMutation) ClearDiets() {
+	m.diets = nil
+	m.appenddiets = nil
+	m.clearedFields[food.FieldDiets] = struct{}{}
 }
 
-// FavouritesCleared returns if the "favourites" field was cleared in this mutation.
-func (m *HouseholdProfileMutation) FavouritesCleared() bool {
-	_, ok := m.clearedFields[householdprofile.FieldFavourites]
+// DietsCleared returns if the "diets" field was cleared in this mutation.
+func (m *FoodMutation) DietsCleared() bool {
+	_, ok := m.clearedFields[food.FieldDiets]
 	return ok
 }
 
-// ResetFavourites resets all changes to the "favourites" field.
-func (m *HouseholdProfileMutation) ResetFavourites() {
-	m.favourites = nil
-	m.appendfavourites = nil
-	delete(m.clearedFields, householdprofile.FieldFavourites)
+// ResetDiets resets all changes to the "diets" field.
+func (m *FoodMutation) ResetDiets() {
+	m.diets = nil
+	m.appenddiets = nil
+	delete(m.clearedFields, food.FieldDiets)
 }
 
-// SetEnergyTargetKcal sets the "energy_target_kcal" field.
-func (m *HouseholdProfileMutation) SetEnergyTargetKcal(i int) {
-	m.energy_target_kcal = &i
-	m.addenergy_target_kcal = nil
+// SetDensity sets the "density" field.
+func (m *FoodMutation) SetDensity(f float64) {
+	m.density = &f
+	m.adddensity = nil
 }
 
-// EnergyTargetKcal returns the value of the "energy_target_kcal" field in the mutation.
-func (m *HouseholdProfileMutation) EnergyTargetKcal() (r int, exists bool) {
-	v := m.energy_target_kcal
+// Density returns the value of the "density" field in the mutation.
+func (m *FoodMutation) Density() (r float64, exists bool) {
+	v := m.density
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldEnergyTargetKcal returns the old "energy_target_kcal" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
+// OldDensity returns the old "density" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldEnergyTargetKcal(ctx context.Context) (v *int, err error) {
+func (m *FoodMutation) OldDensity(ctx context.Context) (v *float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldEnergyTargetKcal is only allowed on UpdateOne operations")
+		return v, errors.New("OldDensity is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldEnergyTargetKcal requires an ID field in the mutation")
+		return v, errors.New("OldDensity requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldEnergyTargetKcal: %w", err)
+		return v, fmt.Errorf("querying old value for OldDensity: %w", err)
 	}
-	return oldValue.EnergyTargetKcal, nil
+	return oldValue.Density, nil
 }
 
-// AddEnergyTargetKcal adds i to the "energy_target_kcal" field.
-func (m *HouseholdProfileMutation) AddEnergyTargetKcal(i int) {
-	if m.addenergy_target_kcal != nil {
-		*m.addenergy_target_kcal += i
+// AddDensity adds f to the "density" field.
+func (m *FoodMutation) AddDensity(f float64) {
+	if m.adddensity != nil {
+		*m.adddensity += f
 	} else {
-		m.addenergy_target_kcal = &i
+		m.adddensity = &f
 	}
 }
 
-// AddedEnergyTargetKcal returns the value that was added to the "energy_target_kcal" field in this mutation.
-func (m *HouseholdProfileMutation) AddedEnergyTargetKcal() (r int, exists bool) {
-	v := m.addenergy_target_kcal
+// AddedDensity returns the value that was added to the "density" field in this mutation.
+func (m *FoodMutation) AddedDensity() (r float64, exists bool) {
+	v := m.adddensity
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// ClearEnergyTargetKcal clears the value of the "energy_target_kcal" field.
-func (m *HouseholdProfileMutation) ClearEnergyTargetKcal() {
-	m.energy_target_kcal = nil
-	m.addenergy_target_kcal = nil
-	m.clearedFields[householdprofile.FieldEnergyTargetKcal] = struct{}{}
+// ClearDensity clears the value of the "density" field.
+func (m *FoodMutation) ClearDensity() {
+	m.density = nil
+	m.adddensity = nil
+	m.clearedFields[food.FieldDensity] = struct{}{}
 }
 
-// EnergyTargetKcalCleared returns if the "energy_target_kcal" field was cleared in this mutation.
-func (m *HouseholdProfileMutation) EnergyTargetKcalCleared() bool {
-	_, ok := m.clearedFields[householdprofile.FieldEnergyTargetKcal]
+// DensityCleared returns if the "density" field was cleared in this mutation.
+func (m *FoodMutation) DensityCleared() bool {
+	_, ok := m.clearedFields[food.FieldDensity]
 	return ok
 }
 
-// ResetEnergyTargetKcal resets all changes to the "energy_target_kcal" field.
-func (m *HouseholdProfileMutation) ResetEnergyTargetKcal() {
-	m.energy_target_kcal = nil
-	m.addenergy_target_kcal = nil
-	delete(m.clearedFields, householdprofile.FieldEnergyTargetKcal)
+// ResetDensity resets all changes to the "density" field.
+func (m *FoodMutation) ResetDensity() {
+	m.density = nil
+	m.adddensity = nil
+	delete(m.clearedFields, food.FieldDensity)
 }
 
-// SetWeekdayMinutes sets the "weekday_minutes" field.
-func (m *HouseholdProfileMutation) SetWeekdayMinutes(i int) {
-	m.weekday_minutes = &i
-	m.addweekday_minutes = nil
+// SetEnergyKcal sets the "energy_kcal" field.
+func (m *FoodMutation) SetEnergyKcal(f float64) {
+	m.energy_kcal = &f
+	m.addenergy_kcal = nil
 }
 
-// WeekdayMinutes returns the value of the "weekday_minutes" field in the mutation.
-func (m *HouseholdProfileMutation) WeekdayMinutes() (r int, exists bool) {
-	v := m.weekday_minutes
+// EnergyKcal returns the value of the "energy_kcal" field in the mutation.
+func (m *FoodMutation) EnergyKcal() (r float64, exists bool) {
+	v := m.energy_kcal
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldWeekdayMinutes returns the old "weekday_minutes" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
+// OldEnergyKcal returns the old "energy_kcal" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldWeekdayMinutes(ctx context.Context) (v int, err error) {
+func (m *FoodMutation) OldEnergyKcal(ctx context.Context) (v *float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldWeekdayMinutes is only allowed on UpdateOne operations")
+		return v, errors.New("OldEnergyKcal is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldWeekdayMinutes requires an ID field in the mutation")
+		return v, errors.New("OldEnergyKcal requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldWeekdayMinutes: %w", err)
+		return v, fmt.Errorf("querying old value for OldEnergyKcal: %w", err)
 	}
-	return oldValue.WeekdayMinutes, nil
+	return oldValue.EnergyKcal, nil
 }
 
-// AddWeekdayMinutes adds i to the "weekday_minutes" field.
-func (m *HouseholdProfileMutation) AddWeekdayMinutes(i int) {
-	if m.addweekday_minutes != nil {
-		*m.addweekday_minutes += i
+// AddEnergyKcal adds f to the "energy_kcal" field.
+func (m *FoodMutation) AddEnergyKcal(f float64) {
+	if m.addenergy_kcal != nil {
+		*m.addenergy_kcal += f
 	} else {
-		m.addweekday_minutes = &i
+		m.addenergy_kcal = &f
 	}
 }
 
-// AddedWeekdayMinutes returns the value that was added to the "weekday_minutes" field in this mutation.
-func (m *HouseholdProfileMutation) AddedWeekdayMinutes() (r int, exists bool) {
-	v := m.addweekday_minutes
+// AddedEnergyKcal returns the value that was added to the "energy_kcal" field in this mutation.
+func (m *FoodMutation) AddedEnergyKcal() (r float64, exists bool) {
+	v := m.addenergy_kcal
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// ResetWeekdayMinutes resets all changes to the "weekday_minutes" field.
-func (m *HouseholdProfileMutation) ResetWeekdayMinutes() {
-	m.weekday_minutes = nil
-	m.addweekday_minutes = nil
+// ClearEnergyKcal clears the value of the "energy_kcal" field.
+func (m *FoodMutation) ClearEnergyKcal() {
+	m.energy_kcal = nil
+	m.addenergy_kcal = nil
+	m.clearedFields[food.FieldEnergyKcal] = struct{}{}
 }
 
-// SetWeekendMinutes sets the "weekend_minutes" field.
-func (m *HouseholdProfileMutation) SetWeekendMinutes(i int) {
-	m.weekend_minutes = &i
-	m.addweekend_minutes = nil
+// EnergyKcalCleared returns if the "energy_kcal" field was cleared in this mutation.
+func (m *FoodMutation) EnergyKcalCleared() bool {
+	_, ok := m.clearedFields[food.FieldEnergyKcal]
+	return ok
 }
 
-// WeekendMinutes returns the value of the "weekend_minutes" field in the mutation.
-func (m *HouseholdProfileMutation) WeekendMinutes() (r int, exists bool) {
-	v := m.weekend_minutes
+// ResetEnergyKcal resets all changes to the "energy_kcal" field.
+func (m *FoodMutation) ResetEnergyKcal() {
+	m.energy_kcal = nil
+	m.addenergy_kcal = nil
+	delete(m.clearedFields, food.FieldEnergyKcal)
+}
+
+// SetProteinG sets the "protein_g" field.
+func (m *FoodMutation) SetProteinG(f float64) {
+	m.protein_g = &f
+	m.addprotein_g = nil
+}
+
+// ProteinG returns the value of the "protein_g" field in the mutation.
+func (m *FoodMutation) ProteinG() (r float64, exists bool) {
+	v := m.protein_g
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldWeekendMinutes returns the old "weekend_minutes" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
+// OldProteinG returns the old "protein_g" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldWeekendMinutes(ctx context.Context) (v int, err error) {
+func (m *FoodMutation) OldProteinG(ctx context.Context) (v *float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldWeekendMinutes is only allowed on UpdateOne operations")
+		return v, errors.New("OldProteinG is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldWeekendMinutes requires an ID field in the mutation")
+		return v, errors.New("OldProteinG requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldWeekendMinutes: %w", err)
+		return v, fmt.Errorf("querying old value for OldProteinG: %w", err)
 	}
-	return oldValue.WeekendMinutes, nil
+	return oldValue.ProteinG, nil
 }
 
-// AddWeekendMinutes adds i to the "weekend_minutes" field.
-func (m *HouseholdProfileMutation) AddWeekendMinutes(i int) {
-	if m.addweekend_minutes != nil {
-		*m.addweekend_minutes += i
+// AddProteinG adds f to the "protein_g" field.
+func (m *FoodMutation) AddProteinG(f float64) {
+	if m.addprotein_g != nil {
+		*m.addprotein_g += f
 	} else {
-		m.addweekend_minutes = &i
+		m.addprotein_g = &f
 	}
 }
 
-// AddedWeekendMinutes returns the value that was added to the "weekend_minutes" field in this mutation.
-func (m *HouseholdProfileMutation) AddedWeekendMinutes() (r int, exists bool) {
-	v := m.addweekend_minutes
+// AddedProteinG returns the value that was added to the "protein_g" field in this mutation.
+func (m *FoodMutation) AddedProteinG() (r float64, exists bool) {
+	v := m.addprotein_g
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// ResetWeekendMinutes resets all changes to the "weekend_minutes" field.
-func (m *HouseholdProfileMutation) ResetWeekendMinutes() {
-	m.weekend_minutes = nil
-	m.addweekend_minutes = nil
+// ClearProteinG clears the value of the "protein_g" field.
+func (m *FoodMutation) ClearProteinG() {
+	m.protein_g = nil
+	m.addprotein_g = nil
+	m.clearedFields[food.FieldProteinG] = struct{}{}
+}
+
+// ProteinGCleared returns if the "protein_g" field was cleared in this mutation.
+func (m *FoodMutation) ProteinGCleared() bool {
+	_, ok := m.clearedFields[food.FieldProteinG]
+	return ok
+}
+
+// ResetProteinG resets all changes to the "protein_g" field.
+func (m *FoodMutation) ResetProteinG() {
+	m.protein_g = nil
+	m.addprotein_g = nil
+	delete(m.clearedFields, food.FieldProteinG)
+}
+
+// SetCarbohydrateG sets the "carbohydrate_g" field.
+func (m *FoodMutation) SetCarbohydrateG(f float64) {
+	m.carbohydrate_g = &f
+	m.addcarbohydrate_g = nil
+}
+
+// CarbohydrateG returns the value of the "carbohydrate_g" field in the mutation.
+func (m *FoodMutation) CarbohydrateG() (r float64, exists bool) {
+	v := m.carbohydrate_g
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCarbohydrateG returns the old "carbohydrate_g" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldCarbohydrateG(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCarbohydrateG is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCarbohydrateG requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCarbohydrateG: %w", err)
+	}
+	return oldValue.CarbohydrateG, nil
+}
+
+// AddCarbohydrateG adds f to the "carbohydrate_g" field.
+func (m *FoodMutation) AddCarbohydrateG(f float64) {
+	if m.addcarbohydrate_g != nil {
+		*m.addcarbohydrate_g += f
+	} else {
+		m.addcarbohydrate_g = &f
+	}
+}
+
+// AddedCarbohydrateG returns the value that was added to the "carbohydrate_g" field in this mutation.
+func (m *FoodMutation) AddedCarbohydrateG() (r float64, exists bool) {
+	v := m.addcarbohydrate_g
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearCarbohydrateG clears the value of the "carbohydrate_g" field.
+func (m *FoodMutation) ClearCarbohydrateG() {
+	m.carbohydrate_g = nil
+	m.addcarbohydrate_g = nil
+	m.clearedFields[food.FieldCarbohydrateG] = struct{}{}
+}
+
+// CarbohydrateGCleared returns if the "carbohydrate_g" field was cleared in this mutation.
+func (m *FoodMutation) CarbohydrateGCleared() bool {
+	_, ok := m.clearedFields[food.FieldCarbohydrateG]
+	return ok
+}
+
+// ResetCarbohydrateG resets all changes to the "carbohydrate_g" field.
+func (m *FoodMutation) ResetCarbohydrateG() {
+	m.carbohydrate_g = nil
+	m.addcarbohydrate_g = nil
+	delete(m.clearedFields, food.FieldCarbohydrateG)
+}
+
+// SetFatG sets the "fat_g" field.
+func (m *FoodMutation) SetFatG(f float64) {
+	m.fat_g = &f
+	m.addfat_g = nil
+}
+
+// FatG returns the value of the "fat_g" field in the mutation.
+func (m *FoodMutation) FatG() (r float64, exists bool) {
+	v := m.fat_g
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFatG returns the old "fat_g" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldFatG(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFatG is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFatG requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFatG: %w", err)
+	}
+	return oldValue.FatG, nil
+}
+
+// AddFatG adds f to the "fat_g" field.
+func (m *FoodMutation) AddFatG(f float64) {
+	if m.addfat_g != nil {
+		*m.addfat_g += f
+	} else {
+		m.addfat_g = &f
+	}
+}
+
+// AddedFatG returns the value that was added to the "fat_g" field in this mutation.
+func (m *FoodMutation) AddedFatG() (r float64, exists bool) {
+	v := m.addfat_g
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearFatG clears the value of the "fat_g" field.
+func (m *FoodMutation) ClearFatG() {
+	m.fat_g = nil
+	m.addfat_g = nil
+	m.clearedFields[food.FieldFatG] = struct{}{}
+}
+
+// FatGCleared returns if the "fat_g" field was cleared in this mutation.
+func (m *FoodMutation) FatGCleared() bool {
+	_, ok := m.clearedFields[food.FieldFatG]
+	return ok
+}
+
+// ResetFatG resets all changes to the "fat_g" field.
+func (m *FoodMutation) ResetFatG() {
+	m.fat_g = nil
+	m.addfat_g = nil
+	delete(m.clearedFields, food.FieldFatG)
+}
+
+// SetFibreG sets the "fibre_g" field.
+func (m *FoodMutation) SetFibreG(f float64) {
+	m.fibre_g = &f
+	m.addfibre_g = nil
+}
+
+// FibreG returns the value of the "fibre_g" field in the mutation.
+func (m *FoodMutation) FibreG() (r float64, exists bool) {
+	v := m.fibre_g
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFibreG returns the old "fibre_g" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldFibreG(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFibreG is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFibreG requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFibreG: %w", err)
+	}
+	return oldValue.FibreG, nil
+}
+
+// AddFibreG adds f to the "fibre_g" field.
+func (m *FoodMutation) AddFibreG(f float64) {
+	if m.addfibre_g != nil {
+		*m.addfibre_g += f
+	} else {
+		m.addfibre_g = &f
+	}
+}
+
+// AddedFibreG returns the value that was added to the "fibre_g" field in this mutation.
+func (m *FoodMutation) AddedFibreG() (r float64, exists bool) {
+	v := m.addfibre_g
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearFibreG clears the value of the "fibre_g" field.
+func (m *FoodMutation) ClearFibreG() {
+	m.fibre_g = nil
+	m.addfibre_g = nil
+	m.clearedFields[food.FieldFibreG] = struct{}{}
+}
+
+// FibreGCleared returns if the "fibre_g" field was cleared in this mutation.
+func (m *FoodMutation) FibreGCleared() bool {
+	_, ok := m.clearedFields[food.FieldFibreG]
+	return ok
+}
+
+// ResetFibreG resets all changes to the "fibre_g" field.
+func (m *FoodMutation) ResetFibreG() {
+	m.fibre_g = nil
+	m.addfibre_g = nil
+	delete(m.clearedFields, food.FieldFibreG)
+}
+
+// SetSaltG sets the "salt_g" field.
+func (m *FoodMutation) SetSaltG(f float64) {
+	m.salt_g = &f
+	m.addsalt_g = nil
+}
+
+// SaltG returns the value of the "salt_g" field in the mutation.
+func (m *FoodMutation) SaltG() (r float64, exists bool) {
+	v := m.salt_g
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSaltG returns the old "salt_g" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldSaltG(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSaltG is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSaltG requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSaltG: %w", err)
+	}
+	return oldValue.SaltG, nil
+}
+
+// AddSaltG adds f to the "salt_g" field.
+func (m *FoodMutation) AddSaltG(f float64) {
+	if m.addsalt_g != nil {
+		*m.addsalt_g += f
+	} else {
+		m.addsalt_g = &f
+	}
+}
+
+// AddedSaltG returns the value that was added to the "salt_g" field in this mutation.
+func (m *FoodMutation) AddedSaltG() (r float64, exists bool) {
+	v := m.addsalt_g
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearSaltG clears the value of the "salt_g" field.
+func (m *FoodMutation) ClearSaltG() {
+	m.salt_g = nil
+	m.addsalt_g = nil
+	m.clearedFields[food.FieldSaltG] = struct{}{}
+}
+
+// SaltGCleared returns if the "salt_g" field was cleared in this mutation.
+func (m *FoodMutation) SaltGCleared() bool {
+	_, ok := m.clearedFields[food.FieldSaltG]
+	return ok
+}
+
+// ResetSaltG resets all changes to the "salt_g" field.
+func (m *FoodMutation) ResetSaltG() {
+	m.salt_g = nil
+	m.addsalt_g = nil
+	delete(m.clearedFields, food.FieldSaltG)
+}
+
+// SetShelfLifePantry sets the "shelf_life_pantry" field.
+func (m *FoodMutation) SetShelfLifePantry(i int) {
+	m.shelf_life_pantry = &i
+	m.addshelf_life_pantry = nil
+}
+
+// ShelfLifePantry returns the value of the "shelf_life_pantry" field in the mutation.
+func (m *FoodMutation) ShelfLifePantry() (r int, exists bool) {
+	v := m.shelf_life_pantry
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldShelfLifePantry returns the old "shelf_life_pantry" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldShelfLifePantry(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldShelfLifePantry is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldShelfLifePantry requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldShelfLifePantry: %w", err)
+	}
+	return oldValue.ShelfLifePantry, nil
+}
+
+// AddShelfLifePantry adds i to the "shelf_life_pantry" field.
+func (m *FoodMutation) AddShelfLifePantry(i int) {
+	if m.addshelf_life_pantry != nil {
+		*m.addshelf_life_pantry += i
+	} else {
+		m.addshelf_life_pantry = &i
+	}
+}
+
+// AddedShelfLifePantry returns the value that was added to the "shelf_life_pantry" field in this mutation.
+func (m *FoodMutation) AddedShelfLifePantry() (r int, exists bool) {
+	v := m.addshelf_life_pantry
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearShelfLifePantry clears the value of the "shelf_life_pantry" field.
+func (m *FoodMutation) ClearShelfLifePantry() {
+	m.shelf_life_pantry = nil
+	m.addshelf_life_pantry = nil
+	m.clearedFields[food.FieldShelfLifePantry] = struct{}{}
+}
+
+// ShelfLifePantryCleared returns if the "shelf_life_pantry" field was cleared in this mutation.
+func (m *FoodMutation) ShelfLifePantryCleared() bool {
+	_, ok := m.clearedFields[food.FieldShelfLifePantry]
+	return ok
+}
+
+// ResetShelfLifePantry resets all changes to the "shelf_life_pantry" field.
+func (m *FoodMutation) ResetShelfLifePantry() {
+	m.shelf_life_pantry = nil
+	m.addshelf_life_pantry = nil
+	delete(m.clearedFields, food.FieldShelfLifePantry)
+}
+
+// SetShelfLifeFridge sets the "shelf_life_fridge" field.
+func (m *FoodMutation) SetShelfLifeFridge(i int) {
+	m.shelf_life_fridge = &i
+	m.addshelf_life_fridge = nil
+}
+
+// ShelfLifeFridge returns the value of the "shelf_life_fridge" field in the mutation.
+func (m *FoodMutation) ShelfLifeFridge() (r int, exists bool) {
+	v := m.shelf_life_fridge
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldShelfLifeFridge returns the old "shelf_life_fridge" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldShelfLifeFridge(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldShelfLifeFridge is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldShelfLifeFridge requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldShelfLifeFridge: %w", err)
+	}
+	return oldValue.ShelfLifeFridge, nil
+}
+
+// AddShelfLifeFridge adds i to the "shelf_life_fridge" field.
+func (m *FoodMutation) AddShelfLifeFridge(i int) {
+	if m.addshelf_life_fridge != nil {
+		*m.addshelf_life_fridge += i
+	} else {
+		m.addshelf_life_fridge = &i
+	}
+}
+
+// AddedShelfLifeFridge returns the value that was added to the "shelf_life_fridge" field in this mutation.
+func (m *FoodMutation) AddedShelfLifeFridge() (r int, exists bool) {
+	v := m.addshelf_life_fridge
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearShelfLifeFridge clears the value of the "shelf_life_fridge" field.
+func (m *FoodMutation) ClearShelfLifeFridge() {
+	m.shelf_life_fridge = nil
+	m.addshelf_life_fridge = nil
+	m.clearedFields[food.FieldShelfLifeFridge] = struct{}{}
+}
+
+// ShelfLifeFridgeCleared returns if the "shelf_life_fridge" field was cleared in this mutation.
+func (m *FoodMutation) ShelfLifeFridgeCleared() bool {
+	_, ok := m.clearedFields[food.FieldShelfLifeFridge]
+	return ok
+}
+
+// ResetShelfLifeFridge resets all changes to the "shelf_life_fridge" field.
+func (m *FoodMutation) ResetShelfLifeFridge() {
+	m.shelf_life_fridge = nil
+	m.addshelf_life_fridge = nil
+	delete(m.clearedFields, food.FieldShelfLifeFridge)
+}
+
+// SetShelfLifeFreezer sets the "shelf_life_freezer" field.
+func (m *FoodMutation) SetShelfLifeFreezer(i int) {
+	m.shelf_life_freezer = &i
+	m.addshelf_life_freezer = nil
+}
+
+// ShelfLifeFreezer returns the value of the "shelf_life_freezer" field in the mutation.
+func (m *FoodMutation) ShelfLifeFreezer() (r int, exists bool) {
+	v := m.shelf_life_freezer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldShelfLifeFreezer returns the old "shelf_life_freezer" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldShelfLifeFreezer(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldShelfLifeFreezer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldShelfLifeFreezer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldShelfLifeFreezer: %w", err)
+	}
+	return oldValue.ShelfLifeFreezer, nil
+}
+
+// AddShelfLifeFreezer adds i to the "shelf_life_freezer" field.
+func (m *FoodMutation) AddShelfLifeFreezer(i int) {
+	if m.addshelf_life_freezer != nil {
+		*m.addshelf_life_freezer += i
+	} else {
+		m.addshelf_life_freezer = &i
+	}
+}
+
+// AddedShelfLifeFreezer returns the value that was added to the "shelf_life_freezer" field in this mutation.
+func (m *FoodMutation) AddedShelfLifeFreezer() (r int, exists bool) {
+	v := m.addshelf_life_freezer
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearShelfLifeFreezer clears the value of the "shelf_life_freezer" field.
+func (m *FoodMutation) ClearShelfLifeFreezer() {
+	m.shelf_life_freezer = nil
+	m.addshelf_life_freezer = nil
+	m.clearedFields[food.FieldShelfLifeFreezer] = struct{}{}
+}
+
+// ShelfLifeFreezerCleared returns if the "shelf_life_freezer" field was cleared in this mutation.
+func (m *FoodMutation) ShelfLifeFreezerCleared() bool {
+	_, ok := m.clearedFields[food.FieldShelfLifeFreezer]
+	return ok
+}
+
+// ResetShelfLifeFreezer resets all changes to the "shelf_life_freezer" field.
+func (m *FoodMutation) ResetShelfLifeFreezer() {
+	m.shelf_life_freezer = nil
+	m.addshelf_life_freezer = nil
+	delete(m.clearedFields, food.FieldShelfLifeFreezer)
+}
+
+// SetStaple sets the "staple" field.
+func (m *FoodMutation) SetStaple(b bool) {
+	m.staple = &b
+}
+
+// Staple returns the value of the "staple" field in the mutation.
+func (m *FoodMutation) Staple() (r bool, exists bool) {
+	v := m.staple
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStaple returns the old "staple" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldStaple(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStaple is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStaple requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStaple: %w", err)
+	}
+	return oldValue.Staple, nil
+}
+
+// ResetStaple resets all changes to the "staple" field.
+func (m *FoodMutation) ResetStaple() {
+	m.staple = nil
+}
+
+// SetSource sets the "source" field.
+func (m *FoodMutation) SetSource(s string) {
+	m.source = &s
+}
+
+// Source returns the value of the "source" field in the mutation.
+func (m *FoodMutation) Source() (r string, exists bool) {
+	v := m.source
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSource returns the old "source" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldSource(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSource is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSource requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSource: %w", err)
+	}
+	return oldValue.Source, nil
+}
+
+// ClearSource clears the value of the "source" field.
+func (m *FoodMutation) ClearSource() {
+	m.source = nil
+	m.clearedFields[food.FieldSource] = struct{}{}
+}
+
+// SourceCleared returns if the "source" field was cleared in this mutation.
+func (m *FoodMutation) SourceCleared() bool {
+	_, ok := m.clearedFields[food.FieldSource]
+	return ok
+}
+
+// ResetSource resets all changes to the "source" field.
+func (m *FoodMutation) ResetSource() {
+	m.source = nil
+	delete(m.clearedFields, food.FieldSource)
+}
+
+// AddPortionIDs adds the "portions" edge to the FoodPortion entity by ids.
+func (m *FoodMutation) AddPortionIDs(ids ...string) {
+	if m.portions == nil {
+		m.portions = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.portions[ids[i]] = struct{}{}
+	}
+}
+
+// ClearPortions clears the "portions" edge to the FoodPortion entity.
+func (m *FoodMutation) ClearPortions() {
+	m.clearedportions = true
+}
+
+// PortionsCleared reports if the "portions" edge to the FoodPortion entity was cleared.
+func (m *FoodMutation) PortionsCleared() bool {
+	return m.clearedportions
+}
+
+// RemovePortionIDs removes the "portions" edge to the FoodPortion entity by IDs.
+func (m *FoodMutation) RemovePortionIDs(ids ...string) {
+	if m.removedportions == nil {
+		m.removedportions = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.portions, ids[i])
+		m.removedportions[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedPortions returns the removed IDs of the "portions" edge to the FoodPortion entity.
+func (m *FoodMutation) RemovedPortionsIDs() (ids []string) {
+	for id := range m.removedportions {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// PortionsIDs returns the "portions" edge IDs in the mutation.
+func (m *FoodMutation) PortionsIDs() (ids []string) {
+	for id := range m.portions {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetPortions resets all changes to the "portions" edge.
+func (m *FoodMutation) ResetPortions() {
+	m.portions = nil
+	m.clearedportions = false
+	m.removedportions = nil
+}
+
+// AddLotIDs adds the "lots" edge to the PantryItem entity by ids.
+func (m *FoodMutation) AddLotIDs(ids ...string) {
+	if m.lots == nil {
+		m.lots = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.lots[ids[i]] = struct{}{}
+	}
+}
+
+// ClearLots clears the "lots" edge to the PantryItem entity.
+func (m *FoodMutation) ClearLots() {
+	m.clearedlots = true
+}
+
+// LotsCleared reports if the "lots" edge to the PantryItem entity was cleared.
+func (m *FoodMutation) LotsCleared() bool {
+	return m.clearedlots
+}
+
+// RemoveLotIDs removes the "lots" edge to the PantryItem entity by IDs.
+func (m *FoodMutation) RemoveLotIDs(ids ...string) {
+	if m.removedlots == nil {
+		m.removedlots = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.lots, ids[i])
+		m.removedlots[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedLots returns the removed IDs of the "lots" edge to the PantryItem entity.
+func (m *FoodMutation) RemovedLotsIDs() (ids []string) {
+	for id := range m.removedlots {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// LotsIDs returns the "lots" edge IDs in the mutation.
+func (m *FoodMutation) LotsIDs() (ids []string) {
+	for id := range m.lots {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetLots resets all changes to the "lots" edge.
+func (m *FoodMutation) ResetLots() {
+	m.lots = nil
+	m.clearedlots = false
+	m.removedlots = nil
+}
+
+// AddProductIDs adds the "products" edge to the Product entity by ids.
+func (m *FoodMutation) AddProductIDs(ids ...string) {
+	if m.products == nil {
+		m.products = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.products[ids[i]] = struct{}{}
+	}
+}
+
+// ClearProducts clears the "products" edge to the Product entity.
+func (m *FoodMutation) ClearProducts() {
+	m.clearedproducts = true
+}
+
+// ProductsCleared reports if the "products" edge to the Product entity was cleared.
+func (m *FoodMutation) ProductsCleared() bool {
+	return m.clearedproducts
+}
+
+// RemoveProductIDs removes the "products" edge to the Product entity by IDs.
+func (m *FoodMutation) RemoveProductIDs(ids ...string) {
+	if m.removedproducts == nil {
+		m.removedproducts = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.products, ids[i])
+		m.removedproducts[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedProducts returns the removed IDs of the "products" edge to the Product entity.
+func (m *FoodMutation) RemovedProductsIDs() (ids []string) {
+	for id := range m.removedproducts {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ProductsIDs returns the "products" edge IDs in the mutation.
+func (m *FoodMutation) ProductsIDs() (ids []string) {
+	for id := range m.products {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetProducts resets all changes to the "products" edge.
+func (m *FoodMutation) ResetProducts() {
+	m.products = nil
+	m.clearedproducts = false
+	m.removedproducts = nil
+}
+
+// AddPriceIDs adds the "prices" edge to the Price entity by ids.
+func (m *FoodMutation) AddPriceIDs(ids ...string) {
+	if m.prices == nil {
+		m.prices = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.prices[ids[i]] = struct{}{}
+	}
+}
+
+// ClearPrices clears the "prices" edge to the Price entity.
+func (m *FoodMutation) ClearPrices() {
+	m.clearedprices = true
+}
+
+// PricesCleared reports if the "prices" edge to the Price entity was cleared.
+func (m *FoodMutation) PricesCleared() bool {
+	return m.clearedprices
+}
+
+// RemovePriceIDs removes the "prices" edge to the Price entity by IDs.
+func (m *FoodMutation) RemovePriceIDs(ids ...string) {
+	if m.removedprices == nil {
+		m.removedprices = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.prices, ids[i])
+		m.removedprices[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedPrices returns the removed IDs of the "prices" edge to the Price entity.
+func (m *FoodMutation) RemovedPricesIDs() (ids []string) {
+	for id := range m.removedprices {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// PricesIDs returns the "prices" edge IDs in the mutation.
+func (m *FoodMutation) PricesIDs() (ids []string) {
+	for id := range m.prices {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetPrices resets all changes to the "prices" edge.
+func (m *FoodMutation) ResetPrices() {
+	m.prices = nil
+	m.clearedprices = false
+	m.removedprices = nil
+}
+
+// Where appends a list predicates to the FoodMutation builder.
+func (m *FoodMutation) Where(ps ...predicate.Food) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the FoodMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *FoodMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Food, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *FoodMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *FoodMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Food).
+func (m *FoodMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *FoodMutation) Fields() []string {
+	fields := make([]string, 0, 17)
+	if m.name != nil {
+		fields = append(fields, food.FieldName)
+	}
+	if m.aliases != nil {
+		fields = append(fields, food.FieldAliases)
+	}
+	if m.aisle != nil {
+		fields = append(fields, food.FieldAisle)
+	}
+	if m.allergens != nil {
+		fields = append(fields, food.FieldAllergens)
+	}
+	if m.diets != nil {
+		fields = append(fields, food.FieldDiets)
+	}
+	if m.density != nil {
+		fields = append(fields, food.FieldDensity)
+	}
+	if m.energy_kcal != nil {
+		fields = append(fields, food.FieldEnergyKcal)
+	}
+	if m.protein_g != nil {
+		fields = append(fields, food.FieldProteinG)
+	}
+	if m.carbohydrate_g != nil {
+		fields = append(fields, food.FieldCarbohydrateG)
+	}
+	if m.fat_g != nil {
+		fields = append(fields, food.FieldFatG)
+	}
+	if m.fibre_g != nil {
+		fields = append(fields, food.FieldFibreG)
+	}
+	if m.salt_g != nil {
+		fields = append(fields, food.FieldSaltG)
+	}
+	if m.shelf_life_pantry != nil {
+		fields = append(fields, food.FieldShelfLifePantry)
+	}
+	if m.shelf_life_fridge != nil {
+		fields = append(fields, food.FieldShelfLifeFridge)
+	}
+	if m.shelf_life_freezer != nil {
+		fields = append(fields, food.FieldShelfLifeFreezer)
+	}
+	if m.staple != nil {
+		fields = append(fields, food.FieldStaple)
+	}
+	if m.source != nil {
+		fields = append(fields, food.FieldSource)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *FoodMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case food.FieldName:
+		return m.Name()
+	case food.FieldAliases:
+		return m.Aliases()
+	case food.FieldAisle:
+		return m.Aisle()
+	case food.FieldAllergens:
+		return m.Allergens()
+	case food.FieldDiets:
+		return m.Diets()
+	case food.FieldDensity:
+		return m.Density()
+	case food.FieldEnergyKcal:
+		return m.EnergyKcal()
+	case food.FieldProteinG:
+		return m.ProteinG()
+	case food.FieldCarbohydrateG:
+		return m.CarbohydrateG()
+	case food.FieldFatG:
+		return m.FatG()
+	case food.FieldFibreG:
+		return m.FibreG()
+	case food.FieldSaltG:
+		return m.SaltG()
+	case food.FieldShelfLifePantry:
+		return m.ShelfLifePantry()
+	case food.FieldShelfLifeFridge:
+		return m.ShelfLifeFridge()
+	case food.FieldShelfLifeFreezer:
+		return m.ShelfLifeFreezer()
+	case food.FieldStaple:
+		return m.Staple()
+	case food.FieldSource:
+		return m.Source()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *FoodMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case food.FieldName:
+		return m.OldName(ctx)
+	case food.FieldAliases:
+		return m.OldAliases(ctx)
+	case food.FieldAisle:
+		return m.OldAisle(ctx)
+	case food.FieldAllergens:
+		return m.OldAllergens(ctx)
+	case food.FieldDiets:
+		return m.OldDiets(ctx)
+	case food.FieldDensity:
+		return m.OldDensity(ctx)
+	case food.FieldEnergyKcal:
+		return m.OldEnergyKcal(ctx)
+	case food.FieldProteinG:
+		return m.OldProteinG(ctx)
+	case food.FieldCarbohydrateG:
+		return m.OldCarbohydrateG(ctx)
+	case food.FieldFatG:
+		return m.OldFatG(ctx)
+	case food.FieldFibreG:
+		return m.OldFibreG(ctx)
+	case food.FieldSaltG:
+		return m.OldSaltG(ctx)
+	case food.FieldShelfLifePantry:
+		return m.OldShelfLifePantry(ctx)
+	case food.FieldShelfLifeFridge:
+		return m.OldShelfLifeFridge(ctx)
+	case food.FieldShelfLifeFreezer:
+		return m.OldShelfLifeFreezer(ctx)
+	case food.FieldStaple:
+		return m.OldStaple(ctx)
+	case food.FieldSource:
+		return m.OldSource(ctx)
+	}
+	return nil, fmt.Errorf("unknown Food field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *FoodMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case food.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case food.FieldAliases:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAliases(v)
+		return nil
+	case food.FieldAisle:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAisle(v)
+		return nil
+	case food.FieldAllergens:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAllergens(v)
+		return nil
+	case food.FieldDiets:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDiets(v)
+		return nil
+	case food.FieldDensity:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDensity(v)
+		return nil
+	case food.FieldEnergyKcal:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnergyKcal(v)
+		return nil
+	case food.FieldProteinG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProteinG(v)
+		return nil
+	case food.FieldCarbohydrateG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCarbohydrateG(v)
+		return nil
+	case food.FieldFatG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFatG(v)
+		return nil
+	case food.FieldFibreG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFibreG(v)
+		return nil
+	case food.FieldSaltG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSaltG(v)
+		return nil
+	case food.FieldShelfLifePantry:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetShelfLifePantry(v)
+		return nil
+	case food.FieldShelfLifeFridge:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetShelfLifeFridge(v)
+		return nil
+	case food.FieldShelfLifeFreezer:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetShelfLifeFreezer(v)
+		return nil
+	case food.FieldStaple:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStaple(v)
+		return nil
+	case food.FieldSource:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSource(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Food field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *FoodMutation) AddedFields() []string {
+	var fields []string
+	if m.adddensity != nil {
+		fields = append(fields, food.FieldDensity)
+	}
+	if m.addenergy_kcal != nil {
+		fields = append(fields, food.FieldEnergyKcal)
+	}
+	if m.addprotein_g != nil {
+		fields = append(fields, food.FieldProteinG)
+	}
+	if m.addcarbohydrate_g != nil {
+		fields = append(fields, food.FieldCarbohydrateG)
+	}
+	if m.addfat_g != nil {
+		fields = append(fields, food.FieldFatG)
+	}
+	if m.addfibre_g != nil {
+		fields = append(fields, food.FieldFibreG)
+	}
+	if m.addsalt_g != nil {
+		fields = append(fields, food.FieldSaltG)
+	}
+	if m.addshelf_life_pantry != nil {
+		fields = append(fields, food.FieldShelfLifePantry)
+	}
+	if m.addshelf_life_fridge != nil {
+		fields = append(fields, food.FieldShelfLifeFridge)
+	}
+	if m.addshelf_life_freezer != nil {
+		fields = append(fields, food.FieldShelfLifeFreezer)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *FoodMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case food.FieldDensity:
+		return m.AddedDensity()
+	case food.FieldEnergyKcal:
+		return m.AddedEnergyKcal()
+	case food.FieldProteinG:
+		return m.AddedProteinG()
+	case food.FieldCarbohydrateG:
+		return m.AddedCarbohydrateG()
+	case food.FieldFatG:
+		return m.AddedFatG()
+	case food.FieldFibreG:
+		return m.AddedFibreG()
+	case food.FieldSaltG:
+		return m.AddedSaltG()
+	case food.FieldShelfLifePantry:
+		return m.AddedShelfLifePantry()
+	case food.FieldShelfLifeFridge:
+		return m.AddedShelfLifeFridge()
+	case food.FieldShelfLifeFreezer:
+		return m.AddedShelfLifeFreezer()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *FoodMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case food.FieldDensity:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddDensity(v)
+		return nil
+	case food.FieldEnergyKcal:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEnergyKcal(v)
+		return nil
+	case food.FieldProteinG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddProteinG(v)
+		return nil
+	case food.FieldCarbohydrateG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCarbohydrateG(v)
+		return nil
+	case food.FieldFatG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddFatG(v)
+		return nil
+	case food.FieldFibreG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddFibreG(v)
+		return nil
+	case food.FieldSaltG:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSaltG(v)
+		return nil
+	case food.FieldShelfLifePantry:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddShelfLifePantry(v)
+		return nil
+	case food.FieldShelfLifeFridge:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddShelfLifeFridge(v)
+		return nil
+	case food.FieldShelfLifeFreezer:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddShelfLifeFreezer(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Food numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *FoodMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(food.FieldAliases) {
+		fields = append(fields, food.FieldAliases)
+	}
+	if m.FieldCleared(food.FieldAllergens) {
+		fields = append(fields, food.FieldAllergens)
+	}
+	if m.FieldCleared(food.FieldDiets) {
+		fields = append(fields, food.FieldDiets)
+	}
+	if m.FieldCleared(food.FieldDensity) {
+		fields = append(fields, food.FieldDensity)
+	}
+	if m.FieldCleared(food.FieldEnergyKcal) {
+		fields = append(fields, food.FieldEnergyKcal)
+	}
+	if m.FieldCleared(food.FieldProteinG) {
+		fields = append(fields, food.FieldProteinG)
+	}
+	if m.FieldCleared(food.FieldCarbohydrateG) {
+		fields = append(fields, food.FieldCarbohydrateG)
+	}
+	if m.FieldCleared(food.FieldFatG) {
+		fields = append(fields, food.FieldFatG)
+	}
+	if m.FieldCleared(food.FieldFibreG) {
+		fields = append(fields, food.FieldFibreG)
+	}
+	if m.FieldCleared(food.FieldSaltG) {
+		fields = append(fields, food.FieldSaltG)
+	}
+	if m.FieldCleared(food.FieldShelfLifePantry) {
+		fields = append(fields, food.FieldShelfLifePantry)
+	}
+	if m.FieldCleared(food.FieldShelfLifeFridge) {
+		fields = append(fields, food.FieldShelfLifeFridge)
+	}
+	if m.FieldCleared(food.FieldShelfLifeFreezer) {
+		fields = append(fields, food.FieldShelfLifeFreezer)
+	}
+	if m.FieldCleared(food.FieldSource) {
+		fields = append(fields, food.FieldSource)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *FoodMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *FoodMutation) ClearField(name string) error {
+	switch name {
+	case food.FieldAliases:
+		m.ClearAliases()
+		return nil
+	case food.FieldAllergens:
+		m.ClearAllergens()
+		return nil
+	case food.FieldDiets:
+		m.ClearDiets()
+		return nil
+	case food.FieldDensity:
+		m.ClearDensity()
+		return nil
+	case food.FieldEnergyKcal:
+		m.ClearEnergyKcal()
+		return nil
+	case food.FieldProteinG:
+		m.ClearProteinG()
+		return nil
+	case food.FieldCarbohydrateG:
+		m.ClearCarbohydrateG()
+		return nil
+	case food.FieldFatG:
+		m.ClearFatG()
+		return nil
+	case food.FieldFibreG:
+		m.ClearFibreG()
+		return nil
+	case food.FieldSaltG:
+		m.ClearSaltG()
+		return nil
+	case food.FieldShelfLifePantry:
+		m.ClearShelfLifePantry()
+		return nil
+	case food.FieldShelfLifeFridge:
+		m.ClearShelfLifeFridge()
+		return nil
+	case food.FieldShelfLifeFreezer:
+		m.ClearShelfLifeFreezer()
+		return nil
+	case food.FieldSource:
+		m.ClearSource()
+		return nil
+	}
+	return fmt.Errorf("unknown Food nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *FoodMutation) ResetField(name string) error {
+	switch name {
+	case food.FieldName:
+		m.ResetName()
+		return nil
+	case food.FieldAliases:
+		m.ResetAliases()
+		return nil
+	case food.FieldAisle:
+		m.ResetAisle()
+		return nil
+	case food.FieldAllergens:
+		m.ResetAllergens()
+		return nil
+	case food.FieldDiets:
+		m.ResetDiets()
+		return nil
+	case food.FieldDensity:
+		m.ResetDensity()
+		return nil
+	case food.FieldEnergyKcal:
+		m.ResetEnergyKcal()
+		return nil
+	case food.FieldProteinG:
+		m.ResetProteinG()
+		return nil
+	case food.FieldCarbohydrateG:
+		m.ResetCarbohydrateG()
+		return nil
+	case food.FieldFatG:
+		m.ResetFatG()
+		return nil
+	case food.FieldFibreG:
+		m.ResetFibreG()
+		return nil
+	case food.FieldSaltG:
+		m.ResetSaltG()
+		return nil
+	case food.FieldShelfLifePantry:
+		m.ResetShelfLifePantry()
+		return nil
+	case food.FieldShelfLifeFridge:
+		m.ResetShelfLifeFridge()
+		return nil
+	case food.FieldShelfLifeFreezer:
+		m.ResetShelfLifeFreezer()
+		return nil
+	case food.FieldStaple:
+		m.ResetStaple()
+		return nil
+	case food.FieldSource:
+		m.ResetSource()
+		return nil
+	}
+	return fmt.Errorf("unknown Food field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *FoodMutation) AddedEdges() []string {
+	edges := make([]string, 0, 4)
+	if m.portions != nil {
+		edges = append(edges, food.EdgePortions)
+	}
+	if m.lots != nil {
+		edges = append(edges, food.EdgeLots)
+	}
+	if m.products != nil {
+		edges = append(edges, food.EdgeProducts)
+	}
+	if m.prices != nil {
+		edges = append(edges, food.EdgePrices)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *FoodMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case food.EdgePortions:
+		ids := make([]ent.Value, 0, len(m.portions))
+		for id := range m.portions {
+			ids = append(ids, id)
+		}
+		return ids
+	case food.EdgeLots:
+		ids := make([]ent.Value, 0, len(m.lots))
+		for id := range m.lots {
+			ids = append(ids, id)
+		}
+		return ids
+	case food.EdgeProducts:
+		ids := make([]ent.Value, 0, len(m.products))
+		for id := range m.products {
+			ids = append(ids, id)
+		}
+		return ids
+	case food.EdgePrices:
+		ids := make([]ent.Value, 0, len(m.prices))
+		for id := range m.prices {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *FoodMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 4)
+	if m.removedportions != nil {
+		edges = append(edges, food.EdgePortions)
+	}
+	if m.removedlots != nil {
+		edges = append(edges, food.EdgeLots)
+	}
+	if m.removedproducts != nil {
+		edges = append(edges, food.EdgeProducts)
+	}
+	if m.removedprices != nil {
+		edges = append(edges, food.EdgePrices)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *FoodMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case food.EdgePortions:
+		ids := make([]ent.Value, 0, len(m.removedportions))
+		for id := range m.removedportions {
+			ids = append(ids, id)
+		}
+		return ids
+	case food.EdgeLots:
+		ids := make([]ent.Value, 0, len(m.removedlots))
+		for id := range m.removedlots {
+			ids = append(ids, id)
+		}
+		return ids
+	case food.EdgeProducts:
+		ids := make([]ent.Value, 0, len(m.removedproducts))
+		for id := range m.removedproducts {
+			ids = append(ids, id)
+		}
+		return ids
+	case food.EdgePrices:
+		ids := make([]ent.Value, 0, len(m.removedprices))
+		for id := range m.removedprices {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *FoodMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 4)
+	if m.clearedportions {
+		edges = append(edges, food.EdgePortions)
+	}
+	if m.clearedlots {
+		edges = append(edges, food.EdgeLots)
+	}
+	if m.clearedproducts {
+		edges = append(edges, food.EdgeProducts)
+	}
+	if m.clearedprices {
+		edges = append(edges, food.EdgePrices)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *FoodMutation) EdgeCleared(name string) bool {
+	switch name {
+	case food.EdgePortions:
+		return m.clearedportions
+	case food.EdgeLots:
+		return m.clearedlots
+	case food.EdgeProducts:
+		return m.clearedproducts
+	case food.EdgePrices:
+		return m.clearedprices
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *FoodMutation) ClearEdge(name string) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Food unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *FoodMutation) ResetEdge(name string) error {
+	switch name {
+	case food.EdgePortions:
+		m.ResetPortions()
+		return nil
+	case food.EdgeLots:
+		m.ResetLots()
+		return nil
+	case food.EdgeProducts:
+		m.ResetProducts()
+		return nil
+	case food.EdgePrices:
+		m.ResetPrices()
+		return nil
+	}
+	return fmt.Errorf("unknown Food edge %s", name)
+}
+
+// FoodPortionMutation represents an operation that mutates the FoodPortion nodes in the graph.
+type FoodPortionMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	unit          *string
+	grams         *float64
+	addgrams      *float64
+	clearedFields map[string]struct{}
+	food          *string
+	clearedfood   bool
+	done          bool
+	oldValue      func(context.Context) (*FoodPortion, error)
+	predicates    []predicate.FoodPortion
+}
+
+var _ ent.Mutation = (*FoodPortionMutation)(nil)
+
+// foodportionOption allows management of the mutation configuration using functional options.
+type foodportionOption func(*FoodPortionMutation)
+
+// newFoodPortionMutation creates new mutation for the FoodPortion entity.
+func newFoodPortionMutation(c config, op Op, opts ...foodportionOption) *FoodPortionMutation {
+	m := &FoodPortionMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeFoodPortion,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withFoodPortionID sets the ID field of the mutation.
+func withFoodPortionID(id string) foodportionOption {
+	return func(m *FoodPortionMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *FoodPortion
+		)
+		m.oldValue = func(ctx context.Context) (*FoodPortion, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().FoodPortion.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withFoodPortion sets the old FoodPortion of the mutation.
+func withFoodPortion(node *FoodPortion) foodportionOption {
+	return func(m *FoodPortionMutation) {
+		m.oldValue = func(context.Context) (*FoodPortion, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m FoodPortionMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m FoodPortionMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of FoodPortion entities.
+func (m *FoodPortionMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *FoodPortionMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *FoodPortionMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().FoodPortion.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetUnit sets the "unit" field.
+func (m *FoodPortionMutation) SetUnit(s string) {
+	m.unit = &s
+}
+
+// Unit returns the value of the "unit" field in the mutation.
+func (m *FoodPortionMutation) Unit() (r string, exists bool) {
+	v := m.unit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUnit returns the old "unit" field's value of the FoodPortion entity.
+// If the FoodPortion object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodPortionMutation) OldUnit(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUnit is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUnit requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUnit: %w", err)
+	}
+	return oldValue.Unit, nil
+}
+
+// ResetUnit resets all changes to the "unit" field.
+func (m *FoodPortionMutation) ResetUnit() {
+	m.unit = nil
+}
+
+// SetGrams sets the "grams" field.
+func (m *FoodPortionMutation) SetGrams(f float64) {
+	m.grams = &f
+	m.addgrams = nil
+}
+
+// Grams returns the value of the "grams" field in the mutation.
+func (m *FoodPortionMutation) Grams() (r float64, exists bool) {
+	v := m.grams
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGrams returns the old "grams" field's value of the FoodPortion entity.
+// If the FoodPortion object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodPortionMutation) OldGrams(ctx context.Context) (v float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGrams is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGrams requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGrams: %w", err)
+	}
+	return oldValue.Grams, nil
+}
+
+// AddGrams adds f to the "grams" field.
+func (m *FoodPortionMutation) AddGrams(f float64) {
+	if m.addgrams != nil {
+		*m.addgrams += f
+	} else {
+		m.addgrams = &f
+	}
+}
+
+// AddedGrams returns the value that was added to the "grams" field in this mutation.
+func (m *FoodPortionMutation) AddedGrams() (r float64, exists bool) {
+	v := m.addgrams
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGrams resets all changes to the "grams" field.
+func (m *FoodPortionMutation) ResetGrams() {
+	m.grams = nil
+	m.addgrams = nil
+}
+
+// SetFoodID sets the "food_id" field.
+func (m *FoodPortionMutation) SetFoodID(s string) {
+	m.food = &s
+}
+
+// FoodID returns the value of the "food_id" field in the mutation.
+func (m *FoodPortionMutation) FoodID() (r string, exists bool) {
+	v := m.food
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoodID returns the old "food_id" field's value of the FoodPortion entity.
+// If the FoodPortion object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodPortionMutation) OldFoodID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoodID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoodID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoodID: %w", err)
+	}
+	return oldValue.FoodID, nil
+}
+
+// ResetFoodID resets all changes to the "food_id" field.
+func (m *FoodPortionMutation) ResetFoodID() {
+	m.food = nil
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (m *FoodPortionMutation) ClearFood() {
+	m.clearedfood = true
+	m.clearedFields[foodportion.FieldFoodID] = struct{}{}
+}
+
+// FoodCleared reports if the "food" edge to the Food entity was cleared.
+func (m *FoodPortionMutation) FoodCleared() bool {
+	return m.clearedfood
+}
+
+// FoodIDs returns the "food" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// FoodID instead. It exists only for internal usage by the builders.
+func (m *FoodPortionMutation) FoodIDs() (ids []string) {
+	if id := m.food; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetFood resets all changes to the "food" edge.
+func (m *FoodPortionMutation) ResetFood() {
+	m.food = nil
+	m.clearedfood = false
+}
+
+// Where appends a list predicates to the FoodPortionMutation builder.
+func (m *FoodPortionMutation) Where(ps ...predicate.FoodPortion) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the FoodPortionMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *FoodPortionMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.FoodPortion, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *FoodPortionMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *FoodPortionMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (FoodPortion).
+func (m *FoodPortionMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *FoodPortionMutation) Fields() []string {
+	fields := make([]string, 0, 3)
+	if m.unit != nil {
+		fields = append(fields, foodportion.FieldUnit)
+	}
+	if m.grams != nil {
+		fields = append(fields, foodportion.FieldGrams)
+	}
+	if m.food != nil {
+		fields = append(fields, foodportion.FieldFoodID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *FoodPortionMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case foodportion.FieldUnit:
+		return m.Unit()
+	case foodportion.FieldGrams:
+		return m.Grams()
+	case foodportion.FieldFoodID:
+		return m.FoodID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *FoodPortionMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case foodportion.FieldUnit:
+		return m.OldUnit(ctx)
+	case foodportion.FieldGrams:
+		return m.OldGrams(ctx)
+	case foodportion.FieldFoodID:
+		return m.OldFoodID(ctx)
+	}
+	return nil, fmt.Errorf("unknown FoodPortion field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *FoodPortionMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case foodportion.FieldUnit:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUnit(v)
+		return nil
+	case foodportion.FieldGrams:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGrams(v)
+		return nil
+	case foodportion.FieldFoodID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoodID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown FoodPortion field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *FoodPortionMutation) AddedFields() []string {
+	var fields []string
+	if m.addgrams != nil {
+		fields = append(fields, foodportion.FieldGrams)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *FoodPortionMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case foodportion.FieldGrams:
+		return m.AddedGrams()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *FoodPortionMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case foodportion.FieldGrams:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGrams(v)
+		return nil
+	}
+	return fmt.Errorf("unknown FoodPortion numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *FoodPortionMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *FoodPortionMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *FoodPortionMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown FoodPortion nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *FoodPortionMutation) ResetField(name string) error {
+	switch name {
+	case foodportion.FieldUnit:
+		m.ResetUnit()
+		return nil
+	case foodportion.FieldGrams:
+		m.ResetGrams()
+		return nil
+	case foodportion.FieldFoodID:
+		m.ResetFoodID()
+		return nil
+	}
+	return fmt.Errorf("unknown FoodPortion field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *FoodPortionMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.food != nil {
+		edges = append(edges, foodportion.EdgeFood)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *FoodPortionMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case foodportion.EdgeFood:
+		if id := m.food; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *FoodPortionMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *FoodPortionMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *FoodPortionMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedfood {
+		edges = append(edges, foodportion.EdgeFood)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *FoodPortionMutation) EdgeCleared(name string) bool {
+	switch name {
+	case foodportion.EdgeFood:
+		return m.clearedfood
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *FoodPortionMutation) ClearEdge(name string) error {
+	switch name {
+	case foodportion.EdgeFood:
+		m.ClearFood()
+		return nil
+	}
+	return fmt.Errorf("unknown FoodPortion unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *FoodPortionMutation) ResetEdge(name string) error {
+	switch name {
+	case foodportion.EdgeFood:
+		m.ResetFood()
+		return nil
+	}
+	return fmt.Errorf("unknown FoodPortion edge %s", name)
+}
+
+// HouseholdMutation represents an operation that mutates the Household nodes in the graph.
+type HouseholdMutation struct {
+	config
+	op                    Op
+	typ                   string
+	id                    *string
+	name                  *string
+	members               *[]schema.Member
+	appendmembers         []schema.Member
+	time_zone             *string
+	currency              *string
+	locale                *string
+	units                 *household.Units
+	weekly_budget         *float64
+	addweekly_budget      *float64
+	weekday_minutes       *int
+	addweekday_minutes    *int
+	weekend_minutes       *int
+	addweekend_minutes    *int
+	energy_target_kcal    *int
+	addenergy_target_kcal *int
+	clearedFields         map[string]struct{}
+	done                  bool
+	oldValue              func(context.Context) (*Household, error)
+	predicates            []predicate.Household
+}
+
+var _ ent.Mutation = (*HouseholdMutation)(nil)
+
+// householdOption allows management of the mutation configuration using functional options.
+type householdOption func(*HouseholdMutation)
+
+// newHouseholdMutation creates new mutation for the Household entity.
+func newHouseholdMutation(c config, op Op, opts ...householdOption) *HouseholdMutation {
+	m := &HouseholdMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeHousehold,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withHouseholdID sets the ID field of the mutation.
+func withHouseholdID(id string) householdOption {
+	return func(m *HouseholdMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Household
+		)
+		m.oldValue = func(ctx context.Context) (*Household, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Household.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withHousehold sets the old Household of the mutation.
+func withHousehold(node *Household) householdOption {
+	return func(m *HouseholdMutation) {
+		m.oldValue = func(context.Context) (*Household, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m HouseholdMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m HouseholdMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Household entities.
+func (m *HouseholdMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *HouseholdMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *HouseholdMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Household.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetName sets the "name" field.
+func (m *HouseholdMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *HouseholdMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *HouseholdMutation) ResetName() {
+	m.name = nil
+}
+
+// SetMembers sets the "members" field.
+func (m *HouseholdMutation) SetMembers(s []schema.Member) {
+	m.members = &s
+	m.appendmembers = nil
+}
+
+// Members returns the value of the "members" field in the mutation.
+func (m *HouseholdMutation) Members() (r []schema.Member, exists bool) {
+	v := m.members
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMembers returns the old "members" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldMembers(ctx context.Context) (v []schema.Member, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMembers is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMembers requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMembers: %w", err)
+	}
+	return oldValue.Members, nil
+}
+
+// AppendMembers adds s to the "members" field.
+func (m *HouseholdMutation) AppendMembers(s []schema.Member) {
+	m.appendmembers = append(m.appendmembers, s...)
+}
+
+// AppendedMembers returns the list of values that were appended to the "members" field in this mutation.
+func (m *HouseholdMutation) AppendedMembers() ([]schema.Member, bool) {
+	if len(m.appendmembers) == 0 {
+		return nil, false
+	}
+	return m.appendmembers, true
+}
+
+// ClearMembers clears the value of the "members" field.
+func (m *HouseholdMutation) ClearMembers() {
+	m.members = nil
+	m.appendmembers = nil
+	m.clearedFields[household.FieldMembers] = struct{}{}
+}
+
+// MembersCleared returns if the "members" field was cleared in this mutation.
+func (m *HouseholdMutation) MembersCleared() bool {
+	_, ok := m.clearedFields[household.FieldMembers]
+	return ok
+}
+
+// ResetMembers resets all changes to the "members" field.
+func (m *HouseholdMutation) ResetMembers() {
+	m.members = nil
+	m.appendmembers = nil
+	delete(m.clearedFields, household.FieldMembers)
+}
+
+// SetTimeZone sets the "time_zone" field.
+func (m *HouseholdMutation) SetTimeZone(s string) {
+	m.time_zone = &s
+}
+
+// TimeZone returns the value of the "time_zone" field in the mutation.
+func (m *HouseholdMutation) TimeZone() (r string, exists bool) {
+	v := m.time_zone
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTimeZone returns the old "time_zone" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldTimeZone(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTimeZone is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTimeZone requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTimeZone: %w", err)
+	}
+	return oldValue.TimeZone, nil
+}
+
+// ResetTimeZone resets all changes to the "time_zone" field.
+func (m *HouseholdMutation) ResetTimeZone() {
+	m.time_zone = nil
+}
+
+// SetCurrency sets the "currency" field.
+func (m *HouseholdMutation) SetCurrency(s string) {
+	m.currency = &s
+}
+
+// Currency returns the value of the "currency" field in the mutation.
+func (m *HouseholdMutation) Currency() (r string, exists bool) {
+	v := m.currency
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCurrency returns the old "currency" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldCurrency(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCurrency is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCurrency requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCurrency: %w", err)
+	}
+	return oldValue.Currency, nil
+}
+
+// ResetCurrency resets all changes to the "currency" field.
+func (m *HouseholdMutation) ResetCurrency() {
+	m.currency = nil
+}
+
+// SetLocale sets the "locale" field.
+func (m *HouseholdMutation) SetLocale(s string) {
+	m.locale = &s
+}
+
+// Locale returns the value of the "locale" field in the mutation.
+func (m *HouseholdMutation) Locale() (r string, exists bool) {
+	v := m.locale
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLocale returns the old "locale" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldLocale(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLocale is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLocale requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLocale: %w", err)
+	}
+	return oldValue.Locale, nil
+}
+
+// ResetLocale resets all changes to the "locale" field.
+func (m *HouseholdMutation) ResetLocale() {
+	m.locale = nil
+}
+
+// SetUnits sets the "units" field.
+func (m *HouseholdMutation) SetUnits(h household.Units) {
+	m.units = &h
+}
+
+// Units returns the value of the "units" field in the mutation.
+func (m *HouseholdMutation) Units() (r household.Units, exists bool) {
+	v := m.units
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUnits returns the old "units" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldUnits(ctx context.Context) (v household.Units, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUnits is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUnits requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUnits: %w", err)
+	}
+	return oldValue.Units, nil
+}
+
+// ResetUnits resets all changes to the "units" field.
+func (m *HouseholdMutation) ResetUnits() {
+	m.units = nil
 }
 
 // SetWeeklyBudget sets the "weekly_budget" field.
-func (m *HouseholdProfileMutation) SetWeeklyBudget(f float64) {
+func (m *HouseholdMutation) SetWeeklyBudget(f float64) {
 	m.weekly_budget = &f
 	m.addweekly_budget = nil
 }
 
 // WeeklyBudget returns the value of the "weekly_budget" field in the mutation.
-func (m *HouseholdProfileMutation) WeeklyBudget() (r float64, exists bool) {
+func (m *HouseholdMutation) WeeklyBudget() (r float64, exists bool) {
 	v := m.weekly_budget
 	if v == nil {
 		return
@@ -1590,10 +4228,10 @@ func (m *HouseholdProfileMutation) WeeklyBudget() (r float64, exists bool) {
 	return *v, true
 }
 
-// OldWeeklyBudget returns the old "weekly_budget" field's value of the HouseholdProfile entity.
-// If the HouseholdProfile object wasn't provided to the builder, the object is fetched from the database.
+// OldWeeklyBudget returns the old "weekly_budget" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *HouseholdProfileMutation) OldWeeklyBudget(ctx context.Context) (v *float64, err error) {
+func (m *HouseholdMutation) OldWeeklyBudget(ctx context.Context) (v *float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldWeeklyBudget is only allowed on UpdateOne operations")
 	}
@@ -1608,7 +4246,7 @@ func (m *HouseholdProfileMutation) OldWeeklyBudget(ctx context.Context) (v *floa
 }
 
 // AddWeeklyBudget adds f to the "weekly_budget" field.
-func (m *HouseholdProfileMutation) AddWeeklyBudget(f float64) {
+func (m *HouseholdMutation) AddWeeklyBudget(f float64) {
 	if m.addweekly_budget != nil {
 		*m.addweekly_budget += f
 	} else {
@@ -1617,7 +4255,7 @@ func (m *HouseholdProfileMutation) AddWeeklyBudget(f float64) {
 }
 
 // AddedWeeklyBudget returns the value that was added to the "weekly_budget" field in this mutation.
-func (m *HouseholdProfileMutation) AddedWeeklyBudget() (r float64, exists bool) {
+func (m *HouseholdMutation) AddedWeeklyBudget() (r float64, exists bool) {
 	v := m.addweekly_budget
 	if v == nil {
 		return
@@ -1626,34 +4264,216 @@ func (m *HouseholdProfileMutation) AddedWeeklyBudget() (r float64, exists bool) 
 }
 
 // ClearWeeklyBudget clears the value of the "weekly_budget" field.
-func (m *HouseholdProfileMutation) ClearWeeklyBudget() {
+func (m *HouseholdMutation) ClearWeeklyBudget() {
 	m.weekly_budget = nil
 	m.addweekly_budget = nil
-	m.clearedFields[householdprofile.FieldWeeklyBudget] = struct{}{}
+	m.clearedFields[household.FieldWeeklyBudget] = struct{}{}
 }
 
 // WeeklyBudgetCleared returns if the "weekly_budget" field was cleared in this mutation.
-func (m *HouseholdProfileMutation) WeeklyBudgetCleared() bool {
-	_, ok := m.clearedFields[householdprofile.FieldWeeklyBudget]
+func (m *HouseholdMutation) WeeklyBudgetCleared() bool {
+	_, ok := m.clearedFields[household.FieldWeeklyBudget]
 	return ok
 }
 
 // ResetWeeklyBudget resets all changes to the "weekly_budget" field.
-func (m *HouseholdProfileMutation) ResetWeeklyBudget() {
+func (m *HouseholdMutation) ResetWeeklyBudget() {
 	m.weekly_budget = nil
 	m.addweekly_budget = nil
-	delete(m.clearedFields, householdprofile.FieldWeeklyBudget)
+	delete(m.clearedFields, household.FieldWeeklyBudget)
 }
 
-// Where appends a list predicates to the HouseholdProfileMutation builder.
-func (m *HouseholdProfileMutation) Where(ps ...predicate.HouseholdProfile) {
+// SetWeekdayMinutes sets the "weekday_minutes" field.
+func (m *HouseholdMutation) SetWeekdayMinutes(i int) {
+	m.weekday_minutes = &i
+	m.addweekday_minutes = nil
+}
+
+// WeekdayMinutes returns the value of the "weekday_minutes" field in the mutation.
+func (m *HouseholdMutation) WeekdayMinutes() (r int, exists bool) {
+	v := m.weekday_minutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWeekdayMinutes returns the old "weekday_minutes" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldWeekdayMinutes(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWeekdayMinutes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWeekdayMinutes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWeekdayMinutes: %w", err)
+	}
+	return oldValue.WeekdayMinutes, nil
+}
+
+// AddWeekdayMinutes adds i to the "weekday_minutes" field.
+func (m *HouseholdMutation) AddWeekdayMinutes(i int) {
+	if m.addweekday_minutes != nil {
+		*m.addweekday_minutes += i
+	} else {
+		m.addweekday_minutes = &i
+	}
+}
+
+// AddedWeekdayMinutes returns the value that was added to the "weekday_minutes" field in this mutation.
+func (m *HouseholdMutation) AddedWeekdayMinutes() (r int, exists bool) {
+	v := m.addweekday_minutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetWeekdayMinutes resets all changes to the "weekday_minutes" field.
+func (m *HouseholdMutation) ResetWeekdayMinutes() {
+	m.weekday_minutes = nil
+	m.addweekday_minutes = nil
+}
+
+// SetWeekendMinutes sets the "weekend_minutes" field.
+func (m *HouseholdMutation) SetWeekendMinutes(i int) {
+	m.weekend_minutes = &i
+	m.addweekend_minutes = nil
+}
+
+// WeekendMinutes returns the value of the "weekend_minutes" field in the mutation.
+func (m *HouseholdMutation) WeekendMinutes() (r int, exists bool) {
+	v := m.weekend_minutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWeekendMinutes returns the old "weekend_minutes" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldWeekendMinutes(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWeekendMinutes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWeekendMinutes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWeekendMinutes: %w", err)
+	}
+	return oldValue.WeekendMinutes, nil
+}
+
+// AddWeekendMinutes adds i to the "weekend_minutes" field.
+func (m *HouseholdMutation) AddWeekendMinutes(i int) {
+	if m.addweekend_minutes != nil {
+		*m.addweekend_minutes += i
+	} else {
+		m.addweekend_minutes = &i
+	}
+}
+
+// AddedWeekendMinutes returns the value that was added to the "weekend_minutes" field in this mutation.
+func (m *HouseholdMutation) AddedWeekendMinutes() (r int, exists bool) {
+	v := m.addweekend_minutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetWeekendMinutes resets all changes to the "weekend_minutes" field.
+func (m *HouseholdMutation) ResetWeekendMinutes() {
+	m.weekend_minutes = nil
+	m.addweekend_minutes = nil
+}
+
+// SetEnergyTargetKcal sets the "energy_target_kcal" field.
+func (m *HouseholdMutation) SetEnergyTargetKcal(i int) {
+	m.energy_target_kcal = &i
+	m.addenergy_target_kcal = nil
+}
+
+// EnergyTargetKcal returns the value of the "energy_target_kcal" field in the mutation.
+func (m *HouseholdMutation) EnergyTargetKcal() (r int, exists bool) {
+	v := m.energy_target_kcal
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEnergyTargetKcal returns the old "energy_target_kcal" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldEnergyTargetKcal(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEnergyTargetKcal is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEnergyTargetKcal requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEnergyTargetKcal: %w", err)
+	}
+	return oldValue.EnergyTargetKcal, nil
+}
+
+// AddEnergyTargetKcal adds i to the "energy_target_kcal" field.
+func (m *HouseholdMutation) AddEnergyTargetKcal(i int) {
+	if m.addenergy_target_kcal != nil {
+		*m.addenergy_target_kcal += i
+	} else {
+		m.addenergy_target_kcal = &i
+	}
+}
+
+// AddedEnergyTargetKcal returns the value that was added to the "energy_target_kcal" field in this mutation.
+func (m *HouseholdMutation) AddedEnergyTargetKcal() (r int, exists bool) {
+	v := m.addenergy_target_kcal
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearEnergyTargetKcal clears the value of the "energy_target_kcal" field.
+func (m *HouseholdMutation) ClearEnergyTargetKcal() {
+	m.energy_target_kcal = nil
+	m.addenergy_target_kcal = nil
+	m.clearedFields[household.FieldEnergyTargetKcal] = struct{}{}
+}
+
+// EnergyTargetKcalCleared returns if the "energy_target_kcal" field was cleared in this mutation.
+func (m *HouseholdMutation) EnergyTargetKcalCleared() bool {
+	_, ok := m.clearedFields[household.FieldEnergyTargetKcal]
+	return ok
+}
+
+// ResetEnergyTargetKcal resets all changes to the "energy_target_kcal" field.
+func (m *HouseholdMutation) ResetEnergyTargetKcal() {
+	m.energy_target_kcal = nil
+	m.addenergy_target_kcal = nil
+	delete(m.clearedFields, household.FieldEnergyTargetKcal)
+}
+
+// Where appends a list predicates to the HouseholdMutation builder.
+func (m *HouseholdMutation) Where(ps ...predicate.Household) {
 	m.predicates = append(m.predicates, ps...)
 }
 
-// WhereP appends storage-level predicates to the HouseholdProfileMutation builder. Using this method,
+// WhereP appends storage-level predicates to the HouseholdMutation builder. Using this method,
 // users can use type-assertion to append predicates that do not depend on any generated package.
-func (m *HouseholdProfileMutation) WhereP(ps ...func(*sql.Selector)) {
-	p := make([]predicate.HouseholdProfile, len(ps))
+func (m *HouseholdMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Household, len(ps))
 	for i := range ps {
 		p[i] = ps[i]
 	}
@@ -1661,51 +4481,54 @@ func (m *HouseholdProfileMutation) WhereP(ps ...func(*sql.Selector)) {
 }
 
 // Op returns the operation name.
-func (m *HouseholdProfileMutation) Op() Op {
+func (m *HouseholdMutation) Op() Op {
 	return m.op
 }
 
 // SetOp allows setting the mutation operation.
-func (m *HouseholdProfileMutation) SetOp(op Op) {
+func (m *HouseholdMutation) SetOp(op Op) {
 	m.op = op
 }
 
-// Type returns the node type of this mutation (HouseholdProfile).
-func (m *HouseholdProfileMutation) Type() string {
+// Type returns the node type of this mutation (Household).
+func (m *HouseholdMutation) Type() string {
 	return m.typ
 }
 
 // Fields returns all fields that were changed during this mutation. Note that in
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
-func (m *HouseholdProfileMutation) Fields() []string {
-	fields := make([]string, 0, 9)
-	if m.size != nil {
-		fields = append(fields, householdprofile.FieldSize)
+func (m *HouseholdMutation) Fields() []string {
+	fields := make([]string, 0, 10)
+	if m.name != nil {
+		fields = append(fields, household.FieldName)
 	}
-	if m.diet != nil {
-		fields = append(fields, householdprofile.FieldDiet)
+	if m.members != nil {
+		fields = append(fields, household.FieldMembers)
 	}
-	if m.allergies != nil {
-		fields = append(fields, householdprofile.FieldAllergies)
+	if m.time_zone != nil {
+		fields = append(fields, household.FieldTimeZone)
 	}
-	if m.dislikes != nil {
-		fields = append(fields, householdprofile.FieldDislikes)
+	if m.currency != nil {
+		fields = append(fields, household.FieldCurrency)
 	}
-	if m.favourites != nil {
-		fields = append(fields, householdprofile.FieldFavourites)
+	if m.locale != nil {
+		fields = append(fields, household.FieldLocale)
 	}
-	if m.energy_target_kcal != nil {
-		fields = append(fields, householdprofile.FieldEnergyTargetKcal)
-	}
-	if m.weekday_minutes != nil {
-		fields = append(fields, householdprofile.FieldWeekdayMinutes)
-	}
-	if m.weekend_minutes != nil {
-		fields = append(fields, householdprofile.FieldWeekendMinutes)
+	if m.units != nil {
+		fields = append(fields, household.FieldUnits)
 	}
 	if m.weekly_budget != nil {
-		fields = append(fields, householdprofile.FieldWeeklyBudget)
+		fields = append(fields, household.FieldWeeklyBudget)
+	}
+	if m.weekday_minutes != nil {
+		fields = append(fields, household.FieldWeekdayMinutes)
+	}
+	if m.weekend_minutes != nil {
+		fields = append(fields, household.FieldWeekendMinutes)
+	}
+	if m.energy_target_kcal != nil {
+		fields = append(fields, household.FieldEnergyTargetKcal)
 	}
 	return fields
 }
@@ -1713,26 +4536,28 @@ func (m *HouseholdProfileMutation) Fields() []string {
 // Field returns the value of a field with the given name. The second boolean
 // return value indicates that this field was not set, or was not defined in the
 // schema.
-func (m *HouseholdProfileMutation) Field(name string) (ent.Value, bool) {
+func (m *HouseholdMutation) Field(name string) (ent.Value, bool) {
 	switch name {
-	case householdprofile.FieldSize:
-		return m.Size()
-	case householdprofile.FieldDiet:
-		return m.Diet()
-	case householdprofile.FieldAllergies:
-		return m.Allergies()
-	case householdprofile.FieldDislikes:
-		return m.Dislikes()
-	case householdprofile.FieldFavourites:
-		return m.Favourites()
-	case householdprofile.FieldEnergyTargetKcal:
-		return m.EnergyTargetKcal()
-	case householdprofile.FieldWeekdayMinutes:
-		return m.WeekdayMinutes()
-	case householdprofile.FieldWeekendMinutes:
-		return m.WeekendMinutes()
-	case householdprofile.FieldWeeklyBudget:
+	case household.FieldName:
+		return m.Name()
+	case household.FieldMembers:
+		return m.Members()
+	case household.FieldTimeZone:
+		return m.TimeZone()
+	case household.FieldCurrency:
+		return m.Currency()
+	case household.FieldLocale:
+		return m.Locale()
+	case household.FieldUnits:
+		return m.Units()
+	case household.FieldWeeklyBudget:
 		return m.WeeklyBudget()
+	case household.FieldWeekdayMinutes:
+		return m.WeekdayMinutes()
+	case household.FieldWeekendMinutes:
+		return m.WeekendMinutes()
+	case household.FieldEnergyTargetKcal:
+		return m.EnergyTargetKcal()
 	}
 	return nil, false
 }
@@ -1740,120 +4565,126 @@ func (m *HouseholdProfileMutation) Field(name string) (ent.Value, bool) {
 // OldField returns the old value of the field from the database. An error is
 // returned if the mutation operation is not UpdateOne, or the query to the
 // database failed.
-func (m *HouseholdProfileMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+func (m *HouseholdMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
 	switch name {
-	case householdprofile.FieldSize:
-		return m.OldSize(ctx)
-	case householdprofile.FieldDiet:
-		return m.OldDiet(ctx)
-	case householdprofile.FieldAllergies:
-		return m.OldAllergies(ctx)
-	case householdprofile.FieldDislikes:
-		return m.OldDislikes(ctx)
-	case householdprofile.FieldFavourites:
-		return m.OldFavourites(ctx)
-	case householdprofile.FieldEnergyTargetKcal:
-		return m.OldEnergyTargetKcal(ctx)
-	case householdprofile.FieldWeekdayMinutes:
-		return m.OldWeekdayMinutes(ctx)
-	case householdprofile.FieldWeekendMinutes:
-		return m.OldWeekendMinutes(ctx)
-	case householdprofile.FieldWeeklyBudget:
+	case household.FieldName:
+		return m.OldName(ctx)
+	case household.FieldMembers:
+		return m.OldMembers(ctx)
+	case household.FieldTimeZone:
+		return m.OldTimeZone(ctx)
+	case household.FieldCurrency:
+		return m.OldCurrency(ctx)
+	case household.FieldLocale:
+		return m.OldLocale(ctx)
+	case household.FieldUnits:
+		return m.OldUnits(ctx)
+	case household.FieldWeeklyBudget:
 		return m.OldWeeklyBudget(ctx)
+	case household.FieldWeekdayMinutes:
+		return m.OldWeekdayMinutes(ctx)
+	case household.FieldWeekendMinutes:
+		return m.OldWeekendMinutes(ctx)
+	case household.FieldEnergyTargetKcal:
+		return m.OldEnergyTargetKcal(ctx)
 	}
-	return nil, fmt.Errorf("unknown HouseholdProfile field %s", name)
+	return nil, fmt.Errorf("unknown Household field %s", name)
 }
 
 // SetField sets the value of a field with the given name. It returns an error if
 // the field is not defined in the schema, or if the type mismatched the field
 // type.
-func (m *HouseholdProfileMutation) SetField(name string, value ent.Value) error {
+func (m *HouseholdMutation) SetField(name string, value ent.Value) error {
 	switch name {
-	case householdprofile.FieldSize:
-		v, ok := value.(int)
+	case household.FieldName:
+		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetSize(v)
+		m.SetName(v)
 		return nil
-	case householdprofile.FieldDiet:
-		v, ok := value.(householdprofile.Diet)
+	case household.FieldMembers:
+		v, ok := value.([]schema.Member)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetDiet(v)
+		m.SetMembers(v)
 		return nil
-	case householdprofile.FieldAllergies:
-		v, ok := value.([]string)
+	case household.FieldTimeZone:
+		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetAllergies(v)
+		m.SetTimeZone(v)
 		return nil
-	case householdprofile.FieldDislikes:
-		v, ok := value.([]string)
+	case household.FieldCurrency:
+		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetDislikes(v)
+		m.SetCurrency(v)
 		return nil
-	case householdprofile.FieldFavourites:
-		v, ok := value.([]string)
+	case household.FieldLocale:
+		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetFavourites(v)
+		m.SetLocale(v)
 		return nil
-	case householdprofile.FieldEnergyTargetKcal:
-		v, ok := value.(int)
+	case household.FieldUnits:
+		v, ok := value.(household.Units)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetEnergyTargetKcal(v)
+		m.SetUnits(v)
 		return nil
-	case householdprofile.FieldWeekdayMinutes:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetWeekdayMinutes(v)
-		return nil
-	case householdprofile.FieldWeekendMinutes:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetWeekendMinutes(v)
-		return nil
-	case householdprofile.FieldWeeklyBudget:
+	case household.FieldWeeklyBudget:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetWeeklyBudget(v)
 		return nil
+	case household.FieldWeekdayMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWeekdayMinutes(v)
+		return nil
+	case household.FieldWeekendMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWeekendMinutes(v)
+		return nil
+	case household.FieldEnergyTargetKcal:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEnergyTargetKcal(v)
+		return nil
 	}
-	return fmt.Errorf("unknown HouseholdProfile field %s", name)
+	return fmt.Errorf("unknown Household field %s", name)
 }
 
 // AddedFields returns all numeric fields that were incremented/decremented during
 // this mutation.
-func (m *HouseholdProfileMutation) AddedFields() []string {
+func (m *HouseholdMutation) AddedFields() []string {
 	var fields []string
-	if m.addsize != nil {
-		fields = append(fields, householdprofile.FieldSize)
-	}
-	if m.addenergy_target_kcal != nil {
-		fields = append(fields, householdprofile.FieldEnergyTargetKcal)
+	if m.addweekly_budget != nil {
+		fields = append(fields, household.FieldWeeklyBudget)
 	}
 	if m.addweekday_minutes != nil {
-		fields = append(fields, householdprofile.FieldWeekdayMinutes)
+		fields = append(fields, household.FieldWeekdayMinutes)
 	}
 	if m.addweekend_minutes != nil {
-		fields = append(fields, householdprofile.FieldWeekendMinutes)
+		fields = append(fields, household.FieldWeekendMinutes)
 	}
-	if m.addweekly_budget != nil {
-		fields = append(fields, householdprofile.FieldWeeklyBudget)
+	if m.addenergy_target_kcal != nil {
+		fields = append(fields, household.FieldEnergyTargetKcal)
 	}
 	return fields
 }
@@ -1861,18 +4692,16 @@ func (m *HouseholdProfileMutation) AddedFields() []string {
 // AddedField returns the numeric value that was incremented/decremented on a field
 // with the given name. The second boolean return value indicates that this field
 // was not set, or was not defined in the schema.
-func (m *HouseholdProfileMutation) AddedField(name string) (ent.Value, bool) {
+func (m *HouseholdMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
-	case householdprofile.FieldSize:
-		return m.AddedSize()
-	case householdprofile.FieldEnergyTargetKcal:
-		return m.AddedEnergyTargetKcal()
-	case householdprofile.FieldWeekdayMinutes:
-		return m.AddedWeekdayMinutes()
-	case householdprofile.FieldWeekendMinutes:
-		return m.AddedWeekendMinutes()
-	case householdprofile.FieldWeeklyBudget:
+	case household.FieldWeeklyBudget:
 		return m.AddedWeeklyBudget()
+	case household.FieldWeekdayMinutes:
+		return m.AddedWeekdayMinutes()
+	case household.FieldWeekendMinutes:
+		return m.AddedWeekendMinutes()
+	case household.FieldEnergyTargetKcal:
+		return m.AddedEnergyTargetKcal()
 	}
 	return nil, false
 }
@@ -1880,180 +4709,951 @@ func (m *HouseholdProfileMutation) AddedField(name string) (ent.Value, bool) {
 // AddField adds the value to the field with the given name. It returns an error if
 // the field is not defined in the schema, or if the type mismatched the field
 // type.
-func (m *HouseholdProfileMutation) AddField(name string, value ent.Value) error {
+func (m *HouseholdMutation) AddField(name string, value ent.Value) error {
 	switch name {
-	case householdprofile.FieldSize:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddSize(v)
-		return nil
-	case householdprofile.FieldEnergyTargetKcal:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddEnergyTargetKcal(v)
-		return nil
-	case householdprofile.FieldWeekdayMinutes:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddWeekdayMinutes(v)
-		return nil
-	case householdprofile.FieldWeekendMinutes:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddWeekendMinutes(v)
-		return nil
-	case householdprofile.FieldWeeklyBudget:
+	case household.FieldWeeklyBudget:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddWeeklyBudget(v)
 		return nil
+	case household.FieldWeekdayMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddWeekdayMinutes(v)
+		return nil
+	case household.FieldWeekendMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddWeekendMinutes(v)
+		return nil
+	case household.FieldEnergyTargetKcal:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEnergyTargetKcal(v)
+		return nil
 	}
-	return fmt.Errorf("unknown HouseholdProfile numeric field %s", name)
+	return fmt.Errorf("unknown Household numeric field %s", name)
 }
 
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
-func (m *HouseholdProfileMutation) ClearedFields() []string {
+func (m *HouseholdMutation) ClearedFields() []string {
 	var fields []string
-	if m.FieldCleared(householdprofile.FieldAllergies) {
-		fields = append(fields, householdprofile.FieldAllergies)
+	if m.FieldCleared(household.FieldMembers) {
+		fields = append(fields, household.FieldMembers)
 	}
-	if m.FieldCleared(householdprofile.FieldDislikes) {
-		fields = append(fields, householdprofile.FieldDislikes)
+	if m.FieldCleared(household.FieldWeeklyBudget) {
+		fields = append(fields, household.FieldWeeklyBudget)
 	}
-	if m.FieldCleared(householdprofile.FieldFavourites) {
-		fields = append(fields, householdprofile.FieldFavourites)
-	}
-	if m.FieldCleared(householdprofile.FieldEnergyTargetKcal) {
-		fields = append(fields, householdprofile.FieldEnergyTargetKcal)
-	}
-	if m.FieldCleared(householdprofile.FieldWeeklyBudget) {
-		fields = append(fields, householdprofile.FieldWeeklyBudget)
+	if m.FieldCleared(household.FieldEnergyTargetKcal) {
+		fields = append(fields, household.FieldEnergyTargetKcal)
 	}
 	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
 // cleared in this mutation.
-func (m *HouseholdProfileMutation) FieldCleared(name string) bool {
+func (m *HouseholdMutation) FieldCleared(name string) bool {
 	_, ok := m.clearedFields[name]
 	return ok
 }
 
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
-func (m *HouseholdProfileMutation) ClearField(name string) error {
+func (m *HouseholdMutation) ClearField(name string) error {
 	switch name {
-	case householdprofile.FieldAllergies:
-		m.ClearAllergies()
+	case household.FieldMembers:
+		m.ClearMembers()
 		return nil
-	case householdprofile.FieldDislikes:
-		m.ClearDislikes()
-		return nil
-	case householdprofile.FieldFavourites:
-		m.ClearFavourites()
-		return nil
-	case householdprofile.FieldEnergyTargetKcal:
-		m.ClearEnergyTargetKcal()
-		return nil
-	case householdprofile.FieldWeeklyBudget:
+	case household.FieldWeeklyBudget:
 		m.ClearWeeklyBudget()
 		return nil
+	case household.FieldEnergyTargetKcal:
+		m.ClearEnergyTargetKcal()
+		return nil
 	}
-	return fmt.Errorf("unknown HouseholdProfile nullable field %s", name)
+	return fmt.Errorf("unknown Household nullable field %s", name)
 }
 
 // ResetField resets all changes in the mutation for the field with the given name.
 // It returns an error if the field is not defined in the schema.
-func (m *HouseholdProfileMutation) ResetField(name string) error {
+func (m *HouseholdMutation) ResetField(name string) error {
 	switch name {
-	case householdprofile.FieldSize:
-		m.ResetSize()
+	case household.FieldName:
+		m.ResetName()
 		return nil
-	case householdprofile.FieldDiet:
-		m.ResetDiet()
+	case household.FieldMembers:
+		m.ResetMembers()
 		return nil
-	case householdprofile.FieldAllergies:
-		m.ResetAllergies()
+	case household.FieldTimeZone:
+		m.ResetTimeZone()
 		return nil
-	case householdprofile.FieldDislikes:
-		m.ResetDislikes()
+	case household.FieldCurrency:
+		m.ResetCurrency()
 		return nil
-	case householdprofile.FieldFavourites:
-		m.ResetFavourites()
+	case household.FieldLocale:
+		m.ResetLocale()
 		return nil
-	case householdprofile.FieldEnergyTargetKcal:
-		m.ResetEnergyTargetKcal()
+	case household.FieldUnits:
+		m.ResetUnits()
 		return nil
-	case householdprofile.FieldWeekdayMinutes:
-		m.ResetWeekdayMinutes()
-		return nil
-	case householdprofile.FieldWeekendMinutes:
-		m.ResetWeekendMinutes()
-		return nil
-	case householdprofile.FieldWeeklyBudget:
+	case household.FieldWeeklyBudget:
 		m.ResetWeeklyBudget()
 		return nil
+	case household.FieldWeekdayMinutes:
+		m.ResetWeekdayMinutes()
+		return nil
+	case household.FieldWeekendMinutes:
+		m.ResetWeekendMinutes()
+		return nil
+	case household.FieldEnergyTargetKcal:
+		m.ResetEnergyTargetKcal()
+		return nil
 	}
-	return fmt.Errorf("unknown HouseholdProfile field %s", name)
+	return fmt.Errorf("unknown Household field %s", name)
 }
 
 // AddedEdges returns all edge names that were set/added in this mutation.
-func (m *HouseholdProfileMutation) AddedEdges() []string {
+func (m *HouseholdMutation) AddedEdges() []string {
 	edges := make([]string, 0, 0)
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
-func (m *HouseholdProfileMutation) AddedIDs(name string) []ent.Value {
+func (m *HouseholdMutation) AddedIDs(name string) []ent.Value {
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
-func (m *HouseholdProfileMutation) RemovedEdges() []string {
+func (m *HouseholdMutation) RemovedEdges() []string {
 	edges := make([]string, 0, 0)
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
-func (m *HouseholdProfileMutation) RemovedIDs(name string) []ent.Value {
+func (m *HouseholdMutation) RemovedIDs(name string) []ent.Value {
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
-func (m *HouseholdProfileMutation) ClearedEdges() []string {
+func (m *HouseholdMutation) ClearedEdges() []string {
 	edges := make([]string, 0, 0)
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
-func (m *HouseholdProfileMutation) EdgeCleared(name string) bool {
+func (m *HouseholdMutation) EdgeCleared(name string) bool {
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
-func (m *HouseholdProfileMutation) ClearEdge(name string) error {
-	return fmt.Errorf("unknown HouseholdProfile unique edge %s", name)
+func (m *HouseholdMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Household unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
-func (m *HouseholdProfileMutation) ResetEdge(name string) error {
-	return fmt.Errorf("unknown HouseholdProfile edge %s", name)
+func (m *HouseholdMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Household edge %s", name)
+}
+
+// LeftoverMutation represents an operation that mutates the Leftover nodes in the graph.
+type LeftoverMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	name          *string
+	servings      *float64
+	addservings   *float64
+	place         *leftover.Place
+	cooked_on     *time.Time
+	best_before   *time.Time
+	status        *leftover.Status
+	clearedFields map[string]struct{}
+	meal          *string
+	clearedmeal   bool
+	done          bool
+	oldValue      func(context.Context) (*Leftover, error)
+	predicates    []predicate.Leftover
+}
+
+var _ ent.Mutation = (*LeftoverMutation)(nil)
+
+// leftoverOption allows management of the mutation configuration using functional options.
+type leftoverOption func(*LeftoverMutation)
+
+// newLeftoverMutation creates new mutation for the Leftover entity.
+func newLeftoverMutation(c config, op Op, opts ...leftoverOption) *LeftoverMutation {
+	m := &LeftoverMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeLeftover,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withLeftoverID sets the ID field of the mutation.
+func withLeftoverID(id string) leftoverOption {
+	return func(m *LeftoverMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Leftover
+		)
+		m.oldValue = func(ctx context.Context) (*Leftover, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Leftover.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withLeftover sets the old Leftover of the mutation.
+func withLeftover(node *Leftover) leftoverOption {
+	return func(m *LeftoverMutation) {
+		m.oldValue = func(context.Context) (*Leftover, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m LeftoverMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m LeftoverMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Leftover entities.
+func (m *LeftoverMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *LeftoverMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *LeftoverMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Leftover.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetName sets the "name" field.
+func (m *LeftoverMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *LeftoverMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Leftover entity.
+// If the Leftover object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LeftoverMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *LeftoverMutation) ResetName() {
+	m.name = nil
+}
+
+// SetServings sets the "servings" field.
+func (m *LeftoverMutation) SetServings(f float64) {
+	m.servings = &f
+	m.addservings = nil
+}
+
+// Servings returns the value of the "servings" field in the mutation.
+func (m *LeftoverMutation) Servings() (r float64, exists bool) {
+	v := m.servings
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldServings returns the old "servings" field's value of the Leftover entity.
+// If the Leftover object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LeftoverMutation) OldServings(ctx context.Context) (v float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldServings is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldServings requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldServings: %w", err)
+	}
+	return oldValue.Servings, nil
+}
+
+// AddServings adds f to the "servings" field.
+func (m *LeftoverMutation) AddServings(f float64) {
+	if m.addservings != nil {
+		*m.addservings += f
+	} else {
+		m.addservings = &f
+	}
+}
+
+// AddedServings returns the value that was added to the "servings" field in this mutation.
+func (m *LeftoverMutation) AddedServings() (r float64, exists bool) {
+	v := m.addservings
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetServings resets all changes to the "servings" field.
+func (m *LeftoverMutation) ResetServings() {
+	m.servings = nil
+	m.addservings = nil
+}
+
+// SetPlace sets the "place" field.
+func (m *LeftoverMutation) SetPlace(l leftover.Place) {
+	m.place = &l
+}
+
+// Place returns the value of the "place" field in the mutation.
+func (m *LeftoverMutation) Place() (r leftover.Place, exists bool) {
+	v := m.place
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlace returns the old "place" field's value of the Leftover entity.
+// If the Leftover object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LeftoverMutation) OldPlace(ctx context.Context) (v leftover.Place, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlace is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlace requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlace: %w", err)
+	}
+	return oldValue.Place, nil
+}
+
+// ResetPlace resets all changes to the "place" field.
+func (m *LeftoverMutation) ResetPlace() {
+	m.place = nil
+}
+
+// SetCookedOn sets the "cooked_on" field.
+func (m *LeftoverMutation) SetCookedOn(t time.Time) {
+	m.cooked_on = &t
+}
+
+// CookedOn returns the value of the "cooked_on" field in the mutation.
+func (m *LeftoverMutation) CookedOn() (r time.Time, exists bool) {
+	v := m.cooked_on
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCookedOn returns the old "cooked_on" field's value of the Leftover entity.
+// If the Leftover object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LeftoverMutation) OldCookedOn(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCookedOn is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCookedOn requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCookedOn: %w", err)
+	}
+	return oldValue.CookedOn, nil
+}
+
+// ResetCookedOn resets all changes to the "cooked_on" field.
+func (m *LeftoverMutation) ResetCookedOn() {
+	m.cooked_on = nil
+}
+
+// SetBestBefore sets the "best_before" field.
+func (m *LeftoverMutation) SetBestBefore(t time.Time) {
+	m.best_before = &t
+}
+
+// BestBefore returns the value of the "best_before" field in the mutation.
+func (m *LeftoverMutation) BestBefore() (r time.Time, exists bool) {
+	v := m.best_before
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBestBefore returns the old "best_before" field's value of the Leftover entity.
+// If the Leftover object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LeftoverMutation) OldBestBefore(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBestBefore is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBestBefore requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBestBefore: %w", err)
+	}
+	return oldValue.BestBefore, nil
+}
+
+// ClearBestBefore clears the value of the "best_before" field.
+func (m *LeftoverMutation) ClearBestBefore() {
+	m.best_before = nil
+	m.clearedFields[leftover.FieldBestBefore] = struct{}{}
+}
+
+// BestBeforeCleared returns if the "best_before" field was cleared in this mutation.
+func (m *LeftoverMutation) BestBeforeCleared() bool {
+	_, ok := m.clearedFields[leftover.FieldBestBefore]
+	return ok
+}
+
+// ResetBestBefore resets all changes to the "best_before" field.
+func (m *LeftoverMutation) ResetBestBefore() {
+	m.best_before = nil
+	delete(m.clearedFields, leftover.FieldBestBefore)
+}
+
+// SetStatus sets the "status" field.
+func (m *LeftoverMutation) SetStatus(l leftover.Status) {
+	m.status = &l
+}
+
+// Status returns the value of the "status" field in the mutation.
+func (m *LeftoverMutation) Status() (r leftover.Status, exists bool) {
+	v := m.status
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStatus returns the old "status" field's value of the Leftover entity.
+// If the Leftover object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LeftoverMutation) OldStatus(ctx context.Context) (v leftover.Status, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStatus is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStatus requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStatus: %w", err)
+	}
+	return oldValue.Status, nil
+}
+
+// ResetStatus resets all changes to the "status" field.
+func (m *LeftoverMutation) ResetStatus() {
+	m.status = nil
+}
+
+// SetMealID sets the "meal_id" field.
+func (m *LeftoverMutation) SetMealID(s string) {
+	m.meal = &s
+}
+
+// MealID returns the value of the "meal_id" field in the mutation.
+func (m *LeftoverMutation) MealID() (r string, exists bool) {
+	v := m.meal
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMealID returns the old "meal_id" field's value of the Leftover entity.
+// If the Leftover object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LeftoverMutation) OldMealID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMealID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMealID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMealID: %w", err)
+	}
+	return oldValue.MealID, nil
+}
+
+// ClearMealID clears the value of the "meal_id" field.
+func (m *LeftoverMutation) ClearMealID() {
+	m.meal = nil
+	m.clearedFields[leftover.FieldMealID] = struct{}{}
+}
+
+// MealIDCleared returns if the "meal_id" field was cleared in this mutation.
+func (m *LeftoverMutation) MealIDCleared() bool {
+	_, ok := m.clearedFields[leftover.FieldMealID]
+	return ok
+}
+
+// ResetMealID resets all changes to the "meal_id" field.
+func (m *LeftoverMutation) ResetMealID() {
+	m.meal = nil
+	delete(m.clearedFields, leftover.FieldMealID)
+}
+
+// ClearMeal clears the "meal" edge to the PlannedMeal entity.
+func (m *LeftoverMutation) ClearMeal() {
+	m.clearedmeal = true
+	m.clearedFields[leftover.FieldMealID] = struct{}{}
+}
+
+// MealCleared reports if the "meal" edge to the PlannedMeal entity was cleared.
+func (m *LeftoverMutation) MealCleared() bool {
+	return m.MealIDCleared() || m.clearedmeal
+}
+
+// MealIDs returns the "meal" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// MealID instead. It exists only for internal usage by the builders.
+func (m *LeftoverMutation) MealIDs() (ids []string) {
+	if id := m.meal; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetMeal resets all changes to the "meal" edge.
+func (m *LeftoverMutation) ResetMeal() {
+	m.meal = nil
+	m.clearedmeal = false
+}
+
+// Where appends a list predicates to the LeftoverMutation builder.
+func (m *LeftoverMutation) Where(ps ...predicate.Leftover) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the LeftoverMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *LeftoverMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Leftover, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *LeftoverMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *LeftoverMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Leftover).
+func (m *LeftoverMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *LeftoverMutation) Fields() []string {
+	fields := make([]string, 0, 7)
+	if m.name != nil {
+		fields = append(fields, leftover.FieldName)
+	}
+	if m.servings != nil {
+		fields = append(fields, leftover.FieldServings)
+	}
+	if m.place != nil {
+		fields = append(fields, leftover.FieldPlace)
+	}
+	if m.cooked_on != nil {
+		fields = append(fields, leftover.FieldCookedOn)
+	}
+	if m.best_before != nil {
+		fields = append(fields, leftover.FieldBestBefore)
+	}
+	if m.status != nil {
+		fields = append(fields, leftover.FieldStatus)
+	}
+	if m.meal != nil {
+		fields = append(fields, leftover.FieldMealID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *LeftoverMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case leftover.FieldName:
+		return m.Name()
+	case leftover.FieldServings:
+		return m.Servings()
+	case leftover.FieldPlace:
+		return m.Place()
+	case leftover.FieldCookedOn:
+		return m.CookedOn()
+	case leftover.FieldBestBefore:
+		return m.BestBefore()
+	case leftover.FieldStatus:
+		return m.Status()
+	case leftover.FieldMealID:
+		return m.MealID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *LeftoverMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case leftover.FieldName:
+		return m.OldName(ctx)
+	case leftover.FieldServings:
+		return m.OldServings(ctx)
+	case leftover.FieldPlace:
+		return m.OldPlace(ctx)
+	case leftover.FieldCookedOn:
+		return m.OldCookedOn(ctx)
+	case leftover.FieldBestBefore:
+		return m.OldBestBefore(ctx)
+	case leftover.FieldStatus:
+		return m.OldStatus(ctx)
+	case leftover.FieldMealID:
+		return m.OldMealID(ctx)
+	}
+	return nil, fmt.Errorf("unknown Leftover field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *LeftoverMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case leftover.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case leftover.FieldServings:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetServings(v)
+		return nil
+	case leftover.FieldPlace:
+		v, ok := value.(leftover.Place)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlace(v)
+		return nil
+	case leftover.FieldCookedOn:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCookedOn(v)
+		return nil
+	case leftover.FieldBestBefore:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBestBefore(v)
+		return nil
+	case leftover.FieldStatus:
+		v, ok := value.(leftover.Status)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStatus(v)
+		return nil
+	case leftover.FieldMealID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMealID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Leftover field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *LeftoverMutation) AddedFields() []string {
+	var fields []string
+	if m.addservings != nil {
+		fields = append(fields, leftover.FieldServings)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *LeftoverMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case leftover.FieldServings:
+		return m.AddedServings()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *LeftoverMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case leftover.FieldServings:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddServings(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Leftover numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *LeftoverMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(leftover.FieldBestBefore) {
+		fields = append(fields, leftover.FieldBestBefore)
+	}
+	if m.FieldCleared(leftover.FieldMealID) {
+		fields = append(fields, leftover.FieldMealID)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *LeftoverMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *LeftoverMutation) ClearField(name string) error {
+	switch name {
+	case leftover.FieldBestBefore:
+		m.ClearBestBefore()
+		return nil
+	case leftover.FieldMealID:
+		m.ClearMealID()
+		return nil
+	}
+	return fmt.Errorf("unknown Leftover nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *LeftoverMutation) ResetField(name string) error {
+	switch name {
+	case leftover.FieldName:
+		m.ResetName()
+		return nil
+	case leftover.FieldServings:
+		m.ResetServings()
+		return nil
+	case leftover.FieldPlace:
+		m.ResetPlace()
+		return nil
+	case leftover.FieldCookedOn:
+		m.ResetCookedOn()
+		return nil
+	case leftover.FieldBestBefore:
+		m.ResetBestBefore()
+		return nil
+	case leftover.FieldStatus:
+		m.ResetStatus()
+		return nil
+	case leftover.FieldMealID:
+		m.ResetMealID()
+		return nil
+	}
+	return fmt.Errorf("unknown Leftover field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *LeftoverMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.meal != nil {
+		edges = append(edges, leftover.EdgeMeal)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *LeftoverMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case leftover.EdgeMeal:
+		if id := m.meal; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *LeftoverMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *LeftoverMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *LeftoverMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedmeal {
+		edges = append(edges, leftover.EdgeMeal)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *LeftoverMutation) EdgeCleared(name string) bool {
+	switch name {
+	case leftover.EdgeMeal:
+		return m.clearedmeal
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *LeftoverMutation) ClearEdge(name string) error {
+	switch name {
+	case leftover.EdgeMeal:
+		m.ClearMeal()
+		return nil
+	}
+	return fmt.Errorf("unknown Leftover unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *LeftoverMutation) ResetEdge(name string) error {
+	switch name {
+	case leftover.EdgeMeal:
+		m.ResetMeal()
+		return nil
+	}
+	return fmt.Errorf("unknown Leftover edge %s", name)
 }
 
 // MealPlanMutation represents an operation that mutates the MealPlan nodes in the graph.
@@ -2070,6 +5670,9 @@ type MealPlanMutation struct {
 	meals         map[string]struct{}
 	removedmeals  map[string]struct{}
 	clearedmeals  bool
+	lists         map[string]struct{}
+	removedlists  map[string]struct{}
+	clearedlists  bool
 	done          bool
 	oldValue      func(context.Context) (*MealPlan, error)
 	predicates    []predicate.MealPlan
@@ -2377,6 +5980,60 @@ func (m *MealPlanMutation) ResetMeals() {
 	m.removedmeals = nil
 }
 
+// AddListIDs adds the "lists" edge to the ShoppingList entity by ids.
+func (m *MealPlanMutation) AddListIDs(ids ...string) {
+	if m.lists == nil {
+		m.lists = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.lists[ids[i]] = struct{}{}
+	}
+}
+
+// ClearLists clears the "lists" edge to the ShoppingList entity.
+func (m *MealPlanMutation) ClearLists() {
+	m.clearedlists = true
+}
+
+// ListsCleared reports if the "lists" edge to the ShoppingList entity was cleared.
+func (m *MealPlanMutation) ListsCleared() bool {
+	return m.clearedlists
+}
+
+// RemoveListIDs removes the "lists" edge to the ShoppingList entity by IDs.
+func (m *MealPlanMutation) RemoveListIDs(ids ...string) {
+	if m.removedlists == nil {
+		m.removedlists = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.lists, ids[i])
+		m.removedlists[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedLists returns the removed IDs of the "lists" edge to the ShoppingList entity.
+func (m *MealPlanMutation) RemovedListsIDs() (ids []string) {
+	for id := range m.removedlists {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ListsIDs returns the "lists" edge IDs in the mutation.
+func (m *MealPlanMutation) ListsIDs() (ids []string) {
+	for id := range m.lists {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetLists resets all changes to the "lists" edge.
+func (m *MealPlanMutation) ResetLists() {
+	m.lists = nil
+	m.clearedlists = false
+	m.removedlists = nil
+}
+
 // Where appends a list predicates to the MealPlanMutation builder.
 func (m *MealPlanMutation) Where(ps ...predicate.MealPlan) {
 	m.predicates = append(m.predicates, ps...)
@@ -2561,9 +6218,12 @@ func (m *MealPlanMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *MealPlanMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	if m.meals != nil {
 		edges = append(edges, mealplan.EdgeMeals)
+	}
+	if m.lists != nil {
+		edges = append(edges, mealplan.EdgeLists)
 	}
 	return edges
 }
@@ -2578,15 +6238,24 @@ func (m *MealPlanMutation) AddedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case mealplan.EdgeLists:
+		ids := make([]ent.Value, 0, len(m.lists))
+		for id := range m.lists {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *MealPlanMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	if m.removedmeals != nil {
 		edges = append(edges, mealplan.EdgeMeals)
+	}
+	if m.removedlists != nil {
+		edges = append(edges, mealplan.EdgeLists)
 	}
 	return edges
 }
@@ -2601,15 +6270,24 @@ func (m *MealPlanMutation) RemovedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case mealplan.EdgeLists:
+		ids := make([]ent.Value, 0, len(m.removedlists))
+		for id := range m.removedlists {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *MealPlanMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	if m.clearedmeals {
 		edges = append(edges, mealplan.EdgeMeals)
+	}
+	if m.clearedlists {
+		edges = append(edges, mealplan.EdgeLists)
 	}
 	return edges
 }
@@ -2620,6 +6298,8 @@ func (m *MealPlanMutation) EdgeCleared(name string) bool {
 	switch name {
 	case mealplan.EdgeMeals:
 		return m.clearedmeals
+	case mealplan.EdgeLists:
+		return m.clearedlists
 	}
 	return false
 }
@@ -2639,6 +6319,9 @@ func (m *MealPlanMutation) ResetEdge(name string) error {
 	case mealplan.EdgeMeals:
 		m.ResetMeals()
 		return nil
+	case mealplan.EdgeLists:
+		m.ResetLists()
+		return nil
 	}
 	return fmt.Errorf("unknown MealPlan edge %s", name)
 }
@@ -2653,11 +6336,19 @@ type PantryEventMutation struct {
 	item_name     *string
 	kind          *pantryevent.Kind
 	reason        *pantryevent.Reason
-	quantity      *float64
-	addquantity   *float64
+	amount        *float64
+	addamount     *float64
 	unit          *string
+	cost          *float64
+	addcost       *float64
 	at            *time.Time
+	run           *string
+	note          *string
 	clearedFields map[string]struct{}
+	food          *string
+	clearedfood   bool
+	meal          *string
+	clearedmeal   bool
 	done          bool
 	oldValue      func(context.Context) (*PantryEvent, error)
 	predicates    []predicate.PantryEvent
@@ -2911,60 +6602,60 @@ func (m *PantryEventMutation) ResetReason() {
 	m.reason = nil
 }
 
-// SetQuantity sets the "quantity" field.
-func (m *PantryEventMutation) SetQuantity(f float64) {
-	m.quantity = &f
-	m.addquantity = nil
+// SetAmount sets the "amount" field.
+func (m *PantryEventMutation) SetAmount(f float64) {
+	m.amount = &f
+	m.addamount = nil
 }
 
-// Quantity returns the value of the "quantity" field in the mutation.
-func (m *PantryEventMutation) Quantity() (r float64, exists bool) {
-	v := m.quantity
+// Amount returns the value of the "amount" field in the mutation.
+func (m *PantryEventMutation) Amount() (r float64, exists bool) {
+	v := m.amount
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldQuantity returns the old "quantity" field's value of the PantryEvent entity.
+// OldAmount returns the old "amount" field's value of the PantryEvent entity.
 // If the PantryEvent object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PantryEventMutation) OldQuantity(ctx context.Context) (v float64, err error) {
+func (m *PantryEventMutation) OldAmount(ctx context.Context) (v float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldQuantity is only allowed on UpdateOne operations")
+		return v, errors.New("OldAmount is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldQuantity requires an ID field in the mutation")
+		return v, errors.New("OldAmount requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldQuantity: %w", err)
+		return v, fmt.Errorf("querying old value for OldAmount: %w", err)
 	}
-	return oldValue.Quantity, nil
+	return oldValue.Amount, nil
 }
 
-// AddQuantity adds f to the "quantity" field.
-func (m *PantryEventMutation) AddQuantity(f float64) {
-	if m.addquantity != nil {
-		*m.addquantity += f
+// AddAmount adds f to the "amount" field.
+func (m *PantryEventMutation) AddAmount(f float64) {
+	if m.addamount != nil {
+		*m.addamount += f
 	} else {
-		m.addquantity = &f
+		m.addamount = &f
 	}
 }
 
-// AddedQuantity returns the value that was added to the "quantity" field in this mutation.
-func (m *PantryEventMutation) AddedQuantity() (r float64, exists bool) {
-	v := m.addquantity
+// AddedAmount returns the value that was added to the "amount" field in this mutation.
+func (m *PantryEventMutation) AddedAmount() (r float64, exists bool) {
+	v := m.addamount
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// ResetQuantity resets all changes to the "quantity" field.
-func (m *PantryEventMutation) ResetQuantity() {
-	m.quantity = nil
-	m.addquantity = nil
+// ResetAmount resets all changes to the "amount" field.
+func (m *PantryEventMutation) ResetAmount() {
+	m.amount = nil
+	m.addamount = nil
 }
 
 // SetUnit sets the "unit" field.
@@ -3003,6 +6694,76 @@ func (m *PantryEventMutation) ResetUnit() {
 	m.unit = nil
 }
 
+// SetCost sets the "cost" field.
+func (m *PantryEventMutation) SetCost(f float64) {
+	m.cost = &f
+	m.addcost = nil
+}
+
+// Cost returns the value of the "cost" field in the mutation.
+func (m *PantryEventMutation) Cost() (r float64, exists bool) {
+	v := m.cost
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCost returns the old "cost" field's value of the PantryEvent entity.
+// If the PantryEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryEventMutation) OldCost(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCost is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCost requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCost: %w", err)
+	}
+	return oldValue.Cost, nil
+}
+
+// AddCost adds f to the "cost" field.
+func (m *PantryEventMutation) AddCost(f float64) {
+	if m.addcost != nil {
+		*m.addcost += f
+	} else {
+		m.addcost = &f
+	}
+}
+
+// AddedCost returns the value that was added to the "cost" field in this mutation.
+func (m *PantryEventMutation) AddedCost() (r float64, exists bool) {
+	v := m.addcost
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearCost clears the value of the "cost" field.
+func (m *PantryEventMutation) ClearCost() {
+	m.cost = nil
+	m.addcost = nil
+	m.clearedFields[pantryevent.FieldCost] = struct{}{}
+}
+
+// CostCleared returns if the "cost" field was cleared in this mutation.
+func (m *PantryEventMutation) CostCleared() bool {
+	_, ok := m.clearedFields[pantryevent.FieldCost]
+	return ok
+}
+
+// ResetCost resets all changes to the "cost" field.
+func (m *PantryEventMutation) ResetCost() {
+	m.cost = nil
+	m.addcost = nil
+	delete(m.clearedFields, pantryevent.FieldCost)
+}
+
 // SetAt sets the "at" field.
 func (m *PantryEventMutation) SetAt(t time.Time) {
 	m.at = &t
@@ -3039,6 +6800,256 @@ func (m *PantryEventMutation) ResetAt() {
 	m.at = nil
 }
 
+// SetRun sets the "run" field.
+func (m *PantryEventMutation) SetRun(s string) {
+	m.run = &s
+}
+
+// Run returns the value of the "run" field in the mutation.
+func (m *PantryEventMutation) Run() (r string, exists bool) {
+	v := m.run
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRun returns the old "run" field's value of the PantryEvent entity.
+// If the PantryEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryEventMutation) OldRun(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRun is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRun requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRun: %w", err)
+	}
+	return oldValue.Run, nil
+}
+
+// ClearRun clears the value of the "run" field.
+func (m *PantryEventMutation) ClearRun() {
+	m.run = nil
+	m.clearedFields[pantryevent.FieldRun] = struct{}{}
+}
+
+// RunCleared returns if the "run" field was cleared in this mutation.
+func (m *PantryEventMutation) RunCleared() bool {
+	_, ok := m.clearedFields[pantryevent.FieldRun]
+	return ok
+}
+
+// ResetRun resets all changes to the "run" field.
+func (m *PantryEventMutation) ResetRun() {
+	m.run = nil
+	delete(m.clearedFields, pantryevent.FieldRun)
+}
+
+// SetFoodID sets the "food_id" field.
+func (m *PantryEventMutation) SetFoodID(s string) {
+	m.food = &s
+}
+
+// FoodID returns the value of the "food_id" field in the mutation.
+func (m *PantryEventMutation) FoodID() (r string, exists bool) {
+	v := m.food
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoodID returns the old "food_id" field's value of the PantryEvent entity.
+// If the PantryEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryEventMutation) OldFoodID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoodID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoodID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoodID: %w", err)
+	}
+	return oldValue.FoodID, nil
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (m *PantryEventMutation) ClearFoodID() {
+	m.food = nil
+	m.clearedFields[pantryevent.FieldFoodID] = struct{}{}
+}
+
+// FoodIDCleared returns if the "food_id" field was cleared in this mutation.
+func (m *PantryEventMutation) FoodIDCleared() bool {
+	_, ok := m.clearedFields[pantryevent.FieldFoodID]
+	return ok
+}
+
+// ResetFoodID resets all changes to the "food_id" field.
+func (m *PantryEventMutation) ResetFoodID() {
+	m.food = nil
+	delete(m.clearedFields, pantryevent.FieldFoodID)
+}
+
+// SetMealID sets the "meal_id" field.
+func (m *PantryEventMutation) SetMealID(s string) {
+	m.meal = &s
+}
+
+// MealID returns the value of the "meal_id" field in the mutation.
+func (m *PantryEventMutation) MealID() (r string, exists bool) {
+	v := m.meal
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMealID returns the old "meal_id" field's value of the PantryEvent entity.
+// If the PantryEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryEventMutation) OldMealID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMealID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMealID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMealID: %w", err)
+	}
+	return oldValue.MealID, nil
+}
+
+// ClearMealID clears the value of the "meal_id" field.
+func (m *PantryEventMutation) ClearMealID() {
+	m.meal = nil
+	m.clearedFields[pantryevent.FieldMealID] = struct{}{}
+}
+
+// MealIDCleared returns if the "meal_id" field was cleared in this mutation.
+func (m *PantryEventMutation) MealIDCleared() bool {
+	_, ok := m.clearedFields[pantryevent.FieldMealID]
+	return ok
+}
+
+// ResetMealID resets all changes to the "meal_id" field.
+func (m *PantryEventMutation) ResetMealID() {
+	m.meal = nil
+	delete(m.clearedFields, pantryevent.FieldMealID)
+}
+
+// SetNote sets the "note" field.
+func (m *PantryEventMutation) SetNote(s string) {
+	m.note = &s
+}
+
+// Note returns the value of the "note" field in the mutation.
+func (m *PantryEventMutation) Note() (r string, exists bool) {
+	v := m.note
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNote returns the old "note" field's value of the PantryEvent entity.
+// If the PantryEvent object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryEventMutation) OldNote(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNote is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNote requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNote: %w", err)
+	}
+	return oldValue.Note, nil
+}
+
+// ClearNote clears the value of the "note" field.
+func (m *PantryEventMutation) ClearNote() {
+	m.note = nil
+	m.clearedFields[pantryevent.FieldNote] = struct{}{}
+}
+
+// NoteCleared returns if the "note" field was cleared in this mutation.
+func (m *PantryEventMutation) NoteCleared() bool {
+	_, ok := m.clearedFields[pantryevent.FieldNote]
+	return ok
+}
+
+// ResetNote resets all changes to the "note" field.
+func (m *PantryEventMutation) ResetNote() {
+	m.note = nil
+	delete(m.clearedFields, pantryevent.FieldNote)
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (m *PantryEventMutation) ClearFood() {
+	m.clearedfood = true
+	m.clearedFields[pantryevent.FieldFoodID] = struct{}{}
+}
+
+// FoodCleared reports if the "food" edge to the Food entity was cleared.
+func (m *PantryEventMutation) FoodCleared() bool {
+	return m.FoodIDCleared() || m.clearedfood
+}
+
+// FoodIDs returns the "food" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// FoodID instead. It exists only for internal usage by the builders.
+func (m *PantryEventMutation) FoodIDs() (ids []string) {
+	if id := m.food; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetFood resets all changes to the "food" edge.
+func (m *PantryEventMutation) ResetFood() {
+	m.food = nil
+	m.clearedfood = false
+}
+
+// ClearMeal clears the "meal" edge to the PlannedMeal entity.
+func (m *PantryEventMutation) ClearMeal() {
+	m.clearedmeal = true
+	m.clearedFields[pantryevent.FieldMealID] = struct{}{}
+}
+
+// MealCleared reports if the "meal" edge to the PlannedMeal entity was cleared.
+func (m *PantryEventMutation) MealCleared() bool {
+	return m.MealIDCleared() || m.clearedmeal
+}
+
+// MealIDs returns the "meal" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// MealID instead. It exists only for internal usage by the builders.
+func (m *PantryEventMutation) MealIDs() (ids []string) {
+	if id := m.meal; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetMeal resets all changes to the "meal" edge.
+func (m *PantryEventMutation) ResetMeal() {
+	m.meal = nil
+	m.clearedmeal = false
+}
+
 // Where appends a list predicates to the PantryEventMutation builder.
 func (m *PantryEventMutation) Where(ps ...predicate.PantryEvent) {
 	m.predicates = append(m.predicates, ps...)
@@ -3073,7 +7084,7 @@ func (m *PantryEventMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PantryEventMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 12)
 	if m.item_id != nil {
 		fields = append(fields, pantryevent.FieldItemID)
 	}
@@ -3086,14 +7097,29 @@ func (m *PantryEventMutation) Fields() []string {
 	if m.reason != nil {
 		fields = append(fields, pantryevent.FieldReason)
 	}
-	if m.quantity != nil {
-		fields = append(fields, pantryevent.FieldQuantity)
+	if m.amount != nil {
+		fields = append(fields, pantryevent.FieldAmount)
 	}
 	if m.unit != nil {
 		fields = append(fields, pantryevent.FieldUnit)
 	}
+	if m.cost != nil {
+		fields = append(fields, pantryevent.FieldCost)
+	}
 	if m.at != nil {
 		fields = append(fields, pantryevent.FieldAt)
+	}
+	if m.run != nil {
+		fields = append(fields, pantryevent.FieldRun)
+	}
+	if m.food != nil {
+		fields = append(fields, pantryevent.FieldFoodID)
+	}
+	if m.meal != nil {
+		fields = append(fields, pantryevent.FieldMealID)
+	}
+	if m.note != nil {
+		fields = append(fields, pantryevent.FieldNote)
 	}
 	return fields
 }
@@ -3111,12 +7137,22 @@ func (m *PantryEventMutation) Field(name string) (ent.Value, bool) {
 		return m.Kind()
 	case pantryevent.FieldReason:
 		return m.Reason()
-	case pantryevent.FieldQuantity:
-		return m.Quantity()
+	case pantryevent.FieldAmount:
+		return m.Amount()
 	case pantryevent.FieldUnit:
 		return m.Unit()
+	case pantryevent.FieldCost:
+		return m.Cost()
 	case pantryevent.FieldAt:
 		return m.At()
+	case pantryevent.FieldRun:
+		return m.Run()
+	case pantryevent.FieldFoodID:
+		return m.FoodID()
+	case pantryevent.FieldMealID:
+		return m.MealID()
+	case pantryevent.FieldNote:
+		return m.Note()
 	}
 	return nil, false
 }
@@ -3134,12 +7170,22 @@ func (m *PantryEventMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldKind(ctx)
 	case pantryevent.FieldReason:
 		return m.OldReason(ctx)
-	case pantryevent.FieldQuantity:
-		return m.OldQuantity(ctx)
+	case pantryevent.FieldAmount:
+		return m.OldAmount(ctx)
 	case pantryevent.FieldUnit:
 		return m.OldUnit(ctx)
+	case pantryevent.FieldCost:
+		return m.OldCost(ctx)
 	case pantryevent.FieldAt:
 		return m.OldAt(ctx)
+	case pantryevent.FieldRun:
+		return m.OldRun(ctx)
+	case pantryevent.FieldFoodID:
+		return m.OldFoodID(ctx)
+	case pantryevent.FieldMealID:
+		return m.OldMealID(ctx)
+	case pantryevent.FieldNote:
+		return m.OldNote(ctx)
 	}
 	return nil, fmt.Errorf("unknown PantryEvent field %s", name)
 }
@@ -3177,12 +7223,12 @@ func (m *PantryEventMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetReason(v)
 		return nil
-	case pantryevent.FieldQuantity:
+	case pantryevent.FieldAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetQuantity(v)
+		m.SetAmount(v)
 		return nil
 	case pantryevent.FieldUnit:
 		v, ok := value.(string)
@@ -3191,12 +7237,47 @@ func (m *PantryEventMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetUnit(v)
 		return nil
+	case pantryevent.FieldCost:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCost(v)
+		return nil
 	case pantryevent.FieldAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAt(v)
+		return nil
+	case pantryevent.FieldRun:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRun(v)
+		return nil
+	case pantryevent.FieldFoodID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoodID(v)
+		return nil
+	case pantryevent.FieldMealID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMealID(v)
+		return nil
+	case pantryevent.FieldNote:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNote(v)
 		return nil
 	}
 	return fmt.Errorf("unknown PantryEvent field %s", name)
@@ -3206,8 +7287,11 @@ func (m *PantryEventMutation) SetField(name string, value ent.Value) error {
 // this mutation.
 func (m *PantryEventMutation) AddedFields() []string {
 	var fields []string
-	if m.addquantity != nil {
-		fields = append(fields, pantryevent.FieldQuantity)
+	if m.addamount != nil {
+		fields = append(fields, pantryevent.FieldAmount)
+	}
+	if m.addcost != nil {
+		fields = append(fields, pantryevent.FieldCost)
 	}
 	return fields
 }
@@ -3217,8 +7301,10 @@ func (m *PantryEventMutation) AddedFields() []string {
 // was not set, or was not defined in the schema.
 func (m *PantryEventMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
-	case pantryevent.FieldQuantity:
-		return m.AddedQuantity()
+	case pantryevent.FieldAmount:
+		return m.AddedAmount()
+	case pantryevent.FieldCost:
+		return m.AddedCost()
 	}
 	return nil, false
 }
@@ -3228,12 +7314,19 @@ func (m *PantryEventMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *PantryEventMutation) AddField(name string, value ent.Value) error {
 	switch name {
-	case pantryevent.FieldQuantity:
+	case pantryevent.FieldAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.AddQuantity(v)
+		m.AddAmount(v)
+		return nil
+	case pantryevent.FieldCost:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCost(v)
 		return nil
 	}
 	return fmt.Errorf("unknown PantryEvent numeric field %s", name)
@@ -3242,7 +7335,23 @@ func (m *PantryEventMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *PantryEventMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(pantryevent.FieldCost) {
+		fields = append(fields, pantryevent.FieldCost)
+	}
+	if m.FieldCleared(pantryevent.FieldRun) {
+		fields = append(fields, pantryevent.FieldRun)
+	}
+	if m.FieldCleared(pantryevent.FieldFoodID) {
+		fields = append(fields, pantryevent.FieldFoodID)
+	}
+	if m.FieldCleared(pantryevent.FieldMealID) {
+		fields = append(fields, pantryevent.FieldMealID)
+	}
+	if m.FieldCleared(pantryevent.FieldNote) {
+		fields = append(fields, pantryevent.FieldNote)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -3255,6 +7364,23 @@ func (m *PantryEventMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *PantryEventMutation) ClearField(name string) error {
+	switch name {
+	case pantryevent.FieldCost:
+		m.ClearCost()
+		return nil
+	case pantryevent.FieldRun:
+		m.ClearRun()
+		return nil
+	case pantryevent.FieldFoodID:
+		m.ClearFoodID()
+		return nil
+	case pantryevent.FieldMealID:
+		m.ClearMealID()
+		return nil
+	case pantryevent.FieldNote:
+		m.ClearNote()
+		return nil
+	}
 	return fmt.Errorf("unknown PantryEvent nullable field %s", name)
 }
 
@@ -3274,14 +7400,29 @@ func (m *PantryEventMutation) ResetField(name string) error {
 	case pantryevent.FieldReason:
 		m.ResetReason()
 		return nil
-	case pantryevent.FieldQuantity:
-		m.ResetQuantity()
+	case pantryevent.FieldAmount:
+		m.ResetAmount()
 		return nil
 	case pantryevent.FieldUnit:
 		m.ResetUnit()
 		return nil
+	case pantryevent.FieldCost:
+		m.ResetCost()
+		return nil
 	case pantryevent.FieldAt:
 		m.ResetAt()
+		return nil
+	case pantryevent.FieldRun:
+		m.ResetRun()
+		return nil
+	case pantryevent.FieldFoodID:
+		m.ResetFoodID()
+		return nil
+	case pantryevent.FieldMealID:
+		m.ResetMealID()
+		return nil
+	case pantryevent.FieldNote:
+		m.ResetNote()
 		return nil
 	}
 	return fmt.Errorf("unknown PantryEvent field %s", name)
@@ -3289,19 +7430,35 @@ func (m *PantryEventMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *PantryEventMutation) AddedEdges() []string {
-	edges := make([]string, 0, 0)
+	edges := make([]string, 0, 2)
+	if m.food != nil {
+		edges = append(edges, pantryevent.EdgeFood)
+	}
+	if m.meal != nil {
+		edges = append(edges, pantryevent.EdgeMeal)
+	}
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *PantryEventMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case pantryevent.EdgeFood:
+		if id := m.food; id != nil {
+			return []ent.Value{*id}
+		}
+	case pantryevent.EdgeMeal:
+		if id := m.meal; id != nil {
+			return []ent.Value{*id}
+		}
+	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *PantryEventMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 0)
+	edges := make([]string, 0, 2)
 	return edges
 }
 
@@ -3313,25 +7470,53 @@ func (m *PantryEventMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *PantryEventMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 0)
+	edges := make([]string, 0, 2)
+	if m.clearedfood {
+		edges = append(edges, pantryevent.EdgeFood)
+	}
+	if m.clearedmeal {
+		edges = append(edges, pantryevent.EdgeMeal)
+	}
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *PantryEventMutation) EdgeCleared(name string) bool {
+	switch name {
+	case pantryevent.EdgeFood:
+		return m.clearedfood
+	case pantryevent.EdgeMeal:
+		return m.clearedmeal
+	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *PantryEventMutation) ClearEdge(name string) error {
+	switch name {
+	case pantryevent.EdgeFood:
+		m.ClearFood()
+		return nil
+	case pantryevent.EdgeMeal:
+		m.ClearMeal()
+		return nil
+	}
 	return fmt.Errorf("unknown PantryEvent unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *PantryEventMutation) ResetEdge(name string) error {
+	switch name {
+	case pantryevent.EdgeFood:
+		m.ResetFood()
+		return nil
+	case pantryevent.EdgeMeal:
+		m.ResetMeal()
+		return nil
+	}
 	return fmt.Errorf("unknown PantryEvent edge %s", name)
 }
 
@@ -3342,25 +7527,34 @@ type PantryItemMutation struct {
 	typ               string
 	id                *string
 	name              *string
-	quantity          *float64
-	addquantity       *float64
+	amount            *float64
+	addamount         *float64
+	initial_amount    *float64
+	addinitial_amount *float64
 	unit              *string
-	category          *pantryitem.Category
-	location          *pantryitem.Location
+	place             *pantryitem.Place
 	status            *pantryitem.Status
-	expires_at        *time.Time
-	added_at          *time.Time
-	purchase_price    *float64
-	addpurchase_price *float64
-	is_staple         *bool
+	best_before       *time.Time
+	opened_at         *time.Time
+	unit_price        *float64
+	addunit_price     *float64
+	staple            *bool
 	source            *pantryitem.Source
+	added_at          *time.Time
+	reason            *pantryitem.Reason
 	version           *int
 	addversion        *int
 	clearedFields     map[string]struct{}
+	food              *string
+	clearedfood       bool
 	product           *string
 	clearedproduct    bool
+	store             *string
+	clearedstore      bool
 	detection         *string
 	cleareddetection  bool
+	meal              *string
+	clearedmeal       bool
 	done              bool
 	oldValue          func(context.Context) (*PantryItem, error)
 	predicates        []predicate.PantryItem
@@ -3506,60 +7700,130 @@ func (m *PantryItemMutation) ResetName() {
 	m.name = nil
 }
 
-// SetQuantity sets the "quantity" field.
-func (m *PantryItemMutation) SetQuantity(f float64) {
-	m.quantity = &f
-	m.addquantity = nil
+// SetAmount sets the "amount" field.
+func (m *PantryItemMutation) SetAmount(f float64) {
+	m.amount = &f
+	m.addamount = nil
 }
 
-// Quantity returns the value of the "quantity" field in the mutation.
-func (m *PantryItemMutation) Quantity() (r float64, exists bool) {
-	v := m.quantity
+// Amount returns the value of the "amount" field in the mutation.
+func (m *PantryItemMutation) Amount() (r float64, exists bool) {
+	v := m.amount
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldQuantity returns the old "quantity" field's value of the PantryItem entity.
+// OldAmount returns the old "amount" field's value of the PantryItem entity.
 // If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PantryItemMutation) OldQuantity(ctx context.Context) (v float64, err error) {
+func (m *PantryItemMutation) OldAmount(ctx context.Context) (v float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldQuantity is only allowed on UpdateOne operations")
+		return v, errors.New("OldAmount is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldQuantity requires an ID field in the mutation")
+		return v, errors.New("OldAmount requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldQuantity: %w", err)
+		return v, fmt.Errorf("querying old value for OldAmount: %w", err)
 	}
-	return oldValue.Quantity, nil
+	return oldValue.Amount, nil
 }
 
-// AddQuantity adds f to the "quantity" field.
-func (m *PantryItemMutation) AddQuantity(f float64) {
-	if m.addquantity != nil {
-		*m.addquantity += f
+// AddAmount adds f to the "amount" field.
+func (m *PantryItemMutation) AddAmount(f float64) {
+	if m.addamount != nil {
+		*m.addamount += f
 	} else {
-		m.addquantity = &f
+		m.addamount = &f
 	}
 }
 
-// AddedQuantity returns the value that was added to the "quantity" field in this mutation.
-func (m *PantryItemMutation) AddedQuantity() (r float64, exists bool) {
-	v := m.addquantity
+// AddedAmount returns the value that was added to the "amount" field in this mutation.
+func (m *PantryItemMutation) AddedAmount() (r float64, exists bool) {
+	v := m.addamount
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// ResetQuantity resets all changes to the "quantity" field.
-func (m *PantryItemMutation) ResetQuantity() {
-	m.quantity = nil
-	m.addquantity = nil
+// ResetAmount resets all changes to the "amount" field.
+func (m *PantryItemMutation) ResetAmount() {
+	m.amount = nil
+	m.addamount = nil
+}
+
+// SetInitialAmount sets the "initial_amount" field.
+func (m *PantryItemMutation) SetInitialAmount(f float64) {
+	m.initial_amount = &f
+	m.addinitial_amount = nil
+}
+
+// InitialAmount returns the value of the "initial_amount" field in the mutation.
+func (m *PantryItemMutation) InitialAmount() (r float64, exists bool) {
+	v := m.initial_amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldInitialAmount returns the old "initial_amount" field's value of the PantryItem entity.
+// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryItemMutation) OldInitialAmount(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldInitialAmount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldInitialAmount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldInitialAmount: %w", err)
+	}
+	return oldValue.InitialAmount, nil
+}
+
+// AddInitialAmount adds f to the "initial_amount" field.
+func (m *PantryItemMutation) AddInitialAmount(f float64) {
+	if m.addinitial_amount != nil {
+		*m.addinitial_amount += f
+	} else {
+		m.addinitial_amount = &f
+	}
+}
+
+// AddedInitialAmount returns the value that was added to the "initial_amount" field in this mutation.
+func (m *PantryItemMutation) AddedInitialAmount() (r float64, exists bool) {
+	v := m.addinitial_amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearInitialAmount clears the value of the "initial_amount" field.
+func (m *PantryItemMutation) ClearInitialAmount() {
+	m.initial_amount = nil
+	m.addinitial_amount = nil
+	m.clearedFields[pantryitem.FieldInitialAmount] = struct{}{}
+}
+
+// InitialAmountCleared returns if the "initial_amount" field was cleared in this mutation.
+func (m *PantryItemMutation) InitialAmountCleared() bool {
+	_, ok := m.clearedFields[pantryitem.FieldInitialAmount]
+	return ok
+}
+
+// ResetInitialAmount resets all changes to the "initial_amount" field.
+func (m *PantryItemMutation) ResetInitialAmount() {
+	m.initial_amount = nil
+	m.addinitial_amount = nil
+	delete(m.clearedFields, pantryitem.FieldInitialAmount)
 }
 
 // SetUnit sets the "unit" field.
@@ -3598,76 +7862,40 @@ func (m *PantryItemMutation) ResetUnit() {
 	m.unit = nil
 }
 
-// SetCategory sets the "category" field.
-func (m *PantryItemMutation) SetCategory(pa pantryitem.Category) {
-	m.category = &pa
+// SetPlace sets the "place" field.
+func (m *PantryItemMutation) SetPlace(pa pantryitem.Place) {
+	m.place = &pa
 }
 
-// Category returns the value of the "category" field in the mutation.
-func (m *PantryItemMutation) Category() (r pantryitem.Category, exists bool) {
-	v := m.category
+// Place returns the value of the "place" field in the mutation.
+func (m *PantryItemMutation) Place() (r pantryitem.Place, exists bool) {
+	v := m.place
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldCategory returns the old "category" field's value of the PantryItem entity.
+// OldPlace returns the old "place" field's value of the PantryItem entity.
 // If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PantryItemMutation) OldCategory(ctx context.Context) (v pantryitem.Category, err error) {
+func (m *PantryItemMutation) OldPlace(ctx context.Context) (v pantryitem.Place, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldCategory is only allowed on UpdateOne operations")
+		return v, errors.New("OldPlace is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldCategory requires an ID field in the mutation")
+		return v, errors.New("OldPlace requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldCategory: %w", err)
+		return v, fmt.Errorf("querying old value for OldPlace: %w", err)
 	}
-	return oldValue.Category, nil
+	return oldValue.Place, nil
 }
 
-// ResetCategory resets all changes to the "category" field.
-func (m *PantryItemMutation) ResetCategory() {
-	m.category = nil
-}
-
-// SetLocation sets the "location" field.
-func (m *PantryItemMutation) SetLocation(pa pantryitem.Location) {
-	m.location = &pa
-}
-
-// Location returns the value of the "location" field in the mutation.
-func (m *PantryItemMutation) Location() (r pantryitem.Location, exists bool) {
-	v := m.location
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldLocation returns the old "location" field's value of the PantryItem entity.
-// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PantryItemMutation) OldLocation(ctx context.Context) (v pantryitem.Location, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldLocation is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldLocation requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldLocation: %w", err)
-	}
-	return oldValue.Location, nil
-}
-
-// ResetLocation resets all changes to the "location" field.
-func (m *PantryItemMutation) ResetLocation() {
-	m.location = nil
+// ResetPlace resets all changes to the "place" field.
+func (m *PantryItemMutation) ResetPlace() {
+	m.place = nil
 }
 
 // SetStatus sets the "status" field.
@@ -3706,53 +7934,244 @@ func (m *PantryItemMutation) ResetStatus() {
 	m.status = nil
 }
 
-// SetExpiresAt sets the "expires_at" field.
-func (m *PantryItemMutation) SetExpiresAt(t time.Time) {
-	m.expires_at = &t
+// SetBestBefore sets the "best_before" field.
+func (m *PantryItemMutation) SetBestBefore(t time.Time) {
+	m.best_before = &t
 }
 
-// ExpiresAt returns the value of the "expires_at" field in the mutation.
-func (m *PantryItemMutation) ExpiresAt() (r time.Time, exists bool) {
-	v := m.expires_at
+// BestBefore returns the value of the "best_before" field in the mutation.
+func (m *PantryItemMutation) BestBefore() (r time.Time, exists bool) {
+	v := m.best_before
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldExpiresAt returns the old "expires_at" field's value of the PantryItem entity.
+// OldBestBefore returns the old "best_before" field's value of the PantryItem entity.
 // If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PantryItemMutation) OldExpiresAt(ctx context.Context) (v *time.Time, err error) {
+func (m *PantryItemMutation) OldBestBefore(ctx context.Context) (v *time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldExpiresAt is only allowed on UpdateOne operations")
+		return v, errors.New("OldBestBefore is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldExpiresAt requires an ID field in the mutation")
+		return v, errors.New("OldBestBefore requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldExpiresAt: %w", err)
+		return v, fmt.Errorf("querying old value for OldBestBefore: %w", err)
 	}
-	return oldValue.ExpiresAt, nil
+	return oldValue.BestBefore, nil
 }
 
-// ClearExpiresAt clears the value of the "expires_at" field.
-func (m *PantryItemMutation) ClearExpiresAt() {
-	m.expires_at = nil
-	m.clearedFields[pantryitem.FieldExpiresAt] = struct{}{}
+// ClearBestBefore clears the value of the "best_before" field.
+func (m *PantryItemMutation) ClearBestBefore() {
+	m.best_before = nil
+	m.clearedFields[pantryitem.FieldBestBefore] = struct{}{}
 }
 
-// ExpiresAtCleared returns if the "expires_at" field was cleared in this mutation.
-func (m *PantryItemMutation) ExpiresAtCleared() bool {
-	_, ok := m.clearedFields[pantryitem.FieldExpiresAt]
+// BestBeforeCleared returns if the "best_before" field was cleared in this mutation.
+func (m *PantryItemMutation) BestBeforeCleared() bool {
+	_, ok := m.clearedFields[pantryitem.FieldBestBefore]
 	return ok
 }
 
-// ResetExpiresAt resets all changes to the "expires_at" field.
-func (m *PantryItemMutation) ResetExpiresAt() {
-	m.expires_at = nil
-	delete(m.clearedFields, pantryitem.FieldExpiresAt)
+// ResetBestBefore resets all changes to the "best_before" field.
+func (m *PantryItemMutation) ResetBestBefore() {
+	m.best_before = nil
+	delete(m.clearedFields, pantryitem.FieldBestBefore)
+}
+
+// SetOpenedAt sets the "opened_at" field.
+func (m *PantryItemMutation) SetOpenedAt(t time.Time) {
+	m.opened_at = &t
+}
+
+// OpenedAt returns the value of the "opened_at" field in the mutation.
+func (m *PantryItemMutation) OpenedAt() (r time.Time, exists bool) {
+	v := m.opened_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOpenedAt returns the old "opened_at" field's value of the PantryItem entity.
+// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryItemMutation) OldOpenedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOpenedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOpenedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOpenedAt: %w", err)
+	}
+	return oldValue.OpenedAt, nil
+}
+
+// ClearOpenedAt clears the value of the "opened_at" field.
+func (m *PantryItemMutation) ClearOpenedAt() {
+	m.opened_at = nil
+	m.clearedFields[pantryitem.FieldOpenedAt] = struct{}{}
+}
+
+// OpenedAtCleared returns if the "opened_at" field was cleared in this mutation.
+func (m *PantryItemMutation) OpenedAtCleared() bool {
+	_, ok := m.clearedFields[pantryitem.FieldOpenedAt]
+	return ok
+}
+
+// ResetOpenedAt resets all changes to the "opened_at" field.
+func (m *PantryItemMutation) ResetOpenedAt() {
+	m.opened_at = nil
+	delete(m.clearedFields, pantryitem.FieldOpenedAt)
+}
+
+// SetUnitPrice sets the "unit_price" field.
+func (m *PantryItemMutation) SetUnitPrice(f float64) {
+	m.unit_price = &f
+	m.addunit_price = nil
+}
+
+// UnitPrice returns the value of the "unit_price" field in the mutation.
+func (m *PantryItemMutation) UnitPrice() (r float64, exists bool) {
+	v := m.unit_price
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUnitPrice returns the old "unit_price" field's value of the PantryItem entity.
+// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryItemMutation) OldUnitPrice(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUnitPrice is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUnitPrice requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUnitPrice: %w", err)
+	}
+	return oldValue.UnitPrice, nil
+}
+
+// AddUnitPrice adds f to the "unit_price" field.
+func (m *PantryItemMutation) AddUnitPrice(f float64) {
+	if m.addunit_price != nil {
+		*m.addunit_price += f
+	} else {
+		m.addunit_price = &f
+	}
+}
+
+// AddedUnitPrice returns the value that was added to the "unit_price" field in this mutation.
+func (m *PantryItemMutation) AddedUnitPrice() (r float64, exists bool) {
+	v := m.addunit_price
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearUnitPrice clears the value of the "unit_price" field.
+func (m *PantryItemMutation) ClearUnitPrice() {
+	m.unit_price = nil
+	m.addunit_price = nil
+	m.clearedFields[pantryitem.FieldUnitPrice] = struct{}{}
+}
+
+// UnitPriceCleared returns if the "unit_price" field was cleared in this mutation.
+func (m *PantryItemMutation) UnitPriceCleared() bool {
+	_, ok := m.clearedFields[pantryitem.FieldUnitPrice]
+	return ok
+}
+
+// ResetUnitPrice resets all changes to the "unit_price" field.
+func (m *PantryItemMutation) ResetUnitPrice() {
+	m.unit_price = nil
+	m.addunit_price = nil
+	delete(m.clearedFields, pantryitem.FieldUnitPrice)
+}
+
+// SetStaple sets the "staple" field.
+func (m *PantryItemMutation) SetStaple(b bool) {
+	m.staple = &b
+}
+
+// Staple returns the value of the "staple" field in the mutation.
+func (m *PantryItemMutation) Staple() (r bool, exists bool) {
+	v := m.staple
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStaple returns the old "staple" field's value of the PantryItem entity.
+// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryItemMutation) OldStaple(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStaple is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStaple requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStaple: %w", err)
+	}
+	return oldValue.Staple, nil
+}
+
+// ResetStaple resets all changes to the "staple" field.
+func (m *PantryItemMutation) ResetStaple() {
+	m.staple = nil
+}
+
+// SetSource sets the "source" field.
+func (m *PantryItemMutation) SetSource(pa pantryitem.Source) {
+	m.source = &pa
+}
+
+// Source returns the value of the "source" field in the mutation.
+func (m *PantryItemMutation) Source() (r pantryitem.Source, exists bool) {
+	v := m.source
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSource returns the old "source" field's value of the PantryItem entity.
+// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryItemMutation) OldSource(ctx context.Context) (v pantryitem.Source, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSource is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSource requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSource: %w", err)
+	}
+	return oldValue.Source, nil
+}
+
+// ResetSource resets all changes to the "source" field.
+func (m *PantryItemMutation) ResetSource() {
+	m.source = nil
 }
 
 // SetAddedAt sets the "added_at" field.
@@ -3791,146 +8210,53 @@ func (m *PantryItemMutation) ResetAddedAt() {
 	m.added_at = nil
 }
 
-// SetPurchasePrice sets the "purchase_price" field.
-func (m *PantryItemMutation) SetPurchasePrice(f float64) {
-	m.purchase_price = &f
-	m.addpurchase_price = nil
+// SetReason sets the "reason" field.
+func (m *PantryItemMutation) SetReason(pa pantryitem.Reason) {
+	m.reason = &pa
 }
 
-// PurchasePrice returns the value of the "purchase_price" field in the mutation.
-func (m *PantryItemMutation) PurchasePrice() (r float64, exists bool) {
-	v := m.purchase_price
+// Reason returns the value of the "reason" field in the mutation.
+func (m *PantryItemMutation) Reason() (r pantryitem.Reason, exists bool) {
+	v := m.reason
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldPurchasePrice returns the old "purchase_price" field's value of the PantryItem entity.
+// OldReason returns the old "reason" field's value of the PantryItem entity.
 // If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PantryItemMutation) OldPurchasePrice(ctx context.Context) (v *float64, err error) {
+func (m *PantryItemMutation) OldReason(ctx context.Context) (v *pantryitem.Reason, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldPurchasePrice is only allowed on UpdateOne operations")
+		return v, errors.New("OldReason is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldPurchasePrice requires an ID field in the mutation")
+		return v, errors.New("OldReason requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldPurchasePrice: %w", err)
+		return v, fmt.Errorf("querying old value for OldReason: %w", err)
 	}
-	return oldValue.PurchasePrice, nil
+	return oldValue.Reason, nil
 }
 
-// AddPurchasePrice adds f to the "purchase_price" field.
-func (m *PantryItemMutation) AddPurchasePrice(f float64) {
-	if m.addpurchase_price != nil {
-		*m.addpurchase_price += f
-	} else {
-		m.addpurchase_price = &f
-	}
+// ClearReason clears the value of the "reason" field.
+func (m *PantryItemMutation) ClearReason() {
+	m.reason = nil
+	m.clearedFields[pantryitem.FieldReason] = struct{}{}
 }
 
-// AddedPurchasePrice returns the value that was added to the "purchase_price" field in this mutation.
-func (m *PantryItemMutation) AddedPurchasePrice() (r float64, exists bool) {
-	v := m.addpurchase_price
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ClearPurchasePrice clears the value of the "purchase_price" field.
-func (m *PantryItemMutation) ClearPurchasePrice() {
-	m.purchase_price = nil
-	m.addpurchase_price = nil
-	m.clearedFields[pantryitem.FieldPurchasePrice] = struct{}{}
-}
-
-// PurchasePriceCleared returns if the "purchase_price" field was cleared in this mutation.
-func (m *PantryItemMutation) PurchasePriceCleared() bool {
-	_, ok := m.clearedFields[pantryitem.FieldPurchasePrice]
+// ReasonCleared returns if the "reason" field was cleared in this mutation.
+func (m *PantryItemMutation) ReasonCleared() bool {
+	_, ok := m.clearedFields[pantryitem.FieldReason]
 	return ok
 }
 
-// ResetPurchasePrice resets all changes to the "purchase_price" field.
-func (m *PantryItemMutation) ResetPurchasePrice() {
-	m.purchase_price = nil
-	m.addpurchase_price = nil
-	delete(m.clearedFields, pantryitem.FieldPurchasePrice)
-}
-
-// SetIsStaple sets the "is_staple" field.
-func (m *PantryItemMutation) SetIsStaple(b bool) {
-	m.is_staple = &b
-}
-
-// IsStaple returns the value of the "is_staple" field in the mutation.
-func (m *PantryItemMutation) IsStaple() (r bool, exists bool) {
-	v := m.is_staple
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldIsStaple returns the old "is_staple" field's value of the PantryItem entity.
-// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PantryItemMutation) OldIsStaple(ctx context.Context) (v bool, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldIsStaple is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldIsStaple requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldIsStaple: %w", err)
-	}
-	return oldValue.IsStaple, nil
-}
-
-// ResetIsStaple resets all changes to the "is_staple" field.
-func (m *PantryItemMutation) ResetIsStaple() {
-	m.is_staple = nil
-}
-
-// SetSource sets the "source" field.
-func (m *PantryItemMutation) SetSource(pa pantryitem.Source) {
-	m.source = &pa
-}
-
-// Source returns the value of the "source" field in the mutation.
-func (m *PantryItemMutation) Source() (r pantryitem.Source, exists bool) {
-	v := m.source
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldSource returns the old "source" field's value of the PantryItem entity.
-// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PantryItemMutation) OldSource(ctx context.Context) (v pantryitem.Source, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldSource is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldSource requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldSource: %w", err)
-	}
-	return oldValue.Source, nil
-}
-
-// ResetSource resets all changes to the "source" field.
-func (m *PantryItemMutation) ResetSource() {
-	m.source = nil
+// ResetReason resets all changes to the "reason" field.
+func (m *PantryItemMutation) ResetReason() {
+	m.reason = nil
+	delete(m.clearedFields, pantryitem.FieldReason)
 }
 
 // SetVersion sets the "version" field.
@@ -3989,6 +8315,55 @@ func (m *PantryItemMutation) ResetVersion() {
 	m.addversion = nil
 }
 
+// SetFoodID sets the "food_id" field.
+func (m *PantryItemMutation) SetFoodID(s string) {
+	m.food = &s
+}
+
+// FoodID returns the value of the "food_id" field in the mutation.
+func (m *PantryItemMutation) FoodID() (r string, exists bool) {
+	v := m.food
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoodID returns the old "food_id" field's value of the PantryItem entity.
+// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryItemMutation) OldFoodID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoodID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoodID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoodID: %w", err)
+	}
+	return oldValue.FoodID, nil
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (m *PantryItemMutation) ClearFoodID() {
+	m.food = nil
+	m.clearedFields[pantryitem.FieldFoodID] = struct{}{}
+}
+
+// FoodIDCleared returns if the "food_id" field was cleared in this mutation.
+func (m *PantryItemMutation) FoodIDCleared() bool {
+	_, ok := m.clearedFields[pantryitem.FieldFoodID]
+	return ok
+}
+
+// ResetFoodID resets all changes to the "food_id" field.
+func (m *PantryItemMutation) ResetFoodID() {
+	m.food = nil
+	delete(m.clearedFields, pantryitem.FieldFoodID)
+}
+
 // SetProductID sets the "product_id" field.
 func (m *PantryItemMutation) SetProductID(s string) {
 	m.product = &s
@@ -4036,6 +8411,55 @@ func (m *PantryItemMutation) ProductIDCleared() bool {
 func (m *PantryItemMutation) ResetProductID() {
 	m.product = nil
 	delete(m.clearedFields, pantryitem.FieldProductID)
+}
+
+// SetStoreID sets the "store_id" field.
+func (m *PantryItemMutation) SetStoreID(s string) {
+	m.store = &s
+}
+
+// StoreID returns the value of the "store_id" field in the mutation.
+func (m *PantryItemMutation) StoreID() (r string, exists bool) {
+	v := m.store
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStoreID returns the old "store_id" field's value of the PantryItem entity.
+// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryItemMutation) OldStoreID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStoreID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStoreID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStoreID: %w", err)
+	}
+	return oldValue.StoreID, nil
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (m *PantryItemMutation) ClearStoreID() {
+	m.store = nil
+	m.clearedFields[pantryitem.FieldStoreID] = struct{}{}
+}
+
+// StoreIDCleared returns if the "store_id" field was cleared in this mutation.
+func (m *PantryItemMutation) StoreIDCleared() bool {
+	_, ok := m.clearedFields[pantryitem.FieldStoreID]
+	return ok
+}
+
+// ResetStoreID resets all changes to the "store_id" field.
+func (m *PantryItemMutation) ResetStoreID() {
+	m.store = nil
+	delete(m.clearedFields, pantryitem.FieldStoreID)
 }
 
 // SetDetectionID sets the "detection_id" field.
@@ -4087,6 +8511,82 @@ func (m *PantryItemMutation) ResetDetectionID() {
 	delete(m.clearedFields, pantryitem.FieldDetectionID)
 }
 
+// SetMealID sets the "meal_id" field.
+func (m *PantryItemMutation) SetMealID(s string) {
+	m.meal = &s
+}
+
+// MealID returns the value of the "meal_id" field in the mutation.
+func (m *PantryItemMutation) MealID() (r string, exists bool) {
+	v := m.meal
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMealID returns the old "meal_id" field's value of the PantryItem entity.
+// If the PantryItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryItemMutation) OldMealID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMealID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMealID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMealID: %w", err)
+	}
+	return oldValue.MealID, nil
+}
+
+// ClearMealID clears the value of the "meal_id" field.
+func (m *PantryItemMutation) ClearMealID() {
+	m.meal = nil
+	m.clearedFields[pantryitem.FieldMealID] = struct{}{}
+}
+
+// MealIDCleared returns if the "meal_id" field was cleared in this mutation.
+func (m *PantryItemMutation) MealIDCleared() bool {
+	_, ok := m.clearedFields[pantryitem.FieldMealID]
+	return ok
+}
+
+// ResetMealID resets all changes to the "meal_id" field.
+func (m *PantryItemMutation) ResetMealID() {
+	m.meal = nil
+	delete(m.clearedFields, pantryitem.FieldMealID)
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (m *PantryItemMutation) ClearFood() {
+	m.clearedfood = true
+	m.clearedFields[pantryitem.FieldFoodID] = struct{}{}
+}
+
+// FoodCleared reports if the "food" edge to the Food entity was cleared.
+func (m *PantryItemMutation) FoodCleared() bool {
+	return m.FoodIDCleared() || m.clearedfood
+}
+
+// FoodIDs returns the "food" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// FoodID instead. It exists only for internal usage by the builders.
+func (m *PantryItemMutation) FoodIDs() (ids []string) {
+	if id := m.food; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetFood resets all changes to the "food" edge.
+func (m *PantryItemMutation) ResetFood() {
+	m.food = nil
+	m.clearedfood = false
+}
+
 // ClearProduct clears the "product" edge to the Product entity.
 func (m *PantryItemMutation) ClearProduct() {
 	m.clearedproduct = true
@@ -4114,6 +8614,33 @@ func (m *PantryItemMutation) ResetProduct() {
 	m.clearedproduct = false
 }
 
+// ClearStore clears the "store" edge to the Store entity.
+func (m *PantryItemMutation) ClearStore() {
+	m.clearedstore = true
+	m.clearedFields[pantryitem.FieldStoreID] = struct{}{}
+}
+
+// StoreCleared reports if the "store" edge to the Store entity was cleared.
+func (m *PantryItemMutation) StoreCleared() bool {
+	return m.StoreIDCleared() || m.clearedstore
+}
+
+// StoreIDs returns the "store" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// StoreID instead. It exists only for internal usage by the builders.
+func (m *PantryItemMutation) StoreIDs() (ids []string) {
+	if id := m.store; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetStore resets all changes to the "store" edge.
+func (m *PantryItemMutation) ResetStore() {
+	m.store = nil
+	m.clearedstore = false
+}
+
 // ClearDetection clears the "detection" edge to the Detection entity.
 func (m *PantryItemMutation) ClearDetection() {
 	m.cleareddetection = true
@@ -4139,6 +8666,33 @@ func (m *PantryItemMutation) DetectionIDs() (ids []string) {
 func (m *PantryItemMutation) ResetDetection() {
 	m.detection = nil
 	m.cleareddetection = false
+}
+
+// ClearMeal clears the "meal" edge to the PlannedMeal entity.
+func (m *PantryItemMutation) ClearMeal() {
+	m.clearedmeal = true
+	m.clearedFields[pantryitem.FieldMealID] = struct{}{}
+}
+
+// MealCleared reports if the "meal" edge to the PlannedMeal entity was cleared.
+func (m *PantryItemMutation) MealCleared() bool {
+	return m.MealIDCleared() || m.clearedmeal
+}
+
+// MealIDs returns the "meal" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// MealID instead. It exists only for internal usage by the builders.
+func (m *PantryItemMutation) MealIDs() (ids []string) {
+	if id := m.meal; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetMeal resets all changes to the "meal" edge.
+func (m *PantryItemMutation) ResetMeal() {
+	m.meal = nil
+	m.clearedmeal = false
 }
 
 // Where appends a list predicates to the PantryItemMutation builder.
@@ -4175,48 +8729,63 @@ func (m *PantryItemMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PantryItemMutation) Fields() []string {
-	fields := make([]string, 0, 14)
+	fields := make([]string, 0, 19)
 	if m.name != nil {
 		fields = append(fields, pantryitem.FieldName)
 	}
-	if m.quantity != nil {
-		fields = append(fields, pantryitem.FieldQuantity)
+	if m.amount != nil {
+		fields = append(fields, pantryitem.FieldAmount)
+	}
+	if m.initial_amount != nil {
+		fields = append(fields, pantryitem.FieldInitialAmount)
 	}
 	if m.unit != nil {
 		fields = append(fields, pantryitem.FieldUnit)
 	}
-	if m.category != nil {
-		fields = append(fields, pantryitem.FieldCategory)
-	}
-	if m.location != nil {
-		fields = append(fields, pantryitem.FieldLocation)
+	if m.place != nil {
+		fields = append(fields, pantryitem.FieldPlace)
 	}
 	if m.status != nil {
 		fields = append(fields, pantryitem.FieldStatus)
 	}
-	if m.expires_at != nil {
-		fields = append(fields, pantryitem.FieldExpiresAt)
+	if m.best_before != nil {
+		fields = append(fields, pantryitem.FieldBestBefore)
 	}
-	if m.added_at != nil {
-		fields = append(fields, pantryitem.FieldAddedAt)
+	if m.opened_at != nil {
+		fields = append(fields, pantryitem.FieldOpenedAt)
 	}
-	if m.purchase_price != nil {
-		fields = append(fields, pantryitem.FieldPurchasePrice)
+	if m.unit_price != nil {
+		fields = append(fields, pantryitem.FieldUnitPrice)
 	}
-	if m.is_staple != nil {
-		fields = append(fields, pantryitem.FieldIsStaple)
+	if m.staple != nil {
+		fields = append(fields, pantryitem.FieldStaple)
 	}
 	if m.source != nil {
 		fields = append(fields, pantryitem.FieldSource)
 	}
+	if m.added_at != nil {
+		fields = append(fields, pantryitem.FieldAddedAt)
+	}
+	if m.reason != nil {
+		fields = append(fields, pantryitem.FieldReason)
+	}
 	if m.version != nil {
 		fields = append(fields, pantryitem.FieldVersion)
+	}
+	if m.food != nil {
+		fields = append(fields, pantryitem.FieldFoodID)
 	}
 	if m.product != nil {
 		fields = append(fields, pantryitem.FieldProductID)
 	}
+	if m.store != nil {
+		fields = append(fields, pantryitem.FieldStoreID)
+	}
 	if m.detection != nil {
 		fields = append(fields, pantryitem.FieldDetectionID)
+	}
+	if m.meal != nil {
+		fields = append(fields, pantryitem.FieldMealID)
 	}
 	return fields
 }
@@ -4228,32 +8797,42 @@ func (m *PantryItemMutation) Field(name string) (ent.Value, bool) {
 	switch name {
 	case pantryitem.FieldName:
 		return m.Name()
-	case pantryitem.FieldQuantity:
-		return m.Quantity()
+	case pantryitem.FieldAmount:
+		return m.Amount()
+	case pantryitem.FieldInitialAmount:
+		return m.InitialAmount()
 	case pantryitem.FieldUnit:
 		return m.Unit()
-	case pantryitem.FieldCategory:
-		return m.Category()
-	case pantryitem.FieldLocation:
-		return m.Location()
+	case pantryitem.FieldPlace:
+		return m.Place()
 	case pantryitem.FieldStatus:
 		return m.Status()
-	case pantryitem.FieldExpiresAt:
-		return m.ExpiresAt()
-	case pantryitem.FieldAddedAt:
-		return m.AddedAt()
-	case pantryitem.FieldPurchasePrice:
-		return m.PurchasePrice()
-	case pantryitem.FieldIsStaple:
-		return m.IsStaple()
+	case pantryitem.FieldBestBefore:
+		return m.BestBefore()
+	case pantryitem.FieldOpenedAt:
+		return m.OpenedAt()
+	case pantryitem.FieldUnitPrice:
+		return m.UnitPrice()
+	case pantryitem.FieldStaple:
+		return m.Staple()
 	case pantryitem.FieldSource:
 		return m.Source()
+	case pantryitem.FieldAddedAt:
+		return m.AddedAt()
+	case pantryitem.FieldReason:
+		return m.Reason()
 	case pantryitem.FieldVersion:
 		return m.Version()
+	case pantryitem.FieldFoodID:
+		return m.FoodID()
 	case pantryitem.FieldProductID:
 		return m.ProductID()
+	case pantryitem.FieldStoreID:
+		return m.StoreID()
 	case pantryitem.FieldDetectionID:
 		return m.DetectionID()
+	case pantryitem.FieldMealID:
+		return m.MealID()
 	}
 	return nil, false
 }
@@ -4265,32 +8844,42 @@ func (m *PantryItemMutation) OldField(ctx context.Context, name string) (ent.Val
 	switch name {
 	case pantryitem.FieldName:
 		return m.OldName(ctx)
-	case pantryitem.FieldQuantity:
-		return m.OldQuantity(ctx)
+	case pantryitem.FieldAmount:
+		return m.OldAmount(ctx)
+	case pantryitem.FieldInitialAmount:
+		return m.OldInitialAmount(ctx)
 	case pantryitem.FieldUnit:
 		return m.OldUnit(ctx)
-	case pantryitem.FieldCategory:
-		return m.OldCategory(ctx)
-	case pantryitem.FieldLocation:
-		return m.OldLocation(ctx)
+	case pantryitem.FieldPlace:
+		return m.OldPlace(ctx)
 	case pantryitem.FieldStatus:
 		return m.OldStatus(ctx)
-	case pantryitem.FieldExpiresAt:
-		return m.OldExpiresAt(ctx)
-	case pantryitem.FieldAddedAt:
-		return m.OldAddedAt(ctx)
-	case pantryitem.FieldPurchasePrice:
-		return m.OldPurchasePrice(ctx)
-	case pantryitem.FieldIsStaple:
-		return m.OldIsStaple(ctx)
+	case pantryitem.FieldBestBefore:
+		return m.OldBestBefore(ctx)
+	case pantryitem.FieldOpenedAt:
+		return m.OldOpenedAt(ctx)
+	case pantryitem.FieldUnitPrice:
+		return m.OldUnitPrice(ctx)
+	case pantryitem.FieldStaple:
+		return m.OldStaple(ctx)
 	case pantryitem.FieldSource:
 		return m.OldSource(ctx)
+	case pantryitem.FieldAddedAt:
+		return m.OldAddedAt(ctx)
+	case pantryitem.FieldReason:
+		return m.OldReason(ctx)
 	case pantryitem.FieldVersion:
 		return m.OldVersion(ctx)
+	case pantryitem.FieldFoodID:
+		return m.OldFoodID(ctx)
 	case pantryitem.FieldProductID:
 		return m.OldProductID(ctx)
+	case pantryitem.FieldStoreID:
+		return m.OldStoreID(ctx)
 	case pantryitem.FieldDetectionID:
 		return m.OldDetectionID(ctx)
+	case pantryitem.FieldMealID:
+		return m.OldMealID(ctx)
 	}
 	return nil, fmt.Errorf("unknown PantryItem field %s", name)
 }
@@ -4307,12 +8896,19 @@ func (m *PantryItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetName(v)
 		return nil
-	case pantryitem.FieldQuantity:
+	case pantryitem.FieldAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetQuantity(v)
+		m.SetAmount(v)
+		return nil
+	case pantryitem.FieldInitialAmount:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetInitialAmount(v)
 		return nil
 	case pantryitem.FieldUnit:
 		v, ok := value.(string)
@@ -4321,19 +8917,12 @@ func (m *PantryItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetUnit(v)
 		return nil
-	case pantryitem.FieldCategory:
-		v, ok := value.(pantryitem.Category)
+	case pantryitem.FieldPlace:
+		v, ok := value.(pantryitem.Place)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetCategory(v)
-		return nil
-	case pantryitem.FieldLocation:
-		v, ok := value.(pantryitem.Location)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetLocation(v)
+		m.SetPlace(v)
 		return nil
 	case pantryitem.FieldStatus:
 		v, ok := value.(pantryitem.Status)
@@ -4342,33 +8931,33 @@ func (m *PantryItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetStatus(v)
 		return nil
-	case pantryitem.FieldExpiresAt:
+	case pantryitem.FieldBestBefore:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetExpiresAt(v)
+		m.SetBestBefore(v)
 		return nil
-	case pantryitem.FieldAddedAt:
+	case pantryitem.FieldOpenedAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetAddedAt(v)
+		m.SetOpenedAt(v)
 		return nil
-	case pantryitem.FieldPurchasePrice:
+	case pantryitem.FieldUnitPrice:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetPurchasePrice(v)
+		m.SetUnitPrice(v)
 		return nil
-	case pantryitem.FieldIsStaple:
+	case pantryitem.FieldStaple:
 		v, ok := value.(bool)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetIsStaple(v)
+		m.SetStaple(v)
 		return nil
 	case pantryitem.FieldSource:
 		v, ok := value.(pantryitem.Source)
@@ -4377,12 +8966,33 @@ func (m *PantryItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetSource(v)
 		return nil
+	case pantryitem.FieldAddedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAddedAt(v)
+		return nil
+	case pantryitem.FieldReason:
+		v, ok := value.(pantryitem.Reason)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReason(v)
+		return nil
 	case pantryitem.FieldVersion:
 		v, ok := value.(int)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetVersion(v)
+		return nil
+	case pantryitem.FieldFoodID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoodID(v)
 		return nil
 	case pantryitem.FieldProductID:
 		v, ok := value.(string)
@@ -4391,12 +9001,26 @@ func (m *PantryItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetProductID(v)
 		return nil
+	case pantryitem.FieldStoreID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStoreID(v)
+		return nil
 	case pantryitem.FieldDetectionID:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetDetectionID(v)
+		return nil
+	case pantryitem.FieldMealID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMealID(v)
 		return nil
 	}
 	return fmt.Errorf("unknown PantryItem field %s", name)
@@ -4406,11 +9030,14 @@ func (m *PantryItemMutation) SetField(name string, value ent.Value) error {
 // this mutation.
 func (m *PantryItemMutation) AddedFields() []string {
 	var fields []string
-	if m.addquantity != nil {
-		fields = append(fields, pantryitem.FieldQuantity)
+	if m.addamount != nil {
+		fields = append(fields, pantryitem.FieldAmount)
 	}
-	if m.addpurchase_price != nil {
-		fields = append(fields, pantryitem.FieldPurchasePrice)
+	if m.addinitial_amount != nil {
+		fields = append(fields, pantryitem.FieldInitialAmount)
+	}
+	if m.addunit_price != nil {
+		fields = append(fields, pantryitem.FieldUnitPrice)
 	}
 	if m.addversion != nil {
 		fields = append(fields, pantryitem.FieldVersion)
@@ -4423,10 +9050,12 @@ func (m *PantryItemMutation) AddedFields() []string {
 // was not set, or was not defined in the schema.
 func (m *PantryItemMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
-	case pantryitem.FieldQuantity:
-		return m.AddedQuantity()
-	case pantryitem.FieldPurchasePrice:
-		return m.AddedPurchasePrice()
+	case pantryitem.FieldAmount:
+		return m.AddedAmount()
+	case pantryitem.FieldInitialAmount:
+		return m.AddedInitialAmount()
+	case pantryitem.FieldUnitPrice:
+		return m.AddedUnitPrice()
 	case pantryitem.FieldVersion:
 		return m.AddedVersion()
 	}
@@ -4438,19 +9067,26 @@ func (m *PantryItemMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *PantryItemMutation) AddField(name string, value ent.Value) error {
 	switch name {
-	case pantryitem.FieldQuantity:
+	case pantryitem.FieldAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.AddQuantity(v)
+		m.AddAmount(v)
 		return nil
-	case pantryitem.FieldPurchasePrice:
+	case pantryitem.FieldInitialAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.AddPurchasePrice(v)
+		m.AddInitialAmount(v)
+		return nil
+	case pantryitem.FieldUnitPrice:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddUnitPrice(v)
 		return nil
 	case pantryitem.FieldVersion:
 		v, ok := value.(int)
@@ -4467,17 +9103,35 @@ func (m *PantryItemMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *PantryItemMutation) ClearedFields() []string {
 	var fields []string
-	if m.FieldCleared(pantryitem.FieldExpiresAt) {
-		fields = append(fields, pantryitem.FieldExpiresAt)
+	if m.FieldCleared(pantryitem.FieldInitialAmount) {
+		fields = append(fields, pantryitem.FieldInitialAmount)
 	}
-	if m.FieldCleared(pantryitem.FieldPurchasePrice) {
-		fields = append(fields, pantryitem.FieldPurchasePrice)
+	if m.FieldCleared(pantryitem.FieldBestBefore) {
+		fields = append(fields, pantryitem.FieldBestBefore)
+	}
+	if m.FieldCleared(pantryitem.FieldOpenedAt) {
+		fields = append(fields, pantryitem.FieldOpenedAt)
+	}
+	if m.FieldCleared(pantryitem.FieldUnitPrice) {
+		fields = append(fields, pantryitem.FieldUnitPrice)
+	}
+	if m.FieldCleared(pantryitem.FieldReason) {
+		fields = append(fields, pantryitem.FieldReason)
+	}
+	if m.FieldCleared(pantryitem.FieldFoodID) {
+		fields = append(fields, pantryitem.FieldFoodID)
 	}
 	if m.FieldCleared(pantryitem.FieldProductID) {
 		fields = append(fields, pantryitem.FieldProductID)
 	}
+	if m.FieldCleared(pantryitem.FieldStoreID) {
+		fields = append(fields, pantryitem.FieldStoreID)
+	}
 	if m.FieldCleared(pantryitem.FieldDetectionID) {
 		fields = append(fields, pantryitem.FieldDetectionID)
+	}
+	if m.FieldCleared(pantryitem.FieldMealID) {
+		fields = append(fields, pantryitem.FieldMealID)
 	}
 	return fields
 }
@@ -4493,17 +9147,35 @@ func (m *PantryItemMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *PantryItemMutation) ClearField(name string) error {
 	switch name {
-	case pantryitem.FieldExpiresAt:
-		m.ClearExpiresAt()
+	case pantryitem.FieldInitialAmount:
+		m.ClearInitialAmount()
 		return nil
-	case pantryitem.FieldPurchasePrice:
-		m.ClearPurchasePrice()
+	case pantryitem.FieldBestBefore:
+		m.ClearBestBefore()
+		return nil
+	case pantryitem.FieldOpenedAt:
+		m.ClearOpenedAt()
+		return nil
+	case pantryitem.FieldUnitPrice:
+		m.ClearUnitPrice()
+		return nil
+	case pantryitem.FieldReason:
+		m.ClearReason()
+		return nil
+	case pantryitem.FieldFoodID:
+		m.ClearFoodID()
 		return nil
 	case pantryitem.FieldProductID:
 		m.ClearProductID()
 		return nil
+	case pantryitem.FieldStoreID:
+		m.ClearStoreID()
+		return nil
 	case pantryitem.FieldDetectionID:
 		m.ClearDetectionID()
+		return nil
+	case pantryitem.FieldMealID:
+		m.ClearMealID()
 		return nil
 	}
 	return fmt.Errorf("unknown PantryItem nullable field %s", name)
@@ -4516,44 +9188,59 @@ func (m *PantryItemMutation) ResetField(name string) error {
 	case pantryitem.FieldName:
 		m.ResetName()
 		return nil
-	case pantryitem.FieldQuantity:
-		m.ResetQuantity()
+	case pantryitem.FieldAmount:
+		m.ResetAmount()
+		return nil
+	case pantryitem.FieldInitialAmount:
+		m.ResetInitialAmount()
 		return nil
 	case pantryitem.FieldUnit:
 		m.ResetUnit()
 		return nil
-	case pantryitem.FieldCategory:
-		m.ResetCategory()
-		return nil
-	case pantryitem.FieldLocation:
-		m.ResetLocation()
+	case pantryitem.FieldPlace:
+		m.ResetPlace()
 		return nil
 	case pantryitem.FieldStatus:
 		m.ResetStatus()
 		return nil
-	case pantryitem.FieldExpiresAt:
-		m.ResetExpiresAt()
+	case pantryitem.FieldBestBefore:
+		m.ResetBestBefore()
 		return nil
-	case pantryitem.FieldAddedAt:
-		m.ResetAddedAt()
+	case pantryitem.FieldOpenedAt:
+		m.ResetOpenedAt()
 		return nil
-	case pantryitem.FieldPurchasePrice:
-		m.ResetPurchasePrice()
+	case pantryitem.FieldUnitPrice:
+		m.ResetUnitPrice()
 		return nil
-	case pantryitem.FieldIsStaple:
-		m.ResetIsStaple()
+	case pantryitem.FieldStaple:
+		m.ResetStaple()
 		return nil
 	case pantryitem.FieldSource:
 		m.ResetSource()
 		return nil
+	case pantryitem.FieldAddedAt:
+		m.ResetAddedAt()
+		return nil
+	case pantryitem.FieldReason:
+		m.ResetReason()
+		return nil
 	case pantryitem.FieldVersion:
 		m.ResetVersion()
+		return nil
+	case pantryitem.FieldFoodID:
+		m.ResetFoodID()
 		return nil
 	case pantryitem.FieldProductID:
 		m.ResetProductID()
 		return nil
+	case pantryitem.FieldStoreID:
+		m.ResetStoreID()
+		return nil
 	case pantryitem.FieldDetectionID:
 		m.ResetDetectionID()
+		return nil
+	case pantryitem.FieldMealID:
+		m.ResetMealID()
 		return nil
 	}
 	return fmt.Errorf("unknown PantryItem field %s", name)
@@ -4561,12 +9248,21 @@ func (m *PantryItemMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *PantryItemMutation) AddedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 5)
+	if m.food != nil {
+		edges = append(edges, pantryitem.EdgeFood)
+	}
 	if m.product != nil {
 		edges = append(edges, pantryitem.EdgeProduct)
 	}
+	if m.store != nil {
+		edges = append(edges, pantryitem.EdgeStore)
+	}
 	if m.detection != nil {
 		edges = append(edges, pantryitem.EdgeDetection)
+	}
+	if m.meal != nil {
+		edges = append(edges, pantryitem.EdgeMeal)
 	}
 	return edges
 }
@@ -4575,12 +9271,24 @@ func (m *PantryItemMutation) AddedEdges() []string {
 // name in this mutation.
 func (m *PantryItemMutation) AddedIDs(name string) []ent.Value {
 	switch name {
+	case pantryitem.EdgeFood:
+		if id := m.food; id != nil {
+			return []ent.Value{*id}
+		}
 	case pantryitem.EdgeProduct:
 		if id := m.product; id != nil {
 			return []ent.Value{*id}
 		}
+	case pantryitem.EdgeStore:
+		if id := m.store; id != nil {
+			return []ent.Value{*id}
+		}
 	case pantryitem.EdgeDetection:
 		if id := m.detection; id != nil {
+			return []ent.Value{*id}
+		}
+	case pantryitem.EdgeMeal:
+		if id := m.meal; id != nil {
 			return []ent.Value{*id}
 		}
 	}
@@ -4589,7 +9297,7 @@ func (m *PantryItemMutation) AddedIDs(name string) []ent.Value {
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *PantryItemMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 5)
 	return edges
 }
 
@@ -4601,12 +9309,21 @@ func (m *PantryItemMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *PantryItemMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 5)
+	if m.clearedfood {
+		edges = append(edges, pantryitem.EdgeFood)
+	}
 	if m.clearedproduct {
 		edges = append(edges, pantryitem.EdgeProduct)
 	}
+	if m.clearedstore {
+		edges = append(edges, pantryitem.EdgeStore)
+	}
 	if m.cleareddetection {
 		edges = append(edges, pantryitem.EdgeDetection)
+	}
+	if m.clearedmeal {
+		edges = append(edges, pantryitem.EdgeMeal)
 	}
 	return edges
 }
@@ -4615,10 +9332,16 @@ func (m *PantryItemMutation) ClearedEdges() []string {
 // was cleared in this mutation.
 func (m *PantryItemMutation) EdgeCleared(name string) bool {
 	switch name {
+	case pantryitem.EdgeFood:
+		return m.clearedfood
 	case pantryitem.EdgeProduct:
 		return m.clearedproduct
+	case pantryitem.EdgeStore:
+		return m.clearedstore
 	case pantryitem.EdgeDetection:
 		return m.cleareddetection
+	case pantryitem.EdgeMeal:
+		return m.clearedmeal
 	}
 	return false
 }
@@ -4627,11 +9350,20 @@ func (m *PantryItemMutation) EdgeCleared(name string) bool {
 // if that edge is not defined in the schema.
 func (m *PantryItemMutation) ClearEdge(name string) error {
 	switch name {
+	case pantryitem.EdgeFood:
+		m.ClearFood()
+		return nil
 	case pantryitem.EdgeProduct:
 		m.ClearProduct()
 		return nil
+	case pantryitem.EdgeStore:
+		m.ClearStore()
+		return nil
 	case pantryitem.EdgeDetection:
 		m.ClearDetection()
+		return nil
+	case pantryitem.EdgeMeal:
+		m.ClearMeal()
 		return nil
 	}
 	return fmt.Errorf("unknown PantryItem unique edge %s", name)
@@ -4641,11 +9373,20 @@ func (m *PantryItemMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *PantryItemMutation) ResetEdge(name string) error {
 	switch name {
+	case pantryitem.EdgeFood:
+		m.ResetFood()
+		return nil
 	case pantryitem.EdgeProduct:
 		m.ResetProduct()
 		return nil
+	case pantryitem.EdgeStore:
+		m.ResetStore()
+		return nil
 	case pantryitem.EdgeDetection:
 		m.ResetDetection()
+		return nil
+	case pantryitem.EdgeMeal:
+		m.ResetMeal()
 		return nil
 	}
 	return fmt.Errorf("unknown PantryItem edge %s", name)
@@ -4657,6 +9398,7 @@ type PantryPhotoMutation struct {
 	op                Op
 	typ               string
 	id                *string
+	file_id           *string
 	file_name         *string
 	sha256            *string
 	width             *int
@@ -4778,6 +9520,55 @@ func (m *PantryPhotoMutation) IDs(ctx context.Context) ([]string, error) {
 	default:
 		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
 	}
+}
+
+// SetFileID sets the "file_id" field.
+func (m *PantryPhotoMutation) SetFileID(s string) {
+	m.file_id = &s
+}
+
+// FileID returns the value of the "file_id" field in the mutation.
+func (m *PantryPhotoMutation) FileID() (r string, exists bool) {
+	v := m.file_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFileID returns the old "file_id" field's value of the PantryPhoto entity.
+// If the PantryPhoto object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PantryPhotoMutation) OldFileID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFileID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFileID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFileID: %w", err)
+	}
+	return oldValue.FileID, nil
+}
+
+// ClearFileID clears the value of the "file_id" field.
+func (m *PantryPhotoMutation) ClearFileID() {
+	m.file_id = nil
+	m.clearedFields[pantryphoto.FieldFileID] = struct{}{}
+}
+
+// FileIDCleared returns if the "file_id" field was cleared in this mutation.
+func (m *PantryPhotoMutation) FileIDCleared() bool {
+	_, ok := m.clearedFields[pantryphoto.FieldFileID]
+	return ok
+}
+
+// ResetFileID resets all changes to the "file_id" field.
+func (m *PantryPhotoMutation) ResetFileID() {
+	m.file_id = nil
+	delete(m.clearedFields, pantryphoto.FieldFileID)
 }
 
 // SetFileName sets the "file_name" field.
@@ -5194,7 +9985,10 @@ func (m *PantryPhotoMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PantryPhotoMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 8)
+	if m.file_id != nil {
+		fields = append(fields, pantryphoto.FieldFileID)
+	}
 	if m.file_name != nil {
 		fields = append(fields, pantryphoto.FieldFileName)
 	}
@@ -5224,6 +10018,8 @@ func (m *PantryPhotoMutation) Fields() []string {
 // schema.
 func (m *PantryPhotoMutation) Field(name string) (ent.Value, bool) {
 	switch name {
+	case pantryphoto.FieldFileID:
+		return m.FileID()
 	case pantryphoto.FieldFileName:
 		return m.FileName()
 	case pantryphoto.FieldSha256:
@@ -5247,6 +10043,8 @@ func (m *PantryPhotoMutation) Field(name string) (ent.Value, bool) {
 // database failed.
 func (m *PantryPhotoMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
 	switch name {
+	case pantryphoto.FieldFileID:
+		return m.OldFileID(ctx)
 	case pantryphoto.FieldFileName:
 		return m.OldFileName(ctx)
 	case pantryphoto.FieldSha256:
@@ -5270,6 +10068,13 @@ func (m *PantryPhotoMutation) OldField(ctx context.Context, name string) (ent.Va
 // type.
 func (m *PantryPhotoMutation) SetField(name string, value ent.Value) error {
 	switch name {
+	case pantryphoto.FieldFileID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFileID(v)
+		return nil
 	case pantryphoto.FieldFileName:
 		v, ok := value.(string)
 		if !ok {
@@ -5388,6 +10193,9 @@ func (m *PantryPhotoMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *PantryPhotoMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(pantryphoto.FieldFileID) {
+		fields = append(fields, pantryphoto.FieldFileID)
+	}
 	if m.FieldCleared(pantryphoto.FieldProcessingMs) {
 		fields = append(fields, pantryphoto.FieldProcessingMs)
 	}
@@ -5405,6 +10213,9 @@ func (m *PantryPhotoMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *PantryPhotoMutation) ClearField(name string) error {
 	switch name {
+	case pantryphoto.FieldFileID:
+		m.ClearFileID()
+		return nil
 	case pantryphoto.FieldProcessingMs:
 		m.ClearProcessingMs()
 		return nil
@@ -5416,6 +10227,9 @@ func (m *PantryPhotoMutation) ClearField(name string) error {
 // It returns an error if the field is not defined in the schema.
 func (m *PantryPhotoMutation) ResetField(name string) error {
 	switch name {
+	case pantryphoto.FieldFileID:
+		m.ResetFileID()
+		return nil
 	case pantryphoto.FieldFileName:
 		m.ResetFileName()
 		return nil
@@ -5525,28 +10339,856 @@ func (m *PantryPhotoMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown PantryPhoto edge %s", name)
 }
 
+// PlanRuleMutation represents an operation that mutates the PlanRule nodes in the graph.
+type PlanRuleMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	name           *string
+	kind           *planrule.Kind
+	what           *string
+	weekdays       *[]string
+	appendweekdays []string
+	days           *int
+	adddays        *int
+	minutes        *int
+	addminutes     *int
+	active         *bool
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*PlanRule, error)
+	predicates     []predicate.PlanRule
+}
+
+var _ ent.Mutation = (*PlanRuleMutation)(nil)
+
+// planruleOption allows management of the mutation configuration using functional options.
+type planruleOption func(*PlanRuleMutation)
+
+// newPlanRuleMutation creates new mutation for the PlanRule entity.
+func newPlanRuleMutation(c config, op Op, opts ...planruleOption) *PlanRuleMutation {
+	m := &PlanRuleMutation{
+		config:        c,
+		op:            op,
+		typ:           TypePlanRule,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withPlanRuleID sets the ID field of the mutation.
+func withPlanRuleID(id string) planruleOption {
+	return func(m *PlanRuleMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *PlanRule
+		)
+		m.oldValue = func(ctx context.Context) (*PlanRule, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().PlanRule.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withPlanRule sets the old PlanRule of the mutation.
+func withPlanRule(node *PlanRule) planruleOption {
+	return func(m *PlanRuleMutation) {
+		m.oldValue = func(context.Context) (*PlanRule, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m PlanRuleMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m PlanRuleMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of PlanRule entities.
+func (m *PlanRuleMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *PlanRuleMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *PlanRuleMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().PlanRule.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetName sets the "name" field.
+func (m *PlanRuleMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *PlanRuleMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the PlanRule entity.
+// If the PlanRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanRuleMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *PlanRuleMutation) ResetName() {
+	m.name = nil
+}
+
+// SetKind sets the "kind" field.
+func (m *PlanRuleMutation) SetKind(pl planrule.Kind) {
+	m.kind = &pl
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *PlanRuleMutation) Kind() (r planrule.Kind, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the PlanRule entity.
+// If the PlanRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanRuleMutation) OldKind(ctx context.Context) (v planrule.Kind, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *PlanRuleMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetWhat sets the "what" field.
+func (m *PlanRuleMutation) SetWhat(s string) {
+	m.what = &s
+}
+
+// What returns the value of the "what" field in the mutation.
+func (m *PlanRuleMutation) What() (r string, exists bool) {
+	v := m.what
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWhat returns the old "what" field's value of the PlanRule entity.
+// If the PlanRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanRuleMutation) OldWhat(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWhat is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWhat requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWhat: %w", err)
+	}
+	return oldValue.What, nil
+}
+
+// ClearWhat clears the value of the "what" field.
+func (m *PlanRuleMutation) ClearWhat() {
+	m.what = nil
+	m.clearedFields[planrule.FieldWhat] = struct{}{}
+}
+
+// WhatCleared returns if the "what" field was cleared in this mutation.
+func (m *PlanRuleMutation) WhatCleared() bool {
+	_, ok := m.clearedFields[planrule.FieldWhat]
+	return ok
+}
+
+// ResetWhat resets all changes to the "what" field.
+func (m *PlanRuleMutation) ResetWhat() {
+	m.what = nil
+	delete(m.clearedFields, planrule.FieldWhat)
+}
+
+// SetWeekdays sets the "weekdays" field.
+func (m *PlanRuleMutation) SetWeekdays(s []string) {
+	m.weekdays = &s
+	m.appendweekdays = nil
+}
+
+// Weekdays returns the value of the "weekdays" field in the mutation.
+func (m *PlanRuleMutation) Weekdays() (r []string, exists bool) {
+	v := m.weekdays
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWeekdays returns the old "weekdays" field's value of the PlanRule entity.
+// If the PlanRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanRuleMutation) OldWeekdays(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWeekdays is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWeekdays requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWeekdays: %w", err)
+	}
+	return oldValue.Weekdays, nil
+}
+
+// AppendWeekdays adds s to the "weekdays" field.
+func (m *PlanRuleMutation) AppendWeekdays(s []string) {
+	m.appendweekdays = append(m.appendweekdays, s...)
+}
+
+// AppendedWeekdays returns the list of values that were appended to the "weekdays" field in this mutation.
+func (m *PlanRuleMutation) AppendedWeekdays() ([]string, bool) {
+	if len(m.appendweekdays) == 0 {
+		return nil, false
+	}
+	return m.appendweekdays, true
+}
+
+// ClearWeekdays clears the value of the "weekdays" field.
+func (m *PlanRuleMutation) ClearWeekdays() {
+	m.weekdays = nil
+	m.appendweekdays = nil
+	m.clearedFields[planrule.FieldWeekdays] = struct{}{}
+}
+
+// WeekdaysCleared returns if the "weekdays" field was cleared in this mutation.
+func (m *PlanRuleMutation) WeekdaysCleared() bool {
+	_, ok := m.clearedFields[planrule.FieldWeekdays]
+	return ok
+}
+
+// ResetWeekdays resets all changes to the "weekdays" field.
+func (m *PlanRuleMutation) ResetWeekdays() {
+	m.weekdays = nil
+	m.appendweekdays = nil
+	delete(m.clearedFields, planrule.FieldWeekdays)
+}
+
+// SetDays sets the "days" field.
+func (m *PlanRuleMutation) SetDays(i int) {
+	m.days = &i
+	m.adddays = nil
+}
+
+// Days returns the value of the "days" field in the mutation.
+func (m *PlanRuleMutation) Days() (r int, exists bool) {
+	v := m.days
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDays returns the old "days" field's value of the PlanRule entity.
+// If the PlanRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanRuleMutation) OldDays(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDays is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDays requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDays: %w", err)
+	}
+	return oldValue.Days, nil
+}
+
+// AddDays adds i to the "days" field.
+func (m *PlanRuleMutation) AddDays(i int) {
+	if m.adddays != nil {
+		*m.adddays += i
+	} else {
+		m.adddays = &i
+	}
+}
+
+// AddedDays returns the value that was added to the "days" field in this mutation.
+func (m *PlanRuleMutation) AddedDays() (r int, exists bool) {
+	v := m.adddays
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearDays clears the value of the "days" field.
+func (m *PlanRuleMutation) ClearDays() {
+	m.days = nil
+	m.adddays = nil
+	m.clearedFields[planrule.FieldDays] = struct{}{}
+}
+
+// DaysCleared returns if the "days" field was cleared in this mutation.
+func (m *PlanRuleMutation) DaysCleared() bool {
+	_, ok := m.clearedFields[planrule.FieldDays]
+	return ok
+}
+
+// ResetDays resets all changes to the "days" field.
+func (m *PlanRuleMutation) ResetDays() {
+	m.days = nil
+	m.adddays = nil
+	delete(m.clearedFields, planrule.FieldDays)
+}
+
+// SetMinutes sets the "minutes" field.
+func (m *PlanRuleMutation) SetMinutes(i int) {
+	m.minutes = &i
+	m.addminutes = nil
+}
+
+// Minutes returns the value of the "minutes" field in the mutation.
+func (m *PlanRuleMutation) Minutes() (r int, exists bool) {
+	v := m.minutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMinutes returns the old "minutes" field's value of the PlanRule entity.
+// If the PlanRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanRuleMutation) OldMinutes(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMinutes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMinutes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMinutes: %w", err)
+	}
+	return oldValue.Minutes, nil
+}
+
+// AddMinutes adds i to the "minutes" field.
+func (m *PlanRuleMutation) AddMinutes(i int) {
+	if m.addminutes != nil {
+		*m.addminutes += i
+	} else {
+		m.addminutes = &i
+	}
+}
+
+// AddedMinutes returns the value that was added to the "minutes" field in this mutation.
+func (m *PlanRuleMutation) AddedMinutes() (r int, exists bool) {
+	v := m.addminutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearMinutes clears the value of the "minutes" field.
+func (m *PlanRuleMutation) ClearMinutes() {
+	m.minutes = nil
+	m.addminutes = nil
+	m.clearedFields[planrule.FieldMinutes] = struct{}{}
+}
+
+// MinutesCleared returns if the "minutes" field was cleared in this mutation.
+func (m *PlanRuleMutation) MinutesCleared() bool {
+	_, ok := m.clearedFields[planrule.FieldMinutes]
+	return ok
+}
+
+// ResetMinutes resets all changes to the "minutes" field.
+func (m *PlanRuleMutation) ResetMinutes() {
+	m.minutes = nil
+	m.addminutes = nil
+	delete(m.clearedFields, planrule.FieldMinutes)
+}
+
+// SetActive sets the "active" field.
+func (m *PlanRuleMutation) SetActive(b bool) {
+	m.active = &b
+}
+
+// Active returns the value of the "active" field in the mutation.
+func (m *PlanRuleMutation) Active() (r bool, exists bool) {
+	v := m.active
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldActive returns the old "active" field's value of the PlanRule entity.
+// If the PlanRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlanRuleMutation) OldActive(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldActive is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldActive requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldActive: %w", err)
+	}
+	return oldValue.Active, nil
+}
+
+// ResetActive resets all changes to the "active" field.
+func (m *PlanRuleMutation) ResetActive() {
+	m.active = nil
+}
+
+// Where appends a list predicates to the PlanRuleMutation builder.
+func (m *PlanRuleMutation) Where(ps ...predicate.PlanRule) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the PlanRuleMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *PlanRuleMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.PlanRule, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *PlanRuleMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *PlanRuleMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (PlanRule).
+func (m *PlanRuleMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *PlanRuleMutation) Fields() []string {
+	fields := make([]string, 0, 7)
+	if m.name != nil {
+		fields = append(fields, planrule.FieldName)
+	}
+	if m.kind != nil {
+		fields = append(fields, planrule.FieldKind)
+	}
+	if m.what != nil {
+		fields = append(fields, planrule.FieldWhat)
+	}
+	if m.weekdays != nil {
+		fields = append(fields, planrule.FieldWeekdays)
+	}
+	if m.days != nil {
+		fields = append(fields, planrule.FieldDays)
+	}
+	if m.minutes != nil {
+		fields = append(fields, planrule.FieldMinutes)
+	}
+	if m.active != nil {
+		fields = append(fields, planrule.FieldActive)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *PlanRuleMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case planrule.FieldName:
+		return m.Name()
+	case planrule.FieldKind:
+		return m.Kind()
+	case planrule.FieldWhat:
+		return m.What()
+	case planrule.FieldWeekdays:
+		return m.Weekdays()
+	case planrule.FieldDays:
+		return m.Days()
+	case planrule.FieldMinutes:
+		return m.Minutes()
+	case planrule.FieldActive:
+		return m.Active()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *PlanRuleMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case planrule.FieldName:
+		return m.OldName(ctx)
+	case planrule.FieldKind:
+		return m.OldKind(ctx)
+	case planrule.FieldWhat:
+		return m.OldWhat(ctx)
+	case planrule.FieldWeekdays:
+		return m.OldWeekdays(ctx)
+	case planrule.FieldDays:
+		return m.OldDays(ctx)
+	case planrule.FieldMinutes:
+		return m.OldMinutes(ctx)
+	case planrule.FieldActive:
+		return m.OldActive(ctx)
+	}
+	return nil, fmt.Errorf("unknown PlanRule field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PlanRuleMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case planrule.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case planrule.FieldKind:
+		v, ok := value.(planrule.Kind)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case planrule.FieldWhat:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWhat(v)
+		return nil
+	case planrule.FieldWeekdays:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWeekdays(v)
+		return nil
+	case planrule.FieldDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDays(v)
+		return nil
+	case planrule.FieldMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMinutes(v)
+		return nil
+	case planrule.FieldActive:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetActive(v)
+		return nil
+	}
+	return fmt.Errorf("unknown PlanRule field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *PlanRuleMutation) AddedFields() []string {
+	var fields []string
+	if m.adddays != nil {
+		fields = append(fields, planrule.FieldDays)
+	}
+	if m.addminutes != nil {
+		fields = append(fields, planrule.FieldMinutes)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *PlanRuleMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case planrule.FieldDays:
+		return m.AddedDays()
+	case planrule.FieldMinutes:
+		return m.AddedMinutes()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PlanRuleMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case planrule.FieldDays:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddDays(v)
+		return nil
+	case planrule.FieldMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddMinutes(v)
+		return nil
+	}
+	return fmt.Errorf("unknown PlanRule numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *PlanRuleMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(planrule.FieldWhat) {
+		fields = append(fields, planrule.FieldWhat)
+	}
+	if m.FieldCleared(planrule.FieldWeekdays) {
+		fields = append(fields, planrule.FieldWeekdays)
+	}
+	if m.FieldCleared(planrule.FieldDays) {
+		fields = append(fields, planrule.FieldDays)
+	}
+	if m.FieldCleared(planrule.FieldMinutes) {
+		fields = append(fields, planrule.FieldMinutes)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *PlanRuleMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *PlanRuleMutation) ClearField(name string) error {
+	switch name {
+	case planrule.FieldWhat:
+		m.ClearWhat()
+		return nil
+	case planrule.FieldWeekdays:
+		m.ClearWeekdays()
+		return nil
+	case planrule.FieldDays:
+		m.ClearDays()
+		return nil
+	case planrule.FieldMinutes:
+		m.ClearMinutes()
+		return nil
+	}
+	return fmt.Errorf("unknown PlanRule nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *PlanRuleMutation) ResetField(name string) error {
+	switch name {
+	case planrule.FieldName:
+		m.ResetName()
+		return nil
+	case planrule.FieldKind:
+		m.ResetKind()
+		return nil
+	case planrule.FieldWhat:
+		m.ResetWhat()
+		return nil
+	case planrule.FieldWeekdays:
+		m.ResetWeekdays()
+		return nil
+	case planrule.FieldDays:
+		m.ResetDays()
+		return nil
+	case planrule.FieldMinutes:
+		m.ResetMinutes()
+		return nil
+	case planrule.FieldActive:
+		m.ResetActive()
+		return nil
+	}
+	return fmt.Errorf("unknown PlanRule field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *PlanRuleMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *PlanRuleMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *PlanRuleMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *PlanRuleMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *PlanRuleMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *PlanRuleMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *PlanRuleMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown PlanRule unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *PlanRuleMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown PlanRule edge %s", name)
+}
+
 // PlannedMealMutation represents an operation that mutates the PlannedMeal nodes in the graph.
 type PlannedMealMutation struct {
 	config
-	op            Op
-	typ           string
-	id            *string
-	scheduled_for *time.Time
-	meal_type     *plannedmeal.MealType
-	servings      *int
-	addservings   *int
-	status        *plannedmeal.Status
-	rating        *int
-	addrating     *int
-	notes         *string
-	clearedFields map[string]struct{}
-	plan          *string
-	clearedplan   bool
-	recipe        *string
-	clearedrecipe bool
-	done          bool
-	oldValue      func(context.Context) (*PlannedMeal, error)
-	predicates    []predicate.PlannedMeal
+	op               Op
+	typ              string
+	id               *string
+	date             *time.Time
+	meal_type        *plannedmeal.MealType
+	servings         *float64
+	addservings      *float64
+	status           *plannedmeal.Status
+	rating           *int
+	addrating        *int
+	notes            *string
+	version          *int
+	addversion       *int
+	clearedFields    map[string]struct{}
+	plan             *string
+	clearedplan      bool
+	recipe           *string
+	clearedrecipe    bool
+	leftovers        map[string]struct{}
+	removedleftovers map[string]struct{}
+	clearedleftovers bool
+	done             bool
+	oldValue         func(context.Context) (*PlannedMeal, error)
+	predicates       []predicate.PlannedMeal
 }
 
 var _ ent.Mutation = (*PlannedMealMutation)(nil)
@@ -5653,40 +11295,40 @@ func (m *PlannedMealMutation) IDs(ctx context.Context) ([]string, error) {
 	}
 }
 
-// SetScheduledFor sets the "scheduled_for" field.
-func (m *PlannedMealMutation) SetScheduledFor(t time.Time) {
-	m.scheduled_for = &t
+// SetDate sets the "date" field.
+func (m *PlannedMealMutation) SetDate(t time.Time) {
+	m.date = &t
 }
 
-// ScheduledFor returns the value of the "scheduled_for" field in the mutation.
-func (m *PlannedMealMutation) ScheduledFor() (r time.Time, exists bool) {
-	v := m.scheduled_for
+// Date returns the value of the "date" field in the mutation.
+func (m *PlannedMealMutation) Date() (r time.Time, exists bool) {
+	v := m.date
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldScheduledFor returns the old "scheduled_for" field's value of the PlannedMeal entity.
+// OldDate returns the old "date" field's value of the PlannedMeal entity.
 // If the PlannedMeal object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PlannedMealMutation) OldScheduledFor(ctx context.Context) (v time.Time, err error) {
+func (m *PlannedMealMutation) OldDate(ctx context.Context) (v time.Time, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldScheduledFor is only allowed on UpdateOne operations")
+		return v, errors.New("OldDate is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldScheduledFor requires an ID field in the mutation")
+		return v, errors.New("OldDate requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldScheduledFor: %w", err)
+		return v, fmt.Errorf("querying old value for OldDate: %w", err)
 	}
-	return oldValue.ScheduledFor, nil
+	return oldValue.Date, nil
 }
 
-// ResetScheduledFor resets all changes to the "scheduled_for" field.
-func (m *PlannedMealMutation) ResetScheduledFor() {
-	m.scheduled_for = nil
+// ResetDate resets all changes to the "date" field.
+func (m *PlannedMealMutation) ResetDate() {
+	m.date = nil
 }
 
 // SetMealType sets the "meal_type" field.
@@ -5726,13 +11368,13 @@ func (m *PlannedMealMutation) ResetMealType() {
 }
 
 // SetServings sets the "servings" field.
-func (m *PlannedMealMutation) SetServings(i int) {
-	m.servings = &i
+func (m *PlannedMealMutation) SetServings(f float64) {
+	m.servings = &f
 	m.addservings = nil
 }
 
 // Servings returns the value of the "servings" field in the mutation.
-func (m *PlannedMealMutation) Servings() (r int, exists bool) {
+func (m *PlannedMealMutation) Servings() (r float64, exists bool) {
 	v := m.servings
 	if v == nil {
 		return
@@ -5743,7 +11385,7 @@ func (m *PlannedMealMutation) Servings() (r int, exists bool) {
 // OldServings returns the old "servings" field's value of the PlannedMeal entity.
 // If the PlannedMeal object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PlannedMealMutation) OldServings(ctx context.Context) (v int, err error) {
+func (m *PlannedMealMutation) OldServings(ctx context.Context) (v float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldServings is only allowed on UpdateOne operations")
 	}
@@ -5757,17 +11399,17 @@ func (m *PlannedMealMutation) OldServings(ctx context.Context) (v int, err error
 	return oldValue.Servings, nil
 }
 
-// AddServings adds i to the "servings" field.
-func (m *PlannedMealMutation) AddServings(i int) {
+// AddServings adds f to the "servings" field.
+func (m *PlannedMealMutation) AddServings(f float64) {
 	if m.addservings != nil {
-		*m.addservings += i
+		*m.addservings += f
 	} else {
-		m.addservings = &i
+		m.addservings = &f
 	}
 }
 
 // AddedServings returns the value that was added to the "servings" field in this mutation.
-func (m *PlannedMealMutation) AddedServings() (r int, exists bool) {
+func (m *PlannedMealMutation) AddedServings() (r float64, exists bool) {
 	v := m.addservings
 	if v == nil {
 		return
@@ -5936,6 +11578,62 @@ func (m *PlannedMealMutation) ResetNotes() {
 	delete(m.clearedFields, plannedmeal.FieldNotes)
 }
 
+// SetVersion sets the "version" field.
+func (m *PlannedMealMutation) SetVersion(i int) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *PlannedMealMutation) Version() (r int, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the PlannedMeal entity.
+// If the PlannedMeal object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlannedMealMutation) OldVersion(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *PlannedMealMutation) AddVersion(i int) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *PlannedMealMutation) AddedVersion() (r int, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *PlannedMealMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
 // SetPlanID sets the "plan_id" field.
 func (m *PlannedMealMutation) SetPlanID(s string) {
 	m.plan = &s
@@ -6075,6 +11773,60 @@ func (m *PlannedMealMutation) ResetRecipe() {
 	m.clearedrecipe = false
 }
 
+// AddLeftoverIDs adds the "leftovers" edge to the Leftover entity by ids.
+func (m *PlannedMealMutation) AddLeftoverIDs(ids ...string) {
+	if m.leftovers == nil {
+		m.leftovers = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.leftovers[ids[i]] = struct{}{}
+	}
+}
+
+// ClearLeftovers clears the "leftovers" edge to the Leftover entity.
+func (m *PlannedMealMutation) ClearLeftovers() {
+	m.clearedleftovers = true
+}
+
+// LeftoversCleared reports if the "leftovers" edge to the Leftover entity was cleared.
+func (m *PlannedMealMutation) LeftoversCleared() bool {
+	return m.clearedleftovers
+}
+
+// RemoveLeftoverIDs removes the "leftovers" edge to the Leftover entity by IDs.
+func (m *PlannedMealMutation) RemoveLeftoverIDs(ids ...string) {
+	if m.removedleftovers == nil {
+		m.removedleftovers = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.leftovers, ids[i])
+		m.removedleftovers[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedLeftovers returns the removed IDs of the "leftovers" edge to the Leftover entity.
+func (m *PlannedMealMutation) RemovedLeftoversIDs() (ids []string) {
+	for id := range m.removedleftovers {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// LeftoversIDs returns the "leftovers" edge IDs in the mutation.
+func (m *PlannedMealMutation) LeftoversIDs() (ids []string) {
+	for id := range m.leftovers {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetLeftovers resets all changes to the "leftovers" edge.
+func (m *PlannedMealMutation) ResetLeftovers() {
+	m.leftovers = nil
+	m.clearedleftovers = false
+	m.removedleftovers = nil
+}
+
 // Where appends a list predicates to the PlannedMealMutation builder.
 func (m *PlannedMealMutation) Where(ps ...predicate.PlannedMeal) {
 	m.predicates = append(m.predicates, ps...)
@@ -6109,9 +11861,9 @@ func (m *PlannedMealMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PlannedMealMutation) Fields() []string {
-	fields := make([]string, 0, 8)
-	if m.scheduled_for != nil {
-		fields = append(fields, plannedmeal.FieldScheduledFor)
+	fields := make([]string, 0, 9)
+	if m.date != nil {
+		fields = append(fields, plannedmeal.FieldDate)
 	}
 	if m.meal_type != nil {
 		fields = append(fields, plannedmeal.FieldMealType)
@@ -6128,6 +11880,9 @@ func (m *PlannedMealMutation) Fields() []string {
 	if m.notes != nil {
 		fields = append(fields, plannedmeal.FieldNotes)
 	}
+	if m.version != nil {
+		fields = append(fields, plannedmeal.FieldVersion)
+	}
 	if m.plan != nil {
 		fields = append(fields, plannedmeal.FieldPlanID)
 	}
@@ -6142,8 +11897,8 @@ func (m *PlannedMealMutation) Fields() []string {
 // schema.
 func (m *PlannedMealMutation) Field(name string) (ent.Value, bool) {
 	switch name {
-	case plannedmeal.FieldScheduledFor:
-		return m.ScheduledFor()
+	case plannedmeal.FieldDate:
+		return m.Date()
 	case plannedmeal.FieldMealType:
 		return m.MealType()
 	case plannedmeal.FieldServings:
@@ -6154,6 +11909,8 @@ func (m *PlannedMealMutation) Field(name string) (ent.Value, bool) {
 		return m.Rating()
 	case plannedmeal.FieldNotes:
 		return m.Notes()
+	case plannedmeal.FieldVersion:
+		return m.Version()
 	case plannedmeal.FieldPlanID:
 		return m.PlanID()
 	case plannedmeal.FieldRecipeID:
@@ -6167,8 +11924,8 @@ func (m *PlannedMealMutation) Field(name string) (ent.Value, bool) {
 // database failed.
 func (m *PlannedMealMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
 	switch name {
-	case plannedmeal.FieldScheduledFor:
-		return m.OldScheduledFor(ctx)
+	case plannedmeal.FieldDate:
+		return m.OldDate(ctx)
 	case plannedmeal.FieldMealType:
 		return m.OldMealType(ctx)
 	case plannedmeal.FieldServings:
@@ -6179,6 +11936,8 @@ func (m *PlannedMealMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldRating(ctx)
 	case plannedmeal.FieldNotes:
 		return m.OldNotes(ctx)
+	case plannedmeal.FieldVersion:
+		return m.OldVersion(ctx)
 	case plannedmeal.FieldPlanID:
 		return m.OldPlanID(ctx)
 	case plannedmeal.FieldRecipeID:
@@ -6192,12 +11951,12 @@ func (m *PlannedMealMutation) OldField(ctx context.Context, name string) (ent.Va
 // type.
 func (m *PlannedMealMutation) SetField(name string, value ent.Value) error {
 	switch name {
-	case plannedmeal.FieldScheduledFor:
+	case plannedmeal.FieldDate:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetScheduledFor(v)
+		m.SetDate(v)
 		return nil
 	case plannedmeal.FieldMealType:
 		v, ok := value.(plannedmeal.MealType)
@@ -6207,7 +11966,7 @@ func (m *PlannedMealMutation) SetField(name string, value ent.Value) error {
 		m.SetMealType(v)
 		return nil
 	case plannedmeal.FieldServings:
-		v, ok := value.(int)
+		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
@@ -6233,6 +11992,13 @@ func (m *PlannedMealMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetNotes(v)
+		return nil
+	case plannedmeal.FieldVersion:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
 		return nil
 	case plannedmeal.FieldPlanID:
 		v, ok := value.(string)
@@ -6262,6 +12028,9 @@ func (m *PlannedMealMutation) AddedFields() []string {
 	if m.addrating != nil {
 		fields = append(fields, plannedmeal.FieldRating)
 	}
+	if m.addversion != nil {
+		fields = append(fields, plannedmeal.FieldVersion)
+	}
 	return fields
 }
 
@@ -6274,6 +12043,8 @@ func (m *PlannedMealMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedServings()
 	case plannedmeal.FieldRating:
 		return m.AddedRating()
+	case plannedmeal.FieldVersion:
+		return m.AddedVersion()
 	}
 	return nil, false
 }
@@ -6284,7 +12055,7 @@ func (m *PlannedMealMutation) AddedField(name string) (ent.Value, bool) {
 func (m *PlannedMealMutation) AddField(name string, value ent.Value) error {
 	switch name {
 	case plannedmeal.FieldServings:
-		v, ok := value.(int)
+		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
@@ -6296,6 +12067,13 @@ func (m *PlannedMealMutation) AddField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddRating(v)
+		return nil
+	case plannedmeal.FieldVersion:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
 		return nil
 	}
 	return fmt.Errorf("unknown PlannedMeal numeric field %s", name)
@@ -6345,8 +12123,8 @@ func (m *PlannedMealMutation) ClearField(name string) error {
 // It returns an error if the field is not defined in the schema.
 func (m *PlannedMealMutation) ResetField(name string) error {
 	switch name {
-	case plannedmeal.FieldScheduledFor:
-		m.ResetScheduledFor()
+	case plannedmeal.FieldDate:
+		m.ResetDate()
 		return nil
 	case plannedmeal.FieldMealType:
 		m.ResetMealType()
@@ -6363,6 +12141,9 @@ func (m *PlannedMealMutation) ResetField(name string) error {
 	case plannedmeal.FieldNotes:
 		m.ResetNotes()
 		return nil
+	case plannedmeal.FieldVersion:
+		m.ResetVersion()
+		return nil
 	case plannedmeal.FieldPlanID:
 		m.ResetPlanID()
 		return nil
@@ -6375,12 +12156,15 @@ func (m *PlannedMealMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *PlannedMealMutation) AddedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
 	if m.plan != nil {
 		edges = append(edges, plannedmeal.EdgePlan)
 	}
 	if m.recipe != nil {
 		edges = append(edges, plannedmeal.EdgeRecipe)
+	}
+	if m.leftovers != nil {
+		edges = append(edges, plannedmeal.EdgeLeftovers)
 	}
 	return edges
 }
@@ -6397,30 +12181,50 @@ func (m *PlannedMealMutation) AddedIDs(name string) []ent.Value {
 		if id := m.recipe; id != nil {
 			return []ent.Value{*id}
 		}
+	case plannedmeal.EdgeLeftovers:
+		ids := make([]ent.Value, 0, len(m.leftovers))
+		for id := range m.leftovers {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *PlannedMealMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
+	if m.removedleftovers != nil {
+		edges = append(edges, plannedmeal.EdgeLeftovers)
+	}
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *PlannedMealMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case plannedmeal.EdgeLeftovers:
+		ids := make([]ent.Value, 0, len(m.removedleftovers))
+		for id := range m.removedleftovers {
+			ids = append(ids, id)
+		}
+		return ids
+	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *PlannedMealMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 3)
 	if m.clearedplan {
 		edges = append(edges, plannedmeal.EdgePlan)
 	}
 	if m.clearedrecipe {
 		edges = append(edges, plannedmeal.EdgeRecipe)
+	}
+	if m.clearedleftovers {
+		edges = append(edges, plannedmeal.EdgeLeftovers)
 	}
 	return edges
 }
@@ -6433,6 +12237,8 @@ func (m *PlannedMealMutation) EdgeCleared(name string) bool {
 		return m.clearedplan
 	case plannedmeal.EdgeRecipe:
 		return m.clearedrecipe
+	case plannedmeal.EdgeLeftovers:
+		return m.clearedleftovers
 	}
 	return false
 }
@@ -6461,34 +12267,1055 @@ func (m *PlannedMealMutation) ResetEdge(name string) error {
 	case plannedmeal.EdgeRecipe:
 		m.ResetRecipe()
 		return nil
+	case plannedmeal.EdgeLeftovers:
+		m.ResetLeftovers()
+		return nil
 	}
 	return fmt.Errorf("unknown PlannedMeal edge %s", name)
+}
+
+// PriceMutation represents an operation that mutates the Price nodes in the graph.
+type PriceMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	price          *float64
+	addprice       *float64
+	amount         *float64
+	addamount      *float64
+	unit           *string
+	per_unit       *float64
+	addper_unit    *float64
+	on             *time.Time
+	clearedFields  map[string]struct{}
+	food           *string
+	clearedfood    bool
+	product        *string
+	clearedproduct bool
+	store          *string
+	clearedstore   bool
+	done           bool
+	oldValue       func(context.Context) (*Price, error)
+	predicates     []predicate.Price
+}
+
+var _ ent.Mutation = (*PriceMutation)(nil)
+
+// priceOption allows management of the mutation configuration using functional options.
+type priceOption func(*PriceMutation)
+
+// newPriceMutation creates new mutation for the Price entity.
+func newPriceMutation(c config, op Op, opts ...priceOption) *PriceMutation {
+	m := &PriceMutation{
+		config:        c,
+		op:            op,
+		typ:           TypePrice,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withPriceID sets the ID field of the mutation.
+func withPriceID(id string) priceOption {
+	return func(m *PriceMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Price
+		)
+		m.oldValue = func(ctx context.Context) (*Price, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Price.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withPrice sets the old Price of the mutation.
+func withPrice(node *Price) priceOption {
+	return func(m *PriceMutation) {
+		m.oldValue = func(context.Context) (*Price, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m PriceMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m PriceMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Price entities.
+func (m *PriceMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *PriceMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *PriceMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Price.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPrice sets the "price" field.
+func (m *PriceMutation) SetPrice(f float64) {
+	m.price = &f
+	m.addprice = nil
+}
+
+// Price returns the value of the "price" field in the mutation.
+func (m *PriceMutation) Price() (r float64, exists bool) {
+	v := m.price
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPrice returns the old "price" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldPrice(ctx context.Context) (v float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPrice is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPrice requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPrice: %w", err)
+	}
+	return oldValue.Price, nil
+}
+
+// AddPrice adds f to the "price" field.
+func (m *PriceMutation) AddPrice(f float64) {
+	if m.addprice != nil {
+		*m.addprice += f
+	} else {
+		m.addprice = &f
+	}
+}
+
+// AddedPrice returns the value that was added to the "price" field in this mutation.
+func (m *PriceMutation) AddedPrice() (r float64, exists bool) {
+	v := m.addprice
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPrice resets all changes to the "price" field.
+func (m *PriceMutation) ResetPrice() {
+	m.price = nil
+	m.addprice = nil
+}
+
+// SetAmount sets the "amount" field.
+func (m *PriceMutation) SetAmount(f float64) {
+	m.amount = &f
+	m.addamount = nil
+}
+
+// Amount returns the value of the "amount" field in the mutation.
+func (m *PriceMutation) Amount() (r float64, exists bool) {
+	v := m.amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAmount returns the old "amount" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldAmount(ctx context.Context) (v float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAmount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAmount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAmount: %w", err)
+	}
+	return oldValue.Amount, nil
+}
+
+// AddAmount adds f to the "amount" field.
+func (m *PriceMutation) AddAmount(f float64) {
+	if m.addamount != nil {
+		*m.addamount += f
+	} else {
+		m.addamount = &f
+	}
+}
+
+// AddedAmount returns the value that was added to the "amount" field in this mutation.
+func (m *PriceMutation) AddedAmount() (r float64, exists bool) {
+	v := m.addamount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAmount resets all changes to the "amount" field.
+func (m *PriceMutation) ResetAmount() {
+	m.amount = nil
+	m.addamount = nil
+}
+
+// SetUnit sets the "unit" field.
+func (m *PriceMutation) SetUnit(s string) {
+	m.unit = &s
+}
+
+// Unit returns the value of the "unit" field in the mutation.
+func (m *PriceMutation) Unit() (r string, exists bool) {
+	v := m.unit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUnit returns the old "unit" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldUnit(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUnit is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUnit requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUnit: %w", err)
+	}
+	return oldValue.Unit, nil
+}
+
+// ResetUnit resets all changes to the "unit" field.
+func (m *PriceMutation) ResetUnit() {
+	m.unit = nil
+}
+
+// SetPerUnit sets the "per_unit" field.
+func (m *PriceMutation) SetPerUnit(f float64) {
+	m.per_unit = &f
+	m.addper_unit = nil
+}
+
+// PerUnit returns the value of the "per_unit" field in the mutation.
+func (m *PriceMutation) PerUnit() (r float64, exists bool) {
+	v := m.per_unit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPerUnit returns the old "per_unit" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldPerUnit(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPerUnit is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPerUnit requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPerUnit: %w", err)
+	}
+	return oldValue.PerUnit, nil
+}
+
+// AddPerUnit adds f to the "per_unit" field.
+func (m *PriceMutation) AddPerUnit(f float64) {
+	if m.addper_unit != nil {
+		*m.addper_unit += f
+	} else {
+		m.addper_unit = &f
+	}
+}
+
+// AddedPerUnit returns the value that was added to the "per_unit" field in this mutation.
+func (m *PriceMutation) AddedPerUnit() (r float64, exists bool) {
+	v := m.addper_unit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearPerUnit clears the value of the "per_unit" field.
+func (m *PriceMutation) ClearPerUnit() {
+	m.per_unit = nil
+	m.addper_unit = nil
+	m.clearedFields[price.FieldPerUnit] = struct{}{}
+}
+
+// PerUnitCleared returns if the "per_unit" field was cleared in this mutation.
+func (m *PriceMutation) PerUnitCleared() bool {
+	_, ok := m.clearedFields[price.FieldPerUnit]
+	return ok
+}
+
+// ResetPerUnit resets all changes to the "per_unit" field.
+func (m *PriceMutation) ResetPerUnit() {
+	m.per_unit = nil
+	m.addper_unit = nil
+	delete(m.clearedFields, price.FieldPerUnit)
+}
+
+// SetOn sets the "on" field.
+func (m *PriceMutation) SetOn(t time.Time) {
+	m.on = &t
+}
+
+// On returns the value of the "on" field in the mutation.
+func (m *PriceMutation) On() (r time.Time, exists bool) {
+	v := m.on
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOn returns the old "on" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldOn(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOn is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOn requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOn: %w", err)
+	}
+	return oldValue.On, nil
+}
+
+// ResetOn resets all changes to the "on" field.
+func (m *PriceMutation) ResetOn() {
+	m.on = nil
+}
+
+// SetFoodID sets the "food_id" field.
+func (m *PriceMutation) SetFoodID(s string) {
+	m.food = &s
+}
+
+// FoodID returns the value of the "food_id" field in the mutation.
+func (m *PriceMutation) FoodID() (r string, exists bool) {
+	v := m.food
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoodID returns the old "food_id" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldFoodID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoodID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoodID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoodID: %w", err)
+	}
+	return oldValue.FoodID, nil
+}
+
+// ResetFoodID resets all changes to the "food_id" field.
+func (m *PriceMutation) ResetFoodID() {
+	m.food = nil
+}
+
+// SetProductID sets the "product_id" field.
+func (m *PriceMutation) SetProductID(s string) {
+	m.product = &s
+}
+
+// ProductID returns the value of the "product_id" field in the mutation.
+func (m *PriceMutation) ProductID() (r string, exists bool) {
+	v := m.product
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldProductID returns the old "product_id" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldProductID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldProductID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldProductID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldProductID: %w", err)
+	}
+	return oldValue.ProductID, nil
+}
+
+// ClearProductID clears the value of the "product_id" field.
+func (m *PriceMutation) ClearProductID() {
+	m.product = nil
+	m.clearedFields[price.FieldProductID] = struct{}{}
+}
+
+// ProductIDCleared returns if the "product_id" field was cleared in this mutation.
+func (m *PriceMutation) ProductIDCleared() bool {
+	_, ok := m.clearedFields[price.FieldProductID]
+	return ok
+}
+
+// ResetProductID resets all changes to the "product_id" field.
+func (m *PriceMutation) ResetProductID() {
+	m.product = nil
+	delete(m.clearedFields, price.FieldProductID)
+}
+
+// SetStoreID sets the "store_id" field.
+func (m *PriceMutation) SetStoreID(s string) {
+	m.store = &s
+}
+
+// StoreID returns the value of the "store_id" field in the mutation.
+func (m *PriceMutation) StoreID() (r string, exists bool) {
+	v := m.store
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStoreID returns the old "store_id" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldStoreID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStoreID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStoreID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStoreID: %w", err)
+	}
+	return oldValue.StoreID, nil
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (m *PriceMutation) ClearStoreID() {
+	m.store = nil
+	m.clearedFields[price.FieldStoreID] = struct{}{}
+}
+
+// StoreIDCleared returns if the "store_id" field was cleared in this mutation.
+func (m *PriceMutation) StoreIDCleared() bool {
+	_, ok := m.clearedFields[price.FieldStoreID]
+	return ok
+}
+
+// ResetStoreID resets all changes to the "store_id" field.
+func (m *PriceMutation) ResetStoreID() {
+	m.store = nil
+	delete(m.clearedFields, price.FieldStoreID)
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (m *PriceMutation) ClearFood() {
+	m.clearedfood = true
+	m.clearedFields[price.FieldFoodID] = struct{}{}
+}
+
+// FoodCleared reports if the "food" edge to the Food entity was cleared.
+func (m *PriceMutation) FoodCleared() bool {
+	return m.clearedfood
+}
+
+// FoodIDs returns the "food" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// FoodID instead. It exists only for internal usage by the builders.
+func (m *PriceMutation) FoodIDs() (ids []string) {
+	if id := m.food; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetFood resets all changes to the "food" edge.
+func (m *PriceMutation) ResetFood() {
+	m.food = nil
+	m.clearedfood = false
+}
+
+// ClearProduct clears the "product" edge to the Product entity.
+func (m *PriceMutation) ClearProduct() {
+	m.clearedproduct = true
+	m.clearedFields[price.FieldProductID] = struct{}{}
+}
+
+// ProductCleared reports if the "product" edge to the Product entity was cleared.
+func (m *PriceMutation) ProductCleared() bool {
+	return m.ProductIDCleared() || m.clearedproduct
+}
+
+// ProductIDs returns the "product" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ProductID instead. It exists only for internal usage by the builders.
+func (m *PriceMutation) ProductIDs() (ids []string) {
+	if id := m.product; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetProduct resets all changes to the "product" edge.
+func (m *PriceMutation) ResetProduct() {
+	m.product = nil
+	m.clearedproduct = false
+}
+
+// ClearStore clears the "store" edge to the Store entity.
+func (m *PriceMutation) ClearStore() {
+	m.clearedstore = true
+	m.clearedFields[price.FieldStoreID] = struct{}{}
+}
+
+// StoreCleared reports if the "store" edge to the Store entity was cleared.
+func (m *PriceMutation) StoreCleared() bool {
+	return m.StoreIDCleared() || m.clearedstore
+}
+
+// StoreIDs returns the "store" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// StoreID instead. It exists only for internal usage by the builders.
+func (m *PriceMutation) StoreIDs() (ids []string) {
+	if id := m.store; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetStore resets all changes to the "store" edge.
+func (m *PriceMutation) ResetStore() {
+	m.store = nil
+	m.clearedstore = false
+}
+
+// Where appends a list predicates to the PriceMutation builder.
+func (m *PriceMutation) Where(ps ...predicate.Price) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the PriceMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *PriceMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Price, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *PriceMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *PriceMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Price).
+func (m *PriceMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *PriceMutation) Fields() []string {
+	fields := make([]string, 0, 8)
+	if m.price != nil {
+		fields = append(fields, price.FieldPrice)
+	}
+	if m.amount != nil {
+		fields = append(fields, price.FieldAmount)
+	}
+	if m.unit != nil {
+		fields = append(fields, price.FieldUnit)
+	}
+	if m.per_unit != nil {
+		fields = append(fields, price.FieldPerUnit)
+	}
+	if m.on != nil {
+		fields = append(fields, price.FieldOn)
+	}
+	if m.food != nil {
+		fields = append(fields, price.FieldFoodID)
+	}
+	if m.product != nil {
+		fields = append(fields, price.FieldProductID)
+	}
+	if m.store != nil {
+		fields = append(fields, price.FieldStoreID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *PriceMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case price.FieldPrice:
+		return m.Price()
+	case price.FieldAmount:
+		return m.Amount()
+	case price.FieldUnit:
+		return m.Unit()
+	case price.FieldPerUnit:
+		return m.PerUnit()
+	case price.FieldOn:
+		return m.On()
+	case price.FieldFoodID:
+		return m.FoodID()
+	case price.FieldProductID:
+		return m.ProductID()
+	case price.FieldStoreID:
+		return m.StoreID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *PriceMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case price.FieldPrice:
+		return m.OldPrice(ctx)
+	case price.FieldAmount:
+		return m.OldAmount(ctx)
+	case price.FieldUnit:
+		return m.OldUnit(ctx)
+	case price.FieldPerUnit:
+		return m.OldPerUnit(ctx)
+	case price.FieldOn:
+		return m.OldOn(ctx)
+	case price.FieldFoodID:
+		return m.OldFoodID(ctx)
+	case price.FieldProductID:
+		return m.OldProductID(ctx)
+	case price.FieldStoreID:
+		return m.OldStoreID(ctx)
+	}
+	return nil, fmt.Errorf("unknown Price field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PriceMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case price.FieldPrice:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPrice(v)
+		return nil
+	case price.FieldAmount:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAmount(v)
+		return nil
+	case price.FieldUnit:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUnit(v)
+		return nil
+	case price.FieldPerUnit:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPerUnit(v)
+		return nil
+	case price.FieldOn:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOn(v)
+		return nil
+	case price.FieldFoodID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoodID(v)
+		return nil
+	case price.FieldProductID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetProductID(v)
+		return nil
+	case price.FieldStoreID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStoreID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Price field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *PriceMutation) AddedFields() []string {
+	var fields []string
+	if m.addprice != nil {
+		fields = append(fields, price.FieldPrice)
+	}
+	if m.addamount != nil {
+		fields = append(fields, price.FieldAmount)
+	}
+	if m.addper_unit != nil {
+		fields = append(fields, price.FieldPerUnit)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *PriceMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case price.FieldPrice:
+		return m.AddedPrice()
+	case price.FieldAmount:
+		return m.AddedAmount()
+	case price.FieldPerUnit:
+		return m.AddedPerUnit()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PriceMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case price.FieldPrice:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPrice(v)
+		return nil
+	case price.FieldAmount:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAmount(v)
+		return nil
+	case price.FieldPerUnit:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPerUnit(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Price numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *PriceMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(price.FieldPerUnit) {
+		fields = append(fields, price.FieldPerUnit)
+	}
+	if m.FieldCleared(price.FieldProductID) {
+		fields = append(fields, price.FieldProductID)
+	}
+	if m.FieldCleared(price.FieldStoreID) {
+		fields = append(fields, price.FieldStoreID)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *PriceMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *PriceMutation) ClearField(name string) error {
+	switch name {
+	case price.FieldPerUnit:
+		m.ClearPerUnit()
+		return nil
+	case price.FieldProductID:
+		m.ClearProductID()
+		return nil
+	case price.FieldStoreID:
+		m.ClearStoreID()
+		return nil
+	}
+	return fmt.Errorf("unknown Price nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *PriceMutation) ResetField(name string) error {
+	switch name {
+	case price.FieldPrice:
+		m.ResetPrice()
+		return nil
+	case price.FieldAmount:
+		m.ResetAmount()
+		return nil
+	case price.FieldUnit:
+		m.ResetUnit()
+		return nil
+	case price.FieldPerUnit:
+		m.ResetPerUnit()
+		return nil
+	case price.FieldOn:
+		m.ResetOn()
+		return nil
+	case price.FieldFoodID:
+		m.ResetFoodID()
+		return nil
+	case price.FieldProductID:
+		m.ResetProductID()
+		return nil
+	case price.FieldStoreID:
+		m.ResetStoreID()
+		return nil
+	}
+	return fmt.Errorf("unknown Price field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *PriceMutation) AddedEdges() []string {
+	edges := make([]string, 0, 3)
+	if m.food != nil {
+		edges = append(edges, price.EdgeFood)
+	}
+	if m.product != nil {
+		edges = append(edges, price.EdgeProduct)
+	}
+	if m.store != nil {
+		edges = append(edges, price.EdgeStore)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *PriceMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case price.EdgeFood:
+		if id := m.food; id != nil {
+			return []ent.Value{*id}
+		}
+	case price.EdgeProduct:
+		if id := m.product; id != nil {
+			return []ent.Value{*id}
+		}
+	case price.EdgeStore:
+		if id := m.store; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *PriceMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 3)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *PriceMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *PriceMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 3)
+	if m.clearedfood {
+		edges = append(edges, price.EdgeFood)
+	}
+	if m.clearedproduct {
+		edges = append(edges, price.EdgeProduct)
+	}
+	if m.clearedstore {
+		edges = append(edges, price.EdgeStore)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *PriceMutation) EdgeCleared(name string) bool {
+	switch name {
+	case price.EdgeFood:
+		return m.clearedfood
+	case price.EdgeProduct:
+		return m.clearedproduct
+	case price.EdgeStore:
+		return m.clearedstore
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *PriceMutation) ClearEdge(name string) error {
+	switch name {
+	case price.EdgeFood:
+		m.ClearFood()
+		return nil
+	case price.EdgeProduct:
+		m.ClearProduct()
+		return nil
+	case price.EdgeStore:
+		m.ClearStore()
+		return nil
+	}
+	return fmt.Errorf("unknown Price unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *PriceMutation) ResetEdge(name string) error {
+	switch name {
+	case price.EdgeFood:
+		m.ResetFood()
+		return nil
+	case price.EdgeProduct:
+		m.ResetProduct()
+		return nil
+	case price.EdgeStore:
+		m.ResetStore()
+		return nil
+	}
+	return fmt.Errorf("unknown Price edge %s", name)
 }
 
 // ProductMutation represents an operation that mutates the Product nodes in the graph.
 type ProductMutation struct {
 	config
-	op                  Op
-	typ                 string
-	id                  *string
-	gtin                *string
-	name                *string
-	brand               *string
-	category            *product.Category
-	default_quantity    *float64
-	adddefault_quantity *float64
-	default_unit        *string
-	shelf_life_days     *int
-	addshelf_life_days  *int
-	allergens           *[]string
-	appendallergens     []string
-	clearedFields       map[string]struct{}
-	items               map[string]struct{}
-	removeditems        map[string]struct{}
-	cleareditems        bool
-	done                bool
-	oldValue            func(context.Context) (*Product, error)
-	predicates          []predicate.Product
+	op                Op
+	typ               string
+	id                *string
+	name              *string
+	brand             *string
+	barcodes          *[]string
+	appendbarcodes    []string
+	package_amount    *float64
+	addpackage_amount *float64
+	package_unit      *string
+	state             *product.State
+	clearedFields     map[string]struct{}
+	food              *string
+	clearedfood       bool
+	items             map[string]struct{}
+	removeditems      map[string]struct{}
+	cleareditems      bool
+	done              bool
+	oldValue          func(context.Context) (*Product, error)
+	predicates        []predicate.Product
 }
 
 var _ ent.Mutation = (*ProductMutation)(nil)
@@ -6595,42 +13422,6 @@ func (m *ProductMutation) IDs(ctx context.Context) ([]string, error) {
 	}
 }
 
-// SetGtin sets the "gtin" field.
-func (m *ProductMutation) SetGtin(s string) {
-	m.gtin = &s
-}
-
-// Gtin returns the value of the "gtin" field in the mutation.
-func (m *ProductMutation) Gtin() (r string, exists bool) {
-	v := m.gtin
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldGtin returns the old "gtin" field's value of the Product entity.
-// If the Product object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ProductMutation) OldGtin(ctx context.Context) (v string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldGtin is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldGtin requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldGtin: %w", err)
-	}
-	return oldValue.Gtin, nil
-}
-
-// ResetGtin resets all changes to the "gtin" field.
-func (m *ProductMutation) ResetGtin() {
-	m.gtin = nil
-}
-
 // SetName sets the "name" field.
 func (m *ProductMutation) SetName(s string) {
 	m.name = &s
@@ -6716,267 +13507,300 @@ func (m *ProductMutation) ResetBrand() {
 	delete(m.clearedFields, product.FieldBrand)
 }
 
-// SetCategory sets the "category" field.
-func (m *ProductMutation) SetCategory(pr product.Category) {
-	m.category = &pr
+// SetBarcodes sets the "barcodes" field.
+func (m *ProductMutation) SetBarcodes(s []string) {
+	m.barcodes = &s
+	m.appendbarcodes = nil
 }
 
-// Category returns the value of the "category" field in the mutation.
-func (m *ProductMutation) Category() (r product.Category, exists bool) {
-	v := m.category
+// Barcodes returns the value of the "barcodes" field in the mutation.
+func (m *ProductMutation) Barcodes() (r []string, exists bool) {
+	v := m.barcodes
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldCategory returns the old "category" field's value of the Product entity.
+// OldBarcodes returns the old "barcodes" field's value of the Product entity.
 // If the Product object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ProductMutation) OldCategory(ctx context.Context) (v product.Category, err error) {
+func (m *ProductMutation) OldBarcodes(ctx context.Context) (v []string, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldCategory is only allowed on UpdateOne operations")
+		return v, errors.New("OldBarcodes is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldCategory requires an ID field in the mutation")
+		return v, errors.New("OldBarcodes requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldCategory: %w", err)
+		return v, fmt.Errorf("querying old value for OldBarcodes: %w", err)
 	}
-	return oldValue.Category, nil
+	return oldValue.Barcodes, nil
 }
 
-// ResetCategory resets all changes to the "category" field.
-func (m *ProductMutation) ResetCategory() {
-	m.category = nil
+// AppendBarcodes adds s to the "barcodes" field.
+func (m *ProductMutation) AppendBarcodes(s []string) {
+	m.appendbarcodes = append(m.appendbarcodes, s...)
 }
 
-// SetDefaultQuantity sets the "default_quantity" field.
-func (m *ProductMutation) SetDefaultQuantity(f float64) {
-	m.default_quantity = &f
-	m.adddefault_quantity = nil
-}
-
-// DefaultQuantity returns the value of the "default_quantity" field in the mutation.
-func (m *ProductMutation) DefaultQuantity() (r float64, exists bool) {
-	v := m.default_quantity
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldDefaultQuantity returns the old "default_quantity" field's value of the Product entity.
-// If the Product object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ProductMutation) OldDefaultQuantity(ctx context.Context) (v float64, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldDefaultQuantity is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldDefaultQuantity requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldDefaultQuantity: %w", err)
-	}
-	return oldValue.DefaultQuantity, nil
-}
-
-// AddDefaultQuantity adds f to the "default_quantity" field.
-func (m *ProductMutation) AddDefaultQuantity(f float64) {
-	if m.adddefault_quantity != nil {
-		*m.adddefault_quantity += f
-	} else {
-		m.adddefault_quantity = &f
-	}
-}
-
-// AddedDefaultQuantity returns the value that was added to the "default_quantity" field in this mutation.
-func (m *ProductMutation) AddedDefaultQuantity() (r float64, exists bool) {
-	v := m.adddefault_quantity
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ResetDefaultQuantity resets all changes to the "default_quantity" field.
-func (m *ProductMutation) ResetDefaultQuantity() {
-	m.default_quantity = nil
-	m.adddefault_quantity = nil
-}
-
-// SetDefaultUnit sets the "default_unit" field.
-func (m *ProductMutation) SetDefaultUnit(s string) {
-	m.default_unit = &s
-}
-
-// DefaultUnit returns the value of the "default_unit" field in the mutation.
-func (m *ProductMutation) DefaultUnit() (r string, exists bool) {
-	v := m.default_unit
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldDefaultUnit returns the old "default_unit" field's value of the Product entity.
-// If the Product object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ProductMutation) OldDefaultUnit(ctx context.Context) (v string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldDefaultUnit is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldDefaultUnit requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldDefaultUnit: %w", err)
-	}
-	return oldValue.DefaultUnit, nil
-}
-
-// ResetDefaultUnit resets all changes to the "default_unit" field.
-func (m *ProductMutation) ResetDefaultUnit() {
-	m.default_unit = nil
-}
-
-// SetShelfLifeDays sets the "shelf_life_days" field.
-func (m *ProductMutation) SetShelfLifeDays(i int) {
-	m.shelf_life_days = &i
-	m.addshelf_life_days = nil
-}
-
-// ShelfLifeDays returns the value of the "shelf_life_days" field in the mutation.
-func (m *ProductMutation) ShelfLifeDays() (r int, exists bool) {
-	v := m.shelf_life_days
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldShelfLifeDays returns the old "shelf_life_days" field's value of the Product entity.
-// If the Product object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ProductMutation) OldShelfLifeDays(ctx context.Context) (v *int, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldShelfLifeDays is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldShelfLifeDays requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldShelfLifeDays: %w", err)
-	}
-	return oldValue.ShelfLifeDays, nil
-}
-
-// AddShelfLifeDays adds i to the "shelf_life_days" field.
-func (m *ProductMutation) AddShelfLifeDays(i int) {
-	if m.addshelf_life_days != nil {
-		*m.addshelf_life_days += i
-	} else {
-		m.addshelf_life_days = &i
-	}
-}
-
-// AddedShelfLifeDays returns the value that was added to the "shelf_life_days" field in this mutation.
-func (m *ProductMutation) AddedShelfLifeDays() (r int, exists bool) {
-	v := m.addshelf_life_days
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ClearShelfLifeDays clears the value of the "shelf_life_days" field.
-func (m *ProductMutation) ClearShelfLifeDays() {
-	m.shelf_life_days = nil
-	m.addshelf_life_days = nil
-	m.clearedFields[product.FieldShelfLifeDays] = struct{}{}
-}
-
-// ShelfLifeDaysCleared returns if the "shelf_life_days" field was cleared in this mutation.
-func (m *ProductMutation) ShelfLifeDaysCleared() bool {
-	_, ok := m.clearedFields[product.FieldShelfLifeDays]
-	return ok
-}
-
-// ResetShelfLifeDays resets all changes to the "shelf_life_days" field.
-func (m *ProductMutation) ResetShelfLifeDays() {
-	m.shelf_life_days = nil
-	m.addshelf_life_days = nil
-	delete(m.clearedFields, product.FieldShelfLifeDays)
-}
-
-// SetAllergens sets the "allergens" field.
-func (m *ProductMutation) SetAllergens(s []string) {
-	m.allergens = &s
-	m.appendallergens = nil
-}
-
-// Allergens returns the value of the "allergens" field in the mutation.
-func (m *ProductMutation) Allergens() (r []string, exists bool) {
-	v := m.allergens
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldAllergens returns the old "allergens" field's value of the Product entity.
-// If the Product object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ProductMutation) OldAllergens(ctx context.Context) (v []string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldAllergens is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldAllergens requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldAllergens: %w", err)
-	}
-	return oldValue.Allergens, nil
-}
-
-// AppendAllergens adds s to the "allergens" field.
-func (m *ProductMutation) AppendAllergens(s []string) {
-	m.appendallergens = append(m.appendallergens, s...)
-}
-
-// AppendedAllergens returns the list of values that were appended to the "allergens" field in this mutation.
-func (m *ProductMutation) AppendedAllergens() ([]string, bool) {
-	if len(m.appendallergens) == 0 {
+// AppendedBarcodes returns the list of values that were appended to the "barcodes" field in this mutation.
+func (m *ProductMutation) AppendedBarcodes() ([]string, bool) {
+	if len(m.appendbarcodes) == 0 {
 		return nil, false
 	}
-	return m.appendallergens, true
+	return m.appendbarcodes, true
 }
 
-// ClearAllergens clears the value of the "allergens" field.
-func (m *ProductMutation) ClearAllergens() {
-	m.allergens = nil
-	m.appendallergens = nil
-	m.clearedFields[product.FieldAllergens] = struct{}{}
+// ClearBarcodes clears the value of the "barcodes" field.
+func (m *ProductMutation) ClearBarcodes() {
+	m.barcodes = nil
+	m.appendbarcodes = nil
+	m.clearedFields[product.FieldBarcodes] = struct{}{}
 }
 
-// AllergensCleared returns if the "allergens" field was cleared in this mutation.
-func (m *ProductMutation) AllergensCleared() bool {
-	_, ok := m.clearedFields[product.FieldAllergens]
+// BarcodesCleared returns if the "barcodes" field was cleared in this mutation.
+func (m *ProductMutation) BarcodesCleared() bool {
+	_, ok := m.clearedFields[product.FieldBarcodes]
 	return ok
 }
 
-// ResetAllergens resets all changes to the "allergens" field.
-func (m *ProductMutation) ResetAllergens() {
-	m.allergens = nil
-	m.appendallergens = nil
-	delete(m.clearedFields, product.FieldAllergens)
+// ResetBarcodes resets all changes to the "barcodes" field.
+func (m *ProductMutation) ResetBarcodes() {
+	m.barcodes = nil
+	m.appendbarcodes = nil
+	delete(m.clearedFields, product.FieldBarcodes)
+}
+
+// SetPackageAmount sets the "package_amount" field.
+func (m *ProductMutation) SetPackageAmount(f float64) {
+	m.package_amount = &f
+	m.addpackage_amount = nil
+}
+
+// PackageAmount returns the value of the "package_amount" field in the mutation.
+func (m *ProductMutation) PackageAmount() (r float64, exists bool) {
+	v := m.package_amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPackageAmount returns the old "package_amount" field's value of the Product entity.
+// If the Product object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProductMutation) OldPackageAmount(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPackageAmount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPackageAmount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPackageAmount: %w", err)
+	}
+	return oldValue.PackageAmount, nil
+}
+
+// AddPackageAmount adds f to the "package_amount" field.
+func (m *ProductMutation) AddPackageAmount(f float64) {
+	if m.addpackage_amount != nil {
+		*m.addpackage_amount += f
+	} else {
+		m.addpackage_amount = &f
+	}
+}
+
+// AddedPackageAmount returns the value that was added to the "package_amount" field in this mutation.
+func (m *ProductMutation) AddedPackageAmount() (r float64, exists bool) {
+	v := m.addpackage_amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearPackageAmount clears the value of the "package_amount" field.
+func (m *ProductMutation) ClearPackageAmount() {
+	m.package_amount = nil
+	m.addpackage_amount = nil
+	m.clearedFields[product.FieldPackageAmount] = struct{}{}
+}
+
+// PackageAmountCleared returns if the "package_amount" field was cleared in this mutation.
+func (m *ProductMutation) PackageAmountCleared() bool {
+	_, ok := m.clearedFields[product.FieldPackageAmount]
+	return ok
+}
+
+// ResetPackageAmount resets all changes to the "package_amount" field.
+func (m *ProductMutation) ResetPackageAmount() {
+	m.package_amount = nil
+	m.addpackage_amount = nil
+	delete(m.clearedFields, product.FieldPackageAmount)
+}
+
+// SetPackageUnit sets the "package_unit" field.
+func (m *ProductMutation) SetPackageUnit(s string) {
+	m.package_unit = &s
+}
+
+// PackageUnit returns the value of the "package_unit" field in the mutation.
+func (m *ProductMutation) PackageUnit() (r string, exists bool) {
+	v := m.package_unit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPackageUnit returns the old "package_unit" field's value of the Product entity.
+// If the Product object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProductMutation) OldPackageUnit(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPackageUnit is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPackageUnit requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPackageUnit: %w", err)
+	}
+	return oldValue.PackageUnit, nil
+}
+
+// ClearPackageUnit clears the value of the "package_unit" field.
+func (m *ProductMutation) ClearPackageUnit() {
+	m.package_unit = nil
+	m.clearedFields[product.FieldPackageUnit] = struct{}{}
+}
+
+// PackageUnitCleared returns if the "package_unit" field was cleared in this mutation.
+func (m *ProductMutation) PackageUnitCleared() bool {
+	_, ok := m.clearedFields[product.FieldPackageUnit]
+	return ok
+}
+
+// ResetPackageUnit resets all changes to the "package_unit" field.
+func (m *ProductMutation) ResetPackageUnit() {
+	m.package_unit = nil
+	delete(m.clearedFields, product.FieldPackageUnit)
+}
+
+// SetState sets the "state" field.
+func (m *ProductMutation) SetState(pr product.State) {
+	m.state = &pr
+}
+
+// State returns the value of the "state" field in the mutation.
+func (m *ProductMutation) State() (r product.State, exists bool) {
+	v := m.state
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldState returns the old "state" field's value of the Product entity.
+// If the Product object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProductMutation) OldState(ctx context.Context) (v product.State, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldState is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldState requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldState: %w", err)
+	}
+	return oldValue.State, nil
+}
+
+// ResetState resets all changes to the "state" field.
+func (m *ProductMutation) ResetState() {
+	m.state = nil
+}
+
+// SetFoodID sets the "food_id" field.
+func (m *ProductMutation) SetFoodID(s string) {
+	m.food = &s
+}
+
+// FoodID returns the value of the "food_id" field in the mutation.
+func (m *ProductMutation) FoodID() (r string, exists bool) {
+	v := m.food
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoodID returns the old "food_id" field's value of the Product entity.
+// If the Product object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ProductMutation) OldFoodID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoodID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoodID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoodID: %w", err)
+	}
+	return oldValue.FoodID, nil
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (m *ProductMutation) ClearFoodID() {
+	m.food = nil
+	m.clearedFields[product.FieldFoodID] = struct{}{}
+}
+
+// FoodIDCleared returns if the "food_id" field was cleared in this mutation.
+func (m *ProductMutation) FoodIDCleared() bool {
+	_, ok := m.clearedFields[product.FieldFoodID]
+	return ok
+}
+
+// ResetFoodID resets all changes to the "food_id" field.
+func (m *ProductMutation) ResetFoodID() {
+	m.food = nil
+	delete(m.clearedFields, product.FieldFoodID)
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (m *ProductMutation) ClearFood() {
+	m.clearedfood = true
+	m.clearedFields[product.FieldFoodID] = struct{}{}
+}
+
+// FoodCleared reports if the "food" edge to the Food entity was cleared.
+func (m *ProductMutation) FoodCleared() bool {
+	return m.FoodIDCleared() || m.clearedfood
+}
+
+// FoodIDs returns the "food" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// FoodID instead. It exists only for internal usage by the builders.
+func (m *ProductMutation) FoodIDs() (ids []string) {
+	if id := m.food; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetFood resets all changes to the "food" edge.
+func (m *ProductMutation) ResetFood() {
+	m.food = nil
+	m.clearedfood = false
 }
 
 // AddItemIDs adds the "items" edge to the PantryItem entity by ids.
@@ -7067,30 +13891,27 @@ func (m *ProductMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ProductMutation) Fields() []string {
-	fields := make([]string, 0, 8)
-	if m.gtin != nil {
-		fields = append(fields, product.FieldGtin)
-	}
+	fields := make([]string, 0, 7)
 	if m.name != nil {
 		fields = append(fields, product.FieldName)
 	}
 	if m.brand != nil {
 		fields = append(fields, product.FieldBrand)
 	}
-	if m.category != nil {
-		fields = append(fields, product.FieldCategory)
+	if m.barcodes != nil {
+		fields = append(fields, product.FieldBarcodes)
 	}
-	if m.default_quantity != nil {
-		fields = append(fields, product.FieldDefaultQuantity)
+	if m.package_amount != nil {
+		fields = append(fields, product.FieldPackageAmount)
 	}
-	if m.default_unit != nil {
-		fields = append(fields, product.FieldDefaultUnit)
+	if m.package_unit != nil {
+		fields = append(fields, product.FieldPackageUnit)
 	}
-	if m.shelf_life_days != nil {
-		fields = append(fields, product.FieldShelfLifeDays)
+	if m.state != nil {
+		fields = append(fields, product.FieldState)
 	}
-	if m.allergens != nil {
-		fields = append(fields, product.FieldAllergens)
+	if m.food != nil {
+		fields = append(fields, product.FieldFoodID)
 	}
 	return fields
 }
@@ -7100,22 +13921,20 @@ func (m *ProductMutation) Fields() []string {
 // schema.
 func (m *ProductMutation) Field(name string) (ent.Value, bool) {
 	switch name {
-	case product.FieldGtin:
-		return m.Gtin()
 	case product.FieldName:
 		return m.Name()
 	case product.FieldBrand:
 		return m.Brand()
-	case product.FieldCategory:
-		return m.Category()
-	case product.FieldDefaultQuantity:
-		return m.DefaultQuantity()
-	case product.FieldDefaultUnit:
-		return m.DefaultUnit()
-	case product.FieldShelfLifeDays:
-		return m.ShelfLifeDays()
-	case product.FieldAllergens:
-		return m.Allergens()
+	case product.FieldBarcodes:
+		return m.Barcodes()
+	case product.FieldPackageAmount:
+		return m.PackageAmount()
+	case product.FieldPackageUnit:
+		return m.PackageUnit()
+	case product.FieldState:
+		return m.State()
+	case product.FieldFoodID:
+		return m.FoodID()
 	}
 	return nil, false
 }
@@ -7125,22 +13944,20 @@ func (m *ProductMutation) Field(name string) (ent.Value, bool) {
 // database failed.
 func (m *ProductMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
 	switch name {
-	case product.FieldGtin:
-		return m.OldGtin(ctx)
 	case product.FieldName:
 		return m.OldName(ctx)
 	case product.FieldBrand:
 		return m.OldBrand(ctx)
-	case product.FieldCategory:
-		return m.OldCategory(ctx)
-	case product.FieldDefaultQuantity:
-		return m.OldDefaultQuantity(ctx)
-	case product.FieldDefaultUnit:
-		return m.OldDefaultUnit(ctx)
-	case product.FieldShelfLifeDays:
-		return m.OldShelfLifeDays(ctx)
-	case product.FieldAllergens:
-		return m.OldAllergens(ctx)
+	case product.FieldBarcodes:
+		return m.OldBarcodes(ctx)
+	case product.FieldPackageAmount:
+		return m.OldPackageAmount(ctx)
+	case product.FieldPackageUnit:
+		return m.OldPackageUnit(ctx)
+	case product.FieldState:
+		return m.OldState(ctx)
+	case product.FieldFoodID:
+		return m.OldFoodID(ctx)
 	}
 	return nil, fmt.Errorf("unknown Product field %s", name)
 }
@@ -7150,13 +13967,6 @@ func (m *ProductMutation) OldField(ctx context.Context, name string) (ent.Value,
 // type.
 func (m *ProductMutation) SetField(name string, value ent.Value) error {
 	switch name {
-	case product.FieldGtin:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetGtin(v)
-		return nil
 	case product.FieldName:
 		v, ok := value.(string)
 		if !ok {
@@ -7171,40 +13981,40 @@ func (m *ProductMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetBrand(v)
 		return nil
-	case product.FieldCategory:
-		v, ok := value.(product.Category)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetCategory(v)
-		return nil
-	case product.FieldDefaultQuantity:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetDefaultQuantity(v)
-		return nil
-	case product.FieldDefaultUnit:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetDefaultUnit(v)
-		return nil
-	case product.FieldShelfLifeDays:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetShelfLifeDays(v)
-		return nil
-	case product.FieldAllergens:
+	case product.FieldBarcodes:
 		v, ok := value.([]string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetAllergens(v)
+		m.SetBarcodes(v)
+		return nil
+	case product.FieldPackageAmount:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPackageAmount(v)
+		return nil
+	case product.FieldPackageUnit:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPackageUnit(v)
+		return nil
+	case product.FieldState:
+		v, ok := value.(product.State)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetState(v)
+		return nil
+	case product.FieldFoodID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoodID(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Product field %s", name)
@@ -7214,11 +14024,8 @@ func (m *ProductMutation) SetField(name string, value ent.Value) error {
 // this mutation.
 func (m *ProductMutation) AddedFields() []string {
 	var fields []string
-	if m.adddefault_quantity != nil {
-		fields = append(fields, product.FieldDefaultQuantity)
-	}
-	if m.addshelf_life_days != nil {
-		fields = append(fields, product.FieldShelfLifeDays)
+	if m.addpackage_amount != nil {
+		fields = append(fields, product.FieldPackageAmount)
 	}
 	return fields
 }
@@ -7228,10 +14035,8 @@ func (m *ProductMutation) AddedFields() []string {
 // was not set, or was not defined in the schema.
 func (m *ProductMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
-	case product.FieldDefaultQuantity:
-		return m.AddedDefaultQuantity()
-	case product.FieldShelfLifeDays:
-		return m.AddedShelfLifeDays()
+	case product.FieldPackageAmount:
+		return m.AddedPackageAmount()
 	}
 	return nil, false
 }
@@ -7241,19 +14046,12 @@ func (m *ProductMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *ProductMutation) AddField(name string, value ent.Value) error {
 	switch name {
-	case product.FieldDefaultQuantity:
+	case product.FieldPackageAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.AddDefaultQuantity(v)
-		return nil
-	case product.FieldShelfLifeDays:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddShelfLifeDays(v)
+		m.AddPackageAmount(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Product numeric field %s", name)
@@ -7266,11 +14064,17 @@ func (m *ProductMutation) ClearedFields() []string {
 	if m.FieldCleared(product.FieldBrand) {
 		fields = append(fields, product.FieldBrand)
 	}
-	if m.FieldCleared(product.FieldShelfLifeDays) {
-		fields = append(fields, product.FieldShelfLifeDays)
+	if m.FieldCleared(product.FieldBarcodes) {
+		fields = append(fields, product.FieldBarcodes)
 	}
-	if m.FieldCleared(product.FieldAllergens) {
-		fields = append(fields, product.FieldAllergens)
+	if m.FieldCleared(product.FieldPackageAmount) {
+		fields = append(fields, product.FieldPackageAmount)
+	}
+	if m.FieldCleared(product.FieldPackageUnit) {
+		fields = append(fields, product.FieldPackageUnit)
+	}
+	if m.FieldCleared(product.FieldFoodID) {
+		fields = append(fields, product.FieldFoodID)
 	}
 	return fields
 }
@@ -7289,11 +14093,17 @@ func (m *ProductMutation) ClearField(name string) error {
 	case product.FieldBrand:
 		m.ClearBrand()
 		return nil
-	case product.FieldShelfLifeDays:
-		m.ClearShelfLifeDays()
+	case product.FieldBarcodes:
+		m.ClearBarcodes()
 		return nil
-	case product.FieldAllergens:
-		m.ClearAllergens()
+	case product.FieldPackageAmount:
+		m.ClearPackageAmount()
+		return nil
+	case product.FieldPackageUnit:
+		m.ClearPackageUnit()
+		return nil
+	case product.FieldFoodID:
+		m.ClearFoodID()
 		return nil
 	}
 	return fmt.Errorf("unknown Product nullable field %s", name)
@@ -7303,29 +14113,26 @@ func (m *ProductMutation) ClearField(name string) error {
 // It returns an error if the field is not defined in the schema.
 func (m *ProductMutation) ResetField(name string) error {
 	switch name {
-	case product.FieldGtin:
-		m.ResetGtin()
-		return nil
 	case product.FieldName:
 		m.ResetName()
 		return nil
 	case product.FieldBrand:
 		m.ResetBrand()
 		return nil
-	case product.FieldCategory:
-		m.ResetCategory()
+	case product.FieldBarcodes:
+		m.ResetBarcodes()
 		return nil
-	case product.FieldDefaultQuantity:
-		m.ResetDefaultQuantity()
+	case product.FieldPackageAmount:
+		m.ResetPackageAmount()
 		return nil
-	case product.FieldDefaultUnit:
-		m.ResetDefaultUnit()
+	case product.FieldPackageUnit:
+		m.ResetPackageUnit()
 		return nil
-	case product.FieldShelfLifeDays:
-		m.ResetShelfLifeDays()
+	case product.FieldState:
+		m.ResetState()
 		return nil
-	case product.FieldAllergens:
-		m.ResetAllergens()
+	case product.FieldFoodID:
+		m.ResetFoodID()
 		return nil
 	}
 	return fmt.Errorf("unknown Product field %s", name)
@@ -7333,7 +14140,10 @@ func (m *ProductMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ProductMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
+	if m.food != nil {
+		edges = append(edges, product.EdgeFood)
+	}
 	if m.items != nil {
 		edges = append(edges, product.EdgeItems)
 	}
@@ -7344,6 +14154,10 @@ func (m *ProductMutation) AddedEdges() []string {
 // name in this mutation.
 func (m *ProductMutation) AddedIDs(name string) []ent.Value {
 	switch name {
+	case product.EdgeFood:
+		if id := m.food; id != nil {
+			return []ent.Value{*id}
+		}
 	case product.EdgeItems:
 		ids := make([]ent.Value, 0, len(m.items))
 		for id := range m.items {
@@ -7356,7 +14170,7 @@ func (m *ProductMutation) AddedIDs(name string) []ent.Value {
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ProductMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	if m.removeditems != nil {
 		edges = append(edges, product.EdgeItems)
 	}
@@ -7379,7 +14193,10 @@ func (m *ProductMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ProductMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
+	if m.clearedfood {
+		edges = append(edges, product.EdgeFood)
+	}
 	if m.cleareditems {
 		edges = append(edges, product.EdgeItems)
 	}
@@ -7390,6 +14207,8 @@ func (m *ProductMutation) ClearedEdges() []string {
 // was cleared in this mutation.
 func (m *ProductMutation) EdgeCleared(name string) bool {
 	switch name {
+	case product.EdgeFood:
+		return m.clearedfood
 	case product.EdgeItems:
 		return m.cleareditems
 	}
@@ -7400,6 +14219,9 @@ func (m *ProductMutation) EdgeCleared(name string) bool {
 // if that edge is not defined in the schema.
 func (m *ProductMutation) ClearEdge(name string) error {
 	switch name {
+	case product.EdgeFood:
+		m.ClearFood()
+		return nil
 	}
 	return fmt.Errorf("unknown Product unique edge %s", name)
 }
@@ -7408,6 +14230,9 @@ func (m *ProductMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *ProductMutation) ResetEdge(name string) error {
 	switch name {
+	case product.EdgeFood:
+		m.ResetFood()
+		return nil
 	case product.EdgeItems:
 		m.ResetItems()
 		return nil
@@ -7423,11 +14248,16 @@ type RecipeMutation struct {
 	id                 *string
 	name               *string
 	description        *string
+	steps              *[]string
+	appendsteps        []string
 	cuisine            *string
 	meal_types         *[]string
 	appendmeal_types   []string
 	dietary_tags       *[]string
 	appenddietary_tags []string
+	tags               *[]string
+	appendtags         []string
+	favourite          *bool
 	prep_minutes       *int
 	addprep_minutes    *int
 	cook_minutes       *int
@@ -7435,22 +14265,12 @@ type RecipeMutation struct {
 	difficulty         *recipe.Difficulty
 	servings           *int
 	addservings        *int
-	energy_kcal        *int
-	addenergy_kcal     *int
-	protein_g          *float64
-	addprotein_g       *float64
-	carbohydrate_g     *float64
-	addcarbohydrate_g  *float64
-	fat_g              *float64
-	addfat_g           *float64
-	fibre_g            *float64
-	addfibre_g         *float64
-	batch_friendly     *bool
-	freezer_friendly   *bool
 	equipment          *[]string
 	appendequipment    []string
 	rating             *float64
 	addrating          *float64
+	source             *string
+	origin             *recipe.Origin
 	times_cooked       *int
 	addtimes_cooked    *int
 	clearedFields      map[string]struct{}
@@ -7654,6 +14474,71 @@ func (m *RecipeMutation) ResetDescription() {
 	delete(m.clearedFields, recipe.FieldDescription)
 }
 
+// SetSteps sets the "steps" field.
+func (m *RecipeMutation) SetSteps(s []string) {
+	m.steps = &s
+	m.appendsteps = nil
+}
+
+// Steps returns the value of the "steps" field in the mutation.
+func (m *RecipeMutation) Steps() (r []string, exists bool) {
+	v := m.steps
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSteps returns the old "steps" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldSteps(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSteps is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSteps requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSteps: %w", err)
+	}
+	return oldValue.Steps, nil
+}
+
+// AppendSteps adds s to the "steps" field.
+func (m *RecipeMutation) AppendSteps(s []string) {
+	m.appendsteps = append(m.appendsteps, s...)
+}
+
+// AppendedSteps returns the list of values that were appended to the "steps" field in this mutation.
+func (m *RecipeMutation) AppendedSteps() ([]string, bool) {
+	if len(m.appendsteps) == 0 {
+		return nil, false
+	}
+	return m.appendsteps, true
+}
+
+// ClearSteps clears the value of the "steps" field.
+func (m *RecipeMutation) ClearSteps() {
+	m.steps = nil
+	m.appendsteps = nil
+	m.clearedFields[recipe.FieldSteps] = struct{}{}
+}
+
+// StepsCleared returns if the "steps" field was cleared in this mutation.
+func (m *RecipeMutation) StepsCleared() bool {
+	_, ok := m.clearedFields[recipe.FieldSteps]
+	return ok
+}
+
+// ResetSteps resets all changes to the "steps" field.
+func (m *RecipeMutation) ResetSteps() {
+	m.steps = nil
+	m.appendsteps = nil
+	delete(m.clearedFields, recipe.FieldSteps)
+}
+
 // SetCuisine sets the "cuisine" field.
 func (m *RecipeMutation) SetCuisine(s string) {
 	m.cuisine = &s
@@ -7831,6 +14716,107 @@ func (m *RecipeMutation) ResetDietaryTags() {
 	m.dietary_tags = nil
 	m.appenddietary_tags = nil
 	delete(m.clearedFields, recipe.FieldDietaryTags)
+}
+
+// SetTags sets the "tags" field.
+func (m *RecipeMutation) SetTags(s []string) {
+	m.tags = &s
+	m.appendtags = nil
+}
+
+// Tags returns the value of the "tags" field in the mutation.
+func (m *RecipeMutation) Tags() (r []string, exists bool) {
+	v := m.tags
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTags returns the old "tags" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldTags(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTags is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTags requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTags: %w", err)
+	}
+	return oldValue.Tags, nil
+}
+
+// AppendTags adds s to the "tags" field.
+func (m *RecipeMutation) AppendTags(s []string) {
+	m.appendtags = append(m.appendtags, s...)
+}
+
+// AppendedTags returns the list of values that were appended to the "tags" field in this mutation.
+func (m *RecipeMutation) AppendedTags() ([]string, bool) {
+	if len(m.appendtags) == 0 {
+		return nil, false
+	}
+	return m.appendtags, true
+}
+
+// ClearTags clears the value of the "tags" field.
+func (m *RecipeMutation) ClearTags() {
+	m.tags = nil
+	m.appendtags = nil
+	m.clearedFields[recipe.FieldTags] = struct{}{}
+}
+
+// TagsCleared returns if the "tags" field was cleared in this mutation.
+func (m *RecipeMutation) TagsCleared() bool {
+	_, ok := m.clearedFields[recipe.FieldTags]
+	return ok
+}
+
+// ResetTags resets all changes to the "tags" field.
+func (m *RecipeMutation) ResetTags() {
+	m.tags = nil
+	m.appendtags = nil
+	delete(m.clearedFields, recipe.FieldTags)
+}
+
+// SetFavourite sets the "favourite" field.
+func (m *RecipeMutation) SetFavourite(b bool) {
+	m.favourite = &b
+}
+
+// Favourite returns the value of the "favourite" field in the mutation.
+func (m *RecipeMutation) Favourite() (r bool, exists bool) {
+	v := m.favourite
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFavourite returns the old "favourite" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldFavourite(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFavourite is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFavourite requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFavourite: %w", err)
+	}
+	return oldValue.Favourite, nil
+}
+
+// ResetFavourite resets all changes to the "favourite" field.
+func (m *RecipeMutation) ResetFavourite() {
+	m.favourite = nil
 }
 
 // SetPrepMinutes sets the "prep_minutes" field.
@@ -8037,428 +15023,6 @@ func (m *RecipeMutation) ResetServings() {
 	m.addservings = nil
 }
 
-// SetEnergyKcal sets the "energy_kcal" field.
-func (m *RecipeMutation) SetEnergyKcal(i int) {
-	m.energy_kcal = &i
-	m.addenergy_kcal = nil
-}
-
-// EnergyKcal returns the value of the "energy_kcal" field in the mutation.
-func (m *RecipeMutation) EnergyKcal() (r int, exists bool) {
-	v := m.energy_kcal
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldEnergyKcal returns the old "energy_kcal" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldEnergyKcal(ctx context.Context) (v *int, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldEnergyKcal is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldEnergyKcal requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldEnergyKcal: %w", err)
-	}
-	return oldValue.EnergyKcal, nil
-}
-
-// AddEnergyKcal adds i to the "energy_kcal" field.
-func (m *RecipeMutation) AddEnergyKcal(i int) {
-	if m.addenergy_kcal != nil {
-		*m.addenergy_kcal += i
-	} else {
-		m.addenergy_kcal = &i
-	}
-}
-
-// AddedEnergyKcal returns the value that was added to the "energy_kcal" field in this mutation.
-func (m *RecipeMutation) AddedEnergyKcal() (r int, exists bool) {
-	v := m.addenergy_kcal
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ClearEnergyKcal clears the value of the "energy_kcal" field.
-func (m *RecipeMutation) ClearEnergyKcal() {
-	m.energy_kcal = nil
-	m.addenergy_kcal = nil
-	m.clearedFields[recipe.FieldEnergyKcal] = struct{}{}
-}
-
-// EnergyKcalCleared returns if the "energy_kcal" field was cleared in this mutation.
-func (m *RecipeMutation) EnergyKcalCleared() bool {
-	_, ok := m.clearedFields[recipe.FieldEnergyKcal]
-	return ok
-}
-
-// ResetEnergyKcal resets all changes to the "energy_kcal" field.
-func (m *RecipeMutation) ResetEnergyKcal() {
-	m.energy_kcal = nil
-	m.addenergy_kcal = nil
-	delete(m.clearedFields, recipe.FieldEnergyKcal)
-}
-
-// SetProteinG sets the "protein_g" field.
-func (m *RecipeMutation) SetProteinG(f float64) {
-	m.protein_g = &f
-	m.addprotein_g = nil
-}
-
-// ProteinG returns the value of the "protein_g" field in the mutation.
-func (m *RecipeMutation) ProteinG() (r float64, exists bool) {
-	v := m.protein_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldProteinG returns the old "protein_g" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldProteinG(ctx context.Context) (v *float64, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldProteinG is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldProteinG requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldProteinG: %w", err)
-	}
-	return oldValue.ProteinG, nil
-}
-
-// AddProteinG adds f to the "protein_g" field.
-func (m *RecipeMutation) AddProteinG(f float64) {
-	if m.addprotein_g != nil {
-		*m.addprotein_g += f
-	} else {
-		m.addprotein_g = &f
-	}
-}
-
-// AddedProteinG returns the value that was added to the "protein_g" field in this mutation.
-func (m *RecipeMutation) AddedProteinG() (r float64, exists bool) {
-	v := m.addprotein_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ClearProteinG clears the value of the "protein_g" field.
-func (m *RecipeMutation) ClearProteinG() {
-	m.protein_g = nil
-	m.addprotein_g = nil
-	m.clearedFields[recipe.FieldProteinG] = struct{}{}
-}
-
-// ProteinGCleared returns if the "protein_g" field was cleared in this mutation.
-func (m *RecipeMutation) ProteinGCleared() bool {
-	_, ok := m.clearedFields[recipe.FieldProteinG]
-	return ok
-}
-
-// ResetProteinG resets all changes to the "protein_g" field.
-func (m *RecipeMutation) ResetProteinG() {
-	m.protein_g = nil
-	m.addprotein_g = nil
-	delete(m.clearedFields, recipe.FieldProteinG)
-}
-
-// SetCarbohydrateG sets the "carbohydrate_g" field.
-func (m *RecipeMutation) SetCarbohydrateG(f float64) {
-	m.carbohydrate_g = &f
-	m.addcarbohydrate_g = nil
-}
-
-// CarbohydrateG returns the value of the "carbohydrate_g" field in the mutation.
-func (m *RecipeMutation) CarbohydrateG() (r float64, exists bool) {
-	v := m.carbohydrate_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldCarbohydrateG returns the old "carbohydrate_g" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldCarbohydrateG(ctx context.Context) (v *float64, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldCarbohydrateG is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldCarbohydrateG requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldCarbohydrateG: %w", err)
-	}
-	return oldValue.CarbohydrateG, nil
-}
-
-// AddCarbohydrateG adds f to the "carbohydrate_g" field.
-func (m *RecipeMutation) AddCarbohydrateG(f float64) {
-	if m.addcarbohydrate_g != nil {
-		*m.addcarbohydrate_g += f
-	} else {
-		m.addcarbohydrate_g = &f
-	}
-}
-
-// AddedCarbohydrateG returns the value that was added to the "carbohydrate_g" field in this mutation.
-func (m *RecipeMutation) AddedCarbohydrateG() (r float64, exists bool) {
-	v := m.addcarbohydrate_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ClearCarbohydrateG clears the value of the "carbohydrate_g" field.
-func (m *RecipeMutation) ClearCarbohydrateG() {
-	m.carbohydrate_g = nil
-	m.addcarbohydrate_g = nil
-	m.clearedFields[recipe.FieldCarbohydrateG] = struct{}{}
-}
-
-// CarbohydrateGCleared returns if the "carbohydrate_g" field was cleared in this mutation.
-func (m *RecipeMutation) CarbohydrateGCleared() bool {
-	_, ok := m.clearedFields[recipe.FieldCarbohydrateG]
-	return ok
-}
-
-// ResetCarbohydrateG resets all changes to the "carbohydrate_g" field.
-func (m *RecipeMutation) ResetCarbohydrateG() {
-	m.carbohydrate_g = nil
-	m.addcarbohydrate_g = nil
-	delete(m.clearedFields, recipe.FieldCarbohydrateG)
-}
-
-// SetFatG sets the "fat_g" field.
-func (m *RecipeMutation) SetFatG(f float64) {
-	m.fat_g = &f
-	m.addfat_g = nil
-}
-
-// FatG returns the value of the "fat_g" field in the mutation.
-func (m *RecipeMutation) FatG() (r float64, exists bool) {
-	v := m.fat_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldFatG returns the old "fat_g" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldFatG(ctx context.Context) (v *float64, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldFatG is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldFatG requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldFatG: %w", err)
-	}
-	return oldValue.FatG, nil
-}
-
-// AddFatG adds f to the "fat_g" field.
-func (m *RecipeMutation) AddFatG(f float64) {
-	if m.addfat_g != nil {
-		*m.addfat_g += f
-	} else {
-		m.addfat_g = &f
-	}
-}
-
-// AddedFatG returns the value that was added to the "fat_g" field in this mutation.
-func (m *RecipeMutation) AddedFatG() (r float64, exists bool) {
-	v := m.addfat_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ClearFatG clears the value of the "fat_g" field.
-func (m *RecipeMutation) ClearFatG() {
-	m.fat_g = nil
-	m.addfat_g = nil
-	m.clearedFields[recipe.FieldFatG] = struct{}{}
-}
-
-// FatGCleared returns if the "fat_g" field was cleared in this mutation.
-func (m *RecipeMutation) FatGCleared() bool {
-	_, ok := m.clearedFields[recipe.FieldFatG]
-	return ok
-}
-
-// ResetFatG resets all changes to the "fat_g" field.
-func (m *RecipeMutation) ResetFatG() {
-	m.fat_g = nil
-	m.addfat_g = nil
-	delete(m.clearedFields, recipe.FieldFatG)
-}
-
-// SetFibreG sets the "fibre_g" field.
-func (m *RecipeMutation) SetFibreG(f float64) {
-	m.fibre_g = &f
-	m.addfibre_g = nil
-}
-
-// FibreG returns the value of the "fibre_g" field in the mutation.
-func (m *RecipeMutation) FibreG() (r float64, exists bool) {
-	v := m.fibre_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldFibreG returns the old "fibre_g" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldFibreG(ctx context.Context) (v *float64, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldFibreG is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldFibreG requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldFibreG: %w", err)
-	}
-	return oldValue.FibreG, nil
-}
-
-// AddFibreG adds f to the "fibre_g" field.
-func (m *RecipeMutation) AddFibreG(f float64) {
-	if m.addfibre_g != nil {
-		*m.addfibre_g += f
-	} else {
-		m.addfibre_g = &f
-	}
-}
-
-// AddedFibreG returns the value that was added to the "fibre_g" field in this mutation.
-func (m *RecipeMutation) AddedFibreG() (r float64, exists bool) {
-	v := m.addfibre_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ClearFibreG clears the value of the "fibre_g" field.
-func (m *RecipeMutation) ClearFibreG() {
-	m.fibre_g = nil
-	m.addfibre_g = nil
-	m.clearedFields[recipe.FieldFibreG] = struct{}{}
-}
-
-// FibreGCleared returns if the "fibre_g" field was cleared in this mutation.
-func (m *RecipeMutation) FibreGCleared() bool {
-	_, ok := m.clearedFields[recipe.FieldFibreG]
-	return ok
-}
-
-// ResetFibreG resets all changes to the "fibre_g" field.
-func (m *RecipeMutation) ResetFibreG() {
-	m.fibre_g = nil
-	m.addfibre_g = nil
-	delete(m.clearedFields, recipe.FieldFibreG)
-}
-
-// SetBatchFriendly sets the "batch_friendly" field.
-func (m *RecipeMutation) SetBatchFriendly(b bool) {
-	m.batch_friendly = &b
-}
-
-// BatchFriendly returns the value of the "batch_friendly" field in the mutation.
-func (m *RecipeMutation) BatchFriendly() (r bool, exists bool) {
-	v := m.batch_friendly
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldBatchFriendly returns the old "batch_friendly" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldBatchFriendly(ctx context.Context) (v bool, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldBatchFriendly is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldBatchFriendly requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldBatchFriendly: %w", err)
-	}
-	return oldValue.BatchFriendly, nil
-}
-
-// ResetBatchFriendly resets all changes to the "batch_friendly" field.
-func (m *RecipeMutation) ResetBatchFriendly() {
-	m.batch_friendly = nil
-}
-
-// SetFreezerFriendly sets the "freezer_friendly" field.
-func (m *RecipeMutation) SetFreezerFriendly(b bool) {
-	m.freezer_friendly = &b
-}
-
-// FreezerFriendly returns the value of the "freezer_friendly" field in the mutation.
-func (m *RecipeMutation) FreezerFriendly() (r bool, exists bool) {
-	v := m.freezer_friendly
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldFreezerFriendly returns the old "freezer_friendly" field's value of the Recipe entity.
-// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeMutation) OldFreezerFriendly(ctx context.Context) (v bool, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldFreezerFriendly is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldFreezerFriendly requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldFreezerFriendly: %w", err)
-	}
-	return oldValue.FreezerFriendly, nil
-}
-
-// ResetFreezerFriendly resets all changes to the "freezer_friendly" field.
-func (m *RecipeMutation) ResetFreezerFriendly() {
-	m.freezer_friendly = nil
-}
-
 // SetEquipment sets the "equipment" field.
 func (m *RecipeMutation) SetEquipment(s []string) {
 	m.equipment = &s
@@ -8592,6 +15156,91 @@ func (m *RecipeMutation) ResetRating() {
 	m.rating = nil
 	m.addrating = nil
 	delete(m.clearedFields, recipe.FieldRating)
+}
+
+// SetSource sets the "source" field.
+func (m *RecipeMutation) SetSource(s string) {
+	m.source = &s
+}
+
+// Source returns the value of the "source" field in the mutation.
+func (m *RecipeMutation) Source() (r string, exists bool) {
+	v := m.source
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSource returns the old "source" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldSource(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSource is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSource requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSource: %w", err)
+	}
+	return oldValue.Source, nil
+}
+
+// ClearSource clears the value of the "source" field.
+func (m *RecipeMutation) ClearSource() {
+	m.source = nil
+	m.clearedFields[recipe.FieldSource] = struct{}{}
+}
+
+// SourceCleared returns if the "source" field was cleared in this mutation.
+func (m *RecipeMutation) SourceCleared() bool {
+	_, ok := m.clearedFields[recipe.FieldSource]
+	return ok
+}
+
+// ResetSource resets all changes to the "source" field.
+func (m *RecipeMutation) ResetSource() {
+	m.source = nil
+	delete(m.clearedFields, recipe.FieldSource)
+}
+
+// SetOrigin sets the "origin" field.
+func (m *RecipeMutation) SetOrigin(r recipe.Origin) {
+	m.origin = &r
+}
+
+// Origin returns the value of the "origin" field in the mutation.
+func (m *RecipeMutation) Origin() (r recipe.Origin, exists bool) {
+	v := m.origin
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOrigin returns the old "origin" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldOrigin(ctx context.Context) (v recipe.Origin, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOrigin is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOrigin requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOrigin: %w", err)
+	}
+	return oldValue.Origin, nil
+}
+
+// ResetOrigin resets all changes to the "origin" field.
+func (m *RecipeMutation) ResetOrigin() {
+	m.origin = nil
 }
 
 // SetTimesCooked sets the "times_cooked" field.
@@ -8792,12 +15441,15 @@ func (m *RecipeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *RecipeMutation) Fields() []string {
-	fields := make([]string, 0, 19)
+	fields := make([]string, 0, 17)
 	if m.name != nil {
 		fields = append(fields, recipe.FieldName)
 	}
 	if m.description != nil {
 		fields = append(fields, recipe.FieldDescription)
+	}
+	if m.steps != nil {
+		fields = append(fields, recipe.FieldSteps)
 	}
 	if m.cuisine != nil {
 		fields = append(fields, recipe.FieldCuisine)
@@ -8807,6 +15459,12 @@ func (m *RecipeMutation) Fields() []string {
 	}
 	if m.dietary_tags != nil {
 		fields = append(fields, recipe.FieldDietaryTags)
+	}
+	if m.tags != nil {
+		fields = append(fields, recipe.FieldTags)
+	}
+	if m.favourite != nil {
+		fields = append(fields, recipe.FieldFavourite)
 	}
 	if m.prep_minutes != nil {
 		fields = append(fields, recipe.FieldPrepMinutes)
@@ -8820,32 +15478,17 @@ func (m *RecipeMutation) Fields() []string {
 	if m.servings != nil {
 		fields = append(fields, recipe.FieldServings)
 	}
-	if m.energy_kcal != nil {
-		fields = append(fields, recipe.FieldEnergyKcal)
-	}
-	if m.protein_g != nil {
-		fields = append(fields, recipe.FieldProteinG)
-	}
-	if m.carbohydrate_g != nil {
-		fields = append(fields, recipe.FieldCarbohydrateG)
-	}
-	if m.fat_g != nil {
-		fields = append(fields, recipe.FieldFatG)
-	}
-	if m.fibre_g != nil {
-		fields = append(fields, recipe.FieldFibreG)
-	}
-	if m.batch_friendly != nil {
-		fields = append(fields, recipe.FieldBatchFriendly)
-	}
-	if m.freezer_friendly != nil {
-		fields = append(fields, recipe.FieldFreezerFriendly)
-	}
 	if m.equipment != nil {
 		fields = append(fields, recipe.FieldEquipment)
 	}
 	if m.rating != nil {
 		fields = append(fields, recipe.FieldRating)
+	}
+	if m.source != nil {
+		fields = append(fields, recipe.FieldSource)
+	}
+	if m.origin != nil {
+		fields = append(fields, recipe.FieldOrigin)
 	}
 	if m.times_cooked != nil {
 		fields = append(fields, recipe.FieldTimesCooked)
@@ -8862,12 +15505,18 @@ func (m *RecipeMutation) Field(name string) (ent.Value, bool) {
 		return m.Name()
 	case recipe.FieldDescription:
 		return m.Description()
+	case recipe.FieldSteps:
+		return m.Steps()
 	case recipe.FieldCuisine:
 		return m.Cuisine()
 	case recipe.FieldMealTypes:
 		return m.MealTypes()
 	case recipe.FieldDietaryTags:
 		return m.DietaryTags()
+	case recipe.FieldTags:
+		return m.Tags()
+	case recipe.FieldFavourite:
+		return m.Favourite()
 	case recipe.FieldPrepMinutes:
 		return m.PrepMinutes()
 	case recipe.FieldCookMinutes:
@@ -8876,24 +15525,14 @@ func (m *RecipeMutation) Field(name string) (ent.Value, bool) {
 		return m.Difficulty()
 	case recipe.FieldServings:
 		return m.Servings()
-	case recipe.FieldEnergyKcal:
-		return m.EnergyKcal()
-	case recipe.FieldProteinG:
-		return m.ProteinG()
-	case recipe.FieldCarbohydrateG:
-		return m.CarbohydrateG()
-	case recipe.FieldFatG:
-		return m.FatG()
-	case recipe.FieldFibreG:
-		return m.FibreG()
-	case recipe.FieldBatchFriendly:
-		return m.BatchFriendly()
-	case recipe.FieldFreezerFriendly:
-		return m.FreezerFriendly()
 	case recipe.FieldEquipment:
 		return m.Equipment()
 	case recipe.FieldRating:
 		return m.Rating()
+	case recipe.FieldSource:
+		return m.Source()
+	case recipe.FieldOrigin:
+		return m.Origin()
 	case recipe.FieldTimesCooked:
 		return m.TimesCooked()
 	}
@@ -8909,12 +15548,18 @@ func (m *RecipeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldName(ctx)
 	case recipe.FieldDescription:
 		return m.OldDescription(ctx)
+	case recipe.FieldSteps:
+		return m.OldSteps(ctx)
 	case recipe.FieldCuisine:
 		return m.OldCuisine(ctx)
 	case recipe.FieldMealTypes:
 		return m.OldMealTypes(ctx)
 	case recipe.FieldDietaryTags:
 		return m.OldDietaryTags(ctx)
+	case recipe.FieldTags:
+		return m.OldTags(ctx)
+	case recipe.FieldFavourite:
+		return m.OldFavourite(ctx)
 	case recipe.FieldPrepMinutes:
 		return m.OldPrepMinutes(ctx)
 	case recipe.FieldCookMinutes:
@@ -8923,24 +15568,14 @@ func (m *RecipeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldDifficulty(ctx)
 	case recipe.FieldServings:
 		return m.OldServings(ctx)
-	case recipe.FieldEnergyKcal:
-		return m.OldEnergyKcal(ctx)
-	case recipe.FieldProteinG:
-		return m.OldProteinG(ctx)
-	case recipe.FieldCarbohydrateG:
-		return m.OldCarbohydrateG(ctx)
-	case recipe.FieldFatG:
-		return m.OldFatG(ctx)
-	case recipe.FieldFibreG:
-		return m.OldFibreG(ctx)
-	case recipe.FieldBatchFriendly:
-		return m.OldBatchFriendly(ctx)
-	case recipe.FieldFreezerFriendly:
-		return m.OldFreezerFriendly(ctx)
 	case recipe.FieldEquipment:
 		return m.OldEquipment(ctx)
 	case recipe.FieldRating:
 		return m.OldRating(ctx)
+	case recipe.FieldSource:
+		return m.OldSource(ctx)
+	case recipe.FieldOrigin:
+		return m.OldOrigin(ctx)
 	case recipe.FieldTimesCooked:
 		return m.OldTimesCooked(ctx)
 	}
@@ -8966,6 +15601,13 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetDescription(v)
 		return nil
+	case recipe.FieldSteps:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSteps(v)
+		return nil
 	case recipe.FieldCuisine:
 		v, ok := value.(string)
 		if !ok {
@@ -8986,6 +15628,20 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetDietaryTags(v)
+		return nil
+	case recipe.FieldTags:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTags(v)
+		return nil
+	case recipe.FieldFavourite:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFavourite(v)
 		return nil
 	case recipe.FieldPrepMinutes:
 		v, ok := value.(int)
@@ -9015,55 +15671,6 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetServings(v)
 		return nil
-	case recipe.FieldEnergyKcal:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetEnergyKcal(v)
-		return nil
-	case recipe.FieldProteinG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetProteinG(v)
-		return nil
-	case recipe.FieldCarbohydrateG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetCarbohydrateG(v)
-		return nil
-	case recipe.FieldFatG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetFatG(v)
-		return nil
-	case recipe.FieldFibreG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetFibreG(v)
-		return nil
-	case recipe.FieldBatchFriendly:
-		v, ok := value.(bool)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetBatchFriendly(v)
-		return nil
-	case recipe.FieldFreezerFriendly:
-		v, ok := value.(bool)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetFreezerFriendly(v)
-		return nil
 	case recipe.FieldEquipment:
 		v, ok := value.([]string)
 		if !ok {
@@ -9077,6 +15684,20 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetRating(v)
+		return nil
+	case recipe.FieldSource:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSource(v)
+		return nil
+	case recipe.FieldOrigin:
+		v, ok := value.(recipe.Origin)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOrigin(v)
 		return nil
 	case recipe.FieldTimesCooked:
 		v, ok := value.(int)
@@ -9102,21 +15723,6 @@ func (m *RecipeMutation) AddedFields() []string {
 	if m.addservings != nil {
 		fields = append(fields, recipe.FieldServings)
 	}
-	if m.addenergy_kcal != nil {
-		fields = append(fields, recipe.FieldEnergyKcal)
-	}
-	if m.addprotein_g != nil {
-		fields = append(fields, recipe.FieldProteinG)
-	}
-	if m.addcarbohydrate_g != nil {
-		fields = append(fields, recipe.FieldCarbohydrateG)
-	}
-	if m.addfat_g != nil {
-		fields = append(fields, recipe.FieldFatG)
-	}
-	if m.addfibre_g != nil {
-		fields = append(fields, recipe.FieldFibreG)
-	}
 	if m.addrating != nil {
 		fields = append(fields, recipe.FieldRating)
 	}
@@ -9137,16 +15743,6 @@ func (m *RecipeMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedCookMinutes()
 	case recipe.FieldServings:
 		return m.AddedServings()
-	case recipe.FieldEnergyKcal:
-		return m.AddedEnergyKcal()
-	case recipe.FieldProteinG:
-		return m.AddedProteinG()
-	case recipe.FieldCarbohydrateG:
-		return m.AddedCarbohydrateG()
-	case recipe.FieldFatG:
-		return m.AddedFatG()
-	case recipe.FieldFibreG:
-		return m.AddedFibreG()
 	case recipe.FieldRating:
 		return m.AddedRating()
 	case recipe.FieldTimesCooked:
@@ -9181,41 +15777,6 @@ func (m *RecipeMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddServings(v)
 		return nil
-	case recipe.FieldEnergyKcal:
-		v, ok := value.(int)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddEnergyKcal(v)
-		return nil
-	case recipe.FieldProteinG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddProteinG(v)
-		return nil
-	case recipe.FieldCarbohydrateG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddCarbohydrateG(v)
-		return nil
-	case recipe.FieldFatG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddFatG(v)
-		return nil
-	case recipe.FieldFibreG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddFibreG(v)
-		return nil
 	case recipe.FieldRating:
 		v, ok := value.(float64)
 		if !ok {
@@ -9241,6 +15802,9 @@ func (m *RecipeMutation) ClearedFields() []string {
 	if m.FieldCleared(recipe.FieldDescription) {
 		fields = append(fields, recipe.FieldDescription)
 	}
+	if m.FieldCleared(recipe.FieldSteps) {
+		fields = append(fields, recipe.FieldSteps)
+	}
 	if m.FieldCleared(recipe.FieldCuisine) {
 		fields = append(fields, recipe.FieldCuisine)
 	}
@@ -9250,26 +15814,17 @@ func (m *RecipeMutation) ClearedFields() []string {
 	if m.FieldCleared(recipe.FieldDietaryTags) {
 		fields = append(fields, recipe.FieldDietaryTags)
 	}
-	if m.FieldCleared(recipe.FieldEnergyKcal) {
-		fields = append(fields, recipe.FieldEnergyKcal)
-	}
-	if m.FieldCleared(recipe.FieldProteinG) {
-		fields = append(fields, recipe.FieldProteinG)
-	}
-	if m.FieldCleared(recipe.FieldCarbohydrateG) {
-		fields = append(fields, recipe.FieldCarbohydrateG)
-	}
-	if m.FieldCleared(recipe.FieldFatG) {
-		fields = append(fields, recipe.FieldFatG)
-	}
-	if m.FieldCleared(recipe.FieldFibreG) {
-		fields = append(fields, recipe.FieldFibreG)
+	if m.FieldCleared(recipe.FieldTags) {
+		fields = append(fields, recipe.FieldTags)
 	}
 	if m.FieldCleared(recipe.FieldEquipment) {
 		fields = append(fields, recipe.FieldEquipment)
 	}
 	if m.FieldCleared(recipe.FieldRating) {
 		fields = append(fields, recipe.FieldRating)
+	}
+	if m.FieldCleared(recipe.FieldSource) {
+		fields = append(fields, recipe.FieldSource)
 	}
 	return fields
 }
@@ -9288,6 +15843,9 @@ func (m *RecipeMutation) ClearField(name string) error {
 	case recipe.FieldDescription:
 		m.ClearDescription()
 		return nil
+	case recipe.FieldSteps:
+		m.ClearSteps()
+		return nil
 	case recipe.FieldCuisine:
 		m.ClearCuisine()
 		return nil
@@ -9297,26 +15855,17 @@ func (m *RecipeMutation) ClearField(name string) error {
 	case recipe.FieldDietaryTags:
 		m.ClearDietaryTags()
 		return nil
-	case recipe.FieldEnergyKcal:
-		m.ClearEnergyKcal()
-		return nil
-	case recipe.FieldProteinG:
-		m.ClearProteinG()
-		return nil
-	case recipe.FieldCarbohydrateG:
-		m.ClearCarbohydrateG()
-		return nil
-	case recipe.FieldFatG:
-		m.ClearFatG()
-		return nil
-	case recipe.FieldFibreG:
-		m.ClearFibreG()
+	case recipe.FieldTags:
+		m.ClearTags()
 		return nil
 	case recipe.FieldEquipment:
 		m.ClearEquipment()
 		return nil
 	case recipe.FieldRating:
 		m.ClearRating()
+		return nil
+	case recipe.FieldSource:
+		m.ClearSource()
 		return nil
 	}
 	return fmt.Errorf("unknown Recipe nullable field %s", name)
@@ -9332,6 +15881,9 @@ func (m *RecipeMutation) ResetField(name string) error {
 	case recipe.FieldDescription:
 		m.ResetDescription()
 		return nil
+	case recipe.FieldSteps:
+		m.ResetSteps()
+		return nil
 	case recipe.FieldCuisine:
 		m.ResetCuisine()
 		return nil
@@ -9340,6 +15892,12 @@ func (m *RecipeMutation) ResetField(name string) error {
 		return nil
 	case recipe.FieldDietaryTags:
 		m.ResetDietaryTags()
+		return nil
+	case recipe.FieldTags:
+		m.ResetTags()
+		return nil
+	case recipe.FieldFavourite:
+		m.ResetFavourite()
 		return nil
 	case recipe.FieldPrepMinutes:
 		m.ResetPrepMinutes()
@@ -9353,32 +15911,17 @@ func (m *RecipeMutation) ResetField(name string) error {
 	case recipe.FieldServings:
 		m.ResetServings()
 		return nil
-	case recipe.FieldEnergyKcal:
-		m.ResetEnergyKcal()
-		return nil
-	case recipe.FieldProteinG:
-		m.ResetProteinG()
-		return nil
-	case recipe.FieldCarbohydrateG:
-		m.ResetCarbohydrateG()
-		return nil
-	case recipe.FieldFatG:
-		m.ResetFatG()
-		return nil
-	case recipe.FieldFibreG:
-		m.ResetFibreG()
-		return nil
-	case recipe.FieldBatchFriendly:
-		m.ResetBatchFriendly()
-		return nil
-	case recipe.FieldFreezerFriendly:
-		m.ResetFreezerFriendly()
-		return nil
 	case recipe.FieldEquipment:
 		m.ResetEquipment()
 		return nil
 	case recipe.FieldRating:
 		m.ResetRating()
+		return nil
+	case recipe.FieldSource:
+		m.ResetSource()
+		return nil
+	case recipe.FieldOrigin:
+		m.ResetOrigin()
 		return nil
 	case recipe.FieldTimesCooked:
 		m.ResetTimesCooked()
@@ -9503,15 +16046,22 @@ type RecipeIngredientMutation struct {
 	op            Op
 	typ           string
 	id            *string
+	position      *int
+	addposition   *int
 	name          *string
 	amount        *float64
 	addamount     *float64
+	amount_max    *float64
+	addamount_max *float64
 	unit          *string
+	preparation   *string
 	optional      *bool
-	note          *string
+	text          *string
 	clearedFields map[string]struct{}
 	recipe        *string
 	clearedrecipe bool
+	food          *string
+	clearedfood   bool
 	done          bool
 	oldValue      func(context.Context) (*RecipeIngredient, error)
 	predicates    []predicate.RecipeIngredient
@@ -9621,6 +16171,62 @@ func (m *RecipeIngredientMutation) IDs(ctx context.Context) ([]string, error) {
 	}
 }
 
+// SetPosition sets the "position" field.
+func (m *RecipeIngredientMutation) SetPosition(i int) {
+	m.position = &i
+	m.addposition = nil
+}
+
+// Position returns the value of the "position" field in the mutation.
+func (m *RecipeIngredientMutation) Position() (r int, exists bool) {
+	v := m.position
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPosition returns the old "position" field's value of the RecipeIngredient entity.
+// If the RecipeIngredient object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeIngredientMutation) OldPosition(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPosition is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPosition requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPosition: %w", err)
+	}
+	return oldValue.Position, nil
+}
+
+// AddPosition adds i to the "position" field.
+func (m *RecipeIngredientMutation) AddPosition(i int) {
+	if m.addposition != nil {
+		*m.addposition += i
+	} else {
+		m.addposition = &i
+	}
+}
+
+// AddedPosition returns the value that was added to the "position" field in this mutation.
+func (m *RecipeIngredientMutation) AddedPosition() (r int, exists bool) {
+	v := m.addposition
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetPosition resets all changes to the "position" field.
+func (m *RecipeIngredientMutation) ResetPosition() {
+	m.position = nil
+	m.addposition = nil
+}
+
 // SetName sets the "name" field.
 func (m *RecipeIngredientMutation) SetName(s string) {
 	m.name = &s
@@ -9675,7 +16281,7 @@ func (m *RecipeIngredientMutation) Amount() (r float64, exists bool) {
 // OldAmount returns the old "amount" field's value of the RecipeIngredient entity.
 // If the RecipeIngredient object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeIngredientMutation) OldAmount(ctx context.Context) (v float64, err error) {
+func (m *RecipeIngredientMutation) OldAmount(ctx context.Context) (v *float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldAmount is only allowed on UpdateOne operations")
 	}
@@ -9707,10 +16313,94 @@ func (m *RecipeIngredientMutation) AddedAmount() (r float64, exists bool) {
 	return *v, true
 }
 
+// ClearAmount clears the value of the "amount" field.
+func (m *RecipeIngredientMutation) ClearAmount() {
+	m.amount = nil
+	m.addamount = nil
+	m.clearedFields[recipeingredient.FieldAmount] = struct{}{}
+}
+
+// AmountCleared returns if the "amount" field was cleared in this mutation.
+func (m *RecipeIngredientMutation) AmountCleared() bool {
+	_, ok := m.clearedFields[recipeingredient.FieldAmount]
+	return ok
+}
+
 // ResetAmount resets all changes to the "amount" field.
 func (m *RecipeIngredientMutation) ResetAmount() {
 	m.amount = nil
 	m.addamount = nil
+	delete(m.clearedFields, recipeingredient.FieldAmount)
+}
+
+// SetAmountMax sets the "amount_max" field.
+func (m *RecipeIngredientMutation) SetAmountMax(f float64) {
+	m.amount_max = &f
+	m.addamount_max = nil
+}
+
+// AmountMax returns the value of the "amount_max" field in the mutation.
+func (m *RecipeIngredientMutation) AmountMax() (r float64, exists bool) {
+	v := m.amount_max
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAmountMax returns the old "amount_max" field's value of the RecipeIngredient entity.
+// If the RecipeIngredient object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeIngredientMutation) OldAmountMax(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAmountMax is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAmountMax requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAmountMax: %w", err)
+	}
+	return oldValue.AmountMax, nil
+}
+
+// AddAmountMax adds f to the "amount_max" field.
+func (m *RecipeIngredientMutation) AddAmountMax(f float64) {
+	if m.addamount_max != nil {
+		*m.addamount_max += f
+	} else {
+		m.addamount_max = &f
+	}
+}
+
+// AddedAmountMax returns the value that was added to the "amount_max" field in this mutation.
+func (m *RecipeIngredientMutation) AddedAmountMax() (r float64, exists bool) {
+	v := m.addamount_max
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearAmountMax clears the value of the "amount_max" field.
+func (m *RecipeIngredientMutation) ClearAmountMax() {
+	m.amount_max = nil
+	m.addamount_max = nil
+	m.clearedFields[recipeingredient.FieldAmountMax] = struct{}{}
+}
+
+// AmountMaxCleared returns if the "amount_max" field was cleared in this mutation.
+func (m *RecipeIngredientMutation) AmountMaxCleared() bool {
+	_, ok := m.clearedFields[recipeingredient.FieldAmountMax]
+	return ok
+}
+
+// ResetAmountMax resets all changes to the "amount_max" field.
+func (m *RecipeIngredientMutation) ResetAmountMax() {
+	m.amount_max = nil
+	m.addamount_max = nil
+	delete(m.clearedFields, recipeingredient.FieldAmountMax)
 }
 
 // SetUnit sets the "unit" field.
@@ -9730,7 +16420,7 @@ func (m *RecipeIngredientMutation) Unit() (r string, exists bool) {
 // OldUnit returns the old "unit" field's value of the RecipeIngredient entity.
 // If the RecipeIngredient object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeIngredientMutation) OldUnit(ctx context.Context) (v string, err error) {
+func (m *RecipeIngredientMutation) OldUnit(ctx context.Context) (v *string, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldUnit is only allowed on UpdateOne operations")
 	}
@@ -9744,9 +16434,71 @@ func (m *RecipeIngredientMutation) OldUnit(ctx context.Context) (v string, err e
 	return oldValue.Unit, nil
 }
 
+// ClearUnit clears the value of the "unit" field.
+func (m *RecipeIngredientMutation) ClearUnit() {
+	m.unit = nil
+	m.clearedFields[recipeingredient.FieldUnit] = struct{}{}
+}
+
+// UnitCleared returns if the "unit" field was cleared in this mutation.
+func (m *RecipeIngredientMutation) UnitCleared() bool {
+	_, ok := m.clearedFields[recipeingredient.FieldUnit]
+	return ok
+}
+
 // ResetUnit resets all changes to the "unit" field.
 func (m *RecipeIngredientMutation) ResetUnit() {
 	m.unit = nil
+	delete(m.clearedFields, recipeingredient.FieldUnit)
+}
+
+// SetPreparation sets the "preparation" field.
+func (m *RecipeIngredientMutation) SetPreparation(s string) {
+	m.preparation = &s
+}
+
+// Preparation returns the value of the "preparation" field in the mutation.
+func (m *RecipeIngredientMutation) Preparation() (r string, exists bool) {
+	v := m.preparation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPreparation returns the old "preparation" field's value of the RecipeIngredient entity.
+// If the RecipeIngredient object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeIngredientMutation) OldPreparation(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPreparation is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPreparation requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPreparation: %w", err)
+	}
+	return oldValue.Preparation, nil
+}
+
+// ClearPreparation clears the value of the "preparation" field.
+func (m *RecipeIngredientMutation) ClearPreparation() {
+	m.preparation = nil
+	m.clearedFields[recipeingredient.FieldPreparation] = struct{}{}
+}
+
+// PreparationCleared returns if the "preparation" field was cleared in this mutation.
+func (m *RecipeIngredientMutation) PreparationCleared() bool {
+	_, ok := m.clearedFields[recipeingredient.FieldPreparation]
+	return ok
+}
+
+// ResetPreparation resets all changes to the "preparation" field.
+func (m *RecipeIngredientMutation) ResetPreparation() {
+	m.preparation = nil
+	delete(m.clearedFields, recipeingredient.FieldPreparation)
 }
 
 // SetOptional sets the "optional" field.
@@ -9785,53 +16537,102 @@ func (m *RecipeIngredientMutation) ResetOptional() {
 	m.optional = nil
 }
 
-// SetNote sets the "note" field.
-func (m *RecipeIngredientMutation) SetNote(s string) {
-	m.note = &s
+// SetText sets the "text" field.
+func (m *RecipeIngredientMutation) SetText(s string) {
+	m.text = &s
 }
 
-// Note returns the value of the "note" field in the mutation.
-func (m *RecipeIngredientMutation) Note() (r string, exists bool) {
-	v := m.note
+// Text returns the value of the "text" field in the mutation.
+func (m *RecipeIngredientMutation) Text() (r string, exists bool) {
+	v := m.text
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldNote returns the old "note" field's value of the RecipeIngredient entity.
+// OldText returns the old "text" field's value of the RecipeIngredient entity.
 // If the RecipeIngredient object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RecipeIngredientMutation) OldNote(ctx context.Context) (v string, err error) {
+func (m *RecipeIngredientMutation) OldText(ctx context.Context) (v string, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldNote is only allowed on UpdateOne operations")
+		return v, errors.New("OldText is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldNote requires an ID field in the mutation")
+		return v, errors.New("OldText requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldNote: %w", err)
+		return v, fmt.Errorf("querying old value for OldText: %w", err)
 	}
-	return oldValue.Note, nil
+	return oldValue.Text, nil
 }
 
-// ClearNote clears the value of the "note" field.
-func (m *RecipeIngredientMutation) ClearNote() {
-	m.note = nil
-	m.clearedFields[recipeingredient.FieldNote] = struct{}{}
+// ClearText clears the value of the "text" field.
+func (m *RecipeIngredientMutation) ClearText() {
+	m.text = nil
+	m.clearedFields[recipeingredient.FieldText] = struct{}{}
 }
 
-// NoteCleared returns if the "note" field was cleared in this mutation.
-func (m *RecipeIngredientMutation) NoteCleared() bool {
-	_, ok := m.clearedFields[recipeingredient.FieldNote]
+// TextCleared returns if the "text" field was cleared in this mutation.
+func (m *RecipeIngredientMutation) TextCleared() bool {
+	_, ok := m.clearedFields[recipeingredient.FieldText]
 	return ok
 }
 
-// ResetNote resets all changes to the "note" field.
-func (m *RecipeIngredientMutation) ResetNote() {
-	m.note = nil
-	delete(m.clearedFields, recipeingredient.FieldNote)
+// ResetText resets all changes to the "text" field.
+func (m *RecipeIngredientMutation) ResetText() {
+	m.text = nil
+	delete(m.clearedFields, recipeingredient.FieldText)
+}
+
+// SetFoodID sets the "food_id" field.
+func (m *RecipeIngredientMutation) SetFoodID(s string) {
+	m.food = &s
+}
+
+// FoodID returns the value of the "food_id" field in the mutation.
+func (m *RecipeIngredientMutation) FoodID() (r string, exists bool) {
+	v := m.food
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoodID returns the old "food_id" field's value of the RecipeIngredient entity.
+// If the RecipeIngredient object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeIngredientMutation) OldFoodID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoodID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoodID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoodID: %w", err)
+	}
+	return oldValue.FoodID, nil
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (m *RecipeIngredientMutation) ClearFoodID() {
+	m.food = nil
+	m.clearedFields[recipeingredient.FieldFoodID] = struct{}{}
+}
+
+// FoodIDCleared returns if the "food_id" field was cleared in this mutation.
+func (m *RecipeIngredientMutation) FoodIDCleared() bool {
+	_, ok := m.clearedFields[recipeingredient.FieldFoodID]
+	return ok
+}
+
+// ResetFoodID resets all changes to the "food_id" field.
+func (m *RecipeIngredientMutation) ResetFoodID() {
+	m.food = nil
+	delete(m.clearedFields, recipeingredient.FieldFoodID)
 }
 
 // SetRecipeID sets the "recipe_id" field.
@@ -9897,6 +16698,33 @@ func (m *RecipeIngredientMutation) ResetRecipe() {
 	m.clearedrecipe = false
 }
 
+// ClearFood clears the "food" edge to the Food entity.
+func (m *RecipeIngredientMutation) ClearFood() {
+	m.clearedfood = true
+	m.clearedFields[recipeingredient.FieldFoodID] = struct{}{}
+}
+
+// FoodCleared reports if the "food" edge to the Food entity was cleared.
+func (m *RecipeIngredientMutation) FoodCleared() bool {
+	return m.FoodIDCleared() || m.clearedfood
+}
+
+// FoodIDs returns the "food" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// FoodID instead. It exists only for internal usage by the builders.
+func (m *RecipeIngredientMutation) FoodIDs() (ids []string) {
+	if id := m.food; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetFood resets all changes to the "food" edge.
+func (m *RecipeIngredientMutation) ResetFood() {
+	m.food = nil
+	m.clearedfood = false
+}
+
 // Where appends a list predicates to the RecipeIngredientMutation builder.
 func (m *RecipeIngredientMutation) Where(ps ...predicate.RecipeIngredient) {
 	m.predicates = append(m.predicates, ps...)
@@ -9931,21 +16759,33 @@ func (m *RecipeIngredientMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *RecipeIngredientMutation) Fields() []string {
-	fields := make([]string, 0, 6)
+	fields := make([]string, 0, 10)
+	if m.position != nil {
+		fields = append(fields, recipeingredient.FieldPosition)
+	}
 	if m.name != nil {
 		fields = append(fields, recipeingredient.FieldName)
 	}
 	if m.amount != nil {
 		fields = append(fields, recipeingredient.FieldAmount)
 	}
+	if m.amount_max != nil {
+		fields = append(fields, recipeingredient.FieldAmountMax)
+	}
 	if m.unit != nil {
 		fields = append(fields, recipeingredient.FieldUnit)
+	}
+	if m.preparation != nil {
+		fields = append(fields, recipeingredient.FieldPreparation)
 	}
 	if m.optional != nil {
 		fields = append(fields, recipeingredient.FieldOptional)
 	}
-	if m.note != nil {
-		fields = append(fields, recipeingredient.FieldNote)
+	if m.text != nil {
+		fields = append(fields, recipeingredient.FieldText)
+	}
+	if m.food != nil {
+		fields = append(fields, recipeingredient.FieldFoodID)
 	}
 	if m.recipe != nil {
 		fields = append(fields, recipeingredient.FieldRecipeID)
@@ -9958,16 +16798,24 @@ func (m *RecipeIngredientMutation) Fields() []string {
 // schema.
 func (m *RecipeIngredientMutation) Field(name string) (ent.Value, bool) {
 	switch name {
+	case recipeingredient.FieldPosition:
+		return m.Position()
 	case recipeingredient.FieldName:
 		return m.Name()
 	case recipeingredient.FieldAmount:
 		return m.Amount()
+	case recipeingredient.FieldAmountMax:
+		return m.AmountMax()
 	case recipeingredient.FieldUnit:
 		return m.Unit()
+	case recipeingredient.FieldPreparation:
+		return m.Preparation()
 	case recipeingredient.FieldOptional:
 		return m.Optional()
-	case recipeingredient.FieldNote:
-		return m.Note()
+	case recipeingredient.FieldText:
+		return m.Text()
+	case recipeingredient.FieldFoodID:
+		return m.FoodID()
 	case recipeingredient.FieldRecipeID:
 		return m.RecipeID()
 	}
@@ -9979,16 +16827,24 @@ func (m *RecipeIngredientMutation) Field(name string) (ent.Value, bool) {
 // database failed.
 func (m *RecipeIngredientMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
 	switch name {
+	case recipeingredient.FieldPosition:
+		return m.OldPosition(ctx)
 	case recipeingredient.FieldName:
 		return m.OldName(ctx)
 	case recipeingredient.FieldAmount:
 		return m.OldAmount(ctx)
+	case recipeingredient.FieldAmountMax:
+		return m.OldAmountMax(ctx)
 	case recipeingredient.FieldUnit:
 		return m.OldUnit(ctx)
+	case recipeingredient.FieldPreparation:
+		return m.OldPreparation(ctx)
 	case recipeingredient.FieldOptional:
 		return m.OldOptional(ctx)
-	case recipeingredient.FieldNote:
-		return m.OldNote(ctx)
+	case recipeingredient.FieldText:
+		return m.OldText(ctx)
+	case recipeingredient.FieldFoodID:
+		return m.OldFoodID(ctx)
 	case recipeingredient.FieldRecipeID:
 		return m.OldRecipeID(ctx)
 	}
@@ -10000,6 +16856,13 @@ func (m *RecipeIngredientMutation) OldField(ctx context.Context, name string) (e
 // type.
 func (m *RecipeIngredientMutation) SetField(name string, value ent.Value) error {
 	switch name {
+	case recipeingredient.FieldPosition:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPosition(v)
+		return nil
 	case recipeingredient.FieldName:
 		v, ok := value.(string)
 		if !ok {
@@ -10014,12 +16877,26 @@ func (m *RecipeIngredientMutation) SetField(name string, value ent.Value) error 
 		}
 		m.SetAmount(v)
 		return nil
+	case recipeingredient.FieldAmountMax:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAmountMax(v)
+		return nil
 	case recipeingredient.FieldUnit:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetUnit(v)
+		return nil
+	case recipeingredient.FieldPreparation:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPreparation(v)
 		return nil
 	case recipeingredient.FieldOptional:
 		v, ok := value.(bool)
@@ -10028,12 +16905,19 @@ func (m *RecipeIngredientMutation) SetField(name string, value ent.Value) error 
 		}
 		m.SetOptional(v)
 		return nil
-	case recipeingredient.FieldNote:
+	case recipeingredient.FieldText:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetNote(v)
+		m.SetText(v)
+		return nil
+	case recipeingredient.FieldFoodID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoodID(v)
 		return nil
 	case recipeingredient.FieldRecipeID:
 		v, ok := value.(string)
@@ -10050,8 +16934,14 @@ func (m *RecipeIngredientMutation) SetField(name string, value ent.Value) error 
 // this mutation.
 func (m *RecipeIngredientMutation) AddedFields() []string {
 	var fields []string
+	if m.addposition != nil {
+		fields = append(fields, recipeingredient.FieldPosition)
+	}
 	if m.addamount != nil {
 		fields = append(fields, recipeingredient.FieldAmount)
+	}
+	if m.addamount_max != nil {
+		fields = append(fields, recipeingredient.FieldAmountMax)
 	}
 	return fields
 }
@@ -10061,8 +16951,12 @@ func (m *RecipeIngredientMutation) AddedFields() []string {
 // was not set, or was not defined in the schema.
 func (m *RecipeIngredientMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
+	case recipeingredient.FieldPosition:
+		return m.AddedPosition()
 	case recipeingredient.FieldAmount:
 		return m.AddedAmount()
+	case recipeingredient.FieldAmountMax:
+		return m.AddedAmountMax()
 	}
 	return nil, false
 }
@@ -10072,12 +16966,26 @@ func (m *RecipeIngredientMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *RecipeIngredientMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case recipeingredient.FieldPosition:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPosition(v)
+		return nil
 	case recipeingredient.FieldAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddAmount(v)
+		return nil
+	case recipeingredient.FieldAmountMax:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAmountMax(v)
 		return nil
 	}
 	return fmt.Errorf("unknown RecipeIngredient numeric field %s", name)
@@ -10087,8 +16995,23 @@ func (m *RecipeIngredientMutation) AddField(name string, value ent.Value) error 
 // mutation.
 func (m *RecipeIngredientMutation) ClearedFields() []string {
 	var fields []string
-	if m.FieldCleared(recipeingredient.FieldNote) {
-		fields = append(fields, recipeingredient.FieldNote)
+	if m.FieldCleared(recipeingredient.FieldAmount) {
+		fields = append(fields, recipeingredient.FieldAmount)
+	}
+	if m.FieldCleared(recipeingredient.FieldAmountMax) {
+		fields = append(fields, recipeingredient.FieldAmountMax)
+	}
+	if m.FieldCleared(recipeingredient.FieldUnit) {
+		fields = append(fields, recipeingredient.FieldUnit)
+	}
+	if m.FieldCleared(recipeingredient.FieldPreparation) {
+		fields = append(fields, recipeingredient.FieldPreparation)
+	}
+	if m.FieldCleared(recipeingredient.FieldText) {
+		fields = append(fields, recipeingredient.FieldText)
+	}
+	if m.FieldCleared(recipeingredient.FieldFoodID) {
+		fields = append(fields, recipeingredient.FieldFoodID)
 	}
 	return fields
 }
@@ -10104,8 +17027,23 @@ func (m *RecipeIngredientMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *RecipeIngredientMutation) ClearField(name string) error {
 	switch name {
-	case recipeingredient.FieldNote:
-		m.ClearNote()
+	case recipeingredient.FieldAmount:
+		m.ClearAmount()
+		return nil
+	case recipeingredient.FieldAmountMax:
+		m.ClearAmountMax()
+		return nil
+	case recipeingredient.FieldUnit:
+		m.ClearUnit()
+		return nil
+	case recipeingredient.FieldPreparation:
+		m.ClearPreparation()
+		return nil
+	case recipeingredient.FieldText:
+		m.ClearText()
+		return nil
+	case recipeingredient.FieldFoodID:
+		m.ClearFoodID()
 		return nil
 	}
 	return fmt.Errorf("unknown RecipeIngredient nullable field %s", name)
@@ -10115,20 +17053,32 @@ func (m *RecipeIngredientMutation) ClearField(name string) error {
 // It returns an error if the field is not defined in the schema.
 func (m *RecipeIngredientMutation) ResetField(name string) error {
 	switch name {
+	case recipeingredient.FieldPosition:
+		m.ResetPosition()
+		return nil
 	case recipeingredient.FieldName:
 		m.ResetName()
 		return nil
 	case recipeingredient.FieldAmount:
 		m.ResetAmount()
 		return nil
+	case recipeingredient.FieldAmountMax:
+		m.ResetAmountMax()
+		return nil
 	case recipeingredient.FieldUnit:
 		m.ResetUnit()
+		return nil
+	case recipeingredient.FieldPreparation:
+		m.ResetPreparation()
 		return nil
 	case recipeingredient.FieldOptional:
 		m.ResetOptional()
 		return nil
-	case recipeingredient.FieldNote:
-		m.ResetNote()
+	case recipeingredient.FieldText:
+		m.ResetText()
+		return nil
+	case recipeingredient.FieldFoodID:
+		m.ResetFoodID()
 		return nil
 	case recipeingredient.FieldRecipeID:
 		m.ResetRecipeID()
@@ -10139,9 +17089,12 @@ func (m *RecipeIngredientMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *RecipeIngredientMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	if m.recipe != nil {
 		edges = append(edges, recipeingredient.EdgeRecipe)
+	}
+	if m.food != nil {
+		edges = append(edges, recipeingredient.EdgeFood)
 	}
 	return edges
 }
@@ -10154,13 +17107,17 @@ func (m *RecipeIngredientMutation) AddedIDs(name string) []ent.Value {
 		if id := m.recipe; id != nil {
 			return []ent.Value{*id}
 		}
+	case recipeingredient.EdgeFood:
+		if id := m.food; id != nil {
+			return []ent.Value{*id}
+		}
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *RecipeIngredientMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	return edges
 }
 
@@ -10172,9 +17129,12 @@ func (m *RecipeIngredientMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *RecipeIngredientMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	if m.clearedrecipe {
 		edges = append(edges, recipeingredient.EdgeRecipe)
+	}
+	if m.clearedfood {
+		edges = append(edges, recipeingredient.EdgeFood)
 	}
 	return edges
 }
@@ -10185,6 +17145,8 @@ func (m *RecipeIngredientMutation) EdgeCleared(name string) bool {
 	switch name {
 	case recipeingredient.EdgeRecipe:
 		return m.clearedrecipe
+	case recipeingredient.EdgeFood:
+		return m.clearedfood
 	}
 	return false
 }
@@ -10195,6 +17157,9 @@ func (m *RecipeIngredientMutation) ClearEdge(name string) error {
 	switch name {
 	case recipeingredient.EdgeRecipe:
 		m.ClearRecipe()
+		return nil
+	case recipeingredient.EdgeFood:
+		m.ClearFood()
 		return nil
 	}
 	return fmt.Errorf("unknown RecipeIngredient unique edge %s", name)
@@ -10207,6 +17172,9 @@ func (m *RecipeIngredientMutation) ResetEdge(name string) error {
 	case recipeingredient.EdgeRecipe:
 		m.ResetRecipe()
 		return nil
+	case recipeingredient.EdgeFood:
+		m.ResetFood()
+		return nil
 	}
 	return fmt.Errorf("unknown RecipeIngredient edge %s", name)
 }
@@ -10214,24 +17182,40 @@ func (m *RecipeIngredientMutation) ResetEdge(name string) error {
 // ShoppingItemMutation represents an operation that mutates the ShoppingItem nodes in the graph.
 type ShoppingItemMutation struct {
 	config
-	op             Op
-	typ            string
-	id             *string
-	name           *string
-	quantity       *float64
-	addquantity    *float64
-	unit           *string
-	category       *shoppingitem.Category
-	bought         *bool
-	note           *string
-	clearedFields  map[string]struct{}
-	list           *string
-	clearedlist    bool
-	product        *string
-	clearedproduct bool
-	done           bool
-	oldValue       func(context.Context) (*ShoppingItem, error)
-	predicates     []predicate.ShoppingItem
+	op                Op
+	typ               string
+	id                *string
+	name              *string
+	amount            *float64
+	addamount         *float64
+	unit              *string
+	packages          *int
+	addpackages       *int
+	aisle             *string
+	estimated_cost    *float64
+	addestimated_cost *float64
+	bought            *bool
+	bought_at         *time.Time
+	note              *string
+	version           *int
+	addversion        *int
+	clearedFields     map[string]struct{}
+	list              *string
+	clearedlist       bool
+	food              *string
+	clearedfood       bool
+	product           *string
+	clearedproduct    bool
+	store             *string
+	clearedstore      bool
+	lot               *string
+	clearedlot        bool
+	needs             map[string]struct{}
+	removedneeds      map[string]struct{}
+	clearedneeds      bool
+	done              bool
+	oldValue          func(context.Context) (*ShoppingItem, error)
+	predicates        []predicate.ShoppingItem
 }
 
 var _ ent.Mutation = (*ShoppingItemMutation)(nil)
@@ -10374,60 +17358,60 @@ func (m *ShoppingItemMutation) ResetName() {
 	m.name = nil
 }
 
-// SetQuantity sets the "quantity" field.
-func (m *ShoppingItemMutation) SetQuantity(f float64) {
-	m.quantity = &f
-	m.addquantity = nil
+// SetAmount sets the "amount" field.
+func (m *ShoppingItemMutation) SetAmount(f float64) {
+	m.amount = &f
+	m.addamount = nil
 }
 
-// Quantity returns the value of the "quantity" field in the mutation.
-func (m *ShoppingItemMutation) Quantity() (r float64, exists bool) {
-	v := m.quantity
+// Amount returns the value of the "amount" field in the mutation.
+func (m *ShoppingItemMutation) Amount() (r float64, exists bool) {
+	v := m.amount
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldQuantity returns the old "quantity" field's value of the ShoppingItem entity.
+// OldAmount returns the old "amount" field's value of the ShoppingItem entity.
 // If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ShoppingItemMutation) OldQuantity(ctx context.Context) (v float64, err error) {
+func (m *ShoppingItemMutation) OldAmount(ctx context.Context) (v float64, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldQuantity is only allowed on UpdateOne operations")
+		return v, errors.New("OldAmount is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldQuantity requires an ID field in the mutation")
+		return v, errors.New("OldAmount requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldQuantity: %w", err)
+		return v, fmt.Errorf("querying old value for OldAmount: %w", err)
 	}
-	return oldValue.Quantity, nil
+	return oldValue.Amount, nil
 }
 
-// AddQuantity adds f to the "quantity" field.
-func (m *ShoppingItemMutation) AddQuantity(f float64) {
-	if m.addquantity != nil {
-		*m.addquantity += f
+// AddAmount adds f to the "amount" field.
+func (m *ShoppingItemMutation) AddAmount(f float64) {
+	if m.addamount != nil {
+		*m.addamount += f
 	} else {
-		m.addquantity = &f
+		m.addamount = &f
 	}
 }
 
-// AddedQuantity returns the value that was added to the "quantity" field in this mutation.
-func (m *ShoppingItemMutation) AddedQuantity() (r float64, exists bool) {
-	v := m.addquantity
+// AddedAmount returns the value that was added to the "amount" field in this mutation.
+func (m *ShoppingItemMutation) AddedAmount() (r float64, exists bool) {
+	v := m.addamount
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// ResetQuantity resets all changes to the "quantity" field.
-func (m *ShoppingItemMutation) ResetQuantity() {
-	m.quantity = nil
-	m.addquantity = nil
+// ResetAmount resets all changes to the "amount" field.
+func (m *ShoppingItemMutation) ResetAmount() {
+	m.amount = nil
+	m.addamount = nil
 }
 
 // SetUnit sets the "unit" field.
@@ -10466,40 +17450,180 @@ func (m *ShoppingItemMutation) ResetUnit() {
 	m.unit = nil
 }
 
-// SetCategory sets the "category" field.
-func (m *ShoppingItemMutation) SetCategory(s shoppingitem.Category) {
-	m.category = &s
+// SetPackages sets the "packages" field.
+func (m *ShoppingItemMutation) SetPackages(i int) {
+	m.packages = &i
+	m.addpackages = nil
 }
 
-// Category returns the value of the "category" field in the mutation.
-func (m *ShoppingItemMutation) Category() (r shoppingitem.Category, exists bool) {
-	v := m.category
+// Packages returns the value of the "packages" field in the mutation.
+func (m *ShoppingItemMutation) Packages() (r int, exists bool) {
+	v := m.packages
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldCategory returns the old "category" field's value of the ShoppingItem entity.
+// OldPackages returns the old "packages" field's value of the ShoppingItem entity.
 // If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ShoppingItemMutation) OldCategory(ctx context.Context) (v shoppingitem.Category, err error) {
+func (m *ShoppingItemMutation) OldPackages(ctx context.Context) (v *int, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldCategory is only allowed on UpdateOne operations")
+		return v, errors.New("OldPackages is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldCategory requires an ID field in the mutation")
+		return v, errors.New("OldPackages requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldCategory: %w", err)
+		return v, fmt.Errorf("querying old value for OldPackages: %w", err)
 	}
-	return oldValue.Category, nil
+	return oldValue.Packages, nil
 }
 
-// ResetCategory resets all changes to the "category" field.
-func (m *ShoppingItemMutation) ResetCategory() {
-	m.category = nil
+// AddPackages adds i to the "packages" field.
+func (m *ShoppingItemMutation) AddPackages(i int) {
+	if m.addpackages != nil {
+		*m.addpackages += i
+	} else {
+		m.addpackages = &i
+	}
+}
+
+// AddedPackages returns the value that was added to the "packages" field in this mutation.
+func (m *ShoppingItemMutation) AddedPackages() (r int, exists bool) {
+	v := m.addpackages
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearPackages clears the value of the "packages" field.
+func (m *ShoppingItemMutation) ClearPackages() {
+	m.packages = nil
+	m.addpackages = nil
+	m.clearedFields[shoppingitem.FieldPackages] = struct{}{}
+}
+
+// PackagesCleared returns if the "packages" field was cleared in this mutation.
+func (m *ShoppingItemMutation) PackagesCleared() bool {
+	_, ok := m.clearedFields[shoppingitem.FieldPackages]
+	return ok
+}
+
+// ResetPackages resets all changes to the "packages" field.
+func (m *ShoppingItemMutation) ResetPackages() {
+	m.packages = nil
+	m.addpackages = nil
+	delete(m.clearedFields, shoppingitem.FieldPackages)
+}
+
+// SetAisle sets the "aisle" field.
+func (m *ShoppingItemMutation) SetAisle(s string) {
+	m.aisle = &s
+}
+
+// Aisle returns the value of the "aisle" field in the mutation.
+func (m *ShoppingItemMutation) Aisle() (r string, exists bool) {
+	v := m.aisle
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAisle returns the old "aisle" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldAisle(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAisle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAisle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAisle: %w", err)
+	}
+	return oldValue.Aisle, nil
+}
+
+// ResetAisle resets all changes to the "aisle" field.
+func (m *ShoppingItemMutation) ResetAisle() {
+	m.aisle = nil
+}
+
+// SetEstimatedCost sets the "estimated_cost" field.
+func (m *ShoppingItemMutation) SetEstimatedCost(f float64) {
+	m.estimated_cost = &f
+	m.addestimated_cost = nil
+}
+
+// EstimatedCost returns the value of the "estimated_cost" field in the mutation.
+func (m *ShoppingItemMutation) EstimatedCost() (r float64, exists bool) {
+	v := m.estimated_cost
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEstimatedCost returns the old "estimated_cost" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldEstimatedCost(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEstimatedCost is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEstimatedCost requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEstimatedCost: %w", err)
+	}
+	return oldValue.EstimatedCost, nil
+}
+
+// AddEstimatedCost adds f to the "estimated_cost" field.
+func (m *ShoppingItemMutation) AddEstimatedCost(f float64) {
+	if m.addestimated_cost != nil {
+		*m.addestimated_cost += f
+	} else {
+		m.addestimated_cost = &f
+	}
+}
+
+// AddedEstimatedCost returns the value that was added to the "estimated_cost" field in this mutation.
+func (m *ShoppingItemMutation) AddedEstimatedCost() (r float64, exists bool) {
+	v := m.addestimated_cost
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearEstimatedCost clears the value of the "estimated_cost" field.
+func (m *ShoppingItemMutation) ClearEstimatedCost() {
+	m.estimated_cost = nil
+	m.addestimated_cost = nil
+	m.clearedFields[shoppingitem.FieldEstimatedCost] = struct{}{}
+}
+
+// EstimatedCostCleared returns if the "estimated_cost" field was cleared in this mutation.
+func (m *ShoppingItemMutation) EstimatedCostCleared() bool {
+	_, ok := m.clearedFields[shoppingitem.FieldEstimatedCost]
+	return ok
+}
+
+// ResetEstimatedCost resets all changes to the "estimated_cost" field.
+func (m *ShoppingItemMutation) ResetEstimatedCost() {
+	m.estimated_cost = nil
+	m.addestimated_cost = nil
+	delete(m.clearedFields, shoppingitem.FieldEstimatedCost)
 }
 
 // SetBought sets the "bought" field.
@@ -10536,6 +17660,55 @@ func (m *ShoppingItemMutation) OldBought(ctx context.Context) (v bool, err error
 // ResetBought resets all changes to the "bought" field.
 func (m *ShoppingItemMutation) ResetBought() {
 	m.bought = nil
+}
+
+// SetBoughtAt sets the "bought_at" field.
+func (m *ShoppingItemMutation) SetBoughtAt(t time.Time) {
+	m.bought_at = &t
+}
+
+// BoughtAt returns the value of the "bought_at" field in the mutation.
+func (m *ShoppingItemMutation) BoughtAt() (r time.Time, exists bool) {
+	v := m.bought_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBoughtAt returns the old "bought_at" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldBoughtAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBoughtAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBoughtAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBoughtAt: %w", err)
+	}
+	return oldValue.BoughtAt, nil
+}
+
+// ClearBoughtAt clears the value of the "bought_at" field.
+func (m *ShoppingItemMutation) ClearBoughtAt() {
+	m.bought_at = nil
+	m.clearedFields[shoppingitem.FieldBoughtAt] = struct{}{}
+}
+
+// BoughtAtCleared returns if the "bought_at" field was cleared in this mutation.
+func (m *ShoppingItemMutation) BoughtAtCleared() bool {
+	_, ok := m.clearedFields[shoppingitem.FieldBoughtAt]
+	return ok
+}
+
+// ResetBoughtAt resets all changes to the "bought_at" field.
+func (m *ShoppingItemMutation) ResetBoughtAt() {
+	m.bought_at = nil
+	delete(m.clearedFields, shoppingitem.FieldBoughtAt)
 }
 
 // SetNote sets the "note" field.
@@ -10587,6 +17760,62 @@ func (m *ShoppingItemMutation) ResetNote() {
 	delete(m.clearedFields, shoppingitem.FieldNote)
 }
 
+// SetVersion sets the "version" field.
+func (m *ShoppingItemMutation) SetVersion(i int) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *ShoppingItemMutation) Version() (r int, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldVersion(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *ShoppingItemMutation) AddVersion(i int) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *ShoppingItemMutation) AddedVersion() (r int, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *ShoppingItemMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
 // SetListID sets the "list_id" field.
 func (m *ShoppingItemMutation) SetListID(s string) {
 	m.list = &s
@@ -10621,6 +17850,55 @@ func (m *ShoppingItemMutation) OldListID(ctx context.Context) (v string, err err
 // ResetListID resets all changes to the "list_id" field.
 func (m *ShoppingItemMutation) ResetListID() {
 	m.list = nil
+}
+
+// SetFoodID sets the "food_id" field.
+func (m *ShoppingItemMutation) SetFoodID(s string) {
+	m.food = &s
+}
+
+// FoodID returns the value of the "food_id" field in the mutation.
+func (m *ShoppingItemMutation) FoodID() (r string, exists bool) {
+	v := m.food
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFoodID returns the old "food_id" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldFoodID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFoodID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFoodID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFoodID: %w", err)
+	}
+	return oldValue.FoodID, nil
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (m *ShoppingItemMutation) ClearFoodID() {
+	m.food = nil
+	m.clearedFields[shoppingitem.FieldFoodID] = struct{}{}
+}
+
+// FoodIDCleared returns if the "food_id" field was cleared in this mutation.
+func (m *ShoppingItemMutation) FoodIDCleared() bool {
+	_, ok := m.clearedFields[shoppingitem.FieldFoodID]
+	return ok
+}
+
+// ResetFoodID resets all changes to the "food_id" field.
+func (m *ShoppingItemMutation) ResetFoodID() {
+	m.food = nil
+	delete(m.clearedFields, shoppingitem.FieldFoodID)
 }
 
 // SetProductID sets the "product_id" field.
@@ -10672,6 +17950,104 @@ func (m *ShoppingItemMutation) ResetProductID() {
 	delete(m.clearedFields, shoppingitem.FieldProductID)
 }
 
+// SetStoreID sets the "store_id" field.
+func (m *ShoppingItemMutation) SetStoreID(s string) {
+	m.store = &s
+}
+
+// StoreID returns the value of the "store_id" field in the mutation.
+func (m *ShoppingItemMutation) StoreID() (r string, exists bool) {
+	v := m.store
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStoreID returns the old "store_id" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldStoreID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStoreID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStoreID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStoreID: %w", err)
+	}
+	return oldValue.StoreID, nil
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (m *ShoppingItemMutation) ClearStoreID() {
+	m.store = nil
+	m.clearedFields[shoppingitem.FieldStoreID] = struct{}{}
+}
+
+// StoreIDCleared returns if the "store_id" field was cleared in this mutation.
+func (m *ShoppingItemMutation) StoreIDCleared() bool {
+	_, ok := m.clearedFields[shoppingitem.FieldStoreID]
+	return ok
+}
+
+// ResetStoreID resets all changes to the "store_id" field.
+func (m *ShoppingItemMutation) ResetStoreID() {
+	m.store = nil
+	delete(m.clearedFields, shoppingitem.FieldStoreID)
+}
+
+// SetLotID sets the "lot_id" field.
+func (m *ShoppingItemMutation) SetLotID(s string) {
+	m.lot = &s
+}
+
+// LotID returns the value of the "lot_id" field in the mutation.
+func (m *ShoppingItemMutation) LotID() (r string, exists bool) {
+	v := m.lot
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLotID returns the old "lot_id" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldLotID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLotID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLotID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLotID: %w", err)
+	}
+	return oldValue.LotID, nil
+}
+
+// ClearLotID clears the value of the "lot_id" field.
+func (m *ShoppingItemMutation) ClearLotID() {
+	m.lot = nil
+	m.clearedFields[shoppingitem.FieldLotID] = struct{}{}
+}
+
+// LotIDCleared returns if the "lot_id" field was cleared in this mutation.
+func (m *ShoppingItemMutation) LotIDCleared() bool {
+	_, ok := m.clearedFields[shoppingitem.FieldLotID]
+	return ok
+}
+
+// ResetLotID resets all changes to the "lot_id" field.
+func (m *ShoppingItemMutation) ResetLotID() {
+	m.lot = nil
+	delete(m.clearedFields, shoppingitem.FieldLotID)
+}
+
 // ClearList clears the "list" edge to the ShoppingList entity.
 func (m *ShoppingItemMutation) ClearList() {
 	m.clearedlist = true
@@ -10699,6 +18075,33 @@ func (m *ShoppingItemMutation) ResetList() {
 	m.clearedlist = false
 }
 
+// ClearFood clears the "food" edge to the Food entity.
+func (m *ShoppingItemMutation) ClearFood() {
+	m.clearedfood = true
+	m.clearedFields[shoppingitem.FieldFoodID] = struct{}{}
+}
+
+// FoodCleared reports if the "food" edge to the Food entity was cleared.
+func (m *ShoppingItemMutation) FoodCleared() bool {
+	return m.FoodIDCleared() || m.clearedfood
+}
+
+// FoodIDs returns the "food" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// FoodID instead. It exists only for internal usage by the builders.
+func (m *ShoppingItemMutation) FoodIDs() (ids []string) {
+	if id := m.food; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetFood resets all changes to the "food" edge.
+func (m *ShoppingItemMutation) ResetFood() {
+	m.food = nil
+	m.clearedfood = false
+}
+
 // ClearProduct clears the "product" edge to the Product entity.
 func (m *ShoppingItemMutation) ClearProduct() {
 	m.clearedproduct = true
@@ -10724,6 +18127,114 @@ func (m *ShoppingItemMutation) ProductIDs() (ids []string) {
 func (m *ShoppingItemMutation) ResetProduct() {
 	m.product = nil
 	m.clearedproduct = false
+}
+
+// ClearStore clears the "store" edge to the Store entity.
+func (m *ShoppingItemMutation) ClearStore() {
+	m.clearedstore = true
+	m.clearedFields[shoppingitem.FieldStoreID] = struct{}{}
+}
+
+// StoreCleared reports if the "store" edge to the Store entity was cleared.
+func (m *ShoppingItemMutation) StoreCleared() bool {
+	return m.StoreIDCleared() || m.clearedstore
+}
+
+// StoreIDs returns the "store" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// StoreID instead. It exists only for internal usage by the builders.
+func (m *ShoppingItemMutation) StoreIDs() (ids []string) {
+	if id := m.store; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetStore resets all changes to the "store" edge.
+func (m *ShoppingItemMutation) ResetStore() {
+	m.store = nil
+	m.clearedstore = false
+}
+
+// ClearLot clears the "lot" edge to the PantryItem entity.
+func (m *ShoppingItemMutation) ClearLot() {
+	m.clearedlot = true
+	m.clearedFields[shoppingitem.FieldLotID] = struct{}{}
+}
+
+// LotCleared reports if the "lot" edge to the PantryItem entity was cleared.
+func (m *ShoppingItemMutation) LotCleared() bool {
+	return m.LotIDCleared() || m.clearedlot
+}
+
+// LotIDs returns the "lot" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// LotID instead. It exists only for internal usage by the builders.
+func (m *ShoppingItemMutation) LotIDs() (ids []string) {
+	if id := m.lot; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetLot resets all changes to the "lot" edge.
+func (m *ShoppingItemMutation) ResetLot() {
+	m.lot = nil
+	m.clearedlot = false
+}
+
+// AddNeedIDs adds the "needs" edge to the ShoppingNeed entity by ids.
+func (m *ShoppingItemMutation) AddNeedIDs(ids ...string) {
+	if m.needs == nil {
+		m.needs = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.needs[ids[i]] = struct{}{}
+	}
+}
+
+// ClearNeeds clears the "needs" edge to the ShoppingNeed entity.
+func (m *ShoppingItemMutation) ClearNeeds() {
+	m.clearedneeds = true
+}
+
+// NeedsCleared reports if the "needs" edge to the ShoppingNeed entity was cleared.
+func (m *ShoppingItemMutation) NeedsCleared() bool {
+	return m.clearedneeds
+}
+
+// RemoveNeedIDs removes the "needs" edge to the ShoppingNeed entity by IDs.
+func (m *ShoppingItemMutation) RemoveNeedIDs(ids ...string) {
+	if m.removedneeds == nil {
+		m.removedneeds = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.needs, ids[i])
+		m.removedneeds[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedNeeds returns the removed IDs of the "needs" edge to the ShoppingNeed entity.
+func (m *ShoppingItemMutation) RemovedNeedsIDs() (ids []string) {
+	for id := range m.removedneeds {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// NeedsIDs returns the "needs" edge IDs in the mutation.
+func (m *ShoppingItemMutation) NeedsIDs() (ids []string) {
+	for id := range m.needs {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetNeeds resets all changes to the "needs" edge.
+func (m *ShoppingItemMutation) ResetNeeds() {
+	m.needs = nil
+	m.clearedneeds = false
+	m.removedneeds = nil
 }
 
 // Where appends a list predicates to the ShoppingItemMutation builder.
@@ -10760,30 +18271,51 @@ func (m *ShoppingItemMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ShoppingItemMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 15)
 	if m.name != nil {
 		fields = append(fields, shoppingitem.FieldName)
 	}
-	if m.quantity != nil {
-		fields = append(fields, shoppingitem.FieldQuantity)
+	if m.amount != nil {
+		fields = append(fields, shoppingitem.FieldAmount)
 	}
 	if m.unit != nil {
 		fields = append(fields, shoppingitem.FieldUnit)
 	}
-	if m.category != nil {
-		fields = append(fields, shoppingitem.FieldCategory)
+	if m.packages != nil {
+		fields = append(fields, shoppingitem.FieldPackages)
+	}
+	if m.aisle != nil {
+		fields = append(fields, shoppingitem.FieldAisle)
+	}
+	if m.estimated_cost != nil {
+		fields = append(fields, shoppingitem.FieldEstimatedCost)
 	}
 	if m.bought != nil {
 		fields = append(fields, shoppingitem.FieldBought)
 	}
+	if m.bought_at != nil {
+		fields = append(fields, shoppingitem.FieldBoughtAt)
+	}
 	if m.note != nil {
 		fields = append(fields, shoppingitem.FieldNote)
+	}
+	if m.version != nil {
+		fields = append(fields, shoppingitem.FieldVersion)
 	}
 	if m.list != nil {
 		fields = append(fields, shoppingitem.FieldListID)
 	}
+	if m.food != nil {
+		fields = append(fields, shoppingitem.FieldFoodID)
+	}
 	if m.product != nil {
 		fields = append(fields, shoppingitem.FieldProductID)
+	}
+	if m.store != nil {
+		fields = append(fields, shoppingitem.FieldStoreID)
+	}
+	if m.lot != nil {
+		fields = append(fields, shoppingitem.FieldLotID)
 	}
 	return fields
 }
@@ -10795,20 +18327,34 @@ func (m *ShoppingItemMutation) Field(name string) (ent.Value, bool) {
 	switch name {
 	case shoppingitem.FieldName:
 		return m.Name()
-	case shoppingitem.FieldQuantity:
-		return m.Quantity()
+	case shoppingitem.FieldAmount:
+		return m.Amount()
 	case shoppingitem.FieldUnit:
 		return m.Unit()
-	case shoppingitem.FieldCategory:
-		return m.Category()
+	case shoppingitem.FieldPackages:
+		return m.Packages()
+	case shoppingitem.FieldAisle:
+		return m.Aisle()
+	case shoppingitem.FieldEstimatedCost:
+		return m.EstimatedCost()
 	case shoppingitem.FieldBought:
 		return m.Bought()
+	case shoppingitem.FieldBoughtAt:
+		return m.BoughtAt()
 	case shoppingitem.FieldNote:
 		return m.Note()
+	case shoppingitem.FieldVersion:
+		return m.Version()
 	case shoppingitem.FieldListID:
 		return m.ListID()
+	case shoppingitem.FieldFoodID:
+		return m.FoodID()
 	case shoppingitem.FieldProductID:
 		return m.ProductID()
+	case shoppingitem.FieldStoreID:
+		return m.StoreID()
+	case shoppingitem.FieldLotID:
+		return m.LotID()
 	}
 	return nil, false
 }
@@ -10820,20 +18366,34 @@ func (m *ShoppingItemMutation) OldField(ctx context.Context, name string) (ent.V
 	switch name {
 	case shoppingitem.FieldName:
 		return m.OldName(ctx)
-	case shoppingitem.FieldQuantity:
-		return m.OldQuantity(ctx)
+	case shoppingitem.FieldAmount:
+		return m.OldAmount(ctx)
 	case shoppingitem.FieldUnit:
 		return m.OldUnit(ctx)
-	case shoppingitem.FieldCategory:
-		return m.OldCategory(ctx)
+	case shoppingitem.FieldPackages:
+		return m.OldPackages(ctx)
+	case shoppingitem.FieldAisle:
+		return m.OldAisle(ctx)
+	case shoppingitem.FieldEstimatedCost:
+		return m.OldEstimatedCost(ctx)
 	case shoppingitem.FieldBought:
 		return m.OldBought(ctx)
+	case shoppingitem.FieldBoughtAt:
+		return m.OldBoughtAt(ctx)
 	case shoppingitem.FieldNote:
 		return m.OldNote(ctx)
+	case shoppingitem.FieldVersion:
+		return m.OldVersion(ctx)
 	case shoppingitem.FieldListID:
 		return m.OldListID(ctx)
+	case shoppingitem.FieldFoodID:
+		return m.OldFoodID(ctx)
 	case shoppingitem.FieldProductID:
 		return m.OldProductID(ctx)
+	case shoppingitem.FieldStoreID:
+		return m.OldStoreID(ctx)
+	case shoppingitem.FieldLotID:
+		return m.OldLotID(ctx)
 	}
 	return nil, fmt.Errorf("unknown ShoppingItem field %s", name)
 }
@@ -10850,12 +18410,12 @@ func (m *ShoppingItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetName(v)
 		return nil
-	case shoppingitem.FieldQuantity:
+	case shoppingitem.FieldAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetQuantity(v)
+		m.SetAmount(v)
 		return nil
 	case shoppingitem.FieldUnit:
 		v, ok := value.(string)
@@ -10864,12 +18424,26 @@ func (m *ShoppingItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetUnit(v)
 		return nil
-	case shoppingitem.FieldCategory:
-		v, ok := value.(shoppingitem.Category)
+	case shoppingitem.FieldPackages:
+		v, ok := value.(int)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetCategory(v)
+		m.SetPackages(v)
+		return nil
+	case shoppingitem.FieldAisle:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAisle(v)
+		return nil
+	case shoppingitem.FieldEstimatedCost:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEstimatedCost(v)
 		return nil
 	case shoppingitem.FieldBought:
 		v, ok := value.(bool)
@@ -10878,12 +18452,26 @@ func (m *ShoppingItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetBought(v)
 		return nil
+	case shoppingitem.FieldBoughtAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBoughtAt(v)
+		return nil
 	case shoppingitem.FieldNote:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetNote(v)
+		return nil
+	case shoppingitem.FieldVersion:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
 		return nil
 	case shoppingitem.FieldListID:
 		v, ok := value.(string)
@@ -10892,12 +18480,33 @@ func (m *ShoppingItemMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetListID(v)
 		return nil
+	case shoppingitem.FieldFoodID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFoodID(v)
+		return nil
 	case shoppingitem.FieldProductID:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetProductID(v)
+		return nil
+	case shoppingitem.FieldStoreID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStoreID(v)
+		return nil
+	case shoppingitem.FieldLotID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLotID(v)
 		return nil
 	}
 	return fmt.Errorf("unknown ShoppingItem field %s", name)
@@ -10907,8 +18516,17 @@ func (m *ShoppingItemMutation) SetField(name string, value ent.Value) error {
 // this mutation.
 func (m *ShoppingItemMutation) AddedFields() []string {
 	var fields []string
-	if m.addquantity != nil {
-		fields = append(fields, shoppingitem.FieldQuantity)
+	if m.addamount != nil {
+		fields = append(fields, shoppingitem.FieldAmount)
+	}
+	if m.addpackages != nil {
+		fields = append(fields, shoppingitem.FieldPackages)
+	}
+	if m.addestimated_cost != nil {
+		fields = append(fields, shoppingitem.FieldEstimatedCost)
+	}
+	if m.addversion != nil {
+		fields = append(fields, shoppingitem.FieldVersion)
 	}
 	return fields
 }
@@ -10918,8 +18536,14 @@ func (m *ShoppingItemMutation) AddedFields() []string {
 // was not set, or was not defined in the schema.
 func (m *ShoppingItemMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
-	case shoppingitem.FieldQuantity:
-		return m.AddedQuantity()
+	case shoppingitem.FieldAmount:
+		return m.AddedAmount()
+	case shoppingitem.FieldPackages:
+		return m.AddedPackages()
+	case shoppingitem.FieldEstimatedCost:
+		return m.AddedEstimatedCost()
+	case shoppingitem.FieldVersion:
+		return m.AddedVersion()
 	}
 	return nil, false
 }
@@ -10929,12 +18553,33 @@ func (m *ShoppingItemMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *ShoppingItemMutation) AddField(name string, value ent.Value) error {
 	switch name {
-	case shoppingitem.FieldQuantity:
+	case shoppingitem.FieldAmount:
 		v, ok := value.(float64)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.AddQuantity(v)
+		m.AddAmount(v)
+		return nil
+	case shoppingitem.FieldPackages:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddPackages(v)
+		return nil
+	case shoppingitem.FieldEstimatedCost:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddEstimatedCost(v)
+		return nil
+	case shoppingitem.FieldVersion:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
 		return nil
 	}
 	return fmt.Errorf("unknown ShoppingItem numeric field %s", name)
@@ -10944,11 +18589,29 @@ func (m *ShoppingItemMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *ShoppingItemMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(shoppingitem.FieldPackages) {
+		fields = append(fields, shoppingitem.FieldPackages)
+	}
+	if m.FieldCleared(shoppingitem.FieldEstimatedCost) {
+		fields = append(fields, shoppingitem.FieldEstimatedCost)
+	}
+	if m.FieldCleared(shoppingitem.FieldBoughtAt) {
+		fields = append(fields, shoppingitem.FieldBoughtAt)
+	}
 	if m.FieldCleared(shoppingitem.FieldNote) {
 		fields = append(fields, shoppingitem.FieldNote)
 	}
+	if m.FieldCleared(shoppingitem.FieldFoodID) {
+		fields = append(fields, shoppingitem.FieldFoodID)
+	}
 	if m.FieldCleared(shoppingitem.FieldProductID) {
 		fields = append(fields, shoppingitem.FieldProductID)
+	}
+	if m.FieldCleared(shoppingitem.FieldStoreID) {
+		fields = append(fields, shoppingitem.FieldStoreID)
+	}
+	if m.FieldCleared(shoppingitem.FieldLotID) {
+		fields = append(fields, shoppingitem.FieldLotID)
 	}
 	return fields
 }
@@ -10964,11 +18627,29 @@ func (m *ShoppingItemMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *ShoppingItemMutation) ClearField(name string) error {
 	switch name {
+	case shoppingitem.FieldPackages:
+		m.ClearPackages()
+		return nil
+	case shoppingitem.FieldEstimatedCost:
+		m.ClearEstimatedCost()
+		return nil
+	case shoppingitem.FieldBoughtAt:
+		m.ClearBoughtAt()
+		return nil
 	case shoppingitem.FieldNote:
 		m.ClearNote()
 		return nil
+	case shoppingitem.FieldFoodID:
+		m.ClearFoodID()
+		return nil
 	case shoppingitem.FieldProductID:
 		m.ClearProductID()
+		return nil
+	case shoppingitem.FieldStoreID:
+		m.ClearStoreID()
+		return nil
+	case shoppingitem.FieldLotID:
+		m.ClearLotID()
 		return nil
 	}
 	return fmt.Errorf("unknown ShoppingItem nullable field %s", name)
@@ -10981,26 +18662,47 @@ func (m *ShoppingItemMutation) ResetField(name string) error {
 	case shoppingitem.FieldName:
 		m.ResetName()
 		return nil
-	case shoppingitem.FieldQuantity:
-		m.ResetQuantity()
+	case shoppingitem.FieldAmount:
+		m.ResetAmount()
 		return nil
 	case shoppingitem.FieldUnit:
 		m.ResetUnit()
 		return nil
-	case shoppingitem.FieldCategory:
-		m.ResetCategory()
+	case shoppingitem.FieldPackages:
+		m.ResetPackages()
+		return nil
+	case shoppingitem.FieldAisle:
+		m.ResetAisle()
+		return nil
+	case shoppingitem.FieldEstimatedCost:
+		m.ResetEstimatedCost()
 		return nil
 	case shoppingitem.FieldBought:
 		m.ResetBought()
 		return nil
+	case shoppingitem.FieldBoughtAt:
+		m.ResetBoughtAt()
+		return nil
 	case shoppingitem.FieldNote:
 		m.ResetNote()
+		return nil
+	case shoppingitem.FieldVersion:
+		m.ResetVersion()
 		return nil
 	case shoppingitem.FieldListID:
 		m.ResetListID()
 		return nil
+	case shoppingitem.FieldFoodID:
+		m.ResetFoodID()
+		return nil
 	case shoppingitem.FieldProductID:
 		m.ResetProductID()
+		return nil
+	case shoppingitem.FieldStoreID:
+		m.ResetStoreID()
+		return nil
+	case shoppingitem.FieldLotID:
+		m.ResetLotID()
 		return nil
 	}
 	return fmt.Errorf("unknown ShoppingItem field %s", name)
@@ -11008,12 +18710,24 @@ func (m *ShoppingItemMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ShoppingItemMutation) AddedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 6)
 	if m.list != nil {
 		edges = append(edges, shoppingitem.EdgeList)
 	}
+	if m.food != nil {
+		edges = append(edges, shoppingitem.EdgeFood)
+	}
 	if m.product != nil {
 		edges = append(edges, shoppingitem.EdgeProduct)
+	}
+	if m.store != nil {
+		edges = append(edges, shoppingitem.EdgeStore)
+	}
+	if m.lot != nil {
+		edges = append(edges, shoppingitem.EdgeLot)
+	}
+	if m.needs != nil {
+		edges = append(edges, shoppingitem.EdgeNeeds)
 	}
 	return edges
 }
@@ -11026,34 +18740,75 @@ func (m *ShoppingItemMutation) AddedIDs(name string) []ent.Value {
 		if id := m.list; id != nil {
 			return []ent.Value{*id}
 		}
+	case shoppingitem.EdgeFood:
+		if id := m.food; id != nil {
+			return []ent.Value{*id}
+		}
 	case shoppingitem.EdgeProduct:
 		if id := m.product; id != nil {
 			return []ent.Value{*id}
 		}
+	case shoppingitem.EdgeStore:
+		if id := m.store; id != nil {
+			return []ent.Value{*id}
+		}
+	case shoppingitem.EdgeLot:
+		if id := m.lot; id != nil {
+			return []ent.Value{*id}
+		}
+	case shoppingitem.EdgeNeeds:
+		ids := make([]ent.Value, 0, len(m.needs))
+		for id := range m.needs {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ShoppingItemMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 6)
+	if m.removedneeds != nil {
+		edges = append(edges, shoppingitem.EdgeNeeds)
+	}
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *ShoppingItemMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case shoppingitem.EdgeNeeds:
+		ids := make([]ent.Value, 0, len(m.removedneeds))
+		for id := range m.removedneeds {
+			ids = append(ids, id)
+		}
+		return ids
+	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ShoppingItemMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 2)
+	edges := make([]string, 0, 6)
 	if m.clearedlist {
 		edges = append(edges, shoppingitem.EdgeList)
 	}
+	if m.clearedfood {
+		edges = append(edges, shoppingitem.EdgeFood)
+	}
 	if m.clearedproduct {
 		edges = append(edges, shoppingitem.EdgeProduct)
+	}
+	if m.clearedstore {
+		edges = append(edges, shoppingitem.EdgeStore)
+	}
+	if m.clearedlot {
+		edges = append(edges, shoppingitem.EdgeLot)
+	}
+	if m.clearedneeds {
+		edges = append(edges, shoppingitem.EdgeNeeds)
 	}
 	return edges
 }
@@ -11064,8 +18819,16 @@ func (m *ShoppingItemMutation) EdgeCleared(name string) bool {
 	switch name {
 	case shoppingitem.EdgeList:
 		return m.clearedlist
+	case shoppingitem.EdgeFood:
+		return m.clearedfood
 	case shoppingitem.EdgeProduct:
 		return m.clearedproduct
+	case shoppingitem.EdgeStore:
+		return m.clearedstore
+	case shoppingitem.EdgeLot:
+		return m.clearedlot
+	case shoppingitem.EdgeNeeds:
+		return m.clearedneeds
 	}
 	return false
 }
@@ -11077,8 +18840,17 @@ func (m *ShoppingItemMutation) ClearEdge(name string) error {
 	case shoppingitem.EdgeList:
 		m.ClearList()
 		return nil
+	case shoppingitem.EdgeFood:
+		m.ClearFood()
+		return nil
 	case shoppingitem.EdgeProduct:
 		m.ClearProduct()
+		return nil
+	case shoppingitem.EdgeStore:
+		m.ClearStore()
+		return nil
+	case shoppingitem.EdgeLot:
+		m.ClearLot()
 		return nil
 	}
 	return fmt.Errorf("unknown ShoppingItem unique edge %s", name)
@@ -11091,8 +18863,20 @@ func (m *ShoppingItemMutation) ResetEdge(name string) error {
 	case shoppingitem.EdgeList:
 		m.ResetList()
 		return nil
+	case shoppingitem.EdgeFood:
+		m.ResetFood()
+		return nil
 	case shoppingitem.EdgeProduct:
 		m.ResetProduct()
+		return nil
+	case shoppingitem.EdgeStore:
+		m.ResetStore()
+		return nil
+	case shoppingitem.EdgeLot:
+		m.ResetLot()
+		return nil
+	case shoppingitem.EdgeNeeds:
+		m.ResetNeeds()
 		return nil
 	}
 	return fmt.Errorf("unknown ShoppingItem edge %s", name)
@@ -11111,6 +18895,10 @@ type ShoppingListMutation struct {
 	items         map[string]struct{}
 	removeditems  map[string]struct{}
 	cleareditems  bool
+	plan          *string
+	clearedplan   bool
+	store         *string
+	clearedstore  bool
 	done          bool
 	oldValue      func(context.Context) (*ShoppingList, error)
 	predicates    []predicate.ShoppingList
@@ -11328,6 +19116,104 @@ func (m *ShoppingListMutation) ResetCreatedAt() {
 	m.created_at = nil
 }
 
+// SetPlanID sets the "plan_id" field.
+func (m *ShoppingListMutation) SetPlanID(s string) {
+	m.plan = &s
+}
+
+// PlanID returns the value of the "plan_id" field in the mutation.
+func (m *ShoppingListMutation) PlanID() (r string, exists bool) {
+	v := m.plan
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlanID returns the old "plan_id" field's value of the ShoppingList entity.
+// If the ShoppingList object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingListMutation) OldPlanID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlanID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlanID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlanID: %w", err)
+	}
+	return oldValue.PlanID, nil
+}
+
+// ClearPlanID clears the value of the "plan_id" field.
+func (m *ShoppingListMutation) ClearPlanID() {
+	m.plan = nil
+	m.clearedFields[shoppinglist.FieldPlanID] = struct{}{}
+}
+
+// PlanIDCleared returns if the "plan_id" field was cleared in this mutation.
+func (m *ShoppingListMutation) PlanIDCleared() bool {
+	_, ok := m.clearedFields[shoppinglist.FieldPlanID]
+	return ok
+}
+
+// ResetPlanID resets all changes to the "plan_id" field.
+func (m *ShoppingListMutation) ResetPlanID() {
+	m.plan = nil
+	delete(m.clearedFields, shoppinglist.FieldPlanID)
+}
+
+// SetStoreID sets the "store_id" field.
+func (m *ShoppingListMutation) SetStoreID(s string) {
+	m.store = &s
+}
+
+// StoreID returns the value of the "store_id" field in the mutation.
+func (m *ShoppingListMutation) StoreID() (r string, exists bool) {
+	v := m.store
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldStoreID returns the old "store_id" field's value of the ShoppingList entity.
+// If the ShoppingList object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingListMutation) OldStoreID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldStoreID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldStoreID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldStoreID: %w", err)
+	}
+	return oldValue.StoreID, nil
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (m *ShoppingListMutation) ClearStoreID() {
+	m.store = nil
+	m.clearedFields[shoppinglist.FieldStoreID] = struct{}{}
+}
+
+// StoreIDCleared returns if the "store_id" field was cleared in this mutation.
+func (m *ShoppingListMutation) StoreIDCleared() bool {
+	_, ok := m.clearedFields[shoppinglist.FieldStoreID]
+	return ok
+}
+
+// ResetStoreID resets all changes to the "store_id" field.
+func (m *ShoppingListMutation) ResetStoreID() {
+	m.store = nil
+	delete(m.clearedFields, shoppinglist.FieldStoreID)
+}
+
 // AddItemIDs adds the "items" edge to the ShoppingItem entity by ids.
 func (m *ShoppingListMutation) AddItemIDs(ids ...string) {
 	if m.items == nil {
@@ -11382,6 +19268,60 @@ func (m *ShoppingListMutation) ResetItems() {
 	m.removeditems = nil
 }
 
+// ClearPlan clears the "plan" edge to the MealPlan entity.
+func (m *ShoppingListMutation) ClearPlan() {
+	m.clearedplan = true
+	m.clearedFields[shoppinglist.FieldPlanID] = struct{}{}
+}
+
+// PlanCleared reports if the "plan" edge to the MealPlan entity was cleared.
+func (m *ShoppingListMutation) PlanCleared() bool {
+	return m.PlanIDCleared() || m.clearedplan
+}
+
+// PlanIDs returns the "plan" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// PlanID instead. It exists only for internal usage by the builders.
+func (m *ShoppingListMutation) PlanIDs() (ids []string) {
+	if id := m.plan; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetPlan resets all changes to the "plan" edge.
+func (m *ShoppingListMutation) ResetPlan() {
+	m.plan = nil
+	m.clearedplan = false
+}
+
+// ClearStore clears the "store" edge to the Store entity.
+func (m *ShoppingListMutation) ClearStore() {
+	m.clearedstore = true
+	m.clearedFields[shoppinglist.FieldStoreID] = struct{}{}
+}
+
+// StoreCleared reports if the "store" edge to the Store entity was cleared.
+func (m *ShoppingListMutation) StoreCleared() bool {
+	return m.StoreIDCleared() || m.clearedstore
+}
+
+// StoreIDs returns the "store" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// StoreID instead. It exists only for internal usage by the builders.
+func (m *ShoppingListMutation) StoreIDs() (ids []string) {
+	if id := m.store; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetStore resets all changes to the "store" edge.
+func (m *ShoppingListMutation) ResetStore() {
+	m.store = nil
+	m.clearedstore = false
+}
+
 // Where appends a list predicates to the ShoppingListMutation builder.
 func (m *ShoppingListMutation) Where(ps ...predicate.ShoppingList) {
 	m.predicates = append(m.predicates, ps...)
@@ -11416,7 +19356,7 @@ func (m *ShoppingListMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ShoppingListMutation) Fields() []string {
-	fields := make([]string, 0, 3)
+	fields := make([]string, 0, 5)
 	if m.name != nil {
 		fields = append(fields, shoppinglist.FieldName)
 	}
@@ -11425,6 +19365,12 @@ func (m *ShoppingListMutation) Fields() []string {
 	}
 	if m.created_at != nil {
 		fields = append(fields, shoppinglist.FieldCreatedAt)
+	}
+	if m.plan != nil {
+		fields = append(fields, shoppinglist.FieldPlanID)
+	}
+	if m.store != nil {
+		fields = append(fields, shoppinglist.FieldStoreID)
 	}
 	return fields
 }
@@ -11440,6 +19386,10 @@ func (m *ShoppingListMutation) Field(name string) (ent.Value, bool) {
 		return m.Status()
 	case shoppinglist.FieldCreatedAt:
 		return m.CreatedAt()
+	case shoppinglist.FieldPlanID:
+		return m.PlanID()
+	case shoppinglist.FieldStoreID:
+		return m.StoreID()
 	}
 	return nil, false
 }
@@ -11455,6 +19405,10 @@ func (m *ShoppingListMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldStatus(ctx)
 	case shoppinglist.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
+	case shoppinglist.FieldPlanID:
+		return m.OldPlanID(ctx)
+	case shoppinglist.FieldStoreID:
+		return m.OldStoreID(ctx)
 	}
 	return nil, fmt.Errorf("unknown ShoppingList field %s", name)
 }
@@ -11485,6 +19439,20 @@ func (m *ShoppingListMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetCreatedAt(v)
 		return nil
+	case shoppinglist.FieldPlanID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlanID(v)
+		return nil
+	case shoppinglist.FieldStoreID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetStoreID(v)
+		return nil
 	}
 	return fmt.Errorf("unknown ShoppingList field %s", name)
 }
@@ -11514,7 +19482,14 @@ func (m *ShoppingListMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *ShoppingListMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(shoppinglist.FieldPlanID) {
+		fields = append(fields, shoppinglist.FieldPlanID)
+	}
+	if m.FieldCleared(shoppinglist.FieldStoreID) {
+		fields = append(fields, shoppinglist.FieldStoreID)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -11527,6 +19502,14 @@ func (m *ShoppingListMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *ShoppingListMutation) ClearField(name string) error {
+	switch name {
+	case shoppinglist.FieldPlanID:
+		m.ClearPlanID()
+		return nil
+	case shoppinglist.FieldStoreID:
+		m.ClearStoreID()
+		return nil
+	}
 	return fmt.Errorf("unknown ShoppingList nullable field %s", name)
 }
 
@@ -11543,15 +19526,27 @@ func (m *ShoppingListMutation) ResetField(name string) error {
 	case shoppinglist.FieldCreatedAt:
 		m.ResetCreatedAt()
 		return nil
+	case shoppinglist.FieldPlanID:
+		m.ResetPlanID()
+		return nil
+	case shoppinglist.FieldStoreID:
+		m.ResetStoreID()
+		return nil
 	}
 	return fmt.Errorf("unknown ShoppingList field %s", name)
 }
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ShoppingListMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 3)
 	if m.items != nil {
 		edges = append(edges, shoppinglist.EdgeItems)
+	}
+	if m.plan != nil {
+		edges = append(edges, shoppinglist.EdgePlan)
+	}
+	if m.store != nil {
+		edges = append(edges, shoppinglist.EdgeStore)
 	}
 	return edges
 }
@@ -11566,13 +19561,21 @@ func (m *ShoppingListMutation) AddedIDs(name string) []ent.Value {
 			ids = append(ids, id)
 		}
 		return ids
+	case shoppinglist.EdgePlan:
+		if id := m.plan; id != nil {
+			return []ent.Value{*id}
+		}
+	case shoppinglist.EdgeStore:
+		if id := m.store; id != nil {
+			return []ent.Value{*id}
+		}
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ShoppingListMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 3)
 	if m.removeditems != nil {
 		edges = append(edges, shoppinglist.EdgeItems)
 	}
@@ -11595,9 +19598,15 @@ func (m *ShoppingListMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ShoppingListMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 3)
 	if m.cleareditems {
 		edges = append(edges, shoppinglist.EdgeItems)
+	}
+	if m.clearedplan {
+		edges = append(edges, shoppinglist.EdgePlan)
+	}
+	if m.clearedstore {
+		edges = append(edges, shoppinglist.EdgeStore)
 	}
 	return edges
 }
@@ -11608,6 +19617,10 @@ func (m *ShoppingListMutation) EdgeCleared(name string) bool {
 	switch name {
 	case shoppinglist.EdgeItems:
 		return m.cleareditems
+	case shoppinglist.EdgePlan:
+		return m.clearedplan
+	case shoppinglist.EdgeStore:
+		return m.clearedstore
 	}
 	return false
 }
@@ -11616,6 +19629,12 @@ func (m *ShoppingListMutation) EdgeCleared(name string) bool {
 // if that edge is not defined in the schema.
 func (m *ShoppingListMutation) ClearEdge(name string) error {
 	switch name {
+	case shoppinglist.EdgePlan:
+		m.ClearPlan()
+		return nil
+	case shoppinglist.EdgeStore:
+		m.ClearStore()
+		return nil
 	}
 	return fmt.Errorf("unknown ShoppingList unique edge %s", name)
 }
@@ -11627,6 +19646,1140 @@ func (m *ShoppingListMutation) ResetEdge(name string) error {
 	case shoppinglist.EdgeItems:
 		m.ResetItems()
 		return nil
+	case shoppinglist.EdgePlan:
+		m.ResetPlan()
+		return nil
+	case shoppinglist.EdgeStore:
+		m.ResetStore()
+		return nil
 	}
 	return fmt.Errorf("unknown ShoppingList edge %s", name)
+}
+
+// ShoppingNeedMutation represents an operation that mutates the ShoppingNeed nodes in the graph.
+type ShoppingNeedMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	amount        *float64
+	addamount     *float64
+	unit          *string
+	clearedFields map[string]struct{}
+	item          *string
+	cleareditem   bool
+	meal          *string
+	clearedmeal   bool
+	done          bool
+	oldValue      func(context.Context) (*ShoppingNeed, error)
+	predicates    []predicate.ShoppingNeed
+}
+
+var _ ent.Mutation = (*ShoppingNeedMutation)(nil)
+
+// shoppingneedOption allows management of the mutation configuration using functional options.
+type shoppingneedOption func(*ShoppingNeedMutation)
+
+// newShoppingNeedMutation creates new mutation for the ShoppingNeed entity.
+func newShoppingNeedMutation(c config, op Op, opts ...shoppingneedOption) *ShoppingNeedMutation {
+	m := &ShoppingNeedMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeShoppingNeed,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withShoppingNeedID sets the ID field of the mutation.
+func withShoppingNeedID(id string) shoppingneedOption {
+	return func(m *ShoppingNeedMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ShoppingNeed
+		)
+		m.oldValue = func(ctx context.Context) (*ShoppingNeed, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ShoppingNeed.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withShoppingNeed sets the old ShoppingNeed of the mutation.
+func withShoppingNeed(node *ShoppingNeed) shoppingneedOption {
+	return func(m *ShoppingNeedMutation) {
+		m.oldValue = func(context.Context) (*ShoppingNeed, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ShoppingNeedMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ShoppingNeedMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ShoppingNeed entities.
+func (m *ShoppingNeedMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ShoppingNeedMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ShoppingNeedMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ShoppingNeed.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetAmount sets the "amount" field.
+func (m *ShoppingNeedMutation) SetAmount(f float64) {
+	m.amount = &f
+	m.addamount = nil
+}
+
+// Amount returns the value of the "amount" field in the mutation.
+func (m *ShoppingNeedMutation) Amount() (r float64, exists bool) {
+	v := m.amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAmount returns the old "amount" field's value of the ShoppingNeed entity.
+// If the ShoppingNeed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingNeedMutation) OldAmount(ctx context.Context) (v float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAmount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAmount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAmount: %w", err)
+	}
+	return oldValue.Amount, nil
+}
+
+// AddAmount adds f to the "amount" field.
+func (m *ShoppingNeedMutation) AddAmount(f float64) {
+	if m.addamount != nil {
+		*m.addamount += f
+	} else {
+		m.addamount = &f
+	}
+}
+
+// AddedAmount returns the value that was added to the "amount" field in this mutation.
+func (m *ShoppingNeedMutation) AddedAmount() (r float64, exists bool) {
+	v := m.addamount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetAmount resets all changes to the "amount" field.
+func (m *ShoppingNeedMutation) ResetAmount() {
+	m.amount = nil
+	m.addamount = nil
+}
+
+// SetUnit sets the "unit" field.
+func (m *ShoppingNeedMutation) SetUnit(s string) {
+	m.unit = &s
+}
+
+// Unit returns the value of the "unit" field in the mutation.
+func (m *ShoppingNeedMutation) Unit() (r string, exists bool) {
+	v := m.unit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUnit returns the old "unit" field's value of the ShoppingNeed entity.
+// If the ShoppingNeed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingNeedMutation) OldUnit(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUnit is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUnit requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUnit: %w", err)
+	}
+	return oldValue.Unit, nil
+}
+
+// ResetUnit resets all changes to the "unit" field.
+func (m *ShoppingNeedMutation) ResetUnit() {
+	m.unit = nil
+}
+
+// SetItemID sets the "item_id" field.
+func (m *ShoppingNeedMutation) SetItemID(s string) {
+	m.item = &s
+}
+
+// ItemID returns the value of the "item_id" field in the mutation.
+func (m *ShoppingNeedMutation) ItemID() (r string, exists bool) {
+	v := m.item
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldItemID returns the old "item_id" field's value of the ShoppingNeed entity.
+// If the ShoppingNeed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingNeedMutation) OldItemID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldItemID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldItemID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldItemID: %w", err)
+	}
+	return oldValue.ItemID, nil
+}
+
+// ResetItemID resets all changes to the "item_id" field.
+func (m *ShoppingNeedMutation) ResetItemID() {
+	m.item = nil
+}
+
+// SetMealID sets the "meal_id" field.
+func (m *ShoppingNeedMutation) SetMealID(s string) {
+	m.meal = &s
+}
+
+// MealID returns the value of the "meal_id" field in the mutation.
+func (m *ShoppingNeedMutation) MealID() (r string, exists bool) {
+	v := m.meal
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMealID returns the old "meal_id" field's value of the ShoppingNeed entity.
+// If the ShoppingNeed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingNeedMutation) OldMealID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMealID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMealID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMealID: %w", err)
+	}
+	return oldValue.MealID, nil
+}
+
+// ResetMealID resets all changes to the "meal_id" field.
+func (m *ShoppingNeedMutation) ResetMealID() {
+	m.meal = nil
+}
+
+// ClearItem clears the "item" edge to the ShoppingItem entity.
+func (m *ShoppingNeedMutation) ClearItem() {
+	m.cleareditem = true
+	m.clearedFields[shoppingneed.FieldItemID] = struct{}{}
+}
+
+// ItemCleared reports if the "item" edge to the ShoppingItem entity was cleared.
+func (m *ShoppingNeedMutation) ItemCleared() bool {
+	return m.cleareditem
+}
+
+// ItemIDs returns the "item" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ItemID instead. It exists only for internal usage by the builders.
+func (m *ShoppingNeedMutation) ItemIDs() (ids []string) {
+	if id := m.item; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetItem resets all changes to the "item" edge.
+func (m *ShoppingNeedMutation) ResetItem() {
+	m.item = nil
+	m.cleareditem = false
+}
+
+// ClearMeal clears the "meal" edge to the PlannedMeal entity.
+func (m *ShoppingNeedMutation) ClearMeal() {
+	m.clearedmeal = true
+	m.clearedFields[shoppingneed.FieldMealID] = struct{}{}
+}
+
+// MealCleared reports if the "meal" edge to the PlannedMeal entity was cleared.
+func (m *ShoppingNeedMutation) MealCleared() bool {
+	return m.clearedmeal
+}
+
+// MealIDs returns the "meal" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// MealID instead. It exists only for internal usage by the builders.
+func (m *ShoppingNeedMutation) MealIDs() (ids []string) {
+	if id := m.meal; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetMeal resets all changes to the "meal" edge.
+func (m *ShoppingNeedMutation) ResetMeal() {
+	m.meal = nil
+	m.clearedmeal = false
+}
+
+// Where appends a list predicates to the ShoppingNeedMutation builder.
+func (m *ShoppingNeedMutation) Where(ps ...predicate.ShoppingNeed) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ShoppingNeedMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ShoppingNeedMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ShoppingNeed, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ShoppingNeedMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ShoppingNeedMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ShoppingNeed).
+func (m *ShoppingNeedMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ShoppingNeedMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.amount != nil {
+		fields = append(fields, shoppingneed.FieldAmount)
+	}
+	if m.unit != nil {
+		fields = append(fields, shoppingneed.FieldUnit)
+	}
+	if m.item != nil {
+		fields = append(fields, shoppingneed.FieldItemID)
+	}
+	if m.meal != nil {
+		fields = append(fields, shoppingneed.FieldMealID)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ShoppingNeedMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case shoppingneed.FieldAmount:
+		return m.Amount()
+	case shoppingneed.FieldUnit:
+		return m.Unit()
+	case shoppingneed.FieldItemID:
+		return m.ItemID()
+	case shoppingneed.FieldMealID:
+		return m.MealID()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ShoppingNeedMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case shoppingneed.FieldAmount:
+		return m.OldAmount(ctx)
+	case shoppingneed.FieldUnit:
+		return m.OldUnit(ctx)
+	case shoppingneed.FieldItemID:
+		return m.OldItemID(ctx)
+	case shoppingneed.FieldMealID:
+		return m.OldMealID(ctx)
+	}
+	return nil, fmt.Errorf("unknown ShoppingNeed field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ShoppingNeedMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case shoppingneed.FieldAmount:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAmount(v)
+		return nil
+	case shoppingneed.FieldUnit:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUnit(v)
+		return nil
+	case shoppingneed.FieldItemID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetItemID(v)
+		return nil
+	case shoppingneed.FieldMealID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMealID(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ShoppingNeed field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ShoppingNeedMutation) AddedFields() []string {
+	var fields []string
+	if m.addamount != nil {
+		fields = append(fields, shoppingneed.FieldAmount)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ShoppingNeedMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case shoppingneed.FieldAmount:
+		return m.AddedAmount()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ShoppingNeedMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case shoppingneed.FieldAmount:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddAmount(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ShoppingNeed numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ShoppingNeedMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ShoppingNeedMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ShoppingNeedMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown ShoppingNeed nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ShoppingNeedMutation) ResetField(name string) error {
+	switch name {
+	case shoppingneed.FieldAmount:
+		m.ResetAmount()
+		return nil
+	case shoppingneed.FieldUnit:
+		m.ResetUnit()
+		return nil
+	case shoppingneed.FieldItemID:
+		m.ResetItemID()
+		return nil
+	case shoppingneed.FieldMealID:
+		m.ResetMealID()
+		return nil
+	}
+	return fmt.Errorf("unknown ShoppingNeed field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ShoppingNeedMutation) AddedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.item != nil {
+		edges = append(edges, shoppingneed.EdgeItem)
+	}
+	if m.meal != nil {
+		edges = append(edges, shoppingneed.EdgeMeal)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ShoppingNeedMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case shoppingneed.EdgeItem:
+		if id := m.item; id != nil {
+			return []ent.Value{*id}
+		}
+	case shoppingneed.EdgeMeal:
+		if id := m.meal; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ShoppingNeedMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 2)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ShoppingNeedMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ShoppingNeedMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.cleareditem {
+		edges = append(edges, shoppingneed.EdgeItem)
+	}
+	if m.clearedmeal {
+		edges = append(edges, shoppingneed.EdgeMeal)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ShoppingNeedMutation) EdgeCleared(name string) bool {
+	switch name {
+	case shoppingneed.EdgeItem:
+		return m.cleareditem
+	case shoppingneed.EdgeMeal:
+		return m.clearedmeal
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ShoppingNeedMutation) ClearEdge(name string) error {
+	switch name {
+	case shoppingneed.EdgeItem:
+		m.ClearItem()
+		return nil
+	case shoppingneed.EdgeMeal:
+		m.ClearMeal()
+		return nil
+	}
+	return fmt.Errorf("unknown ShoppingNeed unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ShoppingNeedMutation) ResetEdge(name string) error {
+	switch name {
+	case shoppingneed.EdgeItem:
+		m.ResetItem()
+		return nil
+	case shoppingneed.EdgeMeal:
+		m.ResetMeal()
+		return nil
+	}
+	return fmt.Errorf("unknown ShoppingNeed edge %s", name)
+}
+
+// StoreMutation represents an operation that mutates the Store nodes in the graph.
+type StoreMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	name          *string
+	aisles        *[]string
+	appendaisles  []string
+	note          *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Store, error)
+	predicates    []predicate.Store
+}
+
+var _ ent.Mutation = (*StoreMutation)(nil)
+
+// storeOption allows management of the mutation configuration using functional options.
+type storeOption func(*StoreMutation)
+
+// newStoreMutation creates new mutation for the Store entity.
+func newStoreMutation(c config, op Op, opts ...storeOption) *StoreMutation {
+	m := &StoreMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeStore,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withStoreID sets the ID field of the mutation.
+func withStoreID(id string) storeOption {
+	return func(m *StoreMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Store
+		)
+		m.oldValue = func(ctx context.Context) (*Store, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Store.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withStore sets the old Store of the mutation.
+func withStore(node *Store) storeOption {
+	return func(m *StoreMutation) {
+		m.oldValue = func(context.Context) (*Store, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m StoreMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m StoreMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Store entities.
+func (m *StoreMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *StoreMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *StoreMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Store.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetName sets the "name" field.
+func (m *StoreMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *StoreMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Store entity.
+// If the Store object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StoreMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *StoreMutation) ResetName() {
+	m.name = nil
+}
+
+// SetAisles sets the "aisles" field.
+func (m *StoreMutation) SetAisles(s []string) {
+	m.aisles = &s
+	m.appendaisles = nil
+}
+
+// Aisles returns the value of the "aisles" field in the mutation.
+func (m *StoreMutation) Aisles() (r []string, exists bool) {
+	v := m.aisles
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAisles returns the old "aisles" field's value of the Store entity.
+// If the Store object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StoreMutation) OldAisles(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAisles is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAisles requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAisles: %w", err)
+	}
+	return oldValue.Aisles, nil
+}
+
+// AppendAisles adds s to the "aisles" field.
+func (m *StoreMutation) AppendAisles(s []string) {
+	m.appendaisles = append(m.appendaisles, s...)
+}
+
+// AppendedAisles returns the list of values that were appended to the "aisles" field in this mutation.
+func (m *StoreMutation) AppendedAisles() ([]string, bool) {
+	if len(m.appendaisles) == 0 {
+		return nil, false
+	}
+	return m.appendaisles, true
+}
+
+// ClearAisles clears the value of the "aisles" field.
+func (m *StoreMutation) ClearAisles() {
+	m.aisles = nil
+	m.appendaisles = nil
+	m.clearedFields[store.FieldAisles] = struct{}{}
+}
+
+// AislesCleared returns if the "aisles" field was cleared in this mutation.
+func (m *StoreMutation) AislesCleared() bool {
+	_, ok := m.clearedFields[store.FieldAisles]
+	return ok
+}
+
+// ResetAisles resets all changes to the "aisles" field.
+func (m *StoreMutation) ResetAisles() {
+	m.aisles = nil
+	m.appendaisles = nil
+	delete(m.clearedFields, store.FieldAisles)
+}
+
+// SetNote sets the "note" field.
+func (m *StoreMutation) SetNote(s string) {
+	m.note = &s
+}
+
+// Note returns the value of the "note" field in the mutation.
+func (m *StoreMutation) Note() (r string, exists bool) {
+	v := m.note
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNote returns the old "note" field's value of the Store entity.
+// If the Store object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StoreMutation) OldNote(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNote is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNote requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNote: %w", err)
+	}
+	return oldValue.Note, nil
+}
+
+// ClearNote clears the value of the "note" field.
+func (m *StoreMutation) ClearNote() {
+	m.note = nil
+	m.clearedFields[store.FieldNote] = struct{}{}
+}
+
+// NoteCleared returns if the "note" field was cleared in this mutation.
+func (m *StoreMutation) NoteCleared() bool {
+	_, ok := m.clearedFields[store.FieldNote]
+	return ok
+}
+
+// ResetNote resets all changes to the "note" field.
+func (m *StoreMutation) ResetNote() {
+	m.note = nil
+	delete(m.clearedFields, store.FieldNote)
+}
+
+// Where appends a list predicates to the StoreMutation builder.
+func (m *StoreMutation) Where(ps ...predicate.Store) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the StoreMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *StoreMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Store, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *StoreMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *StoreMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Store).
+func (m *StoreMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *StoreMutation) Fields() []string {
+	fields := make([]string, 0, 3)
+	if m.name != nil {
+		fields = append(fields, store.FieldName)
+	}
+	if m.aisles != nil {
+		fields = append(fields, store.FieldAisles)
+	}
+	if m.note != nil {
+		fields = append(fields, store.FieldNote)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *StoreMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case store.FieldName:
+		return m.Name()
+	case store.FieldAisles:
+		return m.Aisles()
+	case store.FieldNote:
+		return m.Note()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *StoreMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case store.FieldName:
+		return m.OldName(ctx)
+	case store.FieldAisles:
+		return m.OldAisles(ctx)
+	case store.FieldNote:
+		return m.OldNote(ctx)
+	}
+	return nil, fmt.Errorf("unknown Store field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *StoreMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case store.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case store.FieldAisles:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAisles(v)
+		return nil
+	case store.FieldNote:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNote(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Store field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *StoreMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *StoreMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *StoreMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Store numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *StoreMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(store.FieldAisles) {
+		fields = append(fields, store.FieldAisles)
+	}
+	if m.FieldCleared(store.FieldNote) {
+		fields = append(fields, store.FieldNote)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *StoreMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *StoreMutation) ClearField(name string) error {
+	switch name {
+	case store.FieldAisles:
+		m.ClearAisles()
+		return nil
+	case store.FieldNote:
+		m.ClearNote()
+		return nil
+	}
+	return fmt.Errorf("unknown Store nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *StoreMutation) ResetField(name string) error {
+	switch name {
+	case store.FieldName:
+		m.ResetName()
+		return nil
+	case store.FieldAisles:
+		m.ResetAisles()
+		return nil
+	case store.FieldNote:
+		m.ResetNote()
+		return nil
+	}
+	return fmt.Errorf("unknown Store field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *StoreMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *StoreMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *StoreMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *StoreMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *StoreMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *StoreMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *StoreMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Store unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *StoreMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Store edge %s", name)
 }

@@ -9,7 +9,9 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 )
 
 // PantryEvent is the model entity for the PantryEvent schema.
@@ -23,15 +25,61 @@ type PantryEvent struct {
 	ItemName string `json:"item_name,omitempty"`
 	// came: more of it than before; went: less of it; changed: as much as before, but something else differs.
 	Kind pantryevent.Kind `json:"kind,omitempty"`
-	// Why: how it came or left, as far as the change tells.
+	// Why. It can be set right afterwards.
 	Reason pantryevent.Reason `json:"reason,omitempty"`
 	// How much came or went, in unit; never negative.
-	Quantity float64 `json:"quantity,omitempty"`
+	Amount float64 `json:"amount,omitempty"`
 	// Unit holds the value of the "unit" field.
 	Unit string `json:"unit,omitempty"`
+	// What that amount had cost, in the household's currency; null: no price is known.
+	Cost *float64 `json:"cost,omitempty"`
 	// At holds the value of the "at" field.
-	At           time.Time `json:"at,omitempty"`
+	At time.Time `json:"at,omitempty"`
+	// Id of the run that made the change: koan.code.undo takes it.
+	Run string `json:"run,omitempty"`
+	// FoodID holds the value of the "food_id" field.
+	FoodID *string `json:"food_id,omitempty"`
+	// MealID holds the value of the "meal_id" field.
+	MealID *string `json:"meal_id,omitempty"`
+	// Note holds the value of the "note" field.
+	Note string `json:"note,omitempty"`
+	// Edges holds the relations/edges for other nodes in the graph.
+	// The values are being populated by the PantryEventQuery when eager-loading is set.
+	Edges        PantryEventEdges `json:"edges"`
 	selectValues sql.SelectValues
+}
+
+// PantryEventEdges holds the relations/edges for other nodes in the graph.
+type PantryEventEdges struct {
+	// Food holds the value of the food edge.
+	Food *Food `json:"food,omitempty"`
+	// Meal holds the value of the meal edge.
+	Meal *PlannedMeal `json:"meal,omitempty"`
+	// loadedTypes holds the information for reporting if a
+	// type was loaded (or requested) in eager-loading or not.
+	loadedTypes [2]bool
+}
+
+// FoodOrErr returns the Food value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e PantryEventEdges) FoodOrErr() (*Food, error) {
+	if e.Food != nil {
+		return e.Food, nil
+	} else if e.loadedTypes[0] {
+		return nil, &NotFoundError{label: food.Label}
+	}
+	return nil, &NotLoadedError{edge: "food"}
+}
+
+// MealOrErr returns the Meal value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e PantryEventEdges) MealOrErr() (*PlannedMeal, error) {
+	if e.Meal != nil {
+		return e.Meal, nil
+	} else if e.loadedTypes[1] {
+		return nil, &NotFoundError{label: plannedmeal.Label}
+	}
+	return nil, &NotLoadedError{edge: "meal"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -39,9 +87,9 @@ func (*PantryEvent) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case pantryevent.FieldQuantity:
+		case pantryevent.FieldAmount, pantryevent.FieldCost:
 			values[i] = new(sql.NullFloat64)
-		case pantryevent.FieldID, pantryevent.FieldItemID, pantryevent.FieldItemName, pantryevent.FieldKind, pantryevent.FieldReason, pantryevent.FieldUnit:
+		case pantryevent.FieldID, pantryevent.FieldItemID, pantryevent.FieldItemName, pantryevent.FieldKind, pantryevent.FieldReason, pantryevent.FieldUnit, pantryevent.FieldRun, pantryevent.FieldFoodID, pantryevent.FieldMealID, pantryevent.FieldNote:
 			values[i] = new(sql.NullString)
 		case pantryevent.FieldAt:
 			values[i] = new(sql.NullTime)
@@ -90,11 +138,11 @@ func (_m *PantryEvent) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Reason = pantryevent.Reason(value.String)
 			}
-		case pantryevent.FieldQuantity:
+		case pantryevent.FieldAmount:
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field quantity", values[i])
+				return fmt.Errorf("unexpected type %T for field amount", values[i])
 			} else if value.Valid {
-				_m.Quantity = value.Float64
+				_m.Amount = value.Float64
 			}
 		case pantryevent.FieldUnit:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -102,11 +150,44 @@ func (_m *PantryEvent) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Unit = value.String
 			}
+		case pantryevent.FieldCost:
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
+				return fmt.Errorf("unexpected type %T for field cost", values[i])
+			} else if value.Valid {
+				_m.Cost = new(float64)
+				*_m.Cost = value.Float64
+			}
 		case pantryevent.FieldAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field at", values[i])
 			} else if value.Valid {
 				_m.At = value.Time
+			}
+		case pantryevent.FieldRun:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field run", values[i])
+			} else if value.Valid {
+				_m.Run = value.String
+			}
+		case pantryevent.FieldFoodID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field food_id", values[i])
+			} else if value.Valid {
+				_m.FoodID = new(string)
+				*_m.FoodID = value.String
+			}
+		case pantryevent.FieldMealID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field meal_id", values[i])
+			} else if value.Valid {
+				_m.MealID = new(string)
+				*_m.MealID = value.String
+			}
+		case pantryevent.FieldNote:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field note", values[i])
+			} else if value.Valid {
+				_m.Note = value.String
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -119,6 +200,16 @@ func (_m *PantryEvent) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *PantryEvent) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
+}
+
+// QueryFood queries the "food" edge of the PantryEvent entity.
+func (_m *PantryEvent) QueryFood() *FoodQuery {
+	return NewPantryEventClient(_m.config).QueryFood(_m)
+}
+
+// QueryMeal queries the "meal" edge of the PantryEvent entity.
+func (_m *PantryEvent) QueryMeal() *PlannedMealQuery {
+	return NewPantryEventClient(_m.config).QueryMeal(_m)
 }
 
 // Update returns a builder for updating this PantryEvent.
@@ -156,14 +247,35 @@ func (_m *PantryEvent) String() string {
 	builder.WriteString("reason=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Reason))
 	builder.WriteString(", ")
-	builder.WriteString("quantity=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Quantity))
+	builder.WriteString("amount=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Amount))
 	builder.WriteString(", ")
 	builder.WriteString("unit=")
 	builder.WriteString(_m.Unit)
 	builder.WriteString(", ")
+	if v := _m.Cost; v != nil {
+		builder.WriteString("cost=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
 	builder.WriteString("at=")
 	builder.WriteString(_m.At.Format(time.ANSIC))
+	builder.WriteString(", ")
+	builder.WriteString("run=")
+	builder.WriteString(_m.Run)
+	builder.WriteString(", ")
+	if v := _m.FoodID; v != nil {
+		builder.WriteString("food_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.MealID; v != nil {
+		builder.WriteString("meal_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	builder.WriteString("note=")
+	builder.WriteString(_m.Note)
 	builder.WriteByte(')')
 	return builder.String()
 }

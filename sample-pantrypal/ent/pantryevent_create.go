@@ -10,7 +10,9 @@ import (
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 )
 
 // PantryEventCreate is the builder for creating a PantryEvent entity.
@@ -44,15 +46,29 @@ func (_c *PantryEventCreate) SetReason(v pantryevent.Reason) *PantryEventCreate 
 	return _c
 }
 
-// SetQuantity sets the "quantity" field.
-func (_c *PantryEventCreate) SetQuantity(v float64) *PantryEventCreate {
-	_c.mutation.SetQuantity(v)
+// SetAmount sets the "amount" field.
+func (_c *PantryEventCreate) SetAmount(v float64) *PantryEventCreate {
+	_c.mutation.SetAmount(v)
 	return _c
 }
 
 // SetUnit sets the "unit" field.
 func (_c *PantryEventCreate) SetUnit(v string) *PantryEventCreate {
 	_c.mutation.SetUnit(v)
+	return _c
+}
+
+// SetCost sets the "cost" field.
+func (_c *PantryEventCreate) SetCost(v float64) *PantryEventCreate {
+	_c.mutation.SetCost(v)
+	return _c
+}
+
+// SetNillableCost sets the "cost" field if the given value is not nil.
+func (_c *PantryEventCreate) SetNillableCost(v *float64) *PantryEventCreate {
+	if v != nil {
+		_c.SetCost(*v)
+	}
 	return _c
 }
 
@@ -70,6 +86,62 @@ func (_c *PantryEventCreate) SetNillableAt(v *time.Time) *PantryEventCreate {
 	return _c
 }
 
+// SetRun sets the "run" field.
+func (_c *PantryEventCreate) SetRun(v string) *PantryEventCreate {
+	_c.mutation.SetRun(v)
+	return _c
+}
+
+// SetNillableRun sets the "run" field if the given value is not nil.
+func (_c *PantryEventCreate) SetNillableRun(v *string) *PantryEventCreate {
+	if v != nil {
+		_c.SetRun(*v)
+	}
+	return _c
+}
+
+// SetFoodID sets the "food_id" field.
+func (_c *PantryEventCreate) SetFoodID(v string) *PantryEventCreate {
+	_c.mutation.SetFoodID(v)
+	return _c
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_c *PantryEventCreate) SetNillableFoodID(v *string) *PantryEventCreate {
+	if v != nil {
+		_c.SetFoodID(*v)
+	}
+	return _c
+}
+
+// SetMealID sets the "meal_id" field.
+func (_c *PantryEventCreate) SetMealID(v string) *PantryEventCreate {
+	_c.mutation.SetMealID(v)
+	return _c
+}
+
+// SetNillableMealID sets the "meal_id" field if the given value is not nil.
+func (_c *PantryEventCreate) SetNillableMealID(v *string) *PantryEventCreate {
+	if v != nil {
+		_c.SetMealID(*v)
+	}
+	return _c
+}
+
+// SetNote sets the "note" field.
+func (_c *PantryEventCreate) SetNote(v string) *PantryEventCreate {
+	_c.mutation.SetNote(v)
+	return _c
+}
+
+// SetNillableNote sets the "note" field if the given value is not nil.
+func (_c *PantryEventCreate) SetNillableNote(v *string) *PantryEventCreate {
+	if v != nil {
+		_c.SetNote(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *PantryEventCreate) SetID(v string) *PantryEventCreate {
 	_c.mutation.SetID(v)
@@ -82,6 +154,16 @@ func (_c *PantryEventCreate) SetNillableID(v *string) *PantryEventCreate {
 		_c.SetID(*v)
 	}
 	return _c
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_c *PantryEventCreate) SetFood(v *Food) *PantryEventCreate {
+	return _c.SetFoodID(v.ID)
+}
+
+// SetMeal sets the "meal" edge to the PlannedMeal entity.
+func (_c *PantryEventCreate) SetMeal(v *PlannedMeal) *PantryEventCreate {
+	return _c.SetMealID(v.ID)
 }
 
 // Mutation returns the PantryEventMutation object of the builder.
@@ -153,14 +235,19 @@ func (_c *PantryEventCreate) check() error {
 			return &ValidationError{Name: "reason", err: fmt.Errorf(`ent: validator failed for field "PantryEvent.reason": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.Quantity(); !ok {
-		return &ValidationError{Name: "quantity", err: errors.New(`ent: missing required field "PantryEvent.quantity"`)}
+	if _, ok := _c.mutation.Amount(); !ok {
+		return &ValidationError{Name: "amount", err: errors.New(`ent: missing required field "PantryEvent.amount"`)}
 	}
 	if _, ok := _c.mutation.Unit(); !ok {
 		return &ValidationError{Name: "unit", err: errors.New(`ent: missing required field "PantryEvent.unit"`)}
 	}
 	if _, ok := _c.mutation.At(); !ok {
 		return &ValidationError{Name: "at", err: errors.New(`ent: missing required field "PantryEvent.at"`)}
+	}
+	if v, ok := _c.mutation.Note(); ok {
+		if err := pantryevent.NoteValidator(v); err != nil {
+			return &ValidationError{Name: "note", err: fmt.Errorf(`ent: validator failed for field "PantryEvent.note": %w`, err)}
+		}
 	}
 	if v, ok := _c.mutation.ID(); ok {
 		if err := pantryevent.IDValidator(v); err != nil {
@@ -218,17 +305,63 @@ func (_c *PantryEventCreate) createSpec() (*PantryEvent, *sqlgraph.CreateSpec) {
 		_spec.SetField(pantryevent.FieldReason, field.TypeEnum, value)
 		_node.Reason = value
 	}
-	if value, ok := _c.mutation.Quantity(); ok {
-		_spec.SetField(pantryevent.FieldQuantity, field.TypeFloat64, value)
-		_node.Quantity = value
+	if value, ok := _c.mutation.Amount(); ok {
+		_spec.SetField(pantryevent.FieldAmount, field.TypeFloat64, value)
+		_node.Amount = value
 	}
 	if value, ok := _c.mutation.Unit(); ok {
 		_spec.SetField(pantryevent.FieldUnit, field.TypeString, value)
 		_node.Unit = value
 	}
+	if value, ok := _c.mutation.Cost(); ok {
+		_spec.SetField(pantryevent.FieldCost, field.TypeFloat64, value)
+		_node.Cost = &value
+	}
 	if value, ok := _c.mutation.At(); ok {
 		_spec.SetField(pantryevent.FieldAt, field.TypeTime, value)
 		_node.At = value
+	}
+	if value, ok := _c.mutation.Run(); ok {
+		_spec.SetField(pantryevent.FieldRun, field.TypeString, value)
+		_node.Run = value
+	}
+	if value, ok := _c.mutation.Note(); ok {
+		_spec.SetField(pantryevent.FieldNote, field.TypeString, value)
+		_node.Note = value
+	}
+	if nodes := _c.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryevent.FoodTable,
+			Columns: []string{pantryevent.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.FoodID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.MealIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryevent.MealTable,
+			Columns: []string{pantryevent.MealColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.MealID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

@@ -11,7 +11,9 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 )
 
@@ -22,6 +24,8 @@ type PantryEventQuery struct {
 	order      []pantryevent.OrderOption
 	inters     []Interceptor
 	predicates []predicate.PantryEvent
+	withFood   *FoodQuery
+	withMeal   *PlannedMealQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -56,6 +60,50 @@ func (_q *PantryEventQuery) Unique(unique bool) *PantryEventQuery {
 func (_q *PantryEventQuery) Order(o ...pantryevent.OrderOption) *PantryEventQuery {
 	_q.order = append(_q.order, o...)
 	return _q
+}
+
+// QueryFood chains the current query on the "food" edge.
+func (_q *PantryEventQuery) QueryFood() *FoodQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryevent.Table, pantryevent.FieldID, selector),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryevent.FoodTable, pantryevent.FoodColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryMeal chains the current query on the "meal" edge.
+func (_q *PantryEventQuery) QueryMeal() *PlannedMealQuery {
+	query := (&PlannedMealClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryevent.Table, pantryevent.FieldID, selector),
+			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryevent.MealTable, pantryevent.MealColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
 }
 
 // First returns the first PantryEvent entity from the query.
@@ -250,10 +298,34 @@ func (_q *PantryEventQuery) Clone() *PantryEventQuery {
 		order:      append([]pantryevent.OrderOption{}, _q.order...),
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.PantryEvent{}, _q.predicates...),
+		withFood:   _q.withFood.Clone(),
+		withMeal:   _q.withMeal.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
 	}
+}
+
+// WithFood tells the query-builder to eager-load the nodes that are connected to
+// the "food" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *PantryEventQuery) WithFood(opts ...func(*FoodQuery)) *PantryEventQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withFood = query
+	return _q
+}
+
+// WithMeal tells the query-builder to eager-load the nodes that are connected to
+// the "meal" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *PantryEventQuery) WithMeal(opts ...func(*PlannedMealQuery)) *PantryEventQuery {
+	query := (&PlannedMealClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withMeal = query
+	return _q
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -332,8 +404,12 @@ func (_q *PantryEventQuery) prepareQuery(ctx context.Context) error {
 
 func (_q *PantryEventQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*PantryEvent, error) {
 	var (
-		nodes = []*PantryEvent{}
-		_spec = _q.querySpec()
+		nodes       = []*PantryEvent{}
+		_spec       = _q.querySpec()
+		loadedTypes = [2]bool{
+			_q.withFood != nil,
+			_q.withMeal != nil,
+		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*PantryEvent).scanValues(nil, columns)
@@ -341,6 +417,7 @@ func (_q *PantryEventQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*
 	_spec.Assign = func(columns []string, values []any) error {
 		node := &PantryEvent{config: _q.config}
 		nodes = append(nodes, node)
+		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
 	}
 	for i := range hooks {
@@ -352,7 +429,84 @@ func (_q *PantryEventQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
+	if query := _q.withFood; query != nil {
+		if err := _q.loadFood(ctx, query, nodes, nil,
+			func(n *PantryEvent, e *Food) { n.Edges.Food = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withMeal; query != nil {
+		if err := _q.loadMeal(ctx, query, nodes, nil,
+			func(n *PantryEvent, e *PlannedMeal) { n.Edges.Meal = e }); err != nil {
+			return nil, err
+		}
+	}
 	return nodes, nil
+}
+
+func (_q *PantryEventQuery) loadFood(ctx context.Context, query *FoodQuery, nodes []*PantryEvent, init func(*PantryEvent), assign func(*PantryEvent, *Food)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*PantryEvent)
+	for i := range nodes {
+		if nodes[i].FoodID == nil {
+			continue
+		}
+		fk := *nodes[i].FoodID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(food.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "food_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
+func (_q *PantryEventQuery) loadMeal(ctx context.Context, query *PlannedMealQuery, nodes []*PantryEvent, init func(*PantryEvent), assign func(*PantryEvent, *PlannedMeal)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*PantryEvent)
+	for i := range nodes {
+		if nodes[i].MealID == nil {
+			continue
+		}
+		fk := *nodes[i].MealID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(plannedmeal.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "meal_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
 }
 
 func (_q *PantryEventQuery) sqlCount(ctx context.Context) (int, error) {
@@ -379,6 +533,12 @@ func (_q *PantryEventQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != pantryevent.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
+		}
+		if _q.withFood != nil {
+			_spec.Node.AddColumnOnce(pantryevent.FieldFoodID)
+		}
+		if _q.withMeal != nil {
+			_spec.Node.AddColumnOnce(pantryevent.FieldMealID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -27,6 +27,40 @@ func (_u *PantryEventUpdate) Where(ps ...predicate.PantryEvent) *PantryEventUpda
 	return _u
 }
 
+// SetReason sets the "reason" field.
+func (_u *PantryEventUpdate) SetReason(v pantryevent.Reason) *PantryEventUpdate {
+	_u.mutation.SetReason(v)
+	return _u
+}
+
+// SetNillableReason sets the "reason" field if the given value is not nil.
+func (_u *PantryEventUpdate) SetNillableReason(v *pantryevent.Reason) *PantryEventUpdate {
+	if v != nil {
+		_u.SetReason(*v)
+	}
+	return _u
+}
+
+// SetNote sets the "note" field.
+func (_u *PantryEventUpdate) SetNote(v string) *PantryEventUpdate {
+	_u.mutation.SetNote(v)
+	return _u
+}
+
+// SetNillableNote sets the "note" field if the given value is not nil.
+func (_u *PantryEventUpdate) SetNillableNote(v *string) *PantryEventUpdate {
+	if v != nil {
+		_u.SetNote(*v)
+	}
+	return _u
+}
+
+// ClearNote clears the value of the "note" field.
+func (_u *PantryEventUpdate) ClearNote() *PantryEventUpdate {
+	_u.mutation.ClearNote()
+	return _u
+}
+
 // Mutation returns the PantryEventMutation object of the builder.
 func (_u *PantryEventUpdate) Mutation() *PantryEventMutation {
 	return _u.mutation
@@ -59,7 +93,25 @@ func (_u *PantryEventUpdate) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *PantryEventUpdate) check() error {
+	if v, ok := _u.mutation.Reason(); ok {
+		if err := pantryevent.ReasonValidator(v); err != nil {
+			return &ValidationError{Name: "reason", err: fmt.Errorf(`ent: validator failed for field "PantryEvent.reason": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Note(); ok {
+		if err := pantryevent.NoteValidator(v); err != nil {
+			return &ValidationError{Name: "note", err: fmt.Errorf(`ent: validator failed for field "PantryEvent.note": %w`, err)}
+		}
+	}
+	return nil
+}
+
 func (_u *PantryEventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(pantryevent.Table, pantryevent.Columns, sqlgraph.NewFieldSpec(pantryevent.FieldID, field.TypeString))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
@@ -67,6 +119,21 @@ func (_u *PantryEventUpdate) sqlSave(ctx context.Context) (_node int, err error)
 				ps[i](selector)
 			}
 		}
+	}
+	if value, ok := _u.mutation.Reason(); ok {
+		_spec.SetField(pantryevent.FieldReason, field.TypeEnum, value)
+	}
+	if _u.mutation.CostCleared() {
+		_spec.ClearField(pantryevent.FieldCost, field.TypeFloat64)
+	}
+	if _u.mutation.RunCleared() {
+		_spec.ClearField(pantryevent.FieldRun, field.TypeString)
+	}
+	if value, ok := _u.mutation.Note(); ok {
+		_spec.SetField(pantryevent.FieldNote, field.TypeString, value)
+	}
+	if _u.mutation.NoteCleared() {
+		_spec.ClearField(pantryevent.FieldNote, field.TypeString)
 	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -86,6 +153,40 @@ type PantryEventUpdateOne struct {
 	fields   []string
 	hooks    []Hook
 	mutation *PantryEventMutation
+}
+
+// SetReason sets the "reason" field.
+func (_u *PantryEventUpdateOne) SetReason(v pantryevent.Reason) *PantryEventUpdateOne {
+	_u.mutation.SetReason(v)
+	return _u
+}
+
+// SetNillableReason sets the "reason" field if the given value is not nil.
+func (_u *PantryEventUpdateOne) SetNillableReason(v *pantryevent.Reason) *PantryEventUpdateOne {
+	if v != nil {
+		_u.SetReason(*v)
+	}
+	return _u
+}
+
+// SetNote sets the "note" field.
+func (_u *PantryEventUpdateOne) SetNote(v string) *PantryEventUpdateOne {
+	_u.mutation.SetNote(v)
+	return _u
+}
+
+// SetNillableNote sets the "note" field if the given value is not nil.
+func (_u *PantryEventUpdateOne) SetNillableNote(v *string) *PantryEventUpdateOne {
+	if v != nil {
+		_u.SetNote(*v)
+	}
+	return _u
+}
+
+// ClearNote clears the value of the "note" field.
+func (_u *PantryEventUpdateOne) ClearNote() *PantryEventUpdateOne {
+	_u.mutation.ClearNote()
+	return _u
 }
 
 // Mutation returns the PantryEventMutation object of the builder.
@@ -133,7 +234,25 @@ func (_u *PantryEventUpdateOne) ExecX(ctx context.Context) {
 	}
 }
 
+// check runs all checks and user-defined validators on the builder.
+func (_u *PantryEventUpdateOne) check() error {
+	if v, ok := _u.mutation.Reason(); ok {
+		if err := pantryevent.ReasonValidator(v); err != nil {
+			return &ValidationError{Name: "reason", err: fmt.Errorf(`ent: validator failed for field "PantryEvent.reason": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Note(); ok {
+		if err := pantryevent.NoteValidator(v); err != nil {
+			return &ValidationError{Name: "note", err: fmt.Errorf(`ent: validator failed for field "PantryEvent.note": %w`, err)}
+		}
+	}
+	return nil
+}
+
 func (_u *PantryEventUpdateOne) sqlSave(ctx context.Context) (_node *PantryEvent, err error) {
+	if err := _u.check(); err != nil {
+		return _node, err
+	}
 	_spec := sqlgraph.NewUpdateSpec(pantryevent.Table, pantryevent.Columns, sqlgraph.NewFieldSpec(pantryevent.FieldID, field.TypeString))
 	id, ok := _u.mutation.ID()
 	if !ok {
@@ -158,6 +277,21 @@ func (_u *PantryEventUpdateOne) sqlSave(ctx context.Context) (_node *PantryEvent
 				ps[i](selector)
 			}
 		}
+	}
+	if value, ok := _u.mutation.Reason(); ok {
+		_spec.SetField(pantryevent.FieldReason, field.TypeEnum, value)
+	}
+	if _u.mutation.CostCleared() {
+		_spec.ClearField(pantryevent.FieldCost, field.TypeFloat64)
+	}
+	if _u.mutation.RunCleared() {
+		_spec.ClearField(pantryevent.FieldRun, field.TypeString)
+	}
+	if value, ok := _u.mutation.Note(); ok {
+		_spec.SetField(pantryevent.FieldNote, field.TypeString, value)
+	}
+	if _u.mutation.NoteCleared() {
+		_spec.ClearField(pantryevent.FieldNote, field.TypeString)
 	}
 	_node = &PantryEvent{config: _u.config}
 	_spec.Assign = _node.assignValues

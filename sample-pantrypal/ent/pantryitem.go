@@ -10,8 +10,11 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
+	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // PantryItem is the model entity for the PantryItem schema.
@@ -19,34 +22,44 @@ type PantryItem struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// What it is, as recipes call it.
+	// What it is. Where foodId is not sent, the food of this name is looked up.
 	Name string `json:"name,omitempty"`
-	// How much is there, in unit.
-	Quantity float64 `json:"quantity,omitempty"`
-	// Unit of the quantity: g, kg, ml, l or piece; recipes also use tsp, tbsp, clove, bunch, slice.
+	// How much is left, in unit.
+	Amount float64 `json:"amount,omitempty"`
+	// How much it was when it came, in unit.
+	InitialAmount *float64 `json:"initial_amount,omitempty"`
+	// Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).
 	Unit string `json:"unit,omitempty"`
-	// Category holds the value of the "category" field.
-	Category pantryitem.Category `json:"category,omitempty"`
-	// Location holds the value of the "location" field.
-	Location pantryitem.Location `json:"location,omitempty"`
-	// Only available items are in the house; the others say how an item left it.
+	// Place holds the value of the "place" field.
+	Place pantryitem.Place `json:"place,omitempty"`
+	// Only available lots are in the house; the others say how a lot left it.
 	Status pantryitem.Status `json:"status,omitempty"`
-	// When the oldest part of it goes off; null: it keeps.
-	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	// When it first came into the house.
-	AddedAt time.Time `json:"added_at,omitempty"`
-	// What was paid for it, in the household's currency.
-	PurchasePrice *float64 `json:"purchase_price,omitempty"`
-	// Always kept in the house, such as salt or oil.
-	IsStaple bool `json:"is_staple,omitempty"`
+	// BestBefore holds the value of the "best_before" field.
+	BestBefore *time.Time `json:"best_before,omitempty"`
+	// OpenedAt holds the value of the "opened_at" field.
+	OpenedAt *time.Time `json:"opened_at,omitempty"`
+	// What one unit of it cost, in the household's currency.
+	UnitPrice *float64 `json:"unit_price,omitempty"`
+	// There or not, never counted, such as salt.
+	Staple bool `json:"staple,omitempty"`
 	// How it came to be known.
 	Source pantryitem.Source `json:"source,omitempty"`
+	// When it came into the house.
+	AddedAt time.Time `json:"added_at,omitempty"`
+	// Why it was changed last: send it with a change of amount or status, and the PantryEvent has it. Without it a new lot is bought, a status says the reason, and any other change is corrected.
+	Reason *pantryitem.Reason `json:"reason,omitempty"`
 	// Counts the changes; send it as ifVersion to change only what you have read.
 	Version int `json:"version,omitempty"`
+	// FoodID holds the value of the "food_id" field.
+	FoodID *string `json:"food_id,omitempty"`
 	// ProductID holds the value of the "product_id" field.
 	ProductID *string `json:"product_id,omitempty"`
+	// StoreID holds the value of the "store_id" field.
+	StoreID *string `json:"store_id,omitempty"`
 	// DetectionID holds the value of the "detection_id" field.
 	DetectionID *string `json:"detection_id,omitempty"`
+	// The meal that it was taken for last.
+	MealID *string `json:"meal_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the PantryItemQuery when eager-loading is set.
 	Edges        PantryItemEdges `json:"edges"`
@@ -55,13 +68,30 @@ type PantryItem struct {
 
 // PantryItemEdges holds the relations/edges for other nodes in the graph.
 type PantryItemEdges struct {
+	// Food holds the value of the food edge.
+	Food *Food `json:"food,omitempty"`
 	// Product holds the value of the product edge.
 	Product *Product `json:"product,omitempty"`
+	// Store holds the value of the store edge.
+	Store *Store `json:"store,omitempty"`
 	// Detection holds the value of the detection edge.
 	Detection *Detection `json:"detection,omitempty"`
+	// Meal holds the value of the meal edge.
+	Meal *PlannedMeal `json:"meal,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [2]bool
+	loadedTypes [5]bool
+}
+
+// FoodOrErr returns the Food value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e PantryItemEdges) FoodOrErr() (*Food, error) {
+	if e.Food != nil {
+		return e.Food, nil
+	} else if e.loadedTypes[0] {
+		return nil, &NotFoundError{label: food.Label}
+	}
+	return nil, &NotLoadedError{edge: "food"}
 }
 
 // ProductOrErr returns the Product value or an error if the edge
@@ -69,10 +99,21 @@ type PantryItemEdges struct {
 func (e PantryItemEdges) ProductOrErr() (*Product, error) {
 	if e.Product != nil {
 		return e.Product, nil
-	} else if e.loadedTypes[0] {
+	} else if e.loadedTypes[1] {
 		return nil, &NotFoundError{label: product.Label}
 	}
 	return nil, &NotLoadedError{edge: "product"}
+}
+
+// StoreOrErr returns the Store value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e PantryItemEdges) StoreOrErr() (*Store, error) {
+	if e.Store != nil {
+		return e.Store, nil
+	} else if e.loadedTypes[2] {
+		return nil, &NotFoundError{label: store.Label}
+	}
+	return nil, &NotLoadedError{edge: "store"}
 }
 
 // DetectionOrErr returns the Detection value or an error if the edge
@@ -80,10 +121,21 @@ func (e PantryItemEdges) ProductOrErr() (*Product, error) {
 func (e PantryItemEdges) DetectionOrErr() (*Detection, error) {
 	if e.Detection != nil {
 		return e.Detection, nil
-	} else if e.loadedTypes[1] {
+	} else if e.loadedTypes[3] {
 		return nil, &NotFoundError{label: detection.Label}
 	}
 	return nil, &NotLoadedError{edge: "detection"}
+}
+
+// MealOrErr returns the Meal value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e PantryItemEdges) MealOrErr() (*PlannedMeal, error) {
+	if e.Meal != nil {
+		return e.Meal, nil
+	} else if e.loadedTypes[4] {
+		return nil, &NotFoundError{label: plannedmeal.Label}
+	}
+	return nil, &NotLoadedError{edge: "meal"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -91,15 +143,15 @@ func (*PantryItem) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case pantryitem.FieldIsStaple:
+		case pantryitem.FieldStaple:
 			values[i] = new(sql.NullBool)
-		case pantryitem.FieldQuantity, pantryitem.FieldPurchasePrice:
+		case pantryitem.FieldAmount, pantryitem.FieldInitialAmount, pantryitem.FieldUnitPrice:
 			values[i] = new(sql.NullFloat64)
 		case pantryitem.FieldVersion:
 			values[i] = new(sql.NullInt64)
-		case pantryitem.FieldID, pantryitem.FieldName, pantryitem.FieldUnit, pantryitem.FieldCategory, pantryitem.FieldLocation, pantryitem.FieldStatus, pantryitem.FieldSource, pantryitem.FieldProductID, pantryitem.FieldDetectionID:
+		case pantryitem.FieldID, pantryitem.FieldName, pantryitem.FieldUnit, pantryitem.FieldPlace, pantryitem.FieldStatus, pantryitem.FieldSource, pantryitem.FieldReason, pantryitem.FieldFoodID, pantryitem.FieldProductID, pantryitem.FieldStoreID, pantryitem.FieldDetectionID, pantryitem.FieldMealID:
 			values[i] = new(sql.NullString)
-		case pantryitem.FieldExpiresAt, pantryitem.FieldAddedAt:
+		case pantryitem.FieldBestBefore, pantryitem.FieldOpenedAt, pantryitem.FieldAddedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -128,11 +180,18 @@ func (_m *PantryItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Name = value.String
 			}
-		case pantryitem.FieldQuantity:
+		case pantryitem.FieldAmount:
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field quantity", values[i])
+				return fmt.Errorf("unexpected type %T for field amount", values[i])
 			} else if value.Valid {
-				_m.Quantity = value.Float64
+				_m.Amount = value.Float64
+			}
+		case pantryitem.FieldInitialAmount:
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
+				return fmt.Errorf("unexpected type %T for field initial_amount", values[i])
+			} else if value.Valid {
+				_m.InitialAmount = new(float64)
+				*_m.InitialAmount = value.Float64
 			}
 		case pantryitem.FieldUnit:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -140,17 +199,11 @@ func (_m *PantryItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Unit = value.String
 			}
-		case pantryitem.FieldCategory:
+		case pantryitem.FieldPlace:
 			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field category", values[i])
+				return fmt.Errorf("unexpected type %T for field place", values[i])
 			} else if value.Valid {
-				_m.Category = pantryitem.Category(value.String)
-			}
-		case pantryitem.FieldLocation:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field location", values[i])
-			} else if value.Valid {
-				_m.Location = pantryitem.Location(value.String)
+				_m.Place = pantryitem.Place(value.String)
 			}
 		case pantryitem.FieldStatus:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -158,31 +211,32 @@ func (_m *PantryItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Status = pantryitem.Status(value.String)
 			}
-		case pantryitem.FieldExpiresAt:
+		case pantryitem.FieldBestBefore:
 			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field expires_at", values[i])
+				return fmt.Errorf("unexpected type %T for field best_before", values[i])
 			} else if value.Valid {
-				_m.ExpiresAt = new(time.Time)
-				*_m.ExpiresAt = value.Time
+				_m.BestBefore = new(time.Time)
+				*_m.BestBefore = value.Time
 			}
-		case pantryitem.FieldAddedAt:
+		case pantryitem.FieldOpenedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field added_at", values[i])
+				return fmt.Errorf("unexpected type %T for field opened_at", values[i])
 			} else if value.Valid {
-				_m.AddedAt = value.Time
+				_m.OpenedAt = new(time.Time)
+				*_m.OpenedAt = value.Time
 			}
-		case pantryitem.FieldPurchasePrice:
+		case pantryitem.FieldUnitPrice:
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field purchase_price", values[i])
+				return fmt.Errorf("unexpected type %T for field unit_price", values[i])
 			} else if value.Valid {
-				_m.PurchasePrice = new(float64)
-				*_m.PurchasePrice = value.Float64
+				_m.UnitPrice = new(float64)
+				*_m.UnitPrice = value.Float64
 			}
-		case pantryitem.FieldIsStaple:
+		case pantryitem.FieldStaple:
 			if value, ok := values[i].(*sql.NullBool); !ok {
-				return fmt.Errorf("unexpected type %T for field is_staple", values[i])
+				return fmt.Errorf("unexpected type %T for field staple", values[i])
 			} else if value.Valid {
-				_m.IsStaple = value.Bool
+				_m.Staple = value.Bool
 			}
 		case pantryitem.FieldSource:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -190,11 +244,31 @@ func (_m *PantryItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Source = pantryitem.Source(value.String)
 			}
+		case pantryitem.FieldAddedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field added_at", values[i])
+			} else if value.Valid {
+				_m.AddedAt = value.Time
+			}
+		case pantryitem.FieldReason:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field reason", values[i])
+			} else if value.Valid {
+				_m.Reason = new(pantryitem.Reason)
+				*_m.Reason = pantryitem.Reason(value.String)
+			}
 		case pantryitem.FieldVersion:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field version", values[i])
 			} else if value.Valid {
 				_m.Version = int(value.Int64)
+			}
+		case pantryitem.FieldFoodID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field food_id", values[i])
+			} else if value.Valid {
+				_m.FoodID = new(string)
+				*_m.FoodID = value.String
 			}
 		case pantryitem.FieldProductID:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -203,12 +277,26 @@ func (_m *PantryItem) assignValues(columns []string, values []any) error {
 				_m.ProductID = new(string)
 				*_m.ProductID = value.String
 			}
+		case pantryitem.FieldStoreID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field store_id", values[i])
+			} else if value.Valid {
+				_m.StoreID = new(string)
+				*_m.StoreID = value.String
+			}
 		case pantryitem.FieldDetectionID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field detection_id", values[i])
 			} else if value.Valid {
 				_m.DetectionID = new(string)
 				*_m.DetectionID = value.String
+			}
+		case pantryitem.FieldMealID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field meal_id", values[i])
+			} else if value.Valid {
+				_m.MealID = new(string)
+				*_m.MealID = value.String
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -223,14 +311,29 @@ func (_m *PantryItem) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
 }
 
+// QueryFood queries the "food" edge of the PantryItem entity.
+func (_m *PantryItem) QueryFood() *FoodQuery {
+	return NewPantryItemClient(_m.config).QueryFood(_m)
+}
+
 // QueryProduct queries the "product" edge of the PantryItem entity.
 func (_m *PantryItem) QueryProduct() *ProductQuery {
 	return NewPantryItemClient(_m.config).QueryProduct(_m)
 }
 
+// QueryStore queries the "store" edge of the PantryItem entity.
+func (_m *PantryItem) QueryStore() *StoreQuery {
+	return NewPantryItemClient(_m.config).QueryStore(_m)
+}
+
 // QueryDetection queries the "detection" edge of the PantryItem entity.
 func (_m *PantryItem) QueryDetection() *DetectionQuery {
 	return NewPantryItemClient(_m.config).QueryDetection(_m)
+}
+
+// QueryMeal queries the "meal" edge of the PantryItem entity.
+func (_m *PantryItem) QueryMeal() *PlannedMealQuery {
+	return NewPantryItemClient(_m.config).QueryMeal(_m)
 }
 
 // Update returns a builder for updating this PantryItem.
@@ -259,50 +362,77 @@ func (_m *PantryItem) String() string {
 	builder.WriteString("name=")
 	builder.WriteString(_m.Name)
 	builder.WriteString(", ")
-	builder.WriteString("quantity=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Quantity))
+	builder.WriteString("amount=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Amount))
+	builder.WriteString(", ")
+	if v := _m.InitialAmount; v != nil {
+		builder.WriteString("initial_amount=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("unit=")
 	builder.WriteString(_m.Unit)
 	builder.WriteString(", ")
-	builder.WriteString("category=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Category))
-	builder.WriteString(", ")
-	builder.WriteString("location=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Location))
+	builder.WriteString("place=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Place))
 	builder.WriteString(", ")
 	builder.WriteString("status=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Status))
 	builder.WriteString(", ")
-	if v := _m.ExpiresAt; v != nil {
-		builder.WriteString("expires_at=")
+	if v := _m.BestBefore; v != nil {
+		builder.WriteString("best_before=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
-	builder.WriteString("added_at=")
-	builder.WriteString(_m.AddedAt.Format(time.ANSIC))
+	if v := _m.OpenedAt; v != nil {
+		builder.WriteString("opened_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
-	if v := _m.PurchasePrice; v != nil {
-		builder.WriteString("purchase_price=")
+	if v := _m.UnitPrice; v != nil {
+		builder.WriteString("unit_price=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
 	builder.WriteString(", ")
-	builder.WriteString("is_staple=")
-	builder.WriteString(fmt.Sprintf("%v", _m.IsStaple))
+	builder.WriteString("staple=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Staple))
 	builder.WriteString(", ")
 	builder.WriteString("source=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Source))
 	builder.WriteString(", ")
+	builder.WriteString("added_at=")
+	builder.WriteString(_m.AddedAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	if v := _m.Reason; v != nil {
+		builder.WriteString("reason=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
 	builder.WriteString("version=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Version))
+	builder.WriteString(", ")
+	if v := _m.FoodID; v != nil {
+		builder.WriteString("food_id=")
+		builder.WriteString(*v)
+	}
 	builder.WriteString(", ")
 	if v := _m.ProductID; v != nil {
 		builder.WriteString("product_id=")
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")
+	if v := _m.StoreID; v != nil {
+		builder.WriteString("store_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
 	if v := _m.DetectionID; v != nil {
 		builder.WriteString("detection_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.MealID; v != nil {
+		builder.WriteString("meal_id=")
 		builder.WriteString(*v)
 	}
 	builder.WriteByte(')')

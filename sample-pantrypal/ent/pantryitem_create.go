@@ -11,8 +11,11 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
+	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // PantryItemCreate is the builder for creating a PantryItem entity.
@@ -28,16 +31,30 @@ func (_c *PantryItemCreate) SetName(v string) *PantryItemCreate {
 	return _c
 }
 
-// SetQuantity sets the "quantity" field.
-func (_c *PantryItemCreate) SetQuantity(v float64) *PantryItemCreate {
-	_c.mutation.SetQuantity(v)
+// SetAmount sets the "amount" field.
+func (_c *PantryItemCreate) SetAmount(v float64) *PantryItemCreate {
+	_c.mutation.SetAmount(v)
 	return _c
 }
 
-// SetNillableQuantity sets the "quantity" field if the given value is not nil.
-func (_c *PantryItemCreate) SetNillableQuantity(v *float64) *PantryItemCreate {
+// SetNillableAmount sets the "amount" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableAmount(v *float64) *PantryItemCreate {
 	if v != nil {
-		_c.SetQuantity(*v)
+		_c.SetAmount(*v)
+	}
+	return _c
+}
+
+// SetInitialAmount sets the "initial_amount" field.
+func (_c *PantryItemCreate) SetInitialAmount(v float64) *PantryItemCreate {
+	_c.mutation.SetInitialAmount(v)
+	return _c
+}
+
+// SetNillableInitialAmount sets the "initial_amount" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableInitialAmount(v *float64) *PantryItemCreate {
+	if v != nil {
+		_c.SetInitialAmount(*v)
 	}
 	return _c
 }
@@ -56,30 +73,16 @@ func (_c *PantryItemCreate) SetNillableUnit(v *string) *PantryItemCreate {
 	return _c
 }
 
-// SetCategory sets the "category" field.
-func (_c *PantryItemCreate) SetCategory(v pantryitem.Category) *PantryItemCreate {
-	_c.mutation.SetCategory(v)
+// SetPlace sets the "place" field.
+func (_c *PantryItemCreate) SetPlace(v pantryitem.Place) *PantryItemCreate {
+	_c.mutation.SetPlace(v)
 	return _c
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_c *PantryItemCreate) SetNillableCategory(v *pantryitem.Category) *PantryItemCreate {
+// SetNillablePlace sets the "place" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillablePlace(v *pantryitem.Place) *PantryItemCreate {
 	if v != nil {
-		_c.SetCategory(*v)
-	}
-	return _c
-}
-
-// SetLocation sets the "location" field.
-func (_c *PantryItemCreate) SetLocation(v pantryitem.Location) *PantryItemCreate {
-	_c.mutation.SetLocation(v)
-	return _c
-}
-
-// SetNillableLocation sets the "location" field if the given value is not nil.
-func (_c *PantryItemCreate) SetNillableLocation(v *pantryitem.Location) *PantryItemCreate {
-	if v != nil {
-		_c.SetLocation(*v)
+		_c.SetPlace(*v)
 	}
 	return _c
 }
@@ -98,58 +101,58 @@ func (_c *PantryItemCreate) SetNillableStatus(v *pantryitem.Status) *PantryItemC
 	return _c
 }
 
-// SetExpiresAt sets the "expires_at" field.
-func (_c *PantryItemCreate) SetExpiresAt(v time.Time) *PantryItemCreate {
-	_c.mutation.SetExpiresAt(v)
+// SetBestBefore sets the "best_before" field.
+func (_c *PantryItemCreate) SetBestBefore(v time.Time) *PantryItemCreate {
+	_c.mutation.SetBestBefore(v)
 	return _c
 }
 
-// SetNillableExpiresAt sets the "expires_at" field if the given value is not nil.
-func (_c *PantryItemCreate) SetNillableExpiresAt(v *time.Time) *PantryItemCreate {
+// SetNillableBestBefore sets the "best_before" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableBestBefore(v *time.Time) *PantryItemCreate {
 	if v != nil {
-		_c.SetExpiresAt(*v)
+		_c.SetBestBefore(*v)
 	}
 	return _c
 }
 
-// SetAddedAt sets the "added_at" field.
-func (_c *PantryItemCreate) SetAddedAt(v time.Time) *PantryItemCreate {
-	_c.mutation.SetAddedAt(v)
+// SetOpenedAt sets the "opened_at" field.
+func (_c *PantryItemCreate) SetOpenedAt(v time.Time) *PantryItemCreate {
+	_c.mutation.SetOpenedAt(v)
 	return _c
 }
 
-// SetNillableAddedAt sets the "added_at" field if the given value is not nil.
-func (_c *PantryItemCreate) SetNillableAddedAt(v *time.Time) *PantryItemCreate {
+// SetNillableOpenedAt sets the "opened_at" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableOpenedAt(v *time.Time) *PantryItemCreate {
 	if v != nil {
-		_c.SetAddedAt(*v)
+		_c.SetOpenedAt(*v)
 	}
 	return _c
 }
 
-// SetPurchasePrice sets the "purchase_price" field.
-func (_c *PantryItemCreate) SetPurchasePrice(v float64) *PantryItemCreate {
-	_c.mutation.SetPurchasePrice(v)
+// SetUnitPrice sets the "unit_price" field.
+func (_c *PantryItemCreate) SetUnitPrice(v float64) *PantryItemCreate {
+	_c.mutation.SetUnitPrice(v)
 	return _c
 }
 
-// SetNillablePurchasePrice sets the "purchase_price" field if the given value is not nil.
-func (_c *PantryItemCreate) SetNillablePurchasePrice(v *float64) *PantryItemCreate {
+// SetNillableUnitPrice sets the "unit_price" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableUnitPrice(v *float64) *PantryItemCreate {
 	if v != nil {
-		_c.SetPurchasePrice(*v)
+		_c.SetUnitPrice(*v)
 	}
 	return _c
 }
 
-// SetIsStaple sets the "is_staple" field.
-func (_c *PantryItemCreate) SetIsStaple(v bool) *PantryItemCreate {
-	_c.mutation.SetIsStaple(v)
+// SetStaple sets the "staple" field.
+func (_c *PantryItemCreate) SetStaple(v bool) *PantryItemCreate {
+	_c.mutation.SetStaple(v)
 	return _c
 }
 
-// SetNillableIsStaple sets the "is_staple" field if the given value is not nil.
-func (_c *PantryItemCreate) SetNillableIsStaple(v *bool) *PantryItemCreate {
+// SetNillableStaple sets the "staple" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableStaple(v *bool) *PantryItemCreate {
 	if v != nil {
-		_c.SetIsStaple(*v)
+		_c.SetStaple(*v)
 	}
 	return _c
 }
@@ -168,6 +171,34 @@ func (_c *PantryItemCreate) SetNillableSource(v *pantryitem.Source) *PantryItemC
 	return _c
 }
 
+// SetAddedAt sets the "added_at" field.
+func (_c *PantryItemCreate) SetAddedAt(v time.Time) *PantryItemCreate {
+	_c.mutation.SetAddedAt(v)
+	return _c
+}
+
+// SetNillableAddedAt sets the "added_at" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableAddedAt(v *time.Time) *PantryItemCreate {
+	if v != nil {
+		_c.SetAddedAt(*v)
+	}
+	return _c
+}
+
+// SetReason sets the "reason" field.
+func (_c *PantryItemCreate) SetReason(v pantryitem.Reason) *PantryItemCreate {
+	_c.mutation.SetReason(v)
+	return _c
+}
+
+// SetNillableReason sets the "reason" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableReason(v *pantryitem.Reason) *PantryItemCreate {
+	if v != nil {
+		_c.SetReason(*v)
+	}
+	return _c
+}
+
 // SetVersion sets the "version" field.
 func (_c *PantryItemCreate) SetVersion(v int) *PantryItemCreate {
 	_c.mutation.SetVersion(v)
@@ -178,6 +209,20 @@ func (_c *PantryItemCreate) SetVersion(v int) *PantryItemCreate {
 func (_c *PantryItemCreate) SetNillableVersion(v *int) *PantryItemCreate {
 	if v != nil {
 		_c.SetVersion(*v)
+	}
+	return _c
+}
+
+// SetFoodID sets the "food_id" field.
+func (_c *PantryItemCreate) SetFoodID(v string) *PantryItemCreate {
+	_c.mutation.SetFoodID(v)
+	return _c
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableFoodID(v *string) *PantryItemCreate {
+	if v != nil {
+		_c.SetFoodID(*v)
 	}
 	return _c
 }
@@ -196,6 +241,20 @@ func (_c *PantryItemCreate) SetNillableProductID(v *string) *PantryItemCreate {
 	return _c
 }
 
+// SetStoreID sets the "store_id" field.
+func (_c *PantryItemCreate) SetStoreID(v string) *PantryItemCreate {
+	_c.mutation.SetStoreID(v)
+	return _c
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableStoreID(v *string) *PantryItemCreate {
+	if v != nil {
+		_c.SetStoreID(*v)
+	}
+	return _c
+}
+
 // SetDetectionID sets the "detection_id" field.
 func (_c *PantryItemCreate) SetDetectionID(v string) *PantryItemCreate {
 	_c.mutation.SetDetectionID(v)
@@ -206,6 +265,20 @@ func (_c *PantryItemCreate) SetDetectionID(v string) *PantryItemCreate {
 func (_c *PantryItemCreate) SetNillableDetectionID(v *string) *PantryItemCreate {
 	if v != nil {
 		_c.SetDetectionID(*v)
+	}
+	return _c
+}
+
+// SetMealID sets the "meal_id" field.
+func (_c *PantryItemCreate) SetMealID(v string) *PantryItemCreate {
+	_c.mutation.SetMealID(v)
+	return _c
+}
+
+// SetNillableMealID sets the "meal_id" field if the given value is not nil.
+func (_c *PantryItemCreate) SetNillableMealID(v *string) *PantryItemCreate {
+	if v != nil {
+		_c.SetMealID(*v)
 	}
 	return _c
 }
@@ -224,14 +297,29 @@ func (_c *PantryItemCreate) SetNillableID(v *string) *PantryItemCreate {
 	return _c
 }
 
+// SetFood sets the "food" edge to the Food entity.
+func (_c *PantryItemCreate) SetFood(v *Food) *PantryItemCreate {
+	return _c.SetFoodID(v.ID)
+}
+
 // SetProduct sets the "product" edge to the Product entity.
 func (_c *PantryItemCreate) SetProduct(v *Product) *PantryItemCreate {
 	return _c.SetProductID(v.ID)
 }
 
+// SetStore sets the "store" edge to the Store entity.
+func (_c *PantryItemCreate) SetStore(v *Store) *PantryItemCreate {
+	return _c.SetStoreID(v.ID)
+}
+
 // SetDetection sets the "detection" edge to the Detection entity.
 func (_c *PantryItemCreate) SetDetection(v *Detection) *PantryItemCreate {
 	return _c.SetDetectionID(v.ID)
+}
+
+// SetMeal sets the "meal" edge to the PlannedMeal entity.
+func (_c *PantryItemCreate) SetMeal(v *PlannedMeal) *PantryItemCreate {
+	return _c.SetMealID(v.ID)
 }
 
 // Mutation returns the PantryItemMutation object of the builder.
@@ -269,37 +357,33 @@ func (_c *PantryItemCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *PantryItemCreate) defaults() {
-	if _, ok := _c.mutation.Quantity(); !ok {
-		v := pantryitem.DefaultQuantity
-		_c.mutation.SetQuantity(v)
+	if _, ok := _c.mutation.Amount(); !ok {
+		v := pantryitem.DefaultAmount
+		_c.mutation.SetAmount(v)
 	}
 	if _, ok := _c.mutation.Unit(); !ok {
 		v := pantryitem.DefaultUnit
 		_c.mutation.SetUnit(v)
 	}
-	if _, ok := _c.mutation.Category(); !ok {
-		v := pantryitem.DefaultCategory
-		_c.mutation.SetCategory(v)
-	}
-	if _, ok := _c.mutation.Location(); !ok {
-		v := pantryitem.DefaultLocation
-		_c.mutation.SetLocation(v)
+	if _, ok := _c.mutation.Place(); !ok {
+		v := pantryitem.DefaultPlace
+		_c.mutation.SetPlace(v)
 	}
 	if _, ok := _c.mutation.Status(); !ok {
 		v := pantryitem.DefaultStatus
 		_c.mutation.SetStatus(v)
 	}
-	if _, ok := _c.mutation.AddedAt(); !ok {
-		v := pantryitem.DefaultAddedAt()
-		_c.mutation.SetAddedAt(v)
-	}
-	if _, ok := _c.mutation.IsStaple(); !ok {
-		v := pantryitem.DefaultIsStaple
-		_c.mutation.SetIsStaple(v)
+	if _, ok := _c.mutation.Staple(); !ok {
+		v := pantryitem.DefaultStaple
+		_c.mutation.SetStaple(v)
 	}
 	if _, ok := _c.mutation.Source(); !ok {
 		v := pantryitem.DefaultSource
 		_c.mutation.SetSource(v)
+	}
+	if _, ok := _c.mutation.AddedAt(); !ok {
+		v := pantryitem.DefaultAddedAt()
+		_c.mutation.SetAddedAt(v)
 	}
 	if _, ok := _c.mutation.Version(); !ok {
 		v := pantryitem.DefaultVersion
@@ -321,12 +405,17 @@ func (_c *PantryItemCreate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "PantryItem.name": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.Quantity(); !ok {
-		return &ValidationError{Name: "quantity", err: errors.New(`ent: missing required field "PantryItem.quantity"`)}
+	if _, ok := _c.mutation.Amount(); !ok {
+		return &ValidationError{Name: "amount", err: errors.New(`ent: missing required field "PantryItem.amount"`)}
 	}
-	if v, ok := _c.mutation.Quantity(); ok {
-		if err := pantryitem.QuantityValidator(v); err != nil {
-			return &ValidationError{Name: "quantity", err: fmt.Errorf(`ent: validator failed for field "PantryItem.quantity": %w`, err)}
+	if v, ok := _c.mutation.Amount(); ok {
+		if err := pantryitem.AmountValidator(v); err != nil {
+			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "PantryItem.amount": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.InitialAmount(); ok {
+		if err := pantryitem.InitialAmountValidator(v); err != nil {
+			return &ValidationError{Name: "initial_amount", err: fmt.Errorf(`ent: validator failed for field "PantryItem.initial_amount": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Unit(); !ok {
@@ -337,20 +426,12 @@ func (_c *PantryItemCreate) check() error {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "PantryItem.unit": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.Category(); !ok {
-		return &ValidationError{Name: "category", err: errors.New(`ent: missing required field "PantryItem.category"`)}
+	if _, ok := _c.mutation.Place(); !ok {
+		return &ValidationError{Name: "place", err: errors.New(`ent: missing required field "PantryItem.place"`)}
 	}
-	if v, ok := _c.mutation.Category(); ok {
-		if err := pantryitem.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "PantryItem.category": %w`, err)}
-		}
-	}
-	if _, ok := _c.mutation.Location(); !ok {
-		return &ValidationError{Name: "location", err: errors.New(`ent: missing required field "PantryItem.location"`)}
-	}
-	if v, ok := _c.mutation.Location(); ok {
-		if err := pantryitem.LocationValidator(v); err != nil {
-			return &ValidationError{Name: "location", err: fmt.Errorf(`ent: validator failed for field "PantryItem.location": %w`, err)}
+	if v, ok := _c.mutation.Place(); ok {
+		if err := pantryitem.PlaceValidator(v); err != nil {
+			return &ValidationError{Name: "place", err: fmt.Errorf(`ent: validator failed for field "PantryItem.place": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Status(); !ok {
@@ -361,16 +442,13 @@ func (_c *PantryItemCreate) check() error {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "PantryItem.status": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.AddedAt(); !ok {
-		return &ValidationError{Name: "added_at", err: errors.New(`ent: missing required field "PantryItem.added_at"`)}
-	}
-	if v, ok := _c.mutation.PurchasePrice(); ok {
-		if err := pantryitem.PurchasePriceValidator(v); err != nil {
-			return &ValidationError{Name: "purchase_price", err: fmt.Errorf(`ent: validator failed for field "PantryItem.purchase_price": %w`, err)}
+	if v, ok := _c.mutation.UnitPrice(); ok {
+		if err := pantryitem.UnitPriceValidator(v); err != nil {
+			return &ValidationError{Name: "unit_price", err: fmt.Errorf(`ent: validator failed for field "PantryItem.unit_price": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.IsStaple(); !ok {
-		return &ValidationError{Name: "is_staple", err: errors.New(`ent: missing required field "PantryItem.is_staple"`)}
+	if _, ok := _c.mutation.Staple(); !ok {
+		return &ValidationError{Name: "staple", err: errors.New(`ent: missing required field "PantryItem.staple"`)}
 	}
 	if _, ok := _c.mutation.Source(); !ok {
 		return &ValidationError{Name: "source", err: errors.New(`ent: missing required field "PantryItem.source"`)}
@@ -378,6 +456,14 @@ func (_c *PantryItemCreate) check() error {
 	if v, ok := _c.mutation.Source(); ok {
 		if err := pantryitem.SourceValidator(v); err != nil {
 			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "PantryItem.source": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.AddedAt(); !ok {
+		return &ValidationError{Name: "added_at", err: errors.New(`ent: missing required field "PantryItem.added_at"`)}
+	}
+	if v, ok := _c.mutation.Reason(); ok {
+		if err := pantryitem.ReasonValidator(v); err != nil {
+			return &ValidationError{Name: "reason", err: fmt.Errorf(`ent: validator failed for field "PantryItem.reason": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Version(); !ok {
@@ -427,49 +513,74 @@ func (_c *PantryItemCreate) createSpec() (*PantryItem, *sqlgraph.CreateSpec) {
 		_spec.SetField(pantryitem.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if value, ok := _c.mutation.Quantity(); ok {
-		_spec.SetField(pantryitem.FieldQuantity, field.TypeFloat64, value)
-		_node.Quantity = value
+	if value, ok := _c.mutation.Amount(); ok {
+		_spec.SetField(pantryitem.FieldAmount, field.TypeFloat64, value)
+		_node.Amount = value
+	}
+	if value, ok := _c.mutation.InitialAmount(); ok {
+		_spec.SetField(pantryitem.FieldInitialAmount, field.TypeFloat64, value)
+		_node.InitialAmount = &value
 	}
 	if value, ok := _c.mutation.Unit(); ok {
 		_spec.SetField(pantryitem.FieldUnit, field.TypeString, value)
 		_node.Unit = value
 	}
-	if value, ok := _c.mutation.Category(); ok {
-		_spec.SetField(pantryitem.FieldCategory, field.TypeEnum, value)
-		_node.Category = value
-	}
-	if value, ok := _c.mutation.Location(); ok {
-		_spec.SetField(pantryitem.FieldLocation, field.TypeEnum, value)
-		_node.Location = value
+	if value, ok := _c.mutation.Place(); ok {
+		_spec.SetField(pantryitem.FieldPlace, field.TypeEnum, value)
+		_node.Place = value
 	}
 	if value, ok := _c.mutation.Status(); ok {
 		_spec.SetField(pantryitem.FieldStatus, field.TypeEnum, value)
 		_node.Status = value
 	}
-	if value, ok := _c.mutation.ExpiresAt(); ok {
-		_spec.SetField(pantryitem.FieldExpiresAt, field.TypeTime, value)
-		_node.ExpiresAt = &value
+	if value, ok := _c.mutation.BestBefore(); ok {
+		_spec.SetField(pantryitem.FieldBestBefore, field.TypeTime, value)
+		_node.BestBefore = &value
 	}
-	if value, ok := _c.mutation.AddedAt(); ok {
-		_spec.SetField(pantryitem.FieldAddedAt, field.TypeTime, value)
-		_node.AddedAt = value
+	if value, ok := _c.mutation.OpenedAt(); ok {
+		_spec.SetField(pantryitem.FieldOpenedAt, field.TypeTime, value)
+		_node.OpenedAt = &value
 	}
-	if value, ok := _c.mutation.PurchasePrice(); ok {
-		_spec.SetField(pantryitem.FieldPurchasePrice, field.TypeFloat64, value)
-		_node.PurchasePrice = &value
+	if value, ok := _c.mutation.UnitPrice(); ok {
+		_spec.SetField(pantryitem.FieldUnitPrice, field.TypeFloat64, value)
+		_node.UnitPrice = &value
 	}
-	if value, ok := _c.mutation.IsStaple(); ok {
-		_spec.SetField(pantryitem.FieldIsStaple, field.TypeBool, value)
-		_node.IsStaple = value
+	if value, ok := _c.mutation.Staple(); ok {
+		_spec.SetField(pantryitem.FieldStaple, field.TypeBool, value)
+		_node.Staple = value
 	}
 	if value, ok := _c.mutation.Source(); ok {
 		_spec.SetField(pantryitem.FieldSource, field.TypeEnum, value)
 		_node.Source = value
 	}
+	if value, ok := _c.mutation.AddedAt(); ok {
+		_spec.SetField(pantryitem.FieldAddedAt, field.TypeTime, value)
+		_node.AddedAt = value
+	}
+	if value, ok := _c.mutation.Reason(); ok {
+		_spec.SetField(pantryitem.FieldReason, field.TypeEnum, value)
+		_node.Reason = &value
+	}
 	if value, ok := _c.mutation.Version(); ok {
 		_spec.SetField(pantryitem.FieldVersion, field.TypeInt, value)
 		_node.Version = value
+	}
+	if nodes := _c.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.FoodTable,
+			Columns: []string{pantryitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.FoodID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
 	}
 	if nodes := _c.mutation.ProductIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -488,6 +599,23 @@ func (_c *PantryItemCreate) createSpec() (*PantryItem, *sqlgraph.CreateSpec) {
 		_node.ProductID = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
+	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.StoreTable,
+			Columns: []string{pantryitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.StoreID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
 	if nodes := _c.mutation.DetectionIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -503,6 +631,23 @@ func (_c *PantryItemCreate) createSpec() (*PantryItem, *sqlgraph.CreateSpec) {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.DetectionID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.MealIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.MealTable,
+			Columns: []string{pantryitem.MealColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.MealID = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

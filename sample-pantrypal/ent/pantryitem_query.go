@@ -12,9 +12,12 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
+	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // PantryItemQuery is the builder for querying PantryItem entities.
@@ -24,8 +27,11 @@ type PantryItemQuery struct {
 	order         []pantryitem.OrderOption
 	inters        []Interceptor
 	predicates    []predicate.PantryItem
+	withFood      *FoodQuery
 	withProduct   *ProductQuery
+	withStore     *StoreQuery
 	withDetection *DetectionQuery
+	withMeal      *PlannedMealQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -62,6 +68,28 @@ func (_q *PantryItemQuery) Order(o ...pantryitem.OrderOption) *PantryItemQuery {
 	return _q
 }
 
+// QueryFood chains the current query on the "food" edge.
+func (_q *PantryItemQuery) QueryFood() *FoodQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryitem.Table, pantryitem.FieldID, selector),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryitem.FoodTable, pantryitem.FoodColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
 // QueryProduct chains the current query on the "product" edge.
 func (_q *PantryItemQuery) QueryProduct() *ProductQuery {
 	query := (&ProductClient{config: _q.config}).Query()
@@ -84,6 +112,28 @@ func (_q *PantryItemQuery) QueryProduct() *ProductQuery {
 	return query
 }
 
+// QueryStore chains the current query on the "store" edge.
+func (_q *PantryItemQuery) QueryStore() *StoreQuery {
+	query := (&StoreClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryitem.Table, pantryitem.FieldID, selector),
+			sqlgraph.To(store.Table, store.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryitem.StoreTable, pantryitem.StoreColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
 // QueryDetection chains the current query on the "detection" edge.
 func (_q *PantryItemQuery) QueryDetection() *DetectionQuery {
 	query := (&DetectionClient{config: _q.config}).Query()
@@ -99,6 +149,28 @@ func (_q *PantryItemQuery) QueryDetection() *DetectionQuery {
 			sqlgraph.From(pantryitem.Table, pantryitem.FieldID, selector),
 			sqlgraph.To(detection.Table, detection.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, pantryitem.DetectionTable, pantryitem.DetectionColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryMeal chains the current query on the "meal" edge.
+func (_q *PantryItemQuery) QueryMeal() *PlannedMealQuery {
+	query := (&PlannedMealClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(pantryitem.Table, pantryitem.FieldID, selector),
+			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, pantryitem.MealTable, pantryitem.MealColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -298,12 +370,26 @@ func (_q *PantryItemQuery) Clone() *PantryItemQuery {
 		order:         append([]pantryitem.OrderOption{}, _q.order...),
 		inters:        append([]Interceptor{}, _q.inters...),
 		predicates:    append([]predicate.PantryItem{}, _q.predicates...),
+		withFood:      _q.withFood.Clone(),
 		withProduct:   _q.withProduct.Clone(),
+		withStore:     _q.withStore.Clone(),
 		withDetection: _q.withDetection.Clone(),
+		withMeal:      _q.withMeal.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
 	}
+}
+
+// WithFood tells the query-builder to eager-load the nodes that are connected to
+// the "food" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *PantryItemQuery) WithFood(opts ...func(*FoodQuery)) *PantryItemQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withFood = query
+	return _q
 }
 
 // WithProduct tells the query-builder to eager-load the nodes that are connected to
@@ -317,6 +403,17 @@ func (_q *PantryItemQuery) WithProduct(opts ...func(*ProductQuery)) *PantryItemQ
 	return _q
 }
 
+// WithStore tells the query-builder to eager-load the nodes that are connected to
+// the "store" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *PantryItemQuery) WithStore(opts ...func(*StoreQuery)) *PantryItemQuery {
+	query := (&StoreClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withStore = query
+	return _q
+}
+
 // WithDetection tells the query-builder to eager-load the nodes that are connected to
 // the "detection" edge. The optional arguments are used to configure the query builder of the edge.
 func (_q *PantryItemQuery) WithDetection(opts ...func(*DetectionQuery)) *PantryItemQuery {
@@ -325,6 +422,17 @@ func (_q *PantryItemQuery) WithDetection(opts ...func(*DetectionQuery)) *PantryI
 		opt(query)
 	}
 	_q.withDetection = query
+	return _q
+}
+
+// WithMeal tells the query-builder to eager-load the nodes that are connected to
+// the "meal" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *PantryItemQuery) WithMeal(opts ...func(*PlannedMealQuery)) *PantryItemQuery {
+	query := (&PlannedMealClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withMeal = query
 	return _q
 }
 
@@ -406,9 +514,12 @@ func (_q *PantryItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*P
 	var (
 		nodes       = []*PantryItem{}
 		_spec       = _q.querySpec()
-		loadedTypes = [2]bool{
+		loadedTypes = [5]bool{
+			_q.withFood != nil,
 			_q.withProduct != nil,
+			_q.withStore != nil,
 			_q.withDetection != nil,
+			_q.withMeal != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -429,9 +540,21 @@ func (_q *PantryItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*P
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
+	if query := _q.withFood; query != nil {
+		if err := _q.loadFood(ctx, query, nodes, nil,
+			func(n *PantryItem, e *Food) { n.Edges.Food = e }); err != nil {
+			return nil, err
+		}
+	}
 	if query := _q.withProduct; query != nil {
 		if err := _q.loadProduct(ctx, query, nodes, nil,
 			func(n *PantryItem, e *Product) { n.Edges.Product = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withStore; query != nil {
+		if err := _q.loadStore(ctx, query, nodes, nil,
+			func(n *PantryItem, e *Store) { n.Edges.Store = e }); err != nil {
 			return nil, err
 		}
 	}
@@ -441,9 +564,47 @@ func (_q *PantryItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*P
 			return nil, err
 		}
 	}
+	if query := _q.withMeal; query != nil {
+		if err := _q.loadMeal(ctx, query, nodes, nil,
+			func(n *PantryItem, e *PlannedMeal) { n.Edges.Meal = e }); err != nil {
+			return nil, err
+		}
+	}
 	return nodes, nil
 }
 
+func (_q *PantryItemQuery) loadFood(ctx context.Context, query *FoodQuery, nodes []*PantryItem, init func(*PantryItem), assign func(*PantryItem, *Food)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*PantryItem)
+	for i := range nodes {
+		if nodes[i].FoodID == nil {
+			continue
+		}
+		fk := *nodes[i].FoodID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(food.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "food_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
 func (_q *PantryItemQuery) loadProduct(ctx context.Context, query *ProductQuery, nodes []*PantryItem, init func(*PantryItem), assign func(*PantryItem, *Product)) error {
 	ids := make([]string, 0, len(nodes))
 	nodeids := make(map[string][]*PantryItem)
@@ -469,6 +630,38 @@ func (_q *PantryItemQuery) loadProduct(ctx context.Context, query *ProductQuery,
 		nodes, ok := nodeids[n.ID]
 		if !ok {
 			return fmt.Errorf(`unexpected foreign-key "product_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
+func (_q *PantryItemQuery) loadStore(ctx context.Context, query *StoreQuery, nodes []*PantryItem, init func(*PantryItem), assign func(*PantryItem, *Store)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*PantryItem)
+	for i := range nodes {
+		if nodes[i].StoreID == nil {
+			continue
+		}
+		fk := *nodes[i].StoreID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(store.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "store_id" returned %v`, n.ID)
 		}
 		for i := range nodes {
 			assign(nodes[i], n)
@@ -508,6 +701,38 @@ func (_q *PantryItemQuery) loadDetection(ctx context.Context, query *DetectionQu
 	}
 	return nil
 }
+func (_q *PantryItemQuery) loadMeal(ctx context.Context, query *PlannedMealQuery, nodes []*PantryItem, init func(*PantryItem), assign func(*PantryItem, *PlannedMeal)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*PantryItem)
+	for i := range nodes {
+		if nodes[i].MealID == nil {
+			continue
+		}
+		fk := *nodes[i].MealID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(plannedmeal.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "meal_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
 
 func (_q *PantryItemQuery) sqlCount(ctx context.Context) (int, error) {
 	_spec := _q.querySpec()
@@ -534,11 +759,20 @@ func (_q *PantryItemQuery) querySpec() *sqlgraph.QuerySpec {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
 		}
+		if _q.withFood != nil {
+			_spec.Node.AddColumnOnce(pantryitem.FieldFoodID)
+		}
 		if _q.withProduct != nil {
 			_spec.Node.AddColumnOnce(pantryitem.FieldProductID)
 		}
+		if _q.withStore != nil {
+			_spec.Node.AddColumnOnce(pantryitem.FieldStoreID)
+		}
 		if _q.withDetection != nil {
 			_spec.Node.AddColumnOnce(pantryitem.FieldDetectionID)
+		}
+		if _q.withMeal != nil {
+			_spec.Node.AddColumnOnce(pantryitem.FieldMealID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -12,9 +12,12 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
+	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // PantryItemUpdate is the builder for updating PantryItem entities.
@@ -44,24 +47,51 @@ func (_u *PantryItemUpdate) SetNillableName(v *string) *PantryItemUpdate {
 	return _u
 }
 
-// SetQuantity sets the "quantity" field.
-func (_u *PantryItemUpdate) SetQuantity(v float64) *PantryItemUpdate {
-	_u.mutation.ResetQuantity()
-	_u.mutation.SetQuantity(v)
+// SetAmount sets the "amount" field.
+func (_u *PantryItemUpdate) SetAmount(v float64) *PantryItemUpdate {
+	_u.mutation.ResetAmount()
+	_u.mutation.SetAmount(v)
 	return _u
 }
 
-// SetNillableQuantity sets the "quantity" field if the given value is not nil.
-func (_u *PantryItemUpdate) SetNillableQuantity(v *float64) *PantryItemUpdate {
+// SetNillableAmount sets the "amount" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableAmount(v *float64) *PantryItemUpdate {
 	if v != nil {
-		_u.SetQuantity(*v)
+		_u.SetAmount(*v)
 	}
 	return _u
 }
 
-// AddQuantity adds value to the "quantity" field.
-func (_u *PantryItemUpdate) AddQuantity(v float64) *PantryItemUpdate {
-	_u.mutation.AddQuantity(v)
+// AddAmount adds value to the "amount" field.
+func (_u *PantryItemUpdate) AddAmount(v float64) *PantryItemUpdate {
+	_u.mutation.AddAmount(v)
+	return _u
+}
+
+// SetInitialAmount sets the "initial_amount" field.
+func (_u *PantryItemUpdate) SetInitialAmount(v float64) *PantryItemUpdate {
+	_u.mutation.ResetInitialAmount()
+	_u.mutation.SetInitialAmount(v)
+	return _u
+}
+
+// SetNillableInitialAmount sets the "initial_amount" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableInitialAmount(v *float64) *PantryItemUpdate {
+	if v != nil {
+		_u.SetInitialAmount(*v)
+	}
+	return _u
+}
+
+// AddInitialAmount adds value to the "initial_amount" field.
+func (_u *PantryItemUpdate) AddInitialAmount(v float64) *PantryItemUpdate {
+	_u.mutation.AddInitialAmount(v)
+	return _u
+}
+
+// ClearInitialAmount clears the value of the "initial_amount" field.
+func (_u *PantryItemUpdate) ClearInitialAmount() *PantryItemUpdate {
+	_u.mutation.ClearInitialAmount()
 	return _u
 }
 
@@ -79,30 +109,16 @@ func (_u *PantryItemUpdate) SetNillableUnit(v *string) *PantryItemUpdate {
 	return _u
 }
 
-// SetCategory sets the "category" field.
-func (_u *PantryItemUpdate) SetCategory(v pantryitem.Category) *PantryItemUpdate {
-	_u.mutation.SetCategory(v)
+// SetPlace sets the "place" field.
+func (_u *PantryItemUpdate) SetPlace(v pantryitem.Place) *PantryItemUpdate {
+	_u.mutation.SetPlace(v)
 	return _u
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_u *PantryItemUpdate) SetNillableCategory(v *pantryitem.Category) *PantryItemUpdate {
+// SetNillablePlace sets the "place" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillablePlace(v *pantryitem.Place) *PantryItemUpdate {
 	if v != nil {
-		_u.SetCategory(*v)
-	}
-	return _u
-}
-
-// SetLocation sets the "location" field.
-func (_u *PantryItemUpdate) SetLocation(v pantryitem.Location) *PantryItemUpdate {
-	_u.mutation.SetLocation(v)
-	return _u
-}
-
-// SetNillableLocation sets the "location" field if the given value is not nil.
-func (_u *PantryItemUpdate) SetNillableLocation(v *pantryitem.Location) *PantryItemUpdate {
-	if v != nil {
-		_u.SetLocation(*v)
+		_u.SetPlace(*v)
 	}
 	return _u
 }
@@ -121,23 +137,98 @@ func (_u *PantryItemUpdate) SetNillableStatus(v *pantryitem.Status) *PantryItemU
 	return _u
 }
 
-// SetExpiresAt sets the "expires_at" field.
-func (_u *PantryItemUpdate) SetExpiresAt(v time.Time) *PantryItemUpdate {
-	_u.mutation.SetExpiresAt(v)
+// SetBestBefore sets the "best_before" field.
+func (_u *PantryItemUpdate) SetBestBefore(v time.Time) *PantryItemUpdate {
+	_u.mutation.SetBestBefore(v)
 	return _u
 }
 
-// SetNillableExpiresAt sets the "expires_at" field if the given value is not nil.
-func (_u *PantryItemUpdate) SetNillableExpiresAt(v *time.Time) *PantryItemUpdate {
+// SetNillableBestBefore sets the "best_before" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableBestBefore(v *time.Time) *PantryItemUpdate {
 	if v != nil {
-		_u.SetExpiresAt(*v)
+		_u.SetBestBefore(*v)
 	}
 	return _u
 }
 
-// ClearExpiresAt clears the value of the "expires_at" field.
-func (_u *PantryItemUpdate) ClearExpiresAt() *PantryItemUpdate {
-	_u.mutation.ClearExpiresAt()
+// ClearBestBefore clears the value of the "best_before" field.
+func (_u *PantryItemUpdate) ClearBestBefore() *PantryItemUpdate {
+	_u.mutation.ClearBestBefore()
+	return _u
+}
+
+// SetOpenedAt sets the "opened_at" field.
+func (_u *PantryItemUpdate) SetOpenedAt(v time.Time) *PantryItemUpdate {
+	_u.mutation.SetOpenedAt(v)
+	return _u
+}
+
+// SetNillableOpenedAt sets the "opened_at" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableOpenedAt(v *time.Time) *PantryItemUpdate {
+	if v != nil {
+		_u.SetOpenedAt(*v)
+	}
+	return _u
+}
+
+// ClearOpenedAt clears the value of the "opened_at" field.
+func (_u *PantryItemUpdate) ClearOpenedAt() *PantryItemUpdate {
+	_u.mutation.ClearOpenedAt()
+	return _u
+}
+
+// SetUnitPrice sets the "unit_price" field.
+func (_u *PantryItemUpdate) SetUnitPrice(v float64) *PantryItemUpdate {
+	_u.mutation.ResetUnitPrice()
+	_u.mutation.SetUnitPrice(v)
+	return _u
+}
+
+// SetNillableUnitPrice sets the "unit_price" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableUnitPrice(v *float64) *PantryItemUpdate {
+	if v != nil {
+		_u.SetUnitPrice(*v)
+	}
+	return _u
+}
+
+// AddUnitPrice adds value to the "unit_price" field.
+func (_u *PantryItemUpdate) AddUnitPrice(v float64) *PantryItemUpdate {
+	_u.mutation.AddUnitPrice(v)
+	return _u
+}
+
+// ClearUnitPrice clears the value of the "unit_price" field.
+func (_u *PantryItemUpdate) ClearUnitPrice() *PantryItemUpdate {
+	_u.mutation.ClearUnitPrice()
+	return _u
+}
+
+// SetStaple sets the "staple" field.
+func (_u *PantryItemUpdate) SetStaple(v bool) *PantryItemUpdate {
+	_u.mutation.SetStaple(v)
+	return _u
+}
+
+// SetNillableStaple sets the "staple" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableStaple(v *bool) *PantryItemUpdate {
+	if v != nil {
+		_u.SetStaple(*v)
+	}
+	return _u
+}
+
+// SetSource sets the "source" field.
+func (_u *PantryItemUpdate) SetSource(v pantryitem.Source) *PantryItemUpdate {
+	_u.mutation.SetSource(v)
+	return _u
+}
+
+// SetNillableSource sets the "source" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableSource(v *pantryitem.Source) *PantryItemUpdate {
+	if v != nil {
+		_u.SetSource(*v)
+	}
 	return _u
 }
 
@@ -155,58 +246,23 @@ func (_u *PantryItemUpdate) SetNillableAddedAt(v *time.Time) *PantryItemUpdate {
 	return _u
 }
 
-// SetPurchasePrice sets the "purchase_price" field.
-func (_u *PantryItemUpdate) SetPurchasePrice(v float64) *PantryItemUpdate {
-	_u.mutation.ResetPurchasePrice()
-	_u.mutation.SetPurchasePrice(v)
+// SetReason sets the "reason" field.
+func (_u *PantryItemUpdate) SetReason(v pantryitem.Reason) *PantryItemUpdate {
+	_u.mutation.SetReason(v)
 	return _u
 }
 
-// SetNillablePurchasePrice sets the "purchase_price" field if the given value is not nil.
-func (_u *PantryItemUpdate) SetNillablePurchasePrice(v *float64) *PantryItemUpdate {
+// SetNillableReason sets the "reason" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableReason(v *pantryitem.Reason) *PantryItemUpdate {
 	if v != nil {
-		_u.SetPurchasePrice(*v)
+		_u.SetReason(*v)
 	}
 	return _u
 }
 
-// AddPurchasePrice adds value to the "purchase_price" field.
-func (_u *PantryItemUpdate) AddPurchasePrice(v float64) *PantryItemUpdate {
-	_u.mutation.AddPurchasePrice(v)
-	return _u
-}
-
-// ClearPurchasePrice clears the value of the "purchase_price" field.
-func (_u *PantryItemUpdate) ClearPurchasePrice() *PantryItemUpdate {
-	_u.mutation.ClearPurchasePrice()
-	return _u
-}
-
-// SetIsStaple sets the "is_staple" field.
-func (_u *PantryItemUpdate) SetIsStaple(v bool) *PantryItemUpdate {
-	_u.mutation.SetIsStaple(v)
-	return _u
-}
-
-// SetNillableIsStaple sets the "is_staple" field if the given value is not nil.
-func (_u *PantryItemUpdate) SetNillableIsStaple(v *bool) *PantryItemUpdate {
-	if v != nil {
-		_u.SetIsStaple(*v)
-	}
-	return _u
-}
-
-// SetSource sets the "source" field.
-func (_u *PantryItemUpdate) SetSource(v pantryitem.Source) *PantryItemUpdate {
-	_u.mutation.SetSource(v)
-	return _u
-}
-
-// SetNillableSource sets the "source" field if the given value is not nil.
-func (_u *PantryItemUpdate) SetNillableSource(v *pantryitem.Source) *PantryItemUpdate {
-	if v != nil {
-		_u.SetSource(*v)
-	}
+// ClearReason clears the value of the "reason" field.
+func (_u *PantryItemUpdate) ClearReason() *PantryItemUpdate {
+	_u.mutation.ClearReason()
 	return _u
 }
 
@@ -231,6 +287,26 @@ func (_u *PantryItemUpdate) AddVersion(v int) *PantryItemUpdate {
 	return _u
 }
 
+// SetFoodID sets the "food_id" field.
+func (_u *PantryItemUpdate) SetFoodID(v string) *PantryItemUpdate {
+	_u.mutation.SetFoodID(v)
+	return _u
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableFoodID(v *string) *PantryItemUpdate {
+	if v != nil {
+		_u.SetFoodID(*v)
+	}
+	return _u
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (_u *PantryItemUpdate) ClearFoodID() *PantryItemUpdate {
+	_u.mutation.ClearFoodID()
+	return _u
+}
+
 // SetProductID sets the "product_id" field.
 func (_u *PantryItemUpdate) SetProductID(v string) *PantryItemUpdate {
 	_u.mutation.SetProductID(v)
@@ -248,6 +324,26 @@ func (_u *PantryItemUpdate) SetNillableProductID(v *string) *PantryItemUpdate {
 // ClearProductID clears the value of the "product_id" field.
 func (_u *PantryItemUpdate) ClearProductID() *PantryItemUpdate {
 	_u.mutation.ClearProductID()
+	return _u
+}
+
+// SetStoreID sets the "store_id" field.
+func (_u *PantryItemUpdate) SetStoreID(v string) *PantryItemUpdate {
+	_u.mutation.SetStoreID(v)
+	return _u
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableStoreID(v *string) *PantryItemUpdate {
+	if v != nil {
+		_u.SetStoreID(*v)
+	}
+	return _u
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (_u *PantryItemUpdate) ClearStoreID() *PantryItemUpdate {
+	_u.mutation.ClearStoreID()
 	return _u
 }
 
@@ -271,9 +367,39 @@ func (_u *PantryItemUpdate) ClearDetectionID() *PantryItemUpdate {
 	return _u
 }
 
+// SetMealID sets the "meal_id" field.
+func (_u *PantryItemUpdate) SetMealID(v string) *PantryItemUpdate {
+	_u.mutation.SetMealID(v)
+	return _u
+}
+
+// SetNillableMealID sets the "meal_id" field if the given value is not nil.
+func (_u *PantryItemUpdate) SetNillableMealID(v *string) *PantryItemUpdate {
+	if v != nil {
+		_u.SetMealID(*v)
+	}
+	return _u
+}
+
+// ClearMealID clears the value of the "meal_id" field.
+func (_u *PantryItemUpdate) ClearMealID() *PantryItemUpdate {
+	_u.mutation.ClearMealID()
+	return _u
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_u *PantryItemUpdate) SetFood(v *Food) *PantryItemUpdate {
+	return _u.SetFoodID(v.ID)
+}
+
 // SetProduct sets the "product" edge to the Product entity.
 func (_u *PantryItemUpdate) SetProduct(v *Product) *PantryItemUpdate {
 	return _u.SetProductID(v.ID)
+}
+
+// SetStore sets the "store" edge to the Store entity.
+func (_u *PantryItemUpdate) SetStore(v *Store) *PantryItemUpdate {
+	return _u.SetStoreID(v.ID)
 }
 
 // SetDetection sets the "detection" edge to the Detection entity.
@@ -281,9 +407,20 @@ func (_u *PantryItemUpdate) SetDetection(v *Detection) *PantryItemUpdate {
 	return _u.SetDetectionID(v.ID)
 }
 
+// SetMeal sets the "meal" edge to the PlannedMeal entity.
+func (_u *PantryItemUpdate) SetMeal(v *PlannedMeal) *PantryItemUpdate {
+	return _u.SetMealID(v.ID)
+}
+
 // Mutation returns the PantryItemMutation object of the builder.
 func (_u *PantryItemUpdate) Mutation() *PantryItemMutation {
 	return _u.mutation
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (_u *PantryItemUpdate) ClearFood() *PantryItemUpdate {
+	_u.mutation.ClearFood()
+	return _u
 }
 
 // ClearProduct clears the "product" edge to the Product entity.
@@ -292,9 +429,21 @@ func (_u *PantryItemUpdate) ClearProduct() *PantryItemUpdate {
 	return _u
 }
 
+// ClearStore clears the "store" edge to the Store entity.
+func (_u *PantryItemUpdate) ClearStore() *PantryItemUpdate {
+	_u.mutation.ClearStore()
+	return _u
+}
+
 // ClearDetection clears the "detection" edge to the Detection entity.
 func (_u *PantryItemUpdate) ClearDetection() *PantryItemUpdate {
 	_u.mutation.ClearDetection()
+	return _u
+}
+
+// ClearMeal clears the "meal" edge to the PlannedMeal entity.
+func (_u *PantryItemUpdate) ClearMeal() *PantryItemUpdate {
+	_u.mutation.ClearMeal()
 	return _u
 }
 
@@ -332,9 +481,14 @@ func (_u *PantryItemUpdate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "PantryItem.name": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Quantity(); ok {
-		if err := pantryitem.QuantityValidator(v); err != nil {
-			return &ValidationError{Name: "quantity", err: fmt.Errorf(`ent: validator failed for field "PantryItem.quantity": %w`, err)}
+	if v, ok := _u.mutation.Amount(); ok {
+		if err := pantryitem.AmountValidator(v); err != nil {
+			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "PantryItem.amount": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.InitialAmount(); ok {
+		if err := pantryitem.InitialAmountValidator(v); err != nil {
+			return &ValidationError{Name: "initial_amount", err: fmt.Errorf(`ent: validator failed for field "PantryItem.initial_amount": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Unit(); ok {
@@ -342,14 +496,9 @@ func (_u *PantryItemUpdate) check() error {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "PantryItem.unit": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Category(); ok {
-		if err := pantryitem.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "PantryItem.category": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.Location(); ok {
-		if err := pantryitem.LocationValidator(v); err != nil {
-			return &ValidationError{Name: "location", err: fmt.Errorf(`ent: validator failed for field "PantryItem.location": %w`, err)}
+	if v, ok := _u.mutation.Place(); ok {
+		if err := pantryitem.PlaceValidator(v); err != nil {
+			return &ValidationError{Name: "place", err: fmt.Errorf(`ent: validator failed for field "PantryItem.place": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Status(); ok {
@@ -357,14 +506,19 @@ func (_u *PantryItemUpdate) check() error {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "PantryItem.status": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.PurchasePrice(); ok {
-		if err := pantryitem.PurchasePriceValidator(v); err != nil {
-			return &ValidationError{Name: "purchase_price", err: fmt.Errorf(`ent: validator failed for field "PantryItem.purchase_price": %w`, err)}
+	if v, ok := _u.mutation.UnitPrice(); ok {
+		if err := pantryitem.UnitPriceValidator(v); err != nil {
+			return &ValidationError{Name: "unit_price", err: fmt.Errorf(`ent: validator failed for field "PantryItem.unit_price": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Source(); ok {
 		if err := pantryitem.SourceValidator(v); err != nil {
 			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "PantryItem.source": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Reason(); ok {
+		if err := pantryitem.ReasonValidator(v); err != nil {
+			return &ValidationError{Name: "reason", err: fmt.Errorf(`ent: validator failed for field "PantryItem.reason": %w`, err)}
 		}
 	}
 	return nil
@@ -385,53 +539,100 @@ func (_u *PantryItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(pantryitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Quantity(); ok {
-		_spec.SetField(pantryitem.FieldQuantity, field.TypeFloat64, value)
+	if value, ok := _u.mutation.Amount(); ok {
+		_spec.SetField(pantryitem.FieldAmount, field.TypeFloat64, value)
 	}
-	if value, ok := _u.mutation.AddedQuantity(); ok {
-		_spec.AddField(pantryitem.FieldQuantity, field.TypeFloat64, value)
+	if value, ok := _u.mutation.AddedAmount(); ok {
+		_spec.AddField(pantryitem.FieldAmount, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.InitialAmount(); ok {
+		_spec.SetField(pantryitem.FieldInitialAmount, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedInitialAmount(); ok {
+		_spec.AddField(pantryitem.FieldInitialAmount, field.TypeFloat64, value)
+	}
+	if _u.mutation.InitialAmountCleared() {
+		_spec.ClearField(pantryitem.FieldInitialAmount, field.TypeFloat64)
 	}
 	if value, ok := _u.mutation.Unit(); ok {
 		_spec.SetField(pantryitem.FieldUnit, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Category(); ok {
-		_spec.SetField(pantryitem.FieldCategory, field.TypeEnum, value)
-	}
-	if value, ok := _u.mutation.Location(); ok {
-		_spec.SetField(pantryitem.FieldLocation, field.TypeEnum, value)
+	if value, ok := _u.mutation.Place(); ok {
+		_spec.SetField(pantryitem.FieldPlace, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(pantryitem.FieldStatus, field.TypeEnum, value)
 	}
-	if value, ok := _u.mutation.ExpiresAt(); ok {
-		_spec.SetField(pantryitem.FieldExpiresAt, field.TypeTime, value)
+	if value, ok := _u.mutation.BestBefore(); ok {
+		_spec.SetField(pantryitem.FieldBestBefore, field.TypeTime, value)
 	}
-	if _u.mutation.ExpiresAtCleared() {
-		_spec.ClearField(pantryitem.FieldExpiresAt, field.TypeTime)
+	if _u.mutation.BestBeforeCleared() {
+		_spec.ClearField(pantryitem.FieldBestBefore, field.TypeTime)
+	}
+	if value, ok := _u.mutation.OpenedAt(); ok {
+		_spec.SetField(pantryitem.FieldOpenedAt, field.TypeTime, value)
+	}
+	if _u.mutation.OpenedAtCleared() {
+		_spec.ClearField(pantryitem.FieldOpenedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.UnitPrice(); ok {
+		_spec.SetField(pantryitem.FieldUnitPrice, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedUnitPrice(); ok {
+		_spec.AddField(pantryitem.FieldUnitPrice, field.TypeFloat64, value)
+	}
+	if _u.mutation.UnitPriceCleared() {
+		_spec.ClearField(pantryitem.FieldUnitPrice, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.Staple(); ok {
+		_spec.SetField(pantryitem.FieldStaple, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Source(); ok {
+		_spec.SetField(pantryitem.FieldSource, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.AddedAt(); ok {
 		_spec.SetField(pantryitem.FieldAddedAt, field.TypeTime, value)
 	}
-	if value, ok := _u.mutation.PurchasePrice(); ok {
-		_spec.SetField(pantryitem.FieldPurchasePrice, field.TypeFloat64, value)
+	if value, ok := _u.mutation.Reason(); ok {
+		_spec.SetField(pantryitem.FieldReason, field.TypeEnum, value)
 	}
-	if value, ok := _u.mutation.AddedPurchasePrice(); ok {
-		_spec.AddField(pantryitem.FieldPurchasePrice, field.TypeFloat64, value)
-	}
-	if _u.mutation.PurchasePriceCleared() {
-		_spec.ClearField(pantryitem.FieldPurchasePrice, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.IsStaple(); ok {
-		_spec.SetField(pantryitem.FieldIsStaple, field.TypeBool, value)
-	}
-	if value, ok := _u.mutation.Source(); ok {
-		_spec.SetField(pantryitem.FieldSource, field.TypeEnum, value)
+	if _u.mutation.ReasonCleared() {
+		_spec.ClearField(pantryitem.FieldReason, field.TypeEnum)
 	}
 	if value, ok := _u.mutation.Version(); ok {
 		_spec.SetField(pantryitem.FieldVersion, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.AddedVersion(); ok {
 		_spec.AddField(pantryitem.FieldVersion, field.TypeInt, value)
+	}
+	if _u.mutation.FoodCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.FoodTable,
+			Columns: []string{pantryitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.FoodTable,
+			Columns: []string{pantryitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.ProductCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -462,6 +663,35 @@ func (_u *PantryItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.StoreCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.StoreTable,
+			Columns: []string{pantryitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.StoreTable,
+			Columns: []string{pantryitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _u.mutation.DetectionCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -484,6 +714,35 @@ func (_u *PantryItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(detection.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.MealCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.MealTable,
+			Columns: []string{pantryitem.MealColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.MealIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.MealTable,
+			Columns: []string{pantryitem.MealColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {
@@ -525,24 +784,51 @@ func (_u *PantryItemUpdateOne) SetNillableName(v *string) *PantryItemUpdateOne {
 	return _u
 }
 
-// SetQuantity sets the "quantity" field.
-func (_u *PantryItemUpdateOne) SetQuantity(v float64) *PantryItemUpdateOne {
-	_u.mutation.ResetQuantity()
-	_u.mutation.SetQuantity(v)
+// SetAmount sets the "amount" field.
+func (_u *PantryItemUpdateOne) SetAmount(v float64) *PantryItemUpdateOne {
+	_u.mutation.ResetAmount()
+	_u.mutation.SetAmount(v)
 	return _u
 }
 
-// SetNillableQuantity sets the "quantity" field if the given value is not nil.
-func (_u *PantryItemUpdateOne) SetNillableQuantity(v *float64) *PantryItemUpdateOne {
+// SetNillableAmount sets the "amount" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableAmount(v *float64) *PantryItemUpdateOne {
 	if v != nil {
-		_u.SetQuantity(*v)
+		_u.SetAmount(*v)
 	}
 	return _u
 }
 
-// AddQuantity adds value to the "quantity" field.
-func (_u *PantryItemUpdateOne) AddQuantity(v float64) *PantryItemUpdateOne {
-	_u.mutation.AddQuantity(v)
+// AddAmount adds value to the "amount" field.
+func (_u *PantryItemUpdateOne) AddAmount(v float64) *PantryItemUpdateOne {
+	_u.mutation.AddAmount(v)
+	return _u
+}
+
+// SetInitialAmount sets the "initial_amount" field.
+func (_u *PantryItemUpdateOne) SetInitialAmount(v float64) *PantryItemUpdateOne {
+	_u.mutation.ResetInitialAmount()
+	_u.mutation.SetInitialAmount(v)
+	return _u
+}
+
+// SetNillableInitialAmount sets the "initial_amount" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableInitialAmount(v *float64) *PantryItemUpdateOne {
+	if v != nil {
+		_u.SetInitialAmount(*v)
+	}
+	return _u
+}
+
+// AddInitialAmount adds value to the "initial_amount" field.
+func (_u *PantryItemUpdateOne) AddInitialAmount(v float64) *PantryItemUpdateOne {
+	_u.mutation.AddInitialAmount(v)
+	return _u
+}
+
+// ClearInitialAmount clears the value of the "initial_amount" field.
+func (_u *PantryItemUpdateOne) ClearInitialAmount() *PantryItemUpdateOne {
+	_u.mutation.ClearInitialAmount()
 	return _u
 }
 
@@ -560,30 +846,16 @@ func (_u *PantryItemUpdateOne) SetNillableUnit(v *string) *PantryItemUpdateOne {
 	return _u
 }
 
-// SetCategory sets the "category" field.
-func (_u *PantryItemUpdateOne) SetCategory(v pantryitem.Category) *PantryItemUpdateOne {
-	_u.mutation.SetCategory(v)
+// SetPlace sets the "place" field.
+func (_u *PantryItemUpdateOne) SetPlace(v pantryitem.Place) *PantryItemUpdateOne {
+	_u.mutation.SetPlace(v)
 	return _u
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_u *PantryItemUpdateOne) SetNillableCategory(v *pantryitem.Category) *PantryItemUpdateOne {
+// SetNillablePlace sets the "place" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillablePlace(v *pantryitem.Place) *PantryItemUpdateOne {
 	if v != nil {
-		_u.SetCategory(*v)
-	}
-	return _u
-}
-
-// SetLocation sets the "location" field.
-func (_u *PantryItemUpdateOne) SetLocation(v pantryitem.Location) *PantryItemUpdateOne {
-	_u.mutation.SetLocation(v)
-	return _u
-}
-
-// SetNillableLocation sets the "location" field if the given value is not nil.
-func (_u *PantryItemUpdateOne) SetNillableLocation(v *pantryitem.Location) *PantryItemUpdateOne {
-	if v != nil {
-		_u.SetLocation(*v)
+		_u.SetPlace(*v)
 	}
 	return _u
 }
@@ -602,23 +874,98 @@ func (_u *PantryItemUpdateOne) SetNillableStatus(v *pantryitem.Status) *PantryIt
 	return _u
 }
 
-// SetExpiresAt sets the "expires_at" field.
-func (_u *PantryItemUpdateOne) SetExpiresAt(v time.Time) *PantryItemUpdateOne {
-	_u.mutation.SetExpiresAt(v)
+// SetBestBefore sets the "best_before" field.
+func (_u *PantryItemUpdateOne) SetBestBefore(v time.Time) *PantryItemUpdateOne {
+	_u.mutation.SetBestBefore(v)
 	return _u
 }
 
-// SetNillableExpiresAt sets the "expires_at" field if the given value is not nil.
-func (_u *PantryItemUpdateOne) SetNillableExpiresAt(v *time.Time) *PantryItemUpdateOne {
+// SetNillableBestBefore sets the "best_before" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableBestBefore(v *time.Time) *PantryItemUpdateOne {
 	if v != nil {
-		_u.SetExpiresAt(*v)
+		_u.SetBestBefore(*v)
 	}
 	return _u
 }
 
-// ClearExpiresAt clears the value of the "expires_at" field.
-func (_u *PantryItemUpdateOne) ClearExpiresAt() *PantryItemUpdateOne {
-	_u.mutation.ClearExpiresAt()
+// ClearBestBefore clears the value of the "best_before" field.
+func (_u *PantryItemUpdateOne) ClearBestBefore() *PantryItemUpdateOne {
+	_u.mutation.ClearBestBefore()
+	return _u
+}
+
+// SetOpenedAt sets the "opened_at" field.
+func (_u *PantryItemUpdateOne) SetOpenedAt(v time.Time) *PantryItemUpdateOne {
+	_u.mutation.SetOpenedAt(v)
+	return _u
+}
+
+// SetNillableOpenedAt sets the "opened_at" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableOpenedAt(v *time.Time) *PantryItemUpdateOne {
+	if v != nil {
+		_u.SetOpenedAt(*v)
+	}
+	return _u
+}
+
+// ClearOpenedAt clears the value of the "opened_at" field.
+func (_u *PantryItemUpdateOne) ClearOpenedAt() *PantryItemUpdateOne {
+	_u.mutation.ClearOpenedAt()
+	return _u
+}
+
+// SetUnitPrice sets the "unit_price" field.
+func (_u *PantryItemUpdateOne) SetUnitPrice(v float64) *PantryItemUpdateOne {
+	_u.mutation.ResetUnitPrice()
+	_u.mutation.SetUnitPrice(v)
+	return _u
+}
+
+// SetNillableUnitPrice sets the "unit_price" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableUnitPrice(v *float64) *PantryItemUpdateOne {
+	if v != nil {
+		_u.SetUnitPrice(*v)
+	}
+	return _u
+}
+
+// AddUnitPrice adds value to the "unit_price" field.
+func (_u *PantryItemUpdateOne) AddUnitPrice(v float64) *PantryItemUpdateOne {
+	_u.mutation.AddUnitPrice(v)
+	return _u
+}
+
+// ClearUnitPrice clears the value of the "unit_price" field.
+func (_u *PantryItemUpdateOne) ClearUnitPrice() *PantryItemUpdateOne {
+	_u.mutation.ClearUnitPrice()
+	return _u
+}
+
+// SetStaple sets the "staple" field.
+func (_u *PantryItemUpdateOne) SetStaple(v bool) *PantryItemUpdateOne {
+	_u.mutation.SetStaple(v)
+	return _u
+}
+
+// SetNillableStaple sets the "staple" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableStaple(v *bool) *PantryItemUpdateOne {
+	if v != nil {
+		_u.SetStaple(*v)
+	}
+	return _u
+}
+
+// SetSource sets the "source" field.
+func (_u *PantryItemUpdateOne) SetSource(v pantryitem.Source) *PantryItemUpdateOne {
+	_u.mutation.SetSource(v)
+	return _u
+}
+
+// SetNillableSource sets the "source" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableSource(v *pantryitem.Source) *PantryItemUpdateOne {
+	if v != nil {
+		_u.SetSource(*v)
+	}
 	return _u
 }
 
@@ -636,58 +983,23 @@ func (_u *PantryItemUpdateOne) SetNillableAddedAt(v *time.Time) *PantryItemUpdat
 	return _u
 }
 
-// SetPurchasePrice sets the "purchase_price" field.
-func (_u *PantryItemUpdateOne) SetPurchasePrice(v float64) *PantryItemUpdateOne {
-	_u.mutation.ResetPurchasePrice()
-	_u.mutation.SetPurchasePrice(v)
+// SetReason sets the "reason" field.
+func (_u *PantryItemUpdateOne) SetReason(v pantryitem.Reason) *PantryItemUpdateOne {
+	_u.mutation.SetReason(v)
 	return _u
 }
 
-// SetNillablePurchasePrice sets the "purchase_price" field if the given value is not nil.
-func (_u *PantryItemUpdateOne) SetNillablePurchasePrice(v *float64) *PantryItemUpdateOne {
+// SetNillableReason sets the "reason" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableReason(v *pantryitem.Reason) *PantryItemUpdateOne {
 	if v != nil {
-		_u.SetPurchasePrice(*v)
+		_u.SetReason(*v)
 	}
 	return _u
 }
 
-// AddPurchasePrice adds value to the "purchase_price" field.
-func (_u *PantryItemUpdateOne) AddPurchasePrice(v float64) *PantryItemUpdateOne {
-	_u.mutation.AddPurchasePrice(v)
-	return _u
-}
-
-// ClearPurchasePrice clears the value of the "purchase_price" field.
-func (_u *PantryItemUpdateOne) ClearPurchasePrice() *PantryItemUpdateOne {
-	_u.mutation.ClearPurchasePrice()
-	return _u
-}
-
-// SetIsStaple sets the "is_staple" field.
-func (_u *PantryItemUpdateOne) SetIsStaple(v bool) *PantryItemUpdateOne {
-	_u.mutation.SetIsStaple(v)
-	return _u
-}
-
-// SetNillableIsStaple sets the "is_staple" field if the given value is not nil.
-func (_u *PantryItemUpdateOne) SetNillableIsStaple(v *bool) *PantryItemUpdateOne {
-	if v != nil {
-		_u.SetIsStaple(*v)
-	}
-	return _u
-}
-
-// SetSource sets the "source" field.
-func (_u *PantryItemUpdateOne) SetSource(v pantryitem.Source) *PantryItemUpdateOne {
-	_u.mutation.SetSource(v)
-	return _u
-}
-
-// SetNillableSource sets the "source" field if the given value is not nil.
-func (_u *PantryItemUpdateOne) SetNillableSource(v *pantryitem.Source) *PantryItemUpdateOne {
-	if v != nil {
-		_u.SetSource(*v)
-	}
+// ClearReason clears the value of the "reason" field.
+func (_u *PantryItemUpdateOne) ClearReason() *PantryItemUpdateOne {
+	_u.mutation.ClearReason()
 	return _u
 }
 
@@ -712,6 +1024,26 @@ func (_u *PantryItemUpdateOne) AddVersion(v int) *PantryItemUpdateOne {
 	return _u
 }
 
+// SetFoodID sets the "food_id" field.
+func (_u *PantryItemUpdateOne) SetFoodID(v string) *PantryItemUpdateOne {
+	_u.mutation.SetFoodID(v)
+	return _u
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableFoodID(v *string) *PantryItemUpdateOne {
+	if v != nil {
+		_u.SetFoodID(*v)
+	}
+	return _u
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (_u *PantryItemUpdateOne) ClearFoodID() *PantryItemUpdateOne {
+	_u.mutation.ClearFoodID()
+	return _u
+}
+
 // SetProductID sets the "product_id" field.
 func (_u *PantryItemUpdateOne) SetProductID(v string) *PantryItemUpdateOne {
 	_u.mutation.SetProductID(v)
@@ -729,6 +1061,26 @@ func (_u *PantryItemUpdateOne) SetNillableProductID(v *string) *PantryItemUpdate
 // ClearProductID clears the value of the "product_id" field.
 func (_u *PantryItemUpdateOne) ClearProductID() *PantryItemUpdateOne {
 	_u.mutation.ClearProductID()
+	return _u
+}
+
+// SetStoreID sets the "store_id" field.
+func (_u *PantryItemUpdateOne) SetStoreID(v string) *PantryItemUpdateOne {
+	_u.mutation.SetStoreID(v)
+	return _u
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableStoreID(v *string) *PantryItemUpdateOne {
+	if v != nil {
+		_u.SetStoreID(*v)
+	}
+	return _u
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (_u *PantryItemUpdateOne) ClearStoreID() *PantryItemUpdateOne {
+	_u.mutation.ClearStoreID()
 	return _u
 }
 
@@ -752,9 +1104,39 @@ func (_u *PantryItemUpdateOne) ClearDetectionID() *PantryItemUpdateOne {
 	return _u
 }
 
+// SetMealID sets the "meal_id" field.
+func (_u *PantryItemUpdateOne) SetMealID(v string) *PantryItemUpdateOne {
+	_u.mutation.SetMealID(v)
+	return _u
+}
+
+// SetNillableMealID sets the "meal_id" field if the given value is not nil.
+func (_u *PantryItemUpdateOne) SetNillableMealID(v *string) *PantryItemUpdateOne {
+	if v != nil {
+		_u.SetMealID(*v)
+	}
+	return _u
+}
+
+// ClearMealID clears the value of the "meal_id" field.
+func (_u *PantryItemUpdateOne) ClearMealID() *PantryItemUpdateOne {
+	_u.mutation.ClearMealID()
+	return _u
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_u *PantryItemUpdateOne) SetFood(v *Food) *PantryItemUpdateOne {
+	return _u.SetFoodID(v.ID)
+}
+
 // SetProduct sets the "product" edge to the Product entity.
 func (_u *PantryItemUpdateOne) SetProduct(v *Product) *PantryItemUpdateOne {
 	return _u.SetProductID(v.ID)
+}
+
+// SetStore sets the "store" edge to the Store entity.
+func (_u *PantryItemUpdateOne) SetStore(v *Store) *PantryItemUpdateOne {
+	return _u.SetStoreID(v.ID)
 }
 
 // SetDetection sets the "detection" edge to the Detection entity.
@@ -762,9 +1144,20 @@ func (_u *PantryItemUpdateOne) SetDetection(v *Detection) *PantryItemUpdateOne {
 	return _u.SetDetectionID(v.ID)
 }
 
+// SetMeal sets the "meal" edge to the PlannedMeal entity.
+func (_u *PantryItemUpdateOne) SetMeal(v *PlannedMeal) *PantryItemUpdateOne {
+	return _u.SetMealID(v.ID)
+}
+
 // Mutation returns the PantryItemMutation object of the builder.
 func (_u *PantryItemUpdateOne) Mutation() *PantryItemMutation {
 	return _u.mutation
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (_u *PantryItemUpdateOne) ClearFood() *PantryItemUpdateOne {
+	_u.mutation.ClearFood()
+	return _u
 }
 
 // ClearProduct clears the "product" edge to the Product entity.
@@ -773,9 +1166,21 @@ func (_u *PantryItemUpdateOne) ClearProduct() *PantryItemUpdateOne {
 	return _u
 }
 
+// ClearStore clears the "store" edge to the Store entity.
+func (_u *PantryItemUpdateOne) ClearStore() *PantryItemUpdateOne {
+	_u.mutation.ClearStore()
+	return _u
+}
+
 // ClearDetection clears the "detection" edge to the Detection entity.
 func (_u *PantryItemUpdateOne) ClearDetection() *PantryItemUpdateOne {
 	_u.mutation.ClearDetection()
+	return _u
+}
+
+// ClearMeal clears the "meal" edge to the PlannedMeal entity.
+func (_u *PantryItemUpdateOne) ClearMeal() *PantryItemUpdateOne {
+	_u.mutation.ClearMeal()
 	return _u
 }
 
@@ -826,9 +1231,14 @@ func (_u *PantryItemUpdateOne) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "PantryItem.name": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Quantity(); ok {
-		if err := pantryitem.QuantityValidator(v); err != nil {
-			return &ValidationError{Name: "quantity", err: fmt.Errorf(`ent: validator failed for field "PantryItem.quantity": %w`, err)}
+	if v, ok := _u.mutation.Amount(); ok {
+		if err := pantryitem.AmountValidator(v); err != nil {
+			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "PantryItem.amount": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.InitialAmount(); ok {
+		if err := pantryitem.InitialAmountValidator(v); err != nil {
+			return &ValidationError{Name: "initial_amount", err: fmt.Errorf(`ent: validator failed for field "PantryItem.initial_amount": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Unit(); ok {
@@ -836,14 +1246,9 @@ func (_u *PantryItemUpdateOne) check() error {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "PantryItem.unit": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Category(); ok {
-		if err := pantryitem.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "PantryItem.category": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.Location(); ok {
-		if err := pantryitem.LocationValidator(v); err != nil {
-			return &ValidationError{Name: "location", err: fmt.Errorf(`ent: validator failed for field "PantryItem.location": %w`, err)}
+	if v, ok := _u.mutation.Place(); ok {
+		if err := pantryitem.PlaceValidator(v); err != nil {
+			return &ValidationError{Name: "place", err: fmt.Errorf(`ent: validator failed for field "PantryItem.place": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Status(); ok {
@@ -851,14 +1256,19 @@ func (_u *PantryItemUpdateOne) check() error {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "PantryItem.status": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.PurchasePrice(); ok {
-		if err := pantryitem.PurchasePriceValidator(v); err != nil {
-			return &ValidationError{Name: "purchase_price", err: fmt.Errorf(`ent: validator failed for field "PantryItem.purchase_price": %w`, err)}
+	if v, ok := _u.mutation.UnitPrice(); ok {
+		if err := pantryitem.UnitPriceValidator(v); err != nil {
+			return &ValidationError{Name: "unit_price", err: fmt.Errorf(`ent: validator failed for field "PantryItem.unit_price": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Source(); ok {
 		if err := pantryitem.SourceValidator(v); err != nil {
 			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "PantryItem.source": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Reason(); ok {
+		if err := pantryitem.ReasonValidator(v); err != nil {
+			return &ValidationError{Name: "reason", err: fmt.Errorf(`ent: validator failed for field "PantryItem.reason": %w`, err)}
 		}
 	}
 	return nil
@@ -896,53 +1306,100 @@ func (_u *PantryItemUpdateOne) sqlSave(ctx context.Context) (_node *PantryItem, 
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(pantryitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Quantity(); ok {
-		_spec.SetField(pantryitem.FieldQuantity, field.TypeFloat64, value)
+	if value, ok := _u.mutation.Amount(); ok {
+		_spec.SetField(pantryitem.FieldAmount, field.TypeFloat64, value)
 	}
-	if value, ok := _u.mutation.AddedQuantity(); ok {
-		_spec.AddField(pantryitem.FieldQuantity, field.TypeFloat64, value)
+	if value, ok := _u.mutation.AddedAmount(); ok {
+		_spec.AddField(pantryitem.FieldAmount, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.InitialAmount(); ok {
+		_spec.SetField(pantryitem.FieldInitialAmount, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedInitialAmount(); ok {
+		_spec.AddField(pantryitem.FieldInitialAmount, field.TypeFloat64, value)
+	}
+	if _u.mutation.InitialAmountCleared() {
+		_spec.ClearField(pantryitem.FieldInitialAmount, field.TypeFloat64)
 	}
 	if value, ok := _u.mutation.Unit(); ok {
 		_spec.SetField(pantryitem.FieldUnit, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Category(); ok {
-		_spec.SetField(pantryitem.FieldCategory, field.TypeEnum, value)
-	}
-	if value, ok := _u.mutation.Location(); ok {
-		_spec.SetField(pantryitem.FieldLocation, field.TypeEnum, value)
+	if value, ok := _u.mutation.Place(); ok {
+		_spec.SetField(pantryitem.FieldPlace, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(pantryitem.FieldStatus, field.TypeEnum, value)
 	}
-	if value, ok := _u.mutation.ExpiresAt(); ok {
-		_spec.SetField(pantryitem.FieldExpiresAt, field.TypeTime, value)
+	if value, ok := _u.mutation.BestBefore(); ok {
+		_spec.SetField(pantryitem.FieldBestBefore, field.TypeTime, value)
 	}
-	if _u.mutation.ExpiresAtCleared() {
-		_spec.ClearField(pantryitem.FieldExpiresAt, field.TypeTime)
+	if _u.mutation.BestBeforeCleared() {
+		_spec.ClearField(pantryitem.FieldBestBefore, field.TypeTime)
+	}
+	if value, ok := _u.mutation.OpenedAt(); ok {
+		_spec.SetField(pantryitem.FieldOpenedAt, field.TypeTime, value)
+	}
+	if _u.mutation.OpenedAtCleared() {
+		_spec.ClearField(pantryitem.FieldOpenedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.UnitPrice(); ok {
+		_spec.SetField(pantryitem.FieldUnitPrice, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedUnitPrice(); ok {
+		_spec.AddField(pantryitem.FieldUnitPrice, field.TypeFloat64, value)
+	}
+	if _u.mutation.UnitPriceCleared() {
+		_spec.ClearField(pantryitem.FieldUnitPrice, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.Staple(); ok {
+		_spec.SetField(pantryitem.FieldStaple, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Source(); ok {
+		_spec.SetField(pantryitem.FieldSource, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.AddedAt(); ok {
 		_spec.SetField(pantryitem.FieldAddedAt, field.TypeTime, value)
 	}
-	if value, ok := _u.mutation.PurchasePrice(); ok {
-		_spec.SetField(pantryitem.FieldPurchasePrice, field.TypeFloat64, value)
+	if value, ok := _u.mutation.Reason(); ok {
+		_spec.SetField(pantryitem.FieldReason, field.TypeEnum, value)
 	}
-	if value, ok := _u.mutation.AddedPurchasePrice(); ok {
-		_spec.AddField(pantryitem.FieldPurchasePrice, field.TypeFloat64, value)
-	}
-	if _u.mutation.PurchasePriceCleared() {
-		_spec.ClearField(pantryitem.FieldPurchasePrice, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.IsStaple(); ok {
-		_spec.SetField(pantryitem.FieldIsStaple, field.TypeBool, value)
-	}
-	if value, ok := _u.mutation.Source(); ok {
-		_spec.SetField(pantryitem.FieldSource, field.TypeEnum, value)
+	if _u.mutation.ReasonCleared() {
+		_spec.ClearField(pantryitem.FieldReason, field.TypeEnum)
 	}
 	if value, ok := _u.mutation.Version(); ok {
 		_spec.SetField(pantryitem.FieldVersion, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.AddedVersion(); ok {
 		_spec.AddField(pantryitem.FieldVersion, field.TypeInt, value)
+	}
+	if _u.mutation.FoodCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.FoodTable,
+			Columns: []string{pantryitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.FoodTable,
+			Columns: []string{pantryitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.ProductCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -973,6 +1430,35 @@ func (_u *PantryItemUpdateOne) sqlSave(ctx context.Context) (_node *PantryItem, 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.StoreCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.StoreTable,
+			Columns: []string{pantryitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.StoreTable,
+			Columns: []string{pantryitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _u.mutation.DetectionCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -995,6 +1481,35 @@ func (_u *PantryItemUpdateOne) sqlSave(ctx context.Context) (_node *PantryItem, 
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(detection.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.MealCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.MealTable,
+			Columns: []string{pantryitem.MealColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.MealIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   pantryitem.MealTable,
+			Columns: []string{pantryitem.MealColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {

@@ -17,6 +17,8 @@ type PantryPhoto struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
+	// Id of the file, where the photo was uploaded.
+	FileID *string `json:"file_id,omitempty"`
 	// FileName holds the value of the "file_name" field.
 	FileName string `json:"file_name,omitempty"`
 	// Digest of the file, by which a photo is known again.
@@ -62,7 +64,7 @@ func (*PantryPhoto) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case pantryphoto.FieldWidth, pantryphoto.FieldHeight, pantryphoto.FieldProcessingMs:
 			values[i] = new(sql.NullInt64)
-		case pantryphoto.FieldID, pantryphoto.FieldFileName, pantryphoto.FieldSha256, pantryphoto.FieldStatus:
+		case pantryphoto.FieldID, pantryphoto.FieldFileID, pantryphoto.FieldFileName, pantryphoto.FieldSha256, pantryphoto.FieldStatus:
 			values[i] = new(sql.NullString)
 		case pantryphoto.FieldAddedAt:
 			values[i] = new(sql.NullTime)
@@ -86,6 +88,13 @@ func (_m *PantryPhoto) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value.Valid {
 				_m.ID = value.String
+			}
+		case pantryphoto.FieldFileID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field file_id", values[i])
+			} else if value.Valid {
+				_m.FileID = new(string)
+				*_m.FileID = value.String
 			}
 		case pantryphoto.FieldFileName:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -171,6 +180,11 @@ func (_m *PantryPhoto) String() string {
 	var builder strings.Builder
 	builder.WriteString("PantryPhoto(")
 	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	if v := _m.FileID; v != nil {
+		builder.WriteString("file_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
 	builder.WriteString("file_name=")
 	builder.WriteString(_m.FileName)
 	builder.WriteString(", ")

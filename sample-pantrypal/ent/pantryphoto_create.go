@@ -21,6 +21,20 @@ type PantryPhotoCreate struct {
 	hooks    []Hook
 }
 
+// SetFileID sets the "file_id" field.
+func (_c *PantryPhotoCreate) SetFileID(v string) *PantryPhotoCreate {
+	_c.mutation.SetFileID(v)
+	return _c
+}
+
+// SetNillableFileID sets the "file_id" field if the given value is not nil.
+func (_c *PantryPhotoCreate) SetNillableFileID(v *string) *PantryPhotoCreate {
+	if v != nil {
+		_c.SetFileID(*v)
+	}
+	return _c
+}
+
 // SetFileName sets the "file_name" field.
 func (_c *PantryPhotoCreate) SetFileName(v string) *PantryPhotoCreate {
 	_c.mutation.SetFileName(v)
@@ -254,6 +268,10 @@ func (_c *PantryPhotoCreate) createSpec() (*PantryPhoto, *sqlgraph.CreateSpec) {
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
+	}
+	if value, ok := _c.mutation.FileID(); ok {
+		_spec.SetField(pantryphoto.FieldFileID, field.TypeString, value)
+		_node.FileID = &value
 	}
 	if value, ok := _c.mutation.FileName(); ok {
 		_spec.SetField(pantryphoto.FieldFileName, field.TypeString, value)

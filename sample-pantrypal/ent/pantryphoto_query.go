@@ -299,12 +299,12 @@ func (_q *PantryPhotoQuery) WithDetections(opts ...func(*DetectionQuery)) *Pantr
 // Example:
 //
 //	var v []struct {
-//		FileName string `json:"file_name,omitempty"`
+//		FileID string `json:"file_id,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
 //	client.PantryPhoto.Query().
-//		GroupBy(pantryphoto.FieldFileName).
+//		GroupBy(pantryphoto.FieldFileID).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
 func (_q *PantryPhotoQuery) GroupBy(field string, fields ...string) *PantryPhotoGroupBy {
@@ -322,11 +322,11 @@ func (_q *PantryPhotoQuery) GroupBy(field string, fields ...string) *PantryPhoto
 // Example:
 //
 //	var v []struct {
-//		FileName string `json:"file_name,omitempty"`
+//		FileID string `json:"file_id,omitempty"`
 //	}
 //
 //	client.PantryPhoto.Query().
-//		Select(pantryphoto.FieldFileName).
+//		Select(pantryphoto.FieldFileID).
 //		Scan(ctx, &v)
 func (_q *PantryPhotoQuery) Select(fields ...string) *PantryPhotoSelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)

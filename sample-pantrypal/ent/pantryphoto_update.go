@@ -28,6 +28,26 @@ func (_u *PantryPhotoUpdate) Where(ps ...predicate.PantryPhoto) *PantryPhotoUpda
 	return _u
 }
 
+// SetFileID sets the "file_id" field.
+func (_u *PantryPhotoUpdate) SetFileID(v string) *PantryPhotoUpdate {
+	_u.mutation.SetFileID(v)
+	return _u
+}
+
+// SetNillableFileID sets the "file_id" field if the given value is not nil.
+func (_u *PantryPhotoUpdate) SetNillableFileID(v *string) *PantryPhotoUpdate {
+	if v != nil {
+		_u.SetFileID(*v)
+	}
+	return _u
+}
+
+// ClearFileID clears the value of the "file_id" field.
+func (_u *PantryPhotoUpdate) ClearFileID() *PantryPhotoUpdate {
+	_u.mutation.ClearFileID()
+	return _u
+}
+
 // SetFileName sets the "file_name" field.
 func (_u *PantryPhotoUpdate) SetFileName(v string) *PantryPhotoUpdate {
 	_u.mutation.SetFileName(v)
@@ -254,6 +274,12 @@ func (_u *PantryPhotoUpdate) sqlSave(ctx context.Context) (_node int, err error)
 			}
 		}
 	}
+	if value, ok := _u.mutation.FileID(); ok {
+		_spec.SetField(pantryphoto.FieldFileID, field.TypeString, value)
+	}
+	if _u.mutation.FileIDCleared() {
+		_spec.ClearField(pantryphoto.FieldFileID, field.TypeString)
+	}
 	if value, ok := _u.mutation.FileName(); ok {
 		_spec.SetField(pantryphoto.FieldFileName, field.TypeString, value)
 	}
@@ -347,6 +373,26 @@ type PantryPhotoUpdateOne struct {
 	fields   []string
 	hooks    []Hook
 	mutation *PantryPhotoMutation
+}
+
+// SetFileID sets the "file_id" field.
+func (_u *PantryPhotoUpdateOne) SetFileID(v string) *PantryPhotoUpdateOne {
+	_u.mutation.SetFileID(v)
+	return _u
+}
+
+// SetNillableFileID sets the "file_id" field if the given value is not nil.
+func (_u *PantryPhotoUpdateOne) SetNillableFileID(v *string) *PantryPhotoUpdateOne {
+	if v != nil {
+		_u.SetFileID(*v)
+	}
+	return _u
+}
+
+// ClearFileID clears the value of the "file_id" field.
+func (_u *PantryPhotoUpdateOne) ClearFileID() *PantryPhotoUpdateOne {
+	_u.mutation.ClearFileID()
+	return _u
 }
 
 // SetFileName sets the "file_name" field.
@@ -604,6 +650,12 @@ func (_u *PantryPhotoUpdateOne) sqlSave(ctx context.Context) (_node *PantryPhoto
 				ps[i](selector)
 			}
 		}
+	}
+	if value, ok := _u.mutation.FileID(); ok {
+		_spec.SetField(pantryphoto.FieldFileID, field.TypeString, value)
+	}
+	if _u.mutation.FileIDCleared() {
+		_spec.ClearField(pantryphoto.FieldFileID, field.TypeString)
 	}
 	if value, ok := _u.mutation.FileName(); ok {
 		_spec.SetField(pantryphoto.FieldFileName, field.TypeString, value)

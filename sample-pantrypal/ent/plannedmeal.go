@@ -19,18 +19,20 @@ type PlannedMeal struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// ScheduledFor holds the value of the "scheduled_for" field.
-	ScheduledFor time.Time `json:"scheduled_for,omitempty"`
+	// Date holds the value of the "date" field.
+	Date time.Time `json:"date,omitempty"`
 	// MealType holds the value of the "meal_type" field.
 	MealType plannedmeal.MealType `json:"meal_type,omitempty"`
-	// For how many people; scale the recipe's amounts by it.
-	Servings int `json:"servings,omitempty"`
-	// Status holds the value of the "status" field.
+	// Portions: scale the recipe's amounts by servings / recipe.servings.
+	Servings float64 `json:"servings,omitempty"`
+	// The action cooked sets it and takes out what was used.
 	Status plannedmeal.Status `json:"status,omitempty"`
 	// How it was, 1 to 5, once cooked.
 	Rating *int `json:"rating,omitempty"`
 	// Notes holds the value of the "notes" field.
 	Notes string `json:"notes,omitempty"`
+	// Counts the changes; send it as ifVersion to change only what you have read.
+	Version int `json:"version,omitempty"`
 	// PlanID holds the value of the "plan_id" field.
 	PlanID *string `json:"plan_id,omitempty"`
 	// RecipeID holds the value of the "recipe_id" field.
@@ -47,9 +49,11 @@ type PlannedMealEdges struct {
 	Plan *MealPlan `json:"plan,omitempty"`
 	// Recipe holds the value of the recipe edge.
 	Recipe *Recipe `json:"recipe,omitempty"`
+	// Leftovers holds the value of the leftovers edge.
+	Leftovers []*Leftover `json:"leftovers,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [2]bool
+	loadedTypes [3]bool
 }
 
 // PlanOrErr returns the Plan value or an error if the edge
@@ -74,16 +78,27 @@ func (e PlannedMealEdges) RecipeOrErr() (*Recipe, error) {
 	return nil, &NotLoadedError{edge: "recipe"}
 }
 
+// LeftoversOrErr returns the Leftovers value or an error if the edge
+// was not loaded in eager-loading.
+func (e PlannedMealEdges) LeftoversOrErr() ([]*Leftover, error) {
+	if e.loadedTypes[2] {
+		return e.Leftovers, nil
+	}
+	return nil, &NotLoadedError{edge: "leftovers"}
+}
+
 // scanValues returns the types for scanning values from sql.Rows.
 func (*PlannedMeal) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case plannedmeal.FieldServings, plannedmeal.FieldRating:
+		case plannedmeal.FieldServings:
+			values[i] = new(sql.NullFloat64)
+		case plannedmeal.FieldRating, plannedmeal.FieldVersion:
 			values[i] = new(sql.NullInt64)
 		case plannedmeal.FieldID, plannedmeal.FieldMealType, plannedmeal.FieldStatus, plannedmeal.FieldNotes, plannedmeal.FieldPlanID, plannedmeal.FieldRecipeID:
 			values[i] = new(sql.NullString)
-		case plannedmeal.FieldScheduledFor:
+		case plannedmeal.FieldDate:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -106,11 +121,11 @@ func (_m *PlannedMeal) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.ID = value.String
 			}
-		case plannedmeal.FieldScheduledFor:
+		case plannedmeal.FieldDate:
 			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field scheduled_for", values[i])
+				return fmt.Errorf("unexpected type %T for field date", values[i])
 			} else if value.Valid {
-				_m.ScheduledFor = value.Time
+				_m.Date = value.Time
 			}
 		case plannedmeal.FieldMealType:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -119,10 +134,10 @@ func (_m *PlannedMeal) assignValues(columns []string, values []any) error {
 				_m.MealType = plannedmeal.MealType(value.String)
 			}
 		case plannedmeal.FieldServings:
-			if value, ok := values[i].(*sql.NullInt64); !ok {
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
 				return fmt.Errorf("unexpected type %T for field servings", values[i])
 			} else if value.Valid {
-				_m.Servings = int(value.Int64)
+				_m.Servings = value.Float64
 			}
 		case plannedmeal.FieldStatus:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -142,6 +157,12 @@ func (_m *PlannedMeal) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field notes", values[i])
 			} else if value.Valid {
 				_m.Notes = value.String
+			}
+		case plannedmeal.FieldVersion:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field version", values[i])
+			} else if value.Valid {
+				_m.Version = int(value.Int64)
 			}
 		case plannedmeal.FieldPlanID:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -179,6 +200,11 @@ func (_m *PlannedMeal) QueryRecipe() *RecipeQuery {
 	return NewPlannedMealClient(_m.config).QueryRecipe(_m)
 }
 
+// QueryLeftovers queries the "leftovers" edge of the PlannedMeal entity.
+func (_m *PlannedMeal) QueryLeftovers() *LeftoverQuery {
+	return NewPlannedMealClient(_m.config).QueryLeftovers(_m)
+}
+
 // Update returns a builder for updating this PlannedMeal.
 // Note that you need to call PlannedMeal.Unwrap() before calling this method if this PlannedMeal
 // was returned from a transaction, and the transaction was committed or rolled back.
@@ -202,8 +228,8 @@ func (_m *PlannedMeal) String() string {
 	var builder strings.Builder
 	builder.WriteString("PlannedMeal(")
 	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
-	builder.WriteString("scheduled_for=")
-	builder.WriteString(_m.ScheduledFor.Format(time.ANSIC))
+	builder.WriteString("date=")
+	builder.WriteString(_m.Date.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("meal_type=")
 	builder.WriteString(fmt.Sprintf("%v", _m.MealType))
@@ -221,6 +247,9 @@ func (_m *PlannedMeal) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("notes=")
 	builder.WriteString(_m.Notes)
+	builder.WriteString(", ")
+	builder.WriteString("version=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Version))
 	builder.WriteString(", ")
 	if v := _m.PlanID; v != nil {
 		builder.WriteString("plan_id=")

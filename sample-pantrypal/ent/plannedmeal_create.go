@@ -10,6 +10,7 @@ import (
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/leftover"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
@@ -22,9 +23,9 @@ type PlannedMealCreate struct {
 	hooks    []Hook
 }
 
-// SetScheduledFor sets the "scheduled_for" field.
-func (_c *PlannedMealCreate) SetScheduledFor(v time.Time) *PlannedMealCreate {
-	_c.mutation.SetScheduledFor(v)
+// SetDate sets the "date" field.
+func (_c *PlannedMealCreate) SetDate(v time.Time) *PlannedMealCreate {
+	_c.mutation.SetDate(v)
 	return _c
 }
 
@@ -43,13 +44,13 @@ func (_c *PlannedMealCreate) SetNillableMealType(v *plannedmeal.MealType) *Plann
 }
 
 // SetServings sets the "servings" field.
-func (_c *PlannedMealCreate) SetServings(v int) *PlannedMealCreate {
+func (_c *PlannedMealCreate) SetServings(v float64) *PlannedMealCreate {
 	_c.mutation.SetServings(v)
 	return _c
 }
 
 // SetNillableServings sets the "servings" field if the given value is not nil.
-func (_c *PlannedMealCreate) SetNillableServings(v *int) *PlannedMealCreate {
+func (_c *PlannedMealCreate) SetNillableServings(v *float64) *PlannedMealCreate {
 	if v != nil {
 		_c.SetServings(*v)
 	}
@@ -98,6 +99,20 @@ func (_c *PlannedMealCreate) SetNillableNotes(v *string) *PlannedMealCreate {
 	return _c
 }
 
+// SetVersion sets the "version" field.
+func (_c *PlannedMealCreate) SetVersion(v int) *PlannedMealCreate {
+	_c.mutation.SetVersion(v)
+	return _c
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_c *PlannedMealCreate) SetNillableVersion(v *int) *PlannedMealCreate {
+	if v != nil {
+		_c.SetVersion(*v)
+	}
+	return _c
+}
+
 // SetPlanID sets the "plan_id" field.
 func (_c *PlannedMealCreate) SetPlanID(v string) *PlannedMealCreate {
 	_c.mutation.SetPlanID(v)
@@ -140,6 +155,21 @@ func (_c *PlannedMealCreate) SetPlan(v *MealPlan) *PlannedMealCreate {
 // SetRecipe sets the "recipe" edge to the Recipe entity.
 func (_c *PlannedMealCreate) SetRecipe(v *Recipe) *PlannedMealCreate {
 	return _c.SetRecipeID(v.ID)
+}
+
+// AddLeftoverIDs adds the "leftovers" edge to the Leftover entity by IDs.
+func (_c *PlannedMealCreate) AddLeftoverIDs(ids ...string) *PlannedMealCreate {
+	_c.mutation.AddLeftoverIDs(ids...)
+	return _c
+}
+
+// AddLeftovers adds the "leftovers" edges to the Leftover entity.
+func (_c *PlannedMealCreate) AddLeftovers(v ...*Leftover) *PlannedMealCreate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddLeftoverIDs(ids...)
 }
 
 // Mutation returns the PlannedMealMutation object of the builder.
@@ -189,6 +219,10 @@ func (_c *PlannedMealCreate) defaults() {
 		v := plannedmeal.DefaultStatus
 		_c.mutation.SetStatus(v)
 	}
+	if _, ok := _c.mutation.Version(); !ok {
+		v := plannedmeal.DefaultVersion
+		_c.mutation.SetVersion(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := plannedmeal.DefaultID()
 		_c.mutation.SetID(v)
@@ -197,8 +231,8 @@ func (_c *PlannedMealCreate) defaults() {
 
 // check runs all checks and user-defined validators on the builder.
 func (_c *PlannedMealCreate) check() error {
-	if _, ok := _c.mutation.ScheduledFor(); !ok {
-		return &ValidationError{Name: "scheduled_for", err: errors.New(`ent: missing required field "PlannedMeal.scheduled_for"`)}
+	if _, ok := _c.mutation.Date(); !ok {
+		return &ValidationError{Name: "date", err: errors.New(`ent: missing required field "PlannedMeal.date"`)}
 	}
 	if _, ok := _c.mutation.MealType(); !ok {
 		return &ValidationError{Name: "meal_type", err: errors.New(`ent: missing required field "PlannedMeal.meal_type"`)}
@@ -228,6 +262,9 @@ func (_c *PlannedMealCreate) check() error {
 		if err := plannedmeal.RatingValidator(v); err != nil {
 			return &ValidationError{Name: "rating", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.rating": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Version(); !ok {
+		return &ValidationError{Name: "version", err: errors.New(`ent: missing required field "PlannedMeal.version"`)}
 	}
 	if _, ok := _c.mutation.RecipeID(); !ok {
 		return &ValidationError{Name: "recipe_id", err: errors.New(`ent: missing required field "PlannedMeal.recipe_id"`)}
@@ -275,16 +312,16 @@ func (_c *PlannedMealCreate) createSpec() (*PlannedMeal, *sqlgraph.CreateSpec) {
 		_node.ID = id
 		_spec.ID.Value = id
 	}
-	if value, ok := _c.mutation.ScheduledFor(); ok {
-		_spec.SetField(plannedmeal.FieldScheduledFor, field.TypeTime, value)
-		_node.ScheduledFor = value
+	if value, ok := _c.mutation.Date(); ok {
+		_spec.SetField(plannedmeal.FieldDate, field.TypeTime, value)
+		_node.Date = value
 	}
 	if value, ok := _c.mutation.MealType(); ok {
 		_spec.SetField(plannedmeal.FieldMealType, field.TypeEnum, value)
 		_node.MealType = value
 	}
 	if value, ok := _c.mutation.Servings(); ok {
-		_spec.SetField(plannedmeal.FieldServings, field.TypeInt, value)
+		_spec.SetField(plannedmeal.FieldServings, field.TypeFloat64, value)
 		_node.Servings = value
 	}
 	if value, ok := _c.mutation.Status(); ok {
@@ -298,6 +335,10 @@ func (_c *PlannedMealCreate) createSpec() (*PlannedMeal, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Notes(); ok {
 		_spec.SetField(plannedmeal.FieldNotes, field.TypeString, value)
 		_node.Notes = value
+	}
+	if value, ok := _c.mutation.Version(); ok {
+		_spec.SetField(plannedmeal.FieldVersion, field.TypeInt, value)
+		_node.Version = value
 	}
 	if nodes := _c.mutation.PlanIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -331,6 +372,22 @@ func (_c *PlannedMealCreate) createSpec() (*PlannedMeal, *sqlgraph.CreateSpec) {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.RecipeID = nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.LeftoversIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   plannedmeal.LeftoversTable,
+			Columns: []string{plannedmeal.LeftoversColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

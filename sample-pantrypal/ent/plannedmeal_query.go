@@ -4,6 +4,7 @@ package ent
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"math"
 
@@ -11,6 +12,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/leftover"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
@@ -20,12 +22,13 @@ import (
 // PlannedMealQuery is the builder for querying PlannedMeal entities.
 type PlannedMealQuery struct {
 	config
-	ctx        *QueryContext
-	order      []plannedmeal.OrderOption
-	inters     []Interceptor
-	predicates []predicate.PlannedMeal
-	withPlan   *MealPlanQuery
-	withRecipe *RecipeQuery
+	ctx           *QueryContext
+	order         []plannedmeal.OrderOption
+	inters        []Interceptor
+	predicates    []predicate.PlannedMeal
+	withPlan      *MealPlanQuery
+	withRecipe    *RecipeQuery
+	withLeftovers *LeftoverQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -99,6 +102,28 @@ func (_q *PlannedMealQuery) QueryRecipe() *RecipeQuery {
 			sqlgraph.From(plannedmeal.Table, plannedmeal.FieldID, selector),
 			sqlgraph.To(recipe.Table, recipe.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, plannedmeal.RecipeTable, plannedmeal.RecipeColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryLeftovers chains the current query on the "leftovers" edge.
+func (_q *PlannedMealQuery) QueryLeftovers() *LeftoverQuery {
+	query := (&LeftoverClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plannedmeal.Table, plannedmeal.FieldID, selector),
+			sqlgraph.To(leftover.Table, leftover.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, plannedmeal.LeftoversTable, plannedmeal.LeftoversColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -293,13 +318,14 @@ func (_q *PlannedMealQuery) Clone() *PlannedMealQuery {
 		return nil
 	}
 	return &PlannedMealQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]plannedmeal.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.PlannedMeal{}, _q.predicates...),
-		withPlan:   _q.withPlan.Clone(),
-		withRecipe: _q.withRecipe.Clone(),
+		config:        _q.config,
+		ctx:           _q.ctx.Clone(),
+		order:         append([]plannedmeal.OrderOption{}, _q.order...),
+		inters:        append([]Interceptor{}, _q.inters...),
+		predicates:    append([]predicate.PlannedMeal{}, _q.predicates...),
+		withPlan:      _q.withPlan.Clone(),
+		withRecipe:    _q.withRecipe.Clone(),
+		withLeftovers: _q.withLeftovers.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -328,18 +354,29 @@ func (_q *PlannedMealQuery) WithRecipe(opts ...func(*RecipeQuery)) *PlannedMealQ
 	return _q
 }
 
+// WithLeftovers tells the query-builder to eager-load the nodes that are connected to
+// the "leftovers" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *PlannedMealQuery) WithLeftovers(opts ...func(*LeftoverQuery)) *PlannedMealQuery {
+	query := (&LeftoverClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withLeftovers = query
+	return _q
+}
+
 // GroupBy is used to group vertices by one or more fields/columns.
 // It is often used with aggregate functions, like: count, max, mean, min, sum.
 //
 // Example:
 //
 //	var v []struct {
-//		ScheduledFor time.Time `json:"scheduled_for,omitempty"`
+//		Date time.Time `json:"date,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
 //	client.PlannedMeal.Query().
-//		GroupBy(plannedmeal.FieldScheduledFor).
+//		GroupBy(plannedmeal.FieldDate).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
 func (_q *PlannedMealQuery) GroupBy(field string, fields ...string) *PlannedMealGroupBy {
@@ -357,11 +394,11 @@ func (_q *PlannedMealQuery) GroupBy(field string, fields ...string) *PlannedMeal
 // Example:
 //
 //	var v []struct {
-//		ScheduledFor time.Time `json:"scheduled_for,omitempty"`
+//		Date time.Time `json:"date,omitempty"`
 //	}
 //
 //	client.PlannedMeal.Query().
-//		Select(plannedmeal.FieldScheduledFor).
+//		Select(plannedmeal.FieldDate).
 //		Scan(ctx, &v)
 func (_q *PlannedMealQuery) Select(fields ...string) *PlannedMealSelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
@@ -406,9 +443,10 @@ func (_q *PlannedMealQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*
 	var (
 		nodes       = []*PlannedMeal{}
 		_spec       = _q.querySpec()
-		loadedTypes = [2]bool{
+		loadedTypes = [3]bool{
 			_q.withPlan != nil,
 			_q.withRecipe != nil,
+			_q.withLeftovers != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -438,6 +476,13 @@ func (_q *PlannedMealQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*
 	if query := _q.withRecipe; query != nil {
 		if err := _q.loadRecipe(ctx, query, nodes, nil,
 			func(n *PlannedMeal, e *Recipe) { n.Edges.Recipe = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withLeftovers; query != nil {
+		if err := _q.loadLeftovers(ctx, query, nodes,
+			func(n *PlannedMeal) { n.Edges.Leftovers = []*Leftover{} },
+			func(n *PlannedMeal, e *Leftover) { n.Edges.Leftovers = append(n.Edges.Leftovers, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -502,6 +547,39 @@ func (_q *PlannedMealQuery) loadRecipe(ctx context.Context, query *RecipeQuery, 
 		for i := range nodes {
 			assign(nodes[i], n)
 		}
+	}
+	return nil
+}
+func (_q *PlannedMealQuery) loadLeftovers(ctx context.Context, query *LeftoverQuery, nodes []*PlannedMeal, init func(*PlannedMeal), assign func(*PlannedMeal, *Leftover)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[string]*PlannedMeal)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(leftover.FieldMealID)
+	}
+	query.Where(predicate.Leftover(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(plannedmeal.LeftoversColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.MealID
+		if fk == nil {
+			return fmt.Errorf(`foreign-key "meal_id" is nil for node %v`, n.ID)
+		}
+		node, ok := nodeids[*fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "meal_id" returned %v for node %v`, *fk, n.ID)
+		}
+		assign(node, n)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/leftover"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
@@ -30,16 +31,16 @@ func (_u *PlannedMealUpdate) Where(ps ...predicate.PlannedMeal) *PlannedMealUpda
 	return _u
 }
 
-// SetScheduledFor sets the "scheduled_for" field.
-func (_u *PlannedMealUpdate) SetScheduledFor(v time.Time) *PlannedMealUpdate {
-	_u.mutation.SetScheduledFor(v)
+// SetDate sets the "date" field.
+func (_u *PlannedMealUpdate) SetDate(v time.Time) *PlannedMealUpdate {
+	_u.mutation.SetDate(v)
 	return _u
 }
 
-// SetNillableScheduledFor sets the "scheduled_for" field if the given value is not nil.
-func (_u *PlannedMealUpdate) SetNillableScheduledFor(v *time.Time) *PlannedMealUpdate {
+// SetNillableDate sets the "date" field if the given value is not nil.
+func (_u *PlannedMealUpdate) SetNillableDate(v *time.Time) *PlannedMealUpdate {
 	if v != nil {
-		_u.SetScheduledFor(*v)
+		_u.SetDate(*v)
 	}
 	return _u
 }
@@ -59,14 +60,14 @@ func (_u *PlannedMealUpdate) SetNillableMealType(v *plannedmeal.MealType) *Plann
 }
 
 // SetServings sets the "servings" field.
-func (_u *PlannedMealUpdate) SetServings(v int) *PlannedMealUpdate {
+func (_u *PlannedMealUpdate) SetServings(v float64) *PlannedMealUpdate {
 	_u.mutation.ResetServings()
 	_u.mutation.SetServings(v)
 	return _u
 }
 
 // SetNillableServings sets the "servings" field if the given value is not nil.
-func (_u *PlannedMealUpdate) SetNillableServings(v *int) *PlannedMealUpdate {
+func (_u *PlannedMealUpdate) SetNillableServings(v *float64) *PlannedMealUpdate {
 	if v != nil {
 		_u.SetServings(*v)
 	}
@@ -74,7 +75,7 @@ func (_u *PlannedMealUpdate) SetNillableServings(v *int) *PlannedMealUpdate {
 }
 
 // AddServings adds value to the "servings" field.
-func (_u *PlannedMealUpdate) AddServings(v int) *PlannedMealUpdate {
+func (_u *PlannedMealUpdate) AddServings(v float64) *PlannedMealUpdate {
 	_u.mutation.AddServings(v)
 	return _u
 }
@@ -140,6 +141,27 @@ func (_u *PlannedMealUpdate) ClearNotes() *PlannedMealUpdate {
 	return _u
 }
 
+// SetVersion sets the "version" field.
+func (_u *PlannedMealUpdate) SetVersion(v int) *PlannedMealUpdate {
+	_u.mutation.ResetVersion()
+	_u.mutation.SetVersion(v)
+	return _u
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_u *PlannedMealUpdate) SetNillableVersion(v *int) *PlannedMealUpdate {
+	if v != nil {
+		_u.SetVersion(*v)
+	}
+	return _u
+}
+
+// AddVersion adds value to the "version" field.
+func (_u *PlannedMealUpdate) AddVersion(v int) *PlannedMealUpdate {
+	_u.mutation.AddVersion(v)
+	return _u
+}
+
 // SetPlanID sets the "plan_id" field.
 func (_u *PlannedMealUpdate) SetPlanID(v string) *PlannedMealUpdate {
 	_u.mutation.SetPlanID(v)
@@ -184,6 +206,21 @@ func (_u *PlannedMealUpdate) SetRecipe(v *Recipe) *PlannedMealUpdate {
 	return _u.SetRecipeID(v.ID)
 }
 
+// AddLeftoverIDs adds the "leftovers" edge to the Leftover entity by IDs.
+func (_u *PlannedMealUpdate) AddLeftoverIDs(ids ...string) *PlannedMealUpdate {
+	_u.mutation.AddLeftoverIDs(ids...)
+	return _u
+}
+
+// AddLeftovers adds the "leftovers" edges to the Leftover entity.
+func (_u *PlannedMealUpdate) AddLeftovers(v ...*Leftover) *PlannedMealUpdate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddLeftoverIDs(ids...)
+}
+
 // Mutation returns the PlannedMealMutation object of the builder.
 func (_u *PlannedMealUpdate) Mutation() *PlannedMealMutation {
 	return _u.mutation
@@ -199,6 +236,27 @@ func (_u *PlannedMealUpdate) ClearPlan() *PlannedMealUpdate {
 func (_u *PlannedMealUpdate) ClearRecipe() *PlannedMealUpdate {
 	_u.mutation.ClearRecipe()
 	return _u
+}
+
+// ClearLeftovers clears all "leftovers" edges to the Leftover entity.
+func (_u *PlannedMealUpdate) ClearLeftovers() *PlannedMealUpdate {
+	_u.mutation.ClearLeftovers()
+	return _u
+}
+
+// RemoveLeftoverIDs removes the "leftovers" edge to Leftover entities by IDs.
+func (_u *PlannedMealUpdate) RemoveLeftoverIDs(ids ...string) *PlannedMealUpdate {
+	_u.mutation.RemoveLeftoverIDs(ids...)
+	return _u
+}
+
+// RemoveLeftovers removes "leftovers" edges to Leftover entities.
+func (_u *PlannedMealUpdate) RemoveLeftovers(v ...*Leftover) *PlannedMealUpdate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveLeftoverIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -268,17 +326,17 @@ func (_u *PlannedMealUpdate) sqlSave(ctx context.Context) (_node int, err error)
 			}
 		}
 	}
-	if value, ok := _u.mutation.ScheduledFor(); ok {
-		_spec.SetField(plannedmeal.FieldScheduledFor, field.TypeTime, value)
+	if value, ok := _u.mutation.Date(); ok {
+		_spec.SetField(plannedmeal.FieldDate, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.MealType(); ok {
 		_spec.SetField(plannedmeal.FieldMealType, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.Servings(); ok {
-		_spec.SetField(plannedmeal.FieldServings, field.TypeInt, value)
+		_spec.SetField(plannedmeal.FieldServings, field.TypeFloat64, value)
 	}
 	if value, ok := _u.mutation.AddedServings(); ok {
-		_spec.AddField(plannedmeal.FieldServings, field.TypeInt, value)
+		_spec.AddField(plannedmeal.FieldServings, field.TypeFloat64, value)
 	}
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(plannedmeal.FieldStatus, field.TypeEnum, value)
@@ -297,6 +355,12 @@ func (_u *PlannedMealUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	}
 	if _u.mutation.NotesCleared() {
 		_spec.ClearField(plannedmeal.FieldNotes, field.TypeString)
+	}
+	if value, ok := _u.mutation.Version(); ok {
+		_spec.SetField(plannedmeal.FieldVersion, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedVersion(); ok {
+		_spec.AddField(plannedmeal.FieldVersion, field.TypeInt, value)
 	}
 	if _u.mutation.PlanCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -356,6 +420,51 @@ func (_u *PlannedMealUpdate) sqlSave(ctx context.Context) (_node int, err error)
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.LeftoversCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   plannedmeal.LeftoversTable,
+			Columns: []string{plannedmeal.LeftoversColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedLeftoversIDs(); len(nodes) > 0 && !_u.mutation.LeftoversCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   plannedmeal.LeftoversTable,
+			Columns: []string{plannedmeal.LeftoversColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.LeftoversIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   plannedmeal.LeftoversTable,
+			Columns: []string{plannedmeal.LeftoversColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{plannedmeal.Label}
@@ -376,16 +485,16 @@ type PlannedMealUpdateOne struct {
 	mutation *PlannedMealMutation
 }
 
-// SetScheduledFor sets the "scheduled_for" field.
-func (_u *PlannedMealUpdateOne) SetScheduledFor(v time.Time) *PlannedMealUpdateOne {
-	_u.mutation.SetScheduledFor(v)
+// SetDate sets the "date" field.
+func (_u *PlannedMealUpdateOne) SetDate(v time.Time) *PlannedMealUpdateOne {
+	_u.mutation.SetDate(v)
 	return _u
 }
 
-// SetNillableScheduledFor sets the "scheduled_for" field if the given value is not nil.
-func (_u *PlannedMealUpdateOne) SetNillableScheduledFor(v *time.Time) *PlannedMealUpdateOne {
+// SetNillableDate sets the "date" field if the given value is not nil.
+func (_u *PlannedMealUpdateOne) SetNillableDate(v *time.Time) *PlannedMealUpdateOne {
 	if v != nil {
-		_u.SetScheduledFor(*v)
+		_u.SetDate(*v)
 	}
 	return _u
 }
@@ -405,14 +514,14 @@ func (_u *PlannedMealUpdateOne) SetNillableMealType(v *plannedmeal.MealType) *Pl
 }
 
 // SetServings sets the "servings" field.
-func (_u *PlannedMealUpdateOne) SetServings(v int) *PlannedMealUpdateOne {
+func (_u *PlannedMealUpdateOne) SetServings(v float64) *PlannedMealUpdateOne {
 	_u.mutation.ResetServings()
 	_u.mutation.SetServings(v)
 	return _u
 }
 
 // SetNillableServings sets the "servings" field if the given value is not nil.
-func (_u *PlannedMealUpdateOne) SetNillableServings(v *int) *PlannedMealUpdateOne {
+func (_u *PlannedMealUpdateOne) SetNillableServings(v *float64) *PlannedMealUpdateOne {
 	if v != nil {
 		_u.SetServings(*v)
 	}
@@ -420,7 +529,7 @@ func (_u *PlannedMealUpdateOne) SetNillableServings(v *int) *PlannedMealUpdateOn
 }
 
 // AddServings adds value to the "servings" field.
-func (_u *PlannedMealUpdateOne) AddServings(v int) *PlannedMealUpdateOne {
+func (_u *PlannedMealUpdateOne) AddServings(v float64) *PlannedMealUpdateOne {
 	_u.mutation.AddServings(v)
 	return _u
 }
@@ -486,6 +595,27 @@ func (_u *PlannedMealUpdateOne) ClearNotes() *PlannedMealUpdateOne {
 	return _u
 }
 
+// SetVersion sets the "version" field.
+func (_u *PlannedMealUpdateOne) SetVersion(v int) *PlannedMealUpdateOne {
+	_u.mutation.ResetVersion()
+	_u.mutation.SetVersion(v)
+	return _u
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_u *PlannedMealUpdateOne) SetNillableVersion(v *int) *PlannedMealUpdateOne {
+	if v != nil {
+		_u.SetVersion(*v)
+	}
+	return _u
+}
+
+// AddVersion adds value to the "version" field.
+func (_u *PlannedMealUpdateOne) AddVersion(v int) *PlannedMealUpdateOne {
+	_u.mutation.AddVersion(v)
+	return _u
+}
+
 // SetPlanID sets the "plan_id" field.
 func (_u *PlannedMealUpdateOne) SetPlanID(v string) *PlannedMealUpdateOne {
 	_u.mutation.SetPlanID(v)
@@ -530,6 +660,21 @@ func (_u *PlannedMealUpdateOne) SetRecipe(v *Recipe) *PlannedMealUpdateOne {
 	return _u.SetRecipeID(v.ID)
 }
 
+// AddLeftoverIDs adds the "leftovers" edge to the Leftover entity by IDs.
+func (_u *PlannedMealUpdateOne) AddLeftoverIDs(ids ...string) *PlannedMealUpdateOne {
+	_u.mutation.AddLeftoverIDs(ids...)
+	return _u
+}
+
+// AddLeftovers adds the "leftovers" edges to the Leftover entity.
+func (_u *PlannedMealUpdateOne) AddLeftovers(v ...*Leftover) *PlannedMealUpdateOne {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddLeftoverIDs(ids...)
+}
+
 // Mutation returns the PlannedMealMutation object of the builder.
 func (_u *PlannedMealUpdateOne) Mutation() *PlannedMealMutation {
 	return _u.mutation
@@ -545,6 +690,27 @@ func (_u *PlannedMealUpdateOne) ClearPlan() *PlannedMealUpdateOne {
 func (_u *PlannedMealUpdateOne) ClearRecipe() *PlannedMealUpdateOne {
 	_u.mutation.ClearRecipe()
 	return _u
+}
+
+// ClearLeftovers clears all "leftovers" edges to the Leftover entity.
+func (_u *PlannedMealUpdateOne) ClearLeftovers() *PlannedMealUpdateOne {
+	_u.mutation.ClearLeftovers()
+	return _u
+}
+
+// RemoveLeftoverIDs removes the "leftovers" edge to Leftover entities by IDs.
+func (_u *PlannedMealUpdateOne) RemoveLeftoverIDs(ids ...string) *PlannedMealUpdateOne {
+	_u.mutation.RemoveLeftoverIDs(ids...)
+	return _u
+}
+
+// RemoveLeftovers removes "leftovers" edges to Leftover entities.
+func (_u *PlannedMealUpdateOne) RemoveLeftovers(v ...*Leftover) *PlannedMealUpdateOne {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveLeftoverIDs(ids...)
 }
 
 // Where appends a list predicates to the PlannedMealUpdate builder.
@@ -644,17 +810,17 @@ func (_u *PlannedMealUpdateOne) sqlSave(ctx context.Context) (_node *PlannedMeal
 			}
 		}
 	}
-	if value, ok := _u.mutation.ScheduledFor(); ok {
-		_spec.SetField(plannedmeal.FieldScheduledFor, field.TypeTime, value)
+	if value, ok := _u.mutation.Date(); ok {
+		_spec.SetField(plannedmeal.FieldDate, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.MealType(); ok {
 		_spec.SetField(plannedmeal.FieldMealType, field.TypeEnum, value)
 	}
 	if value, ok := _u.mutation.Servings(); ok {
-		_spec.SetField(plannedmeal.FieldServings, field.TypeInt, value)
+		_spec.SetField(plannedmeal.FieldServings, field.TypeFloat64, value)
 	}
 	if value, ok := _u.mutation.AddedServings(); ok {
-		_spec.AddField(plannedmeal.FieldServings, field.TypeInt, value)
+		_spec.AddField(plannedmeal.FieldServings, field.TypeFloat64, value)
 	}
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(plannedmeal.FieldStatus, field.TypeEnum, value)
@@ -673,6 +839,12 @@ func (_u *PlannedMealUpdateOne) sqlSave(ctx context.Context) (_node *PlannedMeal
 	}
 	if _u.mutation.NotesCleared() {
 		_spec.ClearField(plannedmeal.FieldNotes, field.TypeString)
+	}
+	if value, ok := _u.mutation.Version(); ok {
+		_spec.SetField(plannedmeal.FieldVersion, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedVersion(); ok {
+		_spec.AddField(plannedmeal.FieldVersion, field.TypeInt, value)
 	}
 	if _u.mutation.PlanCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -725,6 +897,51 @@ func (_u *PlannedMealUpdateOne) sqlSave(ctx context.Context) (_node *PlannedMeal
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(recipe.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.LeftoversCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   plannedmeal.LeftoversTable,
+			Columns: []string{plannedmeal.LeftoversColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedLeftoversIDs(); len(nodes) > 0 && !_u.mutation.LeftoversCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   plannedmeal.LeftoversTable,
+			Columns: []string{plannedmeal.LeftoversColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.LeftoversIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   plannedmeal.LeftoversTable,
+			Columns: []string{plannedmeal.LeftoversColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {

@@ -9,6 +9,7 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 )
 
@@ -17,22 +18,20 @@ type Product struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// Barcode number: 13 digits (EAN-13, or UPC-A with a leading 0), or 8 digits (EAN-8).
-	Gtin string `json:"gtin,omitempty"`
-	// What it is, as recipes call it.
+	// What the package says.
 	Name string `json:"name,omitempty"`
 	// Brand holds the value of the "brand" field.
 	Brand string `json:"brand,omitempty"`
-	// Category holds the value of the "category" field.
-	Category product.Category `json:"category,omitempty"`
-	// How much one package holds, in defaultUnit.
-	DefaultQuantity float64 `json:"default_quantity,omitempty"`
-	// Unit of defaultQuantity: g, kg, ml, l or piece.
-	DefaultUnit string `json:"default_unit,omitempty"`
-	// How many days it usually keeps after buying; null: no limit that matters.
-	ShelfLifeDays *int `json:"shelf_life_days,omitempty"`
-	// What it contains of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs.
-	Allergens []string `json:"allergens,omitempty"`
+	// Its codes: 13 digits (EAN-13, or UPC-A with a leading 0) or 8 digits (EAN-8), with a right check digit. A code belongs to one product.
+	Barcodes []string `json:"barcodes,omitempty"`
+	// How much one package holds, in packageUnit; null: sold loose.
+	PackageAmount *float64 `json:"package_amount,omitempty"`
+	// Unit of packageAmount: g, kg, ml, l or piece.
+	PackageUnit *string `json:"package_unit,omitempty"`
+	// draft: made of an unknown code; somebody still has to look at it.
+	State product.State `json:"state,omitempty"`
+	// FoodID holds the value of the "food_id" field.
+	FoodID *string `json:"food_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ProductQuery when eager-loading is set.
 	Edges        ProductEdges `json:"edges"`
@@ -41,17 +40,30 @@ type Product struct {
 
 // ProductEdges holds the relations/edges for other nodes in the graph.
 type ProductEdges struct {
+	// Food holds the value of the food edge.
+	Food *Food `json:"food,omitempty"`
 	// Items holds the value of the items edge.
 	Items []*PantryItem `json:"items,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
+	loadedTypes [2]bool
+}
+
+// FoodOrErr returns the Food value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e ProductEdges) FoodOrErr() (*Food, error) {
+	if e.Food != nil {
+		return e.Food, nil
+	} else if e.loadedTypes[0] {
+		return nil, &NotFoundError{label: food.Label}
+	}
+	return nil, &NotLoadedError{edge: "food"}
 }
 
 // ItemsOrErr returns the Items value or an error if the edge
 // was not loaded in eager-loading.
 func (e ProductEdges) ItemsOrErr() ([]*PantryItem, error) {
-	if e.loadedTypes[0] {
+	if e.loadedTypes[1] {
 		return e.Items, nil
 	}
 	return nil, &NotLoadedError{edge: "items"}
@@ -62,13 +74,11 @@ func (*Product) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case product.FieldAllergens:
+		case product.FieldBarcodes:
 			values[i] = new([]byte)
-		case product.FieldDefaultQuantity:
+		case product.FieldPackageAmount:
 			values[i] = new(sql.NullFloat64)
-		case product.FieldShelfLifeDays:
-			values[i] = new(sql.NullInt64)
-		case product.FieldID, product.FieldGtin, product.FieldName, product.FieldBrand, product.FieldCategory, product.FieldDefaultUnit:
+		case product.FieldID, product.FieldName, product.FieldBrand, product.FieldPackageUnit, product.FieldState, product.FieldFoodID:
 			values[i] = new(sql.NullString)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -91,12 +101,6 @@ func (_m *Product) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.ID = value.String
 			}
-		case product.FieldGtin:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field gtin", values[i])
-			} else if value.Valid {
-				_m.Gtin = value.String
-			}
 		case product.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
@@ -109,38 +113,40 @@ func (_m *Product) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Brand = value.String
 			}
-		case product.FieldCategory:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field category", values[i])
-			} else if value.Valid {
-				_m.Category = product.Category(value.String)
-			}
-		case product.FieldDefaultQuantity:
-			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field default_quantity", values[i])
-			} else if value.Valid {
-				_m.DefaultQuantity = value.Float64
-			}
-		case product.FieldDefaultUnit:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field default_unit", values[i])
-			} else if value.Valid {
-				_m.DefaultUnit = value.String
-			}
-		case product.FieldShelfLifeDays:
-			if value, ok := values[i].(*sql.NullInt64); !ok {
-				return fmt.Errorf("unexpected type %T for field shelf_life_days", values[i])
-			} else if value.Valid {
-				_m.ShelfLifeDays = new(int)
-				*_m.ShelfLifeDays = int(value.Int64)
-			}
-		case product.FieldAllergens:
+		case product.FieldBarcodes:
 			if value, ok := values[i].(*[]byte); !ok {
-				return fmt.Errorf("unexpected type %T for field allergens", values[i])
+				return fmt.Errorf("unexpected type %T for field barcodes", values[i])
 			} else if value != nil && len(*value) > 0 {
-				if err := json.Unmarshal(*value, &_m.Allergens); err != nil {
-					return fmt.Errorf("unmarshal field allergens: %w", err)
+				if err := json.Unmarshal(*value, &_m.Barcodes); err != nil {
+					return fmt.Errorf("unmarshal field barcodes: %w", err)
 				}
+			}
+		case product.FieldPackageAmount:
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
+				return fmt.Errorf("unexpected type %T for field package_amount", values[i])
+			} else if value.Valid {
+				_m.PackageAmount = new(float64)
+				*_m.PackageAmount = value.Float64
+			}
+		case product.FieldPackageUnit:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field package_unit", values[i])
+			} else if value.Valid {
+				_m.PackageUnit = new(string)
+				*_m.PackageUnit = value.String
+			}
+		case product.FieldState:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field state", values[i])
+			} else if value.Valid {
+				_m.State = product.State(value.String)
+			}
+		case product.FieldFoodID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field food_id", values[i])
+			} else if value.Valid {
+				_m.FoodID = new(string)
+				*_m.FoodID = value.String
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -153,6 +159,11 @@ func (_m *Product) assignValues(columns []string, values []any) error {
 // This includes values selected through modifiers, order, etc.
 func (_m *Product) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
+}
+
+// QueryFood queries the "food" edge of the Product entity.
+func (_m *Product) QueryFood() *FoodQuery {
+	return NewProductClient(_m.config).QueryFood(_m)
 }
 
 // QueryItems queries the "items" edge of the Product entity.
@@ -183,31 +194,32 @@ func (_m *Product) String() string {
 	var builder strings.Builder
 	builder.WriteString("Product(")
 	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
-	builder.WriteString("gtin=")
-	builder.WriteString(_m.Gtin)
-	builder.WriteString(", ")
 	builder.WriteString("name=")
 	builder.WriteString(_m.Name)
 	builder.WriteString(", ")
 	builder.WriteString("brand=")
 	builder.WriteString(_m.Brand)
 	builder.WriteString(", ")
-	builder.WriteString("category=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Category))
+	builder.WriteString("barcodes=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Barcodes))
 	builder.WriteString(", ")
-	builder.WriteString("default_quantity=")
-	builder.WriteString(fmt.Sprintf("%v", _m.DefaultQuantity))
-	builder.WriteString(", ")
-	builder.WriteString("default_unit=")
-	builder.WriteString(_m.DefaultUnit)
-	builder.WriteString(", ")
-	if v := _m.ShelfLifeDays; v != nil {
-		builder.WriteString("shelf_life_days=")
+	if v := _m.PackageAmount; v != nil {
+		builder.WriteString("package_amount=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
 	builder.WriteString(", ")
-	builder.WriteString("allergens=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Allergens))
+	if v := _m.PackageUnit; v != nil {
+		builder.WriteString("package_unit=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	builder.WriteString("state=")
+	builder.WriteString(fmt.Sprintf("%v", _m.State))
+	builder.WriteString(", ")
+	if v := _m.FoodID; v != nil {
+		builder.WriteString("food_id=")
+		builder.WriteString(*v)
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

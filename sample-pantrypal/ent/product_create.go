@@ -9,6 +9,7 @@ import (
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 )
@@ -18,12 +19,6 @@ type ProductCreate struct {
 	config
 	mutation *ProductMutation
 	hooks    []Hook
-}
-
-// SetGtin sets the "gtin" field.
-func (_c *ProductCreate) SetGtin(v string) *ProductCreate {
-	_c.mutation.SetGtin(v)
-	return _c
 }
 
 // SetName sets the "name" field.
@@ -46,65 +41,65 @@ func (_c *ProductCreate) SetNillableBrand(v *string) *ProductCreate {
 	return _c
 }
 
-// SetCategory sets the "category" field.
-func (_c *ProductCreate) SetCategory(v product.Category) *ProductCreate {
-	_c.mutation.SetCategory(v)
+// SetBarcodes sets the "barcodes" field.
+func (_c *ProductCreate) SetBarcodes(v []string) *ProductCreate {
+	_c.mutation.SetBarcodes(v)
 	return _c
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_c *ProductCreate) SetNillableCategory(v *product.Category) *ProductCreate {
+// SetPackageAmount sets the "package_amount" field.
+func (_c *ProductCreate) SetPackageAmount(v float64) *ProductCreate {
+	_c.mutation.SetPackageAmount(v)
+	return _c
+}
+
+// SetNillablePackageAmount sets the "package_amount" field if the given value is not nil.
+func (_c *ProductCreate) SetNillablePackageAmount(v *float64) *ProductCreate {
 	if v != nil {
-		_c.SetCategory(*v)
+		_c.SetPackageAmount(*v)
 	}
 	return _c
 }
 
-// SetDefaultQuantity sets the "default_quantity" field.
-func (_c *ProductCreate) SetDefaultQuantity(v float64) *ProductCreate {
-	_c.mutation.SetDefaultQuantity(v)
+// SetPackageUnit sets the "package_unit" field.
+func (_c *ProductCreate) SetPackageUnit(v string) *ProductCreate {
+	_c.mutation.SetPackageUnit(v)
 	return _c
 }
 
-// SetNillableDefaultQuantity sets the "default_quantity" field if the given value is not nil.
-func (_c *ProductCreate) SetNillableDefaultQuantity(v *float64) *ProductCreate {
+// SetNillablePackageUnit sets the "package_unit" field if the given value is not nil.
+func (_c *ProductCreate) SetNillablePackageUnit(v *string) *ProductCreate {
 	if v != nil {
-		_c.SetDefaultQuantity(*v)
+		_c.SetPackageUnit(*v)
 	}
 	return _c
 }
 
-// SetDefaultUnit sets the "default_unit" field.
-func (_c *ProductCreate) SetDefaultUnit(v string) *ProductCreate {
-	_c.mutation.SetDefaultUnit(v)
+// SetState sets the "state" field.
+func (_c *ProductCreate) SetState(v product.State) *ProductCreate {
+	_c.mutation.SetState(v)
 	return _c
 }
 
-// SetNillableDefaultUnit sets the "default_unit" field if the given value is not nil.
-func (_c *ProductCreate) SetNillableDefaultUnit(v *string) *ProductCreate {
+// SetNillableState sets the "state" field if the given value is not nil.
+func (_c *ProductCreate) SetNillableState(v *product.State) *ProductCreate {
 	if v != nil {
-		_c.SetDefaultUnit(*v)
+		_c.SetState(*v)
 	}
 	return _c
 }
 
-// SetShelfLifeDays sets the "shelf_life_days" field.
-func (_c *ProductCreate) SetShelfLifeDays(v int) *ProductCreate {
-	_c.mutation.SetShelfLifeDays(v)
+// SetFoodID sets the "food_id" field.
+func (_c *ProductCreate) SetFoodID(v string) *ProductCreate {
+	_c.mutation.SetFoodID(v)
 	return _c
 }
 
-// SetNillableShelfLifeDays sets the "shelf_life_days" field if the given value is not nil.
-func (_c *ProductCreate) SetNillableShelfLifeDays(v *int) *ProductCreate {
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_c *ProductCreate) SetNillableFoodID(v *string) *ProductCreate {
 	if v != nil {
-		_c.SetShelfLifeDays(*v)
+		_c.SetFoodID(*v)
 	}
-	return _c
-}
-
-// SetAllergens sets the "allergens" field.
-func (_c *ProductCreate) SetAllergens(v []string) *ProductCreate {
-	_c.mutation.SetAllergens(v)
 	return _c
 }
 
@@ -120,6 +115,11 @@ func (_c *ProductCreate) SetNillableID(v *string) *ProductCreate {
 		_c.SetID(*v)
 	}
 	return _c
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_c *ProductCreate) SetFood(v *Food) *ProductCreate {
+	return _c.SetFoodID(v.ID)
 }
 
 // AddItemIDs adds the "items" edge to the PantryItem entity by IDs.
@@ -172,17 +172,9 @@ func (_c *ProductCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *ProductCreate) defaults() {
-	if _, ok := _c.mutation.Category(); !ok {
-		v := product.DefaultCategory
-		_c.mutation.SetCategory(v)
-	}
-	if _, ok := _c.mutation.DefaultQuantity(); !ok {
-		v := product.DefaultDefaultQuantity
-		_c.mutation.SetDefaultQuantity(v)
-	}
-	if _, ok := _c.mutation.DefaultUnit(); !ok {
-		v := product.DefaultDefaultUnit
-		_c.mutation.SetDefaultUnit(v)
+	if _, ok := _c.mutation.State(); !ok {
+		v := product.DefaultState
+		_c.mutation.SetState(v)
 	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := product.DefaultID()
@@ -192,14 +184,6 @@ func (_c *ProductCreate) defaults() {
 
 // check runs all checks and user-defined validators on the builder.
 func (_c *ProductCreate) check() error {
-	if _, ok := _c.mutation.Gtin(); !ok {
-		return &ValidationError{Name: "gtin", err: errors.New(`ent: missing required field "Product.gtin"`)}
-	}
-	if v, ok := _c.mutation.Gtin(); ok {
-		if err := product.GtinValidator(v); err != nil {
-			return &ValidationError{Name: "gtin", err: fmt.Errorf(`ent: validator failed for field "Product.gtin": %w`, err)}
-		}
-	}
 	if _, ok := _c.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "Product.name"`)}
 	}
@@ -213,33 +197,27 @@ func (_c *ProductCreate) check() error {
 			return &ValidationError{Name: "brand", err: fmt.Errorf(`ent: validator failed for field "Product.brand": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.Category(); !ok {
-		return &ValidationError{Name: "category", err: errors.New(`ent: missing required field "Product.category"`)}
-	}
-	if v, ok := _c.mutation.Category(); ok {
-		if err := product.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "Product.category": %w`, err)}
+	if v, ok := _c.mutation.Barcodes(); ok {
+		if err := product.BarcodesValidator(v); err != nil {
+			return &ValidationError{Name: "barcodes", err: fmt.Errorf(`ent: validator failed for field "Product.barcodes": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.DefaultQuantity(); !ok {
-		return &ValidationError{Name: "default_quantity", err: errors.New(`ent: missing required field "Product.default_quantity"`)}
-	}
-	if v, ok := _c.mutation.DefaultQuantity(); ok {
-		if err := product.DefaultQuantityValidator(v); err != nil {
-			return &ValidationError{Name: "default_quantity", err: fmt.Errorf(`ent: validator failed for field "Product.default_quantity": %w`, err)}
+	if v, ok := _c.mutation.PackageAmount(); ok {
+		if err := product.PackageAmountValidator(v); err != nil {
+			return &ValidationError{Name: "package_amount", err: fmt.Errorf(`ent: validator failed for field "Product.package_amount": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.DefaultUnit(); !ok {
-		return &ValidationError{Name: "default_unit", err: errors.New(`ent: missing required field "Product.default_unit"`)}
-	}
-	if v, ok := _c.mutation.DefaultUnit(); ok {
-		if err := product.DefaultUnitValidator(v); err != nil {
-			return &ValidationError{Name: "default_unit", err: fmt.Errorf(`ent: validator failed for field "Product.default_unit": %w`, err)}
+	if v, ok := _c.mutation.PackageUnit(); ok {
+		if err := product.PackageUnitValidator(v); err != nil {
+			return &ValidationError{Name: "package_unit", err: fmt.Errorf(`ent: validator failed for field "Product.package_unit": %w`, err)}
 		}
 	}
-	if v, ok := _c.mutation.ShelfLifeDays(); ok {
-		if err := product.ShelfLifeDaysValidator(v); err != nil {
-			return &ValidationError{Name: "shelf_life_days", err: fmt.Errorf(`ent: validator failed for field "Product.shelf_life_days": %w`, err)}
+	if _, ok := _c.mutation.State(); !ok {
+		return &ValidationError{Name: "state", err: errors.New(`ent: missing required field "Product.state"`)}
+	}
+	if v, ok := _c.mutation.State(); ok {
+		if err := product.StateValidator(v); err != nil {
+			return &ValidationError{Name: "state", err: fmt.Errorf(`ent: validator failed for field "Product.state": %w`, err)}
 		}
 	}
 	if v, ok := _c.mutation.ID(); ok {
@@ -282,10 +260,6 @@ func (_c *ProductCreate) createSpec() (*Product, *sqlgraph.CreateSpec) {
 		_node.ID = id
 		_spec.ID.Value = id
 	}
-	if value, ok := _c.mutation.Gtin(); ok {
-		_spec.SetField(product.FieldGtin, field.TypeString, value)
-		_node.Gtin = value
-	}
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(product.FieldName, field.TypeString, value)
 		_node.Name = value
@@ -294,25 +268,38 @@ func (_c *ProductCreate) createSpec() (*Product, *sqlgraph.CreateSpec) {
 		_spec.SetField(product.FieldBrand, field.TypeString, value)
 		_node.Brand = value
 	}
-	if value, ok := _c.mutation.Category(); ok {
-		_spec.SetField(product.FieldCategory, field.TypeEnum, value)
-		_node.Category = value
+	if value, ok := _c.mutation.Barcodes(); ok {
+		_spec.SetField(product.FieldBarcodes, field.TypeJSON, value)
+		_node.Barcodes = value
 	}
-	if value, ok := _c.mutation.DefaultQuantity(); ok {
-		_spec.SetField(product.FieldDefaultQuantity, field.TypeFloat64, value)
-		_node.DefaultQuantity = value
+	if value, ok := _c.mutation.PackageAmount(); ok {
+		_spec.SetField(product.FieldPackageAmount, field.TypeFloat64, value)
+		_node.PackageAmount = &value
 	}
-	if value, ok := _c.mutation.DefaultUnit(); ok {
-		_spec.SetField(product.FieldDefaultUnit, field.TypeString, value)
-		_node.DefaultUnit = value
+	if value, ok := _c.mutation.PackageUnit(); ok {
+		_spec.SetField(product.FieldPackageUnit, field.TypeString, value)
+		_node.PackageUnit = &value
 	}
-	if value, ok := _c.mutation.ShelfLifeDays(); ok {
-		_spec.SetField(product.FieldShelfLifeDays, field.TypeInt, value)
-		_node.ShelfLifeDays = &value
+	if value, ok := _c.mutation.State(); ok {
+		_spec.SetField(product.FieldState, field.TypeEnum, value)
+		_node.State = value
 	}
-	if value, ok := _c.mutation.Allergens(); ok {
-		_spec.SetField(product.FieldAllergens, field.TypeJSON, value)
-		_node.Allergens = value
+	if nodes := _c.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   product.FoodTable,
+			Columns: []string{product.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.FoodID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
 	}
 	if nodes := _c.mutation.ItemsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

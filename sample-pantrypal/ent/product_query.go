@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
@@ -24,6 +25,7 @@ type ProductQuery struct {
 	order      []product.OrderOption
 	inters     []Interceptor
 	predicates []predicate.Product
+	withFood   *FoodQuery
 	withItems  *PantryItemQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -59,6 +61,28 @@ func (_q *ProductQuery) Unique(unique bool) *ProductQuery {
 func (_q *ProductQuery) Order(o ...product.OrderOption) *ProductQuery {
 	_q.order = append(_q.order, o...)
 	return _q
+}
+
+// QueryFood chains the current query on the "food" edge.
+func (_q *ProductQuery) QueryFood() *FoodQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(product.Table, product.FieldID, selector),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, product.FoodTable, product.FoodColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
 }
 
 // QueryItems chains the current query on the "items" edge.
@@ -275,11 +299,23 @@ func (_q *ProductQuery) Clone() *ProductQuery {
 		order:      append([]product.OrderOption{}, _q.order...),
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.Product{}, _q.predicates...),
+		withFood:   _q.withFood.Clone(),
 		withItems:  _q.withItems.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
 	}
+}
+
+// WithFood tells the query-builder to eager-load the nodes that are connected to
+// the "food" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ProductQuery) WithFood(opts ...func(*FoodQuery)) *ProductQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withFood = query
+	return _q
 }
 
 // WithItems tells the query-builder to eager-load the nodes that are connected to
@@ -299,12 +335,12 @@ func (_q *ProductQuery) WithItems(opts ...func(*PantryItemQuery)) *ProductQuery 
 // Example:
 //
 //	var v []struct {
-//		Gtin string `json:"gtin,omitempty"`
+//		Name string `json:"name,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
 //	client.Product.Query().
-//		GroupBy(product.FieldGtin).
+//		GroupBy(product.FieldName).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
 func (_q *ProductQuery) GroupBy(field string, fields ...string) *ProductGroupBy {
@@ -322,11 +358,11 @@ func (_q *ProductQuery) GroupBy(field string, fields ...string) *ProductGroupBy 
 // Example:
 //
 //	var v []struct {
-//		Gtin string `json:"gtin,omitempty"`
+//		Name string `json:"name,omitempty"`
 //	}
 //
 //	client.Product.Query().
-//		Select(product.FieldGtin).
+//		Select(product.FieldName).
 //		Scan(ctx, &v)
 func (_q *ProductQuery) Select(fields ...string) *ProductSelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
@@ -371,7 +407,8 @@ func (_q *ProductQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Prod
 	var (
 		nodes       = []*Product{}
 		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
+		loadedTypes = [2]bool{
+			_q.withFood != nil,
 			_q.withItems != nil,
 		}
 	)
@@ -393,6 +430,12 @@ func (_q *ProductQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Prod
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
+	if query := _q.withFood; query != nil {
+		if err := _q.loadFood(ctx, query, nodes, nil,
+			func(n *Product, e *Food) { n.Edges.Food = e }); err != nil {
+			return nil, err
+		}
+	}
 	if query := _q.withItems; query != nil {
 		if err := _q.loadItems(ctx, query, nodes,
 			func(n *Product) { n.Edges.Items = []*PantryItem{} },
@@ -403,6 +446,38 @@ func (_q *ProductQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Prod
 	return nodes, nil
 }
 
+func (_q *ProductQuery) loadFood(ctx context.Context, query *FoodQuery, nodes []*Product, init func(*Product), assign func(*Product, *Food)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*Product)
+	for i := range nodes {
+		if nodes[i].FoodID == nil {
+			continue
+		}
+		fk := *nodes[i].FoodID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(food.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "food_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
 func (_q *ProductQuery) loadItems(ctx context.Context, query *PantryItemQuery, nodes []*Product, init func(*Product), assign func(*Product, *PantryItem)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[string]*Product)
@@ -461,6 +536,9 @@ func (_q *ProductQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != product.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
+		}
+		if _q.withFood != nil {
+			_spec.Node.AddColumnOnce(product.FieldFoodID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

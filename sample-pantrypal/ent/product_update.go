@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
@@ -26,20 +27,6 @@ type ProductUpdate struct {
 // Where appends a list predicates to the ProductUpdate builder.
 func (_u *ProductUpdate) Where(ps ...predicate.Product) *ProductUpdate {
 	_u.mutation.Where(ps...)
-	return _u
-}
-
-// SetGtin sets the "gtin" field.
-func (_u *ProductUpdate) SetGtin(v string) *ProductUpdate {
-	_u.mutation.SetGtin(v)
-	return _u
-}
-
-// SetNillableGtin sets the "gtin" field if the given value is not nil.
-func (_u *ProductUpdate) SetNillableGtin(v *string) *ProductUpdate {
-	if v != nil {
-		_u.SetGtin(*v)
-	}
 	return _u
 }
 
@@ -77,98 +64,108 @@ func (_u *ProductUpdate) ClearBrand() *ProductUpdate {
 	return _u
 }
 
-// SetCategory sets the "category" field.
-func (_u *ProductUpdate) SetCategory(v product.Category) *ProductUpdate {
-	_u.mutation.SetCategory(v)
+// SetBarcodes sets the "barcodes" field.
+func (_u *ProductUpdate) SetBarcodes(v []string) *ProductUpdate {
+	_u.mutation.SetBarcodes(v)
 	return _u
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_u *ProductUpdate) SetNillableCategory(v *product.Category) *ProductUpdate {
+// AppendBarcodes appends value to the "barcodes" field.
+func (_u *ProductUpdate) AppendBarcodes(v []string) *ProductUpdate {
+	_u.mutation.AppendBarcodes(v)
+	return _u
+}
+
+// ClearBarcodes clears the value of the "barcodes" field.
+func (_u *ProductUpdate) ClearBarcodes() *ProductUpdate {
+	_u.mutation.ClearBarcodes()
+	return _u
+}
+
+// SetPackageAmount sets the "package_amount" field.
+func (_u *ProductUpdate) SetPackageAmount(v float64) *ProductUpdate {
+	_u.mutation.ResetPackageAmount()
+	_u.mutation.SetPackageAmount(v)
+	return _u
+}
+
+// SetNillablePackageAmount sets the "package_amount" field if the given value is not nil.
+func (_u *ProductUpdate) SetNillablePackageAmount(v *float64) *ProductUpdate {
 	if v != nil {
-		_u.SetCategory(*v)
+		_u.SetPackageAmount(*v)
 	}
 	return _u
 }
 
-// SetDefaultQuantity sets the "default_quantity" field.
-func (_u *ProductUpdate) SetDefaultQuantity(v float64) *ProductUpdate {
-	_u.mutation.ResetDefaultQuantity()
-	_u.mutation.SetDefaultQuantity(v)
+// AddPackageAmount adds value to the "package_amount" field.
+func (_u *ProductUpdate) AddPackageAmount(v float64) *ProductUpdate {
+	_u.mutation.AddPackageAmount(v)
 	return _u
 }
 
-// SetNillableDefaultQuantity sets the "default_quantity" field if the given value is not nil.
-func (_u *ProductUpdate) SetNillableDefaultQuantity(v *float64) *ProductUpdate {
+// ClearPackageAmount clears the value of the "package_amount" field.
+func (_u *ProductUpdate) ClearPackageAmount() *ProductUpdate {
+	_u.mutation.ClearPackageAmount()
+	return _u
+}
+
+// SetPackageUnit sets the "package_unit" field.
+func (_u *ProductUpdate) SetPackageUnit(v string) *ProductUpdate {
+	_u.mutation.SetPackageUnit(v)
+	return _u
+}
+
+// SetNillablePackageUnit sets the "package_unit" field if the given value is not nil.
+func (_u *ProductUpdate) SetNillablePackageUnit(v *string) *ProductUpdate {
 	if v != nil {
-		_u.SetDefaultQuantity(*v)
+		_u.SetPackageUnit(*v)
 	}
 	return _u
 }
 
-// AddDefaultQuantity adds value to the "default_quantity" field.
-func (_u *ProductUpdate) AddDefaultQuantity(v float64) *ProductUpdate {
-	_u.mutation.AddDefaultQuantity(v)
+// ClearPackageUnit clears the value of the "package_unit" field.
+func (_u *ProductUpdate) ClearPackageUnit() *ProductUpdate {
+	_u.mutation.ClearPackageUnit()
 	return _u
 }
 
-// SetDefaultUnit sets the "default_unit" field.
-func (_u *ProductUpdate) SetDefaultUnit(v string) *ProductUpdate {
-	_u.mutation.SetDefaultUnit(v)
+// SetState sets the "state" field.
+func (_u *ProductUpdate) SetState(v product.State) *ProductUpdate {
+	_u.mutation.SetState(v)
 	return _u
 }
 
-// SetNillableDefaultUnit sets the "default_unit" field if the given value is not nil.
-func (_u *ProductUpdate) SetNillableDefaultUnit(v *string) *ProductUpdate {
+// SetNillableState sets the "state" field if the given value is not nil.
+func (_u *ProductUpdate) SetNillableState(v *product.State) *ProductUpdate {
 	if v != nil {
-		_u.SetDefaultUnit(*v)
+		_u.SetState(*v)
 	}
 	return _u
 }
 
-// SetShelfLifeDays sets the "shelf_life_days" field.
-func (_u *ProductUpdate) SetShelfLifeDays(v int) *ProductUpdate {
-	_u.mutation.ResetShelfLifeDays()
-	_u.mutation.SetShelfLifeDays(v)
+// SetFoodID sets the "food_id" field.
+func (_u *ProductUpdate) SetFoodID(v string) *ProductUpdate {
+	_u.mutation.SetFoodID(v)
 	return _u
 }
 
-// SetNillableShelfLifeDays sets the "shelf_life_days" field if the given value is not nil.
-func (_u *ProductUpdate) SetNillableShelfLifeDays(v *int) *ProductUpdate {
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_u *ProductUpdate) SetNillableFoodID(v *string) *ProductUpdate {
 	if v != nil {
-		_u.SetShelfLifeDays(*v)
+		_u.SetFoodID(*v)
 	}
 	return _u
 }
 
-// AddShelfLifeDays adds value to the "shelf_life_days" field.
-func (_u *ProductUpdate) AddShelfLifeDays(v int) *ProductUpdate {
-	_u.mutation.AddShelfLifeDays(v)
+// ClearFoodID clears the value of the "food_id" field.
+func (_u *ProductUpdate) ClearFoodID() *ProductUpdate {
+	_u.mutation.ClearFoodID()
 	return _u
 }
 
-// ClearShelfLifeDays clears the value of the "shelf_life_days" field.
-func (_u *ProductUpdate) ClearShelfLifeDays() *ProductUpdate {
-	_u.mutation.ClearShelfLifeDays()
-	return _u
-}
-
-// SetAllergens sets the "allergens" field.
-func (_u *ProductUpdate) SetAllergens(v []string) *ProductUpdate {
-	_u.mutation.SetAllergens(v)
-	return _u
-}
-
-// AppendAllergens appends value to the "allergens" field.
-func (_u *ProductUpdate) AppendAllergens(v []string) *ProductUpdate {
-	_u.mutation.AppendAllergens(v)
-	return _u
-}
-
-// ClearAllergens clears the value of the "allergens" field.
-func (_u *ProductUpdate) ClearAllergens() *ProductUpdate {
-	_u.mutation.ClearAllergens()
-	return _u
+// SetFood sets the "food" edge to the Food entity.
+func (_u *ProductUpdate) SetFood(v *Food) *ProductUpdate {
+	return _u.SetFoodID(v.ID)
 }
 
 // AddItemIDs adds the "items" edge to the PantryItem entity by IDs.
@@ -189,6 +186,12 @@ func (_u *ProductUpdate) AddItems(v ...*PantryItem) *ProductUpdate {
 // Mutation returns the ProductMutation object of the builder.
 func (_u *ProductUpdate) Mutation() *ProductMutation {
 	return _u.mutation
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (_u *ProductUpdate) ClearFood() *ProductUpdate {
+	_u.mutation.ClearFood()
+	return _u
 }
 
 // ClearItems clears all "items" edges to the PantryItem entity.
@@ -241,11 +244,6 @@ func (_u *ProductUpdate) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *ProductUpdate) check() error {
-	if v, ok := _u.mutation.Gtin(); ok {
-		if err := product.GtinValidator(v); err != nil {
-			return &ValidationError{Name: "gtin", err: fmt.Errorf(`ent: validator failed for field "Product.gtin": %w`, err)}
-		}
-	}
 	if v, ok := _u.mutation.Name(); ok {
 		if err := product.NameValidator(v); err != nil {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Product.name": %w`, err)}
@@ -256,24 +254,24 @@ func (_u *ProductUpdate) check() error {
 			return &ValidationError{Name: "brand", err: fmt.Errorf(`ent: validator failed for field "Product.brand": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Category(); ok {
-		if err := product.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "Product.category": %w`, err)}
+	if v, ok := _u.mutation.Barcodes(); ok {
+		if err := product.BarcodesValidator(v); err != nil {
+			return &ValidationError{Name: "barcodes", err: fmt.Errorf(`ent: validator failed for field "Product.barcodes": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.DefaultQuantity(); ok {
-		if err := product.DefaultQuantityValidator(v); err != nil {
-			return &ValidationError{Name: "default_quantity", err: fmt.Errorf(`ent: validator failed for field "Product.default_quantity": %w`, err)}
+	if v, ok := _u.mutation.PackageAmount(); ok {
+		if err := product.PackageAmountValidator(v); err != nil {
+			return &ValidationError{Name: "package_amount", err: fmt.Errorf(`ent: validator failed for field "Product.package_amount": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.DefaultUnit(); ok {
-		if err := product.DefaultUnitValidator(v); err != nil {
-			return &ValidationError{Name: "default_unit", err: fmt.Errorf(`ent: validator failed for field "Product.default_unit": %w`, err)}
+	if v, ok := _u.mutation.PackageUnit(); ok {
+		if err := product.PackageUnitValidator(v); err != nil {
+			return &ValidationError{Name: "package_unit", err: fmt.Errorf(`ent: validator failed for field "Product.package_unit": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.ShelfLifeDays(); ok {
-		if err := product.ShelfLifeDaysValidator(v); err != nil {
-			return &ValidationError{Name: "shelf_life_days", err: fmt.Errorf(`ent: validator failed for field "Product.shelf_life_days": %w`, err)}
+	if v, ok := _u.mutation.State(); ok {
+		if err := product.StateValidator(v); err != nil {
+			return &ValidationError{Name: "state", err: fmt.Errorf(`ent: validator failed for field "Product.state": %w`, err)}
 		}
 	}
 	return nil
@@ -291,9 +289,6 @@ func (_u *ProductUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
-	if value, ok := _u.mutation.Gtin(); ok {
-		_spec.SetField(product.FieldGtin, field.TypeString, value)
-	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(product.FieldName, field.TypeString, value)
 	}
@@ -303,37 +298,63 @@ func (_u *ProductUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.BrandCleared() {
 		_spec.ClearField(product.FieldBrand, field.TypeString)
 	}
-	if value, ok := _u.mutation.Category(); ok {
-		_spec.SetField(product.FieldCategory, field.TypeEnum, value)
+	if value, ok := _u.mutation.Barcodes(); ok {
+		_spec.SetField(product.FieldBarcodes, field.TypeJSON, value)
 	}
-	if value, ok := _u.mutation.DefaultQuantity(); ok {
-		_spec.SetField(product.FieldDefaultQuantity, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedDefaultQuantity(); ok {
-		_spec.AddField(product.FieldDefaultQuantity, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.DefaultUnit(); ok {
-		_spec.SetField(product.FieldDefaultUnit, field.TypeString, value)
-	}
-	if value, ok := _u.mutation.ShelfLifeDays(); ok {
-		_spec.SetField(product.FieldShelfLifeDays, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.AddedShelfLifeDays(); ok {
-		_spec.AddField(product.FieldShelfLifeDays, field.TypeInt, value)
-	}
-	if _u.mutation.ShelfLifeDaysCleared() {
-		_spec.ClearField(product.FieldShelfLifeDays, field.TypeInt)
-	}
-	if value, ok := _u.mutation.Allergens(); ok {
-		_spec.SetField(product.FieldAllergens, field.TypeJSON, value)
-	}
-	if value, ok := _u.mutation.AppendedAllergens(); ok {
+	if value, ok := _u.mutation.AppendedBarcodes(); ok {
 		_spec.AddModifier(func(u *sql.UpdateBuilder) {
-			sqljson.Append(u, product.FieldAllergens, value)
+			sqljson.Append(u, product.FieldBarcodes, value)
 		})
 	}
-	if _u.mutation.AllergensCleared() {
-		_spec.ClearField(product.FieldAllergens, field.TypeJSON)
+	if _u.mutation.BarcodesCleared() {
+		_spec.ClearField(product.FieldBarcodes, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.PackageAmount(); ok {
+		_spec.SetField(product.FieldPackageAmount, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedPackageAmount(); ok {
+		_spec.AddField(product.FieldPackageAmount, field.TypeFloat64, value)
+	}
+	if _u.mutation.PackageAmountCleared() {
+		_spec.ClearField(product.FieldPackageAmount, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.PackageUnit(); ok {
+		_spec.SetField(product.FieldPackageUnit, field.TypeString, value)
+	}
+	if _u.mutation.PackageUnitCleared() {
+		_spec.ClearField(product.FieldPackageUnit, field.TypeString)
+	}
+	if value, ok := _u.mutation.State(); ok {
+		_spec.SetField(product.FieldState, field.TypeEnum, value)
+	}
+	if _u.mutation.FoodCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   product.FoodTable,
+			Columns: []string{product.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   product.FoodTable,
+			Columns: []string{product.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -400,20 +421,6 @@ type ProductUpdateOne struct {
 	mutation *ProductMutation
 }
 
-// SetGtin sets the "gtin" field.
-func (_u *ProductUpdateOne) SetGtin(v string) *ProductUpdateOne {
-	_u.mutation.SetGtin(v)
-	return _u
-}
-
-// SetNillableGtin sets the "gtin" field if the given value is not nil.
-func (_u *ProductUpdateOne) SetNillableGtin(v *string) *ProductUpdateOne {
-	if v != nil {
-		_u.SetGtin(*v)
-	}
-	return _u
-}
-
 // SetName sets the "name" field.
 func (_u *ProductUpdateOne) SetName(v string) *ProductUpdateOne {
 	_u.mutation.SetName(v)
@@ -448,98 +455,108 @@ func (_u *ProductUpdateOne) ClearBrand() *ProductUpdateOne {
 	return _u
 }
 
-// SetCategory sets the "category" field.
-func (_u *ProductUpdateOne) SetCategory(v product.Category) *ProductUpdateOne {
-	_u.mutation.SetCategory(v)
+// SetBarcodes sets the "barcodes" field.
+func (_u *ProductUpdateOne) SetBarcodes(v []string) *ProductUpdateOne {
+	_u.mutation.SetBarcodes(v)
 	return _u
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_u *ProductUpdateOne) SetNillableCategory(v *product.Category) *ProductUpdateOne {
+// AppendBarcodes appends value to the "barcodes" field.
+func (_u *ProductUpdateOne) AppendBarcodes(v []string) *ProductUpdateOne {
+	_u.mutation.AppendBarcodes(v)
+	return _u
+}
+
+// ClearBarcodes clears the value of the "barcodes" field.
+func (_u *ProductUpdateOne) ClearBarcodes() *ProductUpdateOne {
+	_u.mutation.ClearBarcodes()
+	return _u
+}
+
+// SetPackageAmount sets the "package_amount" field.
+func (_u *ProductUpdateOne) SetPackageAmount(v float64) *ProductUpdateOne {
+	_u.mutation.ResetPackageAmount()
+	_u.mutation.SetPackageAmount(v)
+	return _u
+}
+
+// SetNillablePackageAmount sets the "package_amount" field if the given value is not nil.
+func (_u *ProductUpdateOne) SetNillablePackageAmount(v *float64) *ProductUpdateOne {
 	if v != nil {
-		_u.SetCategory(*v)
+		_u.SetPackageAmount(*v)
 	}
 	return _u
 }
 
-// SetDefaultQuantity sets the "default_quantity" field.
-func (_u *ProductUpdateOne) SetDefaultQuantity(v float64) *ProductUpdateOne {
-	_u.mutation.ResetDefaultQuantity()
-	_u.mutation.SetDefaultQuantity(v)
+// AddPackageAmount adds value to the "package_amount" field.
+func (_u *ProductUpdateOne) AddPackageAmount(v float64) *ProductUpdateOne {
+	_u.mutation.AddPackageAmount(v)
 	return _u
 }
 
-// SetNillableDefaultQuantity sets the "default_quantity" field if the given value is not nil.
-func (_u *ProductUpdateOne) SetNillableDefaultQuantity(v *float64) *ProductUpdateOne {
+// ClearPackageAmount clears the value of the "package_amount" field.
+func (_u *ProductUpdateOne) ClearPackageAmount() *ProductUpdateOne {
+	_u.mutation.ClearPackageAmount()
+	return _u
+}
+
+// SetPackageUnit sets the "package_unit" field.
+func (_u *ProductUpdateOne) SetPackageUnit(v string) *ProductUpdateOne {
+	_u.mutation.SetPackageUnit(v)
+	return _u
+}
+
+// SetNillablePackageUnit sets the "package_unit" field if the given value is not nil.
+func (_u *ProductUpdateOne) SetNillablePackageUnit(v *string) *ProductUpdateOne {
 	if v != nil {
-		_u.SetDefaultQuantity(*v)
+		_u.SetPackageUnit(*v)
 	}
 	return _u
 }
 
-// AddDefaultQuantity adds value to the "default_quantity" field.
-func (_u *ProductUpdateOne) AddDefaultQuantity(v float64) *ProductUpdateOne {
-	_u.mutation.AddDefaultQuantity(v)
+// ClearPackageUnit clears the value of the "package_unit" field.
+func (_u *ProductUpdateOne) ClearPackageUnit() *ProductUpdateOne {
+	_u.mutation.ClearPackageUnit()
 	return _u
 }
 
-// SetDefaultUnit sets the "default_unit" field.
-func (_u *ProductUpdateOne) SetDefaultUnit(v string) *ProductUpdateOne {
-	_u.mutation.SetDefaultUnit(v)
+// SetState sets the "state" field.
+func (_u *ProductUpdateOne) SetState(v product.State) *ProductUpdateOne {
+	_u.mutation.SetState(v)
 	return _u
 }
 
-// SetNillableDefaultUnit sets the "default_unit" field if the given value is not nil.
-func (_u *ProductUpdateOne) SetNillableDefaultUnit(v *string) *ProductUpdateOne {
+// SetNillableState sets the "state" field if the given value is not nil.
+func (_u *ProductUpdateOne) SetNillableState(v *product.State) *ProductUpdateOne {
 	if v != nil {
-		_u.SetDefaultUnit(*v)
+		_u.SetState(*v)
 	}
 	return _u
 }
 
-// SetShelfLifeDays sets the "shelf_life_days" field.
-func (_u *ProductUpdateOne) SetShelfLifeDays(v int) *ProductUpdateOne {
-	_u.mutation.ResetShelfLifeDays()
-	_u.mutation.SetShelfLifeDays(v)
+// SetFoodID sets the "food_id" field.
+func (_u *ProductUpdateOne) SetFoodID(v string) *ProductUpdateOne {
+	_u.mutation.SetFoodID(v)
 	return _u
 }
 
-// SetNillableShelfLifeDays sets the "shelf_life_days" field if the given value is not nil.
-func (_u *ProductUpdateOne) SetNillableShelfLifeDays(v *int) *ProductUpdateOne {
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_u *ProductUpdateOne) SetNillableFoodID(v *string) *ProductUpdateOne {
 	if v != nil {
-		_u.SetShelfLifeDays(*v)
+		_u.SetFoodID(*v)
 	}
 	return _u
 }
 
-// AddShelfLifeDays adds value to the "shelf_life_days" field.
-func (_u *ProductUpdateOne) AddShelfLifeDays(v int) *ProductUpdateOne {
-	_u.mutation.AddShelfLifeDays(v)
+// ClearFoodID clears the value of the "food_id" field.
+func (_u *ProductUpdateOne) ClearFoodID() *ProductUpdateOne {
+	_u.mutation.ClearFoodID()
 	return _u
 }
 
-// ClearShelfLifeDays clears the value of the "shelf_life_days" field.
-func (_u *ProductUpdateOne) ClearShelfLifeDays() *ProductUpdateOne {
-	_u.mutation.ClearShelfLifeDays()
-	return _u
-}
-
-// SetAllergens sets the "allergens" field.
-func (_u *ProductUpdateOne) SetAllergens(v []string) *ProductUpdateOne {
-	_u.mutation.SetAllergens(v)
-	return _u
-}
-
-// AppendAllergens appends value to the "allergens" field.
-func (_u *ProductUpdateOne) AppendAllergens(v []string) *ProductUpdateOne {
-	_u.mutation.AppendAllergens(v)
-	return _u
-}
-
-// ClearAllergens clears the value of the "allergens" field.
-func (_u *ProductUpdateOne) ClearAllergens() *ProductUpdateOne {
-	_u.mutation.ClearAllergens()
-	return _u
+// SetFood sets the "food" edge to the Food entity.
+func (_u *ProductUpdateOne) SetFood(v *Food) *ProductUpdateOne {
+	return _u.SetFoodID(v.ID)
 }
 
 // AddItemIDs adds the "items" edge to the PantryItem entity by IDs.
@@ -560,6 +577,12 @@ func (_u *ProductUpdateOne) AddItems(v ...*PantryItem) *ProductUpdateOne {
 // Mutation returns the ProductMutation object of the builder.
 func (_u *ProductUpdateOne) Mutation() *ProductMutation {
 	return _u.mutation
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (_u *ProductUpdateOne) ClearFood() *ProductUpdateOne {
+	_u.mutation.ClearFood()
+	return _u
 }
 
 // ClearItems clears all "items" edges to the PantryItem entity.
@@ -625,11 +648,6 @@ func (_u *ProductUpdateOne) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *ProductUpdateOne) check() error {
-	if v, ok := _u.mutation.Gtin(); ok {
-		if err := product.GtinValidator(v); err != nil {
-			return &ValidationError{Name: "gtin", err: fmt.Errorf(`ent: validator failed for field "Product.gtin": %w`, err)}
-		}
-	}
 	if v, ok := _u.mutation.Name(); ok {
 		if err := product.NameValidator(v); err != nil {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Product.name": %w`, err)}
@@ -640,24 +658,24 @@ func (_u *ProductUpdateOne) check() error {
 			return &ValidationError{Name: "brand", err: fmt.Errorf(`ent: validator failed for field "Product.brand": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Category(); ok {
-		if err := product.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "Product.category": %w`, err)}
+	if v, ok := _u.mutation.Barcodes(); ok {
+		if err := product.BarcodesValidator(v); err != nil {
+			return &ValidationError{Name: "barcodes", err: fmt.Errorf(`ent: validator failed for field "Product.barcodes": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.DefaultQuantity(); ok {
-		if err := product.DefaultQuantityValidator(v); err != nil {
-			return &ValidationError{Name: "default_quantity", err: fmt.Errorf(`ent: validator failed for field "Product.default_quantity": %w`, err)}
+	if v, ok := _u.mutation.PackageAmount(); ok {
+		if err := product.PackageAmountValidator(v); err != nil {
+			return &ValidationError{Name: "package_amount", err: fmt.Errorf(`ent: validator failed for field "Product.package_amount": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.DefaultUnit(); ok {
-		if err := product.DefaultUnitValidator(v); err != nil {
-			return &ValidationError{Name: "default_unit", err: fmt.Errorf(`ent: validator failed for field "Product.default_unit": %w`, err)}
+	if v, ok := _u.mutation.PackageUnit(); ok {
+		if err := product.PackageUnitValidator(v); err != nil {
+			return &ValidationError{Name: "package_unit", err: fmt.Errorf(`ent: validator failed for field "Product.package_unit": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.ShelfLifeDays(); ok {
-		if err := product.ShelfLifeDaysValidator(v); err != nil {
-			return &ValidationError{Name: "shelf_life_days", err: fmt.Errorf(`ent: validator failed for field "Product.shelf_life_days": %w`, err)}
+	if v, ok := _u.mutation.State(); ok {
+		if err := product.StateValidator(v); err != nil {
+			return &ValidationError{Name: "state", err: fmt.Errorf(`ent: validator failed for field "Product.state": %w`, err)}
 		}
 	}
 	return nil
@@ -692,9 +710,6 @@ func (_u *ProductUpdateOne) sqlSave(ctx context.Context) (_node *Product, err er
 			}
 		}
 	}
-	if value, ok := _u.mutation.Gtin(); ok {
-		_spec.SetField(product.FieldGtin, field.TypeString, value)
-	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(product.FieldName, field.TypeString, value)
 	}
@@ -704,37 +719,63 @@ func (_u *ProductUpdateOne) sqlSave(ctx context.Context) (_node *Product, err er
 	if _u.mutation.BrandCleared() {
 		_spec.ClearField(product.FieldBrand, field.TypeString)
 	}
-	if value, ok := _u.mutation.Category(); ok {
-		_spec.SetField(product.FieldCategory, field.TypeEnum, value)
+	if value, ok := _u.mutation.Barcodes(); ok {
+		_spec.SetField(product.FieldBarcodes, field.TypeJSON, value)
 	}
-	if value, ok := _u.mutation.DefaultQuantity(); ok {
-		_spec.SetField(product.FieldDefaultQuantity, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedDefaultQuantity(); ok {
-		_spec.AddField(product.FieldDefaultQuantity, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.DefaultUnit(); ok {
-		_spec.SetField(product.FieldDefaultUnit, field.TypeString, value)
-	}
-	if value, ok := _u.mutation.ShelfLifeDays(); ok {
-		_spec.SetField(product.FieldShelfLifeDays, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.AddedShelfLifeDays(); ok {
-		_spec.AddField(product.FieldShelfLifeDays, field.TypeInt, value)
-	}
-	if _u.mutation.ShelfLifeDaysCleared() {
-		_spec.ClearField(product.FieldShelfLifeDays, field.TypeInt)
-	}
-	if value, ok := _u.mutation.Allergens(); ok {
-		_spec.SetField(product.FieldAllergens, field.TypeJSON, value)
-	}
-	if value, ok := _u.mutation.AppendedAllergens(); ok {
+	if value, ok := _u.mutation.AppendedBarcodes(); ok {
 		_spec.AddModifier(func(u *sql.UpdateBuilder) {
-			sqljson.Append(u, product.FieldAllergens, value)
+			sqljson.Append(u, product.FieldBarcodes, value)
 		})
 	}
-	if _u.mutation.AllergensCleared() {
-		_spec.ClearField(product.FieldAllergens, field.TypeJSON)
+	if _u.mutation.BarcodesCleared() {
+		_spec.ClearField(product.FieldBarcodes, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.PackageAmount(); ok {
+		_spec.SetField(product.FieldPackageAmount, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedPackageAmount(); ok {
+		_spec.AddField(product.FieldPackageAmount, field.TypeFloat64, value)
+	}
+	if _u.mutation.PackageAmountCleared() {
+		_spec.ClearField(product.FieldPackageAmount, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.PackageUnit(); ok {
+		_spec.SetField(product.FieldPackageUnit, field.TypeString, value)
+	}
+	if _u.mutation.PackageUnitCleared() {
+		_spec.ClearField(product.FieldPackageUnit, field.TypeString)
+	}
+	if value, ok := _u.mutation.State(); ok {
+		_spec.SetField(product.FieldState, field.TypeEnum, value)
+	}
+	if _u.mutation.FoodCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   product.FoodTable,
+			Columns: []string{product.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   product.FoodTable,
+			Columns: []string{product.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -21,12 +21,18 @@ type Recipe struct {
 	Name string `json:"name,omitempty"`
 	// What it is, and how it is made, in short.
 	Description string `json:"description,omitempty"`
+	// What to do, one step each.
+	Steps []string `json:"steps,omitempty"`
 	// Cuisine holds the value of the "cuisine" field.
 	Cuisine string `json:"cuisine,omitempty"`
-	// Of: breakfast, lunch, dinner, snack.
+	// Of: breakfast, lunch, dinner, snack, dessert.
 	MealTypes []string `json:"meal_types,omitempty"`
 	// Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.
 	DietaryTags []string `json:"dietary_tags,omitempty"`
+	// A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ...
+	Tags []string `json:"tags,omitempty"`
+	// Favourite holds the value of the "favourite" field.
+	Favourite bool `json:"favourite,omitempty"`
 	// PrepMinutes holds the value of the "prep_minutes" field.
 	PrepMinutes int `json:"prep_minutes,omitempty"`
 	// CookMinutes holds the value of the "cook_minutes" field.
@@ -35,24 +41,14 @@ type Recipe struct {
 	Difficulty recipe.Difficulty `json:"difficulty,omitempty"`
 	// How many people the amounts are for.
 	Servings int `json:"servings,omitempty"`
-	// Per serving.
-	EnergyKcal *int `json:"energy_kcal,omitempty"`
-	// Grams per serving.
-	ProteinG *float64 `json:"protein_g,omitempty"`
-	// Grams per serving.
-	CarbohydrateG *float64 `json:"carbohydrate_g,omitempty"`
-	// Grams per serving.
-	FatG *float64 `json:"fat_g,omitempty"`
-	// Grams per serving.
-	FibreG *float64 `json:"fibre_g,omitempty"`
-	// Worth cooking more of at once.
-	BatchFriendly bool `json:"batch_friendly,omitempty"`
-	// FreezerFriendly holds the value of the "freezer_friendly" field.
-	FreezerFriendly bool `json:"freezer_friendly,omitempty"`
 	// What it needs beyond a knife and a board: stove, oven, blender.
 	Equipment []string `json:"equipment,omitempty"`
 	// The household's own, 0 to 5.
 	Rating *float64 `json:"rating,omitempty"`
+	// Where it is from: an address, a book.
+	Source string `json:"source,omitempty"`
+	// catalogue: the same in every set; only rating, favourite and timesCooked change. household: its own.
+	Origin recipe.Origin `json:"origin,omitempty"`
 	// TimesCooked holds the value of the "times_cooked" field.
 	TimesCooked int `json:"times_cooked,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -95,15 +91,15 @@ func (*Recipe) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case recipe.FieldMealTypes, recipe.FieldDietaryTags, recipe.FieldEquipment:
+		case recipe.FieldSteps, recipe.FieldMealTypes, recipe.FieldDietaryTags, recipe.FieldTags, recipe.FieldEquipment:
 			values[i] = new([]byte)
-		case recipe.FieldBatchFriendly, recipe.FieldFreezerFriendly:
+		case recipe.FieldFavourite:
 			values[i] = new(sql.NullBool)
-		case recipe.FieldProteinG, recipe.FieldCarbohydrateG, recipe.FieldFatG, recipe.FieldFibreG, recipe.FieldRating:
+		case recipe.FieldRating:
 			values[i] = new(sql.NullFloat64)
-		case recipe.FieldPrepMinutes, recipe.FieldCookMinutes, recipe.FieldServings, recipe.FieldEnergyKcal, recipe.FieldTimesCooked:
+		case recipe.FieldPrepMinutes, recipe.FieldCookMinutes, recipe.FieldServings, recipe.FieldTimesCooked:
 			values[i] = new(sql.NullInt64)
-		case recipe.FieldID, recipe.FieldName, recipe.FieldDescription, recipe.FieldCuisine, recipe.FieldDifficulty:
+		case recipe.FieldID, recipe.FieldName, recipe.FieldDescription, recipe.FieldCuisine, recipe.FieldDifficulty, recipe.FieldSource, recipe.FieldOrigin:
 			values[i] = new(sql.NullString)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -138,6 +134,14 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Description = value.String
 			}
+		case recipe.FieldSteps:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field steps", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Steps); err != nil {
+					return fmt.Errorf("unmarshal field steps: %w", err)
+				}
+			}
 		case recipe.FieldCuisine:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field cuisine", values[i])
@@ -159,6 +163,20 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 				if err := json.Unmarshal(*value, &_m.DietaryTags); err != nil {
 					return fmt.Errorf("unmarshal field dietary_tags: %w", err)
 				}
+			}
+		case recipe.FieldTags:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field tags", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Tags); err != nil {
+					return fmt.Errorf("unmarshal field tags: %w", err)
+				}
+			}
+		case recipe.FieldFavourite:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field favourite", values[i])
+			} else if value.Valid {
+				_m.Favourite = value.Bool
 			}
 		case recipe.FieldPrepMinutes:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -184,53 +202,6 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Servings = int(value.Int64)
 			}
-		case recipe.FieldEnergyKcal:
-			if value, ok := values[i].(*sql.NullInt64); !ok {
-				return fmt.Errorf("unexpected type %T for field energy_kcal", values[i])
-			} else if value.Valid {
-				_m.EnergyKcal = new(int)
-				*_m.EnergyKcal = int(value.Int64)
-			}
-		case recipe.FieldProteinG:
-			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field protein_g", values[i])
-			} else if value.Valid {
-				_m.ProteinG = new(float64)
-				*_m.ProteinG = value.Float64
-			}
-		case recipe.FieldCarbohydrateG:
-			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field carbohydrate_g", values[i])
-			} else if value.Valid {
-				_m.CarbohydrateG = new(float64)
-				*_m.CarbohydrateG = value.Float64
-			}
-		case recipe.FieldFatG:
-			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field fat_g", values[i])
-			} else if value.Valid {
-				_m.FatG = new(float64)
-				*_m.FatG = value.Float64
-			}
-		case recipe.FieldFibreG:
-			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field fibre_g", values[i])
-			} else if value.Valid {
-				_m.FibreG = new(float64)
-				*_m.FibreG = value.Float64
-			}
-		case recipe.FieldBatchFriendly:
-			if value, ok := values[i].(*sql.NullBool); !ok {
-				return fmt.Errorf("unexpected type %T for field batch_friendly", values[i])
-			} else if value.Valid {
-				_m.BatchFriendly = value.Bool
-			}
-		case recipe.FieldFreezerFriendly:
-			if value, ok := values[i].(*sql.NullBool); !ok {
-				return fmt.Errorf("unexpected type %T for field freezer_friendly", values[i])
-			} else if value.Valid {
-				_m.FreezerFriendly = value.Bool
-			}
 		case recipe.FieldEquipment:
 			if value, ok := values[i].(*[]byte); !ok {
 				return fmt.Errorf("unexpected type %T for field equipment", values[i])
@@ -245,6 +216,18 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Rating = new(float64)
 				*_m.Rating = value.Float64
+			}
+		case recipe.FieldSource:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field source", values[i])
+			} else if value.Valid {
+				_m.Source = value.String
+			}
+		case recipe.FieldOrigin:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field origin", values[i])
+			} else if value.Valid {
+				_m.Origin = recipe.Origin(value.String)
 			}
 		case recipe.FieldTimesCooked:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -304,6 +287,9 @@ func (_m *Recipe) String() string {
 	builder.WriteString("description=")
 	builder.WriteString(_m.Description)
 	builder.WriteString(", ")
+	builder.WriteString("steps=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Steps))
+	builder.WriteString(", ")
 	builder.WriteString("cuisine=")
 	builder.WriteString(_m.Cuisine)
 	builder.WriteString(", ")
@@ -312,6 +298,12 @@ func (_m *Recipe) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("dietary_tags=")
 	builder.WriteString(fmt.Sprintf("%v", _m.DietaryTags))
+	builder.WriteString(", ")
+	builder.WriteString("tags=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Tags))
+	builder.WriteString(", ")
+	builder.WriteString("favourite=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Favourite))
 	builder.WriteString(", ")
 	builder.WriteString("prep_minutes=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PrepMinutes))
@@ -325,37 +317,6 @@ func (_m *Recipe) String() string {
 	builder.WriteString("servings=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Servings))
 	builder.WriteString(", ")
-	if v := _m.EnergyKcal; v != nil {
-		builder.WriteString("energy_kcal=")
-		builder.WriteString(fmt.Sprintf("%v", *v))
-	}
-	builder.WriteString(", ")
-	if v := _m.ProteinG; v != nil {
-		builder.WriteString("protein_g=")
-		builder.WriteString(fmt.Sprintf("%v", *v))
-	}
-	builder.WriteString(", ")
-	if v := _m.CarbohydrateG; v != nil {
-		builder.WriteString("carbohydrate_g=")
-		builder.WriteString(fmt.Sprintf("%v", *v))
-	}
-	builder.WriteString(", ")
-	if v := _m.FatG; v != nil {
-		builder.WriteString("fat_g=")
-		builder.WriteString(fmt.Sprintf("%v", *v))
-	}
-	builder.WriteString(", ")
-	if v := _m.FibreG; v != nil {
-		builder.WriteString("fibre_g=")
-		builder.WriteString(fmt.Sprintf("%v", *v))
-	}
-	builder.WriteString(", ")
-	builder.WriteString("batch_friendly=")
-	builder.WriteString(fmt.Sprintf("%v", _m.BatchFriendly))
-	builder.WriteString(", ")
-	builder.WriteString("freezer_friendly=")
-	builder.WriteString(fmt.Sprintf("%v", _m.FreezerFriendly))
-	builder.WriteString(", ")
 	builder.WriteString("equipment=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Equipment))
 	builder.WriteString(", ")
@@ -363,6 +324,12 @@ func (_m *Recipe) String() string {
 		builder.WriteString("rating=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("source=")
+	builder.WriteString(_m.Source)
+	builder.WriteString(", ")
+	builder.WriteString("origin=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Origin))
 	builder.WriteString(", ")
 	builder.WriteString("times_cooked=")
 	builder.WriteString(fmt.Sprintf("%v", _m.TimesCooked))

@@ -41,6 +41,12 @@ func (_c *RecipeCreate) SetNillableDescription(v *string) *RecipeCreate {
 	return _c
 }
 
+// SetSteps sets the "steps" field.
+func (_c *RecipeCreate) SetSteps(v []string) *RecipeCreate {
+	_c.mutation.SetSteps(v)
+	return _c
+}
+
 // SetCuisine sets the "cuisine" field.
 func (_c *RecipeCreate) SetCuisine(v string) *RecipeCreate {
 	_c.mutation.SetCuisine(v)
@@ -64,6 +70,26 @@ func (_c *RecipeCreate) SetMealTypes(v []string) *RecipeCreate {
 // SetDietaryTags sets the "dietary_tags" field.
 func (_c *RecipeCreate) SetDietaryTags(v []string) *RecipeCreate {
 	_c.mutation.SetDietaryTags(v)
+	return _c
+}
+
+// SetTags sets the "tags" field.
+func (_c *RecipeCreate) SetTags(v []string) *RecipeCreate {
+	_c.mutation.SetTags(v)
+	return _c
+}
+
+// SetFavourite sets the "favourite" field.
+func (_c *RecipeCreate) SetFavourite(v bool) *RecipeCreate {
+	_c.mutation.SetFavourite(v)
+	return _c
+}
+
+// SetNillableFavourite sets the "favourite" field if the given value is not nil.
+func (_c *RecipeCreate) SetNillableFavourite(v *bool) *RecipeCreate {
+	if v != nil {
+		_c.SetFavourite(*v)
+	}
 	return _c
 }
 
@@ -123,104 +149,6 @@ func (_c *RecipeCreate) SetNillableServings(v *int) *RecipeCreate {
 	return _c
 }
 
-// SetEnergyKcal sets the "energy_kcal" field.
-func (_c *RecipeCreate) SetEnergyKcal(v int) *RecipeCreate {
-	_c.mutation.SetEnergyKcal(v)
-	return _c
-}
-
-// SetNillableEnergyKcal sets the "energy_kcal" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableEnergyKcal(v *int) *RecipeCreate {
-	if v != nil {
-		_c.SetEnergyKcal(*v)
-	}
-	return _c
-}
-
-// SetProteinG sets the "protein_g" field.
-func (_c *RecipeCreate) SetProteinG(v float64) *RecipeCreate {
-	_c.mutation.SetProteinG(v)
-	return _c
-}
-
-// SetNillableProteinG sets the "protein_g" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableProteinG(v *float64) *RecipeCreate {
-	if v != nil {
-		_c.SetProteinG(*v)
-	}
-	return _c
-}
-
-// SetCarbohydrateG sets the "carbohydrate_g" field.
-func (_c *RecipeCreate) SetCarbohydrateG(v float64) *RecipeCreate {
-	_c.mutation.SetCarbohydrateG(v)
-	return _c
-}
-
-// SetNillableCarbohydrateG sets the "carbohydrate_g" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableCarbohydrateG(v *float64) *RecipeCreate {
-	if v != nil {
-		_c.SetCarbohydrateG(*v)
-	}
-	return _c
-}
-
-// SetFatG sets the "fat_g" field.
-func (_c *RecipeCreate) SetFatG(v float64) *RecipeCreate {
-	_c.mutation.SetFatG(v)
-	return _c
-}
-
-// SetNillableFatG sets the "fat_g" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableFatG(v *float64) *RecipeCreate {
-	if v != nil {
-		_c.SetFatG(*v)
-	}
-	return _c
-}
-
-// SetFibreG sets the "fibre_g" field.
-func (_c *RecipeCreate) SetFibreG(v float64) *RecipeCreate {
-	_c.mutation.SetFibreG(v)
-	return _c
-}
-
-// SetNillableFibreG sets the "fibre_g" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableFibreG(v *float64) *RecipeCreate {
-	if v != nil {
-		_c.SetFibreG(*v)
-	}
-	return _c
-}
-
-// SetBatchFriendly sets the "batch_friendly" field.
-func (_c *RecipeCreate) SetBatchFriendly(v bool) *RecipeCreate {
-	_c.mutation.SetBatchFriendly(v)
-	return _c
-}
-
-// SetNillableBatchFriendly sets the "batch_friendly" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableBatchFriendly(v *bool) *RecipeCreate {
-	if v != nil {
-		_c.SetBatchFriendly(*v)
-	}
-	return _c
-}
-
-// SetFreezerFriendly sets the "freezer_friendly" field.
-func (_c *RecipeCreate) SetFreezerFriendly(v bool) *RecipeCreate {
-	_c.mutation.SetFreezerFriendly(v)
-	return _c
-}
-
-// SetNillableFreezerFriendly sets the "freezer_friendly" field if the given value is not nil.
-func (_c *RecipeCreate) SetNillableFreezerFriendly(v *bool) *RecipeCreate {
-	if v != nil {
-		_c.SetFreezerFriendly(*v)
-	}
-	return _c
-}
-
 // SetEquipment sets the "equipment" field.
 func (_c *RecipeCreate) SetEquipment(v []string) *RecipeCreate {
 	_c.mutation.SetEquipment(v)
@@ -237,6 +165,34 @@ func (_c *RecipeCreate) SetRating(v float64) *RecipeCreate {
 func (_c *RecipeCreate) SetNillableRating(v *float64) *RecipeCreate {
 	if v != nil {
 		_c.SetRating(*v)
+	}
+	return _c
+}
+
+// SetSource sets the "source" field.
+func (_c *RecipeCreate) SetSource(v string) *RecipeCreate {
+	_c.mutation.SetSource(v)
+	return _c
+}
+
+// SetNillableSource sets the "source" field if the given value is not nil.
+func (_c *RecipeCreate) SetNillableSource(v *string) *RecipeCreate {
+	if v != nil {
+		_c.SetSource(*v)
+	}
+	return _c
+}
+
+// SetOrigin sets the "origin" field.
+func (_c *RecipeCreate) SetOrigin(v recipe.Origin) *RecipeCreate {
+	_c.mutation.SetOrigin(v)
+	return _c
+}
+
+// SetNillableOrigin sets the "origin" field if the given value is not nil.
+func (_c *RecipeCreate) SetNillableOrigin(v *recipe.Origin) *RecipeCreate {
+	if v != nil {
+		_c.SetOrigin(*v)
 	}
 	return _c
 }
@@ -334,6 +290,10 @@ func (_c *RecipeCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *RecipeCreate) defaults() {
+	if _, ok := _c.mutation.Favourite(); !ok {
+		v := recipe.DefaultFavourite
+		_c.mutation.SetFavourite(v)
+	}
 	if _, ok := _c.mutation.PrepMinutes(); !ok {
 		v := recipe.DefaultPrepMinutes
 		_c.mutation.SetPrepMinutes(v)
@@ -350,13 +310,9 @@ func (_c *RecipeCreate) defaults() {
 		v := recipe.DefaultServings
 		_c.mutation.SetServings(v)
 	}
-	if _, ok := _c.mutation.BatchFriendly(); !ok {
-		v := recipe.DefaultBatchFriendly
-		_c.mutation.SetBatchFriendly(v)
-	}
-	if _, ok := _c.mutation.FreezerFriendly(); !ok {
-		v := recipe.DefaultFreezerFriendly
-		_c.mutation.SetFreezerFriendly(v)
+	if _, ok := _c.mutation.Origin(); !ok {
+		v := recipe.DefaultOrigin
+		_c.mutation.SetOrigin(v)
 	}
 	if _, ok := _c.mutation.TimesCooked(); !ok {
 		v := recipe.DefaultTimesCooked
@@ -382,6 +338,9 @@ func (_c *RecipeCreate) check() error {
 		if err := recipe.CuisineValidator(v); err != nil {
 			return &ValidationError{Name: "cuisine", err: fmt.Errorf(`ent: validator failed for field "Recipe.cuisine": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Favourite(); !ok {
+		return &ValidationError{Name: "favourite", err: errors.New(`ent: missing required field "Recipe.favourite"`)}
 	}
 	if _, ok := _c.mutation.PrepMinutes(); !ok {
 		return &ValidationError{Name: "prep_minutes", err: errors.New(`ent: missing required field "Recipe.prep_minutes"`)}
@@ -415,40 +374,22 @@ func (_c *RecipeCreate) check() error {
 			return &ValidationError{Name: "servings", err: fmt.Errorf(`ent: validator failed for field "Recipe.servings": %w`, err)}
 		}
 	}
-	if v, ok := _c.mutation.EnergyKcal(); ok {
-		if err := recipe.EnergyKcalValidator(v); err != nil {
-			return &ValidationError{Name: "energy_kcal", err: fmt.Errorf(`ent: validator failed for field "Recipe.energy_kcal": %w`, err)}
-		}
-	}
-	if v, ok := _c.mutation.ProteinG(); ok {
-		if err := recipe.ProteinGValidator(v); err != nil {
-			return &ValidationError{Name: "protein_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.protein_g": %w`, err)}
-		}
-	}
-	if v, ok := _c.mutation.CarbohydrateG(); ok {
-		if err := recipe.CarbohydrateGValidator(v); err != nil {
-			return &ValidationError{Name: "carbohydrate_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.carbohydrate_g": %w`, err)}
-		}
-	}
-	if v, ok := _c.mutation.FatG(); ok {
-		if err := recipe.FatGValidator(v); err != nil {
-			return &ValidationError{Name: "fat_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.fat_g": %w`, err)}
-		}
-	}
-	if v, ok := _c.mutation.FibreG(); ok {
-		if err := recipe.FibreGValidator(v); err != nil {
-			return &ValidationError{Name: "fibre_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.fibre_g": %w`, err)}
-		}
-	}
-	if _, ok := _c.mutation.BatchFriendly(); !ok {
-		return &ValidationError{Name: "batch_friendly", err: errors.New(`ent: missing required field "Recipe.batch_friendly"`)}
-	}
-	if _, ok := _c.mutation.FreezerFriendly(); !ok {
-		return &ValidationError{Name: "freezer_friendly", err: errors.New(`ent: missing required field "Recipe.freezer_friendly"`)}
-	}
 	if v, ok := _c.mutation.Rating(); ok {
 		if err := recipe.RatingValidator(v); err != nil {
 			return &ValidationError{Name: "rating", err: fmt.Errorf(`ent: validator failed for field "Recipe.rating": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.Source(); ok {
+		if err := recipe.SourceValidator(v); err != nil {
+			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "Recipe.source": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Origin(); !ok {
+		return &ValidationError{Name: "origin", err: errors.New(`ent: missing required field "Recipe.origin"`)}
+	}
+	if v, ok := _c.mutation.Origin(); ok {
+		if err := recipe.OriginValidator(v); err != nil {
+			return &ValidationError{Name: "origin", err: fmt.Errorf(`ent: validator failed for field "Recipe.origin": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.TimesCooked(); !ok {
@@ -507,6 +448,10 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 		_spec.SetField(recipe.FieldDescription, field.TypeString, value)
 		_node.Description = value
 	}
+	if value, ok := _c.mutation.Steps(); ok {
+		_spec.SetField(recipe.FieldSteps, field.TypeJSON, value)
+		_node.Steps = value
+	}
 	if value, ok := _c.mutation.Cuisine(); ok {
 		_spec.SetField(recipe.FieldCuisine, field.TypeString, value)
 		_node.Cuisine = value
@@ -518,6 +463,14 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.DietaryTags(); ok {
 		_spec.SetField(recipe.FieldDietaryTags, field.TypeJSON, value)
 		_node.DietaryTags = value
+	}
+	if value, ok := _c.mutation.Tags(); ok {
+		_spec.SetField(recipe.FieldTags, field.TypeJSON, value)
+		_node.Tags = value
+	}
+	if value, ok := _c.mutation.Favourite(); ok {
+		_spec.SetField(recipe.FieldFavourite, field.TypeBool, value)
+		_node.Favourite = value
 	}
 	if value, ok := _c.mutation.PrepMinutes(); ok {
 		_spec.SetField(recipe.FieldPrepMinutes, field.TypeInt, value)
@@ -535,34 +488,6 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 		_spec.SetField(recipe.FieldServings, field.TypeInt, value)
 		_node.Servings = value
 	}
-	if value, ok := _c.mutation.EnergyKcal(); ok {
-		_spec.SetField(recipe.FieldEnergyKcal, field.TypeInt, value)
-		_node.EnergyKcal = &value
-	}
-	if value, ok := _c.mutation.ProteinG(); ok {
-		_spec.SetField(recipe.FieldProteinG, field.TypeFloat64, value)
-		_node.ProteinG = &value
-	}
-	if value, ok := _c.mutation.CarbohydrateG(); ok {
-		_spec.SetField(recipe.FieldCarbohydrateG, field.TypeFloat64, value)
-		_node.CarbohydrateG = &value
-	}
-	if value, ok := _c.mutation.FatG(); ok {
-		_spec.SetField(recipe.FieldFatG, field.TypeFloat64, value)
-		_node.FatG = &value
-	}
-	if value, ok := _c.mutation.FibreG(); ok {
-		_spec.SetField(recipe.FieldFibreG, field.TypeFloat64, value)
-		_node.FibreG = &value
-	}
-	if value, ok := _c.mutation.BatchFriendly(); ok {
-		_spec.SetField(recipe.FieldBatchFriendly, field.TypeBool, value)
-		_node.BatchFriendly = value
-	}
-	if value, ok := _c.mutation.FreezerFriendly(); ok {
-		_spec.SetField(recipe.FieldFreezerFriendly, field.TypeBool, value)
-		_node.FreezerFriendly = value
-	}
 	if value, ok := _c.mutation.Equipment(); ok {
 		_spec.SetField(recipe.FieldEquipment, field.TypeJSON, value)
 		_node.Equipment = value
@@ -570,6 +495,14 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Rating(); ok {
 		_spec.SetField(recipe.FieldRating, field.TypeFloat64, value)
 		_node.Rating = &value
+	}
+	if value, ok := _c.mutation.Source(); ok {
+		_spec.SetField(recipe.FieldSource, field.TypeString, value)
+		_node.Source = value
+	}
+	if value, ok := _c.mutation.Origin(); ok {
+		_spec.SetField(recipe.FieldOrigin, field.TypeEnum, value)
+		_node.Origin = value
 	}
 	if value, ok := _c.mutation.TimesCooked(); ok {
 		_spec.SetField(recipe.FieldTimesCooked, field.TypeInt, value)

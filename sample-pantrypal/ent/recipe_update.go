@@ -64,6 +64,24 @@ func (_u *RecipeUpdate) ClearDescription() *RecipeUpdate {
 	return _u
 }
 
+// SetSteps sets the "steps" field.
+func (_u *RecipeUpdate) SetSteps(v []string) *RecipeUpdate {
+	_u.mutation.SetSteps(v)
+	return _u
+}
+
+// AppendSteps appends value to the "steps" field.
+func (_u *RecipeUpdate) AppendSteps(v []string) *RecipeUpdate {
+	_u.mutation.AppendSteps(v)
+	return _u
+}
+
+// ClearSteps clears the value of the "steps" field.
+func (_u *RecipeUpdate) ClearSteps() *RecipeUpdate {
+	_u.mutation.ClearSteps()
+	return _u
+}
+
 // SetCuisine sets the "cuisine" field.
 func (_u *RecipeUpdate) SetCuisine(v string) *RecipeUpdate {
 	_u.mutation.SetCuisine(v)
@@ -117,6 +135,38 @@ func (_u *RecipeUpdate) AppendDietaryTags(v []string) *RecipeUpdate {
 // ClearDietaryTags clears the value of the "dietary_tags" field.
 func (_u *RecipeUpdate) ClearDietaryTags() *RecipeUpdate {
 	_u.mutation.ClearDietaryTags()
+	return _u
+}
+
+// SetTags sets the "tags" field.
+func (_u *RecipeUpdate) SetTags(v []string) *RecipeUpdate {
+	_u.mutation.SetTags(v)
+	return _u
+}
+
+// AppendTags appends value to the "tags" field.
+func (_u *RecipeUpdate) AppendTags(v []string) *RecipeUpdate {
+	_u.mutation.AppendTags(v)
+	return _u
+}
+
+// ClearTags clears the value of the "tags" field.
+func (_u *RecipeUpdate) ClearTags() *RecipeUpdate {
+	_u.mutation.ClearTags()
+	return _u
+}
+
+// SetFavourite sets the "favourite" field.
+func (_u *RecipeUpdate) SetFavourite(v bool) *RecipeUpdate {
+	_u.mutation.SetFavourite(v)
+	return _u
+}
+
+// SetNillableFavourite sets the "favourite" field if the given value is not nil.
+func (_u *RecipeUpdate) SetNillableFavourite(v *bool) *RecipeUpdate {
+	if v != nil {
+		_u.SetFavourite(*v)
+	}
 	return _u
 }
 
@@ -197,169 +247,6 @@ func (_u *RecipeUpdate) AddServings(v int) *RecipeUpdate {
 	return _u
 }
 
-// SetEnergyKcal sets the "energy_kcal" field.
-func (_u *RecipeUpdate) SetEnergyKcal(v int) *RecipeUpdate {
-	_u.mutation.ResetEnergyKcal()
-	_u.mutation.SetEnergyKcal(v)
-	return _u
-}
-
-// SetNillableEnergyKcal sets the "energy_kcal" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableEnergyKcal(v *int) *RecipeUpdate {
-	if v != nil {
-		_u.SetEnergyKcal(*v)
-	}
-	return _u
-}
-
-// AddEnergyKcal adds value to the "energy_kcal" field.
-func (_u *RecipeUpdate) AddEnergyKcal(v int) *RecipeUpdate {
-	_u.mutation.AddEnergyKcal(v)
-	return _u
-}
-
-// ClearEnergyKcal clears the value of the "energy_kcal" field.
-func (_u *RecipeUpdate) ClearEnergyKcal() *RecipeUpdate {
-	_u.mutation.ClearEnergyKcal()
-	return _u
-}
-
-// SetProteinG sets the "protein_g" field.
-func (_u *RecipeUpdate) SetProteinG(v float64) *RecipeUpdate {
-	_u.mutation.ResetProteinG()
-	_u.mutation.SetProteinG(v)
-	return _u
-}
-
-// SetNillableProteinG sets the "protein_g" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableProteinG(v *float64) *RecipeUpdate {
-	if v != nil {
-		_u.SetProteinG(*v)
-	}
-	return _u
-}
-
-// AddProteinG adds value to the "protein_g" field.
-func (_u *RecipeUpdate) AddProteinG(v float64) *RecipeUpdate {
-	_u.mutation.AddProteinG(v)
-	return _u
-}
-
-// ClearProteinG clears the value of the "protein_g" field.
-func (_u *RecipeUpdate) ClearProteinG() *RecipeUpdate {
-	_u.mutation.ClearProteinG()
-	return _u
-}
-
-// SetCarbohydrateG sets the "carbohydrate_g" field.
-func (_u *RecipeUpdate) SetCarbohydrateG(v float64) *RecipeUpdate {
-	_u.mutation.ResetCarbohydrateG()
-	_u.mutation.SetCarbohydrateG(v)
-	return _u
-}
-
-// SetNillableCarbohydrateG sets the "carbohydrate_g" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableCarbohydrateG(v *float64) *RecipeUpdate {
-	if v != nil {
-		_u.SetCarbohydrateG(*v)
-	}
-	return _u
-}
-
-// AddCarbohydrateG adds value to the "carbohydrate_g" field.
-func (_u *RecipeUpdate) AddCarbohydrateG(v float64) *RecipeUpdate {
-	_u.mutation.AddCarbohydrateG(v)
-	return _u
-}
-
-// ClearCarbohydrateG clears the value of the "carbohydrate_g" field.
-func (_u *RecipeUpdate) ClearCarbohydrateG() *RecipeUpdate {
-	_u.mutation.ClearCarbohydrateG()
-	return _u
-}
-
-// SetFatG sets the "fat_g" field.
-func (_u *RecipeUpdate) SetFatG(v float64) *RecipeUpdate {
-	_u.mutation.ResetFatG()
-	_u.mutation.SetFatG(v)
-	return _u
-}
-
-// SetNillableFatG sets the "fat_g" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableFatG(v *float64) *RecipeUpdate {
-	if v != nil {
-		_u.SetFatG(*v)
-	}
-	return _u
-}
-
-// AddFatG adds value to the "fat_g" field.
-func (_u *RecipeUpdate) AddFatG(v float64) *RecipeUpdate {
-	_u.mutation.AddFatG(v)
-	return _u
-}
-
-// ClearFatG clears the value of the "fat_g" field.
-func (_u *RecipeUpdate) ClearFatG() *RecipeUpdate {
-	_u.mutation.ClearFatG()
-	return _u
-}
-
-// SetFibreG sets the "fibre_g" field.
-func (_u *RecipeUpdate) SetFibreG(v float64) *RecipeUpdate {
-	_u.mutation.ResetFibreG()
-	_u.mutation.SetFibreG(v)
-	return _u
-}
-
-// SetNillableFibreG sets the "fibre_g" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableFibreG(v *float64) *RecipeUpdate {
-	if v != nil {
-		_u.SetFibreG(*v)
-	}
-	return _u
-}
-
-// AddFibreG adds value to the "fibre_g" field.
-func (_u *RecipeUpdate) AddFibreG(v float64) *RecipeUpdate {
-	_u.mutation.AddFibreG(v)
-	return _u
-}
-
-// ClearFibreG clears the value of the "fibre_g" field.
-func (_u *RecipeUpdate) ClearFibreG() *RecipeUpdate {
-	_u.mutation.ClearFibreG()
-	return _u
-}
-
-// SetBatchFriendly sets the "batch_friendly" field.
-func (_u *RecipeUpdate) SetBatchFriendly(v bool) *RecipeUpdate {
-	_u.mutation.SetBatchFriendly(v)
-	return _u
-}
-
-// SetNillableBatchFriendly sets the "batch_friendly" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableBatchFriendly(v *bool) *RecipeUpdate {
-	if v != nil {
-		_u.SetBatchFriendly(*v)
-	}
-	return _u
-}
-
-// SetFreezerFriendly sets the "freezer_friendly" field.
-func (_u *RecipeUpdate) SetFreezerFriendly(v bool) *RecipeUpdate {
-	_u.mutation.SetFreezerFriendly(v)
-	return _u
-}
-
-// SetNillableFreezerFriendly sets the "freezer_friendly" field if the given value is not nil.
-func (_u *RecipeUpdate) SetNillableFreezerFriendly(v *bool) *RecipeUpdate {
-	if v != nil {
-		_u.SetFreezerFriendly(*v)
-	}
-	return _u
-}
-
 // SetEquipment sets the "equipment" field.
 func (_u *RecipeUpdate) SetEquipment(v []string) *RecipeUpdate {
 	_u.mutation.SetEquipment(v)
@@ -402,6 +289,26 @@ func (_u *RecipeUpdate) AddRating(v float64) *RecipeUpdate {
 // ClearRating clears the value of the "rating" field.
 func (_u *RecipeUpdate) ClearRating() *RecipeUpdate {
 	_u.mutation.ClearRating()
+	return _u
+}
+
+// SetSource sets the "source" field.
+func (_u *RecipeUpdate) SetSource(v string) *RecipeUpdate {
+	_u.mutation.SetSource(v)
+	return _u
+}
+
+// SetNillableSource sets the "source" field if the given value is not nil.
+func (_u *RecipeUpdate) SetNillableSource(v *string) *RecipeUpdate {
+	if v != nil {
+		_u.SetSource(*v)
+	}
+	return _u
+}
+
+// ClearSource clears the value of the "source" field.
+func (_u *RecipeUpdate) ClearSource() *RecipeUpdate {
+	_u.mutation.ClearSource()
 	return _u
 }
 
@@ -562,34 +469,14 @@ func (_u *RecipeUpdate) check() error {
 			return &ValidationError{Name: "servings", err: fmt.Errorf(`ent: validator failed for field "Recipe.servings": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.EnergyKcal(); ok {
-		if err := recipe.EnergyKcalValidator(v); err != nil {
-			return &ValidationError{Name: "energy_kcal", err: fmt.Errorf(`ent: validator failed for field "Recipe.energy_kcal": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.ProteinG(); ok {
-		if err := recipe.ProteinGValidator(v); err != nil {
-			return &ValidationError{Name: "protein_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.protein_g": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.CarbohydrateG(); ok {
-		if err := recipe.CarbohydrateGValidator(v); err != nil {
-			return &ValidationError{Name: "carbohydrate_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.carbohydrate_g": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.FatG(); ok {
-		if err := recipe.FatGValidator(v); err != nil {
-			return &ValidationError{Name: "fat_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.fat_g": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.FibreG(); ok {
-		if err := recipe.FibreGValidator(v); err != nil {
-			return &ValidationError{Name: "fibre_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.fibre_g": %w`, err)}
-		}
-	}
 	if v, ok := _u.mutation.Rating(); ok {
 		if err := recipe.RatingValidator(v); err != nil {
 			return &ValidationError{Name: "rating", err: fmt.Errorf(`ent: validator failed for field "Recipe.rating": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Source(); ok {
+		if err := recipe.SourceValidator(v); err != nil {
+			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "Recipe.source": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.TimesCooked(); ok {
@@ -621,6 +508,17 @@ func (_u *RecipeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.DescriptionCleared() {
 		_spec.ClearField(recipe.FieldDescription, field.TypeString)
 	}
+	if value, ok := _u.mutation.Steps(); ok {
+		_spec.SetField(recipe.FieldSteps, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedSteps(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, recipe.FieldSteps, value)
+		})
+	}
+	if _u.mutation.StepsCleared() {
+		_spec.ClearField(recipe.FieldSteps, field.TypeJSON)
+	}
 	if value, ok := _u.mutation.Cuisine(); ok {
 		_spec.SetField(recipe.FieldCuisine, field.TypeString, value)
 	}
@@ -649,6 +547,20 @@ func (_u *RecipeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.DietaryTagsCleared() {
 		_spec.ClearField(recipe.FieldDietaryTags, field.TypeJSON)
 	}
+	if value, ok := _u.mutation.Tags(); ok {
+		_spec.SetField(recipe.FieldTags, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedTags(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, recipe.FieldTags, value)
+		})
+	}
+	if _u.mutation.TagsCleared() {
+		_spec.ClearField(recipe.FieldTags, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Favourite(); ok {
+		_spec.SetField(recipe.FieldFavourite, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.PrepMinutes(); ok {
 		_spec.SetField(recipe.FieldPrepMinutes, field.TypeInt, value)
 	}
@@ -670,57 +582,6 @@ func (_u *RecipeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.AddedServings(); ok {
 		_spec.AddField(recipe.FieldServings, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.EnergyKcal(); ok {
-		_spec.SetField(recipe.FieldEnergyKcal, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.AddedEnergyKcal(); ok {
-		_spec.AddField(recipe.FieldEnergyKcal, field.TypeInt, value)
-	}
-	if _u.mutation.EnergyKcalCleared() {
-		_spec.ClearField(recipe.FieldEnergyKcal, field.TypeInt)
-	}
-	if value, ok := _u.mutation.ProteinG(); ok {
-		_spec.SetField(recipe.FieldProteinG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedProteinG(); ok {
-		_spec.AddField(recipe.FieldProteinG, field.TypeFloat64, value)
-	}
-	if _u.mutation.ProteinGCleared() {
-		_spec.ClearField(recipe.FieldProteinG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.CarbohydrateG(); ok {
-		_spec.SetField(recipe.FieldCarbohydrateG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedCarbohydrateG(); ok {
-		_spec.AddField(recipe.FieldCarbohydrateG, field.TypeFloat64, value)
-	}
-	if _u.mutation.CarbohydrateGCleared() {
-		_spec.ClearField(recipe.FieldCarbohydrateG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.FatG(); ok {
-		_spec.SetField(recipe.FieldFatG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedFatG(); ok {
-		_spec.AddField(recipe.FieldFatG, field.TypeFloat64, value)
-	}
-	if _u.mutation.FatGCleared() {
-		_spec.ClearField(recipe.FieldFatG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.FibreG(); ok {
-		_spec.SetField(recipe.FieldFibreG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedFibreG(); ok {
-		_spec.AddField(recipe.FieldFibreG, field.TypeFloat64, value)
-	}
-	if _u.mutation.FibreGCleared() {
-		_spec.ClearField(recipe.FieldFibreG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.BatchFriendly(); ok {
-		_spec.SetField(recipe.FieldBatchFriendly, field.TypeBool, value)
-	}
-	if value, ok := _u.mutation.FreezerFriendly(); ok {
-		_spec.SetField(recipe.FieldFreezerFriendly, field.TypeBool, value)
-	}
 	if value, ok := _u.mutation.Equipment(); ok {
 		_spec.SetField(recipe.FieldEquipment, field.TypeJSON, value)
 	}
@@ -740,6 +601,12 @@ func (_u *RecipeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.RatingCleared() {
 		_spec.ClearField(recipe.FieldRating, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.Source(); ok {
+		_spec.SetField(recipe.FieldSource, field.TypeString, value)
+	}
+	if _u.mutation.SourceCleared() {
+		_spec.ClearField(recipe.FieldSource, field.TypeString)
 	}
 	if value, ok := _u.mutation.TimesCooked(); ok {
 		_spec.SetField(recipe.FieldTimesCooked, field.TypeInt, value)
@@ -891,6 +758,24 @@ func (_u *RecipeUpdateOne) ClearDescription() *RecipeUpdateOne {
 	return _u
 }
 
+// SetSteps sets the "steps" field.
+func (_u *RecipeUpdateOne) SetSteps(v []string) *RecipeUpdateOne {
+	_u.mutation.SetSteps(v)
+	return _u
+}
+
+// AppendSteps appends value to the "steps" field.
+func (_u *RecipeUpdateOne) AppendSteps(v []string) *RecipeUpdateOne {
+	_u.mutation.AppendSteps(v)
+	return _u
+}
+
+// ClearSteps clears the value of the "steps" field.
+func (_u *RecipeUpdateOne) ClearSteps() *RecipeUpdateOne {
+	_u.mutation.ClearSteps()
+	return _u
+}
+
 // SetCuisine sets the "cuisine" field.
 func (_u *RecipeUpdateOne) SetCuisine(v string) *RecipeUpdateOne {
 	_u.mutation.SetCuisine(v)
@@ -944,6 +829,38 @@ func (_u *RecipeUpdateOne) AppendDietaryTags(v []string) *RecipeUpdateOne {
 // ClearDietaryTags clears the value of the "dietary_tags" field.
 func (_u *RecipeUpdateOne) ClearDietaryTags() *RecipeUpdateOne {
 	_u.mutation.ClearDietaryTags()
+	return _u
+}
+
+// SetTags sets the "tags" field.
+func (_u *RecipeUpdateOne) SetTags(v []string) *RecipeUpdateOne {
+	_u.mutation.SetTags(v)
+	return _u
+}
+
+// AppendTags appends value to the "tags" field.
+func (_u *RecipeUpdateOne) AppendTags(v []string) *RecipeUpdateOne {
+	_u.mutation.AppendTags(v)
+	return _u
+}
+
+// ClearTags clears the value of the "tags" field.
+func (_u *RecipeUpdateOne) ClearTags() *RecipeUpdateOne {
+	_u.mutation.ClearTags()
+	return _u
+}
+
+// SetFavourite sets the "favourite" field.
+func (_u *RecipeUpdateOne) SetFavourite(v bool) *RecipeUpdateOne {
+	_u.mutation.SetFavourite(v)
+	return _u
+}
+
+// SetNillableFavourite sets the "favourite" field if the given value is not nil.
+func (_u *RecipeUpdateOne) SetNillableFavourite(v *bool) *RecipeUpdateOne {
+	if v != nil {
+		_u.SetFavourite(*v)
+	}
 	return _u
 }
 
@@ -1024,169 +941,6 @@ func (_u *RecipeUpdateOne) AddServings(v int) *RecipeUpdateOne {
 	return _u
 }
 
-// SetEnergyKcal sets the "energy_kcal" field.
-func (_u *RecipeUpdateOne) SetEnergyKcal(v int) *RecipeUpdateOne {
-	_u.mutation.ResetEnergyKcal()
-	_u.mutation.SetEnergyKcal(v)
-	return _u
-}
-
-// SetNillableEnergyKcal sets the "energy_kcal" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableEnergyKcal(v *int) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetEnergyKcal(*v)
-	}
-	return _u
-}
-
-// AddEnergyKcal adds value to the "energy_kcal" field.
-func (_u *RecipeUpdateOne) AddEnergyKcal(v int) *RecipeUpdateOne {
-	_u.mutation.AddEnergyKcal(v)
-	return _u
-}
-
-// ClearEnergyKcal clears the value of the "energy_kcal" field.
-func (_u *RecipeUpdateOne) ClearEnergyKcal() *RecipeUpdateOne {
-	_u.mutation.ClearEnergyKcal()
-	return _u
-}
-
-// SetProteinG sets the "protein_g" field.
-func (_u *RecipeUpdateOne) SetProteinG(v float64) *RecipeUpdateOne {
-	_u.mutation.ResetProteinG()
-	_u.mutation.SetProteinG(v)
-	return _u
-}
-
-// SetNillableProteinG sets the "protein_g" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableProteinG(v *float64) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetProteinG(*v)
-	}
-	return _u
-}
-
-// AddProteinG adds value to the "protein_g" field.
-func (_u *RecipeUpdateOne) AddProteinG(v float64) *RecipeUpdateOne {
-	_u.mutation.AddProteinG(v)
-	return _u
-}
-
-// ClearProteinG clears the value of the "protein_g" field.
-func (_u *RecipeUpdateOne) ClearProteinG() *RecipeUpdateOne {
-	_u.mutation.ClearProteinG()
-	return _u
-}
-
-// SetCarbohydrateG sets the "carbohydrate_g" field.
-func (_u *RecipeUpdateOne) SetCarbohydrateG(v float64) *RecipeUpdateOne {
-	_u.mutation.ResetCarbohydrateG()
-	_u.mutation.SetCarbohydrateG(v)
-	return _u
-}
-
-// SetNillableCarbohydrateG sets the "carbohydrate_g" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableCarbohydrateG(v *float64) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetCarbohydrateG(*v)
-	}
-	return _u
-}
-
-// AddCarbohydrateG adds value to the "carbohydrate_g" field.
-func (_u *RecipeUpdateOne) AddCarbohydrateG(v float64) *RecipeUpdateOne {
-	_u.mutation.AddCarbohydrateG(v)
-	return _u
-}
-
-// ClearCarbohydrateG clears the value of the "carbohydrate_g" field.
-func (_u *RecipeUpdateOne) ClearCarbohydrateG() *RecipeUpdateOne {
-	_u.mutation.ClearCarbohydrateG()
-	return _u
-}
-
-// SetFatG sets the "fat_g" field.
-func (_u *RecipeUpdateOne) SetFatG(v float64) *RecipeUpdateOne {
-	_u.mutation.ResetFatG()
-	_u.mutation.SetFatG(v)
-	return _u
-}
-
-// SetNillableFatG sets the "fat_g" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableFatG(v *float64) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetFatG(*v)
-	}
-	return _u
-}
-
-// AddFatG adds value to the "fat_g" field.
-func (_u *RecipeUpdateOne) AddFatG(v float64) *RecipeUpdateOne {
-	_u.mutation.AddFatG(v)
-	return _u
-}
-
-// ClearFatG clears the value of the "fat_g" field.
-func (_u *RecipeUpdateOne) ClearFatG() *RecipeUpdateOne {
-	_u.mutation.ClearFatG()
-	return _u
-}
-
-// SetFibreG sets the "fibre_g" field.
-func (_u *RecipeUpdateOne) SetFibreG(v float64) *RecipeUpdateOne {
-	_u.mutation.ResetFibreG()
-	_u.mutation.SetFibreG(v)
-	return _u
-}
-
-// SetNillableFibreG sets the "fibre_g" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableFibreG(v *float64) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetFibreG(*v)
-	}
-	return _u
-}
-
-// AddFibreG adds value to the "fibre_g" field.
-func (_u *RecipeUpdateOne) AddFibreG(v float64) *RecipeUpdateOne {
-	_u.mutation.AddFibreG(v)
-	return _u
-}
-
-// ClearFibreG clears the value of the "fibre_g" field.
-func (_u *RecipeUpdateOne) ClearFibreG() *RecipeUpdateOne {
-	_u.mutation.ClearFibreG()
-	return _u
-}
-
-// SetBatchFriendly sets the "batch_friendly" field.
-func (_u *RecipeUpdateOne) SetBatchFriendly(v bool) *RecipeUpdateOne {
-	_u.mutation.SetBatchFriendly(v)
-	return _u
-}
-
-// SetNillableBatchFriendly sets the "batch_friendly" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableBatchFriendly(v *bool) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetBatchFriendly(*v)
-	}
-	return _u
-}
-
-// SetFreezerFriendly sets the "freezer_friendly" field.
-func (_u *RecipeUpdateOne) SetFreezerFriendly(v bool) *RecipeUpdateOne {
-	_u.mutation.SetFreezerFriendly(v)
-	return _u
-}
-
-// SetNillableFreezerFriendly sets the "freezer_friendly" field if the given value is not nil.
-func (_u *RecipeUpdateOne) SetNillableFreezerFriendly(v *bool) *RecipeUpdateOne {
-	if v != nil {
-		_u.SetFreezerFriendly(*v)
-	}
-	return _u
-}
-
 // SetEquipment sets the "equipment" field.
 func (_u *RecipeUpdateOne) SetEquipment(v []string) *RecipeUpdateOne {
 	_u.mutation.SetEquipment(v)
@@ -1229,6 +983,26 @@ func (_u *RecipeUpdateOne) AddRating(v float64) *RecipeUpdateOne {
 // ClearRating clears the value of the "rating" field.
 func (_u *RecipeUpdateOne) ClearRating() *RecipeUpdateOne {
 	_u.mutation.ClearRating()
+	return _u
+}
+
+// SetSource sets the "source" field.
+func (_u *RecipeUpdateOne) SetSource(v string) *RecipeUpdateOne {
+	_u.mutation.SetSource(v)
+	return _u
+}
+
+// SetNillableSource sets the "source" field if the given value is not nil.
+func (_u *RecipeUpdateOne) SetNillableSource(v *string) *RecipeUpdateOne {
+	if v != nil {
+		_u.SetSource(*v)
+	}
+	return _u
+}
+
+// ClearSource clears the value of the "source" field.
+func (_u *RecipeUpdateOne) ClearSource() *RecipeUpdateOne {
+	_u.mutation.ClearSource()
 	return _u
 }
 
@@ -1402,34 +1176,14 @@ func (_u *RecipeUpdateOne) check() error {
 			return &ValidationError{Name: "servings", err: fmt.Errorf(`ent: validator failed for field "Recipe.servings": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.EnergyKcal(); ok {
-		if err := recipe.EnergyKcalValidator(v); err != nil {
-			return &ValidationError{Name: "energy_kcal", err: fmt.Errorf(`ent: validator failed for field "Recipe.energy_kcal": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.ProteinG(); ok {
-		if err := recipe.ProteinGValidator(v); err != nil {
-			return &ValidationError{Name: "protein_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.protein_g": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.CarbohydrateG(); ok {
-		if err := recipe.CarbohydrateGValidator(v); err != nil {
-			return &ValidationError{Name: "carbohydrate_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.carbohydrate_g": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.FatG(); ok {
-		if err := recipe.FatGValidator(v); err != nil {
-			return &ValidationError{Name: "fat_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.fat_g": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.FibreG(); ok {
-		if err := recipe.FibreGValidator(v); err != nil {
-			return &ValidationError{Name: "fibre_g", err: fmt.Errorf(`ent: validator failed for field "Recipe.fibre_g": %w`, err)}
-		}
-	}
 	if v, ok := _u.mutation.Rating(); ok {
 		if err := recipe.RatingValidator(v); err != nil {
 			return &ValidationError{Name: "rating", err: fmt.Errorf(`ent: validator failed for field "Recipe.rating": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Source(); ok {
+		if err := recipe.SourceValidator(v); err != nil {
+			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "Recipe.source": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.TimesCooked(); ok {
@@ -1478,6 +1232,17 @@ func (_u *RecipeUpdateOne) sqlSave(ctx context.Context) (_node *Recipe, err erro
 	if _u.mutation.DescriptionCleared() {
 		_spec.ClearField(recipe.FieldDescription, field.TypeString)
 	}
+	if value, ok := _u.mutation.Steps(); ok {
+		_spec.SetField(recipe.FieldSteps, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedSteps(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, recipe.FieldSteps, value)
+		})
+	}
+	if _u.mutation.StepsCleared() {
+		_spec.ClearField(recipe.FieldSteps, field.TypeJSON)
+	}
 	if value, ok := _u.mutation.Cuisine(); ok {
 		_spec.SetField(recipe.FieldCuisine, field.TypeString, value)
 	}
@@ -1506,6 +1271,20 @@ func (_u *RecipeUpdateOne) sqlSave(ctx context.Context) (_node *Recipe, err erro
 	if _u.mutation.DietaryTagsCleared() {
 		_spec.ClearField(recipe.FieldDietaryTags, field.TypeJSON)
 	}
+	if value, ok := _u.mutation.Tags(); ok {
+		_spec.SetField(recipe.FieldTags, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedTags(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, recipe.FieldTags, value)
+		})
+	}
+	if _u.mutation.TagsCleared() {
+		_spec.ClearField(recipe.FieldTags, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Favourite(); ok {
+		_spec.SetField(recipe.FieldFavourite, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.PrepMinutes(); ok {
 		_spec.SetField(recipe.FieldPrepMinutes, field.TypeInt, value)
 	}
@@ -1527,57 +1306,6 @@ func (_u *RecipeUpdateOne) sqlSave(ctx context.Context) (_node *Recipe, err erro
 	if value, ok := _u.mutation.AddedServings(); ok {
 		_spec.AddField(recipe.FieldServings, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.EnergyKcal(); ok {
-		_spec.SetField(recipe.FieldEnergyKcal, field.TypeInt, value)
-	}
-	if value, ok := _u.mutation.AddedEnergyKcal(); ok {
-		_spec.AddField(recipe.FieldEnergyKcal, field.TypeInt, value)
-	}
-	if _u.mutation.EnergyKcalCleared() {
-		_spec.ClearField(recipe.FieldEnergyKcal, field.TypeInt)
-	}
-	if value, ok := _u.mutation.ProteinG(); ok {
-		_spec.SetField(recipe.FieldProteinG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedProteinG(); ok {
-		_spec.AddField(recipe.FieldProteinG, field.TypeFloat64, value)
-	}
-	if _u.mutation.ProteinGCleared() {
-		_spec.ClearField(recipe.FieldProteinG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.CarbohydrateG(); ok {
-		_spec.SetField(recipe.FieldCarbohydrateG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedCarbohydrateG(); ok {
-		_spec.AddField(recipe.FieldCarbohydrateG, field.TypeFloat64, value)
-	}
-	if _u.mutation.CarbohydrateGCleared() {
-		_spec.ClearField(recipe.FieldCarbohydrateG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.FatG(); ok {
-		_spec.SetField(recipe.FieldFatG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedFatG(); ok {
-		_spec.AddField(recipe.FieldFatG, field.TypeFloat64, value)
-	}
-	if _u.mutation.FatGCleared() {
-		_spec.ClearField(recipe.FieldFatG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.FibreG(); ok {
-		_spec.SetField(recipe.FieldFibreG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedFibreG(); ok {
-		_spec.AddField(recipe.FieldFibreG, field.TypeFloat64, value)
-	}
-	if _u.mutation.FibreGCleared() {
-		_spec.ClearField(recipe.FieldFibreG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.BatchFriendly(); ok {
-		_spec.SetField(recipe.FieldBatchFriendly, field.TypeBool, value)
-	}
-	if value, ok := _u.mutation.FreezerFriendly(); ok {
-		_spec.SetField(recipe.FieldFreezerFriendly, field.TypeBool, value)
-	}
 	if value, ok := _u.mutation.Equipment(); ok {
 		_spec.SetField(recipe.FieldEquipment, field.TypeJSON, value)
 	}
@@ -1597,6 +1325,12 @@ func (_u *RecipeUpdateOne) sqlSave(ctx context.Context) (_node *Recipe, err erro
 	}
 	if _u.mutation.RatingCleared() {
 		_spec.ClearField(recipe.FieldRating, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.Source(); ok {
+		_spec.SetField(recipe.FieldSource, field.TypeString, value)
+	}
+	if _u.mutation.SourceCleared() {
+		_spec.ClearField(recipe.FieldSource, field.TypeString)
 	}
 	if value, ok := _u.mutation.TimesCooked(); ok {
 		_spec.SetField(recipe.FieldTimesCooked, field.TypeInt, value)

@@ -8,6 +8,7 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
 )
@@ -17,16 +18,24 @@ type RecipeIngredient struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// Name holds the value of the "name" field.
+	// Its place among the lines.
+	Position int `json:"position,omitempty"`
+	// The food as the recipe calls it. Where foodId is not sent, the food of this name is looked up.
 	Name string `json:"name,omitempty"`
-	// How much, in unit, for the recipe's servings.
-	Amount float64 `json:"amount,omitempty"`
-	// Unit of the quantity: g, kg, ml, l or piece; recipes also use tsp, tbsp, clove, bunch, slice.
-	Unit string `json:"unit,omitempty"`
+	// How much, in unit, for the recipe's servings; null: to taste.
+	Amount *float64 `json:"amount,omitempty"`
+	// The upper end of a range such as 2-3; null: no range.
+	AmountMax *float64 `json:"amount_max,omitempty"`
+	// Unit of amount: g, kg, ml, l, piece, tsp, tbsp, cup, clove, bunch, can, slice ... null: to taste.
+	Unit *string `json:"unit,omitempty"`
+	// Preparation holds the value of the "preparation" field.
+	Preparation string `json:"preparation,omitempty"`
 	// The dish works without it.
 	Optional bool `json:"optional,omitempty"`
-	// Note holds the value of the "note" field.
-	Note string `json:"note,omitempty"`
+	// The line as it was written.
+	Text string `json:"text,omitempty"`
+	// FoodID holds the value of the "food_id" field.
+	FoodID *string `json:"food_id,omitempty"`
 	// RecipeID holds the value of the "recipe_id" field.
 	RecipeID string `json:"recipe_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -39,9 +48,11 @@ type RecipeIngredient struct {
 type RecipeIngredientEdges struct {
 	// Recipe holds the value of the recipe edge.
 	Recipe *Recipe `json:"recipe,omitempty"`
+	// Food holds the value of the food edge.
+	Food *Food `json:"food,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
+	loadedTypes [2]bool
 }
 
 // RecipeOrErr returns the Recipe value or an error if the edge
@@ -55,6 +66,17 @@ func (e RecipeIngredientEdges) RecipeOrErr() (*Recipe, error) {
 	return nil, &NotLoadedError{edge: "recipe"}
 }
 
+// FoodOrErr returns the Food value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e RecipeIngredientEdges) FoodOrErr() (*Food, error) {
+	if e.Food != nil {
+		return e.Food, nil
+	} else if e.loadedTypes[1] {
+		return nil, &NotFoundError{label: food.Label}
+	}
+	return nil, &NotLoadedError{edge: "food"}
+}
+
 // scanValues returns the types for scanning values from sql.Rows.
 func (*RecipeIngredient) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
@@ -62,9 +84,11 @@ func (*RecipeIngredient) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case recipeingredient.FieldOptional:
 			values[i] = new(sql.NullBool)
-		case recipeingredient.FieldAmount:
+		case recipeingredient.FieldAmount, recipeingredient.FieldAmountMax:
 			values[i] = new(sql.NullFloat64)
-		case recipeingredient.FieldID, recipeingredient.FieldName, recipeingredient.FieldUnit, recipeingredient.FieldNote, recipeingredient.FieldRecipeID:
+		case recipeingredient.FieldPosition:
+			values[i] = new(sql.NullInt64)
+		case recipeingredient.FieldID, recipeingredient.FieldName, recipeingredient.FieldUnit, recipeingredient.FieldPreparation, recipeingredient.FieldText, recipeingredient.FieldFoodID, recipeingredient.FieldRecipeID:
 			values[i] = new(sql.NullString)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -87,6 +111,12 @@ func (_m *RecipeIngredient) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.ID = value.String
 			}
+		case recipeingredient.FieldPosition:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field position", values[i])
+			} else if value.Valid {
+				_m.Position = int(value.Int64)
+			}
 		case recipeingredient.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
@@ -97,13 +127,28 @@ func (_m *RecipeIngredient) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
 				return fmt.Errorf("unexpected type %T for field amount", values[i])
 			} else if value.Valid {
-				_m.Amount = value.Float64
+				_m.Amount = new(float64)
+				*_m.Amount = value.Float64
+			}
+		case recipeingredient.FieldAmountMax:
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
+				return fmt.Errorf("unexpected type %T for field amount_max", values[i])
+			} else if value.Valid {
+				_m.AmountMax = new(float64)
+				*_m.AmountMax = value.Float64
 			}
 		case recipeingredient.FieldUnit:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field unit", values[i])
 			} else if value.Valid {
-				_m.Unit = value.String
+				_m.Unit = new(string)
+				*_m.Unit = value.String
+			}
+		case recipeingredient.FieldPreparation:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field preparation", values[i])
+			} else if value.Valid {
+				_m.Preparation = value.String
 			}
 		case recipeingredient.FieldOptional:
 			if value, ok := values[i].(*sql.NullBool); !ok {
@@ -111,11 +156,18 @@ func (_m *RecipeIngredient) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Optional = value.Bool
 			}
-		case recipeingredient.FieldNote:
+		case recipeingredient.FieldText:
 			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field note", values[i])
+				return fmt.Errorf("unexpected type %T for field text", values[i])
 			} else if value.Valid {
-				_m.Note = value.String
+				_m.Text = value.String
+			}
+		case recipeingredient.FieldFoodID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field food_id", values[i])
+			} else if value.Valid {
+				_m.FoodID = new(string)
+				*_m.FoodID = value.String
 			}
 		case recipeingredient.FieldRecipeID:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -141,6 +193,11 @@ func (_m *RecipeIngredient) QueryRecipe() *RecipeQuery {
 	return NewRecipeIngredientClient(_m.config).QueryRecipe(_m)
 }
 
+// QueryFood queries the "food" edge of the RecipeIngredient entity.
+func (_m *RecipeIngredient) QueryFood() *FoodQuery {
+	return NewRecipeIngredientClient(_m.config).QueryFood(_m)
+}
+
 // Update returns a builder for updating this RecipeIngredient.
 // Note that you need to call RecipeIngredient.Unwrap() before calling this method if this RecipeIngredient
 // was returned from a transaction, and the transaction was committed or rolled back.
@@ -164,20 +221,40 @@ func (_m *RecipeIngredient) String() string {
 	var builder strings.Builder
 	builder.WriteString("RecipeIngredient(")
 	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString("position=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Position))
+	builder.WriteString(", ")
 	builder.WriteString("name=")
 	builder.WriteString(_m.Name)
 	builder.WriteString(", ")
-	builder.WriteString("amount=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Amount))
+	if v := _m.Amount; v != nil {
+		builder.WriteString("amount=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
 	builder.WriteString(", ")
-	builder.WriteString("unit=")
-	builder.WriteString(_m.Unit)
+	if v := _m.AmountMax; v != nil {
+		builder.WriteString("amount_max=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.Unit; v != nil {
+		builder.WriteString("unit=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	builder.WriteString("preparation=")
+	builder.WriteString(_m.Preparation)
 	builder.WriteString(", ")
 	builder.WriteString("optional=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Optional))
 	builder.WriteString(", ")
-	builder.WriteString("note=")
-	builder.WriteString(_m.Note)
+	builder.WriteString("text=")
+	builder.WriteString(_m.Text)
+	builder.WriteString(", ")
+	if v := _m.FoodID; v != nil {
+		builder.WriteString("food_id=")
+		builder.WriteString(*v)
+	}
 	builder.WriteString(", ")
 	builder.WriteString("recipe_id=")
 	builder.WriteString(_m.RecipeID)

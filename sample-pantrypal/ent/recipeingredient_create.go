@@ -9,6 +9,7 @@ import (
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
 )
@@ -18,6 +19,20 @@ type RecipeIngredientCreate struct {
 	config
 	mutation *RecipeIngredientMutation
 	hooks    []Hook
+}
+
+// SetPosition sets the "position" field.
+func (_c *RecipeIngredientCreate) SetPosition(v int) *RecipeIngredientCreate {
+	_c.mutation.SetPosition(v)
+	return _c
+}
+
+// SetNillablePosition sets the "position" field if the given value is not nil.
+func (_c *RecipeIngredientCreate) SetNillablePosition(v *int) *RecipeIngredientCreate {
+	if v != nil {
+		_c.SetPosition(*v)
+	}
+	return _c
 }
 
 // SetName sets the "name" field.
@@ -32,6 +47,28 @@ func (_c *RecipeIngredientCreate) SetAmount(v float64) *RecipeIngredientCreate {
 	return _c
 }
 
+// SetNillableAmount sets the "amount" field if the given value is not nil.
+func (_c *RecipeIngredientCreate) SetNillableAmount(v *float64) *RecipeIngredientCreate {
+	if v != nil {
+		_c.SetAmount(*v)
+	}
+	return _c
+}
+
+// SetAmountMax sets the "amount_max" field.
+func (_c *RecipeIngredientCreate) SetAmountMax(v float64) *RecipeIngredientCreate {
+	_c.mutation.SetAmountMax(v)
+	return _c
+}
+
+// SetNillableAmountMax sets the "amount_max" field if the given value is not nil.
+func (_c *RecipeIngredientCreate) SetNillableAmountMax(v *float64) *RecipeIngredientCreate {
+	if v != nil {
+		_c.SetAmountMax(*v)
+	}
+	return _c
+}
+
 // SetUnit sets the "unit" field.
 func (_c *RecipeIngredientCreate) SetUnit(v string) *RecipeIngredientCreate {
 	_c.mutation.SetUnit(v)
@@ -42,6 +79,20 @@ func (_c *RecipeIngredientCreate) SetUnit(v string) *RecipeIngredientCreate {
 func (_c *RecipeIngredientCreate) SetNillableUnit(v *string) *RecipeIngredientCreate {
 	if v != nil {
 		_c.SetUnit(*v)
+	}
+	return _c
+}
+
+// SetPreparation sets the "preparation" field.
+func (_c *RecipeIngredientCreate) SetPreparation(v string) *RecipeIngredientCreate {
+	_c.mutation.SetPreparation(v)
+	return _c
+}
+
+// SetNillablePreparation sets the "preparation" field if the given value is not nil.
+func (_c *RecipeIngredientCreate) SetNillablePreparation(v *string) *RecipeIngredientCreate {
+	if v != nil {
+		_c.SetPreparation(*v)
 	}
 	return _c
 }
@@ -60,16 +111,30 @@ func (_c *RecipeIngredientCreate) SetNillableOptional(v *bool) *RecipeIngredient
 	return _c
 }
 
-// SetNote sets the "note" field.
-func (_c *RecipeIngredientCreate) SetNote(v string) *RecipeIngredientCreate {
-	_c.mutation.SetNote(v)
+// SetText sets the "text" field.
+func (_c *RecipeIngredientCreate) SetText(v string) *RecipeIngredientCreate {
+	_c.mutation.SetText(v)
 	return _c
 }
 
-// SetNillableNote sets the "note" field if the given value is not nil.
-func (_c *RecipeIngredientCreate) SetNillableNote(v *string) *RecipeIngredientCreate {
+// SetNillableText sets the "text" field if the given value is not nil.
+func (_c *RecipeIngredientCreate) SetNillableText(v *string) *RecipeIngredientCreate {
 	if v != nil {
-		_c.SetNote(*v)
+		_c.SetText(*v)
+	}
+	return _c
+}
+
+// SetFoodID sets the "food_id" field.
+func (_c *RecipeIngredientCreate) SetFoodID(v string) *RecipeIngredientCreate {
+	_c.mutation.SetFoodID(v)
+	return _c
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_c *RecipeIngredientCreate) SetNillableFoodID(v *string) *RecipeIngredientCreate {
+	if v != nil {
+		_c.SetFoodID(*v)
 	}
 	return _c
 }
@@ -97,6 +162,11 @@ func (_c *RecipeIngredientCreate) SetNillableID(v *string) *RecipeIngredientCrea
 // SetRecipe sets the "recipe" edge to the Recipe entity.
 func (_c *RecipeIngredientCreate) SetRecipe(v *Recipe) *RecipeIngredientCreate {
 	return _c.SetRecipeID(v.ID)
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_c *RecipeIngredientCreate) SetFood(v *Food) *RecipeIngredientCreate {
+	return _c.SetFoodID(v.ID)
 }
 
 // Mutation returns the RecipeIngredientMutation object of the builder.
@@ -134,9 +204,9 @@ func (_c *RecipeIngredientCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *RecipeIngredientCreate) defaults() {
-	if _, ok := _c.mutation.Unit(); !ok {
-		v := recipeingredient.DefaultUnit
-		_c.mutation.SetUnit(v)
+	if _, ok := _c.mutation.Position(); !ok {
+		v := recipeingredient.DefaultPosition
+		_c.mutation.SetPosition(v)
 	}
 	if _, ok := _c.mutation.Optional(); !ok {
 		v := recipeingredient.DefaultOptional
@@ -150,6 +220,14 @@ func (_c *RecipeIngredientCreate) defaults() {
 
 // check runs all checks and user-defined validators on the builder.
 func (_c *RecipeIngredientCreate) check() error {
+	if _, ok := _c.mutation.Position(); !ok {
+		return &ValidationError{Name: "position", err: errors.New(`ent: missing required field "RecipeIngredient.position"`)}
+	}
+	if v, ok := _c.mutation.Position(); ok {
+		if err := recipeingredient.PositionValidator(v); err != nil {
+			return &ValidationError{Name: "position", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.position": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "RecipeIngredient.name"`)}
 	}
@@ -158,28 +236,32 @@ func (_c *RecipeIngredientCreate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.name": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.Amount(); !ok {
-		return &ValidationError{Name: "amount", err: errors.New(`ent: missing required field "RecipeIngredient.amount"`)}
-	}
 	if v, ok := _c.mutation.Amount(); ok {
 		if err := recipeingredient.AmountValidator(v); err != nil {
 			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.amount": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.Unit(); !ok {
-		return &ValidationError{Name: "unit", err: errors.New(`ent: missing required field "RecipeIngredient.unit"`)}
+	if v, ok := _c.mutation.AmountMax(); ok {
+		if err := recipeingredient.AmountMaxValidator(v); err != nil {
+			return &ValidationError{Name: "amount_max", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.amount_max": %w`, err)}
+		}
 	}
 	if v, ok := _c.mutation.Unit(); ok {
 		if err := recipeingredient.UnitValidator(v); err != nil {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.unit": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.Preparation(); ok {
+		if err := recipeingredient.PreparationValidator(v); err != nil {
+			return &ValidationError{Name: "preparation", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.preparation": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Optional(); !ok {
 		return &ValidationError{Name: "optional", err: errors.New(`ent: missing required field "RecipeIngredient.optional"`)}
 	}
-	if v, ok := _c.mutation.Note(); ok {
-		if err := recipeingredient.NoteValidator(v); err != nil {
-			return &ValidationError{Name: "note", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.note": %w`, err)}
+	if v, ok := _c.mutation.Text(); ok {
+		if err := recipeingredient.TextValidator(v); err != nil {
+			return &ValidationError{Name: "text", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.text": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.RecipeID(); !ok {
@@ -228,25 +310,37 @@ func (_c *RecipeIngredientCreate) createSpec() (*RecipeIngredient, *sqlgraph.Cre
 		_node.ID = id
 		_spec.ID.Value = id
 	}
+	if value, ok := _c.mutation.Position(); ok {
+		_spec.SetField(recipeingredient.FieldPosition, field.TypeInt, value)
+		_node.Position = value
+	}
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(recipeingredient.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
 	if value, ok := _c.mutation.Amount(); ok {
 		_spec.SetField(recipeingredient.FieldAmount, field.TypeFloat64, value)
-		_node.Amount = value
+		_node.Amount = &value
+	}
+	if value, ok := _c.mutation.AmountMax(); ok {
+		_spec.SetField(recipeingredient.FieldAmountMax, field.TypeFloat64, value)
+		_node.AmountMax = &value
 	}
 	if value, ok := _c.mutation.Unit(); ok {
 		_spec.SetField(recipeingredient.FieldUnit, field.TypeString, value)
-		_node.Unit = value
+		_node.Unit = &value
+	}
+	if value, ok := _c.mutation.Preparation(); ok {
+		_spec.SetField(recipeingredient.FieldPreparation, field.TypeString, value)
+		_node.Preparation = value
 	}
 	if value, ok := _c.mutation.Optional(); ok {
 		_spec.SetField(recipeingredient.FieldOptional, field.TypeBool, value)
 		_node.Optional = value
 	}
-	if value, ok := _c.mutation.Note(); ok {
-		_spec.SetField(recipeingredient.FieldNote, field.TypeString, value)
-		_node.Note = value
+	if value, ok := _c.mutation.Text(); ok {
+		_spec.SetField(recipeingredient.FieldText, field.TypeString, value)
+		_node.Text = value
 	}
 	if nodes := _c.mutation.RecipeIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -263,6 +357,23 @@ func (_c *RecipeIngredientCreate) createSpec() (*RecipeIngredient, *sqlgraph.Cre
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.RecipeID = nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   recipeingredient.FoodTable,
+			Columns: []string{recipeingredient.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.FoodID = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

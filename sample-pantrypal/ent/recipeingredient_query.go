@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
@@ -24,6 +25,7 @@ type RecipeIngredientQuery struct {
 	inters     []Interceptor
 	predicates []predicate.RecipeIngredient
 	withRecipe *RecipeQuery
+	withFood   *FoodQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -75,6 +77,28 @@ func (_q *RecipeIngredientQuery) QueryRecipe() *RecipeQuery {
 			sqlgraph.From(recipeingredient.Table, recipeingredient.FieldID, selector),
 			sqlgraph.To(recipe.Table, recipe.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, recipeingredient.RecipeTable, recipeingredient.RecipeColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryFood chains the current query on the "food" edge.
+func (_q *RecipeIngredientQuery) QueryFood() *FoodQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(recipeingredient.Table, recipeingredient.FieldID, selector),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, recipeingredient.FoodTable, recipeingredient.FoodColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -275,6 +299,7 @@ func (_q *RecipeIngredientQuery) Clone() *RecipeIngredientQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.RecipeIngredient{}, _q.predicates...),
 		withRecipe: _q.withRecipe.Clone(),
+		withFood:   _q.withFood.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -292,18 +317,29 @@ func (_q *RecipeIngredientQuery) WithRecipe(opts ...func(*RecipeQuery)) *RecipeI
 	return _q
 }
 
+// WithFood tells the query-builder to eager-load the nodes that are connected to
+// the "food" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *RecipeIngredientQuery) WithFood(opts ...func(*FoodQuery)) *RecipeIngredientQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withFood = query
+	return _q
+}
+
 // GroupBy is used to group vertices by one or more fields/columns.
 // It is often used with aggregate functions, like: count, max, mean, min, sum.
 //
 // Example:
 //
 //	var v []struct {
-//		Name string `json:"name,omitempty"`
+//		Position int `json:"position,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
 //	client.RecipeIngredient.Query().
-//		GroupBy(recipeingredient.FieldName).
+//		GroupBy(recipeingredient.FieldPosition).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
 func (_q *RecipeIngredientQuery) GroupBy(field string, fields ...string) *RecipeIngredientGroupBy {
@@ -321,11 +357,11 @@ func (_q *RecipeIngredientQuery) GroupBy(field string, fields ...string) *Recipe
 // Example:
 //
 //	var v []struct {
-//		Name string `json:"name,omitempty"`
+//		Position int `json:"position,omitempty"`
 //	}
 //
 //	client.RecipeIngredient.Query().
-//		Select(recipeingredient.FieldName).
+//		Select(recipeingredient.FieldPosition).
 //		Scan(ctx, &v)
 func (_q *RecipeIngredientQuery) Select(fields ...string) *RecipeIngredientSelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
@@ -370,8 +406,9 @@ func (_q *RecipeIngredientQuery) sqlAll(ctx context.Context, hooks ...queryHook)
 	var (
 		nodes       = []*RecipeIngredient{}
 		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
+		loadedTypes = [2]bool{
 			_q.withRecipe != nil,
+			_q.withFood != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -395,6 +432,12 @@ func (_q *RecipeIngredientQuery) sqlAll(ctx context.Context, hooks ...queryHook)
 	if query := _q.withRecipe; query != nil {
 		if err := _q.loadRecipe(ctx, query, nodes, nil,
 			func(n *RecipeIngredient, e *Recipe) { n.Edges.Recipe = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withFood; query != nil {
+		if err := _q.loadFood(ctx, query, nodes, nil,
+			func(n *RecipeIngredient, e *Food) { n.Edges.Food = e }); err != nil {
 			return nil, err
 		}
 	}
@@ -430,6 +473,38 @@ func (_q *RecipeIngredientQuery) loadRecipe(ctx context.Context, query *RecipeQu
 	}
 	return nil
 }
+func (_q *RecipeIngredientQuery) loadFood(ctx context.Context, query *FoodQuery, nodes []*RecipeIngredient, init func(*RecipeIngredient), assign func(*RecipeIngredient, *Food)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*RecipeIngredient)
+	for i := range nodes {
+		if nodes[i].FoodID == nil {
+			continue
+		}
+		fk := *nodes[i].FoodID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(food.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "food_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
 
 func (_q *RecipeIngredientQuery) sqlCount(ctx context.Context) (int, error) {
 	_spec := _q.querySpec()
@@ -458,6 +533,9 @@ func (_q *RecipeIngredientQuery) querySpec() *sqlgraph.QuerySpec {
 		}
 		if _q.withRecipe != nil {
 			_spec.Node.AddColumnOnce(recipeingredient.FieldRecipeID)
+		}
+		if _q.withFood != nil {
+			_spec.Node.AddColumnOnce(recipeingredient.FieldFoodID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

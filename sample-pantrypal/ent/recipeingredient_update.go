@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
 )
@@ -24,6 +25,27 @@ type RecipeIngredientUpdate struct {
 // Where appends a list predicates to the RecipeIngredientUpdate builder.
 func (_u *RecipeIngredientUpdate) Where(ps ...predicate.RecipeIngredient) *RecipeIngredientUpdate {
 	_u.mutation.Where(ps...)
+	return _u
+}
+
+// SetPosition sets the "position" field.
+func (_u *RecipeIngredientUpdate) SetPosition(v int) *RecipeIngredientUpdate {
+	_u.mutation.ResetPosition()
+	_u.mutation.SetPosition(v)
+	return _u
+}
+
+// SetNillablePosition sets the "position" field if the given value is not nil.
+func (_u *RecipeIngredientUpdate) SetNillablePosition(v *int) *RecipeIngredientUpdate {
+	if v != nil {
+		_u.SetPosition(*v)
+	}
+	return _u
+}
+
+// AddPosition adds value to the "position" field.
+func (_u *RecipeIngredientUpdate) AddPosition(v int) *RecipeIngredientUpdate {
+	_u.mutation.AddPosition(v)
 	return _u
 }
 
@@ -62,6 +84,39 @@ func (_u *RecipeIngredientUpdate) AddAmount(v float64) *RecipeIngredientUpdate {
 	return _u
 }
 
+// ClearAmount clears the value of the "amount" field.
+func (_u *RecipeIngredientUpdate) ClearAmount() *RecipeIngredientUpdate {
+	_u.mutation.ClearAmount()
+	return _u
+}
+
+// SetAmountMax sets the "amount_max" field.
+func (_u *RecipeIngredientUpdate) SetAmountMax(v float64) *RecipeIngredientUpdate {
+	_u.mutation.ResetAmountMax()
+	_u.mutation.SetAmountMax(v)
+	return _u
+}
+
+// SetNillableAmountMax sets the "amount_max" field if the given value is not nil.
+func (_u *RecipeIngredientUpdate) SetNillableAmountMax(v *float64) *RecipeIngredientUpdate {
+	if v != nil {
+		_u.SetAmountMax(*v)
+	}
+	return _u
+}
+
+// AddAmountMax adds value to the "amount_max" field.
+func (_u *RecipeIngredientUpdate) AddAmountMax(v float64) *RecipeIngredientUpdate {
+	_u.mutation.AddAmountMax(v)
+	return _u
+}
+
+// ClearAmountMax clears the value of the "amount_max" field.
+func (_u *RecipeIngredientUpdate) ClearAmountMax() *RecipeIngredientUpdate {
+	_u.mutation.ClearAmountMax()
+	return _u
+}
+
 // SetUnit sets the "unit" field.
 func (_u *RecipeIngredientUpdate) SetUnit(v string) *RecipeIngredientUpdate {
 	_u.mutation.SetUnit(v)
@@ -73,6 +128,32 @@ func (_u *RecipeIngredientUpdate) SetNillableUnit(v *string) *RecipeIngredientUp
 	if v != nil {
 		_u.SetUnit(*v)
 	}
+	return _u
+}
+
+// ClearUnit clears the value of the "unit" field.
+func (_u *RecipeIngredientUpdate) ClearUnit() *RecipeIngredientUpdate {
+	_u.mutation.ClearUnit()
+	return _u
+}
+
+// SetPreparation sets the "preparation" field.
+func (_u *RecipeIngredientUpdate) SetPreparation(v string) *RecipeIngredientUpdate {
+	_u.mutation.SetPreparation(v)
+	return _u
+}
+
+// SetNillablePreparation sets the "preparation" field if the given value is not nil.
+func (_u *RecipeIngredientUpdate) SetNillablePreparation(v *string) *RecipeIngredientUpdate {
+	if v != nil {
+		_u.SetPreparation(*v)
+	}
+	return _u
+}
+
+// ClearPreparation clears the value of the "preparation" field.
+func (_u *RecipeIngredientUpdate) ClearPreparation() *RecipeIngredientUpdate {
+	_u.mutation.ClearPreparation()
 	return _u
 }
 
@@ -90,29 +171,60 @@ func (_u *RecipeIngredientUpdate) SetNillableOptional(v *bool) *RecipeIngredient
 	return _u
 }
 
-// SetNote sets the "note" field.
-func (_u *RecipeIngredientUpdate) SetNote(v string) *RecipeIngredientUpdate {
-	_u.mutation.SetNote(v)
+// SetText sets the "text" field.
+func (_u *RecipeIngredientUpdate) SetText(v string) *RecipeIngredientUpdate {
+	_u.mutation.SetText(v)
 	return _u
 }
 
-// SetNillableNote sets the "note" field if the given value is not nil.
-func (_u *RecipeIngredientUpdate) SetNillableNote(v *string) *RecipeIngredientUpdate {
+// SetNillableText sets the "text" field if the given value is not nil.
+func (_u *RecipeIngredientUpdate) SetNillableText(v *string) *RecipeIngredientUpdate {
 	if v != nil {
-		_u.SetNote(*v)
+		_u.SetText(*v)
 	}
 	return _u
 }
 
-// ClearNote clears the value of the "note" field.
-func (_u *RecipeIngredientUpdate) ClearNote() *RecipeIngredientUpdate {
-	_u.mutation.ClearNote()
+// ClearText clears the value of the "text" field.
+func (_u *RecipeIngredientUpdate) ClearText() *RecipeIngredientUpdate {
+	_u.mutation.ClearText()
 	return _u
+}
+
+// SetFoodID sets the "food_id" field.
+func (_u *RecipeIngredientUpdate) SetFoodID(v string) *RecipeIngredientUpdate {
+	_u.mutation.SetFoodID(v)
+	return _u
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_u *RecipeIngredientUpdate) SetNillableFoodID(v *string) *RecipeIngredientUpdate {
+	if v != nil {
+		_u.SetFoodID(*v)
+	}
+	return _u
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (_u *RecipeIngredientUpdate) ClearFoodID() *RecipeIngredientUpdate {
+	_u.mutation.ClearFoodID()
+	return _u
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_u *RecipeIngredientUpdate) SetFood(v *Food) *RecipeIngredientUpdate {
+	return _u.SetFoodID(v.ID)
 }
 
 // Mutation returns the RecipeIngredientMutation object of the builder.
 func (_u *RecipeIngredientUpdate) Mutation() *RecipeIngredientMutation {
 	return _u.mutation
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (_u *RecipeIngredientUpdate) ClearFood() *RecipeIngredientUpdate {
+	_u.mutation.ClearFood()
+	return _u
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -144,6 +256,11 @@ func (_u *RecipeIngredientUpdate) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *RecipeIngredientUpdate) check() error {
+	if v, ok := _u.mutation.Position(); ok {
+		if err := recipeingredient.PositionValidator(v); err != nil {
+			return &ValidationError{Name: "position", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.position": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Name(); ok {
 		if err := recipeingredient.NameValidator(v); err != nil {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.name": %w`, err)}
@@ -154,14 +271,24 @@ func (_u *RecipeIngredientUpdate) check() error {
 			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.amount": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.AmountMax(); ok {
+		if err := recipeingredient.AmountMaxValidator(v); err != nil {
+			return &ValidationError{Name: "amount_max", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.amount_max": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Unit(); ok {
 		if err := recipeingredient.UnitValidator(v); err != nil {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.unit": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Note(); ok {
-		if err := recipeingredient.NoteValidator(v); err != nil {
-			return &ValidationError{Name: "note", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.note": %w`, err)}
+	if v, ok := _u.mutation.Preparation(); ok {
+		if err := recipeingredient.PreparationValidator(v); err != nil {
+			return &ValidationError{Name: "preparation", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.preparation": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Text(); ok {
+		if err := recipeingredient.TextValidator(v); err != nil {
+			return &ValidationError{Name: "text", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.text": %w`, err)}
 		}
 	}
 	if _u.mutation.RecipeCleared() && len(_u.mutation.RecipeIDs()) > 0 {
@@ -182,6 +309,12 @@ func (_u *RecipeIngredientUpdate) sqlSave(ctx context.Context) (_node int, err e
 			}
 		}
 	}
+	if value, ok := _u.mutation.Position(); ok {
+		_spec.SetField(recipeingredient.FieldPosition, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedPosition(); ok {
+		_spec.AddField(recipeingredient.FieldPosition, field.TypeInt, value)
+	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(recipeingredient.FieldName, field.TypeString, value)
 	}
@@ -191,17 +324,67 @@ func (_u *RecipeIngredientUpdate) sqlSave(ctx context.Context) (_node int, err e
 	if value, ok := _u.mutation.AddedAmount(); ok {
 		_spec.AddField(recipeingredient.FieldAmount, field.TypeFloat64, value)
 	}
+	if _u.mutation.AmountCleared() {
+		_spec.ClearField(recipeingredient.FieldAmount, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.AmountMax(); ok {
+		_spec.SetField(recipeingredient.FieldAmountMax, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedAmountMax(); ok {
+		_spec.AddField(recipeingredient.FieldAmountMax, field.TypeFloat64, value)
+	}
+	if _u.mutation.AmountMaxCleared() {
+		_spec.ClearField(recipeingredient.FieldAmountMax, field.TypeFloat64)
+	}
 	if value, ok := _u.mutation.Unit(); ok {
 		_spec.SetField(recipeingredient.FieldUnit, field.TypeString, value)
+	}
+	if _u.mutation.UnitCleared() {
+		_spec.ClearField(recipeingredient.FieldUnit, field.TypeString)
+	}
+	if value, ok := _u.mutation.Preparation(); ok {
+		_spec.SetField(recipeingredient.FieldPreparation, field.TypeString, value)
+	}
+	if _u.mutation.PreparationCleared() {
+		_spec.ClearField(recipeingredient.FieldPreparation, field.TypeString)
 	}
 	if value, ok := _u.mutation.Optional(); ok {
 		_spec.SetField(recipeingredient.FieldOptional, field.TypeBool, value)
 	}
-	if value, ok := _u.mutation.Note(); ok {
-		_spec.SetField(recipeingredient.FieldNote, field.TypeString, value)
+	if value, ok := _u.mutation.Text(); ok {
+		_spec.SetField(recipeingredient.FieldText, field.TypeString, value)
 	}
-	if _u.mutation.NoteCleared() {
-		_spec.ClearField(recipeingredient.FieldNote, field.TypeString)
+	if _u.mutation.TextCleared() {
+		_spec.ClearField(recipeingredient.FieldText, field.TypeString)
+	}
+	if _u.mutation.FoodCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   recipeingredient.FoodTable,
+			Columns: []string{recipeingredient.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   recipeingredient.FoodTable,
+			Columns: []string{recipeingredient.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -221,6 +404,27 @@ type RecipeIngredientUpdateOne struct {
 	fields   []string
 	hooks    []Hook
 	mutation *RecipeIngredientMutation
+}
+
+// SetPosition sets the "position" field.
+func (_u *RecipeIngredientUpdateOne) SetPosition(v int) *RecipeIngredientUpdateOne {
+	_u.mutation.ResetPosition()
+	_u.mutation.SetPosition(v)
+	return _u
+}
+
+// SetNillablePosition sets the "position" field if the given value is not nil.
+func (_u *RecipeIngredientUpdateOne) SetNillablePosition(v *int) *RecipeIngredientUpdateOne {
+	if v != nil {
+		_u.SetPosition(*v)
+	}
+	return _u
+}
+
+// AddPosition adds value to the "position" field.
+func (_u *RecipeIngredientUpdateOne) AddPosition(v int) *RecipeIngredientUpdateOne {
+	_u.mutation.AddPosition(v)
+	return _u
 }
 
 // SetName sets the "name" field.
@@ -258,6 +462,39 @@ func (_u *RecipeIngredientUpdateOne) AddAmount(v float64) *RecipeIngredientUpdat
 	return _u
 }
 
+// ClearAmount clears the value of the "amount" field.
+func (_u *RecipeIngredientUpdateOne) ClearAmount() *RecipeIngredientUpdateOne {
+	_u.mutation.ClearAmount()
+	return _u
+}
+
+// SetAmountMax sets the "amount_max" field.
+func (_u *RecipeIngredientUpdateOne) SetAmountMax(v float64) *RecipeIngredientUpdateOne {
+	_u.mutation.ResetAmountMax()
+	_u.mutation.SetAmountMax(v)
+	return _u
+}
+
+// SetNillableAmountMax sets the "amount_max" field if the given value is not nil.
+func (_u *RecipeIngredientUpdateOne) SetNillableAmountMax(v *float64) *RecipeIngredientUpdateOne {
+	if v != nil {
+		_u.SetAmountMax(*v)
+	}
+	return _u
+}
+
+// AddAmountMax adds value to the "amount_max" field.
+func (_u *RecipeIngredientUpdateOne) AddAmountMax(v float64) *RecipeIngredientUpdateOne {
+	_u.mutation.AddAmountMax(v)
+	return _u
+}
+
+// ClearAmountMax clears the value of the "amount_max" field.
+func (_u *RecipeIngredientUpdateOne) ClearAmountMax() *RecipeIngredientUpdateOne {
+	_u.mutation.ClearAmountMax()
+	return _u
+}
+
 // SetUnit sets the "unit" field.
 func (_u *RecipeIngredientUpdateOne) SetUnit(v string) *RecipeIngredientUpdateOne {
 	_u.mutation.SetUnit(v)
@@ -269,6 +506,32 @@ func (_u *RecipeIngredientUpdateOne) SetNillableUnit(v *string) *RecipeIngredien
 	if v != nil {
 		_u.SetUnit(*v)
 	}
+	return _u
+}
+
+// ClearUnit clears the value of the "unit" field.
+func (_u *RecipeIngredientUpdateOne) ClearUnit() *RecipeIngredientUpdateOne {
+	_u.mutation.ClearUnit()
+	return _u
+}
+
+// SetPreparation sets the "preparation" field.
+func (_u *RecipeIngredientUpdateOne) SetPreparation(v string) *RecipeIngredientUpdateOne {
+	_u.mutation.SetPreparation(v)
+	return _u
+}
+
+// SetNillablePreparation sets the "preparation" field if the given value is not nil.
+func (_u *RecipeIngredientUpdateOne) SetNillablePreparation(v *string) *RecipeIngredientUpdateOne {
+	if v != nil {
+		_u.SetPreparation(*v)
+	}
+	return _u
+}
+
+// ClearPreparation clears the value of the "preparation" field.
+func (_u *RecipeIngredientUpdateOne) ClearPreparation() *RecipeIngredientUpdateOne {
+	_u.mutation.ClearPreparation()
 	return _u
 }
 
@@ -286,29 +549,60 @@ func (_u *RecipeIngredientUpdateOne) SetNillableOptional(v *bool) *RecipeIngredi
 	return _u
 }
 
-// SetNote sets the "note" field.
-func (_u *RecipeIngredientUpdateOne) SetNote(v string) *RecipeIngredientUpdateOne {
-	_u.mutation.SetNote(v)
+// SetText sets the "text" field.
+func (_u *RecipeIngredientUpdateOne) SetText(v string) *RecipeIngredientUpdateOne {
+	_u.mutation.SetText(v)
 	return _u
 }
 
-// SetNillableNote sets the "note" field if the given value is not nil.
-func (_u *RecipeIngredientUpdateOne) SetNillableNote(v *string) *RecipeIngredientUpdateOne {
+// SetNillableText sets the "text" field if the given value is not nil.
+func (_u *RecipeIngredientUpdateOne) SetNillableText(v *string) *RecipeIngredientUpdateOne {
 	if v != nil {
-		_u.SetNote(*v)
+		_u.SetText(*v)
 	}
 	return _u
 }
 
-// ClearNote clears the value of the "note" field.
-func (_u *RecipeIngredientUpdateOne) ClearNote() *RecipeIngredientUpdateOne {
-	_u.mutation.ClearNote()
+// ClearText clears the value of the "text" field.
+func (_u *RecipeIngredientUpdateOne) ClearText() *RecipeIngredientUpdateOne {
+	_u.mutation.ClearText()
 	return _u
+}
+
+// SetFoodID sets the "food_id" field.
+func (_u *RecipeIngredientUpdateOne) SetFoodID(v string) *RecipeIngredientUpdateOne {
+	_u.mutation.SetFoodID(v)
+	return _u
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_u *RecipeIngredientUpdateOne) SetNillableFoodID(v *string) *RecipeIngredientUpdateOne {
+	if v != nil {
+		_u.SetFoodID(*v)
+	}
+	return _u
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (_u *RecipeIngredientUpdateOne) ClearFoodID() *RecipeIngredientUpdateOne {
+	_u.mutation.ClearFoodID()
+	return _u
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_u *RecipeIngredientUpdateOne) SetFood(v *Food) *RecipeIngredientUpdateOne {
+	return _u.SetFoodID(v.ID)
 }
 
 // Mutation returns the RecipeIngredientMutation object of the builder.
 func (_u *RecipeIngredientUpdateOne) Mutation() *RecipeIngredientMutation {
 	return _u.mutation
+}
+
+// ClearFood clears the "food" edge to the Food entity.
+func (_u *RecipeIngredientUpdateOne) ClearFood() *RecipeIngredientUpdateOne {
+	_u.mutation.ClearFood()
+	return _u
 }
 
 // Where appends a list predicates to the RecipeIngredientUpdate builder.
@@ -353,6 +647,11 @@ func (_u *RecipeIngredientUpdateOne) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_u *RecipeIngredientUpdateOne) check() error {
+	if v, ok := _u.mutation.Position(); ok {
+		if err := recipeingredient.PositionValidator(v); err != nil {
+			return &ValidationError{Name: "position", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.position": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Name(); ok {
 		if err := recipeingredient.NameValidator(v); err != nil {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.name": %w`, err)}
@@ -363,14 +662,24 @@ func (_u *RecipeIngredientUpdateOne) check() error {
 			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.amount": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.AmountMax(); ok {
+		if err := recipeingredient.AmountMaxValidator(v); err != nil {
+			return &ValidationError{Name: "amount_max", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.amount_max": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Unit(); ok {
 		if err := recipeingredient.UnitValidator(v); err != nil {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.unit": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Note(); ok {
-		if err := recipeingredient.NoteValidator(v); err != nil {
-			return &ValidationError{Name: "note", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.note": %w`, err)}
+	if v, ok := _u.mutation.Preparation(); ok {
+		if err := recipeingredient.PreparationValidator(v); err != nil {
+			return &ValidationError{Name: "preparation", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.preparation": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Text(); ok {
+		if err := recipeingredient.TextValidator(v); err != nil {
+			return &ValidationError{Name: "text", err: fmt.Errorf(`ent: validator failed for field "RecipeIngredient.text": %w`, err)}
 		}
 	}
 	if _u.mutation.RecipeCleared() && len(_u.mutation.RecipeIDs()) > 0 {
@@ -408,6 +717,12 @@ func (_u *RecipeIngredientUpdateOne) sqlSave(ctx context.Context) (_node *Recipe
 			}
 		}
 	}
+	if value, ok := _u.mutation.Position(); ok {
+		_spec.SetField(recipeingredient.FieldPosition, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedPosition(); ok {
+		_spec.AddField(recipeingredient.FieldPosition, field.TypeInt, value)
+	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(recipeingredient.FieldName, field.TypeString, value)
 	}
@@ -417,17 +732,67 @@ func (_u *RecipeIngredientUpdateOne) sqlSave(ctx context.Context) (_node *Recipe
 	if value, ok := _u.mutation.AddedAmount(); ok {
 		_spec.AddField(recipeingredient.FieldAmount, field.TypeFloat64, value)
 	}
+	if _u.mutation.AmountCleared() {
+		_spec.ClearField(recipeingredient.FieldAmount, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.AmountMax(); ok {
+		_spec.SetField(recipeingredient.FieldAmountMax, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedAmountMax(); ok {
+		_spec.AddField(recipeingredient.FieldAmountMax, field.TypeFloat64, value)
+	}
+	if _u.mutation.AmountMaxCleared() {
+		_spec.ClearField(recipeingredient.FieldAmountMax, field.TypeFloat64)
+	}
 	if value, ok := _u.mutation.Unit(); ok {
 		_spec.SetField(recipeingredient.FieldUnit, field.TypeString, value)
+	}
+	if _u.mutation.UnitCleared() {
+		_spec.ClearField(recipeingredient.FieldUnit, field.TypeString)
+	}
+	if value, ok := _u.mutation.Preparation(); ok {
+		_spec.SetField(recipeingredient.FieldPreparation, field.TypeString, value)
+	}
+	if _u.mutation.PreparationCleared() {
+		_spec.ClearField(recipeingredient.FieldPreparation, field.TypeString)
 	}
 	if value, ok := _u.mutation.Optional(); ok {
 		_spec.SetField(recipeingredient.FieldOptional, field.TypeBool, value)
 	}
-	if value, ok := _u.mutation.Note(); ok {
-		_spec.SetField(recipeingredient.FieldNote, field.TypeString, value)
+	if value, ok := _u.mutation.Text(); ok {
+		_spec.SetField(recipeingredient.FieldText, field.TypeString, value)
 	}
-	if _u.mutation.NoteCleared() {
-		_spec.ClearField(recipeingredient.FieldNote, field.TypeString)
+	if _u.mutation.TextCleared() {
+		_spec.ClearField(recipeingredient.FieldText, field.TypeString)
+	}
+	if _u.mutation.FoodCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   recipeingredient.FoodTable,
+			Columns: []string{recipeingredient.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   recipeingredient.FoodTable,
+			Columns: []string{recipeingredient.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	_node = &RecipeIngredient{config: _u.config}
 	_spec.Assign = _node.assignValues

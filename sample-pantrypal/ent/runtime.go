@@ -6,18 +6,25 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
-	"github.com/koan-go/koan/sample-pantrypal/ent/householdprofile"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/foodportion"
+	"github.com/koan-go/koan/sample-pantrypal/ent/household"
+	"github.com/koan-go/koan/sample-pantrypal/ent/leftover"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryphoto"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
+	"github.com/koan-go/koan/sample-pantrypal/ent/planrule"
+	"github.com/koan-go/koan/sample-pantrypal/ent/price"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
 	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingneed"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // The init function reads all schema descriptors with runtime code
@@ -89,44 +96,283 @@ func init() {
 			return nil
 		}
 	}()
-	householdprofileMixin := schema.HouseholdProfile{}.Mixin()
-	householdprofileMixinFields0 := householdprofileMixin[0].Fields()
-	_ = householdprofileMixinFields0
-	householdprofileFields := schema.HouseholdProfile{}.Fields()
-	_ = householdprofileFields
-	// householdprofileDescSize is the schema descriptor for size field.
-	householdprofileDescSize := householdprofileFields[0].Descriptor()
-	// householdprofile.DefaultSize holds the default value on creation for the size field.
-	householdprofile.DefaultSize = householdprofileDescSize.Default.(int)
-	// householdprofile.SizeValidator is a validator for the "size" field. It is called by the builders before save.
-	householdprofile.SizeValidator = householdprofileDescSize.Validators[0].(func(int) error)
-	// householdprofileDescEnergyTargetKcal is the schema descriptor for energy_target_kcal field.
-	householdprofileDescEnergyTargetKcal := householdprofileFields[5].Descriptor()
-	// householdprofile.EnergyTargetKcalValidator is a validator for the "energy_target_kcal" field. It is called by the builders before save.
-	householdprofile.EnergyTargetKcalValidator = householdprofileDescEnergyTargetKcal.Validators[0].(func(int) error)
-	// householdprofileDescWeekdayMinutes is the schema descriptor for weekday_minutes field.
-	householdprofileDescWeekdayMinutes := householdprofileFields[6].Descriptor()
-	// householdprofile.DefaultWeekdayMinutes holds the default value on creation for the weekday_minutes field.
-	householdprofile.DefaultWeekdayMinutes = householdprofileDescWeekdayMinutes.Default.(int)
-	// householdprofile.WeekdayMinutesValidator is a validator for the "weekday_minutes" field. It is called by the builders before save.
-	householdprofile.WeekdayMinutesValidator = householdprofileDescWeekdayMinutes.Validators[0].(func(int) error)
-	// householdprofileDescWeekendMinutes is the schema descriptor for weekend_minutes field.
-	householdprofileDescWeekendMinutes := householdprofileFields[7].Descriptor()
-	// householdprofile.DefaultWeekendMinutes holds the default value on creation for the weekend_minutes field.
-	householdprofile.DefaultWeekendMinutes = householdprofileDescWeekendMinutes.Default.(int)
-	// householdprofile.WeekendMinutesValidator is a validator for the "weekend_minutes" field. It is called by the builders before save.
-	householdprofile.WeekendMinutesValidator = householdprofileDescWeekendMinutes.Validators[0].(func(int) error)
-	// householdprofileDescWeeklyBudget is the schema descriptor for weekly_budget field.
-	householdprofileDescWeeklyBudget := householdprofileFields[8].Descriptor()
-	// householdprofile.WeeklyBudgetValidator is a validator for the "weekly_budget" field. It is called by the builders before save.
-	householdprofile.WeeklyBudgetValidator = householdprofileDescWeeklyBudget.Validators[0].(func(float64) error)
-	// householdprofileDescID is the schema descriptor for id field.
-	householdprofileDescID := householdprofileMixinFields0[0].Descriptor()
-	// householdprofile.DefaultID holds the default value on creation for the id field.
-	householdprofile.DefaultID = householdprofileDescID.Default.(func() string)
-	// householdprofile.IDValidator is a validator for the "id" field. It is called by the builders before save.
-	householdprofile.IDValidator = func() func(string) error {
-		validators := householdprofileDescID.Validators
+	foodFields := schema.Food{}.Fields()
+	_ = foodFields
+	// foodDescName is the schema descriptor for name field.
+	foodDescName := foodFields[1].Descriptor()
+	// food.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	food.NameValidator = func() func(string) error {
+		validators := foodDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// foodDescAisle is the schema descriptor for aisle field.
+	foodDescAisle := foodFields[3].Descriptor()
+	// food.DefaultAisle holds the default value on creation for the aisle field.
+	food.DefaultAisle = foodDescAisle.Default.(string)
+	// food.AisleValidator is a validator for the "aisle" field. It is called by the builders before save.
+	food.AisleValidator = func() func(string) error {
+		validators := foodDescAisle.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(aisle string) error {
+			for _, fn := range fns {
+				if err := fn(aisle); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// foodDescDensity is the schema descriptor for density field.
+	foodDescDensity := foodFields[6].Descriptor()
+	// food.DensityValidator is a validator for the "density" field. It is called by the builders before save.
+	food.DensityValidator = foodDescDensity.Validators[0].(func(float64) error)
+	// foodDescEnergyKcal is the schema descriptor for energy_kcal field.
+	foodDescEnergyKcal := foodFields[7].Descriptor()
+	// food.EnergyKcalValidator is a validator for the "energy_kcal" field. It is called by the builders before save.
+	food.EnergyKcalValidator = foodDescEnergyKcal.Validators[0].(func(float64) error)
+	// foodDescProteinG is the schema descriptor for protein_g field.
+	foodDescProteinG := foodFields[8].Descriptor()
+	// food.ProteinGValidator is a validator for the "protein_g" field. It is called by the builders before save.
+	food.ProteinGValidator = foodDescProteinG.Validators[0].(func(float64) error)
+	// foodDescCarbohydrateG is the schema descriptor for carbohydrate_g field.
+	foodDescCarbohydrateG := foodFields[9].Descriptor()
+	// food.CarbohydrateGValidator is a validator for the "carbohydrate_g" field. It is called by the builders before save.
+	food.CarbohydrateGValidator = foodDescCarbohydrateG.Validators[0].(func(float64) error)
+	// foodDescFatG is the schema descriptor for fat_g field.
+	foodDescFatG := foodFields[10].Descriptor()
+	// food.FatGValidator is a validator for the "fat_g" field. It is called by the builders before save.
+	food.FatGValidator = foodDescFatG.Validators[0].(func(float64) error)
+	// foodDescFibreG is the schema descriptor for fibre_g field.
+	foodDescFibreG := foodFields[11].Descriptor()
+	// food.FibreGValidator is a validator for the "fibre_g" field. It is called by the builders before save.
+	food.FibreGValidator = foodDescFibreG.Validators[0].(func(float64) error)
+	// foodDescSaltG is the schema descriptor for salt_g field.
+	foodDescSaltG := foodFields[12].Descriptor()
+	// food.SaltGValidator is a validator for the "salt_g" field. It is called by the builders before save.
+	food.SaltGValidator = foodDescSaltG.Validators[0].(func(float64) error)
+	// foodDescShelfLifePantry is the schema descriptor for shelf_life_pantry field.
+	foodDescShelfLifePantry := foodFields[13].Descriptor()
+	// food.ShelfLifePantryValidator is a validator for the "shelf_life_pantry" field. It is called by the builders before save.
+	food.ShelfLifePantryValidator = foodDescShelfLifePantry.Validators[0].(func(int) error)
+	// foodDescShelfLifeFridge is the schema descriptor for shelf_life_fridge field.
+	foodDescShelfLifeFridge := foodFields[14].Descriptor()
+	// food.ShelfLifeFridgeValidator is a validator for the "shelf_life_fridge" field. It is called by the builders before save.
+	food.ShelfLifeFridgeValidator = foodDescShelfLifeFridge.Validators[0].(func(int) error)
+	// foodDescShelfLifeFreezer is the schema descriptor for shelf_life_freezer field.
+	foodDescShelfLifeFreezer := foodFields[15].Descriptor()
+	// food.ShelfLifeFreezerValidator is a validator for the "shelf_life_freezer" field. It is called by the builders before save.
+	food.ShelfLifeFreezerValidator = foodDescShelfLifeFreezer.Validators[0].(func(int) error)
+	// foodDescStaple is the schema descriptor for staple field.
+	foodDescStaple := foodFields[16].Descriptor()
+	// food.DefaultStaple holds the default value on creation for the staple field.
+	food.DefaultStaple = foodDescStaple.Default.(bool)
+	// foodDescSource is the schema descriptor for source field.
+	foodDescSource := foodFields[17].Descriptor()
+	// food.SourceValidator is a validator for the "source" field. It is called by the builders before save.
+	food.SourceValidator = foodDescSource.Validators[0].(func(string) error)
+	// foodDescID is the schema descriptor for id field.
+	foodDescID := foodFields[0].Descriptor()
+	// food.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	food.IDValidator = func() func(string) error {
+		validators := foodDescID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(id string) error {
+			for _, fn := range fns {
+				if err := fn(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	foodportionFields := schema.FoodPortion{}.Fields()
+	_ = foodportionFields
+	// foodportionDescUnit is the schema descriptor for unit field.
+	foodportionDescUnit := foodportionFields[1].Descriptor()
+	// foodportion.UnitValidator is a validator for the "unit" field. It is called by the builders before save.
+	foodportion.UnitValidator = func() func(string) error {
+		validators := foodportionDescUnit.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(unit string) error {
+			for _, fn := range fns {
+				if err := fn(unit); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// foodportionDescGrams is the schema descriptor for grams field.
+	foodportionDescGrams := foodportionFields[2].Descriptor()
+	// foodportion.GramsValidator is a validator for the "grams" field. It is called by the builders before save.
+	foodportion.GramsValidator = foodportionDescGrams.Validators[0].(func(float64) error)
+	// foodportionDescID is the schema descriptor for id field.
+	foodportionDescID := foodportionFields[0].Descriptor()
+	// foodportion.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	foodportion.IDValidator = func() func(string) error {
+		validators := foodportionDescID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(id string) error {
+			for _, fn := range fns {
+				if err := fn(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	householdFields := schema.Household{}.Fields()
+	_ = householdFields
+	// householdDescName is the schema descriptor for name field.
+	householdDescName := householdFields[1].Descriptor()
+	// household.DefaultName holds the default value on creation for the name field.
+	household.DefaultName = householdDescName.Default.(string)
+	// household.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	household.NameValidator = func() func(string) error {
+		validators := householdDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// householdDescTimeZone is the schema descriptor for time_zone field.
+	householdDescTimeZone := householdFields[3].Descriptor()
+	// household.DefaultTimeZone holds the default value on creation for the time_zone field.
+	household.DefaultTimeZone = householdDescTimeZone.Default.(string)
+	// household.TimeZoneValidator is a validator for the "time_zone" field. It is called by the builders before save.
+	household.TimeZoneValidator = func() func(string) error {
+		validators := householdDescTimeZone.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+			validators[2].(func(string) error),
+		}
+		return func(time_zone string) error {
+			for _, fn := range fns {
+				if err := fn(time_zone); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// householdDescCurrency is the schema descriptor for currency field.
+	householdDescCurrency := householdFields[4].Descriptor()
+	// household.DefaultCurrency holds the default value on creation for the currency field.
+	household.DefaultCurrency = householdDescCurrency.Default.(string)
+	// household.CurrencyValidator is a validator for the "currency" field. It is called by the builders before save.
+	household.CurrencyValidator = householdDescCurrency.Validators[0].(func(string) error)
+	// householdDescLocale is the schema descriptor for locale field.
+	householdDescLocale := householdFields[5].Descriptor()
+	// household.DefaultLocale holds the default value on creation for the locale field.
+	household.DefaultLocale = householdDescLocale.Default.(string)
+	// household.LocaleValidator is a validator for the "locale" field. It is called by the builders before save.
+	household.LocaleValidator = func() func(string) error {
+		validators := householdDescLocale.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(locale string) error {
+			for _, fn := range fns {
+				if err := fn(locale); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// householdDescWeeklyBudget is the schema descriptor for weekly_budget field.
+	householdDescWeeklyBudget := householdFields[7].Descriptor()
+	// household.WeeklyBudgetValidator is a validator for the "weekly_budget" field. It is called by the builders before save.
+	household.WeeklyBudgetValidator = householdDescWeeklyBudget.Validators[0].(func(float64) error)
+	// householdDescWeekdayMinutes is the schema descriptor for weekday_minutes field.
+	householdDescWeekdayMinutes := householdFields[8].Descriptor()
+	// household.DefaultWeekdayMinutes holds the default value on creation for the weekday_minutes field.
+	household.DefaultWeekdayMinutes = householdDescWeekdayMinutes.Default.(int)
+	// household.WeekdayMinutesValidator is a validator for the "weekday_minutes" field. It is called by the builders before save.
+	household.WeekdayMinutesValidator = householdDescWeekdayMinutes.Validators[0].(func(int) error)
+	// householdDescWeekendMinutes is the schema descriptor for weekend_minutes field.
+	householdDescWeekendMinutes := householdFields[9].Descriptor()
+	// household.DefaultWeekendMinutes holds the default value on creation for the weekend_minutes field.
+	household.DefaultWeekendMinutes = householdDescWeekendMinutes.Default.(int)
+	// household.WeekendMinutesValidator is a validator for the "weekend_minutes" field. It is called by the builders before save.
+	household.WeekendMinutesValidator = householdDescWeekendMinutes.Validators[0].(func(int) error)
+	// householdDescEnergyTargetKcal is the schema descriptor for energy_target_kcal field.
+	householdDescEnergyTargetKcal := householdFields[10].Descriptor()
+	// household.EnergyTargetKcalValidator is a validator for the "energy_target_kcal" field. It is called by the builders before save.
+	household.EnergyTargetKcalValidator = householdDescEnergyTargetKcal.Validators[0].(func(int) error)
+	// householdDescID is the schema descriptor for id field.
+	householdDescID := householdFields[0].Descriptor()
+	// household.DefaultID holds the default value on creation for the id field.
+	household.DefaultID = householdDescID.Default.(string)
+	// household.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	household.IDValidator = householdDescID.Validators[0].(func(string) error)
+	leftoverMixin := schema.Leftover{}.Mixin()
+	leftoverMixinFields0 := leftoverMixin[0].Fields()
+	_ = leftoverMixinFields0
+	leftoverFields := schema.Leftover{}.Fields()
+	_ = leftoverFields
+	// leftoverDescName is the schema descriptor for name field.
+	leftoverDescName := leftoverFields[0].Descriptor()
+	// leftover.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	leftover.NameValidator = func() func(string) error {
+		validators := leftoverDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// leftoverDescServings is the schema descriptor for servings field.
+	leftoverDescServings := leftoverFields[1].Descriptor()
+	// leftover.ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
+	leftover.ServingsValidator = leftoverDescServings.Validators[0].(func(float64) error)
+	// leftoverDescID is the schema descriptor for id field.
+	leftoverDescID := leftoverMixinFields0[0].Descriptor()
+	// leftover.DefaultID holds the default value on creation for the id field.
+	leftover.DefaultID = leftoverDescID.Default.(func() string)
+	// leftover.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	leftover.IDValidator = func() func(string) error {
+		validators := leftoverDescID.Validators
 		fns := [...]func(string) error{
 			validators[0].(func(string) error),
 			validators[1].(func(string) error),
@@ -189,9 +435,13 @@ func init() {
 	pantryeventFields := schema.PantryEvent{}.Fields()
 	_ = pantryeventFields
 	// pantryeventDescAt is the schema descriptor for at field.
-	pantryeventDescAt := pantryeventFields[6].Descriptor()
+	pantryeventDescAt := pantryeventFields[7].Descriptor()
 	// pantryevent.DefaultAt holds the default value on creation for the at field.
 	pantryevent.DefaultAt = pantryeventDescAt.Default.(func() time.Time)
+	// pantryeventDescNote is the schema descriptor for note field.
+	pantryeventDescNote := pantryeventFields[11].Descriptor()
+	// pantryevent.NoteValidator is a validator for the "note" field. It is called by the builders before save.
+	pantryevent.NoteValidator = pantryeventDescNote.Validators[0].(func(string) error)
 	// pantryeventDescID is the schema descriptor for id field.
 	pantryeventDescID := pantryeventMixinFields0[0].Descriptor()
 	// pantryevent.DefaultID holds the default value on creation for the id field.
@@ -235,14 +485,18 @@ func init() {
 			return nil
 		}
 	}()
-	// pantryitemDescQuantity is the schema descriptor for quantity field.
-	pantryitemDescQuantity := pantryitemFields[1].Descriptor()
-	// pantryitem.DefaultQuantity holds the default value on creation for the quantity field.
-	pantryitem.DefaultQuantity = pantryitemDescQuantity.Default.(float64)
-	// pantryitem.QuantityValidator is a validator for the "quantity" field. It is called by the builders before save.
-	pantryitem.QuantityValidator = pantryitemDescQuantity.Validators[0].(func(float64) error)
+	// pantryitemDescAmount is the schema descriptor for amount field.
+	pantryitemDescAmount := pantryitemFields[1].Descriptor()
+	// pantryitem.DefaultAmount holds the default value on creation for the amount field.
+	pantryitem.DefaultAmount = pantryitemDescAmount.Default.(float64)
+	// pantryitem.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
+	pantryitem.AmountValidator = pantryitemDescAmount.Validators[0].(func(float64) error)
+	// pantryitemDescInitialAmount is the schema descriptor for initial_amount field.
+	pantryitemDescInitialAmount := pantryitemFields[2].Descriptor()
+	// pantryitem.InitialAmountValidator is a validator for the "initial_amount" field. It is called by the builders before save.
+	pantryitem.InitialAmountValidator = pantryitemDescInitialAmount.Validators[0].(func(float64) error)
 	// pantryitemDescUnit is the schema descriptor for unit field.
-	pantryitemDescUnit := pantryitemFields[2].Descriptor()
+	pantryitemDescUnit := pantryitemFields[3].Descriptor()
 	// pantryitem.DefaultUnit holds the default value on creation for the unit field.
 	pantryitem.DefaultUnit = pantryitemDescUnit.Default.(string)
 	// pantryitem.UnitValidator is a validator for the "unit" field. It is called by the builders before save.
@@ -251,6 +505,7 @@ func init() {
 		fns := [...]func(string) error{
 			validators[0].(func(string) error),
 			validators[1].(func(string) error),
+			validators[2].(func(string) error),
 		}
 		return func(unit string) error {
 			for _, fn := range fns {
@@ -261,20 +516,20 @@ func init() {
 			return nil
 		}
 	}()
+	// pantryitemDescUnitPrice is the schema descriptor for unit_price field.
+	pantryitemDescUnitPrice := pantryitemFields[8].Descriptor()
+	// pantryitem.UnitPriceValidator is a validator for the "unit_price" field. It is called by the builders before save.
+	pantryitem.UnitPriceValidator = pantryitemDescUnitPrice.Validators[0].(func(float64) error)
+	// pantryitemDescStaple is the schema descriptor for staple field.
+	pantryitemDescStaple := pantryitemFields[9].Descriptor()
+	// pantryitem.DefaultStaple holds the default value on creation for the staple field.
+	pantryitem.DefaultStaple = pantryitemDescStaple.Default.(bool)
 	// pantryitemDescAddedAt is the schema descriptor for added_at field.
-	pantryitemDescAddedAt := pantryitemFields[7].Descriptor()
+	pantryitemDescAddedAt := pantryitemFields[11].Descriptor()
 	// pantryitem.DefaultAddedAt holds the default value on creation for the added_at field.
 	pantryitem.DefaultAddedAt = pantryitemDescAddedAt.Default.(func() time.Time)
-	// pantryitemDescPurchasePrice is the schema descriptor for purchase_price field.
-	pantryitemDescPurchasePrice := pantryitemFields[8].Descriptor()
-	// pantryitem.PurchasePriceValidator is a validator for the "purchase_price" field. It is called by the builders before save.
-	pantryitem.PurchasePriceValidator = pantryitemDescPurchasePrice.Validators[0].(func(float64) error)
-	// pantryitemDescIsStaple is the schema descriptor for is_staple field.
-	pantryitemDescIsStaple := pantryitemFields[9].Descriptor()
-	// pantryitem.DefaultIsStaple holds the default value on creation for the is_staple field.
-	pantryitem.DefaultIsStaple = pantryitemDescIsStaple.Default.(bool)
 	// pantryitemDescVersion is the schema descriptor for version field.
-	pantryitemDescVersion := pantryitemFields[11].Descriptor()
+	pantryitemDescVersion := pantryitemFields[13].Descriptor()
 	// pantryitem.DefaultVersion holds the default value on creation for the version field.
 	pantryitem.DefaultVersion = pantryitemDescVersion.Default.(int)
 	// pantryitemDescID is the schema descriptor for id field.
@@ -303,7 +558,7 @@ func init() {
 	pantryphotoFields := schema.PantryPhoto{}.Fields()
 	_ = pantryphotoFields
 	// pantryphotoDescFileName is the schema descriptor for file_name field.
-	pantryphotoDescFileName := pantryphotoFields[0].Descriptor()
+	pantryphotoDescFileName := pantryphotoFields[1].Descriptor()
 	// pantryphoto.FileNameValidator is a validator for the "file_name" field. It is called by the builders before save.
 	pantryphoto.FileNameValidator = func() func(string) error {
 		validators := pantryphotoDescFileName.Validators
@@ -321,23 +576,23 @@ func init() {
 		}
 	}()
 	// pantryphotoDescSha256 is the schema descriptor for sha256 field.
-	pantryphotoDescSha256 := pantryphotoFields[1].Descriptor()
+	pantryphotoDescSha256 := pantryphotoFields[2].Descriptor()
 	// pantryphoto.Sha256Validator is a validator for the "sha256" field. It is called by the builders before save.
 	pantryphoto.Sha256Validator = pantryphotoDescSha256.Validators[0].(func(string) error)
 	// pantryphotoDescWidth is the schema descriptor for width field.
-	pantryphotoDescWidth := pantryphotoFields[2].Descriptor()
+	pantryphotoDescWidth := pantryphotoFields[3].Descriptor()
 	// pantryphoto.WidthValidator is a validator for the "width" field. It is called by the builders before save.
 	pantryphoto.WidthValidator = pantryphotoDescWidth.Validators[0].(func(int) error)
 	// pantryphotoDescHeight is the schema descriptor for height field.
-	pantryphotoDescHeight := pantryphotoFields[3].Descriptor()
+	pantryphotoDescHeight := pantryphotoFields[4].Descriptor()
 	// pantryphoto.HeightValidator is a validator for the "height" field. It is called by the builders before save.
 	pantryphoto.HeightValidator = pantryphotoDescHeight.Validators[0].(func(int) error)
 	// pantryphotoDescProcessingMs is the schema descriptor for processing_ms field.
-	pantryphotoDescProcessingMs := pantryphotoFields[5].Descriptor()
+	pantryphotoDescProcessingMs := pantryphotoFields[6].Descriptor()
 	// pantryphoto.ProcessingMsValidator is a validator for the "processing_ms" field. It is called by the builders before save.
 	pantryphoto.ProcessingMsValidator = pantryphotoDescProcessingMs.Validators[0].(func(int) error)
 	// pantryphotoDescAddedAt is the schema descriptor for added_at field.
-	pantryphotoDescAddedAt := pantryphotoFields[6].Descriptor()
+	pantryphotoDescAddedAt := pantryphotoFields[7].Descriptor()
 	// pantryphoto.DefaultAddedAt holds the default value on creation for the added_at field.
 	pantryphoto.DefaultAddedAt = pantryphotoDescAddedAt.Default.(func() time.Time)
 	// pantryphotoDescID is the schema descriptor for id field.
@@ -360,6 +615,69 @@ func init() {
 			return nil
 		}
 	}()
+	planruleMixin := schema.PlanRule{}.Mixin()
+	planruleMixinFields0 := planruleMixin[0].Fields()
+	_ = planruleMixinFields0
+	planruleFields := schema.PlanRule{}.Fields()
+	_ = planruleFields
+	// planruleDescName is the schema descriptor for name field.
+	planruleDescName := planruleFields[0].Descriptor()
+	// planrule.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	planrule.NameValidator = func() func(string) error {
+		validators := planruleDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// planruleDescWhat is the schema descriptor for what field.
+	planruleDescWhat := planruleFields[2].Descriptor()
+	// planrule.WhatValidator is a validator for the "what" field. It is called by the builders before save.
+	planrule.WhatValidator = planruleDescWhat.Validators[0].(func(string) error)
+	// planruleDescWeekdays is the schema descriptor for weekdays field.
+	planruleDescWeekdays := planruleFields[3].Descriptor()
+	// planrule.WeekdaysValidator is a validator for the "weekdays" field. It is called by the builders before save.
+	planrule.WeekdaysValidator = planruleDescWeekdays.Validators[0].(func([]string) error)
+	// planruleDescDays is the schema descriptor for days field.
+	planruleDescDays := planruleFields[4].Descriptor()
+	// planrule.DaysValidator is a validator for the "days" field. It is called by the builders before save.
+	planrule.DaysValidator = planruleDescDays.Validators[0].(func(int) error)
+	// planruleDescMinutes is the schema descriptor for minutes field.
+	planruleDescMinutes := planruleFields[5].Descriptor()
+	// planrule.MinutesValidator is a validator for the "minutes" field. It is called by the builders before save.
+	planrule.MinutesValidator = planruleDescMinutes.Validators[0].(func(int) error)
+	// planruleDescActive is the schema descriptor for active field.
+	planruleDescActive := planruleFields[6].Descriptor()
+	// planrule.DefaultActive holds the default value on creation for the active field.
+	planrule.DefaultActive = planruleDescActive.Default.(bool)
+	// planruleDescID is the schema descriptor for id field.
+	planruleDescID := planruleMixinFields0[0].Descriptor()
+	// planrule.DefaultID holds the default value on creation for the id field.
+	planrule.DefaultID = planruleDescID.Default.(func() string)
+	// planrule.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	planrule.IDValidator = func() func(string) error {
+		validators := planruleDescID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(id string) error {
+			for _, fn := range fns {
+				if err := fn(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	plannedmealMixin := schema.PlannedMeal{}.Mixin()
 	plannedmealMixinFields0 := plannedmealMixin[0].Fields()
 	_ = plannedmealMixinFields0
@@ -368,13 +686,17 @@ func init() {
 	// plannedmealDescServings is the schema descriptor for servings field.
 	plannedmealDescServings := plannedmealFields[2].Descriptor()
 	// plannedmeal.DefaultServings holds the default value on creation for the servings field.
-	plannedmeal.DefaultServings = plannedmealDescServings.Default.(int)
+	plannedmeal.DefaultServings = plannedmealDescServings.Default.(float64)
 	// plannedmeal.ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
-	plannedmeal.ServingsValidator = plannedmealDescServings.Validators[0].(func(int) error)
+	plannedmeal.ServingsValidator = plannedmealDescServings.Validators[0].(func(float64) error)
 	// plannedmealDescRating is the schema descriptor for rating field.
 	plannedmealDescRating := plannedmealFields[4].Descriptor()
 	// plannedmeal.RatingValidator is a validator for the "rating" field. It is called by the builders before save.
 	plannedmeal.RatingValidator = plannedmealDescRating.Validators[0].(func(int) error)
+	// plannedmealDescVersion is the schema descriptor for version field.
+	plannedmealDescVersion := plannedmealFields[6].Descriptor()
+	// plannedmeal.DefaultVersion holds the default value on creation for the version field.
+	plannedmeal.DefaultVersion = plannedmealDescVersion.Default.(int)
 	// plannedmealDescID is the schema descriptor for id field.
 	plannedmealDescID := plannedmealMixinFields0[0].Descriptor()
 	// plannedmeal.DefaultID holds the default value on creation for the id field.
@@ -395,17 +717,69 @@ func init() {
 			return nil
 		}
 	}()
+	priceMixin := schema.Price{}.Mixin()
+	priceMixinFields0 := priceMixin[0].Fields()
+	_ = priceMixinFields0
+	priceFields := schema.Price{}.Fields()
+	_ = priceFields
+	// priceDescPrice is the schema descriptor for price field.
+	priceDescPrice := priceFields[0].Descriptor()
+	// price.PriceValidator is a validator for the "price" field. It is called by the builders before save.
+	price.PriceValidator = priceDescPrice.Validators[0].(func(float64) error)
+	// priceDescAmount is the schema descriptor for amount field.
+	priceDescAmount := priceFields[1].Descriptor()
+	// price.DefaultAmount holds the default value on creation for the amount field.
+	price.DefaultAmount = priceDescAmount.Default.(float64)
+	// price.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
+	price.AmountValidator = priceDescAmount.Validators[0].(func(float64) error)
+	// priceDescUnit is the schema descriptor for unit field.
+	priceDescUnit := priceFields[2].Descriptor()
+	// price.DefaultUnit holds the default value on creation for the unit field.
+	price.DefaultUnit = priceDescUnit.Default.(string)
+	// price.UnitValidator is a validator for the "unit" field. It is called by the builders before save.
+	price.UnitValidator = func() func(string) error {
+		validators := priceDescUnit.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+			validators[2].(func(string) error),
+		}
+		return func(unit string) error {
+			for _, fn := range fns {
+				if err := fn(unit); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// priceDescID is the schema descriptor for id field.
+	priceDescID := priceMixinFields0[0].Descriptor()
+	// price.DefaultID holds the default value on creation for the id field.
+	price.DefaultID = priceDescID.Default.(func() string)
+	// price.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	price.IDValidator = func() func(string) error {
+		validators := priceDescID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(id string) error {
+			for _, fn := range fns {
+				if err := fn(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	productMixin := schema.Product{}.Mixin()
 	productMixinFields0 := productMixin[0].Fields()
 	_ = productMixinFields0
 	productFields := schema.Product{}.Fields()
 	_ = productFields
-	// productDescGtin is the schema descriptor for gtin field.
-	productDescGtin := productFields[0].Descriptor()
-	// product.GtinValidator is a validator for the "gtin" field. It is called by the builders before save.
-	product.GtinValidator = productDescGtin.Validators[0].(func(string) error)
 	// productDescName is the schema descriptor for name field.
-	productDescName := productFields[1].Descriptor()
+	productDescName := productFields[0].Descriptor()
 	// product.NameValidator is a validator for the "name" field. It is called by the builders before save.
 	product.NameValidator = func() func(string) error {
 		validators := productDescName.Validators
@@ -423,39 +797,36 @@ func init() {
 		}
 	}()
 	// productDescBrand is the schema descriptor for brand field.
-	productDescBrand := productFields[2].Descriptor()
+	productDescBrand := productFields[1].Descriptor()
 	// product.BrandValidator is a validator for the "brand" field. It is called by the builders before save.
 	product.BrandValidator = productDescBrand.Validators[0].(func(string) error)
-	// productDescDefaultQuantity is the schema descriptor for default_quantity field.
-	productDescDefaultQuantity := productFields[4].Descriptor()
-	// product.DefaultDefaultQuantity holds the default value on creation for the default_quantity field.
-	product.DefaultDefaultQuantity = productDescDefaultQuantity.Default.(float64)
-	// product.DefaultQuantityValidator is a validator for the "default_quantity" field. It is called by the builders before save.
-	product.DefaultQuantityValidator = productDescDefaultQuantity.Validators[0].(func(float64) error)
-	// productDescDefaultUnit is the schema descriptor for default_unit field.
-	productDescDefaultUnit := productFields[5].Descriptor()
-	// product.DefaultDefaultUnit holds the default value on creation for the default_unit field.
-	product.DefaultDefaultUnit = productDescDefaultUnit.Default.(string)
-	// product.DefaultUnitValidator is a validator for the "default_unit" field. It is called by the builders before save.
-	product.DefaultUnitValidator = func() func(string) error {
-		validators := productDescDefaultUnit.Validators
+	// productDescBarcodes is the schema descriptor for barcodes field.
+	productDescBarcodes := productFields[2].Descriptor()
+	// product.BarcodesValidator is a validator for the "barcodes" field. It is called by the builders before save.
+	product.BarcodesValidator = productDescBarcodes.Validators[0].(func([]string) error)
+	// productDescPackageAmount is the schema descriptor for package_amount field.
+	productDescPackageAmount := productFields[3].Descriptor()
+	// product.PackageAmountValidator is a validator for the "package_amount" field. It is called by the builders before save.
+	product.PackageAmountValidator = productDescPackageAmount.Validators[0].(func(float64) error)
+	// productDescPackageUnit is the schema descriptor for package_unit field.
+	productDescPackageUnit := productFields[4].Descriptor()
+	// product.PackageUnitValidator is a validator for the "package_unit" field. It is called by the builders before save.
+	product.PackageUnitValidator = func() func(string) error {
+		validators := productDescPackageUnit.Validators
 		fns := [...]func(string) error{
 			validators[0].(func(string) error),
 			validators[1].(func(string) error),
+			validators[2].(func(string) error),
 		}
-		return func(default_unit string) error {
+		return func(package_unit string) error {
 			for _, fn := range fns {
-				if err := fn(default_unit); err != nil {
+				if err := fn(package_unit); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
 	}()
-	// productDescShelfLifeDays is the schema descriptor for shelf_life_days field.
-	productDescShelfLifeDays := productFields[6].Descriptor()
-	// product.ShelfLifeDaysValidator is a validator for the "shelf_life_days" field. It is called by the builders before save.
-	product.ShelfLifeDaysValidator = productDescShelfLifeDays.Validators[0].(func(int) error)
 	// productDescID is the schema descriptor for id field.
 	productDescID := productMixinFields0[0].Descriptor()
 	// product.DefaultID holds the default value on creation for the id field.
@@ -500,61 +871,41 @@ func init() {
 		}
 	}()
 	// recipeDescCuisine is the schema descriptor for cuisine field.
-	recipeDescCuisine := recipeFields[2].Descriptor()
+	recipeDescCuisine := recipeFields[3].Descriptor()
 	// recipe.CuisineValidator is a validator for the "cuisine" field. It is called by the builders before save.
 	recipe.CuisineValidator = recipeDescCuisine.Validators[0].(func(string) error)
+	// recipeDescFavourite is the schema descriptor for favourite field.
+	recipeDescFavourite := recipeFields[7].Descriptor()
+	// recipe.DefaultFavourite holds the default value on creation for the favourite field.
+	recipe.DefaultFavourite = recipeDescFavourite.Default.(bool)
 	// recipeDescPrepMinutes is the schema descriptor for prep_minutes field.
-	recipeDescPrepMinutes := recipeFields[5].Descriptor()
+	recipeDescPrepMinutes := recipeFields[8].Descriptor()
 	// recipe.DefaultPrepMinutes holds the default value on creation for the prep_minutes field.
 	recipe.DefaultPrepMinutes = recipeDescPrepMinutes.Default.(int)
 	// recipe.PrepMinutesValidator is a validator for the "prep_minutes" field. It is called by the builders before save.
 	recipe.PrepMinutesValidator = recipeDescPrepMinutes.Validators[0].(func(int) error)
 	// recipeDescCookMinutes is the schema descriptor for cook_minutes field.
-	recipeDescCookMinutes := recipeFields[6].Descriptor()
+	recipeDescCookMinutes := recipeFields[9].Descriptor()
 	// recipe.DefaultCookMinutes holds the default value on creation for the cook_minutes field.
 	recipe.DefaultCookMinutes = recipeDescCookMinutes.Default.(int)
 	// recipe.CookMinutesValidator is a validator for the "cook_minutes" field. It is called by the builders before save.
 	recipe.CookMinutesValidator = recipeDescCookMinutes.Validators[0].(func(int) error)
 	// recipeDescServings is the schema descriptor for servings field.
-	recipeDescServings := recipeFields[8].Descriptor()
+	recipeDescServings := recipeFields[11].Descriptor()
 	// recipe.DefaultServings holds the default value on creation for the servings field.
 	recipe.DefaultServings = recipeDescServings.Default.(int)
 	// recipe.ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
 	recipe.ServingsValidator = recipeDescServings.Validators[0].(func(int) error)
-	// recipeDescEnergyKcal is the schema descriptor for energy_kcal field.
-	recipeDescEnergyKcal := recipeFields[9].Descriptor()
-	// recipe.EnergyKcalValidator is a validator for the "energy_kcal" field. It is called by the builders before save.
-	recipe.EnergyKcalValidator = recipeDescEnergyKcal.Validators[0].(func(int) error)
-	// recipeDescProteinG is the schema descriptor for protein_g field.
-	recipeDescProteinG := recipeFields[10].Descriptor()
-	// recipe.ProteinGValidator is a validator for the "protein_g" field. It is called by the builders before save.
-	recipe.ProteinGValidator = recipeDescProteinG.Validators[0].(func(float64) error)
-	// recipeDescCarbohydrateG is the schema descriptor for carbohydrate_g field.
-	recipeDescCarbohydrateG := recipeFields[11].Descriptor()
-	// recipe.CarbohydrateGValidator is a validator for the "carbohydrate_g" field. It is called by the builders before save.
-	recipe.CarbohydrateGValidator = recipeDescCarbohydrateG.Validators[0].(func(float64) error)
-	// recipeDescFatG is the schema descriptor for fat_g field.
-	recipeDescFatG := recipeFields[12].Descriptor()
-	// recipe.FatGValidator is a validator for the "fat_g" field. It is called by the builders before save.
-	recipe.FatGValidator = recipeDescFatG.Validators[0].(func(float64) error)
-	// recipeDescFibreG is the schema descriptor for fibre_g field.
-	recipeDescFibreG := recipeFields[13].Descriptor()
-	// recipe.FibreGValidator is a validator for the "fibre_g" field. It is called by the builders before save.
-	recipe.FibreGValidator = recipeDescFibreG.Validators[0].(func(float64) error)
-	// recipeDescBatchFriendly is the schema descriptor for batch_friendly field.
-	recipeDescBatchFriendly := recipeFields[14].Descriptor()
-	// recipe.DefaultBatchFriendly holds the default value on creation for the batch_friendly field.
-	recipe.DefaultBatchFriendly = recipeDescBatchFriendly.Default.(bool)
-	// recipeDescFreezerFriendly is the schema descriptor for freezer_friendly field.
-	recipeDescFreezerFriendly := recipeFields[15].Descriptor()
-	// recipe.DefaultFreezerFriendly holds the default value on creation for the freezer_friendly field.
-	recipe.DefaultFreezerFriendly = recipeDescFreezerFriendly.Default.(bool)
 	// recipeDescRating is the schema descriptor for rating field.
-	recipeDescRating := recipeFields[17].Descriptor()
+	recipeDescRating := recipeFields[13].Descriptor()
 	// recipe.RatingValidator is a validator for the "rating" field. It is called by the builders before save.
 	recipe.RatingValidator = recipeDescRating.Validators[0].(func(float64) error)
+	// recipeDescSource is the schema descriptor for source field.
+	recipeDescSource := recipeFields[14].Descriptor()
+	// recipe.SourceValidator is a validator for the "source" field. It is called by the builders before save.
+	recipe.SourceValidator = recipeDescSource.Validators[0].(func(string) error)
 	// recipeDescTimesCooked is the schema descriptor for times_cooked field.
-	recipeDescTimesCooked := recipeFields[18].Descriptor()
+	recipeDescTimesCooked := recipeFields[16].Descriptor()
 	// recipe.DefaultTimesCooked holds the default value on creation for the times_cooked field.
 	recipe.DefaultTimesCooked = recipeDescTimesCooked.Default.(int)
 	// recipe.TimesCookedValidator is a validator for the "times_cooked" field. It is called by the builders before save.
@@ -584,8 +935,14 @@ func init() {
 	_ = recipeingredientMixinFields0
 	recipeingredientFields := schema.RecipeIngredient{}.Fields()
 	_ = recipeingredientFields
+	// recipeingredientDescPosition is the schema descriptor for position field.
+	recipeingredientDescPosition := recipeingredientFields[0].Descriptor()
+	// recipeingredient.DefaultPosition holds the default value on creation for the position field.
+	recipeingredient.DefaultPosition = recipeingredientDescPosition.Default.(int)
+	// recipeingredient.PositionValidator is a validator for the "position" field. It is called by the builders before save.
+	recipeingredient.PositionValidator = recipeingredientDescPosition.Validators[0].(func(int) error)
 	// recipeingredientDescName is the schema descriptor for name field.
-	recipeingredientDescName := recipeingredientFields[0].Descriptor()
+	recipeingredientDescName := recipeingredientFields[1].Descriptor()
 	// recipeingredient.NameValidator is a validator for the "name" field. It is called by the builders before save.
 	recipeingredient.NameValidator = func() func(string) error {
 		validators := recipeingredientDescName.Validators
@@ -603,19 +960,22 @@ func init() {
 		}
 	}()
 	// recipeingredientDescAmount is the schema descriptor for amount field.
-	recipeingredientDescAmount := recipeingredientFields[1].Descriptor()
+	recipeingredientDescAmount := recipeingredientFields[2].Descriptor()
 	// recipeingredient.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
 	recipeingredient.AmountValidator = recipeingredientDescAmount.Validators[0].(func(float64) error)
+	// recipeingredientDescAmountMax is the schema descriptor for amount_max field.
+	recipeingredientDescAmountMax := recipeingredientFields[3].Descriptor()
+	// recipeingredient.AmountMaxValidator is a validator for the "amount_max" field. It is called by the builders before save.
+	recipeingredient.AmountMaxValidator = recipeingredientDescAmountMax.Validators[0].(func(float64) error)
 	// recipeingredientDescUnit is the schema descriptor for unit field.
-	recipeingredientDescUnit := recipeingredientFields[2].Descriptor()
-	// recipeingredient.DefaultUnit holds the default value on creation for the unit field.
-	recipeingredient.DefaultUnit = recipeingredientDescUnit.Default.(string)
+	recipeingredientDescUnit := recipeingredientFields[4].Descriptor()
 	// recipeingredient.UnitValidator is a validator for the "unit" field. It is called by the builders before save.
 	recipeingredient.UnitValidator = func() func(string) error {
 		validators := recipeingredientDescUnit.Validators
 		fns := [...]func(string) error{
 			validators[0].(func(string) error),
 			validators[1].(func(string) error),
+			validators[2].(func(string) error),
 		}
 		return func(unit string) error {
 			for _, fn := range fns {
@@ -626,14 +986,18 @@ func init() {
 			return nil
 		}
 	}()
+	// recipeingredientDescPreparation is the schema descriptor for preparation field.
+	recipeingredientDescPreparation := recipeingredientFields[5].Descriptor()
+	// recipeingredient.PreparationValidator is a validator for the "preparation" field. It is called by the builders before save.
+	recipeingredient.PreparationValidator = recipeingredientDescPreparation.Validators[0].(func(string) error)
 	// recipeingredientDescOptional is the schema descriptor for optional field.
-	recipeingredientDescOptional := recipeingredientFields[3].Descriptor()
+	recipeingredientDescOptional := recipeingredientFields[6].Descriptor()
 	// recipeingredient.DefaultOptional holds the default value on creation for the optional field.
 	recipeingredient.DefaultOptional = recipeingredientDescOptional.Default.(bool)
-	// recipeingredientDescNote is the schema descriptor for note field.
-	recipeingredientDescNote := recipeingredientFields[4].Descriptor()
-	// recipeingredient.NoteValidator is a validator for the "note" field. It is called by the builders before save.
-	recipeingredient.NoteValidator = recipeingredientDescNote.Validators[0].(func(string) error)
+	// recipeingredientDescText is the schema descriptor for text field.
+	recipeingredientDescText := recipeingredientFields[7].Descriptor()
+	// recipeingredient.TextValidator is a validator for the "text" field. It is called by the builders before save.
+	recipeingredient.TextValidator = recipeingredientDescText.Validators[0].(func(string) error)
 	// recipeingredientDescID is the schema descriptor for id field.
 	recipeingredientDescID := recipeingredientMixinFields0[0].Descriptor()
 	// recipeingredient.DefaultID holds the default value on creation for the id field.
@@ -677,12 +1041,12 @@ func init() {
 			return nil
 		}
 	}()
-	// shoppingitemDescQuantity is the schema descriptor for quantity field.
-	shoppingitemDescQuantity := shoppingitemFields[1].Descriptor()
-	// shoppingitem.DefaultQuantity holds the default value on creation for the quantity field.
-	shoppingitem.DefaultQuantity = shoppingitemDescQuantity.Default.(float64)
-	// shoppingitem.QuantityValidator is a validator for the "quantity" field. It is called by the builders before save.
-	shoppingitem.QuantityValidator = shoppingitemDescQuantity.Validators[0].(func(float64) error)
+	// shoppingitemDescAmount is the schema descriptor for amount field.
+	shoppingitemDescAmount := shoppingitemFields[1].Descriptor()
+	// shoppingitem.DefaultAmount holds the default value on creation for the amount field.
+	shoppingitem.DefaultAmount = shoppingitemDescAmount.Default.(float64)
+	// shoppingitem.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
+	shoppingitem.AmountValidator = shoppingitemDescAmount.Validators[0].(func(float64) error)
 	// shoppingitemDescUnit is the schema descriptor for unit field.
 	shoppingitemDescUnit := shoppingitemFields[2].Descriptor()
 	// shoppingitem.DefaultUnit holds the default value on creation for the unit field.
@@ -693,6 +1057,7 @@ func init() {
 		fns := [...]func(string) error{
 			validators[0].(func(string) error),
 			validators[1].(func(string) error),
+			validators[2].(func(string) error),
 		}
 		return func(unit string) error {
 			for _, fn := range fns {
@@ -703,14 +1068,46 @@ func init() {
 			return nil
 		}
 	}()
+	// shoppingitemDescPackages is the schema descriptor for packages field.
+	shoppingitemDescPackages := shoppingitemFields[3].Descriptor()
+	// shoppingitem.PackagesValidator is a validator for the "packages" field. It is called by the builders before save.
+	shoppingitem.PackagesValidator = shoppingitemDescPackages.Validators[0].(func(int) error)
+	// shoppingitemDescAisle is the schema descriptor for aisle field.
+	shoppingitemDescAisle := shoppingitemFields[4].Descriptor()
+	// shoppingitem.DefaultAisle holds the default value on creation for the aisle field.
+	shoppingitem.DefaultAisle = shoppingitemDescAisle.Default.(string)
+	// shoppingitem.AisleValidator is a validator for the "aisle" field. It is called by the builders before save.
+	shoppingitem.AisleValidator = func() func(string) error {
+		validators := shoppingitemDescAisle.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(aisle string) error {
+			for _, fn := range fns {
+				if err := fn(aisle); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// shoppingitemDescEstimatedCost is the schema descriptor for estimated_cost field.
+	shoppingitemDescEstimatedCost := shoppingitemFields[5].Descriptor()
+	// shoppingitem.EstimatedCostValidator is a validator for the "estimated_cost" field. It is called by the builders before save.
+	shoppingitem.EstimatedCostValidator = shoppingitemDescEstimatedCost.Validators[0].(func(float64) error)
 	// shoppingitemDescBought is the schema descriptor for bought field.
-	shoppingitemDescBought := shoppingitemFields[4].Descriptor()
+	shoppingitemDescBought := shoppingitemFields[6].Descriptor()
 	// shoppingitem.DefaultBought holds the default value on creation for the bought field.
 	shoppingitem.DefaultBought = shoppingitemDescBought.Default.(bool)
 	// shoppingitemDescNote is the schema descriptor for note field.
-	shoppingitemDescNote := shoppingitemFields[5].Descriptor()
+	shoppingitemDescNote := shoppingitemFields[8].Descriptor()
 	// shoppingitem.NoteValidator is a validator for the "note" field. It is called by the builders before save.
 	shoppingitem.NoteValidator = shoppingitemDescNote.Validators[0].(func(string) error)
+	// shoppingitemDescVersion is the schema descriptor for version field.
+	shoppingitemDescVersion := shoppingitemFields[9].Descriptor()
+	// shoppingitem.DefaultVersion holds the default value on creation for the version field.
+	shoppingitem.DefaultVersion = shoppingitemDescVersion.Default.(int)
 	// shoppingitemDescID is the schema descriptor for id field.
 	shoppingitemDescID := shoppingitemMixinFields0[0].Descriptor()
 	// shoppingitem.DefaultID holds the default value on creation for the id field.
@@ -765,6 +1162,103 @@ func init() {
 	// shoppinglist.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	shoppinglist.IDValidator = func() func(string) error {
 		validators := shoppinglistDescID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(id string) error {
+			for _, fn := range fns {
+				if err := fn(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	shoppingneedMixin := schema.ShoppingNeed{}.Mixin()
+	shoppingneedMixinFields0 := shoppingneedMixin[0].Fields()
+	_ = shoppingneedMixinFields0
+	shoppingneedFields := schema.ShoppingNeed{}.Fields()
+	_ = shoppingneedFields
+	// shoppingneedDescAmount is the schema descriptor for amount field.
+	shoppingneedDescAmount := shoppingneedFields[0].Descriptor()
+	// shoppingneed.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
+	shoppingneed.AmountValidator = shoppingneedDescAmount.Validators[0].(func(float64) error)
+	// shoppingneedDescUnit is the schema descriptor for unit field.
+	shoppingneedDescUnit := shoppingneedFields[1].Descriptor()
+	// shoppingneed.DefaultUnit holds the default value on creation for the unit field.
+	shoppingneed.DefaultUnit = shoppingneedDescUnit.Default.(string)
+	// shoppingneed.UnitValidator is a validator for the "unit" field. It is called by the builders before save.
+	shoppingneed.UnitValidator = func() func(string) error {
+		validators := shoppingneedDescUnit.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+			validators[2].(func(string) error),
+		}
+		return func(unit string) error {
+			for _, fn := range fns {
+				if err := fn(unit); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// shoppingneedDescID is the schema descriptor for id field.
+	shoppingneedDescID := shoppingneedMixinFields0[0].Descriptor()
+	// shoppingneed.DefaultID holds the default value on creation for the id field.
+	shoppingneed.DefaultID = shoppingneedDescID.Default.(func() string)
+	// shoppingneed.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	shoppingneed.IDValidator = func() func(string) error {
+		validators := shoppingneedDescID.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(id string) error {
+			for _, fn := range fns {
+				if err := fn(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	storeMixin := schema.Store{}.Mixin()
+	storeMixinFields0 := storeMixin[0].Fields()
+	_ = storeMixinFields0
+	storeFields := schema.Store{}.Fields()
+	_ = storeFields
+	// storeDescName is the schema descriptor for name field.
+	storeDescName := storeFields[0].Descriptor()
+	// store.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	store.NameValidator = func() func(string) error {
+		validators := storeDescName.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(name string) error {
+			for _, fn := range fns {
+				if err := fn(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// storeDescNote is the schema descriptor for note field.
+	storeDescNote := storeFields[2].Descriptor()
+	// store.NoteValidator is a validator for the "note" field. It is called by the builders before save.
+	store.NoteValidator = storeDescNote.Validators[0].(func(string) error)
+	// storeDescID is the schema descriptor for id field.
+	storeDescID := storeMixinFields0[0].Descriptor()
+	// store.DefaultID holds the default value on creation for the id field.
+	store.DefaultID = storeDescID.Default.(func() string)
+	// store.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	store.IDValidator = func() func(string) error {
+		validators := storeDescID.Validators
 		fns := [...]func(string) error{
 			validators[0].(func(string) error),
 			validators[1].(func(string) error),

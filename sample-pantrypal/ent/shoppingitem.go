@@ -5,12 +5,16 @@ package ent
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ShoppingItem is the model entity for the ShoppingItem schema.
@@ -18,22 +22,36 @@ type ShoppingItem struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// Name holds the value of the "name" field.
+	// What to buy. Where foodId is not sent, the food of this name is looked up.
 	Name string `json:"name,omitempty"`
-	// Quantity holds the value of the "quantity" field.
-	Quantity float64 `json:"quantity,omitempty"`
-	// Unit of the quantity: g, kg, ml, l or piece; recipes also use tsp, tbsp, clove, bunch, slice.
+	// How much to buy, in unit; with packages, all of them together.
+	Amount float64 `json:"amount,omitempty"`
+	// Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).
 	Unit string `json:"unit,omitempty"`
-	// Category holds the value of the "category" field.
-	Category shoppingitem.Category `json:"category,omitempty"`
-	// Bought holds the value of the "bought" field.
+	// How many packages of the product.
+	Packages *int `json:"packages,omitempty"`
+	// Where shops have it; that of the food, if one is known.
+	Aisle string `json:"aisle,omitempty"`
+	// What it will cost, by the latest price; null: no price is known.
+	EstimatedCost *float64 `json:"estimated_cost,omitempty"`
+	// check-off sets it and puts the thing into the pantry.
 	Bought bool `json:"bought,omitempty"`
+	// BoughtAt holds the value of the "bought_at" field.
+	BoughtAt *time.Time `json:"bought_at,omitempty"`
 	// Note holds the value of the "note" field.
 	Note string `json:"note,omitempty"`
+	// Counts the changes; send it as ifVersion to change only what you have read.
+	Version int `json:"version,omitempty"`
 	// ListID holds the value of the "list_id" field.
 	ListID string `json:"list_id,omitempty"`
+	// FoodID holds the value of the "food_id" field.
+	FoodID *string `json:"food_id,omitempty"`
 	// ProductID holds the value of the "product_id" field.
 	ProductID *string `json:"product_id,omitempty"`
+	// StoreID holds the value of the "store_id" field.
+	StoreID *string `json:"store_id,omitempty"`
+	// The lot that it became when it was checked off.
+	LotID *string `json:"lot_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ShoppingItemQuery when eager-loading is set.
 	Edges        ShoppingItemEdges `json:"edges"`
@@ -44,11 +62,19 @@ type ShoppingItem struct {
 type ShoppingItemEdges struct {
 	// List holds the value of the list edge.
 	List *ShoppingList `json:"list,omitempty"`
+	// Food holds the value of the food edge.
+	Food *Food `json:"food,omitempty"`
 	// Product holds the value of the product edge.
 	Product *Product `json:"product,omitempty"`
+	// Store holds the value of the store edge.
+	Store *Store `json:"store,omitempty"`
+	// Lot holds the value of the lot edge.
+	Lot *PantryItem `json:"lot,omitempty"`
+	// Needs holds the value of the needs edge.
+	Needs []*ShoppingNeed `json:"needs,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [2]bool
+	loadedTypes [6]bool
 }
 
 // ListOrErr returns the List value or an error if the edge
@@ -62,15 +88,57 @@ func (e ShoppingItemEdges) ListOrErr() (*ShoppingList, error) {
 	return nil, &NotLoadedError{edge: "list"}
 }
 
+// FoodOrErr returns the Food value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e ShoppingItemEdges) FoodOrErr() (*Food, error) {
+	if e.Food != nil {
+		return e.Food, nil
+	} else if e.loadedTypes[1] {
+		return nil, &NotFoundError{label: food.Label}
+	}
+	return nil, &NotLoadedError{edge: "food"}
+}
+
 // ProductOrErr returns the Product value or an error if the edge
 // was not loaded in eager-loading, or loaded but was not found.
 func (e ShoppingItemEdges) ProductOrErr() (*Product, error) {
 	if e.Product != nil {
 		return e.Product, nil
-	} else if e.loadedTypes[1] {
+	} else if e.loadedTypes[2] {
 		return nil, &NotFoundError{label: product.Label}
 	}
 	return nil, &NotLoadedError{edge: "product"}
+}
+
+// StoreOrErr returns the Store value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e ShoppingItemEdges) StoreOrErr() (*Store, error) {
+	if e.Store != nil {
+		return e.Store, nil
+	} else if e.loadedTypes[3] {
+		return nil, &NotFoundError{label: store.Label}
+	}
+	return nil, &NotLoadedError{edge: "store"}
+}
+
+// LotOrErr returns the Lot value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e ShoppingItemEdges) LotOrErr() (*PantryItem, error) {
+	if e.Lot != nil {
+		return e.Lot, nil
+	} else if e.loadedTypes[4] {
+		return nil, &NotFoundError{label: pantryitem.Label}
+	}
+	return nil, &NotLoadedError{edge: "lot"}
+}
+
+// NeedsOrErr returns the Needs value or an error if the edge
+// was not loaded in eager-loading.
+func (e ShoppingItemEdges) NeedsOrErr() ([]*ShoppingNeed, error) {
+	if e.loadedTypes[5] {
+		return e.Needs, nil
+	}
+	return nil, &NotLoadedError{edge: "needs"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -80,10 +148,14 @@ func (*ShoppingItem) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case shoppingitem.FieldBought:
 			values[i] = new(sql.NullBool)
-		case shoppingitem.FieldQuantity:
+		case shoppingitem.FieldAmount, shoppingitem.FieldEstimatedCost:
 			values[i] = new(sql.NullFloat64)
-		case shoppingitem.FieldID, shoppingitem.FieldName, shoppingitem.FieldUnit, shoppingitem.FieldCategory, shoppingitem.FieldNote, shoppingitem.FieldListID, shoppingitem.FieldProductID:
+		case shoppingitem.FieldPackages, shoppingitem.FieldVersion:
+			values[i] = new(sql.NullInt64)
+		case shoppingitem.FieldID, shoppingitem.FieldName, shoppingitem.FieldUnit, shoppingitem.FieldAisle, shoppingitem.FieldNote, shoppingitem.FieldListID, shoppingitem.FieldFoodID, shoppingitem.FieldProductID, shoppingitem.FieldStoreID, shoppingitem.FieldLotID:
 			values[i] = new(sql.NullString)
+		case shoppingitem.FieldBoughtAt:
+			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
 		}
@@ -111,11 +183,11 @@ func (_m *ShoppingItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Name = value.String
 			}
-		case shoppingitem.FieldQuantity:
+		case shoppingitem.FieldAmount:
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field quantity", values[i])
+				return fmt.Errorf("unexpected type %T for field amount", values[i])
 			} else if value.Valid {
-				_m.Quantity = value.Float64
+				_m.Amount = value.Float64
 			}
 		case shoppingitem.FieldUnit:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -123,11 +195,25 @@ func (_m *ShoppingItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Unit = value.String
 			}
-		case shoppingitem.FieldCategory:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field category", values[i])
+		case shoppingitem.FieldPackages:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field packages", values[i])
 			} else if value.Valid {
-				_m.Category = shoppingitem.Category(value.String)
+				_m.Packages = new(int)
+				*_m.Packages = int(value.Int64)
+			}
+		case shoppingitem.FieldAisle:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field aisle", values[i])
+			} else if value.Valid {
+				_m.Aisle = value.String
+			}
+		case shoppingitem.FieldEstimatedCost:
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
+				return fmt.Errorf("unexpected type %T for field estimated_cost", values[i])
+			} else if value.Valid {
+				_m.EstimatedCost = new(float64)
+				*_m.EstimatedCost = value.Float64
 			}
 		case shoppingitem.FieldBought:
 			if value, ok := values[i].(*sql.NullBool); !ok {
@@ -135,11 +221,24 @@ func (_m *ShoppingItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Bought = value.Bool
 			}
+		case shoppingitem.FieldBoughtAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field bought_at", values[i])
+			} else if value.Valid {
+				_m.BoughtAt = new(time.Time)
+				*_m.BoughtAt = value.Time
+			}
 		case shoppingitem.FieldNote:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field note", values[i])
 			} else if value.Valid {
 				_m.Note = value.String
+			}
+		case shoppingitem.FieldVersion:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field version", values[i])
+			} else if value.Valid {
+				_m.Version = int(value.Int64)
 			}
 		case shoppingitem.FieldListID:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -147,12 +246,33 @@ func (_m *ShoppingItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.ListID = value.String
 			}
+		case shoppingitem.FieldFoodID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field food_id", values[i])
+			} else if value.Valid {
+				_m.FoodID = new(string)
+				*_m.FoodID = value.String
+			}
 		case shoppingitem.FieldProductID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field product_id", values[i])
 			} else if value.Valid {
 				_m.ProductID = new(string)
 				*_m.ProductID = value.String
+			}
+		case shoppingitem.FieldStoreID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field store_id", values[i])
+			} else if value.Valid {
+				_m.StoreID = new(string)
+				*_m.StoreID = value.String
+			}
+		case shoppingitem.FieldLotID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field lot_id", values[i])
+			} else if value.Valid {
+				_m.LotID = new(string)
+				*_m.LotID = value.String
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -172,9 +292,29 @@ func (_m *ShoppingItem) QueryList() *ShoppingListQuery {
 	return NewShoppingItemClient(_m.config).QueryList(_m)
 }
 
+// QueryFood queries the "food" edge of the ShoppingItem entity.
+func (_m *ShoppingItem) QueryFood() *FoodQuery {
+	return NewShoppingItemClient(_m.config).QueryFood(_m)
+}
+
 // QueryProduct queries the "product" edge of the ShoppingItem entity.
 func (_m *ShoppingItem) QueryProduct() *ProductQuery {
 	return NewShoppingItemClient(_m.config).QueryProduct(_m)
+}
+
+// QueryStore queries the "store" edge of the ShoppingItem entity.
+func (_m *ShoppingItem) QueryStore() *StoreQuery {
+	return NewShoppingItemClient(_m.config).QueryStore(_m)
+}
+
+// QueryLot queries the "lot" edge of the ShoppingItem entity.
+func (_m *ShoppingItem) QueryLot() *PantryItemQuery {
+	return NewShoppingItemClient(_m.config).QueryLot(_m)
+}
+
+// QueryNeeds queries the "needs" edge of the ShoppingItem entity.
+func (_m *ShoppingItem) QueryNeeds() *ShoppingNeedQuery {
+	return NewShoppingItemClient(_m.config).QueryNeeds(_m)
 }
 
 // Update returns a builder for updating this ShoppingItem.
@@ -203,26 +343,59 @@ func (_m *ShoppingItem) String() string {
 	builder.WriteString("name=")
 	builder.WriteString(_m.Name)
 	builder.WriteString(", ")
-	builder.WriteString("quantity=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Quantity))
+	builder.WriteString("amount=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Amount))
 	builder.WriteString(", ")
 	builder.WriteString("unit=")
 	builder.WriteString(_m.Unit)
 	builder.WriteString(", ")
-	builder.WriteString("category=")
-	builder.WriteString(fmt.Sprintf("%v", _m.Category))
+	if v := _m.Packages; v != nil {
+		builder.WriteString("packages=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("aisle=")
+	builder.WriteString(_m.Aisle)
+	builder.WriteString(", ")
+	if v := _m.EstimatedCost; v != nil {
+		builder.WriteString("estimated_cost=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("bought=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Bought))
 	builder.WriteString(", ")
+	if v := _m.BoughtAt; v != nil {
+		builder.WriteString("bought_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
 	builder.WriteString("note=")
 	builder.WriteString(_m.Note)
+	builder.WriteString(", ")
+	builder.WriteString("version=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Version))
 	builder.WriteString(", ")
 	builder.WriteString("list_id=")
 	builder.WriteString(_m.ListID)
 	builder.WriteString(", ")
+	if v := _m.FoodID; v != nil {
+		builder.WriteString("food_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
 	if v := _m.ProductID; v != nil {
 		builder.WriteString("product_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.StoreID; v != nil {
+		builder.WriteString("store_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.LotID; v != nil {
+		builder.WriteString("lot_id=")
 		builder.WriteString(*v)
 	}
 	builder.WriteByte(')')

@@ -6,12 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingneed"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ShoppingItemCreate is the builder for creating a ShoppingItem entity.
@@ -27,16 +32,16 @@ func (_c *ShoppingItemCreate) SetName(v string) *ShoppingItemCreate {
 	return _c
 }
 
-// SetQuantity sets the "quantity" field.
-func (_c *ShoppingItemCreate) SetQuantity(v float64) *ShoppingItemCreate {
-	_c.mutation.SetQuantity(v)
+// SetAmount sets the "amount" field.
+func (_c *ShoppingItemCreate) SetAmount(v float64) *ShoppingItemCreate {
+	_c.mutation.SetAmount(v)
 	return _c
 }
 
-// SetNillableQuantity sets the "quantity" field if the given value is not nil.
-func (_c *ShoppingItemCreate) SetNillableQuantity(v *float64) *ShoppingItemCreate {
+// SetNillableAmount sets the "amount" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableAmount(v *float64) *ShoppingItemCreate {
 	if v != nil {
-		_c.SetQuantity(*v)
+		_c.SetAmount(*v)
 	}
 	return _c
 }
@@ -55,16 +60,44 @@ func (_c *ShoppingItemCreate) SetNillableUnit(v *string) *ShoppingItemCreate {
 	return _c
 }
 
-// SetCategory sets the "category" field.
-func (_c *ShoppingItemCreate) SetCategory(v shoppingitem.Category) *ShoppingItemCreate {
-	_c.mutation.SetCategory(v)
+// SetPackages sets the "packages" field.
+func (_c *ShoppingItemCreate) SetPackages(v int) *ShoppingItemCreate {
+	_c.mutation.SetPackages(v)
 	return _c
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_c *ShoppingItemCreate) SetNillableCategory(v *shoppingitem.Category) *ShoppingItemCreate {
+// SetNillablePackages sets the "packages" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillablePackages(v *int) *ShoppingItemCreate {
 	if v != nil {
-		_c.SetCategory(*v)
+		_c.SetPackages(*v)
+	}
+	return _c
+}
+
+// SetAisle sets the "aisle" field.
+func (_c *ShoppingItemCreate) SetAisle(v string) *ShoppingItemCreate {
+	_c.mutation.SetAisle(v)
+	return _c
+}
+
+// SetNillableAisle sets the "aisle" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableAisle(v *string) *ShoppingItemCreate {
+	if v != nil {
+		_c.SetAisle(*v)
+	}
+	return _c
+}
+
+// SetEstimatedCost sets the "estimated_cost" field.
+func (_c *ShoppingItemCreate) SetEstimatedCost(v float64) *ShoppingItemCreate {
+	_c.mutation.SetEstimatedCost(v)
+	return _c
+}
+
+// SetNillableEstimatedCost sets the "estimated_cost" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableEstimatedCost(v *float64) *ShoppingItemCreate {
+	if v != nil {
+		_c.SetEstimatedCost(*v)
 	}
 	return _c
 }
@@ -83,6 +116,20 @@ func (_c *ShoppingItemCreate) SetNillableBought(v *bool) *ShoppingItemCreate {
 	return _c
 }
 
+// SetBoughtAt sets the "bought_at" field.
+func (_c *ShoppingItemCreate) SetBoughtAt(v time.Time) *ShoppingItemCreate {
+	_c.mutation.SetBoughtAt(v)
+	return _c
+}
+
+// SetNillableBoughtAt sets the "bought_at" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableBoughtAt(v *time.Time) *ShoppingItemCreate {
+	if v != nil {
+		_c.SetBoughtAt(*v)
+	}
+	return _c
+}
+
 // SetNote sets the "note" field.
 func (_c *ShoppingItemCreate) SetNote(v string) *ShoppingItemCreate {
 	_c.mutation.SetNote(v)
@@ -97,9 +144,37 @@ func (_c *ShoppingItemCreate) SetNillableNote(v *string) *ShoppingItemCreate {
 	return _c
 }
 
+// SetVersion sets the "version" field.
+func (_c *ShoppingItemCreate) SetVersion(v int) *ShoppingItemCreate {
+	_c.mutation.SetVersion(v)
+	return _c
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableVersion(v *int) *ShoppingItemCreate {
+	if v != nil {
+		_c.SetVersion(*v)
+	}
+	return _c
+}
+
 // SetListID sets the "list_id" field.
 func (_c *ShoppingItemCreate) SetListID(v string) *ShoppingItemCreate {
 	_c.mutation.SetListID(v)
+	return _c
+}
+
+// SetFoodID sets the "food_id" field.
+func (_c *ShoppingItemCreate) SetFoodID(v string) *ShoppingItemCreate {
+	_c.mutation.SetFoodID(v)
+	return _c
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableFoodID(v *string) *ShoppingItemCreate {
+	if v != nil {
+		_c.SetFoodID(*v)
+	}
 	return _c
 }
 
@@ -113,6 +188,34 @@ func (_c *ShoppingItemCreate) SetProductID(v string) *ShoppingItemCreate {
 func (_c *ShoppingItemCreate) SetNillableProductID(v *string) *ShoppingItemCreate {
 	if v != nil {
 		_c.SetProductID(*v)
+	}
+	return _c
+}
+
+// SetStoreID sets the "store_id" field.
+func (_c *ShoppingItemCreate) SetStoreID(v string) *ShoppingItemCreate {
+	_c.mutation.SetStoreID(v)
+	return _c
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableStoreID(v *string) *ShoppingItemCreate {
+	if v != nil {
+		_c.SetStoreID(*v)
+	}
+	return _c
+}
+
+// SetLotID sets the "lot_id" field.
+func (_c *ShoppingItemCreate) SetLotID(v string) *ShoppingItemCreate {
+	_c.mutation.SetLotID(v)
+	return _c
+}
+
+// SetNillableLotID sets the "lot_id" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableLotID(v *string) *ShoppingItemCreate {
+	if v != nil {
+		_c.SetLotID(*v)
 	}
 	return _c
 }
@@ -136,9 +239,39 @@ func (_c *ShoppingItemCreate) SetList(v *ShoppingList) *ShoppingItemCreate {
 	return _c.SetListID(v.ID)
 }
 
+// SetFood sets the "food" edge to the Food entity.
+func (_c *ShoppingItemCreate) SetFood(v *Food) *ShoppingItemCreate {
+	return _c.SetFoodID(v.ID)
+}
+
 // SetProduct sets the "product" edge to the Product entity.
 func (_c *ShoppingItemCreate) SetProduct(v *Product) *ShoppingItemCreate {
 	return _c.SetProductID(v.ID)
+}
+
+// SetStore sets the "store" edge to the Store entity.
+func (_c *ShoppingItemCreate) SetStore(v *Store) *ShoppingItemCreate {
+	return _c.SetStoreID(v.ID)
+}
+
+// SetLot sets the "lot" edge to the PantryItem entity.
+func (_c *ShoppingItemCreate) SetLot(v *PantryItem) *ShoppingItemCreate {
+	return _c.SetLotID(v.ID)
+}
+
+// AddNeedIDs adds the "needs" edge to the ShoppingNeed entity by IDs.
+func (_c *ShoppingItemCreate) AddNeedIDs(ids ...string) *ShoppingItemCreate {
+	_c.mutation.AddNeedIDs(ids...)
+	return _c
+}
+
+// AddNeeds adds the "needs" edges to the ShoppingNeed entity.
+func (_c *ShoppingItemCreate) AddNeeds(v ...*ShoppingNeed) *ShoppingItemCreate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddNeedIDs(ids...)
 }
 
 // Mutation returns the ShoppingItemMutation object of the builder.
@@ -176,21 +309,25 @@ func (_c *ShoppingItemCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *ShoppingItemCreate) defaults() {
-	if _, ok := _c.mutation.Quantity(); !ok {
-		v := shoppingitem.DefaultQuantity
-		_c.mutation.SetQuantity(v)
+	if _, ok := _c.mutation.Amount(); !ok {
+		v := shoppingitem.DefaultAmount
+		_c.mutation.SetAmount(v)
 	}
 	if _, ok := _c.mutation.Unit(); !ok {
 		v := shoppingitem.DefaultUnit
 		_c.mutation.SetUnit(v)
 	}
-	if _, ok := _c.mutation.Category(); !ok {
-		v := shoppingitem.DefaultCategory
-		_c.mutation.SetCategory(v)
+	if _, ok := _c.mutation.Aisle(); !ok {
+		v := shoppingitem.DefaultAisle
+		_c.mutation.SetAisle(v)
 	}
 	if _, ok := _c.mutation.Bought(); !ok {
 		v := shoppingitem.DefaultBought
 		_c.mutation.SetBought(v)
+	}
+	if _, ok := _c.mutation.Version(); !ok {
+		v := shoppingitem.DefaultVersion
+		_c.mutation.SetVersion(v)
 	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := shoppingitem.DefaultID()
@@ -208,12 +345,12 @@ func (_c *ShoppingItemCreate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.name": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.Quantity(); !ok {
-		return &ValidationError{Name: "quantity", err: errors.New(`ent: missing required field "ShoppingItem.quantity"`)}
+	if _, ok := _c.mutation.Amount(); !ok {
+		return &ValidationError{Name: "amount", err: errors.New(`ent: missing required field "ShoppingItem.amount"`)}
 	}
-	if v, ok := _c.mutation.Quantity(); ok {
-		if err := shoppingitem.QuantityValidator(v); err != nil {
-			return &ValidationError{Name: "quantity", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.quantity": %w`, err)}
+	if v, ok := _c.mutation.Amount(); ok {
+		if err := shoppingitem.AmountValidator(v); err != nil {
+			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.amount": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Unit(); !ok {
@@ -224,12 +361,22 @@ func (_c *ShoppingItemCreate) check() error {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.unit": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.Category(); !ok {
-		return &ValidationError{Name: "category", err: errors.New(`ent: missing required field "ShoppingItem.category"`)}
+	if v, ok := _c.mutation.Packages(); ok {
+		if err := shoppingitem.PackagesValidator(v); err != nil {
+			return &ValidationError{Name: "packages", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.packages": %w`, err)}
+		}
 	}
-	if v, ok := _c.mutation.Category(); ok {
-		if err := shoppingitem.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.category": %w`, err)}
+	if _, ok := _c.mutation.Aisle(); !ok {
+		return &ValidationError{Name: "aisle", err: errors.New(`ent: missing required field "ShoppingItem.aisle"`)}
+	}
+	if v, ok := _c.mutation.Aisle(); ok {
+		if err := shoppingitem.AisleValidator(v); err != nil {
+			return &ValidationError{Name: "aisle", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.aisle": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.EstimatedCost(); ok {
+		if err := shoppingitem.EstimatedCostValidator(v); err != nil {
+			return &ValidationError{Name: "estimated_cost", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.estimated_cost": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Bought(); !ok {
@@ -239,6 +386,9 @@ func (_c *ShoppingItemCreate) check() error {
 		if err := shoppingitem.NoteValidator(v); err != nil {
 			return &ValidationError{Name: "note", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.note": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Version(); !ok {
+		return &ValidationError{Name: "version", err: errors.New(`ent: missing required field "ShoppingItem.version"`)}
 	}
 	if _, ok := _c.mutation.ListID(); !ok {
 		return &ValidationError{Name: "list_id", err: errors.New(`ent: missing required field "ShoppingItem.list_id"`)}
@@ -290,25 +440,41 @@ func (_c *ShoppingItemCreate) createSpec() (*ShoppingItem, *sqlgraph.CreateSpec)
 		_spec.SetField(shoppingitem.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if value, ok := _c.mutation.Quantity(); ok {
-		_spec.SetField(shoppingitem.FieldQuantity, field.TypeFloat64, value)
-		_node.Quantity = value
+	if value, ok := _c.mutation.Amount(); ok {
+		_spec.SetField(shoppingitem.FieldAmount, field.TypeFloat64, value)
+		_node.Amount = value
 	}
 	if value, ok := _c.mutation.Unit(); ok {
 		_spec.SetField(shoppingitem.FieldUnit, field.TypeString, value)
 		_node.Unit = value
 	}
-	if value, ok := _c.mutation.Category(); ok {
-		_spec.SetField(shoppingitem.FieldCategory, field.TypeEnum, value)
-		_node.Category = value
+	if value, ok := _c.mutation.Packages(); ok {
+		_spec.SetField(shoppingitem.FieldPackages, field.TypeInt, value)
+		_node.Packages = &value
+	}
+	if value, ok := _c.mutation.Aisle(); ok {
+		_spec.SetField(shoppingitem.FieldAisle, field.TypeString, value)
+		_node.Aisle = value
+	}
+	if value, ok := _c.mutation.EstimatedCost(); ok {
+		_spec.SetField(shoppingitem.FieldEstimatedCost, field.TypeFloat64, value)
+		_node.EstimatedCost = &value
 	}
 	if value, ok := _c.mutation.Bought(); ok {
 		_spec.SetField(shoppingitem.FieldBought, field.TypeBool, value)
 		_node.Bought = value
 	}
+	if value, ok := _c.mutation.BoughtAt(); ok {
+		_spec.SetField(shoppingitem.FieldBoughtAt, field.TypeTime, value)
+		_node.BoughtAt = &value
+	}
 	if value, ok := _c.mutation.Note(); ok {
 		_spec.SetField(shoppingitem.FieldNote, field.TypeString, value)
 		_node.Note = value
+	}
+	if value, ok := _c.mutation.Version(); ok {
+		_spec.SetField(shoppingitem.FieldVersion, field.TypeInt, value)
+		_node.Version = value
 	}
 	if nodes := _c.mutation.ListIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
@@ -327,6 +493,23 @@ func (_c *ShoppingItemCreate) createSpec() (*ShoppingItem, *sqlgraph.CreateSpec)
 		_node.ListID = nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
+	if nodes := _c.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.FoodTable,
+			Columns: []string{shoppingitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.FoodID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
 	if nodes := _c.mutation.ProductIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -342,6 +525,56 @@ func (_c *ShoppingItemCreate) createSpec() (*ShoppingItem, *sqlgraph.CreateSpec)
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.ProductID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.StoreTable,
+			Columns: []string{shoppingitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.StoreID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.LotIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.LotTable,
+			Columns: []string{shoppingitem.LotColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(pantryitem.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.LotID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.NeedsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   shoppingitem.NeedsTable,
+			Columns: []string{shoppingitem.NeedsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppingneed.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

@@ -4,6 +4,7 @@ package ent
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"math"
 
@@ -11,10 +12,14 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingneed"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ShoppingItemQuery is the builder for querying ShoppingItem entities.
@@ -25,7 +30,11 @@ type ShoppingItemQuery struct {
 	inters      []Interceptor
 	predicates  []predicate.ShoppingItem
 	withList    *ShoppingListQuery
+	withFood    *FoodQuery
 	withProduct *ProductQuery
+	withStore   *StoreQuery
+	withLot     *PantryItemQuery
+	withNeeds   *ShoppingNeedQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -84,6 +93,28 @@ func (_q *ShoppingItemQuery) QueryList() *ShoppingListQuery {
 	return query
 }
 
+// QueryFood chains the current query on the "food" edge.
+func (_q *ShoppingItemQuery) QueryFood() *FoodQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, selector),
+			sqlgraph.To(food.Table, food.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppingitem.FoodTable, shoppingitem.FoodColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
 // QueryProduct chains the current query on the "product" edge.
 func (_q *ShoppingItemQuery) QueryProduct() *ProductQuery {
 	query := (&ProductClient{config: _q.config}).Query()
@@ -99,6 +130,72 @@ func (_q *ShoppingItemQuery) QueryProduct() *ProductQuery {
 			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, selector),
 			sqlgraph.To(product.Table, product.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, shoppingitem.ProductTable, shoppingitem.ProductColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryStore chains the current query on the "store" edge.
+func (_q *ShoppingItemQuery) QueryStore() *StoreQuery {
+	query := (&StoreClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, selector),
+			sqlgraph.To(store.Table, store.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppingitem.StoreTable, shoppingitem.StoreColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryLot chains the current query on the "lot" edge.
+func (_q *ShoppingItemQuery) QueryLot() *PantryItemQuery {
+	query := (&PantryItemClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, selector),
+			sqlgraph.To(pantryitem.Table, pantryitem.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppingitem.LotTable, shoppingitem.LotColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryNeeds chains the current query on the "needs" edge.
+func (_q *ShoppingItemQuery) QueryNeeds() *ShoppingNeedQuery {
+	query := (&ShoppingNeedClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppingitem.Table, shoppingitem.FieldID, selector),
+			sqlgraph.To(shoppingneed.Table, shoppingneed.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, shoppingitem.NeedsTable, shoppingitem.NeedsColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -299,7 +396,11 @@ func (_q *ShoppingItemQuery) Clone() *ShoppingItemQuery {
 		inters:      append([]Interceptor{}, _q.inters...),
 		predicates:  append([]predicate.ShoppingItem{}, _q.predicates...),
 		withList:    _q.withList.Clone(),
+		withFood:    _q.withFood.Clone(),
 		withProduct: _q.withProduct.Clone(),
+		withStore:   _q.withStore.Clone(),
+		withLot:     _q.withLot.Clone(),
+		withNeeds:   _q.withNeeds.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -317,6 +418,17 @@ func (_q *ShoppingItemQuery) WithList(opts ...func(*ShoppingListQuery)) *Shoppin
 	return _q
 }
 
+// WithFood tells the query-builder to eager-load the nodes that are connected to
+// the "food" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ShoppingItemQuery) WithFood(opts ...func(*FoodQuery)) *ShoppingItemQuery {
+	query := (&FoodClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withFood = query
+	return _q
+}
+
 // WithProduct tells the query-builder to eager-load the nodes that are connected to
 // the "product" edge. The optional arguments are used to configure the query builder of the edge.
 func (_q *ShoppingItemQuery) WithProduct(opts ...func(*ProductQuery)) *ShoppingItemQuery {
@@ -325,6 +437,39 @@ func (_q *ShoppingItemQuery) WithProduct(opts ...func(*ProductQuery)) *ShoppingI
 		opt(query)
 	}
 	_q.withProduct = query
+	return _q
+}
+
+// WithStore tells the query-builder to eager-load the nodes that are connected to
+// the "store" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ShoppingItemQuery) WithStore(opts ...func(*StoreQuery)) *ShoppingItemQuery {
+	query := (&StoreClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withStore = query
+	return _q
+}
+
+// WithLot tells the query-builder to eager-load the nodes that are connected to
+// the "lot" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ShoppingItemQuery) WithLot(opts ...func(*PantryItemQuery)) *ShoppingItemQuery {
+	query := (&PantryItemClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withLot = query
+	return _q
+}
+
+// WithNeeds tells the query-builder to eager-load the nodes that are connected to
+// the "needs" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ShoppingItemQuery) WithNeeds(opts ...func(*ShoppingNeedQuery)) *ShoppingItemQuery {
+	query := (&ShoppingNeedClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withNeeds = query
 	return _q
 }
 
@@ -406,9 +551,13 @@ func (_q *ShoppingItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]
 	var (
 		nodes       = []*ShoppingItem{}
 		_spec       = _q.querySpec()
-		loadedTypes = [2]bool{
+		loadedTypes = [6]bool{
 			_q.withList != nil,
+			_q.withFood != nil,
 			_q.withProduct != nil,
+			_q.withStore != nil,
+			_q.withLot != nil,
+			_q.withNeeds != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -435,9 +584,34 @@ func (_q *ShoppingItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]
 			return nil, err
 		}
 	}
+	if query := _q.withFood; query != nil {
+		if err := _q.loadFood(ctx, query, nodes, nil,
+			func(n *ShoppingItem, e *Food) { n.Edges.Food = e }); err != nil {
+			return nil, err
+		}
+	}
 	if query := _q.withProduct; query != nil {
 		if err := _q.loadProduct(ctx, query, nodes, nil,
 			func(n *ShoppingItem, e *Product) { n.Edges.Product = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withStore; query != nil {
+		if err := _q.loadStore(ctx, query, nodes, nil,
+			func(n *ShoppingItem, e *Store) { n.Edges.Store = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withLot; query != nil {
+		if err := _q.loadLot(ctx, query, nodes, nil,
+			func(n *ShoppingItem, e *PantryItem) { n.Edges.Lot = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withNeeds; query != nil {
+		if err := _q.loadNeeds(ctx, query, nodes,
+			func(n *ShoppingItem) { n.Edges.Needs = []*ShoppingNeed{} },
+			func(n *ShoppingItem, e *ShoppingNeed) { n.Edges.Needs = append(n.Edges.Needs, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -466,6 +640,38 @@ func (_q *ShoppingItemQuery) loadList(ctx context.Context, query *ShoppingListQu
 		nodes, ok := nodeids[n.ID]
 		if !ok {
 			return fmt.Errorf(`unexpected foreign-key "list_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
+func (_q *ShoppingItemQuery) loadFood(ctx context.Context, query *FoodQuery, nodes []*ShoppingItem, init func(*ShoppingItem), assign func(*ShoppingItem, *Food)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*ShoppingItem)
+	for i := range nodes {
+		if nodes[i].FoodID == nil {
+			continue
+		}
+		fk := *nodes[i].FoodID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(food.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "food_id" returned %v`, n.ID)
 		}
 		for i := range nodes {
 			assign(nodes[i], n)
@@ -505,6 +711,100 @@ func (_q *ShoppingItemQuery) loadProduct(ctx context.Context, query *ProductQuer
 	}
 	return nil
 }
+func (_q *ShoppingItemQuery) loadStore(ctx context.Context, query *StoreQuery, nodes []*ShoppingItem, init func(*ShoppingItem), assign func(*ShoppingItem, *Store)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*ShoppingItem)
+	for i := range nodes {
+		if nodes[i].StoreID == nil {
+			continue
+		}
+		fk := *nodes[i].StoreID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(store.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "store_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
+func (_q *ShoppingItemQuery) loadLot(ctx context.Context, query *PantryItemQuery, nodes []*ShoppingItem, init func(*ShoppingItem), assign func(*ShoppingItem, *PantryItem)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*ShoppingItem)
+	for i := range nodes {
+		if nodes[i].LotID == nil {
+			continue
+		}
+		fk := *nodes[i].LotID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(pantryitem.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "lot_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
+func (_q *ShoppingItemQuery) loadNeeds(ctx context.Context, query *ShoppingNeedQuery, nodes []*ShoppingItem, init func(*ShoppingItem), assign func(*ShoppingItem, *ShoppingNeed)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[string]*ShoppingItem)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(shoppingneed.FieldItemID)
+	}
+	query.Where(predicate.ShoppingNeed(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(shoppingitem.NeedsColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.ItemID
+		node, ok := nodeids[fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "item_id" returned %v for node %v`, fk, n.ID)
+		}
+		assign(node, n)
+	}
+	return nil
+}
 
 func (_q *ShoppingItemQuery) sqlCount(ctx context.Context) (int, error) {
 	_spec := _q.querySpec()
@@ -534,8 +834,17 @@ func (_q *ShoppingItemQuery) querySpec() *sqlgraph.QuerySpec {
 		if _q.withList != nil {
 			_spec.Node.AddColumnOnce(shoppingitem.FieldListID)
 		}
+		if _q.withFood != nil {
+			_spec.Node.AddColumnOnce(shoppingitem.FieldFoodID)
+		}
 		if _q.withProduct != nil {
 			_spec.Node.AddColumnOnce(shoppingitem.FieldProductID)
+		}
+		if _q.withStore != nil {
+			_spec.Node.AddColumnOnce(shoppingitem.FieldStoreID)
+		}
+		if _q.withLot != nil {
+			_spec.Node.AddColumnOnce(shoppingitem.FieldLotID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -6,13 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingneed"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ShoppingItemUpdate is the builder for updating ShoppingItem entities.
@@ -42,24 +47,24 @@ func (_u *ShoppingItemUpdate) SetNillableName(v *string) *ShoppingItemUpdate {
 	return _u
 }
 
-// SetQuantity sets the "quantity" field.
-func (_u *ShoppingItemUpdate) SetQuantity(v float64) *ShoppingItemUpdate {
-	_u.mutation.ResetQuantity()
-	_u.mutation.SetQuantity(v)
+// SetAmount sets the "amount" field.
+func (_u *ShoppingItemUpdate) SetAmount(v float64) *ShoppingItemUpdate {
+	_u.mutation.ResetAmount()
+	_u.mutation.SetAmount(v)
 	return _u
 }
 
-// SetNillableQuantity sets the "quantity" field if the given value is not nil.
-func (_u *ShoppingItemUpdate) SetNillableQuantity(v *float64) *ShoppingItemUpdate {
+// SetNillableAmount sets the "amount" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableAmount(v *float64) *ShoppingItemUpdate {
 	if v != nil {
-		_u.SetQuantity(*v)
+		_u.SetAmount(*v)
 	}
 	return _u
 }
 
-// AddQuantity adds value to the "quantity" field.
-func (_u *ShoppingItemUpdate) AddQuantity(v float64) *ShoppingItemUpdate {
-	_u.mutation.AddQuantity(v)
+// AddAmount adds value to the "amount" field.
+func (_u *ShoppingItemUpdate) AddAmount(v float64) *ShoppingItemUpdate {
+	_u.mutation.AddAmount(v)
 	return _u
 }
 
@@ -77,17 +82,71 @@ func (_u *ShoppingItemUpdate) SetNillableUnit(v *string) *ShoppingItemUpdate {
 	return _u
 }
 
-// SetCategory sets the "category" field.
-func (_u *ShoppingItemUpdate) SetCategory(v shoppingitem.Category) *ShoppingItemUpdate {
-	_u.mutation.SetCategory(v)
+// SetPackages sets the "packages" field.
+func (_u *ShoppingItemUpdate) SetPackages(v int) *ShoppingItemUpdate {
+	_u.mutation.ResetPackages()
+	_u.mutation.SetPackages(v)
 	return _u
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_u *ShoppingItemUpdate) SetNillableCategory(v *shoppingitem.Category) *ShoppingItemUpdate {
+// SetNillablePackages sets the "packages" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillablePackages(v *int) *ShoppingItemUpdate {
 	if v != nil {
-		_u.SetCategory(*v)
+		_u.SetPackages(*v)
 	}
+	return _u
+}
+
+// AddPackages adds value to the "packages" field.
+func (_u *ShoppingItemUpdate) AddPackages(v int) *ShoppingItemUpdate {
+	_u.mutation.AddPackages(v)
+	return _u
+}
+
+// ClearPackages clears the value of the "packages" field.
+func (_u *ShoppingItemUpdate) ClearPackages() *ShoppingItemUpdate {
+	_u.mutation.ClearPackages()
+	return _u
+}
+
+// SetAisle sets the "aisle" field.
+func (_u *ShoppingItemUpdate) SetAisle(v string) *ShoppingItemUpdate {
+	_u.mutation.SetAisle(v)
+	return _u
+}
+
+// SetNillableAisle sets the "aisle" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableAisle(v *string) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetAisle(*v)
+	}
+	return _u
+}
+
+// SetEstimatedCost sets the "estimated_cost" field.
+func (_u *ShoppingItemUpdate) SetEstimatedCost(v float64) *ShoppingItemUpdate {
+	_u.mutation.ResetEstimatedCost()
+	_u.mutation.SetEstimatedCost(v)
+	return _u
+}
+
+// SetNillableEstimatedCost sets the "estimated_cost" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableEstimatedCost(v *float64) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetEstimatedCost(*v)
+	}
+	return _u
+}
+
+// AddEstimatedCost adds value to the "estimated_cost" field.
+func (_u *ShoppingItemUpdate) AddEstimatedCost(v float64) *ShoppingItemUpdate {
+	_u.mutation.AddEstimatedCost(v)
+	return _u
+}
+
+// ClearEstimatedCost clears the value of the "estimated_cost" field.
+func (_u *ShoppingItemUpdate) ClearEstimatedCost() *ShoppingItemUpdate {
+	_u.mutation.ClearEstimatedCost()
 	return _u
 }
 
@@ -102,6 +161,26 @@ func (_u *ShoppingItemUpdate) SetNillableBought(v *bool) *ShoppingItemUpdate {
 	if v != nil {
 		_u.SetBought(*v)
 	}
+	return _u
+}
+
+// SetBoughtAt sets the "bought_at" field.
+func (_u *ShoppingItemUpdate) SetBoughtAt(v time.Time) *ShoppingItemUpdate {
+	_u.mutation.SetBoughtAt(v)
+	return _u
+}
+
+// SetNillableBoughtAt sets the "bought_at" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableBoughtAt(v *time.Time) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetBoughtAt(*v)
+	}
+	return _u
+}
+
+// ClearBoughtAt clears the value of the "bought_at" field.
+func (_u *ShoppingItemUpdate) ClearBoughtAt() *ShoppingItemUpdate {
+	_u.mutation.ClearBoughtAt()
 	return _u
 }
 
@@ -125,6 +204,47 @@ func (_u *ShoppingItemUpdate) ClearNote() *ShoppingItemUpdate {
 	return _u
 }
 
+// SetVersion sets the "version" field.
+func (_u *ShoppingItemUpdate) SetVersion(v int) *ShoppingItemUpdate {
+	_u.mutation.ResetVersion()
+	_u.mutation.SetVersion(v)
+	return _u
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableVersion(v *int) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetVersion(*v)
+	}
+	return _u
+}
+
+// AddVersion adds value to the "version" field.
+func (_u *ShoppingItemUpdate) AddVersion(v int) *ShoppingItemUpdate {
+	_u.mutation.AddVersion(v)
+	return _u
+}
+
+// SetFoodID sets the "food_id" field.
+func (_u *ShoppingItemUpdate) SetFoodID(v string) *ShoppingItemUpdate {
+	_u.mutation.SetFoodID(v)
+	return _u
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableFoodID(v *string) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetFoodID(*v)
+	}
+	return _u
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (_u *ShoppingItemUpdate) ClearFoodID() *ShoppingItemUpdate {
+	_u.mutation.ClearFoodID()
+	return _u
+}
+
 // SetProductID sets the "product_id" field.
 func (_u *ShoppingItemUpdate) SetProductID(v string) *ShoppingItemUpdate {
 	_u.mutation.SetProductID(v)
@@ -145,9 +265,79 @@ func (_u *ShoppingItemUpdate) ClearProductID() *ShoppingItemUpdate {
 	return _u
 }
 
+// SetStoreID sets the "store_id" field.
+func (_u *ShoppingItemUpdate) SetStoreID(v string) *ShoppingItemUpdate {
+	_u.mutation.SetStoreID(v)
+	return _u
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableStoreID(v *string) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetStoreID(*v)
+	}
+	return _u
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (_u *ShoppingItemUpdate) ClearStoreID() *ShoppingItemUpdate {
+	_u.mutation.ClearStoreID()
+	return _u
+}
+
+// SetLotID sets the "lot_id" field.
+func (_u *ShoppingItemUpdate) SetLotID(v string) *ShoppingItemUpdate {
+	_u.mutation.SetLotID(v)
+	return _u
+}
+
+// SetNillableLotID sets the "lot_id" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableLotID(v *string) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetLotID(*v)
+	}
+	return _u
+}
+
+// ClearLotID clears the value of the "lot_id" field.
+func (_u *ShoppingItemUpdate) ClearLotID() *ShoppingItemUpdate {
+	_u.mutation.ClearLotID()
+	return _u
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_u *ShoppingItemUpdate) SetFood(v *Food) *ShoppingItemUpdate {
+	return _u.SetFoodID(v.ID)
+}
+
 // SetProduct sets the "product" edge to the Product entity.
 func (_u *ShoppingItemUpdate) SetProduct(v *Product) *ShoppingItemUpdate {
 	return _u.SetProductID(v.ID)
+}
+
+// SetStore sets the "store" edge to the Store entity.
+func (_u *ShoppingItemUpdate) SetStore(v *Store) *ShoppingItemUpdate {
+	return _u.SetStoreID(v.ID)
+}
+
+// SetLot sets the "lot" edge to the PantryItem entity.
+func (_u *ShoppingItemUpdate) SetLot(v *PantryItem) *ShoppingItemUpdate {
+	return _u.SetLotID(v.ID)
+}
+
+// AddNeedIDs adds the "needs" edge to the ShoppingNeed entity by IDs.
+func (_u *ShoppingItemUpdate) AddNeedIDs(ids ...string) *ShoppingItemUpdate {
+	_u.mutation.AddNeedIDs(ids...)
+	return _u
+}
+
+// AddNeeds adds the "needs" edges to the ShoppingNeed entity.
+func (_u *ShoppingItemUpdate) AddNeeds(v ...*ShoppingNeed) *ShoppingItemUpdate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddNeedIDs(ids...)
 }
 
 // Mutation returns the ShoppingItemMutation object of the builder.
@@ -155,10 +345,49 @@ func (_u *ShoppingItemUpdate) Mutation() *ShoppingItemMutation {
 	return _u.mutation
 }
 
+// ClearFood clears the "food" edge to the Food entity.
+func (_u *ShoppingItemUpdate) ClearFood() *ShoppingItemUpdate {
+	_u.mutation.ClearFood()
+	return _u
+}
+
 // ClearProduct clears the "product" edge to the Product entity.
 func (_u *ShoppingItemUpdate) ClearProduct() *ShoppingItemUpdate {
 	_u.mutation.ClearProduct()
 	return _u
+}
+
+// ClearStore clears the "store" edge to the Store entity.
+func (_u *ShoppingItemUpdate) ClearStore() *ShoppingItemUpdate {
+	_u.mutation.ClearStore()
+	return _u
+}
+
+// ClearLot clears the "lot" edge to the PantryItem entity.
+func (_u *ShoppingItemUpdate) ClearLot() *ShoppingItemUpdate {
+	_u.mutation.ClearLot()
+	return _u
+}
+
+// ClearNeeds clears all "needs" edges to the ShoppingNeed entity.
+func (_u *ShoppingItemUpdate) ClearNeeds() *ShoppingItemUpdate {
+	_u.mutation.ClearNeeds()
+	return _u
+}
+
+// RemoveNeedIDs removes the "needs" edge to ShoppingNeed entities by IDs.
+func (_u *ShoppingItemUpdate) RemoveNeedIDs(ids ...string) *ShoppingItemUpdate {
+	_u.mutation.RemoveNeedIDs(ids...)
+	return _u
+}
+
+// RemoveNeeds removes "needs" edges to ShoppingNeed entities.
+func (_u *ShoppingItemUpdate) RemoveNeeds(v ...*ShoppingNeed) *ShoppingItemUpdate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveNeedIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -195,9 +424,9 @@ func (_u *ShoppingItemUpdate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.name": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Quantity(); ok {
-		if err := shoppingitem.QuantityValidator(v); err != nil {
-			return &ValidationError{Name: "quantity", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.quantity": %w`, err)}
+	if v, ok := _u.mutation.Amount(); ok {
+		if err := shoppingitem.AmountValidator(v); err != nil {
+			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.amount": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Unit(); ok {
@@ -205,9 +434,19 @@ func (_u *ShoppingItemUpdate) check() error {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.unit": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Category(); ok {
-		if err := shoppingitem.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.category": %w`, err)}
+	if v, ok := _u.mutation.Packages(); ok {
+		if err := shoppingitem.PackagesValidator(v); err != nil {
+			return &ValidationError{Name: "packages", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.packages": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Aisle(); ok {
+		if err := shoppingitem.AisleValidator(v); err != nil {
+			return &ValidationError{Name: "aisle", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.aisle": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.EstimatedCost(); ok {
+		if err := shoppingitem.EstimatedCostValidator(v); err != nil {
+			return &ValidationError{Name: "estimated_cost", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.estimated_cost": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Note(); ok {
@@ -236,26 +475,85 @@ func (_u *ShoppingItemUpdate) sqlSave(ctx context.Context) (_node int, err error
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(shoppingitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Quantity(); ok {
-		_spec.SetField(shoppingitem.FieldQuantity, field.TypeFloat64, value)
+	if value, ok := _u.mutation.Amount(); ok {
+		_spec.SetField(shoppingitem.FieldAmount, field.TypeFloat64, value)
 	}
-	if value, ok := _u.mutation.AddedQuantity(); ok {
-		_spec.AddField(shoppingitem.FieldQuantity, field.TypeFloat64, value)
+	if value, ok := _u.mutation.AddedAmount(); ok {
+		_spec.AddField(shoppingitem.FieldAmount, field.TypeFloat64, value)
 	}
 	if value, ok := _u.mutation.Unit(); ok {
 		_spec.SetField(shoppingitem.FieldUnit, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Category(); ok {
-		_spec.SetField(shoppingitem.FieldCategory, field.TypeEnum, value)
+	if value, ok := _u.mutation.Packages(); ok {
+		_spec.SetField(shoppingitem.FieldPackages, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedPackages(); ok {
+		_spec.AddField(shoppingitem.FieldPackages, field.TypeInt, value)
+	}
+	if _u.mutation.PackagesCleared() {
+		_spec.ClearField(shoppingitem.FieldPackages, field.TypeInt)
+	}
+	if value, ok := _u.mutation.Aisle(); ok {
+		_spec.SetField(shoppingitem.FieldAisle, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.EstimatedCost(); ok {
+		_spec.SetField(shoppingitem.FieldEstimatedCost, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedEstimatedCost(); ok {
+		_spec.AddField(shoppingitem.FieldEstimatedCost, field.TypeFloat64, value)
+	}
+	if _u.mutation.EstimatedCostCleared() {
+		_spec.ClearField(shoppingitem.FieldEstimatedCost, field.TypeFloat64)
 	}
 	if value, ok := _u.mutation.Bought(); ok {
 		_spec.SetField(shoppingitem.FieldBought, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.BoughtAt(); ok {
+		_spec.SetField(shoppingitem.FieldBoughtAt, field.TypeTime, value)
+	}
+	if _u.mutation.BoughtAtCleared() {
+		_spec.ClearField(shoppingitem.FieldBoughtAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.Note(); ok {
 		_spec.SetField(shoppingitem.FieldNote, field.TypeString, value)
 	}
 	if _u.mutation.NoteCleared() {
 		_spec.ClearField(shoppingitem.FieldNote, field.TypeString)
+	}
+	if value, ok := _u.mutation.Version(); ok {
+		_spec.SetField(shoppingitem.FieldVersion, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedVersion(); ok {
+		_spec.AddField(shoppingitem.FieldVersion, field.TypeInt, value)
+	}
+	if _u.mutation.FoodCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.FoodTable,
+			Columns: []string{shoppingitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.FoodTable,
+			Columns: []string{shoppingitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.ProductCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -279,6 +577,109 @@ func (_u *ShoppingItemUpdate) sqlSave(ctx context.Context) (_node int, err error
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(product.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.StoreCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.StoreTable,
+			Columns: []string{shoppingitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.StoreTable,
+			Columns: []string{shoppingitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.LotCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.LotTable,
+			Columns: []string{shoppingitem.LotColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(pantryitem.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.LotIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.LotTable,
+			Columns: []string{shoppingitem.LotColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(pantryitem.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.NeedsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   shoppingitem.NeedsTable,
+			Columns: []string{shoppingitem.NeedsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppingneed.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedNeedsIDs(); len(nodes) > 0 && !_u.mutation.NeedsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   shoppingitem.NeedsTable,
+			Columns: []string{shoppingitem.NeedsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppingneed.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.NeedsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   shoppingitem.NeedsTable,
+			Columns: []string{shoppingitem.NeedsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppingneed.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {
@@ -320,24 +721,24 @@ func (_u *ShoppingItemUpdateOne) SetNillableName(v *string) *ShoppingItemUpdateO
 	return _u
 }
 
-// SetQuantity sets the "quantity" field.
-func (_u *ShoppingItemUpdateOne) SetQuantity(v float64) *ShoppingItemUpdateOne {
-	_u.mutation.ResetQuantity()
-	_u.mutation.SetQuantity(v)
+// SetAmount sets the "amount" field.
+func (_u *ShoppingItemUpdateOne) SetAmount(v float64) *ShoppingItemUpdateOne {
+	_u.mutation.ResetAmount()
+	_u.mutation.SetAmount(v)
 	return _u
 }
 
-// SetNillableQuantity sets the "quantity" field if the given value is not nil.
-func (_u *ShoppingItemUpdateOne) SetNillableQuantity(v *float64) *ShoppingItemUpdateOne {
+// SetNillableAmount sets the "amount" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableAmount(v *float64) *ShoppingItemUpdateOne {
 	if v != nil {
-		_u.SetQuantity(*v)
+		_u.SetAmount(*v)
 	}
 	return _u
 }
 
-// AddQuantity adds value to the "quantity" field.
-func (_u *ShoppingItemUpdateOne) AddQuantity(v float64) *ShoppingItemUpdateOne {
-	_u.mutation.AddQuantity(v)
+// AddAmount adds value to the "amount" field.
+func (_u *ShoppingItemUpdateOne) AddAmount(v float64) *ShoppingItemUpdateOne {
+	_u.mutation.AddAmount(v)
 	return _u
 }
 
@@ -355,17 +756,71 @@ func (_u *ShoppingItemUpdateOne) SetNillableUnit(v *string) *ShoppingItemUpdateO
 	return _u
 }
 
-// SetCategory sets the "category" field.
-func (_u *ShoppingItemUpdateOne) SetCategory(v shoppingitem.Category) *ShoppingItemUpdateOne {
-	_u.mutation.SetCategory(v)
+// SetPackages sets the "packages" field.
+func (_u *ShoppingItemUpdateOne) SetPackages(v int) *ShoppingItemUpdateOne {
+	_u.mutation.ResetPackages()
+	_u.mutation.SetPackages(v)
 	return _u
 }
 
-// SetNillableCategory sets the "category" field if the given value is not nil.
-func (_u *ShoppingItemUpdateOne) SetNillableCategory(v *shoppingitem.Category) *ShoppingItemUpdateOne {
+// SetNillablePackages sets the "packages" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillablePackages(v *int) *ShoppingItemUpdateOne {
 	if v != nil {
-		_u.SetCategory(*v)
+		_u.SetPackages(*v)
 	}
+	return _u
+}
+
+// AddPackages adds value to the "packages" field.
+func (_u *ShoppingItemUpdateOne) AddPackages(v int) *ShoppingItemUpdateOne {
+	_u.mutation.AddPackages(v)
+	return _u
+}
+
+// ClearPackages clears the value of the "packages" field.
+func (_u *ShoppingItemUpdateOne) ClearPackages() *ShoppingItemUpdateOne {
+	_u.mutation.ClearPackages()
+	return _u
+}
+
+// SetAisle sets the "aisle" field.
+func (_u *ShoppingItemUpdateOne) SetAisle(v string) *ShoppingItemUpdateOne {
+	_u.mutation.SetAisle(v)
+	return _u
+}
+
+// SetNillableAisle sets the "aisle" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableAisle(v *string) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetAisle(*v)
+	}
+	return _u
+}
+
+// SetEstimatedCost sets the "estimated_cost" field.
+func (_u *ShoppingItemUpdateOne) SetEstimatedCost(v float64) *ShoppingItemUpdateOne {
+	_u.mutation.ResetEstimatedCost()
+	_u.mutation.SetEstimatedCost(v)
+	return _u
+}
+
+// SetNillableEstimatedCost sets the "estimated_cost" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableEstimatedCost(v *float64) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetEstimatedCost(*v)
+	}
+	return _u
+}
+
+// AddEstimatedCost adds value to the "estimated_cost" field.
+func (_u *ShoppingItemUpdateOne) AddEstimatedCost(v float64) *ShoppingItemUpdateOne {
+	_u.mutation.AddEstimatedCost(v)
+	return _u
+}
+
+// ClearEstimatedCost clears the value of the "estimated_cost" field.
+func (_u *ShoppingItemUpdateOne) ClearEstimatedCost() *ShoppingItemUpdateOne {
+	_u.mutation.ClearEstimatedCost()
 	return _u
 }
 
@@ -380,6 +835,26 @@ func (_u *ShoppingItemUpdateOne) SetNillableBought(v *bool) *ShoppingItemUpdateO
 	if v != nil {
 		_u.SetBought(*v)
 	}
+	return _u
+}
+
+// SetBoughtAt sets the "bought_at" field.
+func (_u *ShoppingItemUpdateOne) SetBoughtAt(v time.Time) *ShoppingItemUpdateOne {
+	_u.mutation.SetBoughtAt(v)
+	return _u
+}
+
+// SetNillableBoughtAt sets the "bought_at" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableBoughtAt(v *time.Time) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetBoughtAt(*v)
+	}
+	return _u
+}
+
+// ClearBoughtAt clears the value of the "bought_at" field.
+func (_u *ShoppingItemUpdateOne) ClearBoughtAt() *ShoppingItemUpdateOne {
+	_u.mutation.ClearBoughtAt()
 	return _u
 }
 
@@ -403,6 +878,47 @@ func (_u *ShoppingItemUpdateOne) ClearNote() *ShoppingItemUpdateOne {
 	return _u
 }
 
+// SetVersion sets the "version" field.
+func (_u *ShoppingItemUpdateOne) SetVersion(v int) *ShoppingItemUpdateOne {
+	_u.mutation.ResetVersion()
+	_u.mutation.SetVersion(v)
+	return _u
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableVersion(v *int) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetVersion(*v)
+	}
+	return _u
+}
+
+// AddVersion adds value to the "version" field.
+func (_u *ShoppingItemUpdateOne) AddVersion(v int) *ShoppingItemUpdateOne {
+	_u.mutation.AddVersion(v)
+	return _u
+}
+
+// SetFoodID sets the "food_id" field.
+func (_u *ShoppingItemUpdateOne) SetFoodID(v string) *ShoppingItemUpdateOne {
+	_u.mutation.SetFoodID(v)
+	return _u
+}
+
+// SetNillableFoodID sets the "food_id" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableFoodID(v *string) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetFoodID(*v)
+	}
+	return _u
+}
+
+// ClearFoodID clears the value of the "food_id" field.
+func (_u *ShoppingItemUpdateOne) ClearFoodID() *ShoppingItemUpdateOne {
+	_u.mutation.ClearFoodID()
+	return _u
+}
+
 // SetProductID sets the "product_id" field.
 func (_u *ShoppingItemUpdateOne) SetProductID(v string) *ShoppingItemUpdateOne {
 	_u.mutation.SetProductID(v)
@@ -423,9 +939,79 @@ func (_u *ShoppingItemUpdateOne) ClearProductID() *ShoppingItemUpdateOne {
 	return _u
 }
 
+// SetStoreID sets the "store_id" field.
+func (_u *ShoppingItemUpdateOne) SetStoreID(v string) *ShoppingItemUpdateOne {
+	_u.mutation.SetStoreID(v)
+	return _u
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableStoreID(v *string) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetStoreID(*v)
+	}
+	return _u
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (_u *ShoppingItemUpdateOne) ClearStoreID() *ShoppingItemUpdateOne {
+	_u.mutation.ClearStoreID()
+	return _u
+}
+
+// SetLotID sets the "lot_id" field.
+func (_u *ShoppingItemUpdateOne) SetLotID(v string) *ShoppingItemUpdateOne {
+	_u.mutation.SetLotID(v)
+	return _u
+}
+
+// SetNillableLotID sets the "lot_id" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableLotID(v *string) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetLotID(*v)
+	}
+	return _u
+}
+
+// ClearLotID clears the value of the "lot_id" field.
+func (_u *ShoppingItemUpdateOne) ClearLotID() *ShoppingItemUpdateOne {
+	_u.mutation.ClearLotID()
+	return _u
+}
+
+// SetFood sets the "food" edge to the Food entity.
+func (_u *ShoppingItemUpdateOne) SetFood(v *Food) *ShoppingItemUpdateOne {
+	return _u.SetFoodID(v.ID)
+}
+
 // SetProduct sets the "product" edge to the Product entity.
 func (_u *ShoppingItemUpdateOne) SetProduct(v *Product) *ShoppingItemUpdateOne {
 	return _u.SetProductID(v.ID)
+}
+
+// SetStore sets the "store" edge to the Store entity.
+func (_u *ShoppingItemUpdateOne) SetStore(v *Store) *ShoppingItemUpdateOne {
+	return _u.SetStoreID(v.ID)
+}
+
+// SetLot sets the "lot" edge to the PantryItem entity.
+func (_u *ShoppingItemUpdateOne) SetLot(v *PantryItem) *ShoppingItemUpdateOne {
+	return _u.SetLotID(v.ID)
+}
+
+// AddNeedIDs adds the "needs" edge to the ShoppingNeed entity by IDs.
+func (_u *ShoppingItemUpdateOne) AddNeedIDs(ids ...string) *ShoppingItemUpdateOne {
+	_u.mutation.AddNeedIDs(ids...)
+	return _u
+}
+
+// AddNeeds adds the "needs" edges to the ShoppingNeed entity.
+func (_u *ShoppingItemUpdateOne) AddNeeds(v ...*ShoppingNeed) *ShoppingItemUpdateOne {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddNeedIDs(ids...)
 }
 
 // Mutation returns the ShoppingItemMutation object of the builder.
@@ -433,10 +1019,49 @@ func (_u *ShoppingItemUpdateOne) Mutation() *ShoppingItemMutation {
 	return _u.mutation
 }
 
+// ClearFood clears the "food" edge to the Food entity.
+func (_u *ShoppingItemUpdateOne) ClearFood() *ShoppingItemUpdateOne {
+	_u.mutation.ClearFood()
+	return _u
+}
+
 // ClearProduct clears the "product" edge to the Product entity.
 func (_u *ShoppingItemUpdateOne) ClearProduct() *ShoppingItemUpdateOne {
 	_u.mutation.ClearProduct()
 	return _u
+}
+
+// ClearStore clears the "store" edge to the Store entity.
+func (_u *ShoppingItemUpdateOne) ClearStore() *ShoppingItemUpdateOne {
+	_u.mutation.ClearStore()
+	return _u
+}
+
+// ClearLot clears the "lot" edge to the PantryItem entity.
+func (_u *ShoppingItemUpdateOne) ClearLot() *ShoppingItemUpdateOne {
+	_u.mutation.ClearLot()
+	return _u
+}
+
+// ClearNeeds clears all "needs" edges to the ShoppingNeed entity.
+func (_u *ShoppingItemUpdateOne) ClearNeeds() *ShoppingItemUpdateOne {
+	_u.mutation.ClearNeeds()
+	return _u
+}
+
+// RemoveNeedIDs removes the "needs" edge to ShoppingNeed entities by IDs.
+func (_u *ShoppingItemUpdateOne) RemoveNeedIDs(ids ...string) *ShoppingItemUpdateOne {
+	_u.mutation.RemoveNeedIDs(ids...)
+	return _u
+}
+
+// RemoveNeeds removes "needs" edges to ShoppingNeed entities.
+func (_u *ShoppingItemUpdateOne) RemoveNeeds(v ...*ShoppingNeed) *ShoppingItemUpdateOne {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveNeedIDs(ids...)
 }
 
 // Where appends a list predicates to the ShoppingItemUpdate builder.
@@ -486,9 +1111,9 @@ func (_u *ShoppingItemUpdateOne) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.name": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Quantity(); ok {
-		if err := shoppingitem.QuantityValidator(v); err != nil {
-			return &ValidationError{Name: "quantity", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.quantity": %w`, err)}
+	if v, ok := _u.mutation.Amount(); ok {
+		if err := shoppingitem.AmountValidator(v); err != nil {
+			return &ValidationError{Name: "amount", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.amount": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Unit(); ok {
@@ -496,9 +1121,19 @@ func (_u *ShoppingItemUpdateOne) check() error {
 			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.unit": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.Category(); ok {
-		if err := shoppingitem.CategoryValidator(v); err != nil {
-			return &ValidationError{Name: "category", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.category": %w`, err)}
+	if v, ok := _u.mutation.Packages(); ok {
+		if err := shoppingitem.PackagesValidator(v); err != nil {
+			return &ValidationError{Name: "packages", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.packages": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Aisle(); ok {
+		if err := shoppingitem.AisleValidator(v); err != nil {
+			return &ValidationError{Name: "aisle", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.aisle": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.EstimatedCost(); ok {
+		if err := shoppingitem.EstimatedCostValidator(v); err != nil {
+			return &ValidationError{Name: "estimated_cost", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.estimated_cost": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Note(); ok {
@@ -544,26 +1179,85 @@ func (_u *ShoppingItemUpdateOne) sqlSave(ctx context.Context) (_node *ShoppingIt
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(shoppingitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Quantity(); ok {
-		_spec.SetField(shoppingitem.FieldQuantity, field.TypeFloat64, value)
+	if value, ok := _u.mutation.Amount(); ok {
+		_spec.SetField(shoppingitem.FieldAmount, field.TypeFloat64, value)
 	}
-	if value, ok := _u.mutation.AddedQuantity(); ok {
-		_spec.AddField(shoppingitem.FieldQuantity, field.TypeFloat64, value)
+	if value, ok := _u.mutation.AddedAmount(); ok {
+		_spec.AddField(shoppingitem.FieldAmount, field.TypeFloat64, value)
 	}
 	if value, ok := _u.mutation.Unit(); ok {
 		_spec.SetField(shoppingitem.FieldUnit, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Category(); ok {
-		_spec.SetField(shoppingitem.FieldCategory, field.TypeEnum, value)
+	if value, ok := _u.mutation.Packages(); ok {
+		_spec.SetField(shoppingitem.FieldPackages, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedPackages(); ok {
+		_spec.AddField(shoppingitem.FieldPackages, field.TypeInt, value)
+	}
+	if _u.mutation.PackagesCleared() {
+		_spec.ClearField(shoppingitem.FieldPackages, field.TypeInt)
+	}
+	if value, ok := _u.mutation.Aisle(); ok {
+		_spec.SetField(shoppingitem.FieldAisle, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.EstimatedCost(); ok {
+		_spec.SetField(shoppingitem.FieldEstimatedCost, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedEstimatedCost(); ok {
+		_spec.AddField(shoppingitem.FieldEstimatedCost, field.TypeFloat64, value)
+	}
+	if _u.mutation.EstimatedCostCleared() {
+		_spec.ClearField(shoppingitem.FieldEstimatedCost, field.TypeFloat64)
 	}
 	if value, ok := _u.mutation.Bought(); ok {
 		_spec.SetField(shoppingitem.FieldBought, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.BoughtAt(); ok {
+		_spec.SetField(shoppingitem.FieldBoughtAt, field.TypeTime, value)
+	}
+	if _u.mutation.BoughtAtCleared() {
+		_spec.ClearField(shoppingitem.FieldBoughtAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.Note(); ok {
 		_spec.SetField(shoppingitem.FieldNote, field.TypeString, value)
 	}
 	if _u.mutation.NoteCleared() {
 		_spec.ClearField(shoppingitem.FieldNote, field.TypeString)
+	}
+	if value, ok := _u.mutation.Version(); ok {
+		_spec.SetField(shoppingitem.FieldVersion, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedVersion(); ok {
+		_spec.AddField(shoppingitem.FieldVersion, field.TypeInt, value)
+	}
+	if _u.mutation.FoodCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.FoodTable,
+			Columns: []string{shoppingitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.FoodIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.FoodTable,
+			Columns: []string{shoppingitem.FoodColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(food.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.ProductCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -587,6 +1281,109 @@ func (_u *ShoppingItemUpdateOne) sqlSave(ctx context.Context) (_node *ShoppingIt
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(product.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.StoreCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.StoreTable,
+			Columns: []string{shoppingitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.StoreTable,
+			Columns: []string{shoppingitem.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.LotCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.LotTable,
+			Columns: []string{shoppingitem.LotColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(pantryitem.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.LotIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppingitem.LotTable,
+			Columns: []string{shoppingitem.LotColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(pantryitem.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.NeedsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   shoppingitem.NeedsTable,
+			Columns: []string{shoppingitem.NeedsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppingneed.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedNeedsIDs(); len(nodes) > 0 && !_u.mutation.NeedsCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   shoppingitem.NeedsTable,
+			Columns: []string{shoppingitem.NeedsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppingneed.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.NeedsIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   shoppingitem.NeedsTable,
+			Columns: []string{shoppingitem.NeedsColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppingneed.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {

@@ -9,7 +9,9 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ShoppingList is the model entity for the ShoppingList schema.
@@ -23,6 +25,10 @@ type ShoppingList struct {
 	Status shoppinglist.Status `json:"status,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
+	// PlanID holds the value of the "plan_id" field.
+	PlanID *string `json:"plan_id,omitempty"`
+	// StoreID holds the value of the "store_id" field.
+	StoreID *string `json:"store_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ShoppingListQuery when eager-loading is set.
 	Edges        ShoppingListEdges `json:"edges"`
@@ -33,9 +39,13 @@ type ShoppingList struct {
 type ShoppingListEdges struct {
 	// Items holds the value of the items edge.
 	Items []*ShoppingItem `json:"items,omitempty"`
+	// Plan holds the value of the plan edge.
+	Plan *MealPlan `json:"plan,omitempty"`
+	// Store holds the value of the store edge.
+	Store *Store `json:"store,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
+	loadedTypes [3]bool
 }
 
 // ItemsOrErr returns the Items value or an error if the edge
@@ -47,12 +57,34 @@ func (e ShoppingListEdges) ItemsOrErr() ([]*ShoppingItem, error) {
 	return nil, &NotLoadedError{edge: "items"}
 }
 
+// PlanOrErr returns the Plan value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e ShoppingListEdges) PlanOrErr() (*MealPlan, error) {
+	if e.Plan != nil {
+		return e.Plan, nil
+	} else if e.loadedTypes[1] {
+		return nil, &NotFoundError{label: mealplan.Label}
+	}
+	return nil, &NotLoadedError{edge: "plan"}
+}
+
+// StoreOrErr returns the Store value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e ShoppingListEdges) StoreOrErr() (*Store, error) {
+	if e.Store != nil {
+		return e.Store, nil
+	} else if e.loadedTypes[2] {
+		return nil, &NotFoundError{label: store.Label}
+	}
+	return nil, &NotLoadedError{edge: "store"}
+}
+
 // scanValues returns the types for scanning values from sql.Rows.
 func (*ShoppingList) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case shoppinglist.FieldID, shoppinglist.FieldName, shoppinglist.FieldStatus:
+		case shoppinglist.FieldID, shoppinglist.FieldName, shoppinglist.FieldStatus, shoppinglist.FieldPlanID, shoppinglist.FieldStoreID:
 			values[i] = new(sql.NullString)
 		case shoppinglist.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -95,6 +127,20 @@ func (_m *ShoppingList) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.CreatedAt = value.Time
 			}
+		case shoppinglist.FieldPlanID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field plan_id", values[i])
+			} else if value.Valid {
+				_m.PlanID = new(string)
+				*_m.PlanID = value.String
+			}
+		case shoppinglist.FieldStoreID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field store_id", values[i])
+			} else if value.Valid {
+				_m.StoreID = new(string)
+				*_m.StoreID = value.String
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -111,6 +157,16 @@ func (_m *ShoppingList) Value(name string) (ent.Value, error) {
 // QueryItems queries the "items" edge of the ShoppingList entity.
 func (_m *ShoppingList) QueryItems() *ShoppingItemQuery {
 	return NewShoppingListClient(_m.config).QueryItems(_m)
+}
+
+// QueryPlan queries the "plan" edge of the ShoppingList entity.
+func (_m *ShoppingList) QueryPlan() *MealPlanQuery {
+	return NewShoppingListClient(_m.config).QueryPlan(_m)
+}
+
+// QueryStore queries the "store" edge of the ShoppingList entity.
+func (_m *ShoppingList) QueryStore() *StoreQuery {
+	return NewShoppingListClient(_m.config).QueryStore(_m)
 }
 
 // Update returns a builder for updating this ShoppingList.
@@ -144,6 +200,16 @@ func (_m *ShoppingList) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	if v := _m.PlanID; v != nil {
+		builder.WriteString("plan_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.StoreID; v != nil {
+		builder.WriteString("store_id=")
+		builder.WriteString(*v)
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -10,8 +10,10 @@ import (
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ShoppingListCreate is the builder for creating a ShoppingList entity.
@@ -55,6 +57,34 @@ func (_c *ShoppingListCreate) SetNillableCreatedAt(v *time.Time) *ShoppingListCr
 	return _c
 }
 
+// SetPlanID sets the "plan_id" field.
+func (_c *ShoppingListCreate) SetPlanID(v string) *ShoppingListCreate {
+	_c.mutation.SetPlanID(v)
+	return _c
+}
+
+// SetNillablePlanID sets the "plan_id" field if the given value is not nil.
+func (_c *ShoppingListCreate) SetNillablePlanID(v *string) *ShoppingListCreate {
+	if v != nil {
+		_c.SetPlanID(*v)
+	}
+	return _c
+}
+
+// SetStoreID sets the "store_id" field.
+func (_c *ShoppingListCreate) SetStoreID(v string) *ShoppingListCreate {
+	_c.mutation.SetStoreID(v)
+	return _c
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_c *ShoppingListCreate) SetNillableStoreID(v *string) *ShoppingListCreate {
+	if v != nil {
+		_c.SetStoreID(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *ShoppingListCreate) SetID(v string) *ShoppingListCreate {
 	_c.mutation.SetID(v)
@@ -82,6 +112,16 @@ func (_c *ShoppingListCreate) AddItems(v ...*ShoppingItem) *ShoppingListCreate {
 		ids[i] = v[i].ID
 	}
 	return _c.AddItemIDs(ids...)
+}
+
+// SetPlan sets the "plan" edge to the MealPlan entity.
+func (_c *ShoppingListCreate) SetPlan(v *MealPlan) *ShoppingListCreate {
+	return _c.SetPlanID(v.ID)
+}
+
+// SetStore sets the "store" edge to the Store entity.
+func (_c *ShoppingListCreate) SetStore(v *Store) *ShoppingListCreate {
+	return _c.SetStoreID(v.ID)
 }
 
 // Mutation returns the ShoppingListMutation object of the builder.
@@ -220,6 +260,40 @@ func (_c *ShoppingListCreate) createSpec() (*ShoppingList, *sqlgraph.CreateSpec)
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.PlanIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.PlanTable,
+			Columns: []string{shoppinglist.PlanColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(mealplan.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.PlanID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.StoreTable,
+			Columns: []string{shoppinglist.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.StoreID = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

@@ -12,9 +12,11 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ShoppingListQuery is the builder for querying ShoppingList entities.
@@ -25,6 +27,8 @@ type ShoppingListQuery struct {
 	inters     []Interceptor
 	predicates []predicate.ShoppingList
 	withItems  *ShoppingItemQuery
+	withPlan   *MealPlanQuery
+	withStore  *StoreQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -76,6 +80,50 @@ func (_q *ShoppingListQuery) QueryItems() *ShoppingItemQuery {
 			sqlgraph.From(shoppinglist.Table, shoppinglist.FieldID, selector),
 			sqlgraph.To(shoppingitem.Table, shoppingitem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, shoppinglist.ItemsTable, shoppinglist.ItemsColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryPlan chains the current query on the "plan" edge.
+func (_q *ShoppingListQuery) QueryPlan() *MealPlanQuery {
+	query := (&MealPlanClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppinglist.Table, shoppinglist.FieldID, selector),
+			sqlgraph.To(mealplan.Table, mealplan.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppinglist.PlanTable, shoppinglist.PlanColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryStore chains the current query on the "store" edge.
+func (_q *ShoppingListQuery) QueryStore() *StoreQuery {
+	query := (&StoreClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(shoppinglist.Table, shoppinglist.FieldID, selector),
+			sqlgraph.To(store.Table, store.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, shoppinglist.StoreTable, shoppinglist.StoreColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -276,6 +324,8 @@ func (_q *ShoppingListQuery) Clone() *ShoppingListQuery {
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.ShoppingList{}, _q.predicates...),
 		withItems:  _q.withItems.Clone(),
+		withPlan:   _q.withPlan.Clone(),
+		withStore:  _q.withStore.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -290,6 +340,28 @@ func (_q *ShoppingListQuery) WithItems(opts ...func(*ShoppingItemQuery)) *Shoppi
 		opt(query)
 	}
 	_q.withItems = query
+	return _q
+}
+
+// WithPlan tells the query-builder to eager-load the nodes that are connected to
+// the "plan" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ShoppingListQuery) WithPlan(opts ...func(*MealPlanQuery)) *ShoppingListQuery {
+	query := (&MealPlanClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withPlan = query
+	return _q
+}
+
+// WithStore tells the query-builder to eager-load the nodes that are connected to
+// the "store" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *ShoppingListQuery) WithStore(opts ...func(*StoreQuery)) *ShoppingListQuery {
+	query := (&StoreClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withStore = query
 	return _q
 }
 
@@ -371,8 +443,10 @@ func (_q *ShoppingListQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]
 	var (
 		nodes       = []*ShoppingList{}
 		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
+		loadedTypes = [3]bool{
 			_q.withItems != nil,
+			_q.withPlan != nil,
+			_q.withStore != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -397,6 +471,18 @@ func (_q *ShoppingListQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]
 		if err := _q.loadItems(ctx, query, nodes,
 			func(n *ShoppingList) { n.Edges.Items = []*ShoppingItem{} },
 			func(n *ShoppingList, e *ShoppingItem) { n.Edges.Items = append(n.Edges.Items, e) }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withPlan; query != nil {
+		if err := _q.loadPlan(ctx, query, nodes, nil,
+			func(n *ShoppingList, e *MealPlan) { n.Edges.Plan = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withStore; query != nil {
+		if err := _q.loadStore(ctx, query, nodes, nil,
+			func(n *ShoppingList, e *Store) { n.Edges.Store = e }); err != nil {
 			return nil, err
 		}
 	}
@@ -433,6 +519,70 @@ func (_q *ShoppingListQuery) loadItems(ctx context.Context, query *ShoppingItemQ
 	}
 	return nil
 }
+func (_q *ShoppingListQuery) loadPlan(ctx context.Context, query *MealPlanQuery, nodes []*ShoppingList, init func(*ShoppingList), assign func(*ShoppingList, *MealPlan)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*ShoppingList)
+	for i := range nodes {
+		if nodes[i].PlanID == nil {
+			continue
+		}
+		fk := *nodes[i].PlanID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(mealplan.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "plan_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
+func (_q *ShoppingListQuery) loadStore(ctx context.Context, query *StoreQuery, nodes []*ShoppingList, init func(*ShoppingList), assign func(*ShoppingList, *Store)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*ShoppingList)
+	for i := range nodes {
+		if nodes[i].StoreID == nil {
+			continue
+		}
+		fk := *nodes[i].StoreID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(store.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "store_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
 
 func (_q *ShoppingListQuery) sqlCount(ctx context.Context) (int, error) {
 	_spec := _q.querySpec()
@@ -458,6 +608,12 @@ func (_q *ShoppingListQuery) querySpec() *sqlgraph.QuerySpec {
 			if fields[i] != shoppinglist.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
+		}
+		if _q.withPlan != nil {
+			_spec.Node.AddColumnOnce(shoppinglist.FieldPlanID)
+		}
+		if _q.withStore != nil {
+			_spec.Node.AddColumnOnce(shoppinglist.FieldStoreID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

@@ -10,9 +10,11 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
+	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
 
 // ShoppingListUpdate is the builder for updating ShoppingList entities.
@@ -56,6 +58,46 @@ func (_u *ShoppingListUpdate) SetNillableStatus(v *shoppinglist.Status) *Shoppin
 	return _u
 }
 
+// SetPlanID sets the "plan_id" field.
+func (_u *ShoppingListUpdate) SetPlanID(v string) *ShoppingListUpdate {
+	_u.mutation.SetPlanID(v)
+	return _u
+}
+
+// SetNillablePlanID sets the "plan_id" field if the given value is not nil.
+func (_u *ShoppingListUpdate) SetNillablePlanID(v *string) *ShoppingListUpdate {
+	if v != nil {
+		_u.SetPlanID(*v)
+	}
+	return _u
+}
+
+// ClearPlanID clears the value of the "plan_id" field.
+func (_u *ShoppingListUpdate) ClearPlanID() *ShoppingListUpdate {
+	_u.mutation.ClearPlanID()
+	return _u
+}
+
+// SetStoreID sets the "store_id" field.
+func (_u *ShoppingListUpdate) SetStoreID(v string) *ShoppingListUpdate {
+	_u.mutation.SetStoreID(v)
+	return _u
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_u *ShoppingListUpdate) SetNillableStoreID(v *string) *ShoppingListUpdate {
+	if v != nil {
+		_u.SetStoreID(*v)
+	}
+	return _u
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (_u *ShoppingListUpdate) ClearStoreID() *ShoppingListUpdate {
+	_u.mutation.ClearStoreID()
+	return _u
+}
+
 // AddItemIDs adds the "items" edge to the ShoppingItem entity by IDs.
 func (_u *ShoppingListUpdate) AddItemIDs(ids ...string) *ShoppingListUpdate {
 	_u.mutation.AddItemIDs(ids...)
@@ -69,6 +111,16 @@ func (_u *ShoppingListUpdate) AddItems(v ...*ShoppingItem) *ShoppingListUpdate {
 		ids[i] = v[i].ID
 	}
 	return _u.AddItemIDs(ids...)
+}
+
+// SetPlan sets the "plan" edge to the MealPlan entity.
+func (_u *ShoppingListUpdate) SetPlan(v *MealPlan) *ShoppingListUpdate {
+	return _u.SetPlanID(v.ID)
+}
+
+// SetStore sets the "store" edge to the Store entity.
+func (_u *ShoppingListUpdate) SetStore(v *Store) *ShoppingListUpdate {
+	return _u.SetStoreID(v.ID)
 }
 
 // Mutation returns the ShoppingListMutation object of the builder.
@@ -95,6 +147,18 @@ func (_u *ShoppingListUpdate) RemoveItems(v ...*ShoppingItem) *ShoppingListUpdat
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveItemIDs(ids...)
+}
+
+// ClearPlan clears the "plan" edge to the MealPlan entity.
+func (_u *ShoppingListUpdate) ClearPlan() *ShoppingListUpdate {
+	_u.mutation.ClearPlan()
+	return _u
+}
+
+// ClearStore clears the "store" edge to the Store entity.
+func (_u *ShoppingListUpdate) ClearStore() *ShoppingListUpdate {
+	_u.mutation.ClearStore()
+	return _u
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -202,6 +266,64 @@ func (_u *ShoppingListUpdate) sqlSave(ctx context.Context) (_node int, err error
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
+	if _u.mutation.PlanCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.PlanTable,
+			Columns: []string{shoppinglist.PlanColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(mealplan.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.PlanIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.PlanTable,
+			Columns: []string{shoppinglist.PlanColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(mealplan.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.StoreCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.StoreTable,
+			Columns: []string{shoppinglist.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.StoreTable,
+			Columns: []string{shoppinglist.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{shoppinglist.Label}
@@ -250,6 +372,46 @@ func (_u *ShoppingListUpdateOne) SetNillableStatus(v *shoppinglist.Status) *Shop
 	return _u
 }
 
+// SetPlanID sets the "plan_id" field.
+func (_u *ShoppingListUpdateOne) SetPlanID(v string) *ShoppingListUpdateOne {
+	_u.mutation.SetPlanID(v)
+	return _u
+}
+
+// SetNillablePlanID sets the "plan_id" field if the given value is not nil.
+func (_u *ShoppingListUpdateOne) SetNillablePlanID(v *string) *ShoppingListUpdateOne {
+	if v != nil {
+		_u.SetPlanID(*v)
+	}
+	return _u
+}
+
+// ClearPlanID clears the value of the "plan_id" field.
+func (_u *ShoppingListUpdateOne) ClearPlanID() *ShoppingListUpdateOne {
+	_u.mutation.ClearPlanID()
+	return _u
+}
+
+// SetStoreID sets the "store_id" field.
+func (_u *ShoppingListUpdateOne) SetStoreID(v string) *ShoppingListUpdateOne {
+	_u.mutation.SetStoreID(v)
+	return _u
+}
+
+// SetNillableStoreID sets the "store_id" field if the given value is not nil.
+func (_u *ShoppingListUpdateOne) SetNillableStoreID(v *string) *ShoppingListUpdateOne {
+	if v != nil {
+		_u.SetStoreID(*v)
+	}
+	return _u
+}
+
+// ClearStoreID clears the value of the "store_id" field.
+func (_u *ShoppingListUpdateOne) ClearStoreID() *ShoppingListUpdateOne {
+	_u.mutation.ClearStoreID()
+	return _u
+}
+
 // AddItemIDs adds the "items" edge to the ShoppingItem entity by IDs.
 func (_u *ShoppingListUpdateOne) AddItemIDs(ids ...string) *ShoppingListUpdateOne {
 	_u.mutation.AddItemIDs(ids...)
@@ -263,6 +425,16 @@ func (_u *ShoppingListUpdateOne) AddItems(v ...*ShoppingItem) *ShoppingListUpdat
 		ids[i] = v[i].ID
 	}
 	return _u.AddItemIDs(ids...)
+}
+
+// SetPlan sets the "plan" edge to the MealPlan entity.
+func (_u *ShoppingListUpdateOne) SetPlan(v *MealPlan) *ShoppingListUpdateOne {
+	return _u.SetPlanID(v.ID)
+}
+
+// SetStore sets the "store" edge to the Store entity.
+func (_u *ShoppingListUpdateOne) SetStore(v *Store) *ShoppingListUpdateOne {
+	return _u.SetStoreID(v.ID)
 }
 
 // Mutation returns the ShoppingListMutation object of the builder.
@@ -289,6 +461,18 @@ func (_u *ShoppingListUpdateOne) RemoveItems(v ...*ShoppingItem) *ShoppingListUp
 		ids[i] = v[i].ID
 	}
 	return _u.RemoveItemIDs(ids...)
+}
+
+// ClearPlan clears the "plan" edge to the MealPlan entity.
+func (_u *ShoppingListUpdateOne) ClearPlan() *ShoppingListUpdateOne {
+	_u.mutation.ClearPlan()
+	return _u
+}
+
+// ClearStore clears the "store" edge to the Store entity.
+func (_u *ShoppingListUpdateOne) ClearStore() *ShoppingListUpdateOne {
+	_u.mutation.ClearStore()
+	return _u
 }
 
 // Where appends a list predicates to the ShoppingListUpdate builder.
@@ -419,6 +603,64 @@ func (_u *ShoppingListUpdateOne) sqlSave(ctx context.Context) (_node *ShoppingLi
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(shoppingitem.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.PlanCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.PlanTable,
+			Columns: []string{shoppinglist.PlanColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(mealplan.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.PlanIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.PlanTable,
+			Columns: []string{shoppinglist.PlanColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(mealplan.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.StoreCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.StoreTable,
+			Columns: []string{shoppinglist.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.StoreIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   shoppinglist.StoreTable,
+			Columns: []string{shoppinglist.StoreColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(store.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {

@@ -14,8 +14,14 @@ type Tx struct {
 	config
 	// Detection is the client for interacting with the Detection builders.
 	Detection *DetectionClient
-	// HouseholdProfile is the client for interacting with the HouseholdProfile builders.
-	HouseholdProfile *HouseholdProfileClient
+	// Food is the client for interacting with the Food builders.
+	Food *FoodClient
+	// FoodPortion is the client for interacting with the FoodPortion builders.
+	FoodPortion *FoodPortionClient
+	// Household is the client for interacting with the Household builders.
+	Household *HouseholdClient
+	// Leftover is the client for interacting with the Leftover builders.
+	Leftover *LeftoverClient
 	// MealPlan is the client for interacting with the MealPlan builders.
 	MealPlan *MealPlanClient
 	// PantryEvent is the client for interacting with the PantryEvent builders.
@@ -24,8 +30,12 @@ type Tx struct {
 	PantryItem *PantryItemClient
 	// PantryPhoto is the client for interacting with the PantryPhoto builders.
 	PantryPhoto *PantryPhotoClient
+	// PlanRule is the client for interacting with the PlanRule builders.
+	PlanRule *PlanRuleClient
 	// PlannedMeal is the client for interacting with the PlannedMeal builders.
 	PlannedMeal *PlannedMealClient
+	// Price is the client for interacting with the Price builders.
+	Price *PriceClient
 	// Product is the client for interacting with the Product builders.
 	Product *ProductClient
 	// Recipe is the client for interacting with the Recipe builders.
@@ -36,6 +46,10 @@ type Tx struct {
 	ShoppingItem *ShoppingItemClient
 	// ShoppingList is the client for interacting with the ShoppingList builders.
 	ShoppingList *ShoppingListClient
+	// ShoppingNeed is the client for interacting with the ShoppingNeed builders.
+	ShoppingNeed *ShoppingNeedClient
+	// Store is the client for interacting with the Store builders.
+	Store *StoreClient
 
 	// lazily loaded.
 	client     *Client
@@ -168,17 +182,24 @@ func (tx *Tx) Client() *Client {
 
 func (tx *Tx) init() {
 	tx.Detection = NewDetectionClient(tx.config)
-	tx.HouseholdProfile = NewHouseholdProfileClient(tx.config)
+	tx.Food = NewFoodClient(tx.config)
+	tx.FoodPortion = NewFoodPortionClient(tx.config)
+	tx.Household = NewHouseholdClient(tx.config)
+	tx.Leftover = NewLeftoverClient(tx.config)
 	tx.MealPlan = NewMealPlanClient(tx.config)
 	tx.PantryEvent = NewPantryEventClient(tx.config)
 	tx.PantryItem = NewPantryItemClient(tx.config)
 	tx.PantryPhoto = NewPantryPhotoClient(tx.config)
+	tx.PlanRule = NewPlanRuleClient(tx.config)
 	tx.PlannedMeal = NewPlannedMealClient(tx.config)
+	tx.Price = NewPriceClient(tx.config)
 	tx.Product = NewProductClient(tx.config)
 	tx.Recipe = NewRecipeClient(tx.config)
 	tx.RecipeIngredient = NewRecipeIngredientClient(tx.config)
 	tx.ShoppingItem = NewShoppingItemClient(tx.config)
 	tx.ShoppingList = NewShoppingListClient(tx.config)
+	tx.ShoppingNeed = NewShoppingNeedClient(tx.config)
+	tx.Store = NewStoreClient(tx.config)
 }
 
 // txDriver wraps the given dialect.Tx with a nop dialect.Driver implementation.

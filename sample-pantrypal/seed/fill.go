@@ -1,126 +1,157 @@
+// Package seed writes what a fresh PantryPal starts with into a set: the catalogue,
+// and the household of the set with what it has in the house.
+//
+// What belongs here: rows made of the catalogue's data. What must never: that data
+// itself (package catalogue), or touching rows of a household that exist.
 package seed
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/koan-go/koan/sample-pantrypal/ent"
-	"github.com/koan-go/koan/sample-pantrypal/ent/householdprofile"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
-	"github.com/koan-go/koan/sample-pantrypal/ent/product"
-	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
+	"github.com/koan-go/koan/sample-pantrypal/ent/planrule"
+	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+	"github.com/koan-go/koan/sample-pantrypal/rules"
+	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 )
 
-// Set is the only set that gets seeds.
-const Set = "default"
+// Fill returns a function for ent.OnCreateSet, which writes the catalogue into a set that
+// was just created, and the household that the catalogue has for it. Days are counted from
+// what the clock says then.
+func Fill(clock func() time.Time) func(context.Context, string, *ent.Client) error {
+	return func(ctx context.Context, set string, c *ent.Client) error { return fill(ctx, set, c, clock()) }
+}
 
-// Fill writes the seeds into a set that was just created; sets other than Set
-// stay empty. It fits ent.OnCreateSet.
-func Fill(ctx context.Context, set string, c *ent.Client) error {
-	if set != Set {
-		return nil
-	}
-	d, err := Load()
+func fill(ctx context.Context, set string, c *ent.Client, now time.Time) error {
+	data, err := catalogue.Load()
 	if err != nil {
 		return err
 	}
-	w := writer{Client: c, now: time.Now().UTC()}
-	for _, step := range []struct {
-		what string
-		do   func(context.Context, *Data) error
-	}{{"products", w.products}, {"recipes", w.recipes}, {"household", w.household}} {
-		if err := step.do(ctx, d); err != nil {
-			return fmt.Errorf("seed: %s: %w", step.what, err)
+	w := writer{Client: c, data: data, now: now.UTC()}
+	if err := w.catalogue(rules.AsCatalogue(ctx)); err != nil {
+		return fmt.Errorf("seed: %w", err)
+	}
+	for _, h := range data.Households {
+		if h.Set == set {
+			if err := w.household(ctx, h); err != nil {
+				return fmt.Errorf("seed: household %s: %w", h.Name, err)
+			}
 		}
 	}
 	return nil
+}
+
+// Catalogue writes the catalogue into a set that has no foods.
+func Catalogue(ctx context.Context, c *ent.Client) error {
+	data, err := catalogue.Load()
+	if err != nil {
+		return err
+	}
+	w := writer{Client: c, data: data}
+	return w.catalogue(ctx)
 }
 
 type writer struct {
 	*ent.Client
-	now time.Time
-	ids map[int]string // of products, by number
+	data *catalogue.Catalogue
+	now  time.Time
 }
 
-func (w *writer) products(ctx context.Context, d *Data) error {
-	rows := make([]*ent.ProductCreate, len(d.Products))
-	for i, p := range d.Products {
-		rows[i] = w.Product.Create().SetGtin(GTIN(p.N)).SetName(p.Name).SetBrand(p.Brand).SetCategory(product.Category(p.Category)).
-			SetDefaultQuantity(p.Quantity).SetDefaultUnit(p.Unit).SetAllergens(list(p.Allergens))
-		if p.ShelfLifeDays > 0 {
-			rows[i].SetShelfLifeDays(p.ShelfLifeDays)
-		}
+// ProductID is the id that a product of the catalogue has in every set.
+func ProductID(code string) string { return "product-" + Barcode(code) }
+
+// Barcode is a code as scanners return it: a UPC-A has 13 digits with its leading zero.
+func Barcode(code string) string {
+	if len(code) == 12 {
+		return "0" + code
 	}
-	stored, err := w.Product.CreateBulk(rows...).Save(ctx)
+	return code
+}
+
+func (w *writer) household(ctx context.Context, h catalogue.Household) error {
+	members := make([]schema.Member, len(h.Members))
+	for i, m := range h.Members {
+		members[i] = schema.Member{Name: m.Name, Portion: float(m.Portion), Diet: m.Diet, Allergies: m.Allergies, Dislikes: m.Dislikes}
+	}
+	row := w.Household.Create().SetName(h.Name).SetMembers(members).SetTimeZone(h.TimeZone).SetCurrency(h.Currency).SetLocale(h.Locale).
+		SetUnits(units(h.Units)).SetWeekdayMinutes(h.Weekdays).SetWeekendMinutes(h.Weekends)
+	if h.Budget.IsPositive() {
+		row.SetWeeklyBudget(float(h.Budget))
+	}
+	if err := row.Exec(ctx); err != nil {
+		return err
+	}
+	var wants []*ent.PlanRuleCreate
+	for _, r := range h.Rules {
+		rule := w.PlanRule.Create().SetName(r.Text).SetWeekdays(slices.Clone(r.Days)).SetKind(planrule.KindWant).SetWhat(r.Tag)
+		switch {
+		case r.Minutes > 0:
+			rule.SetKind(planrule.KindMaxMinutes).SetMinutes(r.Minutes)
+		case r.NotTwiceIn > 0:
+			rule.SetKind(planrule.KindNoRepeat).SetDays(r.NotTwiceIn)
+		}
+		wants = append(wants, rule)
+	}
+	if err := w.PlanRule.CreateBulk(wants...).Exec(ctx); err != nil {
+		return err
+	}
+	today, err := rules.Today(w.now, h.TimeZone)
 	if err != nil {
 		return err
 	}
-	w.ids = make(map[int]string, len(stored))
-	for i, p := range stored {
-		w.ids[d.Products[i].N] = p.ID
+	for _, name := range h.Favourite {
+		if err := w.Recipe.UpdateOneID(foods.Slug(name)).SetFavourite(true).Exec(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
-}
-
-func (w *writer) recipes(ctx context.Context, d *Data) error {
-	rows := make([]*ent.RecipeCreate, len(d.Recipes))
-	for i, r := range d.Recipes {
-		rows[i] = w.Recipe.Create().SetName(r.Name).SetDescription(r.Description).SetCuisine(r.Cuisine).
-			SetMealTypes(list(r.MealTypes)).SetDietaryTags(list(r.DietaryTags)).SetPrepMinutes(r.PrepMinutes).SetCookMinutes(r.CookMinutes).
-			SetDifficulty(recipe.Difficulty(r.Difficulty)).SetServings(r.Servings).SetEnergyKcal(r.PerServing.EnergyKcal).
-			SetProteinG(r.PerServing.ProteinG).SetCarbohydrateG(r.PerServing.CarbohydrateG).SetFatG(r.PerServing.FatG).
-			SetFibreG(r.PerServing.FibreG).SetBatchFriendly(r.BatchFriendly).SetFreezerFriendly(r.FreezerFriendly).
-			SetEquipment(list(r.Equipment)).SetRating(r.Rating).SetTimesCooked(r.TimesCooked)
-	}
-	stored, err := w.Recipe.CreateBulk(rows...).Save(ctx)
-	if err != nil {
+	if err := w.year(ctx, h); err != nil {
 		return err
 	}
-	var lines []*ent.RecipeIngredientCreate
-	for i, r := range d.Recipes {
-		for _, ing := range r.Ingredients {
-			lines = append(lines, w.RecipeIngredient.Create().SetRecipeID(stored[i].ID).SetName(ing.Name).SetAmount(ing.Amount).
-				SetUnit(ing.Unit).SetOptional(ing.Optional).SetNote(ing.Note))
-		}
-	}
-	return w.RecipeIngredient.CreateBulk(lines...).Exec(ctx)
+	return w.lots(ctx, h.Lots, today)
 }
 
-func (w *writer) household(ctx context.Context, d *Data) error {
-	p := d.Household.Profile
-	err := w.HouseholdProfile.Create().SetSize(p.Size).SetDiet(householdprofile.Diet(p.Diet)).SetAllergies(list(p.Allergies)).
-		SetDislikes(list(p.Dislikes)).SetFavourites(list(p.Favourites)).SetEnergyTargetKcal(p.EnergyTargetKcal).
-		SetWeekdayMinutes(p.WeekdayMinutes).SetWeekendMinutes(p.WeekendMinutes).SetWeeklyBudget(p.WeeklyBudget).Exec(ctx)
-	if err != nil {
-		return err
-	}
-	category := map[int]string{}
-	for _, p := range d.Products {
-		category[p.N] = p.Category
-	}
-	rows := make([]*ent.PantryItemCreate, len(d.Household.Pantry))
-	for i, item := range d.Household.Pantry {
-		rows[i] = w.PantryItem.Create().SetName(item.Name).SetQuantity(item.Quantity).SetUnit(item.Unit).
-			SetLocation(pantryitem.Location(item.Location)).SetIsStaple(item.Staple).SetAddedAt(w.day(-item.AddedDaysAgo)).
-			SetCategory(pantryitem.Category(item.Category))
-		if item.Product != 0 {
-			rows[i].SetProductID(w.ids[item.Product]).SetCategory(pantryitem.Category(category[item.Product]))
+func (w *writer) lots(ctx context.Context, lots []catalogue.Lot, today time.Time) error {
+	rows := make([]*ent.PantryItemCreate, len(lots))
+	for i, lot := range lots {
+		initial := lot.Initial
+		if initial.IsZero() {
+			initial = lot.Amount
 		}
-		if item.ExpiresInDays > 0 {
-			rows[i].SetExpiresAt(w.day(item.ExpiresInDays))
+		row := w.PantryItem.Create().SetName(lot.Food).SetFoodID(foods.Slug(lot.Food)).SetAmount(float(lot.Amount)).SetInitialAmount(float(initial)).
+			SetUnit(string(lot.Unit)).SetPlace(pantryitem.Place(lot.Place)).SetAddedAt(today.AddDate(0, 0, -lot.BoughtAgo).Add(9 * time.Hour))
+		if lot.Product != "" {
+			row.SetProductID(ProductID(lot.Product))
+			if p := w.product(lot.Product); p != nil && p.Price.IsPositive() && string(p.Package.Unit) == string(lot.Unit) {
+				row.SetUnitPrice(float(p.Price.Div(p.Package.Value)))
+			}
 		}
+		if lot.BestBefore != nil {
+			row.SetBestBefore(today.AddDate(0, 0, *lot.BestBefore))
+		}
+		if lot.OpenedAgo != nil {
+			row.SetOpenedAt(today.AddDate(0, 0, -*lot.OpenedAgo))
+		}
+		rows[i] = row
 	}
 	return w.PantryItem.CreateBulk(rows...).Exec(ctx)
 }
 
-// day is midnight (UTC) some days from now.
-func (w *writer) day(days int) time.Time {
-	return w.now.Truncate(24*time.Hour).AddDate(0, 0, days)
+func (w *writer) product(code string) *catalogue.Product {
+	for i, p := range w.data.Products {
+		if p.Code == code {
+			return &w.data.Products[i]
+		}
+	}
+	return nil
 }
 
-// list keeps an empty list an empty list: null would be a third state that no
-// script should have to think of.
-func list(s []string) []string {
-	return append([]string{}, s...)
-}
+func float(d decimal.Decimal) float64 { return d.InexactFloat64() }
+
+func list(s []string) []string { return append([]string{}, s...) }

@@ -159,7 +159,7 @@ func (w Files) judge(s ledger.Set) *Verdict {
 }
 
 // Open implements Way. It runs no file; it only notes those that are in effect.
-func (w Files) Open(ctx context.Context, drv dialect.Driver) (*Verdict, error) {
+func (w Files) Open(ctx context.Context, drv dialect.Driver, _ string) (*Verdict, error) {
 	v, err := w.Judge(ctx, drv)
 	if err != nil || v.State != Current {
 		return v, err

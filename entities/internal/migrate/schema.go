@@ -37,6 +37,8 @@ type Schema struct {
 	Hash int32
 	// Indexes find words in the tables.
 	Indexes []*sqltext.WordIndex
+	// Upgrades are what the app does for data of an earlier schema.
+	Upgrades []Upgrade
 
 	mu    sync.Mutex
 	names ledger.Tables // nil until asked for

@@ -73,7 +73,7 @@ type Way interface {
 	Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error)
 	// Open makes a set current where that needs nobody's consent, and returns what it
 	// found. What is not current afterwards must not be worked with.
-	Open(ctx context.Context, drv dialect.Driver) (*Verdict, error)
+	Open(ctx context.Context, drv dialect.Driver, set string) (*Verdict, error)
 	// Apply makes a set current on somebody's command, and returns what it found and
 	// did. With drop it also does what loses data. Its error is a fault where the
 	// state of the set stands in the way.
@@ -139,6 +139,16 @@ func (w InPlace) note(ctx context.Context, drv dialect.Driver, kind ledger.Kind,
 
 // Judge implements Way.
 func (w InPlace) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error) {
+	v, err := w.judge(ctx, drv)
+	if err == nil && len(w.Upgrades) > 0 && w.upgradable(v) {
+		v.State, v.Why = Behind, "the app has to bring its data to a newer schema"
+		v.Do = fmt.Sprintf("It does so at the set's next use, or now with `%s apply`.", w.Command)
+	}
+	return v, err
+}
+
+// judge judges without regard to what upgrades would do.
+func (w InPlace) judge(ctx context.Context, drv dialect.Driver) (*Verdict, error) {
 	s, err := ledger.ReadSet(ctx, drv)
 	if err != nil {
 		return nil, err
@@ -197,25 +207,35 @@ func hadSchema(s ledger.Set, hash int32) bool {
 }
 
 // Open implements Way.
-func (w InPlace) Open(ctx context.Context, drv dialect.Driver) (*Verdict, error) {
-	v, err := w.Judge(ctx, drv)
+func (w InPlace) Open(ctx context.Context, drv dialect.Driver, set string) (*Verdict, error) {
+	v, err := w.judge(ctx, drv)
 	if err != nil {
 		return nil, err
+	}
+	if len(w.Upgrades) > 0 && w.upgradable(v) {
+		if v, err = w.setAside(ctx, drv, set); err != nil {
+			return nil, err
+		}
 	}
 	switch v.State {
 	case Current:
 		return v, ledger.Migrate(ctx, drv) // the ledger's own tables may be older
 	case Behind:
-		return v, w.applyDiff(ctx, drv, ledger.Auto, v)
+		return v, w.applyDiff(ctx, drv, set, ledger.Auto, v)
 	}
 	return v, nil
 }
 
 // applyDiff makes the difference, and says so in the verdict.
-func (w InPlace) applyDiff(ctx context.Context, drv dialect.Driver, kind ledger.Kind, v *Verdict) error {
+func (w InPlace) applyDiff(ctx context.Context, drv dialect.Driver, set string, kind ledger.Kind, v *Verdict) error {
 	started := time.Now()
 	if err := v.diff.execute(ctx, drv); err != nil {
 		return err
+	}
+	for _, u := range w.Upgrades {
+		if err := u.After(ctx, set, drv); err != nil {
+			return fmt.Errorf("upgrade the data: %w", err)
+		}
 	}
 	v.State = Current
 	if err := ledger.Migrate(ctx, drv); err != nil {
@@ -226,14 +246,14 @@ func (w InPlace) applyDiff(ctx context.Context, drv dialect.Driver, kind ledger.
 
 // Apply implements Way.
 func (w InPlace) Apply(ctx context.Context, drv dialect.Driver, set string, drop bool) (*Verdict, error) {
-	v, err := w.Open(ctx, drv)
+	v, err := w.Open(ctx, drv, set)
 	if err != nil || v.State == Current {
 		return v, err
 	}
 	if !drop || hasFileSteps(v.set) || len(v.diff.Blocks) > 0 {
 		return v, v.Fault(set)
 	}
-	return v, w.applyDiff(ctx, drv, ledger.Consented, v)
+	return v, w.applyDiff(ctx, drv, set, ledger.Consented, v)
 }
 
 // Did says what was done to a set.
@@ -262,7 +282,7 @@ func plural(n int, what string) string {
 // Schema.Migrate.
 func AtOpening(w Way) func(ctx context.Context, set string, drv dialect.Driver) error {
 	return func(ctx context.Context, set string, drv dialect.Driver) error {
-		v, err := w.Open(ctx, drv)
+		v, err := w.Open(ctx, drv, set)
 		if err != nil {
 			return failedMigration(set, err)
 		}

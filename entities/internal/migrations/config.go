@@ -6,9 +6,13 @@
 package migrations
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
@@ -54,7 +58,7 @@ type Config struct {
 func Configure(app *shim.App, carried fs.FS, dialect string, host catalog.Host) *Config {
 	s := host.Settings()
 	c := &Config{
-		schema: migrate.NewSchema(app.Tables, app.SchemaHash, wordIndexes(app.Graph)), Mode: s.String(settingMode), path: s.String(settingDir),
+		schema: schemaOf(app), Mode: s.String(settingMode), path: s.String(settingDir),
 		command: host.App() + " migrate", dialect: dialect,
 	}
 	if !s.IsSet(settingDir) {
@@ -94,6 +98,21 @@ func (c *Config) files(sums bool) (w migrate.Files, err error) {
 	}
 	w.Dir, err = migrate.Read(from, place, c.command, c.dialect, sums)
 	return w, err
+}
+
+// schemaOf returns an app's schema, with what the app does for data of an earlier one.
+func schemaOf(app *shim.App) *migrate.Schema {
+	s := migrate.NewSchema(app.Tables, app.SchemaHash, wordIndexes(app.Graph))
+	for _, u := range app.Upgrades {
+		s.Upgrades = append(s.Upgrades, migrate.Upgrade{Before: u.Before, After: func(ctx context.Context, set string, drv dialect.Driver) error {
+			client, err := app.Connect(drv, func(next ent.Mutator) ent.Mutator { return next })
+			if err != nil {
+				return err
+			}
+			return u.After(ctx, set, drv, client)
+		}})
+	}
+	return s
 }
 
 // onlyFolder returns the folder that an embedded one has as its only content, as

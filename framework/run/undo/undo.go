@@ -275,6 +275,20 @@ var operations = map[string][]string{
 	deleted: {"upsert", "upsert-many"},
 }
 
+// origins are the operations by which a caller can have changed a row.
+var origins = map[string][]string{
+	created: {"upsert", "upsert-many"},
+	updated: {"patch", "upsert", "upsert-many", "update-by-query"},
+	deleted: {"delete", "delete-many", "delete-by-query"},
+}
+
+// onlyApp reports whether no operation does to an entity what the run did, so that rules of
+// the app did it.
+func (x *restorer) onlyApp(r *Row) bool {
+	offered := x.a.Run().View().Snapshot()
+	return !slices.ContainsFunc(origins[r.Action()], func(name string) bool { return offered.Operation(catalog.EntityID(r.Entity, name)) != nil })
+}
+
 // operation returns the operation that restores a row, and its input: "" where its entity has
 // none.
 func (x *restorer) operation(r *Row) (op string, input json.RawMessage) {
@@ -310,8 +324,8 @@ func (x *restorer) operation(r *Row) (op string, input json.RawMessage) {
 	return op, input
 }
 
-// admit finds for each row who restores it. Rows of read-only entities were written by rules of
-// the app, since no operation does: they are restored with a row beside them.
+// admit finds for each row who restores it. Where no operation does what the run did, as with
+// read-only entities, rules of the app did it: such rows are restored with a row beside them.
 func (x *restorer) admit() error {
 	v := x.a.Run().View()
 	var direct, carried []*Row
@@ -324,7 +338,7 @@ func (x *restorer) admit() error {
 			gone = append(gone, Place{Entity: r.Entity, Set: r.Set, ID: r.ID, Message: "the app has no entity of this name any more"})
 		case op != "":
 			direct = append(direct, r)
-		case resource.ReadOnly:
+		case x.onlyApp(r):
 			carried = append(carried, r)
 		default:
 			return fault.Newf(fault.Forbidden, "undoing the run would %s a %s, and no operation of it does that", opposite[r.Action()], r.Entity).
@@ -337,7 +351,7 @@ func (x *restorer) admit() error {
 	for _, r := range carried {
 		i := slices.IndexFunc(direct, func(d *Row) bool { return d.Set == r.Set })
 		if i < 0 {
-			return fault.Newf(fault.Forbidden, "the run changed %s entities alone, which are read-only", r.Entity).
+			return fault.Newf(fault.Forbidden, "the run changed %s entities alone, which only the app changes so", r.Entity).
 				WithHint("Only the app itself can change them.").WithPath(at)
 		}
 		x.carried[direct[i]] = append(x.carried[direct[i]], r)

@@ -26,6 +26,8 @@ const (
 	FieldConfidence = "confidence"
 	// FieldStatus holds the string denoting the status field in the database.
 	FieldStatus = "status"
+	// FieldProductID holds the string denoting the product_id field in the database.
+	FieldProductID = "product_id"
 	// FieldPhotoID holds the string denoting the photo_id field in the database.
 	FieldPhotoID = "photo_id"
 	// FieldPantryItemID holds the string denoting the pantry_item_id field in the database.
@@ -34,6 +36,8 @@ const (
 	EdgePhoto = "photo"
 	// EdgePantryItem holds the string denoting the pantry_item edge name in mutations.
 	EdgePantryItem = "pantry_item"
+	// EdgeProduct holds the string denoting the product edge name in mutations.
+	EdgeProduct = "product"
 	// Table holds the table name of the detection in the database.
 	Table = "detections"
 	// PhotoTable is the table that holds the photo relation/edge.
@@ -50,6 +54,13 @@ const (
 	PantryItemInverseTable = "pantry_items"
 	// PantryItemColumn is the table column denoting the pantry_item relation/edge.
 	PantryItemColumn = "pantry_item_id"
+	// ProductTable is the table that holds the product relation/edge.
+	ProductTable = "detections"
+	// ProductInverseTable is the table name for the Product entity.
+	// It exists in this package in order to avoid circular dependency with the "product" package.
+	ProductInverseTable = "products"
+	// ProductColumn is the table column denoting the product relation/edge.
+	ProductColumn = "product_id"
 )
 
 // Columns holds all SQL columns for detection fields.
@@ -61,6 +72,7 @@ var Columns = []string{
 	FieldCandidates,
 	FieldConfidence,
 	FieldStatus,
+	FieldProductID,
 	FieldPhotoID,
 	FieldPantryItemID,
 }
@@ -91,13 +103,14 @@ var (
 // Status defines the type for the "status" enum field.
 type Status string
 
-// StatusUnmatched is the default value of the Status enum.
-const DefaultStatus = StatusUnmatched
+// StatusOpen is the default value of the Status enum.
+const DefaultStatus = StatusOpen
 
 // Status values.
 const (
 	StatusMatched   Status = "matched"
-	StatusUnmatched Status = "unmatched"
+	StatusOpen      Status = "open"
+	StatusResolved  Status = "resolved"
 	StatusDismissed Status = "dismissed"
 )
 
@@ -108,7 +121,7 @@ func (s Status) String() string {
 // StatusValidator is a validator for the "status" field enum values. It is called by the builders before save.
 func StatusValidator(s Status) error {
 	switch s {
-	case StatusMatched, StatusUnmatched, StatusDismissed:
+	case StatusMatched, StatusOpen, StatusResolved, StatusDismissed:
 		return nil
 	default:
 		return fmt.Errorf("detection: invalid enum value for status field: %q", s)
@@ -143,6 +156,11 @@ func ByStatus(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldStatus, opts...).ToFunc()
 }
 
+// ByProductID orders the results by the product_id field.
+func ByProductID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldProductID, opts...).ToFunc()
+}
+
 // ByPhotoID orders the results by the photo_id field.
 func ByPhotoID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPhotoID, opts...).ToFunc()
@@ -166,6 +184,13 @@ func ByPantryItemField(field string, opts ...sql.OrderTermOption) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newPantryItemStep(), sql.OrderByField(field, opts...))
 	}
 }
+
+// ByProductField orders the results by product field.
+func ByProductField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newProductStep(), sql.OrderByField(field, opts...))
+	}
+}
 func newPhotoStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -178,5 +203,12 @@ func newPantryItemStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(PantryItemInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, false, PantryItemTable, PantryItemColumn),
+	)
+}
+func newProductStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(ProductInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, ProductTable, ProductColumn),
 	)
 }

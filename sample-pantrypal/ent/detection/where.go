@@ -78,6 +78,11 @@ func Confidence(v float64) predicate.Detection {
 	return predicate.Detection(sql.FieldEQ(FieldConfidence, v))
 }
 
+// ProductID applies equality check predicate on the "product_id" field. It's identical to ProductIDEQ.
+func ProductID(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldEQ(FieldProductID, v))
+}
+
 // PhotoID applies equality check predicate on the "photo_id" field. It's identical to PhotoIDEQ.
 func PhotoID(v string) predicate.Detection {
 	return predicate.Detection(sql.FieldEQ(FieldPhotoID, v))
@@ -298,6 +303,81 @@ func StatusNotIn(vs ...Status) predicate.Detection {
 	return predicate.Detection(sql.FieldNotIn(FieldStatus, vs...))
 }
 
+// ProductIDEQ applies the EQ predicate on the "product_id" field.
+func ProductIDEQ(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldEQ(FieldProductID, v))
+}
+
+// ProductIDNEQ applies the NEQ predicate on the "product_id" field.
+func ProductIDNEQ(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldNEQ(FieldProductID, v))
+}
+
+// ProductIDIn applies the In predicate on the "product_id" field.
+func ProductIDIn(vs ...string) predicate.Detection {
+	return predicate.Detection(sql.FieldIn(FieldProductID, vs...))
+}
+
+// ProductIDNotIn applies the NotIn predicate on the "product_id" field.
+func ProductIDNotIn(vs ...string) predicate.Detection {
+	return predicate.Detection(sql.FieldNotIn(FieldProductID, vs...))
+}
+
+// ProductIDGT applies the GT predicate on the "product_id" field.
+func ProductIDGT(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldGT(FieldProductID, v))
+}
+
+// ProductIDGTE applies the GTE predicate on the "product_id" field.
+func ProductIDGTE(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldGTE(FieldProductID, v))
+}
+
+// ProductIDLT applies the LT predicate on the "product_id" field.
+func ProductIDLT(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldLT(FieldProductID, v))
+}
+
+// ProductIDLTE applies the LTE predicate on the "product_id" field.
+func ProductIDLTE(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldLTE(FieldProductID, v))
+}
+
+// ProductIDContains applies the Contains predicate on the "product_id" field.
+func ProductIDContains(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldContains(FieldProductID, v))
+}
+
+// ProductIDHasPrefix applies the HasPrefix predicate on the "product_id" field.
+func ProductIDHasPrefix(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldHasPrefix(FieldProductID, v))
+}
+
+// ProductIDHasSuffix applies the HasSuffix predicate on the "product_id" field.
+func ProductIDHasSuffix(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldHasSuffix(FieldProductID, v))
+}
+
+// ProductIDIsNil applies the IsNil predicate on the "product_id" field.
+func ProductIDIsNil() predicate.Detection {
+	return predicate.Detection(sql.FieldIsNull(FieldProductID))
+}
+
+// ProductIDNotNil applies the NotNil predicate on the "product_id" field.
+func ProductIDNotNil() predicate.Detection {
+	return predicate.Detection(sql.FieldNotNull(FieldProductID))
+}
+
+// ProductIDEqualFold applies the EqualFold predicate on the "product_id" field.
+func ProductIDEqualFold(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldEqualFold(FieldProductID, v))
+}
+
+// ProductIDContainsFold applies the ContainsFold predicate on the "product_id" field.
+func ProductIDContainsFold(v string) predicate.Detection {
+	return predicate.Detection(sql.FieldContainsFold(FieldProductID, v))
+}
+
 // PhotoIDEQ applies the EQ predicate on the "photo_id" field.
 func PhotoIDEQ(v string) predicate.Detection {
 	return predicate.Detection(sql.FieldEQ(FieldPhotoID, v))
@@ -476,6 +556,29 @@ func HasPantryItem() predicate.Detection {
 func HasPantryItemWith(preds ...predicate.PantryItem) predicate.Detection {
 	return predicate.Detection(func(s *sql.Selector) {
 		step := newPantryItemStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasProduct applies the HasEdge predicate on the "product" edge.
+func HasProduct() predicate.Detection {
+	return predicate.Detection(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, ProductTable, ProductColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasProductWith applies the HasEdge predicate on the "product" edge with a given conditions (other predicates).
+func HasProductWith(preds ...predicate.Product) predicate.Detection {
+	return predicate.Detection(func(s *sql.Selector) {
+		step := newProductStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

@@ -21,16 +21,52 @@ func (f DetectionFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, e
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.DetectionMutation", m)
 }
 
-// The HouseholdProfileFunc type is an adapter to allow the use of ordinary
-// function as HouseholdProfile mutator.
-type HouseholdProfileFunc func(context.Context, *ent.HouseholdProfileMutation) (ent.Value, error)
+// The FoodFunc type is an adapter to allow the use of ordinary
+// function as Food mutator.
+type FoodFunc func(context.Context, *ent.FoodMutation) (ent.Value, error)
 
 // Mutate calls f(ctx, m).
-func (f HouseholdProfileFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-	if mv, ok := m.(*ent.HouseholdProfileMutation); ok {
+func (f FoodFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.FoodMutation); ok {
 		return f(ctx, mv)
 	}
-	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.HouseholdProfileMutation", m)
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.FoodMutation", m)
+}
+
+// The FoodPortionFunc type is an adapter to allow the use of ordinary
+// function as FoodPortion mutator.
+type FoodPortionFunc func(context.Context, *ent.FoodPortionMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f FoodPortionFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.FoodPortionMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.FoodPortionMutation", m)
+}
+
+// The HouseholdFunc type is an adapter to allow the use of ordinary
+// function as Household mutator.
+type HouseholdFunc func(context.Context, *ent.HouseholdMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f HouseholdFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.HouseholdMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.HouseholdMutation", m)
+}
+
+// The LeftoverFunc type is an adapter to allow the use of ordinary
+// function as Leftover mutator.
+type LeftoverFunc func(context.Context, *ent.LeftoverMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f LeftoverFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.LeftoverMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LeftoverMutation", m)
 }
 
 // The MealPlanFunc type is an adapter to allow the use of ordinary
@@ -81,6 +117,18 @@ func (f PantryPhotoFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value,
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PantryPhotoMutation", m)
 }
 
+// The PlanRuleFunc type is an adapter to allow the use of ordinary
+// function as PlanRule mutator.
+type PlanRuleFunc func(context.Context, *ent.PlanRuleMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f PlanRuleFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.PlanRuleMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PlanRuleMutation", m)
+}
+
 // The PlannedMealFunc type is an adapter to allow the use of ordinary
 // function as PlannedMeal mutator.
 type PlannedMealFunc func(context.Context, *ent.PlannedMealMutation) (ent.Value, error)
@@ -91,6 +139,18 @@ func (f PlannedMealFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value,
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PlannedMealMutation", m)
+}
+
+// The PriceFunc type is an adapter to allow the use of ordinary
+// function as Price mutator.
+type PriceFunc func(context.Context, *ent.PriceMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f PriceFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.PriceMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PriceMutation", m)
 }
 
 // The ProductFunc type is an adapter to allow the use of ordinary
@@ -151,6 +211,30 @@ func (f ShoppingListFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ShoppingListMutation", m)
+}
+
+// The ShoppingNeedFunc type is an adapter to allow the use of ordinary
+// function as ShoppingNeed mutator.
+type ShoppingNeedFunc func(context.Context, *ent.ShoppingNeedMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ShoppingNeedFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ShoppingNeedMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ShoppingNeedMutation", m)
+}
+
+// The StoreFunc type is an adapter to allow the use of ordinary
+// function as Store mutator.
+type StoreFunc func(context.Context, *ent.StoreMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f StoreFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.StoreMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.StoreMutation", m)
 }
 
 // Condition is a hook condition function.

@@ -24,6 +24,8 @@ const (
 	FieldStatus = "status"
 	// EdgeMeals holds the string denoting the meals edge name in mutations.
 	EdgeMeals = "meals"
+	// EdgeLists holds the string denoting the lists edge name in mutations.
+	EdgeLists = "lists"
 	// Table holds the table name of the mealplan in the database.
 	Table = "meal_plans"
 	// MealsTable is the table that holds the meals relation/edge.
@@ -33,6 +35,13 @@ const (
 	MealsInverseTable = "planned_meals"
 	// MealsColumn is the table column denoting the meals relation/edge.
 	MealsColumn = "plan_id"
+	// ListsTable is the table that holds the lists relation/edge.
+	ListsTable = "shopping_lists"
+	// ListsInverseTable is the table name for the ShoppingList entity.
+	// It exists in this package in order to avoid circular dependency with the "shoppinglist" package.
+	ListsInverseTable = "shopping_lists"
+	// ListsColumn is the table column denoting the lists relation/edge.
+	ListsColumn = "plan_id"
 )
 
 // Columns holds all SQL columns for mealplan fields.
@@ -132,10 +141,31 @@ func ByMeals(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newMealsStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
 }
+
+// ByListsCount orders the results by lists count.
+func ByListsCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newListsStep(), opts...)
+	}
+}
+
+// ByLists orders the results by lists terms.
+func ByLists(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newListsStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newMealsStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(MealsInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.O2M, false, MealsTable, MealsColumn),
+	)
+}
+func newListsStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(ListsInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, true, ListsTable, ListsColumn),
 	)
 }

@@ -268,6 +268,29 @@ func HasMealsWith(preds ...predicate.PlannedMeal) predicate.MealPlan {
 	})
 }
 
+// HasLists applies the HasEdge predicate on the "lists" edge.
+func HasLists() predicate.MealPlan {
+	return predicate.MealPlan(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, ListsTable, ListsColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasListsWith applies the HasEdge predicate on the "lists" edge with a given conditions (other predicates).
+func HasListsWith(preds ...predicate.ShoppingList) predicate.MealPlan {
+	return predicate.MealPlan(func(s *sql.Selector) {
+		step := newListsStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.MealPlan) predicate.MealPlan {
 	return predicate.MealPlan(sql.AndPredicates(predicates...))

@@ -16,8 +16,9 @@ var (
 		{Name: "value", Type: field.TypeString, Size: 8192},
 		{Name: "candidates", Type: field.TypeJSON, Nullable: true},
 		{Name: "confidence", Type: field.TypeFloat64},
-		{Name: "status", Type: field.TypeEnum, Enums: []string{"matched", "unmatched", "dismissed"}, Default: "unmatched"},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"matched", "open", "resolved", "dismissed"}, Default: "open"},
 		{Name: "pantry_item_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "product_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "photo_id", Type: field.TypeString, Size: 64},
 	}
 	// DetectionsTable holds the schema information for the "detections" table.
@@ -33,8 +34,14 @@ var (
 				OnDelete:   schema.SetNull,
 			},
 			{
-				Symbol:     "detections_pantry_photos_detections",
+				Symbol:     "detections_products_product",
 				Columns:    []*schema.Column{DetectionsColumns[8]},
+				RefColumns: []*schema.Column{ProductsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "detections_pantry_photos_detections",
+				Columns:    []*schema.Column{DetectionsColumns[9]},
 				RefColumns: []*schema.Column{PantryPhotosColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -43,7 +50,7 @@ var (
 			{
 				Name:    "detection_photo_id",
 				Unique:  false,
-				Columns: []*schema.Column{DetectionsColumns[8]},
+				Columns: []*schema.Column{DetectionsColumns[9]},
 			},
 			{
 				Name:    "detection_pantry_item_id",
@@ -60,33 +67,131 @@ var (
 				Unique:  false,
 				Columns: []*schema.Column{DetectionsColumns[6]},
 			},
+			{
+				Name:    "detection_product_id",
+				Unique:  false,
+				Columns: []*schema.Column{DetectionsColumns[8]},
+			},
 		},
 	}
-	// HouseholdProfilesColumns holds the columns for the "household_profiles" table.
-	HouseholdProfilesColumns = []*schema.Column{
+	// FoodsColumns holds the columns for the "foods" table.
+	FoodsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
-		{Name: "size", Type: field.TypeInt, Default: 2},
-		{Name: "diet", Type: field.TypeEnum, Enums: []string{"none", "pescatarian", "vegetarian", "vegan"}, Default: "none"},
-		{Name: "allergies", Type: field.TypeJSON, Nullable: true},
-		{Name: "dislikes", Type: field.TypeJSON, Nullable: true},
-		{Name: "favourites", Type: field.TypeJSON, Nullable: true},
-		{Name: "energy_target_kcal", Type: field.TypeInt, Nullable: true},
+		{Name: "name", Type: field.TypeString, Unique: true, Size: 120},
+		{Name: "aliases", Type: field.TypeJSON, Nullable: true},
+		{Name: "aisle", Type: field.TypeString, Size: 40, Default: "other"},
+		{Name: "allergens", Type: field.TypeJSON, Nullable: true},
+		{Name: "diets", Type: field.TypeJSON, Nullable: true},
+		{Name: "density", Type: field.TypeFloat64, Nullable: true},
+		{Name: "energy_kcal", Type: field.TypeFloat64, Nullable: true},
+		{Name: "protein_g", Type: field.TypeFloat64, Nullable: true},
+		{Name: "carbohydrate_g", Type: field.TypeFloat64, Nullable: true},
+		{Name: "fat_g", Type: field.TypeFloat64, Nullable: true},
+		{Name: "fibre_g", Type: field.TypeFloat64, Nullable: true},
+		{Name: "salt_g", Type: field.TypeFloat64, Nullable: true},
+		{Name: "shelf_life_pantry", Type: field.TypeInt, Nullable: true},
+		{Name: "shelf_life_fridge", Type: field.TypeInt, Nullable: true},
+		{Name: "shelf_life_freezer", Type: field.TypeInt, Nullable: true},
+		{Name: "staple", Type: field.TypeBool, Default: false},
+		{Name: "source", Type: field.TypeString, Nullable: true, Size: 120},
+	}
+	// FoodsTable holds the schema information for the "foods" table.
+	FoodsTable = &schema.Table{
+		Name:       "foods",
+		Columns:    FoodsColumns,
+		PrimaryKey: []*schema.Column{FoodsColumns[0]},
+	}
+	// FoodPortionsColumns holds the columns for the "food_portions" table.
+	FoodPortionsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 96},
+		{Name: "unit", Type: field.TypeString, Size: 20},
+		{Name: "grams", Type: field.TypeFloat64},
+		{Name: "food_id", Type: field.TypeString, Size: 64},
+	}
+	// FoodPortionsTable holds the schema information for the "food_portions" table.
+	FoodPortionsTable = &schema.Table{
+		Name:       "food_portions",
+		Columns:    FoodPortionsColumns,
+		PrimaryKey: []*schema.Column{FoodPortionsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "food_portions_foods_portions",
+				Columns:    []*schema.Column{FoodPortionsColumns[3]},
+				RefColumns: []*schema.Column{FoodsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "foodportion_food_id_unit",
+				Unique:  true,
+				Columns: []*schema.Column{FoodPortionsColumns[3], FoodPortionsColumns[1]},
+			},
+		},
+	}
+	// HouseholdsColumns holds the columns for the "households" table.
+	HouseholdsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString},
+		{Name: "name", Type: field.TypeString, Size: 120, Default: "Home"},
+		{Name: "members", Type: field.TypeJSON, Nullable: true},
+		{Name: "time_zone", Type: field.TypeString, Size: 64, Default: "UTC"},
+		{Name: "currency", Type: field.TypeString, Default: "EUR"},
+		{Name: "locale", Type: field.TypeString, Size: 20, Default: "en"},
+		{Name: "units", Type: field.TypeEnum, Enums: []string{"metric", "us"}, Default: "metric"},
+		{Name: "weekly_budget", Type: field.TypeFloat64, Nullable: true},
 		{Name: "weekday_minutes", Type: field.TypeInt, Default: 45},
 		{Name: "weekend_minutes", Type: field.TypeInt, Default: 90},
-		{Name: "weekly_budget", Type: field.TypeFloat64, Nullable: true},
+		{Name: "energy_target_kcal", Type: field.TypeInt, Nullable: true},
 	}
-	// HouseholdProfilesTable holds the schema information for the "household_profiles" table.
-	HouseholdProfilesTable = &schema.Table{
-		Name:       "household_profiles",
-		Columns:    HouseholdProfilesColumns,
-		PrimaryKey: []*schema.Column{HouseholdProfilesColumns[0]},
+	// HouseholdsTable holds the schema information for the "households" table.
+	HouseholdsTable = &schema.Table{
+		Name:       "households",
+		Columns:    HouseholdsColumns,
+		PrimaryKey: []*schema.Column{HouseholdsColumns[0]},
+	}
+	// LeftoversColumns holds the columns for the "leftovers" table.
+	LeftoversColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "name", Type: field.TypeString, Size: 120},
+		{Name: "servings", Type: field.TypeFloat64},
+		{Name: "place", Type: field.TypeEnum, Enums: []string{"pantry", "fridge", "freezer"}, Default: "fridge"},
+		{Name: "cooked_on", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "best_before", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"available", "eaten", "wasted"}, Default: "available"},
+		{Name: "meal_id", Type: field.TypeString, Nullable: true, Size: 64},
+	}
+	// LeftoversTable holds the schema information for the "leftovers" table.
+	LeftoversTable = &schema.Table{
+		Name:       "leftovers",
+		Columns:    LeftoversColumns,
+		PrimaryKey: []*schema.Column{LeftoversColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "leftovers_planned_meals_leftovers",
+				Columns:    []*schema.Column{LeftoversColumns[7]},
+				RefColumns: []*schema.Column{PlannedMealsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "leftover_meal_id",
+				Unique:  false,
+				Columns: []*schema.Column{LeftoversColumns[7]},
+			},
+			{
+				Name:    "leftover_status_best_before",
+				Unique:  false,
+				Columns: []*schema.Column{LeftoversColumns[6], LeftoversColumns[5]},
+			},
+		},
 	}
 	// MealPlansColumns holds the columns for the "meal_plans" table.
 	MealPlansColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
 		{Name: "name", Type: field.TypeString, Size: 120},
-		{Name: "start", Type: field.TypeTime},
-		{Name: "end", Type: field.TypeTime},
+		{Name: "start", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "end", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"draft", "active", "completed", "cancelled"}, Default: "active"},
 	}
 	// MealPlansTable holds the schema information for the "meal_plans" table.
@@ -108,26 +213,55 @@ var (
 		{Name: "item_id", Type: field.TypeString},
 		{Name: "item_name", Type: field.TypeString},
 		{Name: "kind", Type: field.TypeEnum, Enums: []string{"came", "went", "changed"}},
-		{Name: "reason", Type: field.TypeEnum, Enums: []string{"bought", "seen_on_photo", "scanned", "used", "consumed", "expired", "wasted", "returned", "edited", "deleted"}},
-		{Name: "quantity", Type: field.TypeFloat64},
+		{Name: "reason", Type: field.TypeEnum, Enums: []string{"bought", "cooked", "eaten", "wasted", "expired", "moved", "corrected", "merged"}},
+		{Name: "amount", Type: field.TypeFloat64},
 		{Name: "unit", Type: field.TypeString},
+		{Name: "cost", Type: field.TypeFloat64, Nullable: true},
 		{Name: "at", Type: field.TypeTime},
+		{Name: "run", Type: field.TypeString, Nullable: true},
+		{Name: "note", Type: field.TypeString, Nullable: true, Size: 240},
+		{Name: "food_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "meal_id", Type: field.TypeString, Nullable: true, Size: 64},
 	}
 	// PantryEventsTable holds the schema information for the "pantry_events" table.
 	PantryEventsTable = &schema.Table{
 		Name:       "pantry_events",
 		Columns:    PantryEventsColumns,
 		PrimaryKey: []*schema.Column{PantryEventsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "pantry_events_foods_food",
+				Columns:    []*schema.Column{PantryEventsColumns[11]},
+				RefColumns: []*schema.Column{FoodsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "pantry_events_planned_meals_meal",
+				Columns:    []*schema.Column{PantryEventsColumns[12]},
+				RefColumns: []*schema.Column{PlannedMealsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "pantryevent_item_id_at",
 				Unique:  false,
-				Columns: []*schema.Column{PantryEventsColumns[1], PantryEventsColumns[7]},
+				Columns: []*schema.Column{PantryEventsColumns[1], PantryEventsColumns[8]},
 			},
 			{
 				Name:    "pantryevent_at",
 				Unique:  false,
-				Columns: []*schema.Column{PantryEventsColumns[7]},
+				Columns: []*schema.Column{PantryEventsColumns[8]},
+			},
+			{
+				Name:    "pantryevent_food_id",
+				Unique:  false,
+				Columns: []*schema.Column{PantryEventsColumns[11]},
+			},
+			{
+				Name:    "pantryevent_meal_id",
+				Unique:  false,
+				Columns: []*schema.Column{PantryEventsColumns[12]},
 			},
 		},
 	}
@@ -135,19 +269,24 @@ var (
 	PantryItemsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
 		{Name: "name", Type: field.TypeString, Size: 120},
-		{Name: "quantity", Type: field.TypeFloat64, Default: 1},
+		{Name: "amount", Type: field.TypeFloat64, Default: 1},
+		{Name: "initial_amount", Type: field.TypeFloat64, Nullable: true},
 		{Name: "unit", Type: field.TypeString, Size: 20, Default: "piece"},
-		{Name: "category", Type: field.TypeEnum, Enums: []string{"produce", "dairy", "meat", "seafood", "bakery", "frozen", "dry", "beverage", "household", "other"}, Default: "other"},
-		{Name: "location", Type: field.TypeEnum, Enums: []string{"pantry", "fridge", "freezer"}, Default: "pantry"},
+		{Name: "place", Type: field.TypeEnum, Enums: []string{"pantry", "fridge", "freezer"}, Default: "pantry"},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"available", "consumed", "expired", "wasted"}, Default: "available"},
-		{Name: "expires_at", Type: field.TypeTime, Nullable: true},
+		{Name: "best_before", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "opened_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "unit_price", Type: field.TypeFloat64, Nullable: true},
+		{Name: "staple", Type: field.TypeBool, Default: false},
+		{Name: "source", Type: field.TypeEnum, Enums: []string{"manual", "photo", "shopping", "recipe"}, Default: "manual"},
 		{Name: "added_at", Type: field.TypeTime},
-		{Name: "purchase_price", Type: field.TypeFloat64, Nullable: true},
-		{Name: "is_staple", Type: field.TypeBool, Default: false},
-		{Name: "source", Type: field.TypeEnum, Enums: []string{"manual", "photo", "barcode"}, Default: "manual"},
+		{Name: "reason", Type: field.TypeEnum, Nullable: true, Enums: []string{"bought", "cooked", "eaten", "wasted", "expired", "moved", "corrected", "merged"}},
 		{Name: "version", Type: field.TypeInt, Default: 1},
+		{Name: "food_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "product_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "store_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "detection_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "meal_id", Type: field.TypeString, Nullable: true, Size: 64},
 	}
 	// PantryItemsTable holds the schema information for the "pantry_items" table.
 	PantryItemsTable = &schema.Table{
@@ -156,39 +295,73 @@ var (
 		PrimaryKey: []*schema.Column{PantryItemsColumns[0]},
 		ForeignKeys: []*schema.ForeignKey{
 			{
+				Symbol:     "pantry_items_foods_food",
+				Columns:    []*schema.Column{PantryItemsColumns[15]},
+				RefColumns: []*schema.Column{FoodsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
 				Symbol:     "pantry_items_products_product",
-				Columns:    []*schema.Column{PantryItemsColumns[13]},
+				Columns:    []*schema.Column{PantryItemsColumns[16]},
 				RefColumns: []*schema.Column{ProductsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 			{
+				Symbol:     "pantry_items_stores_store",
+				Columns:    []*schema.Column{PantryItemsColumns[17]},
+				RefColumns: []*schema.Column{StoresColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
 				Symbol:     "pantry_items_detections_detection",
-				Columns:    []*schema.Column{PantryItemsColumns[14]},
+				Columns:    []*schema.Column{PantryItemsColumns[18]},
 				RefColumns: []*schema.Column{DetectionsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "pantry_items_planned_meals_meal",
+				Columns:    []*schema.Column{PantryItemsColumns[19]},
+				RefColumns: []*schema.Column{PlannedMealsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 		},
 		Indexes: []*schema.Index{
 			{
-				Name:    "pantryitem_status_expires_at",
+				Name:    "pantryitem_status_best_before",
 				Unique:  false,
 				Columns: []*schema.Column{PantryItemsColumns[6], PantryItemsColumns[7]},
 			},
 			{
-				Name:    "pantryitem_product_id",
+				Name:    "pantryitem_food_id",
 				Unique:  false,
-				Columns: []*schema.Column{PantryItemsColumns[13]},
+				Columns: []*schema.Column{PantryItemsColumns[15]},
 			},
 			{
-				Name:    "pantryitem_name",
+				Name:    "pantryitem_product_id",
 				Unique:  false,
-				Columns: []*schema.Column{PantryItemsColumns[1]},
+				Columns: []*schema.Column{PantryItemsColumns[16]},
+			},
+			{
+				Name:    "pantryitem_detection_id",
+				Unique:  false,
+				Columns: []*schema.Column{PantryItemsColumns[18]},
+			},
+			{
+				Name:    "pantryitem_meal_id",
+				Unique:  false,
+				Columns: []*schema.Column{PantryItemsColumns[19]},
+			},
+			{
+				Name:    "pantryitem_store_id",
+				Unique:  false,
+				Columns: []*schema.Column{PantryItemsColumns[17]},
 			},
 		},
 	}
 	// PantryPhotosColumns holds the columns for the "pantry_photos" table.
 	PantryPhotosColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "file_id", Type: field.TypeString, Nullable: true},
 		{Name: "file_name", Type: field.TypeString, Size: 255},
 		{Name: "sha256", Type: field.TypeString, Unique: true},
 		{Name: "width", Type: field.TypeInt},
@@ -203,15 +376,33 @@ var (
 		Columns:    PantryPhotosColumns,
 		PrimaryKey: []*schema.Column{PantryPhotosColumns[0]},
 	}
+	// PlanRulesColumns holds the columns for the "plan_rules" table.
+	PlanRulesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "name", Type: field.TypeString, Size: 120},
+		{Name: "kind", Type: field.TypeEnum, Enums: []string{"want", "avoid", "no-repeat", "max-minutes"}},
+		{Name: "what", Type: field.TypeString, Nullable: true, Size: 120},
+		{Name: "weekdays", Type: field.TypeJSON, Nullable: true},
+		{Name: "days", Type: field.TypeInt, Nullable: true},
+		{Name: "minutes", Type: field.TypeInt, Nullable: true},
+		{Name: "active", Type: field.TypeBool, Default: true},
+	}
+	// PlanRulesTable holds the schema information for the "plan_rules" table.
+	PlanRulesTable = &schema.Table{
+		Name:       "plan_rules",
+		Columns:    PlanRulesColumns,
+		PrimaryKey: []*schema.Column{PlanRulesColumns[0]},
+	}
 	// PlannedMealsColumns holds the columns for the "planned_meals" table.
 	PlannedMealsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
-		{Name: "scheduled_for", Type: field.TypeTime},
-		{Name: "meal_type", Type: field.TypeEnum, Enums: []string{"breakfast", "lunch", "dinner", "snack"}, Default: "dinner"},
-		{Name: "servings", Type: field.TypeInt, Default: 2},
+		{Name: "date", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "meal_type", Type: field.TypeEnum, Enums: []string{"breakfast", "lunch", "dinner", "snack", "dessert"}, Default: "dinner"},
+		{Name: "servings", Type: field.TypeFloat64, Default: 2},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"planned", "cooked", "skipped"}, Default: "planned"},
 		{Name: "rating", Type: field.TypeInt, Nullable: true},
 		{Name: "notes", Type: field.TypeString, Nullable: true, Size: 2147483647},
+		{Name: "version", Type: field.TypeInt, Default: 1},
 		{Name: "plan_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "recipe_id", Type: field.TypeString, Size: 64},
 	}
@@ -223,13 +414,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "planned_meals_meal_plans_meals",
-				Columns:    []*schema.Column{PlannedMealsColumns[7]},
+				Columns:    []*schema.Column{PlannedMealsColumns[8]},
 				RefColumns: []*schema.Column{MealPlansColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "planned_meals_recipes_recipe",
-				Columns:    []*schema.Column{PlannedMealsColumns[8]},
+				Columns:    []*schema.Column{PlannedMealsColumns[9]},
 				RefColumns: []*schema.Column{RecipesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -238,42 +429,109 @@ var (
 			{
 				Name:    "plannedmeal_plan_id",
 				Unique:  false,
-				Columns: []*schema.Column{PlannedMealsColumns[7]},
+				Columns: []*schema.Column{PlannedMealsColumns[8]},
 			},
 			{
-				Name:    "plannedmeal_scheduled_for",
+				Name:    "plannedmeal_date",
 				Unique:  false,
 				Columns: []*schema.Column{PlannedMealsColumns[1]},
 			},
 			{
 				Name:    "plannedmeal_recipe_id",
 				Unique:  false,
-				Columns: []*schema.Column{PlannedMealsColumns[8]},
+				Columns: []*schema.Column{PlannedMealsColumns[9]},
+			},
+		},
+	}
+	// PricesColumns holds the columns for the "prices" table.
+	PricesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "price", Type: field.TypeFloat64},
+		{Name: "amount", Type: field.TypeFloat64, Default: 1},
+		{Name: "unit", Type: field.TypeString, Size: 20, Default: "piece"},
+		{Name: "per_unit", Type: field.TypeFloat64, Nullable: true},
+		{Name: "on", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "food_id", Type: field.TypeString, Size: 64},
+		{Name: "product_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "store_id", Type: field.TypeString, Nullable: true, Size: 64},
+	}
+	// PricesTable holds the schema information for the "prices" table.
+	PricesTable = &schema.Table{
+		Name:       "prices",
+		Columns:    PricesColumns,
+		PrimaryKey: []*schema.Column{PricesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "prices_foods_food",
+				Columns:    []*schema.Column{PricesColumns[6]},
+				RefColumns: []*schema.Column{FoodsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "prices_products_product",
+				Columns:    []*schema.Column{PricesColumns[7]},
+				RefColumns: []*schema.Column{ProductsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "prices_stores_store",
+				Columns:    []*schema.Column{PricesColumns[8]},
+				RefColumns: []*schema.Column{StoresColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "price_food_id_on",
+				Unique:  false,
+				Columns: []*schema.Column{PricesColumns[6], PricesColumns[5]},
+			},
+			{
+				Name:    "price_product_id",
+				Unique:  false,
+				Columns: []*schema.Column{PricesColumns[7]},
+			},
+			{
+				Name:    "price_store_id",
+				Unique:  false,
+				Columns: []*schema.Column{PricesColumns[8]},
 			},
 		},
 	}
 	// ProductsColumns holds the columns for the "products" table.
 	ProductsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
-		{Name: "gtin", Type: field.TypeString, Unique: true},
 		{Name: "name", Type: field.TypeString, Size: 120},
 		{Name: "brand", Type: field.TypeString, Nullable: true, Size: 80},
-		{Name: "category", Type: field.TypeEnum, Enums: []string{"produce", "dairy", "meat", "seafood", "bakery", "frozen", "dry", "beverage", "household", "other"}, Default: "other"},
-		{Name: "default_quantity", Type: field.TypeFloat64, Default: 1},
-		{Name: "default_unit", Type: field.TypeString, Size: 20, Default: "piece"},
-		{Name: "shelf_life_days", Type: field.TypeInt, Nullable: true},
-		{Name: "allergens", Type: field.TypeJSON, Nullable: true},
+		{Name: "barcodes", Type: field.TypeJSON, Nullable: true},
+		{Name: "package_amount", Type: field.TypeFloat64, Nullable: true},
+		{Name: "package_unit", Type: field.TypeString, Nullable: true, Size: 20},
+		{Name: "state", Type: field.TypeEnum, Enums: []string{"draft", "confirmed"}, Default: "confirmed"},
+		{Name: "food_id", Type: field.TypeString, Nullable: true, Size: 64},
 	}
 	// ProductsTable holds the schema information for the "products" table.
 	ProductsTable = &schema.Table{
 		Name:       "products",
 		Columns:    ProductsColumns,
 		PrimaryKey: []*schema.Column{ProductsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "products_foods_food",
+				Columns:    []*schema.Column{ProductsColumns[7]},
+				RefColumns: []*schema.Column{FoodsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "product_name",
 				Unique:  false,
-				Columns: []*schema.Column{ProductsColumns[2]},
+				Columns: []*schema.Column{ProductsColumns[1]},
+			},
+			{
+				Name:    "product_food_id",
+				Unique:  false,
+				Columns: []*schema.Column{ProductsColumns[7]},
 			},
 		},
 	}
@@ -282,22 +540,20 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 64},
 		{Name: "name", Type: field.TypeString, Unique: true, Size: 120},
 		{Name: "description", Type: field.TypeString, Nullable: true, Size: 2147483647},
+		{Name: "steps", Type: field.TypeJSON, Nullable: true},
 		{Name: "cuisine", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "meal_types", Type: field.TypeJSON, Nullable: true},
 		{Name: "dietary_tags", Type: field.TypeJSON, Nullable: true},
+		{Name: "tags", Type: field.TypeJSON, Nullable: true},
+		{Name: "favourite", Type: field.TypeBool, Default: false},
 		{Name: "prep_minutes", Type: field.TypeInt, Default: 0},
 		{Name: "cook_minutes", Type: field.TypeInt, Default: 0},
 		{Name: "difficulty", Type: field.TypeEnum, Enums: []string{"easy", "medium", "hard"}, Default: "easy"},
 		{Name: "servings", Type: field.TypeInt, Default: 2},
-		{Name: "energy_kcal", Type: field.TypeInt, Nullable: true},
-		{Name: "protein_g", Type: field.TypeFloat64, Nullable: true},
-		{Name: "carbohydrate_g", Type: field.TypeFloat64, Nullable: true},
-		{Name: "fat_g", Type: field.TypeFloat64, Nullable: true},
-		{Name: "fibre_g", Type: field.TypeFloat64, Nullable: true},
-		{Name: "batch_friendly", Type: field.TypeBool, Default: false},
-		{Name: "freezer_friendly", Type: field.TypeBool, Default: false},
 		{Name: "equipment", Type: field.TypeJSON, Nullable: true},
 		{Name: "rating", Type: field.TypeFloat64, Nullable: true},
+		{Name: "source", Type: field.TypeString, Nullable: true, Size: 400},
+		{Name: "origin", Type: field.TypeEnum, Enums: []string{"catalogue", "household"}, Default: "household"},
 		{Name: "times_cooked", Type: field.TypeInt, Default: 0},
 	}
 	// RecipesTable holds the schema information for the "recipes" table.
@@ -309,24 +565,28 @@ var (
 			{
 				Name:    "recipe_cuisine",
 				Unique:  false,
-				Columns: []*schema.Column{RecipesColumns[3]},
+				Columns: []*schema.Column{RecipesColumns[4]},
 			},
 			{
 				Name:    "recipe_rating",
 				Unique:  false,
-				Columns: []*schema.Column{RecipesColumns[18]},
+				Columns: []*schema.Column{RecipesColumns[14]},
 			},
 		},
 	}
 	// RecipeIngredientsColumns holds the columns for the "recipe_ingredients" table.
 	RecipeIngredientsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "position", Type: field.TypeInt, Default: 0},
 		{Name: "name", Type: field.TypeString, Size: 120},
-		{Name: "amount", Type: field.TypeFloat64},
-		{Name: "unit", Type: field.TypeString, Size: 20, Default: "piece"},
+		{Name: "amount", Type: field.TypeFloat64, Nullable: true},
+		{Name: "amount_max", Type: field.TypeFloat64, Nullable: true},
+		{Name: "unit", Type: field.TypeString, Nullable: true, Size: 20},
+		{Name: "preparation", Type: field.TypeString, Nullable: true, Size: 240},
 		{Name: "optional", Type: field.TypeBool, Default: false},
-		{Name: "note", Type: field.TypeString, Nullable: true, Size: 120},
+		{Name: "text", Type: field.TypeString, Nullable: true, Size: 400},
 		{Name: "recipe_id", Type: field.TypeString, Size: 64},
+		{Name: "food_id", Type: field.TypeString, Nullable: true, Size: 64},
 	}
 	// RecipeIngredientsTable holds the schema information for the "recipe_ingredients" table.
 	RecipeIngredientsTable = &schema.Table{
@@ -336,21 +596,27 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "recipe_ingredients_recipes_ingredients",
-				Columns:    []*schema.Column{RecipeIngredientsColumns[6]},
+				Columns:    []*schema.Column{RecipeIngredientsColumns[9]},
 				RefColumns: []*schema.Column{RecipesColumns[0]},
 				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "recipe_ingredients_foods_food",
+				Columns:    []*schema.Column{RecipeIngredientsColumns[10]},
+				RefColumns: []*schema.Column{FoodsColumns[0]},
+				OnDelete:   schema.SetNull,
 			},
 		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "recipeingredient_recipe_id",
 				Unique:  false,
-				Columns: []*schema.Column{RecipeIngredientsColumns[6]},
+				Columns: []*schema.Column{RecipeIngredientsColumns[9]},
 			},
 			{
-				Name:    "recipeingredient_name",
+				Name:    "recipeingredient_food_id",
 				Unique:  false,
-				Columns: []*schema.Column{RecipeIngredientsColumns[1]},
+				Columns: []*schema.Column{RecipeIngredientsColumns[10]},
 			},
 		},
 	}
@@ -358,12 +624,19 @@ var (
 	ShoppingItemsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 64},
 		{Name: "name", Type: field.TypeString, Size: 120},
-		{Name: "quantity", Type: field.TypeFloat64, Default: 1},
+		{Name: "amount", Type: field.TypeFloat64, Default: 1},
 		{Name: "unit", Type: field.TypeString, Size: 20, Default: "piece"},
-		{Name: "category", Type: field.TypeEnum, Enums: []string{"produce", "dairy", "meat", "seafood", "bakery", "frozen", "dry", "beverage", "household", "other"}, Default: "other"},
+		{Name: "packages", Type: field.TypeInt, Nullable: true},
+		{Name: "aisle", Type: field.TypeString, Size: 40, Default: "other"},
+		{Name: "estimated_cost", Type: field.TypeFloat64, Nullable: true},
 		{Name: "bought", Type: field.TypeBool, Default: false},
-		{Name: "note", Type: field.TypeString, Nullable: true, Size: 120},
+		{Name: "bought_at", Type: field.TypeTime, Nullable: true},
+		{Name: "note", Type: field.TypeString, Nullable: true, Size: 240},
+		{Name: "version", Type: field.TypeInt, Default: 1},
+		{Name: "food_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "product_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "store_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "lot_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "list_id", Type: field.TypeString, Size: 64},
 	}
 	// ShoppingItemsTable holds the schema information for the "shopping_items" table.
@@ -373,14 +646,32 @@ var (
 		PrimaryKey: []*schema.Column{ShoppingItemsColumns[0]},
 		ForeignKeys: []*schema.ForeignKey{
 			{
+				Symbol:     "shopping_items_foods_food",
+				Columns:    []*schema.Column{ShoppingItemsColumns[11]},
+				RefColumns: []*schema.Column{FoodsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
 				Symbol:     "shopping_items_products_product",
-				Columns:    []*schema.Column{ShoppingItemsColumns[7]},
+				Columns:    []*schema.Column{ShoppingItemsColumns[12]},
 				RefColumns: []*schema.Column{ProductsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 			{
+				Symbol:     "shopping_items_stores_store",
+				Columns:    []*schema.Column{ShoppingItemsColumns[13]},
+				RefColumns: []*schema.Column{StoresColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "shopping_items_pantry_items_lot",
+				Columns:    []*schema.Column{ShoppingItemsColumns[14]},
+				RefColumns: []*schema.Column{PantryItemsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
 				Symbol:     "shopping_items_shopping_lists_items",
-				Columns:    []*schema.Column{ShoppingItemsColumns[8]},
+				Columns:    []*schema.Column{ShoppingItemsColumns[15]},
 				RefColumns: []*schema.Column{ShoppingListsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -389,12 +680,27 @@ var (
 			{
 				Name:    "shoppingitem_list_id",
 				Unique:  false,
-				Columns: []*schema.Column{ShoppingItemsColumns[8]},
+				Columns: []*schema.Column{ShoppingItemsColumns[15]},
 			},
 			{
 				Name:    "shoppingitem_product_id",
 				Unique:  false,
-				Columns: []*schema.Column{ShoppingItemsColumns[7]},
+				Columns: []*schema.Column{ShoppingItemsColumns[12]},
+			},
+			{
+				Name:    "shoppingitem_food_id",
+				Unique:  false,
+				Columns: []*schema.Column{ShoppingItemsColumns[11]},
+			},
+			{
+				Name:    "shoppingitem_store_id",
+				Unique:  false,
+				Columns: []*schema.Column{ShoppingItemsColumns[13]},
+			},
+			{
+				Name:    "shoppingitem_lot_id",
+				Unique:  false,
+				Columns: []*schema.Column{ShoppingItemsColumns[14]},
 			},
 		},
 	}
@@ -404,38 +710,151 @@ var (
 		{Name: "name", Type: field.TypeString, Size: 120},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"open", "done"}, Default: "open"},
 		{Name: "created_at", Type: field.TypeTime},
+		{Name: "plan_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "store_id", Type: field.TypeString, Nullable: true, Size: 64},
 	}
 	// ShoppingListsTable holds the schema information for the "shopping_lists" table.
 	ShoppingListsTable = &schema.Table{
 		Name:       "shopping_lists",
 		Columns:    ShoppingListsColumns,
 		PrimaryKey: []*schema.Column{ShoppingListsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "shopping_lists_meal_plans_plan",
+				Columns:    []*schema.Column{ShoppingListsColumns[4]},
+				RefColumns: []*schema.Column{MealPlansColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "shopping_lists_stores_store",
+				Columns:    []*schema.Column{ShoppingListsColumns[5]},
+				RefColumns: []*schema.Column{StoresColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "shoppinglist_plan_id",
+				Unique:  false,
+				Columns: []*schema.Column{ShoppingListsColumns[4]},
+			},
+			{
+				Name:    "shoppinglist_store_id",
+				Unique:  false,
+				Columns: []*schema.Column{ShoppingListsColumns[5]},
+			},
+			{
+				Name:    "shoppinglist_status",
+				Unique:  false,
+				Columns: []*schema.Column{ShoppingListsColumns[2]},
+			},
+		},
+	}
+	// ShoppingNeedsColumns holds the columns for the "shopping_needs" table.
+	ShoppingNeedsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "amount", Type: field.TypeFloat64},
+		{Name: "unit", Type: field.TypeString, Size: 20, Default: "piece"},
+		{Name: "item_id", Type: field.TypeString, Size: 64},
+		{Name: "meal_id", Type: field.TypeString, Size: 64},
+	}
+	// ShoppingNeedsTable holds the schema information for the "shopping_needs" table.
+	ShoppingNeedsTable = &schema.Table{
+		Name:       "shopping_needs",
+		Columns:    ShoppingNeedsColumns,
+		PrimaryKey: []*schema.Column{ShoppingNeedsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "shopping_needs_shopping_items_needs",
+				Columns:    []*schema.Column{ShoppingNeedsColumns[3]},
+				RefColumns: []*schema.Column{ShoppingItemsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "shopping_needs_planned_meals_meal",
+				Columns:    []*schema.Column{ShoppingNeedsColumns[4]},
+				RefColumns: []*schema.Column{PlannedMealsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "shoppingneed_item_id",
+				Unique:  false,
+				Columns: []*schema.Column{ShoppingNeedsColumns[3]},
+			},
+			{
+				Name:    "shoppingneed_meal_id",
+				Unique:  false,
+				Columns: []*schema.Column{ShoppingNeedsColumns[4]},
+			},
+		},
+	}
+	// StoresColumns holds the columns for the "stores" table.
+	StoresColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 64},
+		{Name: "name", Type: field.TypeString, Unique: true, Size: 120},
+		{Name: "aisles", Type: field.TypeJSON, Nullable: true},
+		{Name: "note", Type: field.TypeString, Nullable: true, Size: 240},
+	}
+	// StoresTable holds the schema information for the "stores" table.
+	StoresTable = &schema.Table{
+		Name:       "stores",
+		Columns:    StoresColumns,
+		PrimaryKey: []*schema.Column{StoresColumns[0]},
 	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
 		DetectionsTable,
-		HouseholdProfilesTable,
+		FoodsTable,
+		FoodPortionsTable,
+		HouseholdsTable,
+		LeftoversTable,
 		MealPlansTable,
 		PantryEventsTable,
 		PantryItemsTable,
 		PantryPhotosTable,
+		PlanRulesTable,
 		PlannedMealsTable,
+		PricesTable,
 		ProductsTable,
 		RecipesTable,
 		RecipeIngredientsTable,
 		ShoppingItemsTable,
 		ShoppingListsTable,
+		ShoppingNeedsTable,
+		StoresTable,
 	}
 )
 
 func init() {
 	DetectionsTable.ForeignKeys[0].RefTable = PantryItemsTable
-	DetectionsTable.ForeignKeys[1].RefTable = PantryPhotosTable
-	PantryItemsTable.ForeignKeys[0].RefTable = ProductsTable
-	PantryItemsTable.ForeignKeys[1].RefTable = DetectionsTable
+	DetectionsTable.ForeignKeys[1].RefTable = ProductsTable
+	DetectionsTable.ForeignKeys[2].RefTable = PantryPhotosTable
+	FoodPortionsTable.ForeignKeys[0].RefTable = FoodsTable
+	LeftoversTable.ForeignKeys[0].RefTable = PlannedMealsTable
+	PantryEventsTable.ForeignKeys[0].RefTable = FoodsTable
+	PantryEventsTable.ForeignKeys[1].RefTable = PlannedMealsTable
+	PantryItemsTable.ForeignKeys[0].RefTable = FoodsTable
+	PantryItemsTable.ForeignKeys[1].RefTable = ProductsTable
+	PantryItemsTable.ForeignKeys[2].RefTable = StoresTable
+	PantryItemsTable.ForeignKeys[3].RefTable = DetectionsTable
+	PantryItemsTable.ForeignKeys[4].RefTable = PlannedMealsTable
 	PlannedMealsTable.ForeignKeys[0].RefTable = MealPlansTable
 	PlannedMealsTable.ForeignKeys[1].RefTable = RecipesTable
+	PricesTable.ForeignKeys[0].RefTable = FoodsTable
+	PricesTable.ForeignKeys[1].RefTable = ProductsTable
+	PricesTable.ForeignKeys[2].RefTable = StoresTable
+	ProductsTable.ForeignKeys[0].RefTable = FoodsTable
 	RecipeIngredientsTable.ForeignKeys[0].RefTable = RecipesTable
-	ShoppingItemsTable.ForeignKeys[0].RefTable = ProductsTable
-	ShoppingItemsTable.ForeignKeys[1].RefTable = ShoppingListsTable
+	RecipeIngredientsTable.ForeignKeys[1].RefTable = FoodsTable
+	ShoppingItemsTable.ForeignKeys[0].RefTable = FoodsTable
+	ShoppingItemsTable.ForeignKeys[1].RefTable = ProductsTable
+	ShoppingItemsTable.ForeignKeys[2].RefTable = StoresTable
+	ShoppingItemsTable.ForeignKeys[3].RefTable = PantryItemsTable
+	ShoppingItemsTable.ForeignKeys[4].RefTable = ShoppingListsTable
+	ShoppingListsTable.ForeignKeys[0].RefTable = MealPlansTable
+	ShoppingListsTable.ForeignKeys[1].RefTable = StoresTable
+	ShoppingNeedsTable.ForeignKeys[0].RefTable = ShoppingItemsTable
+	ShoppingNeedsTable.ForeignKeys[1].RefTable = PlannedMealsTable
 }

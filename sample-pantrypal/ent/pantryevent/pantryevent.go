@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
 )
 
 const (
@@ -22,14 +23,42 @@ const (
 	FieldKind = "kind"
 	// FieldReason holds the string denoting the reason field in the database.
 	FieldReason = "reason"
-	// FieldQuantity holds the string denoting the quantity field in the database.
-	FieldQuantity = "quantity"
+	// FieldAmount holds the string denoting the amount field in the database.
+	FieldAmount = "amount"
 	// FieldUnit holds the string denoting the unit field in the database.
 	FieldUnit = "unit"
+	// FieldCost holds the string denoting the cost field in the database.
+	FieldCost = "cost"
 	// FieldAt holds the string denoting the at field in the database.
 	FieldAt = "at"
+	// FieldRun holds the string denoting the run field in the database.
+	FieldRun = "run"
+	// FieldFoodID holds the string denoting the food_id field in the database.
+	FieldFoodID = "food_id"
+	// FieldMealID holds the string denoting the meal_id field in the database.
+	FieldMealID = "meal_id"
+	// FieldNote holds the string denoting the note field in the database.
+	FieldNote = "note"
+	// EdgeFood holds the string denoting the food edge name in mutations.
+	EdgeFood = "food"
+	// EdgeMeal holds the string denoting the meal edge name in mutations.
+	EdgeMeal = "meal"
 	// Table holds the table name of the pantryevent in the database.
 	Table = "pantry_events"
+	// FoodTable is the table that holds the food relation/edge.
+	FoodTable = "pantry_events"
+	// FoodInverseTable is the table name for the Food entity.
+	// It exists in this package in order to avoid circular dependency with the "food" package.
+	FoodInverseTable = "foods"
+	// FoodColumn is the table column denoting the food relation/edge.
+	FoodColumn = "food_id"
+	// MealTable is the table that holds the meal relation/edge.
+	MealTable = "pantry_events"
+	// MealInverseTable is the table name for the PlannedMeal entity.
+	// It exists in this package in order to avoid circular dependency with the "plannedmeal" package.
+	MealInverseTable = "planned_meals"
+	// MealColumn is the table column denoting the meal relation/edge.
+	MealColumn = "meal_id"
 )
 
 // Columns holds all SQL columns for pantryevent fields.
@@ -39,9 +68,14 @@ var Columns = []string{
 	FieldItemName,
 	FieldKind,
 	FieldReason,
-	FieldQuantity,
+	FieldAmount,
 	FieldUnit,
+	FieldCost,
 	FieldAt,
+	FieldRun,
+	FieldFoodID,
+	FieldMealID,
+	FieldNote,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -57,6 +91,8 @@ func ValidColumn(column string) bool {
 var (
 	// DefaultAt holds the default value on creation for the "at" field.
 	DefaultAt func() time.Time
+	// NoteValidator is a validator for the "note" field. It is called by the builders before save.
+	NoteValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -92,16 +128,14 @@ type Reason string
 
 // Reason values.
 const (
-	ReasonBought      Reason = "bought"
-	ReasonSeenOnPhoto Reason = "seen_on_photo"
-	ReasonScanned     Reason = "scanned"
-	ReasonUsed        Reason = "used"
-	ReasonConsumed    Reason = "consumed"
-	ReasonExpired     Reason = "expired"
-	ReasonWasted      Reason = "wasted"
-	ReasonReturned    Reason = "returned"
-	ReasonEdited      Reason = "edited"
-	ReasonDeleted     Reason = "deleted"
+	ReasonBought    Reason = "bought"
+	ReasonCooked    Reason = "cooked"
+	ReasonEaten     Reason = "eaten"
+	ReasonWasted    Reason = "wasted"
+	ReasonExpired   Reason = "expired"
+	ReasonMoved     Reason = "moved"
+	ReasonCorrected Reason = "corrected"
+	ReasonMerged    Reason = "merged"
 )
 
 func (r Reason) String() string {
@@ -111,7 +145,7 @@ func (r Reason) String() string {
 // ReasonValidator is a validator for the "reason" field enum values. It is called by the builders before save.
 func ReasonValidator(r Reason) error {
 	switch r {
-	case ReasonBought, ReasonSeenOnPhoto, ReasonScanned, ReasonUsed, ReasonConsumed, ReasonExpired, ReasonWasted, ReasonReturned, ReasonEdited, ReasonDeleted:
+	case ReasonBought, ReasonCooked, ReasonEaten, ReasonWasted, ReasonExpired, ReasonMoved, ReasonCorrected, ReasonMerged:
 		return nil
 	default:
 		return fmt.Errorf("pantryevent: invalid enum value for reason field: %q", r)
@@ -146,9 +180,9 @@ func ByReason(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldReason, opts...).ToFunc()
 }
 
-// ByQuantity orders the results by the quantity field.
-func ByQuantity(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldQuantity, opts...).ToFunc()
+// ByAmount orders the results by the amount field.
+func ByAmount(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAmount, opts...).ToFunc()
 }
 
 // ByUnit orders the results by the unit field.
@@ -156,7 +190,60 @@ func ByUnit(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUnit, opts...).ToFunc()
 }
 
+// ByCost orders the results by the cost field.
+func ByCost(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldCost, opts...).ToFunc()
+}
+
 // ByAt orders the results by the at field.
 func ByAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldAt, opts...).ToFunc()
+}
+
+// ByRun orders the results by the run field.
+func ByRun(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRun, opts...).ToFunc()
+}
+
+// ByFoodID orders the results by the food_id field.
+func ByFoodID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFoodID, opts...).ToFunc()
+}
+
+// ByMealID orders the results by the meal_id field.
+func ByMealID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMealID, opts...).ToFunc()
+}
+
+// ByNote orders the results by the note field.
+func ByNote(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldNote, opts...).ToFunc()
+}
+
+// ByFoodField orders the results by food field.
+func ByFoodField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newFoodStep(), sql.OrderByField(field, opts...))
+	}
+}
+
+// ByMealField orders the results by meal field.
+func ByMealField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newMealStep(), sql.OrderByField(field, opts...))
+	}
+}
+func newFoodStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(FoodInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+	)
+}
+func newMealStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(MealInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, MealTable, MealColumn),
+	)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 )
 
@@ -74,9 +75,9 @@ func ItemName(v string) predicate.PantryEvent {
 	return predicate.PantryEvent(sql.FieldEQ(FieldItemName, v))
 }
 
-// Quantity applies equality check predicate on the "quantity" field. It's identical to QuantityEQ.
-func Quantity(v float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldEQ(FieldQuantity, v))
+// Amount applies equality check predicate on the "amount" field. It's identical to AmountEQ.
+func Amount(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldAmount, v))
 }
 
 // Unit applies equality check predicate on the "unit" field. It's identical to UnitEQ.
@@ -84,9 +85,34 @@ func Unit(v string) predicate.PantryEvent {
 	return predicate.PantryEvent(sql.FieldEQ(FieldUnit, v))
 }
 
+// Cost applies equality check predicate on the "cost" field. It's identical to CostEQ.
+func Cost(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldCost, v))
+}
+
 // At applies equality check predicate on the "at" field. It's identical to AtEQ.
 func At(v time.Time) predicate.PantryEvent {
 	return predicate.PantryEvent(sql.FieldEQ(FieldAt, v))
+}
+
+// Run applies equality check predicate on the "run" field. It's identical to RunEQ.
+func Run(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldRun, v))
+}
+
+// FoodID applies equality check predicate on the "food_id" field. It's identical to FoodIDEQ.
+func FoodID(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldFoodID, v))
+}
+
+// MealID applies equality check predicate on the "meal_id" field. It's identical to MealIDEQ.
+func MealID(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldMealID, v))
+}
+
+// Note applies equality check predicate on the "note" field. It's identical to NoteEQ.
+func Note(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldNote, v))
 }
 
 // ItemIDEQ applies the EQ predicate on the "item_id" field.
@@ -259,44 +285,44 @@ func ReasonNotIn(vs ...Reason) predicate.PantryEvent {
 	return predicate.PantryEvent(sql.FieldNotIn(FieldReason, vs...))
 }
 
-// QuantityEQ applies the EQ predicate on the "quantity" field.
-func QuantityEQ(v float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldEQ(FieldQuantity, v))
+// AmountEQ applies the EQ predicate on the "amount" field.
+func AmountEQ(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldAmount, v))
 }
 
-// QuantityNEQ applies the NEQ predicate on the "quantity" field.
-func QuantityNEQ(v float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldNEQ(FieldQuantity, v))
+// AmountNEQ applies the NEQ predicate on the "amount" field.
+func AmountNEQ(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNEQ(FieldAmount, v))
 }
 
-// QuantityIn applies the In predicate on the "quantity" field.
-func QuantityIn(vs ...float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldIn(FieldQuantity, vs...))
+// AmountIn applies the In predicate on the "amount" field.
+func AmountIn(vs ...float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIn(FieldAmount, vs...))
 }
 
-// QuantityNotIn applies the NotIn predicate on the "quantity" field.
-func QuantityNotIn(vs ...float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldNotIn(FieldQuantity, vs...))
+// AmountNotIn applies the NotIn predicate on the "amount" field.
+func AmountNotIn(vs ...float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotIn(FieldAmount, vs...))
 }
 
-// QuantityGT applies the GT predicate on the "quantity" field.
-func QuantityGT(v float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldGT(FieldQuantity, v))
+// AmountGT applies the GT predicate on the "amount" field.
+func AmountGT(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGT(FieldAmount, v))
 }
 
-// QuantityGTE applies the GTE predicate on the "quantity" field.
-func QuantityGTE(v float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldGTE(FieldQuantity, v))
+// AmountGTE applies the GTE predicate on the "amount" field.
+func AmountGTE(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGTE(FieldAmount, v))
 }
 
-// QuantityLT applies the LT predicate on the "quantity" field.
-func QuantityLT(v float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldLT(FieldQuantity, v))
+// AmountLT applies the LT predicate on the "amount" field.
+func AmountLT(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLT(FieldAmount, v))
 }
 
-// QuantityLTE applies the LTE predicate on the "quantity" field.
-func QuantityLTE(v float64) predicate.PantryEvent {
-	return predicate.PantryEvent(sql.FieldLTE(FieldQuantity, v))
+// AmountLTE applies the LTE predicate on the "amount" field.
+func AmountLTE(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLTE(FieldAmount, v))
 }
 
 // UnitEQ applies the EQ predicate on the "unit" field.
@@ -364,6 +390,56 @@ func UnitContainsFold(v string) predicate.PantryEvent {
 	return predicate.PantryEvent(sql.FieldContainsFold(FieldUnit, v))
 }
 
+// CostEQ applies the EQ predicate on the "cost" field.
+func CostEQ(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldCost, v))
+}
+
+// CostNEQ applies the NEQ predicate on the "cost" field.
+func CostNEQ(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNEQ(FieldCost, v))
+}
+
+// CostIn applies the In predicate on the "cost" field.
+func CostIn(vs ...float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIn(FieldCost, vs...))
+}
+
+// CostNotIn applies the NotIn predicate on the "cost" field.
+func CostNotIn(vs ...float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotIn(FieldCost, vs...))
+}
+
+// CostGT applies the GT predicate on the "cost" field.
+func CostGT(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGT(FieldCost, v))
+}
+
+// CostGTE applies the GTE predicate on the "cost" field.
+func CostGTE(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGTE(FieldCost, v))
+}
+
+// CostLT applies the LT predicate on the "cost" field.
+func CostLT(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLT(FieldCost, v))
+}
+
+// CostLTE applies the LTE predicate on the "cost" field.
+func CostLTE(v float64) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLTE(FieldCost, v))
+}
+
+// CostIsNil applies the IsNil predicate on the "cost" field.
+func CostIsNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIsNull(FieldCost))
+}
+
+// CostNotNil applies the NotNil predicate on the "cost" field.
+func CostNotNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotNull(FieldCost))
+}
+
 // AtEQ applies the EQ predicate on the "at" field.
 func AtEQ(v time.Time) predicate.PantryEvent {
 	return predicate.PantryEvent(sql.FieldEQ(FieldAt, v))
@@ -402,6 +478,352 @@ func AtLT(v time.Time) predicate.PantryEvent {
 // AtLTE applies the LTE predicate on the "at" field.
 func AtLTE(v time.Time) predicate.PantryEvent {
 	return predicate.PantryEvent(sql.FieldLTE(FieldAt, v))
+}
+
+// RunEQ applies the EQ predicate on the "run" field.
+func RunEQ(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldRun, v))
+}
+
+// RunNEQ applies the NEQ predicate on the "run" field.
+func RunNEQ(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNEQ(FieldRun, v))
+}
+
+// RunIn applies the In predicate on the "run" field.
+func RunIn(vs ...string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIn(FieldRun, vs...))
+}
+
+// RunNotIn applies the NotIn predicate on the "run" field.
+func RunNotIn(vs ...string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotIn(FieldRun, vs...))
+}
+
+// RunGT applies the GT predicate on the "run" field.
+func RunGT(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGT(FieldRun, v))
+}
+
+// RunGTE applies the GTE predicate on the "run" field.
+func RunGTE(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGTE(FieldRun, v))
+}
+
+// RunLT applies the LT predicate on the "run" field.
+func RunLT(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLT(FieldRun, v))
+}
+
+// RunLTE applies the LTE predicate on the "run" field.
+func RunLTE(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLTE(FieldRun, v))
+}
+
+// RunContains applies the Contains predicate on the "run" field.
+func RunContains(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldContains(FieldRun, v))
+}
+
+// RunHasPrefix applies the HasPrefix predicate on the "run" field.
+func RunHasPrefix(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldHasPrefix(FieldRun, v))
+}
+
+// RunHasSuffix applies the HasSuffix predicate on the "run" field.
+func RunHasSuffix(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldHasSuffix(FieldRun, v))
+}
+
+// RunIsNil applies the IsNil predicate on the "run" field.
+func RunIsNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIsNull(FieldRun))
+}
+
+// RunNotNil applies the NotNil predicate on the "run" field.
+func RunNotNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotNull(FieldRun))
+}
+
+// RunEqualFold applies the EqualFold predicate on the "run" field.
+func RunEqualFold(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEqualFold(FieldRun, v))
+}
+
+// RunContainsFold applies the ContainsFold predicate on the "run" field.
+func RunContainsFold(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldContainsFold(FieldRun, v))
+}
+
+// FoodIDEQ applies the EQ predicate on the "food_id" field.
+func FoodIDEQ(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldFoodID, v))
+}
+
+// FoodIDNEQ applies the NEQ predicate on the "food_id" field.
+func FoodIDNEQ(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNEQ(FieldFoodID, v))
+}
+
+// FoodIDIn applies the In predicate on the "food_id" field.
+func FoodIDIn(vs ...string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIn(FieldFoodID, vs...))
+}
+
+// FoodIDNotIn applies the NotIn predicate on the "food_id" field.
+func FoodIDNotIn(vs ...string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotIn(FieldFoodID, vs...))
+}
+
+// FoodIDGT applies the GT predicate on the "food_id" field.
+func FoodIDGT(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGT(FieldFoodID, v))
+}
+
+// FoodIDGTE applies the GTE predicate on the "food_id" field.
+func FoodIDGTE(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGTE(FieldFoodID, v))
+}
+
+// FoodIDLT applies the LT predicate on the "food_id" field.
+func FoodIDLT(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLT(FieldFoodID, v))
+}
+
+// FoodIDLTE applies the LTE predicate on the "food_id" field.
+func FoodIDLTE(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLTE(FieldFoodID, v))
+}
+
+// FoodIDContains applies the Contains predicate on the "food_id" field.
+func FoodIDContains(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldContains(FieldFoodID, v))
+}
+
+// FoodIDHasPrefix applies the HasPrefix predicate on the "food_id" field.
+func FoodIDHasPrefix(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldHasPrefix(FieldFoodID, v))
+}
+
+// FoodIDHasSuffix applies the HasSuffix predicate on the "food_id" field.
+func FoodIDHasSuffix(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldHasSuffix(FieldFoodID, v))
+}
+
+// FoodIDIsNil applies the IsNil predicate on the "food_id" field.
+func FoodIDIsNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIsNull(FieldFoodID))
+}
+
+// FoodIDNotNil applies the NotNil predicate on the "food_id" field.
+func FoodIDNotNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotNull(FieldFoodID))
+}
+
+// FoodIDEqualFold applies the EqualFold predicate on the "food_id" field.
+func FoodIDEqualFold(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEqualFold(FieldFoodID, v))
+}
+
+// FoodIDContainsFold applies the ContainsFold predicate on the "food_id" field.
+func FoodIDContainsFold(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldContainsFold(FieldFoodID, v))
+}
+
+// MealIDEQ applies the EQ predicate on the "meal_id" field.
+func MealIDEQ(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldMealID, v))
+}
+
+// MealIDNEQ applies the NEQ predicate on the "meal_id" field.
+func MealIDNEQ(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNEQ(FieldMealID, v))
+}
+
+// MealIDIn applies the In predicate on the "meal_id" field.
+func MealIDIn(vs ...string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIn(FieldMealID, vs...))
+}
+
+// MealIDNotIn applies the NotIn predicate on the "meal_id" field.
+func MealIDNotIn(vs ...string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotIn(FieldMealID, vs...))
+}
+
+// MealIDGT applies the GT predicate on the "meal_id" field.
+func MealIDGT(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGT(FieldMealID, v))
+}
+
+// MealIDGTE applies the GTE predicate on the "meal_id" field.
+func MealIDGTE(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGTE(FieldMealID, v))
+}
+
+// MealIDLT applies the LT predicate on the "meal_id" field.
+func MealIDLT(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLT(FieldMealID, v))
+}
+
+// MealIDLTE applies the LTE predicate on the "meal_id" field.
+func MealIDLTE(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLTE(FieldMealID, v))
+}
+
+// MealIDContains applies the Contains predicate on the "meal_id" field.
+func MealIDContains(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldContains(FieldMealID, v))
+}
+
+// MealIDHasPrefix applies the HasPrefix predicate on the "meal_id" field.
+func MealIDHasPrefix(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldHasPrefix(FieldMealID, v))
+}
+
+// MealIDHasSuffix applies the HasSuffix predicate on the "meal_id" field.
+func MealIDHasSuffix(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldHasSuffix(FieldMealID, v))
+}
+
+// MealIDIsNil applies the IsNil predicate on the "meal_id" field.
+func MealIDIsNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIsNull(FieldMealID))
+}
+
+// MealIDNotNil applies the NotNil predicate on the "meal_id" field.
+func MealIDNotNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotNull(FieldMealID))
+}
+
+// MealIDEqualFold applies the EqualFold predicate on the "meal_id" field.
+func MealIDEqualFold(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEqualFold(FieldMealID, v))
+}
+
+// MealIDContainsFold applies the ContainsFold predicate on the "meal_id" field.
+func MealIDContainsFold(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldContainsFold(FieldMealID, v))
+}
+
+// NoteEQ applies the EQ predicate on the "note" field.
+func NoteEQ(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEQ(FieldNote, v))
+}
+
+// NoteNEQ applies the NEQ predicate on the "note" field.
+func NoteNEQ(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNEQ(FieldNote, v))
+}
+
+// NoteIn applies the In predicate on the "note" field.
+func NoteIn(vs ...string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIn(FieldNote, vs...))
+}
+
+// NoteNotIn applies the NotIn predicate on the "note" field.
+func NoteNotIn(vs ...string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotIn(FieldNote, vs...))
+}
+
+// NoteGT applies the GT predicate on the "note" field.
+func NoteGT(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGT(FieldNote, v))
+}
+
+// NoteGTE applies the GTE predicate on the "note" field.
+func NoteGTE(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldGTE(FieldNote, v))
+}
+
+// NoteLT applies the LT predicate on the "note" field.
+func NoteLT(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLT(FieldNote, v))
+}
+
+// NoteLTE applies the LTE predicate on the "note" field.
+func NoteLTE(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldLTE(FieldNote, v))
+}
+
+// NoteContains applies the Contains predicate on the "note" field.
+func NoteContains(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldContains(FieldNote, v))
+}
+
+// NoteHasPrefix applies the HasPrefix predicate on the "note" field.
+func NoteHasPrefix(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldHasPrefix(FieldNote, v))
+}
+
+// NoteHasSuffix applies the HasSuffix predicate on the "note" field.
+func NoteHasSuffix(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldHasSuffix(FieldNote, v))
+}
+
+// NoteIsNil applies the IsNil predicate on the "note" field.
+func NoteIsNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldIsNull(FieldNote))
+}
+
+// NoteNotNil applies the NotNil predicate on the "note" field.
+func NoteNotNil() predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldNotNull(FieldNote))
+}
+
+// NoteEqualFold applies the EqualFold predicate on the "note" field.
+func NoteEqualFold(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldEqualFold(FieldNote, v))
+}
+
+// NoteContainsFold applies the ContainsFold predicate on the "note" field.
+func NoteContainsFold(v string) predicate.PantryEvent {
+	return predicate.PantryEvent(sql.FieldContainsFold(FieldNote, v))
+}
+
+// HasFood applies the HasEdge predicate on the "food" edge.
+func HasFood() predicate.PantryEvent {
+	return predicate.PantryEvent(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasFoodWith applies the HasEdge predicate on the "food" edge with a given conditions (other predicates).
+func HasFoodWith(preds ...predicate.Food) predicate.PantryEvent {
+	return predicate.PantryEvent(func(s *sql.Selector) {
+		step := newFoodStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasMeal applies the HasEdge predicate on the "meal" edge.
+func HasMeal() predicate.PantryEvent {
+	return predicate.PantryEvent(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, MealTable, MealColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasMealWith applies the HasEdge predicate on the "meal" edge with a given conditions (other predicates).
+func HasMealWith(preds ...predicate.PlannedMeal) predicate.PantryEvent {
+	return predicate.PantryEvent(func(s *sql.Selector) {
+		step := newMealStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
 }
 
 // And groups predicates with the AND operator between them.

@@ -17,38 +17,61 @@ const (
 	FieldID = "id"
 	// FieldName holds the string denoting the name field in the database.
 	FieldName = "name"
-	// FieldQuantity holds the string denoting the quantity field in the database.
-	FieldQuantity = "quantity"
+	// FieldAmount holds the string denoting the amount field in the database.
+	FieldAmount = "amount"
+	// FieldInitialAmount holds the string denoting the initial_amount field in the database.
+	FieldInitialAmount = "initial_amount"
 	// FieldUnit holds the string denoting the unit field in the database.
 	FieldUnit = "unit"
-	// FieldCategory holds the string denoting the category field in the database.
-	FieldCategory = "category"
-	// FieldLocation holds the string denoting the location field in the database.
-	FieldLocation = "location"
+	// FieldPlace holds the string denoting the place field in the database.
+	FieldPlace = "place"
 	// FieldStatus holds the string denoting the status field in the database.
 	FieldStatus = "status"
-	// FieldExpiresAt holds the string denoting the expires_at field in the database.
-	FieldExpiresAt = "expires_at"
-	// FieldAddedAt holds the string denoting the added_at field in the database.
-	FieldAddedAt = "added_at"
-	// FieldPurchasePrice holds the string denoting the purchase_price field in the database.
-	FieldPurchasePrice = "purchase_price"
-	// FieldIsStaple holds the string denoting the is_staple field in the database.
-	FieldIsStaple = "is_staple"
+	// FieldBestBefore holds the string denoting the best_before field in the database.
+	FieldBestBefore = "best_before"
+	// FieldOpenedAt holds the string denoting the opened_at field in the database.
+	FieldOpenedAt = "opened_at"
+	// FieldUnitPrice holds the string denoting the unit_price field in the database.
+	FieldUnitPrice = "unit_price"
+	// FieldStaple holds the string denoting the staple field in the database.
+	FieldStaple = "staple"
 	// FieldSource holds the string denoting the source field in the database.
 	FieldSource = "source"
+	// FieldAddedAt holds the string denoting the added_at field in the database.
+	FieldAddedAt = "added_at"
+	// FieldReason holds the string denoting the reason field in the database.
+	FieldReason = "reason"
 	// FieldVersion holds the string denoting the version field in the database.
 	FieldVersion = "version"
+	// FieldFoodID holds the string denoting the food_id field in the database.
+	FieldFoodID = "food_id"
 	// FieldProductID holds the string denoting the product_id field in the database.
 	FieldProductID = "product_id"
+	// FieldStoreID holds the string denoting the store_id field in the database.
+	FieldStoreID = "store_id"
 	// FieldDetectionID holds the string denoting the detection_id field in the database.
 	FieldDetectionID = "detection_id"
+	// FieldMealID holds the string denoting the meal_id field in the database.
+	FieldMealID = "meal_id"
+	// EdgeFood holds the string denoting the food edge name in mutations.
+	EdgeFood = "food"
 	// EdgeProduct holds the string denoting the product edge name in mutations.
 	EdgeProduct = "product"
+	// EdgeStore holds the string denoting the store edge name in mutations.
+	EdgeStore = "store"
 	// EdgeDetection holds the string denoting the detection edge name in mutations.
 	EdgeDetection = "detection"
+	// EdgeMeal holds the string denoting the meal edge name in mutations.
+	EdgeMeal = "meal"
 	// Table holds the table name of the pantryitem in the database.
 	Table = "pantry_items"
+	// FoodTable is the table that holds the food relation/edge.
+	FoodTable = "pantry_items"
+	// FoodInverseTable is the table name for the Food entity.
+	// It exists in this package in order to avoid circular dependency with the "food" package.
+	FoodInverseTable = "foods"
+	// FoodColumn is the table column denoting the food relation/edge.
+	FoodColumn = "food_id"
 	// ProductTable is the table that holds the product relation/edge.
 	ProductTable = "pantry_items"
 	// ProductInverseTable is the table name for the Product entity.
@@ -56,6 +79,13 @@ const (
 	ProductInverseTable = "products"
 	// ProductColumn is the table column denoting the product relation/edge.
 	ProductColumn = "product_id"
+	// StoreTable is the table that holds the store relation/edge.
+	StoreTable = "pantry_items"
+	// StoreInverseTable is the table name for the Store entity.
+	// It exists in this package in order to avoid circular dependency with the "store" package.
+	StoreInverseTable = "stores"
+	// StoreColumn is the table column denoting the store relation/edge.
+	StoreColumn = "store_id"
 	// DetectionTable is the table that holds the detection relation/edge.
 	DetectionTable = "pantry_items"
 	// DetectionInverseTable is the table name for the Detection entity.
@@ -63,25 +93,37 @@ const (
 	DetectionInverseTable = "detections"
 	// DetectionColumn is the table column denoting the detection relation/edge.
 	DetectionColumn = "detection_id"
+	// MealTable is the table that holds the meal relation/edge.
+	MealTable = "pantry_items"
+	// MealInverseTable is the table name for the PlannedMeal entity.
+	// It exists in this package in order to avoid circular dependency with the "plannedmeal" package.
+	MealInverseTable = "planned_meals"
+	// MealColumn is the table column denoting the meal relation/edge.
+	MealColumn = "meal_id"
 )
 
 // Columns holds all SQL columns for pantryitem fields.
 var Columns = []string{
 	FieldID,
 	FieldName,
-	FieldQuantity,
+	FieldAmount,
+	FieldInitialAmount,
 	FieldUnit,
-	FieldCategory,
-	FieldLocation,
+	FieldPlace,
 	FieldStatus,
-	FieldExpiresAt,
-	FieldAddedAt,
-	FieldPurchasePrice,
-	FieldIsStaple,
+	FieldBestBefore,
+	FieldOpenedAt,
+	FieldUnitPrice,
+	FieldStaple,
 	FieldSource,
+	FieldAddedAt,
+	FieldReason,
 	FieldVersion,
+	FieldFoodID,
 	FieldProductID,
+	FieldStoreID,
 	FieldDetectionID,
+	FieldMealID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -97,20 +139,22 @@ func ValidColumn(column string) bool {
 var (
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
 	NameValidator func(string) error
-	// DefaultQuantity holds the default value on creation for the "quantity" field.
-	DefaultQuantity float64
-	// QuantityValidator is a validator for the "quantity" field. It is called by the builders before save.
-	QuantityValidator func(float64) error
+	// DefaultAmount holds the default value on creation for the "amount" field.
+	DefaultAmount float64
+	// AmountValidator is a validator for the "amount" field. It is called by the builders before save.
+	AmountValidator func(float64) error
+	// InitialAmountValidator is a validator for the "initial_amount" field. It is called by the builders before save.
+	InitialAmountValidator func(float64) error
 	// DefaultUnit holds the default value on creation for the "unit" field.
 	DefaultUnit string
 	// UnitValidator is a validator for the "unit" field. It is called by the builders before save.
 	UnitValidator func(string) error
+	// UnitPriceValidator is a validator for the "unit_price" field. It is called by the builders before save.
+	UnitPriceValidator func(float64) error
+	// DefaultStaple holds the default value on creation for the "staple" field.
+	DefaultStaple bool
 	// DefaultAddedAt holds the default value on creation for the "added_at" field.
 	DefaultAddedAt func() time.Time
-	// PurchasePriceValidator is a validator for the "purchase_price" field. It is called by the builders before save.
-	PurchasePriceValidator func(float64) error
-	// DefaultIsStaple holds the default value on creation for the "is_staple" field.
-	DefaultIsStaple bool
 	// DefaultVersion holds the default value on creation for the "version" field.
 	DefaultVersion int
 	// DefaultID holds the default value on creation for the "id" field.
@@ -119,64 +163,30 @@ var (
 	IDValidator func(string) error
 )
 
-// Category defines the type for the "category" enum field.
-type Category string
+// Place defines the type for the "place" enum field.
+type Place string
 
-// CategoryOther is the default value of the Category enum.
-const DefaultCategory = CategoryOther
+// PlacePantry is the default value of the Place enum.
+const DefaultPlace = PlacePantry
 
-// Category values.
+// Place values.
 const (
-	CategoryProduce   Category = "produce"
-	CategoryDairy     Category = "dairy"
-	CategoryMeat      Category = "meat"
-	CategorySeafood   Category = "seafood"
-	CategoryBakery    Category = "bakery"
-	CategoryFrozen    Category = "frozen"
-	CategoryDry       Category = "dry"
-	CategoryBeverage  Category = "beverage"
-	CategoryHousehold Category = "household"
-	CategoryOther     Category = "other"
+	PlacePantry  Place = "pantry"
+	PlaceFridge  Place = "fridge"
+	PlaceFreezer Place = "freezer"
 )
 
-func (c Category) String() string {
-	return string(c)
+func (pl Place) String() string {
+	return string(pl)
 }
 
-// CategoryValidator is a validator for the "category" field enum values. It is called by the builders before save.
-func CategoryValidator(c Category) error {
-	switch c {
-	case CategoryProduce, CategoryDairy, CategoryMeat, CategorySeafood, CategoryBakery, CategoryFrozen, CategoryDry, CategoryBeverage, CategoryHousehold, CategoryOther:
+// PlaceValidator is a validator for the "place" field enum values. It is called by the builders before save.
+func PlaceValidator(pl Place) error {
+	switch pl {
+	case PlacePantry, PlaceFridge, PlaceFreezer:
 		return nil
 	default:
-		return fmt.Errorf("pantryitem: invalid enum value for category field: %q", c)
-	}
-}
-
-// Location defines the type for the "location" enum field.
-type Location string
-
-// LocationPantry is the default value of the Location enum.
-const DefaultLocation = LocationPantry
-
-// Location values.
-const (
-	LocationPantry  Location = "pantry"
-	LocationFridge  Location = "fridge"
-	LocationFreezer Location = "freezer"
-)
-
-func (l Location) String() string {
-	return string(l)
-}
-
-// LocationValidator is a validator for the "location" field enum values. It is called by the builders before save.
-func LocationValidator(l Location) error {
-	switch l {
-	case LocationPantry, LocationFridge, LocationFreezer:
-		return nil
-	default:
-		return fmt.Errorf("pantryitem: invalid enum value for location field: %q", l)
+		return fmt.Errorf("pantryitem: invalid enum value for place field: %q", pl)
 	}
 }
 
@@ -216,9 +226,10 @@ const DefaultSource = SourceManual
 
 // Source values.
 const (
-	SourceManual  Source = "manual"
-	SourcePhoto   Source = "photo"
-	SourceBarcode Source = "barcode"
+	SourceManual   Source = "manual"
+	SourcePhoto    Source = "photo"
+	SourceShopping Source = "shopping"
+	SourceRecipe   Source = "recipe"
 )
 
 func (s Source) String() string {
@@ -228,10 +239,39 @@ func (s Source) String() string {
 // SourceValidator is a validator for the "source" field enum values. It is called by the builders before save.
 func SourceValidator(s Source) error {
 	switch s {
-	case SourceManual, SourcePhoto, SourceBarcode:
+	case SourceManual, SourcePhoto, SourceShopping, SourceRecipe:
 		return nil
 	default:
 		return fmt.Errorf("pantryitem: invalid enum value for source field: %q", s)
+	}
+}
+
+// Reason defines the type for the "reason" enum field.
+type Reason string
+
+// Reason values.
+const (
+	ReasonBought    Reason = "bought"
+	ReasonCooked    Reason = "cooked"
+	ReasonEaten     Reason = "eaten"
+	ReasonWasted    Reason = "wasted"
+	ReasonExpired   Reason = "expired"
+	ReasonMoved     Reason = "moved"
+	ReasonCorrected Reason = "corrected"
+	ReasonMerged    Reason = "merged"
+)
+
+func (r Reason) String() string {
+	return string(r)
+}
+
+// ReasonValidator is a validator for the "reason" field enum values. It is called by the builders before save.
+func ReasonValidator(r Reason) error {
+	switch r {
+	case ReasonBought, ReasonCooked, ReasonEaten, ReasonWasted, ReasonExpired, ReasonMoved, ReasonCorrected, ReasonMerged:
+		return nil
+	default:
+		return fmt.Errorf("pantryitem: invalid enum value for reason field: %q", r)
 	}
 }
 
@@ -248,9 +288,14 @@ func ByName(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldName, opts...).ToFunc()
 }
 
-// ByQuantity orders the results by the quantity field.
-func ByQuantity(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldQuantity, opts...).ToFunc()
+// ByAmount orders the results by the amount field.
+func ByAmount(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAmount, opts...).ToFunc()
+}
+
+// ByInitialAmount orders the results by the initial_amount field.
+func ByInitialAmount(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldInitialAmount, opts...).ToFunc()
 }
 
 // ByUnit orders the results by the unit field.
@@ -258,14 +303,9 @@ func ByUnit(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUnit, opts...).ToFunc()
 }
 
-// ByCategory orders the results by the category field.
-func ByCategory(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldCategory, opts...).ToFunc()
-}
-
-// ByLocation orders the results by the location field.
-func ByLocation(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldLocation, opts...).ToFunc()
+// ByPlace orders the results by the place field.
+func ByPlace(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPlace, opts...).ToFunc()
 }
 
 // ByStatus orders the results by the status field.
@@ -273,24 +313,24 @@ func ByStatus(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldStatus, opts...).ToFunc()
 }
 
-// ByExpiresAt orders the results by the expires_at field.
-func ByExpiresAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldExpiresAt, opts...).ToFunc()
+// ByBestBefore orders the results by the best_before field.
+func ByBestBefore(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldBestBefore, opts...).ToFunc()
 }
 
-// ByAddedAt orders the results by the added_at field.
-func ByAddedAt(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldAddedAt, opts...).ToFunc()
+// ByOpenedAt orders the results by the opened_at field.
+func ByOpenedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOpenedAt, opts...).ToFunc()
 }
 
-// ByPurchasePrice orders the results by the purchase_price field.
-func ByPurchasePrice(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldPurchasePrice, opts...).ToFunc()
+// ByUnitPrice orders the results by the unit_price field.
+func ByUnitPrice(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldUnitPrice, opts...).ToFunc()
 }
 
-// ByIsStaple orders the results by the is_staple field.
-func ByIsStaple(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldIsStaple, opts...).ToFunc()
+// ByStaple orders the results by the staple field.
+func ByStaple(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldStaple, opts...).ToFunc()
 }
 
 // BySource orders the results by the source field.
@@ -298,9 +338,24 @@ func BySource(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSource, opts...).ToFunc()
 }
 
+// ByAddedAt orders the results by the added_at field.
+func ByAddedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAddedAt, opts...).ToFunc()
+}
+
+// ByReason orders the results by the reason field.
+func ByReason(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldReason, opts...).ToFunc()
+}
+
 // ByVersion orders the results by the version field.
 func ByVersion(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldVersion, opts...).ToFunc()
+}
+
+// ByFoodID orders the results by the food_id field.
+func ByFoodID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFoodID, opts...).ToFunc()
 }
 
 // ByProductID orders the results by the product_id field.
@@ -308,9 +363,26 @@ func ByProductID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldProductID, opts...).ToFunc()
 }
 
+// ByStoreID orders the results by the store_id field.
+func ByStoreID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldStoreID, opts...).ToFunc()
+}
+
 // ByDetectionID orders the results by the detection_id field.
 func ByDetectionID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDetectionID, opts...).ToFunc()
+}
+
+// ByMealID orders the results by the meal_id field.
+func ByMealID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMealID, opts...).ToFunc()
+}
+
+// ByFoodField orders the results by food field.
+func ByFoodField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newFoodStep(), sql.OrderByField(field, opts...))
+	}
 }
 
 // ByProductField orders the results by product field.
@@ -320,11 +392,32 @@ func ByProductField(field string, opts ...sql.OrderTermOption) OrderOption {
 	}
 }
 
+// ByStoreField orders the results by store field.
+func ByStoreField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newStoreStep(), sql.OrderByField(field, opts...))
+	}
+}
+
 // ByDetectionField orders the results by detection field.
 func ByDetectionField(field string, opts ...sql.OrderTermOption) OrderOption {
 	return func(s *sql.Selector) {
 		sqlgraph.OrderByNeighborTerms(s, newDetectionStep(), sql.OrderByField(field, opts...))
 	}
+}
+
+// ByMealField orders the results by meal field.
+func ByMealField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newMealStep(), sql.OrderByField(field, opts...))
+	}
+}
+func newFoodStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(FoodInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+	)
 }
 func newProductStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
@@ -333,10 +426,24 @@ func newProductStep() *sqlgraph.Step {
 		sqlgraph.Edge(sqlgraph.M2O, false, ProductTable, ProductColumn),
 	)
 }
+func newStoreStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(StoreInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, StoreTable, StoreColumn),
+	)
+}
 func newDetectionStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(DetectionInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, false, DetectionTable, DetectionColumn),
+	)
+}
+func newMealStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(MealInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, MealTable, MealColumn),
 	)
 }

@@ -70,9 +70,14 @@ func Name(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldEQ(FieldName, v))
 }
 
-// Quantity applies equality check predicate on the "quantity" field. It's identical to QuantityEQ.
-func Quantity(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldQuantity, v))
+// Amount applies equality check predicate on the "amount" field. It's identical to AmountEQ.
+func Amount(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldAmount, v))
+}
+
+// InitialAmount applies equality check predicate on the "initial_amount" field. It's identical to InitialAmountEQ.
+func InitialAmount(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldInitialAmount, v))
 }
 
 // Unit applies equality check predicate on the "unit" field. It's identical to UnitEQ.
@@ -80,9 +85,24 @@ func Unit(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldEQ(FieldUnit, v))
 }
 
-// ExpiresAt applies equality check predicate on the "expires_at" field. It's identical to ExpiresAtEQ.
-func ExpiresAt(v time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldExpiresAt, v))
+// BestBefore applies equality check predicate on the "best_before" field. It's identical to BestBeforeEQ.
+func BestBefore(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldBestBefore, v))
+}
+
+// OpenedAt applies equality check predicate on the "opened_at" field. It's identical to OpenedAtEQ.
+func OpenedAt(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldOpenedAt, v))
+}
+
+// UnitPrice applies equality check predicate on the "unit_price" field. It's identical to UnitPriceEQ.
+func UnitPrice(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldUnitPrice, v))
+}
+
+// Staple applies equality check predicate on the "staple" field. It's identical to StapleEQ.
+func Staple(v bool) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldStaple, v))
 }
 
 // AddedAt applies equality check predicate on the "added_at" field. It's identical to AddedAtEQ.
@@ -90,19 +110,14 @@ func AddedAt(v time.Time) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldEQ(FieldAddedAt, v))
 }
 
-// PurchasePrice applies equality check predicate on the "purchase_price" field. It's identical to PurchasePriceEQ.
-func PurchasePrice(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldPurchasePrice, v))
-}
-
-// IsStaple applies equality check predicate on the "is_staple" field. It's identical to IsStapleEQ.
-func IsStaple(v bool) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldIsStaple, v))
-}
-
 // Version applies equality check predicate on the "version" field. It's identical to VersionEQ.
 func Version(v int) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldEQ(FieldVersion, v))
+}
+
+// FoodID applies equality check predicate on the "food_id" field. It's identical to FoodIDEQ.
+func FoodID(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldFoodID, v))
 }
 
 // ProductID applies equality check predicate on the "product_id" field. It's identical to ProductIDEQ.
@@ -110,9 +125,19 @@ func ProductID(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldEQ(FieldProductID, v))
 }
 
+// StoreID applies equality check predicate on the "store_id" field. It's identical to StoreIDEQ.
+func StoreID(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldStoreID, v))
+}
+
 // DetectionID applies equality check predicate on the "detection_id" field. It's identical to DetectionIDEQ.
 func DetectionID(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldEQ(FieldDetectionID, v))
+}
+
+// MealID applies equality check predicate on the "meal_id" field. It's identical to MealIDEQ.
+func MealID(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldMealID, v))
 }
 
 // NameEQ applies the EQ predicate on the "name" field.
@@ -180,44 +205,94 @@ func NameContainsFold(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldContainsFold(FieldName, v))
 }
 
-// QuantityEQ applies the EQ predicate on the "quantity" field.
-func QuantityEQ(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldQuantity, v))
+// AmountEQ applies the EQ predicate on the "amount" field.
+func AmountEQ(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldAmount, v))
 }
 
-// QuantityNEQ applies the NEQ predicate on the "quantity" field.
-func QuantityNEQ(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNEQ(FieldQuantity, v))
+// AmountNEQ applies the NEQ predicate on the "amount" field.
+func AmountNEQ(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldAmount, v))
 }
 
-// QuantityIn applies the In predicate on the "quantity" field.
-func QuantityIn(vs ...float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldIn(FieldQuantity, vs...))
+// AmountIn applies the In predicate on the "amount" field.
+func AmountIn(vs ...float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldAmount, vs...))
 }
 
-// QuantityNotIn applies the NotIn predicate on the "quantity" field.
-func QuantityNotIn(vs ...float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNotIn(FieldQuantity, vs...))
+// AmountNotIn applies the NotIn predicate on the "amount" field.
+func AmountNotIn(vs ...float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldAmount, vs...))
 }
 
-// QuantityGT applies the GT predicate on the "quantity" field.
-func QuantityGT(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldGT(FieldQuantity, v))
+// AmountGT applies the GT predicate on the "amount" field.
+func AmountGT(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGT(FieldAmount, v))
 }
 
-// QuantityGTE applies the GTE predicate on the "quantity" field.
-func QuantityGTE(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldGTE(FieldQuantity, v))
+// AmountGTE applies the GTE predicate on the "amount" field.
+func AmountGTE(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGTE(FieldAmount, v))
 }
 
-// QuantityLT applies the LT predicate on the "quantity" field.
-func QuantityLT(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldLT(FieldQuantity, v))
+// AmountLT applies the LT predicate on the "amount" field.
+func AmountLT(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLT(FieldAmount, v))
 }
 
-// QuantityLTE applies the LTE predicate on the "quantity" field.
-func QuantityLTE(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldLTE(FieldQuantity, v))
+// AmountLTE applies the LTE predicate on the "amount" field.
+func AmountLTE(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLTE(FieldAmount, v))
+}
+
+// InitialAmountEQ applies the EQ predicate on the "initial_amount" field.
+func InitialAmountEQ(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldInitialAmount, v))
+}
+
+// InitialAmountNEQ applies the NEQ predicate on the "initial_amount" field.
+func InitialAmountNEQ(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldInitialAmount, v))
+}
+
+// InitialAmountIn applies the In predicate on the "initial_amount" field.
+func InitialAmountIn(vs ...float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldInitialAmount, vs...))
+}
+
+// InitialAmountNotIn applies the NotIn predicate on the "initial_amount" field.
+func InitialAmountNotIn(vs ...float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldInitialAmount, vs...))
+}
+
+// InitialAmountGT applies the GT predicate on the "initial_amount" field.
+func InitialAmountGT(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGT(FieldInitialAmount, v))
+}
+
+// InitialAmountGTE applies the GTE predicate on the "initial_amount" field.
+func InitialAmountGTE(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGTE(FieldInitialAmount, v))
+}
+
+// InitialAmountLT applies the LT predicate on the "initial_amount" field.
+func InitialAmountLT(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLT(FieldInitialAmount, v))
+}
+
+// InitialAmountLTE applies the LTE predicate on the "initial_amount" field.
+func InitialAmountLTE(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLTE(FieldInitialAmount, v))
+}
+
+// InitialAmountIsNil applies the IsNil predicate on the "initial_amount" field.
+func InitialAmountIsNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIsNull(FieldInitialAmount))
+}
+
+// InitialAmountNotNil applies the NotNil predicate on the "initial_amount" field.
+func InitialAmountNotNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotNull(FieldInitialAmount))
 }
 
 // UnitEQ applies the EQ predicate on the "unit" field.
@@ -285,44 +360,24 @@ func UnitContainsFold(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldContainsFold(FieldUnit, v))
 }
 
-// CategoryEQ applies the EQ predicate on the "category" field.
-func CategoryEQ(v Category) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldCategory, v))
+// PlaceEQ applies the EQ predicate on the "place" field.
+func PlaceEQ(v Place) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldPlace, v))
 }
 
-// CategoryNEQ applies the NEQ predicate on the "category" field.
-func CategoryNEQ(v Category) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNEQ(FieldCategory, v))
+// PlaceNEQ applies the NEQ predicate on the "place" field.
+func PlaceNEQ(v Place) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldPlace, v))
 }
 
-// CategoryIn applies the In predicate on the "category" field.
-func CategoryIn(vs ...Category) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldIn(FieldCategory, vs...))
+// PlaceIn applies the In predicate on the "place" field.
+func PlaceIn(vs ...Place) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldPlace, vs...))
 }
 
-// CategoryNotIn applies the NotIn predicate on the "category" field.
-func CategoryNotIn(vs ...Category) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNotIn(FieldCategory, vs...))
-}
-
-// LocationEQ applies the EQ predicate on the "location" field.
-func LocationEQ(v Location) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldLocation, v))
-}
-
-// LocationNEQ applies the NEQ predicate on the "location" field.
-func LocationNEQ(v Location) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNEQ(FieldLocation, v))
-}
-
-// LocationIn applies the In predicate on the "location" field.
-func LocationIn(vs ...Location) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldIn(FieldLocation, vs...))
-}
-
-// LocationNotIn applies the NotIn predicate on the "location" field.
-func LocationNotIn(vs ...Location) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNotIn(FieldLocation, vs...))
+// PlaceNotIn applies the NotIn predicate on the "place" field.
+func PlaceNotIn(vs ...Place) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldPlace, vs...))
 }
 
 // StatusEQ applies the EQ predicate on the "status" field.
@@ -345,54 +400,184 @@ func StatusNotIn(vs ...Status) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldNotIn(FieldStatus, vs...))
 }
 
-// ExpiresAtEQ applies the EQ predicate on the "expires_at" field.
-func ExpiresAtEQ(v time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldExpiresAt, v))
+// BestBeforeEQ applies the EQ predicate on the "best_before" field.
+func BestBeforeEQ(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldBestBefore, v))
 }
 
-// ExpiresAtNEQ applies the NEQ predicate on the "expires_at" field.
-func ExpiresAtNEQ(v time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNEQ(FieldExpiresAt, v))
+// BestBeforeNEQ applies the NEQ predicate on the "best_before" field.
+func BestBeforeNEQ(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldBestBefore, v))
 }
 
-// ExpiresAtIn applies the In predicate on the "expires_at" field.
-func ExpiresAtIn(vs ...time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldIn(FieldExpiresAt, vs...))
+// BestBeforeIn applies the In predicate on the "best_before" field.
+func BestBeforeIn(vs ...time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldBestBefore, vs...))
 }
 
-// ExpiresAtNotIn applies the NotIn predicate on the "expires_at" field.
-func ExpiresAtNotIn(vs ...time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNotIn(FieldExpiresAt, vs...))
+// BestBeforeNotIn applies the NotIn predicate on the "best_before" field.
+func BestBeforeNotIn(vs ...time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldBestBefore, vs...))
 }
 
-// ExpiresAtGT applies the GT predicate on the "expires_at" field.
-func ExpiresAtGT(v time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldGT(FieldExpiresAt, v))
+// BestBeforeGT applies the GT predicate on the "best_before" field.
+func BestBeforeGT(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGT(FieldBestBefore, v))
 }
 
-// ExpiresAtGTE applies the GTE predicate on the "expires_at" field.
-func ExpiresAtGTE(v time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldGTE(FieldExpiresAt, v))
+// BestBeforeGTE applies the GTE predicate on the "best_before" field.
+func BestBeforeGTE(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGTE(FieldBestBefore, v))
 }
 
-// ExpiresAtLT applies the LT predicate on the "expires_at" field.
-func ExpiresAtLT(v time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldLT(FieldExpiresAt, v))
+// BestBeforeLT applies the LT predicate on the "best_before" field.
+func BestBeforeLT(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLT(FieldBestBefore, v))
 }
 
-// ExpiresAtLTE applies the LTE predicate on the "expires_at" field.
-func ExpiresAtLTE(v time.Time) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldLTE(FieldExpiresAt, v))
+// BestBeforeLTE applies the LTE predicate on the "best_before" field.
+func BestBeforeLTE(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLTE(FieldBestBefore, v))
 }
 
-// ExpiresAtIsNil applies the IsNil predicate on the "expires_at" field.
-func ExpiresAtIsNil() predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldIsNull(FieldExpiresAt))
+// BestBeforeIsNil applies the IsNil predicate on the "best_before" field.
+func BestBeforeIsNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIsNull(FieldBestBefore))
 }
 
-// ExpiresAtNotNil applies the NotNil predicate on the "expires_at" field.
-func ExpiresAtNotNil() predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNotNull(FieldExpiresAt))
+// BestBeforeNotNil applies the NotNil predicate on the "best_before" field.
+func BestBeforeNotNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotNull(FieldBestBefore))
+}
+
+// OpenedAtEQ applies the EQ predicate on the "opened_at" field.
+func OpenedAtEQ(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldOpenedAt, v))
+}
+
+// OpenedAtNEQ applies the NEQ predicate on the "opened_at" field.
+func OpenedAtNEQ(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldOpenedAt, v))
+}
+
+// OpenedAtIn applies the In predicate on the "opened_at" field.
+func OpenedAtIn(vs ...time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldOpenedAt, vs...))
+}
+
+// OpenedAtNotIn applies the NotIn predicate on the "opened_at" field.
+func OpenedAtNotIn(vs ...time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldOpenedAt, vs...))
+}
+
+// OpenedAtGT applies the GT predicate on the "opened_at" field.
+func OpenedAtGT(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGT(FieldOpenedAt, v))
+}
+
+// OpenedAtGTE applies the GTE predicate on the "opened_at" field.
+func OpenedAtGTE(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGTE(FieldOpenedAt, v))
+}
+
+// OpenedAtLT applies the LT predicate on the "opened_at" field.
+func OpenedAtLT(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLT(FieldOpenedAt, v))
+}
+
+// OpenedAtLTE applies the LTE predicate on the "opened_at" field.
+func OpenedAtLTE(v time.Time) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLTE(FieldOpenedAt, v))
+}
+
+// OpenedAtIsNil applies the IsNil predicate on the "opened_at" field.
+func OpenedAtIsNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIsNull(FieldOpenedAt))
+}
+
+// OpenedAtNotNil applies the NotNil predicate on the "opened_at" field.
+func OpenedAtNotNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotNull(FieldOpenedAt))
+}
+
+// UnitPriceEQ applies the EQ predicate on the "unit_price" field.
+func UnitPriceEQ(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldUnitPrice, v))
+}
+
+// UnitPriceNEQ applies the NEQ predicate on the "unit_price" field.
+func UnitPriceNEQ(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldUnitPrice, v))
+}
+
+// UnitPriceIn applies the In predicate on the "unit_price" field.
+func UnitPriceIn(vs ...float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldUnitPrice, vs...))
+}
+
+// UnitPriceNotIn applies the NotIn predicate on the "unit_price" field.
+func UnitPriceNotIn(vs ...float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldUnitPrice, vs...))
+}
+
+// UnitPriceGT applies the GT predicate on the "unit_price" field.
+func UnitPriceGT(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGT(FieldUnitPrice, v))
+}
+
+// UnitPriceGTE applies the GTE predicate on the "unit_price" field.
+func UnitPriceGTE(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGTE(FieldUnitPrice, v))
+}
+
+// UnitPriceLT applies the LT predicate on the "unit_price" field.
+func UnitPriceLT(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLT(FieldUnitPrice, v))
+}
+
+// UnitPriceLTE applies the LTE predicate on the "unit_price" field.
+func UnitPriceLTE(v float64) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLTE(FieldUnitPrice, v))
+}
+
+// UnitPriceIsNil applies the IsNil predicate on the "unit_price" field.
+func UnitPriceIsNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIsNull(FieldUnitPrice))
+}
+
+// UnitPriceNotNil applies the NotNil predicate on the "unit_price" field.
+func UnitPriceNotNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotNull(FieldUnitPrice))
+}
+
+// StapleEQ applies the EQ predicate on the "staple" field.
+func StapleEQ(v bool) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldStaple, v))
+}
+
+// StapleNEQ applies the NEQ predicate on the "staple" field.
+func StapleNEQ(v bool) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldStaple, v))
+}
+
+// SourceEQ applies the EQ predicate on the "source" field.
+func SourceEQ(v Source) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldSource, v))
+}
+
+// SourceNEQ applies the NEQ predicate on the "source" field.
+func SourceNEQ(v Source) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldSource, v))
+}
+
+// SourceIn applies the In predicate on the "source" field.
+func SourceIn(vs ...Source) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldSource, vs...))
+}
+
+// SourceNotIn applies the NotIn predicate on the "source" field.
+func SourceNotIn(vs ...Source) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldSource, vs...))
 }
 
 // AddedAtEQ applies the EQ predicate on the "added_at" field.
@@ -435,84 +620,34 @@ func AddedAtLTE(v time.Time) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldLTE(FieldAddedAt, v))
 }
 
-// PurchasePriceEQ applies the EQ predicate on the "purchase_price" field.
-func PurchasePriceEQ(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldPurchasePrice, v))
+// ReasonEQ applies the EQ predicate on the "reason" field.
+func ReasonEQ(v Reason) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldReason, v))
 }
 
-// PurchasePriceNEQ applies the NEQ predicate on the "purchase_price" field.
-func PurchasePriceNEQ(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNEQ(FieldPurchasePrice, v))
+// ReasonNEQ applies the NEQ predicate on the "reason" field.
+func ReasonNEQ(v Reason) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldReason, v))
 }
 
-// PurchasePriceIn applies the In predicate on the "purchase_price" field.
-func PurchasePriceIn(vs ...float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldIn(FieldPurchasePrice, vs...))
+// ReasonIn applies the In predicate on the "reason" field.
+func ReasonIn(vs ...Reason) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldReason, vs...))
 }
 
-// PurchasePriceNotIn applies the NotIn predicate on the "purchase_price" field.
-func PurchasePriceNotIn(vs ...float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNotIn(FieldPurchasePrice, vs...))
+// ReasonNotIn applies the NotIn predicate on the "reason" field.
+func ReasonNotIn(vs ...Reason) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldReason, vs...))
 }
 
-// PurchasePriceGT applies the GT predicate on the "purchase_price" field.
-func PurchasePriceGT(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldGT(FieldPurchasePrice, v))
+// ReasonIsNil applies the IsNil predicate on the "reason" field.
+func ReasonIsNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIsNull(FieldReason))
 }
 
-// PurchasePriceGTE applies the GTE predicate on the "purchase_price" field.
-func PurchasePriceGTE(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldGTE(FieldPurchasePrice, v))
-}
-
-// PurchasePriceLT applies the LT predicate on the "purchase_price" field.
-func PurchasePriceLT(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldLT(FieldPurchasePrice, v))
-}
-
-// PurchasePriceLTE applies the LTE predicate on the "purchase_price" field.
-func PurchasePriceLTE(v float64) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldLTE(FieldPurchasePrice, v))
-}
-
-// PurchasePriceIsNil applies the IsNil predicate on the "purchase_price" field.
-func PurchasePriceIsNil() predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldIsNull(FieldPurchasePrice))
-}
-
-// PurchasePriceNotNil applies the NotNil predicate on the "purchase_price" field.
-func PurchasePriceNotNil() predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNotNull(FieldPurchasePrice))
-}
-
-// IsStapleEQ applies the EQ predicate on the "is_staple" field.
-func IsStapleEQ(v bool) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldIsStaple, v))
-}
-
-// IsStapleNEQ applies the NEQ predicate on the "is_staple" field.
-func IsStapleNEQ(v bool) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNEQ(FieldIsStaple, v))
-}
-
-// SourceEQ applies the EQ predicate on the "source" field.
-func SourceEQ(v Source) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldEQ(FieldSource, v))
-}
-
-// SourceNEQ applies the NEQ predicate on the "source" field.
-func SourceNEQ(v Source) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNEQ(FieldSource, v))
-}
-
-// SourceIn applies the In predicate on the "source" field.
-func SourceIn(vs ...Source) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldIn(FieldSource, vs...))
-}
-
-// SourceNotIn applies the NotIn predicate on the "source" field.
-func SourceNotIn(vs ...Source) predicate.PantryItem {
-	return predicate.PantryItem(sql.FieldNotIn(FieldSource, vs...))
+// ReasonNotNil applies the NotNil predicate on the "reason" field.
+func ReasonNotNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotNull(FieldReason))
 }
 
 // VersionEQ applies the EQ predicate on the "version" field.
@@ -553,6 +688,81 @@ func VersionLT(v int) predicate.PantryItem {
 // VersionLTE applies the LTE predicate on the "version" field.
 func VersionLTE(v int) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldLTE(FieldVersion, v))
+}
+
+// FoodIDEQ applies the EQ predicate on the "food_id" field.
+func FoodIDEQ(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldFoodID, v))
+}
+
+// FoodIDNEQ applies the NEQ predicate on the "food_id" field.
+func FoodIDNEQ(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldFoodID, v))
+}
+
+// FoodIDIn applies the In predicate on the "food_id" field.
+func FoodIDIn(vs ...string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldFoodID, vs...))
+}
+
+// FoodIDNotIn applies the NotIn predicate on the "food_id" field.
+func FoodIDNotIn(vs ...string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldFoodID, vs...))
+}
+
+// FoodIDGT applies the GT predicate on the "food_id" field.
+func FoodIDGT(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGT(FieldFoodID, v))
+}
+
+// FoodIDGTE applies the GTE predicate on the "food_id" field.
+func FoodIDGTE(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGTE(FieldFoodID, v))
+}
+
+// FoodIDLT applies the LT predicate on the "food_id" field.
+func FoodIDLT(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLT(FieldFoodID, v))
+}
+
+// FoodIDLTE applies the LTE predicate on the "food_id" field.
+func FoodIDLTE(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLTE(FieldFoodID, v))
+}
+
+// FoodIDContains applies the Contains predicate on the "food_id" field.
+func FoodIDContains(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldContains(FieldFoodID, v))
+}
+
+// FoodIDHasPrefix applies the HasPrefix predicate on the "food_id" field.
+func FoodIDHasPrefix(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldHasPrefix(FieldFoodID, v))
+}
+
+// FoodIDHasSuffix applies the HasSuffix predicate on the "food_id" field.
+func FoodIDHasSuffix(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldHasSuffix(FieldFoodID, v))
+}
+
+// FoodIDIsNil applies the IsNil predicate on the "food_id" field.
+func FoodIDIsNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIsNull(FieldFoodID))
+}
+
+// FoodIDNotNil applies the NotNil predicate on the "food_id" field.
+func FoodIDNotNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotNull(FieldFoodID))
+}
+
+// FoodIDEqualFold applies the EqualFold predicate on the "food_id" field.
+func FoodIDEqualFold(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEqualFold(FieldFoodID, v))
+}
+
+// FoodIDContainsFold applies the ContainsFold predicate on the "food_id" field.
+func FoodIDContainsFold(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldContainsFold(FieldFoodID, v))
 }
 
 // ProductIDEQ applies the EQ predicate on the "product_id" field.
@@ -630,6 +840,81 @@ func ProductIDContainsFold(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldContainsFold(FieldProductID, v))
 }
 
+// StoreIDEQ applies the EQ predicate on the "store_id" field.
+func StoreIDEQ(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldStoreID, v))
+}
+
+// StoreIDNEQ applies the NEQ predicate on the "store_id" field.
+func StoreIDNEQ(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldStoreID, v))
+}
+
+// StoreIDIn applies the In predicate on the "store_id" field.
+func StoreIDIn(vs ...string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldStoreID, vs...))
+}
+
+// StoreIDNotIn applies the NotIn predicate on the "store_id" field.
+func StoreIDNotIn(vs ...string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldStoreID, vs...))
+}
+
+// StoreIDGT applies the GT predicate on the "store_id" field.
+func StoreIDGT(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGT(FieldStoreID, v))
+}
+
+// StoreIDGTE applies the GTE predicate on the "store_id" field.
+func StoreIDGTE(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGTE(FieldStoreID, v))
+}
+
+// StoreIDLT applies the LT predicate on the "store_id" field.
+func StoreIDLT(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLT(FieldStoreID, v))
+}
+
+// StoreIDLTE applies the LTE predicate on the "store_id" field.
+func StoreIDLTE(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLTE(FieldStoreID, v))
+}
+
+// StoreIDContains applies the Contains predicate on the "store_id" field.
+func StoreIDContains(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldContains(FieldStoreID, v))
+}
+
+// StoreIDHasPrefix applies the HasPrefix predicate on the "store_id" field.
+func StoreIDHasPrefix(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldHasPrefix(FieldStoreID, v))
+}
+
+// StoreIDHasSuffix applies the HasSuffix predicate on the "store_id" field.
+func StoreIDHasSuffix(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldHasSuffix(FieldStoreID, v))
+}
+
+// StoreIDIsNil applies the IsNil predicate on the "store_id" field.
+func StoreIDIsNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIsNull(FieldStoreID))
+}
+
+// StoreIDNotNil applies the NotNil predicate on the "store_id" field.
+func StoreIDNotNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotNull(FieldStoreID))
+}
+
+// StoreIDEqualFold applies the EqualFold predicate on the "store_id" field.
+func StoreIDEqualFold(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEqualFold(FieldStoreID, v))
+}
+
+// StoreIDContainsFold applies the ContainsFold predicate on the "store_id" field.
+func StoreIDContainsFold(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldContainsFold(FieldStoreID, v))
+}
+
 // DetectionIDEQ applies the EQ predicate on the "detection_id" field.
 func DetectionIDEQ(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldEQ(FieldDetectionID, v))
@@ -705,6 +990,104 @@ func DetectionIDContainsFold(v string) predicate.PantryItem {
 	return predicate.PantryItem(sql.FieldContainsFold(FieldDetectionID, v))
 }
 
+// MealIDEQ applies the EQ predicate on the "meal_id" field.
+func MealIDEQ(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEQ(FieldMealID, v))
+}
+
+// MealIDNEQ applies the NEQ predicate on the "meal_id" field.
+func MealIDNEQ(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNEQ(FieldMealID, v))
+}
+
+// MealIDIn applies the In predicate on the "meal_id" field.
+func MealIDIn(vs ...string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIn(FieldMealID, vs...))
+}
+
+// MealIDNotIn applies the NotIn predicate on the "meal_id" field.
+func MealIDNotIn(vs ...string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotIn(FieldMealID, vs...))
+}
+
+// MealIDGT applies the GT predicate on the "meal_id" field.
+func MealIDGT(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGT(FieldMealID, v))
+}
+
+// MealIDGTE applies the GTE predicate on the "meal_id" field.
+func MealIDGTE(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldGTE(FieldMealID, v))
+}
+
+// MealIDLT applies the LT predicate on the "meal_id" field.
+func MealIDLT(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLT(FieldMealID, v))
+}
+
+// MealIDLTE applies the LTE predicate on the "meal_id" field.
+func MealIDLTE(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldLTE(FieldMealID, v))
+}
+
+// MealIDContains applies the Contains predicate on the "meal_id" field.
+func MealIDContains(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldContains(FieldMealID, v))
+}
+
+// MealIDHasPrefix applies the HasPrefix predicate on the "meal_id" field.
+func MealIDHasPrefix(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldHasPrefix(FieldMealID, v))
+}
+
+// MealIDHasSuffix applies the HasSuffix predicate on the "meal_id" field.
+func MealIDHasSuffix(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldHasSuffix(FieldMealID, v))
+}
+
+// MealIDIsNil applies the IsNil predicate on the "meal_id" field.
+func MealIDIsNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldIsNull(FieldMealID))
+}
+
+// MealIDNotNil applies the NotNil predicate on the "meal_id" field.
+func MealIDNotNil() predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldNotNull(FieldMealID))
+}
+
+// MealIDEqualFold applies the EqualFold predicate on the "meal_id" field.
+func MealIDEqualFold(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldEqualFold(FieldMealID, v))
+}
+
+// MealIDContainsFold applies the ContainsFold predicate on the "meal_id" field.
+func MealIDContainsFold(v string) predicate.PantryItem {
+	return predicate.PantryItem(sql.FieldContainsFold(FieldMealID, v))
+}
+
+// HasFood applies the HasEdge predicate on the "food" edge.
+func HasFood() predicate.PantryItem {
+	return predicate.PantryItem(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasFoodWith applies the HasEdge predicate on the "food" edge with a given conditions (other predicates).
+func HasFoodWith(preds ...predicate.Food) predicate.PantryItem {
+	return predicate.PantryItem(func(s *sql.Selector) {
+		step := newFoodStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // HasProduct applies the HasEdge predicate on the "product" edge.
 func HasProduct() predicate.PantryItem {
 	return predicate.PantryItem(func(s *sql.Selector) {
@@ -728,6 +1111,29 @@ func HasProductWith(preds ...predicate.Product) predicate.PantryItem {
 	})
 }
 
+// HasStore applies the HasEdge predicate on the "store" edge.
+func HasStore() predicate.PantryItem {
+	return predicate.PantryItem(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, StoreTable, StoreColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasStoreWith applies the HasEdge predicate on the "store" edge with a given conditions (other predicates).
+func HasStoreWith(preds ...predicate.Store) predicate.PantryItem {
+	return predicate.PantryItem(func(s *sql.Selector) {
+		step := newStoreStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // HasDetection applies the HasEdge predicate on the "detection" edge.
 func HasDetection() predicate.PantryItem {
 	return predicate.PantryItem(func(s *sql.Selector) {
@@ -743,6 +1149,29 @@ func HasDetection() predicate.PantryItem {
 func HasDetectionWith(preds ...predicate.Detection) predicate.PantryItem {
 	return predicate.PantryItem(func(s *sql.Selector) {
 		step := newDetectionStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasMeal applies the HasEdge predicate on the "meal" edge.
+func HasMeal() predicate.PantryItem {
+	return predicate.PantryItem(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, MealTable, MealColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasMealWith applies the HasEdge predicate on the "meal" edge with a given conditions (other predicates).
+func HasMealWith(preds ...predicate.PlannedMeal) predicate.PantryItem {
+	return predicate.PantryItem(func(s *sql.Selector) {
+		step := newMealStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

@@ -15,6 +15,8 @@ const (
 	Label = "pantry_photo"
 	// FieldID holds the string denoting the id field in the database.
 	FieldID = "id"
+	// FieldFileID holds the string denoting the file_id field in the database.
+	FieldFileID = "file_id"
 	// FieldFileName holds the string denoting the file_name field in the database.
 	FieldFileName = "file_name"
 	// FieldSha256 holds the string denoting the sha256 field in the database.
@@ -45,6 +47,7 @@ const (
 // Columns holds all SQL columns for pantryphoto fields.
 var Columns = []string{
 	FieldID,
+	FieldFileID,
 	FieldFileName,
 	FieldSha256,
 	FieldWidth,
@@ -117,6 +120,11 @@ type OrderOption func(*sql.Selector)
 // ByID orders the results by the id field.
 func ByID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldID, opts...).ToFunc()
+}
+
+// ByFileID orders the results by the file_id field.
+func ByFileID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFileID, opts...).ToFunc()
 }
 
 // ByFileName orders the results by the file_name field.

@@ -65,6 +65,11 @@ func IDContainsFold(id string) predicate.PantryPhoto {
 	return predicate.PantryPhoto(sql.FieldContainsFold(FieldID, id))
 }
 
+// FileID applies equality check predicate on the "file_id" field. It's identical to FileIDEQ.
+func FileID(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldEQ(FieldFileID, v))
+}
+
 // FileName applies equality check predicate on the "file_name" field. It's identical to FileNameEQ.
 func FileName(v string) predicate.PantryPhoto {
 	return predicate.PantryPhoto(sql.FieldEQ(FieldFileName, v))
@@ -93,6 +98,81 @@ func ProcessingMs(v int) predicate.PantryPhoto {
 // AddedAt applies equality check predicate on the "added_at" field. It's identical to AddedAtEQ.
 func AddedAt(v time.Time) predicate.PantryPhoto {
 	return predicate.PantryPhoto(sql.FieldEQ(FieldAddedAt, v))
+}
+
+// FileIDEQ applies the EQ predicate on the "file_id" field.
+func FileIDEQ(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldEQ(FieldFileID, v))
+}
+
+// FileIDNEQ applies the NEQ predicate on the "file_id" field.
+func FileIDNEQ(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldNEQ(FieldFileID, v))
+}
+
+// FileIDIn applies the In predicate on the "file_id" field.
+func FileIDIn(vs ...string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldIn(FieldFileID, vs...))
+}
+
+// FileIDNotIn applies the NotIn predicate on the "file_id" field.
+func FileIDNotIn(vs ...string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldNotIn(FieldFileID, vs...))
+}
+
+// FileIDGT applies the GT predicate on the "file_id" field.
+func FileIDGT(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldGT(FieldFileID, v))
+}
+
+// FileIDGTE applies the GTE predicate on the "file_id" field.
+func FileIDGTE(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldGTE(FieldFileID, v))
+}
+
+// FileIDLT applies the LT predicate on the "file_id" field.
+func FileIDLT(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldLT(FieldFileID, v))
+}
+
+// FileIDLTE applies the LTE predicate on the "file_id" field.
+func FileIDLTE(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldLTE(FieldFileID, v))
+}
+
+// FileIDContains applies the Contains predicate on the "file_id" field.
+func FileIDContains(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldContains(FieldFileID, v))
+}
+
+// FileIDHasPrefix applies the HasPrefix predicate on the "file_id" field.
+func FileIDHasPrefix(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldHasPrefix(FieldFileID, v))
+}
+
+// FileIDHasSuffix applies the HasSuffix predicate on the "file_id" field.
+func FileIDHasSuffix(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldHasSuffix(FieldFileID, v))
+}
+
+// FileIDIsNil applies the IsNil predicate on the "file_id" field.
+func FileIDIsNil() predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldIsNull(FieldFileID))
+}
+
+// FileIDNotNil applies the NotNil predicate on the "file_id" field.
+func FileIDNotNil() predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldNotNull(FieldFileID))
+}
+
+// FileIDEqualFold applies the EqualFold predicate on the "file_id" field.
+func FileIDEqualFold(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldEqualFold(FieldFileID, v))
+}
+
+// FileIDContainsFold applies the ContainsFold predicate on the "file_id" field.
+func FileIDContainsFold(v string) predicate.PantryPhoto {
+	return predicate.PantryPhoto(sql.FieldContainsFold(FieldFileID, v))
 }
 
 // FileNameEQ applies the EQ predicate on the "file_name" field.

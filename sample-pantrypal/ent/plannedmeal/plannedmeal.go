@@ -14,8 +14,8 @@ const (
 	Label = "planned_meal"
 	// FieldID holds the string denoting the id field in the database.
 	FieldID = "id"
-	// FieldScheduledFor holds the string denoting the scheduled_for field in the database.
-	FieldScheduledFor = "scheduled_for"
+	// FieldDate holds the string denoting the date field in the database.
+	FieldDate = "date"
 	// FieldMealType holds the string denoting the meal_type field in the database.
 	FieldMealType = "meal_type"
 	// FieldServings holds the string denoting the servings field in the database.
@@ -26,6 +26,8 @@ const (
 	FieldRating = "rating"
 	// FieldNotes holds the string denoting the notes field in the database.
 	FieldNotes = "notes"
+	// FieldVersion holds the string denoting the version field in the database.
+	FieldVersion = "version"
 	// FieldPlanID holds the string denoting the plan_id field in the database.
 	FieldPlanID = "plan_id"
 	// FieldRecipeID holds the string denoting the recipe_id field in the database.
@@ -34,6 +36,8 @@ const (
 	EdgePlan = "plan"
 	// EdgeRecipe holds the string denoting the recipe edge name in mutations.
 	EdgeRecipe = "recipe"
+	// EdgeLeftovers holds the string denoting the leftovers edge name in mutations.
+	EdgeLeftovers = "leftovers"
 	// Table holds the table name of the plannedmeal in the database.
 	Table = "planned_meals"
 	// PlanTable is the table that holds the plan relation/edge.
@@ -50,17 +54,25 @@ const (
 	RecipeInverseTable = "recipes"
 	// RecipeColumn is the table column denoting the recipe relation/edge.
 	RecipeColumn = "recipe_id"
+	// LeftoversTable is the table that holds the leftovers relation/edge.
+	LeftoversTable = "leftovers"
+	// LeftoversInverseTable is the table name for the Leftover entity.
+	// It exists in this package in order to avoid circular dependency with the "leftover" package.
+	LeftoversInverseTable = "leftovers"
+	// LeftoversColumn is the table column denoting the leftovers relation/edge.
+	LeftoversColumn = "meal_id"
 )
 
 // Columns holds all SQL columns for plannedmeal fields.
 var Columns = []string{
 	FieldID,
-	FieldScheduledFor,
+	FieldDate,
 	FieldMealType,
 	FieldServings,
 	FieldStatus,
 	FieldRating,
 	FieldNotes,
+	FieldVersion,
 	FieldPlanID,
 	FieldRecipeID,
 }
@@ -77,11 +89,13 @@ func ValidColumn(column string) bool {
 
 var (
 	// DefaultServings holds the default value on creation for the "servings" field.
-	DefaultServings int
+	DefaultServings float64
 	// ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
-	ServingsValidator func(int) error
+	ServingsValidator func(float64) error
 	// RatingValidator is a validator for the "rating" field. It is called by the builders before save.
 	RatingValidator func(int) error
+	// DefaultVersion holds the default value on creation for the "version" field.
+	DefaultVersion int
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -100,6 +114,7 @@ const (
 	MealTypeLunch     MealType = "lunch"
 	MealTypeDinner    MealType = "dinner"
 	MealTypeSnack     MealType = "snack"
+	MealTypeDessert   MealType = "dessert"
 )
 
 func (mt MealType) String() string {
@@ -109,7 +124,7 @@ func (mt MealType) String() string {
 // MealTypeValidator is a validator for the "meal_type" field enum values. It is called by the builders before save.
 func MealTypeValidator(mt MealType) error {
 	switch mt {
-	case MealTypeBreakfast, MealTypeLunch, MealTypeDinner, MealTypeSnack:
+	case MealTypeBreakfast, MealTypeLunch, MealTypeDinner, MealTypeSnack, MealTypeDessert:
 		return nil
 	default:
 		return fmt.Errorf("plannedmeal: invalid enum value for meal_type field: %q", mt)
@@ -151,9 +166,9 @@ func ByID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldID, opts...).ToFunc()
 }
 
-// ByScheduledFor orders the results by the scheduled_for field.
-func ByScheduledFor(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldScheduledFor, opts...).ToFunc()
+// ByDate orders the results by the date field.
+func ByDate(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDate, opts...).ToFunc()
 }
 
 // ByMealType orders the results by the meal_type field.
@@ -181,6 +196,11 @@ func ByNotes(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldNotes, opts...).ToFunc()
 }
 
+// ByVersion orders the results by the version field.
+func ByVersion(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldVersion, opts...).ToFunc()
+}
+
 // ByPlanID orders the results by the plan_id field.
 func ByPlanID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPlanID, opts...).ToFunc()
@@ -204,6 +224,20 @@ func ByRecipeField(field string, opts ...sql.OrderTermOption) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newRecipeStep(), sql.OrderByField(field, opts...))
 	}
 }
+
+// ByLeftoversCount orders the results by leftovers count.
+func ByLeftoversCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newLeftoversStep(), opts...)
+	}
+}
+
+// ByLeftovers orders the results by leftovers terms.
+func ByLeftovers(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newLeftoversStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newPlanStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
@@ -216,5 +250,12 @@ func newRecipeStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(RecipeInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, false, RecipeTable, RecipeColumn),
+	)
+}
+func newLeftoversStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(LeftoversInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, false, LeftoversTable, LeftoversColumn),
 	)
 }

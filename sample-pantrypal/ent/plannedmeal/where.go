@@ -65,13 +65,13 @@ func IDContainsFold(id string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldContainsFold(FieldID, id))
 }
 
-// ScheduledFor applies equality check predicate on the "scheduled_for" field. It's identical to ScheduledForEQ.
-func ScheduledFor(v time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldEQ(FieldScheduledFor, v))
+// Date applies equality check predicate on the "date" field. It's identical to DateEQ.
+func Date(v time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldDate, v))
 }
 
 // Servings applies equality check predicate on the "servings" field. It's identical to ServingsEQ.
-func Servings(v int) predicate.PlannedMeal {
+func Servings(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldServings, v))
 }
 
@@ -85,6 +85,11 @@ func Notes(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldNotes, v))
 }
 
+// Version applies equality check predicate on the "version" field. It's identical to VersionEQ.
+func Version(v int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldVersion, v))
+}
+
 // PlanID applies equality check predicate on the "plan_id" field. It's identical to PlanIDEQ.
 func PlanID(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldPlanID, v))
@@ -95,44 +100,44 @@ func RecipeID(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldRecipeID, v))
 }
 
-// ScheduledForEQ applies the EQ predicate on the "scheduled_for" field.
-func ScheduledForEQ(v time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldEQ(FieldScheduledFor, v))
+// DateEQ applies the EQ predicate on the "date" field.
+func DateEQ(v time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldDate, v))
 }
 
-// ScheduledForNEQ applies the NEQ predicate on the "scheduled_for" field.
-func ScheduledForNEQ(v time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldNEQ(FieldScheduledFor, v))
+// DateNEQ applies the NEQ predicate on the "date" field.
+func DateNEQ(v time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNEQ(FieldDate, v))
 }
 
-// ScheduledForIn applies the In predicate on the "scheduled_for" field.
-func ScheduledForIn(vs ...time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldIn(FieldScheduledFor, vs...))
+// DateIn applies the In predicate on the "date" field.
+func DateIn(vs ...time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldIn(FieldDate, vs...))
 }
 
-// ScheduledForNotIn applies the NotIn predicate on the "scheduled_for" field.
-func ScheduledForNotIn(vs ...time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldNotIn(FieldScheduledFor, vs...))
+// DateNotIn applies the NotIn predicate on the "date" field.
+func DateNotIn(vs ...time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNotIn(FieldDate, vs...))
 }
 
-// ScheduledForGT applies the GT predicate on the "scheduled_for" field.
-func ScheduledForGT(v time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldGT(FieldScheduledFor, v))
+// DateGT applies the GT predicate on the "date" field.
+func DateGT(v time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGT(FieldDate, v))
 }
 
-// ScheduledForGTE applies the GTE predicate on the "scheduled_for" field.
-func ScheduledForGTE(v time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldGTE(FieldScheduledFor, v))
+// DateGTE applies the GTE predicate on the "date" field.
+func DateGTE(v time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGTE(FieldDate, v))
 }
 
-// ScheduledForLT applies the LT predicate on the "scheduled_for" field.
-func ScheduledForLT(v time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldLT(FieldScheduledFor, v))
+// DateLT applies the LT predicate on the "date" field.
+func DateLT(v time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLT(FieldDate, v))
 }
 
-// ScheduledForLTE applies the LTE predicate on the "scheduled_for" field.
-func ScheduledForLTE(v time.Time) predicate.PlannedMeal {
-	return predicate.PlannedMeal(sql.FieldLTE(FieldScheduledFor, v))
+// DateLTE applies the LTE predicate on the "date" field.
+func DateLTE(v time.Time) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLTE(FieldDate, v))
 }
 
 // MealTypeEQ applies the EQ predicate on the "meal_type" field.
@@ -156,42 +161,42 @@ func MealTypeNotIn(vs ...MealType) predicate.PlannedMeal {
 }
 
 // ServingsEQ applies the EQ predicate on the "servings" field.
-func ServingsEQ(v int) predicate.PlannedMeal {
+func ServingsEQ(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldServings, v))
 }
 
 // ServingsNEQ applies the NEQ predicate on the "servings" field.
-func ServingsNEQ(v int) predicate.PlannedMeal {
+func ServingsNEQ(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldNEQ(FieldServings, v))
 }
 
 // ServingsIn applies the In predicate on the "servings" field.
-func ServingsIn(vs ...int) predicate.PlannedMeal {
+func ServingsIn(vs ...float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldIn(FieldServings, vs...))
 }
 
 // ServingsNotIn applies the NotIn predicate on the "servings" field.
-func ServingsNotIn(vs ...int) predicate.PlannedMeal {
+func ServingsNotIn(vs ...float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldNotIn(FieldServings, vs...))
 }
 
 // ServingsGT applies the GT predicate on the "servings" field.
-func ServingsGT(v int) predicate.PlannedMeal {
+func ServingsGT(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldGT(FieldServings, v))
 }
 
 // ServingsGTE applies the GTE predicate on the "servings" field.
-func ServingsGTE(v int) predicate.PlannedMeal {
+func ServingsGTE(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldGTE(FieldServings, v))
 }
 
 // ServingsLT applies the LT predicate on the "servings" field.
-func ServingsLT(v int) predicate.PlannedMeal {
+func ServingsLT(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldLT(FieldServings, v))
 }
 
 // ServingsLTE applies the LTE predicate on the "servings" field.
-func ServingsLTE(v int) predicate.PlannedMeal {
+func ServingsLTE(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldLTE(FieldServings, v))
 }
 
@@ -338,6 +343,46 @@ func NotesEqualFold(v string) predicate.PlannedMeal {
 // NotesContainsFold applies the ContainsFold predicate on the "notes" field.
 func NotesContainsFold(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldContainsFold(FieldNotes, v))
+}
+
+// VersionEQ applies the EQ predicate on the "version" field.
+func VersionEQ(v int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldVersion, v))
+}
+
+// VersionNEQ applies the NEQ predicate on the "version" field.
+func VersionNEQ(v int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNEQ(FieldVersion, v))
+}
+
+// VersionIn applies the In predicate on the "version" field.
+func VersionIn(vs ...int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldIn(FieldVersion, vs...))
+}
+
+// VersionNotIn applies the NotIn predicate on the "version" field.
+func VersionNotIn(vs ...int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNotIn(FieldVersion, vs...))
+}
+
+// VersionGT applies the GT predicate on the "version" field.
+func VersionGT(v int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGT(FieldVersion, v))
+}
+
+// VersionGTE applies the GTE predicate on the "version" field.
+func VersionGTE(v int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGTE(FieldVersion, v))
+}
+
+// VersionLT applies the LT predicate on the "version" field.
+func VersionLT(v int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLT(FieldVersion, v))
+}
+
+// VersionLTE applies the LTE predicate on the "version" field.
+func VersionLTE(v int) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLTE(FieldVersion, v))
 }
 
 // PlanIDEQ applies the EQ predicate on the "plan_id" field.
@@ -518,6 +563,29 @@ func HasRecipe() predicate.PlannedMeal {
 func HasRecipeWith(preds ...predicate.Recipe) predicate.PlannedMeal {
 	return predicate.PlannedMeal(func(s *sql.Selector) {
 		step := newRecipeStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasLeftovers applies the HasEdge predicate on the "leftovers" edge.
+func HasLeftovers() predicate.PlannedMeal {
+	return predicate.PlannedMeal(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, LeftoversTable, LeftoversColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasLeftoversWith applies the HasEdge predicate on the "leftovers" edge with a given conditions (other predicates).
+func HasLeftoversWith(preds ...predicate.Leftover) predicate.PlannedMeal {
+	return predicate.PlannedMeal(func(s *sql.Selector) {
+		step := newLeftoversStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

@@ -9,8 +9,17 @@ import (
 // Detection is the predicate function for detection builders.
 type Detection func(*sql.Selector)
 
-// HouseholdProfile is the predicate function for householdprofile builders.
-type HouseholdProfile func(*sql.Selector)
+// Food is the predicate function for food builders.
+type Food func(*sql.Selector)
+
+// FoodPortion is the predicate function for foodportion builders.
+type FoodPortion func(*sql.Selector)
+
+// Household is the predicate function for household builders.
+type Household func(*sql.Selector)
+
+// Leftover is the predicate function for leftover builders.
+type Leftover func(*sql.Selector)
 
 // MealPlan is the predicate function for mealplan builders.
 type MealPlan func(*sql.Selector)
@@ -24,8 +33,14 @@ type PantryItem func(*sql.Selector)
 // PantryPhoto is the predicate function for pantryphoto builders.
 type PantryPhoto func(*sql.Selector)
 
+// PlanRule is the predicate function for planrule builders.
+type PlanRule func(*sql.Selector)
+
 // PlannedMeal is the predicate function for plannedmeal builders.
 type PlannedMeal func(*sql.Selector)
+
+// Price is the predicate function for price builders.
+type Price func(*sql.Selector)
 
 // Product is the predicate function for product builders.
 type Product func(*sql.Selector)
@@ -41,3 +56,9 @@ type ShoppingItem func(*sql.Selector)
 
 // ShoppingList is the predicate function for shoppinglist builders.
 type ShoppingList func(*sql.Selector)
+
+// ShoppingNeed is the predicate function for shoppingneed builders.
+type ShoppingNeed func(*sql.Selector)
+
+// Store is the predicate function for store builders.
+type Store func(*sql.Selector)

@@ -14,26 +14,33 @@ const (
 	Label = "product"
 	// FieldID holds the string denoting the id field in the database.
 	FieldID = "id"
-	// FieldGtin holds the string denoting the gtin field in the database.
-	FieldGtin = "gtin"
 	// FieldName holds the string denoting the name field in the database.
 	FieldName = "name"
 	// FieldBrand holds the string denoting the brand field in the database.
 	FieldBrand = "brand"
-	// FieldCategory holds the string denoting the category field in the database.
-	FieldCategory = "category"
-	// FieldDefaultQuantity holds the string denoting the default_quantity field in the database.
-	FieldDefaultQuantity = "default_quantity"
-	// FieldDefaultUnit holds the string denoting the default_unit field in the database.
-	FieldDefaultUnit = "default_unit"
-	// FieldShelfLifeDays holds the string denoting the shelf_life_days field in the database.
-	FieldShelfLifeDays = "shelf_life_days"
-	// FieldAllergens holds the string denoting the allergens field in the database.
-	FieldAllergens = "allergens"
+	// FieldBarcodes holds the string denoting the barcodes field in the database.
+	FieldBarcodes = "barcodes"
+	// FieldPackageAmount holds the string denoting the package_amount field in the database.
+	FieldPackageAmount = "package_amount"
+	// FieldPackageUnit holds the string denoting the package_unit field in the database.
+	FieldPackageUnit = "package_unit"
+	// FieldState holds the string denoting the state field in the database.
+	FieldState = "state"
+	// FieldFoodID holds the string denoting the food_id field in the database.
+	FieldFoodID = "food_id"
+	// EdgeFood holds the string denoting the food edge name in mutations.
+	EdgeFood = "food"
 	// EdgeItems holds the string denoting the items edge name in mutations.
 	EdgeItems = "items"
 	// Table holds the table name of the product in the database.
 	Table = "products"
+	// FoodTable is the table that holds the food relation/edge.
+	FoodTable = "products"
+	// FoodInverseTable is the table name for the Food entity.
+	// It exists in this package in order to avoid circular dependency with the "food" package.
+	FoodInverseTable = "foods"
+	// FoodColumn is the table column denoting the food relation/edge.
+	FoodColumn = "food_id"
 	// ItemsTable is the table that holds the items relation/edge.
 	ItemsTable = "pantry_items"
 	// ItemsInverseTable is the table name for the PantryItem entity.
@@ -46,14 +53,13 @@ const (
 // Columns holds all SQL columns for product fields.
 var Columns = []string{
 	FieldID,
-	FieldGtin,
 	FieldName,
 	FieldBrand,
-	FieldCategory,
-	FieldDefaultQuantity,
-	FieldDefaultUnit,
-	FieldShelfLifeDays,
-	FieldAllergens,
+	FieldBarcodes,
+	FieldPackageAmount,
+	FieldPackageUnit,
+	FieldState,
+	FieldFoodID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -67,59 +73,45 @@ func ValidColumn(column string) bool {
 }
 
 var (
-	// GtinValidator is a validator for the "gtin" field. It is called by the builders before save.
-	GtinValidator func(string) error
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
 	NameValidator func(string) error
 	// BrandValidator is a validator for the "brand" field. It is called by the builders before save.
 	BrandValidator func(string) error
-	// DefaultDefaultQuantity holds the default value on creation for the "default_quantity" field.
-	DefaultDefaultQuantity float64
-	// DefaultQuantityValidator is a validator for the "default_quantity" field. It is called by the builders before save.
-	DefaultQuantityValidator func(float64) error
-	// DefaultDefaultUnit holds the default value on creation for the "default_unit" field.
-	DefaultDefaultUnit string
-	// DefaultUnitValidator is a validator for the "default_unit" field. It is called by the builders before save.
-	DefaultUnitValidator func(string) error
-	// ShelfLifeDaysValidator is a validator for the "shelf_life_days" field. It is called by the builders before save.
-	ShelfLifeDaysValidator func(int) error
+	// BarcodesValidator is a validator for the "barcodes" field. It is called by the builders before save.
+	BarcodesValidator func([]string) error
+	// PackageAmountValidator is a validator for the "package_amount" field. It is called by the builders before save.
+	PackageAmountValidator func(float64) error
+	// PackageUnitValidator is a validator for the "package_unit" field. It is called by the builders before save.
+	PackageUnitValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
 	IDValidator func(string) error
 )
 
-// Category defines the type for the "category" enum field.
-type Category string
+// State defines the type for the "state" enum field.
+type State string
 
-// CategoryOther is the default value of the Category enum.
-const DefaultCategory = CategoryOther
+// StateConfirmed is the default value of the State enum.
+const DefaultState = StateConfirmed
 
-// Category values.
+// State values.
 const (
-	CategoryProduce   Category = "produce"
-	CategoryDairy     Category = "dairy"
-	CategoryMeat      Category = "meat"
-	CategorySeafood   Category = "seafood"
-	CategoryBakery    Category = "bakery"
-	CategoryFrozen    Category = "frozen"
-	CategoryDry       Category = "dry"
-	CategoryBeverage  Category = "beverage"
-	CategoryHousehold Category = "household"
-	CategoryOther     Category = "other"
+	StateDraft     State = "draft"
+	StateConfirmed State = "confirmed"
 )
 
-func (c Category) String() string {
-	return string(c)
+func (s State) String() string {
+	return string(s)
 }
 
-// CategoryValidator is a validator for the "category" field enum values. It is called by the builders before save.
-func CategoryValidator(c Category) error {
-	switch c {
-	case CategoryProduce, CategoryDairy, CategoryMeat, CategorySeafood, CategoryBakery, CategoryFrozen, CategoryDry, CategoryBeverage, CategoryHousehold, CategoryOther:
+// StateValidator is a validator for the "state" field enum values. It is called by the builders before save.
+func StateValidator(s State) error {
+	switch s {
+	case StateDraft, StateConfirmed:
 		return nil
 	default:
-		return fmt.Errorf("product: invalid enum value for category field: %q", c)
+		return fmt.Errorf("product: invalid enum value for state field: %q", s)
 	}
 }
 
@@ -129,11 +121,6 @@ type OrderOption func(*sql.Selector)
 // ByID orders the results by the id field.
 func ByID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldID, opts...).ToFunc()
-}
-
-// ByGtin orders the results by the gtin field.
-func ByGtin(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldGtin, opts...).ToFunc()
 }
 
 // ByName orders the results by the name field.
@@ -146,24 +133,31 @@ func ByBrand(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldBrand, opts...).ToFunc()
 }
 
-// ByCategory orders the results by the category field.
-func ByCategory(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldCategory, opts...).ToFunc()
+// ByPackageAmount orders the results by the package_amount field.
+func ByPackageAmount(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPackageAmount, opts...).ToFunc()
 }
 
-// ByDefaultQuantity orders the results by the default_quantity field.
-func ByDefaultQuantity(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldDefaultQuantity, opts...).ToFunc()
+// ByPackageUnit orders the results by the package_unit field.
+func ByPackageUnit(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPackageUnit, opts...).ToFunc()
 }
 
-// ByDefaultUnit orders the results by the default_unit field.
-func ByDefaultUnit(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldDefaultUnit, opts...).ToFunc()
+// ByState orders the results by the state field.
+func ByState(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldState, opts...).ToFunc()
 }
 
-// ByShelfLifeDays orders the results by the shelf_life_days field.
-func ByShelfLifeDays(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldShelfLifeDays, opts...).ToFunc()
+// ByFoodID orders the results by the food_id field.
+func ByFoodID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFoodID, opts...).ToFunc()
+}
+
+// ByFoodField orders the results by food field.
+func ByFoodField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newFoodStep(), sql.OrderByField(field, opts...))
+	}
 }
 
 // ByItemsCount orders the results by items count.
@@ -178,6 +172,13 @@ func ByItems(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
 	return func(s *sql.Selector) {
 		sqlgraph.OrderByNeighborTerms(s, newItemsStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
+}
+func newFoodStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(FoodInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+	)
 }
 func newItemsStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(

@@ -63,11 +63,6 @@ func IDContainsFold(id string) predicate.Product {
 	return predicate.Product(sql.FieldContainsFold(FieldID, id))
 }
 
-// Gtin applies equality check predicate on the "gtin" field. It's identical to GtinEQ.
-func Gtin(v string) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldGtin, v))
-}
-
 // Name applies equality check predicate on the "name" field. It's identical to NameEQ.
 func Name(v string) predicate.Product {
 	return predicate.Product(sql.FieldEQ(FieldName, v))
@@ -78,84 +73,19 @@ func Brand(v string) predicate.Product {
 	return predicate.Product(sql.FieldEQ(FieldBrand, v))
 }
 
-// DefaultQuantity applies equality check predicate on the "default_quantity" field. It's identical to DefaultQuantityEQ.
-func DefaultQuantity(v float64) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldDefaultQuantity, v))
+// PackageAmount applies equality check predicate on the "package_amount" field. It's identical to PackageAmountEQ.
+func PackageAmount(v float64) predicate.Product {
+	return predicate.Product(sql.FieldEQ(FieldPackageAmount, v))
 }
 
-// DefaultUnit applies equality check predicate on the "default_unit" field. It's identical to DefaultUnitEQ.
-func DefaultUnit(v string) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldDefaultUnit, v))
+// PackageUnit applies equality check predicate on the "package_unit" field. It's identical to PackageUnitEQ.
+func PackageUnit(v string) predicate.Product {
+	return predicate.Product(sql.FieldEQ(FieldPackageUnit, v))
 }
 
-// ShelfLifeDays applies equality check predicate on the "shelf_life_days" field. It's identical to ShelfLifeDaysEQ.
-func ShelfLifeDays(v int) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldShelfLifeDays, v))
-}
-
-// GtinEQ applies the EQ predicate on the "gtin" field.
-func GtinEQ(v string) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldGtin, v))
-}
-
-// GtinNEQ applies the NEQ predicate on the "gtin" field.
-func GtinNEQ(v string) predicate.Product {
-	return predicate.Product(sql.FieldNEQ(FieldGtin, v))
-}
-
-// GtinIn applies the In predicate on the "gtin" field.
-func GtinIn(vs ...string) predicate.Product {
-	return predicate.Product(sql.FieldIn(FieldGtin, vs...))
-}
-
-// GtinNotIn applies the NotIn predicate on the "gtin" field.
-func GtinNotIn(vs ...string) predicate.Product {
-	return predicate.Product(sql.FieldNotIn(FieldGtin, vs...))
-}
-
-// GtinGT applies the GT predicate on the "gtin" field.
-func GtinGT(v string) predicate.Product {
-	return predicate.Product(sql.FieldGT(FieldGtin, v))
-}
-
-// GtinGTE applies the GTE predicate on the "gtin" field.
-func GtinGTE(v string) predicate.Product {
-	return predicate.Product(sql.FieldGTE(FieldGtin, v))
-}
-
-// GtinLT applies the LT predicate on the "gtin" field.
-func GtinLT(v string) predicate.Product {
-	return predicate.Product(sql.FieldLT(FieldGtin, v))
-}
-
-// GtinLTE applies the LTE predicate on the "gtin" field.
-func GtinLTE(v string) predicate.Product {
-	return predicate.Product(sql.FieldLTE(FieldGtin, v))
-}
-
-// GtinContains applies the Contains predicate on the "gtin" field.
-func GtinContains(v string) predicate.Product {
-	return predicate.Product(sql.FieldContains(FieldGtin, v))
-}
-
-// GtinHasPrefix applies the HasPrefix predicate on the "gtin" field.
-func GtinHasPrefix(v string) predicate.Product {
-	return predicate.Product(sql.FieldHasPrefix(FieldGtin, v))
-}
-
-// GtinHasSuffix applies the HasSuffix predicate on the "gtin" field.
-func GtinHasSuffix(v string) predicate.Product {
-	return predicate.Product(sql.FieldHasSuffix(FieldGtin, v))
-}
-
-// GtinEqualFold applies the EqualFold predicate on the "gtin" field.
-func GtinEqualFold(v string) predicate.Product {
-	return predicate.Product(sql.FieldEqualFold(FieldGtin, v))
-}
-
-// GtinContainsFold applies the ContainsFold predicate on the "gtin" field.
-func GtinContainsFold(v string) predicate.Product {
-	return predicate.Product(sql.FieldContainsFold(FieldGtin, v))
+// FoodID applies equality check predicate on the "food_id" field. It's identical to FoodIDEQ.
+func FoodID(v string) predicate.Product {
+	return predicate.Product(sql.FieldEQ(FieldFoodID, v))
 }
 
 // NameEQ applies the EQ predicate on the "name" field.
@@ -298,189 +228,257 @@ func BrandContainsFold(v string) predicate.Product {
 	return predicate.Product(sql.FieldContainsFold(FieldBrand, v))
 }
 
-// CategoryEQ applies the EQ predicate on the "category" field.
-func CategoryEQ(v Category) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldCategory, v))
+// BarcodesIsNil applies the IsNil predicate on the "barcodes" field.
+func BarcodesIsNil() predicate.Product {
+	return predicate.Product(sql.FieldIsNull(FieldBarcodes))
 }
 
-// CategoryNEQ applies the NEQ predicate on the "category" field.
-func CategoryNEQ(v Category) predicate.Product {
-	return predicate.Product(sql.FieldNEQ(FieldCategory, v))
+// BarcodesNotNil applies the NotNil predicate on the "barcodes" field.
+func BarcodesNotNil() predicate.Product {
+	return predicate.Product(sql.FieldNotNull(FieldBarcodes))
 }
 
-// CategoryIn applies the In predicate on the "category" field.
-func CategoryIn(vs ...Category) predicate.Product {
-	return predicate.Product(sql.FieldIn(FieldCategory, vs...))
+// PackageAmountEQ applies the EQ predicate on the "package_amount" field.
+func PackageAmountEQ(v float64) predicate.Product {
+	return predicate.Product(sql.FieldEQ(FieldPackageAmount, v))
 }
 
-// CategoryNotIn applies the NotIn predicate on the "category" field.
-func CategoryNotIn(vs ...Category) predicate.Product {
-	return predicate.Product(sql.FieldNotIn(FieldCategory, vs...))
+// PackageAmountNEQ applies the NEQ predicate on the "package_amount" field.
+func PackageAmountNEQ(v float64) predicate.Product {
+	return predicate.Product(sql.FieldNEQ(FieldPackageAmount, v))
 }
 
-// DefaultQuantityEQ applies the EQ predicate on the "default_quantity" field.
-func DefaultQuantityEQ(v float64) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldDefaultQuantity, v))
+// PackageAmountIn applies the In predicate on the "package_amount" field.
+func PackageAmountIn(vs ...float64) predicate.Product {
+	return predicate.Product(sql.FieldIn(FieldPackageAmount, vs...))
 }
 
-// DefaultQuantityNEQ applies the NEQ predicate on the "default_quantity" field.
-func DefaultQuantityNEQ(v float64) predicate.Product {
-	return predicate.Product(sql.FieldNEQ(FieldDefaultQuantity, v))
+// PackageAmountNotIn applies the NotIn predicate on the "package_amount" field.
+func PackageAmountNotIn(vs ...float64) predicate.Product {
+	return predicate.Product(sql.FieldNotIn(FieldPackageAmount, vs...))
 }
 
-// DefaultQuantityIn applies the In predicate on the "default_quantity" field.
-func DefaultQuantityIn(vs ...float64) predicate.Product {
-	return predicate.Product(sql.FieldIn(FieldDefaultQuantity, vs...))
+// PackageAmountGT applies the GT predicate on the "package_amount" field.
+func PackageAmountGT(v float64) predicate.Product {
+	return predicate.Product(sql.FieldGT(FieldPackageAmount, v))
 }
 
-// DefaultQuantityNotIn applies the NotIn predicate on the "default_quantity" field.
-func DefaultQuantityNotIn(vs ...float64) predicate.Product {
-	return predicate.Product(sql.FieldNotIn(FieldDefaultQuantity, vs...))
+// PackageAmountGTE applies the GTE predicate on the "package_amount" field.
+func PackageAmountGTE(v float64) predicate.Product {
+	return predicate.Product(sql.FieldGTE(FieldPackageAmount, v))
 }
 
-// DefaultQuantityGT applies the GT predicate on the "default_quantity" field.
-func DefaultQuantityGT(v float64) predicate.Product {
-	return predicate.Product(sql.FieldGT(FieldDefaultQuantity, v))
+// PackageAmountLT applies the LT predicate on the "package_amount" field.
+func PackageAmountLT(v float64) predicate.Product {
+	return predicate.Product(sql.FieldLT(FieldPackageAmount, v))
 }
 
-// DefaultQuantityGTE applies the GTE predicate on the "default_quantity" field.
-func DefaultQuantityGTE(v float64) predicate.Product {
-	return predicate.Product(sql.FieldGTE(FieldDefaultQuantity, v))
+// PackageAmountLTE applies the LTE predicate on the "package_amount" field.
+func PackageAmountLTE(v float64) predicate.Product {
+	return predicate.Product(sql.FieldLTE(FieldPackageAmount, v))
 }
 
-// DefaultQuantityLT applies the LT predicate on the "default_quantity" field.
-func DefaultQuantityLT(v float64) predicate.Product {
-	return predicate.Product(sql.FieldLT(FieldDefaultQuantity, v))
+// PackageAmountIsNil applies the IsNil predicate on the "package_amount" field.
+func PackageAmountIsNil() predicate.Product {
+	return predicate.Product(sql.FieldIsNull(FieldPackageAmount))
 }
 
-// DefaultQuantityLTE applies the LTE predicate on the "default_quantity" field.
-func DefaultQuantityLTE(v float64) predicate.Product {
-	return predicate.Product(sql.FieldLTE(FieldDefaultQuantity, v))
+// PackageAmountNotNil applies the NotNil predicate on the "package_amount" field.
+func PackageAmountNotNil() predicate.Product {
+	return predicate.Product(sql.FieldNotNull(FieldPackageAmount))
 }
 
-// DefaultUnitEQ applies the EQ predicate on the "default_unit" field.
-func DefaultUnitEQ(v string) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldDefaultUnit, v))
+// PackageUnitEQ applies the EQ predicate on the "package_unit" field.
+func PackageUnitEQ(v string) predicate.Product {
+	return predicate.Product(sql.FieldEQ(FieldPackageUnit, v))
 }
 
-// DefaultUnitNEQ applies the NEQ predicate on the "default_unit" field.
-func DefaultUnitNEQ(v string) predicate.Product {
-	return predicate.Product(sql.FieldNEQ(FieldDefaultUnit, v))
+// PackageUnitNEQ applies the NEQ predicate on the "package_unit" field.
+func PackageUnitNEQ(v string) predicate.Product {
+	return predicate.Product(sql.FieldNEQ(FieldPackageUnit, v))
 }
 
-// DefaultUnitIn applies the In predicate on the "default_unit" field.
-func DefaultUnitIn(vs ...string) predicate.Product {
-	return predicate.Product(sql.FieldIn(FieldDefaultUnit, vs...))
+// PackageUnitIn applies the In predicate on the "package_unit" field.
+func PackageUnitIn(vs ...string) predicate.Product {
+	return predicate.Product(sql.FieldIn(FieldPackageUnit, vs...))
 }
 
-// DefaultUnitNotIn applies the NotIn predicate on the "default_unit" field.
-func DefaultUnitNotIn(vs ...string) predicate.Product {
-	return predicate.Product(sql.FieldNotIn(FieldDefaultUnit, vs...))
+// PackageUnitNotIn applies the NotIn predicate on the "package_unit" field.
+func PackageUnitNotIn(vs ...string) predicate.Product {
+	return predicate.Product(sql.FieldNotIn(FieldPackageUnit, vs...))
 }
 
-// DefaultUnitGT applies the GT predicate on the "default_unit" field.
-func DefaultUnitGT(v string) predicate.Product {
-	return predicate.Product(sql.FieldGT(FieldDefaultUnit, v))
+// PackageUnitGT applies the GT predicate on the "package_unit" field.
+func PackageUnitGT(v string) predicate.Product {
+	return predicate.Product(sql.FieldGT(FieldPackageUnit, v))
 }
 
-// DefaultUnitGTE applies the GTE predicate on the "default_unit" field.
-func DefaultUnitGTE(v string) predicate.Product {
-	return predicate.Product(sql.FieldGTE(FieldDefaultUnit, v))
+// PackageUnitGTE applies the GTE predicate on the "package_unit" field.
+func PackageUnitGTE(v string) predicate.Product {
+	return predicate.Product(sql.FieldGTE(FieldPackageUnit, v))
 }
 
-// DefaultUnitLT applies the LT predicate on the "default_unit" field.
-func DefaultUnitLT(v string) predicate.Product {
-	return predicate.Product(sql.FieldLT(FieldDefaultUnit, v))
+// PackageUnitLT applies the LT predicate on the "package_unit" field.
+func PackageUnitLT(v string) predicate.Product {
+	return predicate.Product(sql.FieldLT(FieldPackageUnit, v))
 }
 
-// DefaultUnitLTE applies the LTE predicate on the "default_unit" field.
-func DefaultUnitLTE(v string) predicate.Product {
-	return predicate.Product(sql.FieldLTE(FieldDefaultUnit, v))
+// PackageUnitLTE applies the LTE predicate on the "package_unit" field.
+func PackageUnitLTE(v string) predicate.Product {
+	return predicate.Product(sql.FieldLTE(FieldPackageUnit, v))
 }
 
-// DefaultUnitContains applies the Contains predicate on the "default_unit" field.
-func DefaultUnitContains(v string) predicate.Product {
-	return predicate.Product(sql.FieldContains(FieldDefaultUnit, v))
+// PackageUnitContains applies the Contains predicate on the "package_unit" field.
+func PackageUnitContains(v string) predicate.Product {
+	return predicate.Product(sql.FieldContains(FieldPackageUnit, v))
 }
 
-// DefaultUnitHasPrefix applies the HasPrefix predicate on the "default_unit" field.
-func DefaultUnitHasPrefix(v string) predicate.Product {
-	return predicate.Product(sql.FieldHasPrefix(FieldDefaultUnit, v))
+// PackageUnitHasPrefix applies the HasPrefix predicate on the "package_unit" field.
+func PackageUnitHasPrefix(v string) predicate.Product {
+	return predicate.Product(sql.FieldHasPrefix(FieldPackageUnit, v))
 }
 
-// DefaultUnitHasSuffix applies the HasSuffix predicate on the "default_unit" field.
-func DefaultUnitHasSuffix(v string) predicate.Product {
-	return predicate.Product(sql.FieldHasSuffix(FieldDefaultUnit, v))
+// PackageUnitHasSuffix applies the HasSuffix predicate on the "package_unit" field.
+func PackageUnitHasSuffix(v string) predicate.Product {
+	return predicate.Product(sql.FieldHasSuffix(FieldPackageUnit, v))
 }
 
-// DefaultUnitEqualFold applies the EqualFold predicate on the "default_unit" field.
-func DefaultUnitEqualFold(v string) predicate.Product {
-	return predicate.Product(sql.FieldEqualFold(FieldDefaultUnit, v))
+// PackageUnitIsNil applies the IsNil predicate on the "package_unit" field.
+func PackageUnitIsNil() predicate.Product {
+	return predicate.Product(sql.FieldIsNull(FieldPackageUnit))
 }
 
-// DefaultUnitContainsFold applies the ContainsFold predicate on the "default_unit" field.
-func DefaultUnitContainsFold(v string) predicate.Product {
-	return predicate.Product(sql.FieldContainsFold(FieldDefaultUnit, v))
+// PackageUnitNotNil applies the NotNil predicate on the "package_unit" field.
+func PackageUnitNotNil() predicate.Product {
+	return predicate.Product(sql.FieldNotNull(FieldPackageUnit))
 }
 
-// ShelfLifeDaysEQ applies the EQ predicate on the "shelf_life_days" field.
-func ShelfLifeDaysEQ(v int) predicate.Product {
-	return predicate.Product(sql.FieldEQ(FieldShelfLifeDays, v))
+// PackageUnitEqualFold applies the EqualFold predicate on the "package_unit" field.
+func PackageUnitEqualFold(v string) predicate.Product {
+	return predicate.Product(sql.FieldEqualFold(FieldPackageUnit, v))
 }
 
-// ShelfLifeDaysNEQ applies the NEQ predicate on the "shelf_life_days" field.
-func ShelfLifeDaysNEQ(v int) predicate.Product {
-	return predicate.Product(sql.FieldNEQ(FieldShelfLifeDays, v))
+// PackageUnitContainsFold applies the ContainsFold predicate on the "package_unit" field.
+func PackageUnitContainsFold(v string) predicate.Product {
+	return predicate.Product(sql.FieldContainsFold(FieldPackageUnit, v))
 }
 
-// ShelfLifeDaysIn applies the In predicate on the "shelf_life_days" field.
-func ShelfLifeDaysIn(vs ...int) predicate.Product {
-	return predicate.Product(sql.FieldIn(FieldShelfLifeDays, vs...))
+// StateEQ applies the EQ predicate on the "state" field.
+func StateEQ(v State) predicate.Product {
+	return predicate.Product(sql.FieldEQ(FieldState, v))
 }
 
-// ShelfLifeDaysNotIn applies the NotIn predicate on the "shelf_life_days" field.
-func ShelfLifeDaysNotIn(vs ...int) predicate.Product {
-	return predicate.Product(sql.FieldNotIn(FieldShelfLifeDays, vs...))
+// StateNEQ applies the NEQ predicate on the "state" field.
+func StateNEQ(v State) predicate.Product {
+	return predicate.Product(sql.FieldNEQ(FieldState, v))
 }
 
-// ShelfLifeDaysGT applies the GT predicate on the "shelf_life_days" field.
-func ShelfLifeDaysGT(v int) predicate.Product {
-	return predicate.Product(sql.FieldGT(FieldShelfLifeDays, v))
+// StateIn applies the In predicate on the "state" field.
+func StateIn(vs ...State) predicate.Product {
+	return predicate.Product(sql.FieldIn(FieldState, vs...))
 }
 
-// ShelfLifeDaysGTE applies the GTE predicate on the "shelf_life_days" field.
-func ShelfLifeDaysGTE(v int) predicate.Product {
-	return predicate.Product(sql.FieldGTE(FieldShelfLifeDays, v))
+// StateNotIn applies the NotIn predicate on the "state" field.
+func StateNotIn(vs ...State) predicate.Product {
+	return predicate.Product(sql.FieldNotIn(FieldState, vs...))
 }
 
-// ShelfLifeDaysLT applies the LT predicate on the "shelf_life_days" field.
-func ShelfLifeDaysLT(v int) predicate.Product {
-	return predicate.Product(sql.FieldLT(FieldShelfLifeDays, v))
+// FoodIDEQ applies the EQ predicate on the "food_id" field.
+func FoodIDEQ(v string) predicate.Product {
+	return predicate.Product(sql.FieldEQ(FieldFoodID, v))
 }
 
-// ShelfLifeDaysLTE applies the LTE predicate on the "shelf_life_days" field.
-func ShelfLifeDaysLTE(v int) predicate.Product {
-	return predicate.Product(sql.FieldLTE(FieldShelfLifeDays, v))
+// FoodIDNEQ applies the NEQ predicate on the "food_id" field.
+func FoodIDNEQ(v string) predicate.Product {
+	return predicate.Product(sql.FieldNEQ(FieldFoodID, v))
 }
 
-// ShelfLifeDaysIsNil applies the IsNil predicate on the "shelf_life_days" field.
-func ShelfLifeDaysIsNil() predicate.Product {
-	return predicate.Product(sql.FieldIsNull(FieldShelfLifeDays))
+// FoodIDIn applies the In predicate on the "food_id" field.
+func FoodIDIn(vs ...string) predicate.Product {
+	return predicate.Product(sql.FieldIn(FieldFoodID, vs...))
 }
 
-// ShelfLifeDaysNotNil applies the NotNil predicate on the "shelf_life_days" field.
-func ShelfLifeDaysNotNil() predicate.Product {
-	return predicate.Product(sql.FieldNotNull(FieldShelfLifeDays))
+// FoodIDNotIn applies the NotIn predicate on the "food_id" field.
+func FoodIDNotIn(vs ...string) predicate.Product {
+	return predicate.Product(sql.FieldNotIn(FieldFoodID, vs...))
 }
 
-// AllergensIsNil applies the IsNil predicate on the "allergens" field.
-func AllergensIsNil() predicate.Product {
-	return predicate.Product(sql.FieldIsNull(FieldAllergens))
+// FoodIDGT applies the GT predicate on the "food_id" field.
+func FoodIDGT(v string) predicate.Product {
+	return predicate.Product(sql.FieldGT(FieldFoodID, v))
 }
 
-// AllergensNotNil applies the NotNil predicate on the "allergens" field.
-func AllergensNotNil() predicate.Product {
-	return predicate.Product(sql.FieldNotNull(FieldAllergens))
+// FoodIDGTE applies the GTE predicate on the "food_id" field.
+func FoodIDGTE(v string) predicate.Product {
+	return predicate.Product(sql.FieldGTE(FieldFoodID, v))
+}
+
+// FoodIDLT applies the LT predicate on the "food_id" field.
+func FoodIDLT(v string) predicate.Product {
+	return predicate.Product(sql.FieldLT(FieldFoodID, v))
+}
+
+// FoodIDLTE applies the LTE predicate on the "food_id" field.
+func FoodIDLTE(v string) predicate.Product {
+	return predicate.Product(sql.FieldLTE(FieldFoodID, v))
+}
+
+// FoodIDContains applies the Contains predicate on the "food_id" field.
+func FoodIDContains(v string) predicate.Product {
+	return predicate.Product(sql.FieldContains(FieldFoodID, v))
+}
+
+// FoodIDHasPrefix applies the HasPrefix predicate on the "food_id" field.
+func FoodIDHasPrefix(v string) predicate.Product {
+	return predicate.Product(sql.FieldHasPrefix(FieldFoodID, v))
+}
+
+// FoodIDHasSuffix applies the HasSuffix predicate on the "food_id" field.
+func FoodIDHasSuffix(v string) predicate.Product {
+	return predicate.Product(sql.FieldHasSuffix(FieldFoodID, v))
+}
+
+// FoodIDIsNil applies the IsNil predicate on the "food_id" field.
+func FoodIDIsNil() predicate.Product {
+	return predicate.Product(sql.FieldIsNull(FieldFoodID))
+}
+
+// FoodIDNotNil applies the NotNil predicate on the "food_id" field.
+func FoodIDNotNil() predicate.Product {
+	return predicate.Product(sql.FieldNotNull(FieldFoodID))
+}
+
+// FoodIDEqualFold applies the EqualFold predicate on the "food_id" field.
+func FoodIDEqualFold(v string) predicate.Product {
+	return predicate.Product(sql.FieldEqualFold(FieldFoodID, v))
+}
+
+// FoodIDContainsFold applies the ContainsFold predicate on the "food_id" field.
+func FoodIDContainsFold(v string) predicate.Product {
+	return predicate.Product(sql.FieldContainsFold(FieldFoodID, v))
+}
+
+// HasFood applies the HasEdge predicate on the "food" edge.
+func HasFood() predicate.Product {
+	return predicate.Product(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasFoodWith applies the HasEdge predicate on the "food" edge with a given conditions (other predicates).
+func HasFoodWith(preds ...predicate.Food) predicate.Product {
+	return predicate.Product(func(s *sql.Selector) {
+		step := newFoodStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
 }
 
 // HasItems applies the HasEdge predicate on the "items" edge.

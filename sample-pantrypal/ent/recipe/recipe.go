@@ -18,12 +18,18 @@ const (
 	FieldName = "name"
 	// FieldDescription holds the string denoting the description field in the database.
 	FieldDescription = "description"
+	// FieldSteps holds the string denoting the steps field in the database.
+	FieldSteps = "steps"
 	// FieldCuisine holds the string denoting the cuisine field in the database.
 	FieldCuisine = "cuisine"
 	// FieldMealTypes holds the string denoting the meal_types field in the database.
 	FieldMealTypes = "meal_types"
 	// FieldDietaryTags holds the string denoting the dietary_tags field in the database.
 	FieldDietaryTags = "dietary_tags"
+	// FieldTags holds the string denoting the tags field in the database.
+	FieldTags = "tags"
+	// FieldFavourite holds the string denoting the favourite field in the database.
+	FieldFavourite = "favourite"
 	// FieldPrepMinutes holds the string denoting the prep_minutes field in the database.
 	FieldPrepMinutes = "prep_minutes"
 	// FieldCookMinutes holds the string denoting the cook_minutes field in the database.
@@ -32,24 +38,14 @@ const (
 	FieldDifficulty = "difficulty"
 	// FieldServings holds the string denoting the servings field in the database.
 	FieldServings = "servings"
-	// FieldEnergyKcal holds the string denoting the energy_kcal field in the database.
-	FieldEnergyKcal = "energy_kcal"
-	// FieldProteinG holds the string denoting the protein_g field in the database.
-	FieldProteinG = "protein_g"
-	// FieldCarbohydrateG holds the string denoting the carbohydrate_g field in the database.
-	FieldCarbohydrateG = "carbohydrate_g"
-	// FieldFatG holds the string denoting the fat_g field in the database.
-	FieldFatG = "fat_g"
-	// FieldFibreG holds the string denoting the fibre_g field in the database.
-	FieldFibreG = "fibre_g"
-	// FieldBatchFriendly holds the string denoting the batch_friendly field in the database.
-	FieldBatchFriendly = "batch_friendly"
-	// FieldFreezerFriendly holds the string denoting the freezer_friendly field in the database.
-	FieldFreezerFriendly = "freezer_friendly"
 	// FieldEquipment holds the string denoting the equipment field in the database.
 	FieldEquipment = "equipment"
 	// FieldRating holds the string denoting the rating field in the database.
 	FieldRating = "rating"
+	// FieldSource holds the string denoting the source field in the database.
+	FieldSource = "source"
+	// FieldOrigin holds the string denoting the origin field in the database.
+	FieldOrigin = "origin"
 	// FieldTimesCooked holds the string denoting the times_cooked field in the database.
 	FieldTimesCooked = "times_cooked"
 	// EdgeIngredients holds the string denoting the ingredients edge name in mutations.
@@ -79,22 +75,20 @@ var Columns = []string{
 	FieldID,
 	FieldName,
 	FieldDescription,
+	FieldSteps,
 	FieldCuisine,
 	FieldMealTypes,
 	FieldDietaryTags,
+	FieldTags,
+	FieldFavourite,
 	FieldPrepMinutes,
 	FieldCookMinutes,
 	FieldDifficulty,
 	FieldServings,
-	FieldEnergyKcal,
-	FieldProteinG,
-	FieldCarbohydrateG,
-	FieldFatG,
-	FieldFibreG,
-	FieldBatchFriendly,
-	FieldFreezerFriendly,
 	FieldEquipment,
 	FieldRating,
+	FieldSource,
+	FieldOrigin,
 	FieldTimesCooked,
 }
 
@@ -113,6 +107,8 @@ var (
 	NameValidator func(string) error
 	// CuisineValidator is a validator for the "cuisine" field. It is called by the builders before save.
 	CuisineValidator func(string) error
+	// DefaultFavourite holds the default value on creation for the "favourite" field.
+	DefaultFavourite bool
 	// DefaultPrepMinutes holds the default value on creation for the "prep_minutes" field.
 	DefaultPrepMinutes int
 	// PrepMinutesValidator is a validator for the "prep_minutes" field. It is called by the builders before save.
@@ -125,22 +121,10 @@ var (
 	DefaultServings int
 	// ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
 	ServingsValidator func(int) error
-	// EnergyKcalValidator is a validator for the "energy_kcal" field. It is called by the builders before save.
-	EnergyKcalValidator func(int) error
-	// ProteinGValidator is a validator for the "protein_g" field. It is called by the builders before save.
-	ProteinGValidator func(float64) error
-	// CarbohydrateGValidator is a validator for the "carbohydrate_g" field. It is called by the builders before save.
-	CarbohydrateGValidator func(float64) error
-	// FatGValidator is a validator for the "fat_g" field. It is called by the builders before save.
-	FatGValidator func(float64) error
-	// FibreGValidator is a validator for the "fibre_g" field. It is called by the builders before save.
-	FibreGValidator func(float64) error
-	// DefaultBatchFriendly holds the default value on creation for the "batch_friendly" field.
-	DefaultBatchFriendly bool
-	// DefaultFreezerFriendly holds the default value on creation for the "freezer_friendly" field.
-	DefaultFreezerFriendly bool
 	// RatingValidator is a validator for the "rating" field. It is called by the builders before save.
 	RatingValidator func(float64) error
+	// SourceValidator is a validator for the "source" field. It is called by the builders before save.
+	SourceValidator func(string) error
 	// DefaultTimesCooked holds the default value on creation for the "times_cooked" field.
 	DefaultTimesCooked int
 	// TimesCookedValidator is a validator for the "times_cooked" field. It is called by the builders before save.
@@ -178,6 +162,32 @@ func DifficultyValidator(d Difficulty) error {
 	}
 }
 
+// Origin defines the type for the "origin" enum field.
+type Origin string
+
+// OriginHousehold is the default value of the Origin enum.
+const DefaultOrigin = OriginHousehold
+
+// Origin values.
+const (
+	OriginCatalogue Origin = "catalogue"
+	OriginHousehold Origin = "household"
+)
+
+func (o Origin) String() string {
+	return string(o)
+}
+
+// OriginValidator is a validator for the "origin" field enum values. It is called by the builders before save.
+func OriginValidator(o Origin) error {
+	switch o {
+	case OriginCatalogue, OriginHousehold:
+		return nil
+	default:
+		return fmt.Errorf("recipe: invalid enum value for origin field: %q", o)
+	}
+}
+
 // OrderOption defines the ordering options for the Recipe queries.
 type OrderOption func(*sql.Selector)
 
@@ -201,6 +211,11 @@ func ByCuisine(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldCuisine, opts...).ToFunc()
 }
 
+// ByFavourite orders the results by the favourite field.
+func ByFavourite(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFavourite, opts...).ToFunc()
+}
+
 // ByPrepMinutes orders the results by the prep_minutes field.
 func ByPrepMinutes(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPrepMinutes, opts...).ToFunc()
@@ -221,44 +236,19 @@ func ByServings(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldServings, opts...).ToFunc()
 }
 
-// ByEnergyKcal orders the results by the energy_kcal field.
-func ByEnergyKcal(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldEnergyKcal, opts...).ToFunc()
-}
-
-// ByProteinG orders the results by the protein_g field.
-func ByProteinG(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldProteinG, opts...).ToFunc()
-}
-
-// ByCarbohydrateG orders the results by the carbohydrate_g field.
-func ByCarbohydrateG(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldCarbohydrateG, opts...).ToFunc()
-}
-
-// ByFatG orders the results by the fat_g field.
-func ByFatG(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldFatG, opts...).ToFunc()
-}
-
-// ByFibreG orders the results by the fibre_g field.
-func ByFibreG(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldFibreG, opts...).ToFunc()
-}
-
-// ByBatchFriendly orders the results by the batch_friendly field.
-func ByBatchFriendly(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldBatchFriendly, opts...).ToFunc()
-}
-
-// ByFreezerFriendly orders the results by the freezer_friendly field.
-func ByFreezerFriendly(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldFreezerFriendly, opts...).ToFunc()
-}
-
 // ByRating orders the results by the rating field.
 func ByRating(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRating, opts...).ToFunc()
+}
+
+// BySource orders the results by the source field.
+func BySource(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSource, opts...).ToFunc()
+}
+
+// ByOrigin orders the results by the origin field.
+func ByOrigin(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOrigin, opts...).ToFunc()
 }
 
 // ByTimesCooked orders the results by the times_cooked field.

@@ -78,6 +78,11 @@ func Cuisine(v string) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldCuisine, v))
 }
 
+// Favourite applies equality check predicate on the "favourite" field. It's identical to FavouriteEQ.
+func Favourite(v bool) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldFavourite, v))
+}
+
 // PrepMinutes applies equality check predicate on the "prep_minutes" field. It's identical to PrepMinutesEQ.
 func PrepMinutes(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldPrepMinutes, v))
@@ -93,44 +98,14 @@ func Servings(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldServings, v))
 }
 
-// EnergyKcal applies equality check predicate on the "energy_kcal" field. It's identical to EnergyKcalEQ.
-func EnergyKcal(v int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldEnergyKcal, v))
-}
-
-// ProteinG applies equality check predicate on the "protein_g" field. It's identical to ProteinGEQ.
-func ProteinG(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldProteinG, v))
-}
-
-// CarbohydrateG applies equality check predicate on the "carbohydrate_g" field. It's identical to CarbohydrateGEQ.
-func CarbohydrateG(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldCarbohydrateG, v))
-}
-
-// FatG applies equality check predicate on the "fat_g" field. It's identical to FatGEQ.
-func FatG(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldFatG, v))
-}
-
-// FibreG applies equality check predicate on the "fibre_g" field. It's identical to FibreGEQ.
-func FibreG(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldFibreG, v))
-}
-
-// BatchFriendly applies equality check predicate on the "batch_friendly" field. It's identical to BatchFriendlyEQ.
-func BatchFriendly(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldBatchFriendly, v))
-}
-
-// FreezerFriendly applies equality check predicate on the "freezer_friendly" field. It's identical to FreezerFriendlyEQ.
-func FreezerFriendly(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldFreezerFriendly, v))
-}
-
 // Rating applies equality check predicate on the "rating" field. It's identical to RatingEQ.
 func Rating(v float64) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldRating, v))
+}
+
+// Source applies equality check predicate on the "source" field. It's identical to SourceEQ.
+func Source(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldSource, v))
 }
 
 // TimesCooked applies equality check predicate on the "times_cooked" field. It's identical to TimesCookedEQ.
@@ -278,6 +253,16 @@ func DescriptionContainsFold(v string) predicate.Recipe {
 	return predicate.Recipe(sql.FieldContainsFold(FieldDescription, v))
 }
 
+// StepsIsNil applies the IsNil predicate on the "steps" field.
+func StepsIsNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldIsNull(FieldSteps))
+}
+
+// StepsNotNil applies the NotNil predicate on the "steps" field.
+func StepsNotNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotNull(FieldSteps))
+}
+
 // CuisineEQ applies the EQ predicate on the "cuisine" field.
 func CuisineEQ(v string) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldCuisine, v))
@@ -371,6 +356,26 @@ func DietaryTagsIsNil() predicate.Recipe {
 // DietaryTagsNotNil applies the NotNil predicate on the "dietary_tags" field.
 func DietaryTagsNotNil() predicate.Recipe {
 	return predicate.Recipe(sql.FieldNotNull(FieldDietaryTags))
+}
+
+// TagsIsNil applies the IsNil predicate on the "tags" field.
+func TagsIsNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldIsNull(FieldTags))
+}
+
+// TagsNotNil applies the NotNil predicate on the "tags" field.
+func TagsNotNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotNull(FieldTags))
+}
+
+// FavouriteEQ applies the EQ predicate on the "favourite" field.
+func FavouriteEQ(v bool) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldFavourite, v))
+}
+
+// FavouriteNEQ applies the NEQ predicate on the "favourite" field.
+func FavouriteNEQ(v bool) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNEQ(FieldFavourite, v))
 }
 
 // PrepMinutesEQ applies the EQ predicate on the "prep_minutes" field.
@@ -513,276 +518,6 @@ func ServingsLTE(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldLTE(FieldServings, v))
 }
 
-// EnergyKcalEQ applies the EQ predicate on the "energy_kcal" field.
-func EnergyKcalEQ(v int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldEnergyKcal, v))
-}
-
-// EnergyKcalNEQ applies the NEQ predicate on the "energy_kcal" field.
-func EnergyKcalNEQ(v int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldEnergyKcal, v))
-}
-
-// EnergyKcalIn applies the In predicate on the "energy_kcal" field.
-func EnergyKcalIn(vs ...int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldIn(FieldEnergyKcal, vs...))
-}
-
-// EnergyKcalNotIn applies the NotIn predicate on the "energy_kcal" field.
-func EnergyKcalNotIn(vs ...int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotIn(FieldEnergyKcal, vs...))
-}
-
-// EnergyKcalGT applies the GT predicate on the "energy_kcal" field.
-func EnergyKcalGT(v int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGT(FieldEnergyKcal, v))
-}
-
-// EnergyKcalGTE applies the GTE predicate on the "energy_kcal" field.
-func EnergyKcalGTE(v int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGTE(FieldEnergyKcal, v))
-}
-
-// EnergyKcalLT applies the LT predicate on the "energy_kcal" field.
-func EnergyKcalLT(v int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLT(FieldEnergyKcal, v))
-}
-
-// EnergyKcalLTE applies the LTE predicate on the "energy_kcal" field.
-func EnergyKcalLTE(v int) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLTE(FieldEnergyKcal, v))
-}
-
-// EnergyKcalIsNil applies the IsNil predicate on the "energy_kcal" field.
-func EnergyKcalIsNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldIsNull(FieldEnergyKcal))
-}
-
-// EnergyKcalNotNil applies the NotNil predicate on the "energy_kcal" field.
-func EnergyKcalNotNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotNull(FieldEnergyKcal))
-}
-
-// ProteinGEQ applies the EQ predicate on the "protein_g" field.
-func ProteinGEQ(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldProteinG, v))
-}
-
-// ProteinGNEQ applies the NEQ predicate on the "protein_g" field.
-func ProteinGNEQ(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldProteinG, v))
-}
-
-// ProteinGIn applies the In predicate on the "protein_g" field.
-func ProteinGIn(vs ...float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldIn(FieldProteinG, vs...))
-}
-
-// ProteinGNotIn applies the NotIn predicate on the "protein_g" field.
-func ProteinGNotIn(vs ...float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotIn(FieldProteinG, vs...))
-}
-
-// ProteinGGT applies the GT predicate on the "protein_g" field.
-func ProteinGGT(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGT(FieldProteinG, v))
-}
-
-// ProteinGGTE applies the GTE predicate on the "protein_g" field.
-func ProteinGGTE(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGTE(FieldProteinG, v))
-}
-
-// ProteinGLT applies the LT predicate on the "protein_g" field.
-func ProteinGLT(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLT(FieldProteinG, v))
-}
-
-// ProteinGLTE applies the LTE predicate on the "protein_g" field.
-func ProteinGLTE(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLTE(FieldProteinG, v))
-}
-
-// ProteinGIsNil applies the IsNil predicate on the "protein_g" field.
-func ProteinGIsNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldIsNull(FieldProteinG))
-}
-
-// ProteinGNotNil applies the NotNil predicate on the "protein_g" field.
-func ProteinGNotNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotNull(FieldProteinG))
-}
-
-// CarbohydrateGEQ applies the EQ predicate on the "carbohydrate_g" field.
-func CarbohydrateGEQ(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldCarbohydrateG, v))
-}
-
-// CarbohydrateGNEQ applies the NEQ predicate on the "carbohydrate_g" field.
-func CarbohydrateGNEQ(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldCarbohydrateG, v))
-}
-
-// CarbohydrateGIn applies the In predicate on the "carbohydrate_g" field.
-func CarbohydrateGIn(vs ...float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldIn(FieldCarbohydrateG, vs...))
-}
-
-// CarbohydrateGNotIn applies the NotIn predicate on the "carbohydrate_g" field.
-func CarbohydrateGNotIn(vs ...float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotIn(FieldCarbohydrateG, vs...))
-}
-
-// CarbohydrateGGT applies the GT predicate on the "carbohydrate_g" field.
-func CarbohydrateGGT(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGT(FieldCarbohydrateG, v))
-}
-
-// CarbohydrateGGTE applies the GTE predicate on the "carbohydrate_g" field.
-func CarbohydrateGGTE(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGTE(FieldCarbohydrateG, v))
-}
-
-// CarbohydrateGLT applies the LT predicate on the "carbohydrate_g" field.
-func CarbohydrateGLT(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLT(FieldCarbohydrateG, v))
-}
-
-// CarbohydrateGLTE applies the LTE predicate on the "carbohydrate_g" field.
-func CarbohydrateGLTE(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLTE(FieldCarbohydrateG, v))
-}
-
-// CarbohydrateGIsNil applies the IsNil predicate on the "carbohydrate_g" field.
-func CarbohydrateGIsNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldIsNull(FieldCarbohydrateG))
-}
-
-// CarbohydrateGNotNil applies the NotNil predicate on the "carbohydrate_g" field.
-func CarbohydrateGNotNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotNull(FieldCarbohydrateG))
-}
-
-// FatGEQ applies the EQ predicate on the "fat_g" field.
-func FatGEQ(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldFatG, v))
-}
-
-// FatGNEQ applies the NEQ predicate on the "fat_g" field.
-func FatGNEQ(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldFatG, v))
-}
-
-// FatGIn applies the In predicate on the "fat_g" field.
-func FatGIn(vs ...float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldIn(FieldFatG, vs...))
-}
-
-// FatGNotIn applies the NotIn predicate on the "fat_g" field.
-func FatGNotIn(vs ...float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotIn(FieldFatG, vs...))
-}
-
-// FatGGT applies the GT predicate on the "fat_g" field.
-func FatGGT(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGT(FieldFatG, v))
-}
-
-// FatGGTE applies the GTE predicate on the "fat_g" field.
-func FatGGTE(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGTE(FieldFatG, v))
-}
-
-// FatGLT applies the LT predicate on the "fat_g" field.
-func FatGLT(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLT(FieldFatG, v))
-}
-
-// FatGLTE applies the LTE predicate on the "fat_g" field.
-func FatGLTE(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLTE(FieldFatG, v))
-}
-
-// FatGIsNil applies the IsNil predicate on the "fat_g" field.
-func FatGIsNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldIsNull(FieldFatG))
-}
-
-// FatGNotNil applies the NotNil predicate on the "fat_g" field.
-func FatGNotNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotNull(FieldFatG))
-}
-
-// FibreGEQ applies the EQ predicate on the "fibre_g" field.
-func FibreGEQ(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldFibreG, v))
-}
-
-// FibreGNEQ applies the NEQ predicate on the "fibre_g" field.
-func FibreGNEQ(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldFibreG, v))
-}
-
-// FibreGIn applies the In predicate on the "fibre_g" field.
-func FibreGIn(vs ...float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldIn(FieldFibreG, vs...))
-}
-
-// FibreGNotIn applies the NotIn predicate on the "fibre_g" field.
-func FibreGNotIn(vs ...float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotIn(FieldFibreG, vs...))
-}
-
-// FibreGGT applies the GT predicate on the "fibre_g" field.
-func FibreGGT(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGT(FieldFibreG, v))
-}
-
-// FibreGGTE applies the GTE predicate on the "fibre_g" field.
-func FibreGGTE(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldGTE(FieldFibreG, v))
-}
-
-// FibreGLT applies the LT predicate on the "fibre_g" field.
-func FibreGLT(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLT(FieldFibreG, v))
-}
-
-// FibreGLTE applies the LTE predicate on the "fibre_g" field.
-func FibreGLTE(v float64) predicate.Recipe {
-	return predicate.Recipe(sql.FieldLTE(FieldFibreG, v))
-}
-
-// FibreGIsNil applies the IsNil predicate on the "fibre_g" field.
-func FibreGIsNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldIsNull(FieldFibreG))
-}
-
-// FibreGNotNil applies the NotNil predicate on the "fibre_g" field.
-func FibreGNotNil() predicate.Recipe {
-	return predicate.Recipe(sql.FieldNotNull(FieldFibreG))
-}
-
-// BatchFriendlyEQ applies the EQ predicate on the "batch_friendly" field.
-func BatchFriendlyEQ(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldBatchFriendly, v))
-}
-
-// BatchFriendlyNEQ applies the NEQ predicate on the "batch_friendly" field.
-func BatchFriendlyNEQ(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldBatchFriendly, v))
-}
-
-// FreezerFriendlyEQ applies the EQ predicate on the "freezer_friendly" field.
-func FreezerFriendlyEQ(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldEQ(FieldFreezerFriendly, v))
-}
-
-// FreezerFriendlyNEQ applies the NEQ predicate on the "freezer_friendly" field.
-func FreezerFriendlyNEQ(v bool) predicate.Recipe {
-	return predicate.Recipe(sql.FieldNEQ(FieldFreezerFriendly, v))
-}
-
 // EquipmentIsNil applies the IsNil predicate on the "equipment" field.
 func EquipmentIsNil() predicate.Recipe {
 	return predicate.Recipe(sql.FieldIsNull(FieldEquipment))
@@ -841,6 +576,101 @@ func RatingIsNil() predicate.Recipe {
 // RatingNotNil applies the NotNil predicate on the "rating" field.
 func RatingNotNil() predicate.Recipe {
 	return predicate.Recipe(sql.FieldNotNull(FieldRating))
+}
+
+// SourceEQ applies the EQ predicate on the "source" field.
+func SourceEQ(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldSource, v))
+}
+
+// SourceNEQ applies the NEQ predicate on the "source" field.
+func SourceNEQ(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNEQ(FieldSource, v))
+}
+
+// SourceIn applies the In predicate on the "source" field.
+func SourceIn(vs ...string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldIn(FieldSource, vs...))
+}
+
+// SourceNotIn applies the NotIn predicate on the "source" field.
+func SourceNotIn(vs ...string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotIn(FieldSource, vs...))
+}
+
+// SourceGT applies the GT predicate on the "source" field.
+func SourceGT(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldGT(FieldSource, v))
+}
+
+// SourceGTE applies the GTE predicate on the "source" field.
+func SourceGTE(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldGTE(FieldSource, v))
+}
+
+// SourceLT applies the LT predicate on the "source" field.
+func SourceLT(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldLT(FieldSource, v))
+}
+
+// SourceLTE applies the LTE predicate on the "source" field.
+func SourceLTE(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldLTE(FieldSource, v))
+}
+
+// SourceContains applies the Contains predicate on the "source" field.
+func SourceContains(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldContains(FieldSource, v))
+}
+
+// SourceHasPrefix applies the HasPrefix predicate on the "source" field.
+func SourceHasPrefix(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldHasPrefix(FieldSource, v))
+}
+
+// SourceHasSuffix applies the HasSuffix predicate on the "source" field.
+func SourceHasSuffix(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldHasSuffix(FieldSource, v))
+}
+
+// SourceIsNil applies the IsNil predicate on the "source" field.
+func SourceIsNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldIsNull(FieldSource))
+}
+
+// SourceNotNil applies the NotNil predicate on the "source" field.
+func SourceNotNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotNull(FieldSource))
+}
+
+// SourceEqualFold applies the EqualFold predicate on the "source" field.
+func SourceEqualFold(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEqualFold(FieldSource, v))
+}
+
+// SourceContainsFold applies the ContainsFold predicate on the "source" field.
+func SourceContainsFold(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldContainsFold(FieldSource, v))
+}
+
+// OriginEQ applies the EQ predicate on the "origin" field.
+func OriginEQ(v Origin) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldOrigin, v))
+}
+
+// OriginNEQ applies the NEQ predicate on the "origin" field.
+func OriginNEQ(v Origin) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNEQ(FieldOrigin, v))
+}
+
+// OriginIn applies the In predicate on the "origin" field.
+func OriginIn(vs ...Origin) predicate.Recipe {
+	return predicate.Recipe(sql.FieldIn(FieldOrigin, vs...))
+}
+
+// OriginNotIn applies the NotIn predicate on the "origin" field.
+func OriginNotIn(vs ...Origin) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotIn(FieldOrigin, vs...))
 }
 
 // TimesCookedEQ applies the EQ predicate on the "times_cooked" field.

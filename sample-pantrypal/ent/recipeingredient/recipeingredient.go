@@ -12,20 +12,30 @@ const (
 	Label = "recipe_ingredient"
 	// FieldID holds the string denoting the id field in the database.
 	FieldID = "id"
+	// FieldPosition holds the string denoting the position field in the database.
+	FieldPosition = "position"
 	// FieldName holds the string denoting the name field in the database.
 	FieldName = "name"
 	// FieldAmount holds the string denoting the amount field in the database.
 	FieldAmount = "amount"
+	// FieldAmountMax holds the string denoting the amount_max field in the database.
+	FieldAmountMax = "amount_max"
 	// FieldUnit holds the string denoting the unit field in the database.
 	FieldUnit = "unit"
+	// FieldPreparation holds the string denoting the preparation field in the database.
+	FieldPreparation = "preparation"
 	// FieldOptional holds the string denoting the optional field in the database.
 	FieldOptional = "optional"
-	// FieldNote holds the string denoting the note field in the database.
-	FieldNote = "note"
+	// FieldText holds the string denoting the text field in the database.
+	FieldText = "text"
+	// FieldFoodID holds the string denoting the food_id field in the database.
+	FieldFoodID = "food_id"
 	// FieldRecipeID holds the string denoting the recipe_id field in the database.
 	FieldRecipeID = "recipe_id"
 	// EdgeRecipe holds the string denoting the recipe edge name in mutations.
 	EdgeRecipe = "recipe"
+	// EdgeFood holds the string denoting the food edge name in mutations.
+	EdgeFood = "food"
 	// Table holds the table name of the recipeingredient in the database.
 	Table = "recipe_ingredients"
 	// RecipeTable is the table that holds the recipe relation/edge.
@@ -35,16 +45,27 @@ const (
 	RecipeInverseTable = "recipes"
 	// RecipeColumn is the table column denoting the recipe relation/edge.
 	RecipeColumn = "recipe_id"
+	// FoodTable is the table that holds the food relation/edge.
+	FoodTable = "recipe_ingredients"
+	// FoodInverseTable is the table name for the Food entity.
+	// It exists in this package in order to avoid circular dependency with the "food" package.
+	FoodInverseTable = "foods"
+	// FoodColumn is the table column denoting the food relation/edge.
+	FoodColumn = "food_id"
 )
 
 // Columns holds all SQL columns for recipeingredient fields.
 var Columns = []string{
 	FieldID,
+	FieldPosition,
 	FieldName,
 	FieldAmount,
+	FieldAmountMax,
 	FieldUnit,
+	FieldPreparation,
 	FieldOptional,
-	FieldNote,
+	FieldText,
+	FieldFoodID,
 	FieldRecipeID,
 }
 
@@ -59,18 +80,24 @@ func ValidColumn(column string) bool {
 }
 
 var (
+	// DefaultPosition holds the default value on creation for the "position" field.
+	DefaultPosition int
+	// PositionValidator is a validator for the "position" field. It is called by the builders before save.
+	PositionValidator func(int) error
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
 	NameValidator func(string) error
 	// AmountValidator is a validator for the "amount" field. It is called by the builders before save.
 	AmountValidator func(float64) error
-	// DefaultUnit holds the default value on creation for the "unit" field.
-	DefaultUnit string
+	// AmountMaxValidator is a validator for the "amount_max" field. It is called by the builders before save.
+	AmountMaxValidator func(float64) error
 	// UnitValidator is a validator for the "unit" field. It is called by the builders before save.
 	UnitValidator func(string) error
+	// PreparationValidator is a validator for the "preparation" field. It is called by the builders before save.
+	PreparationValidator func(string) error
 	// DefaultOptional holds the default value on creation for the "optional" field.
 	DefaultOptional bool
-	// NoteValidator is a validator for the "note" field. It is called by the builders before save.
-	NoteValidator func(string) error
+	// TextValidator is a validator for the "text" field. It is called by the builders before save.
+	TextValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -85,6 +112,11 @@ func ByID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldID, opts...).ToFunc()
 }
 
+// ByPosition orders the results by the position field.
+func ByPosition(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPosition, opts...).ToFunc()
+}
+
 // ByName orders the results by the name field.
 func ByName(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldName, opts...).ToFunc()
@@ -95,9 +127,19 @@ func ByAmount(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldAmount, opts...).ToFunc()
 }
 
+// ByAmountMax orders the results by the amount_max field.
+func ByAmountMax(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAmountMax, opts...).ToFunc()
+}
+
 // ByUnit orders the results by the unit field.
 func ByUnit(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUnit, opts...).ToFunc()
+}
+
+// ByPreparation orders the results by the preparation field.
+func ByPreparation(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPreparation, opts...).ToFunc()
 }
 
 // ByOptional orders the results by the optional field.
@@ -105,9 +147,14 @@ func ByOptional(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldOptional, opts...).ToFunc()
 }
 
-// ByNote orders the results by the note field.
-func ByNote(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldNote, opts...).ToFunc()
+// ByText orders the results by the text field.
+func ByText(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldText, opts...).ToFunc()
+}
+
+// ByFoodID orders the results by the food_id field.
+func ByFoodID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFoodID, opts...).ToFunc()
 }
 
 // ByRecipeID orders the results by the recipe_id field.
@@ -121,10 +168,24 @@ func ByRecipeField(field string, opts ...sql.OrderTermOption) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newRecipeStep(), sql.OrderByField(field, opts...))
 	}
 }
+
+// ByFoodField orders the results by food field.
+func ByFoodField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newFoodStep(), sql.OrderByField(field, opts...))
+	}
+}
 func newRecipeStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(RecipeInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, true, RecipeTable, RecipeColumn),
+	)
+}
+func newFoodStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(FoodInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
 	)
 }

@@ -63,6 +63,11 @@ func IDContainsFold(id string) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldContainsFold(FieldID, id))
 }
 
+// Position applies equality check predicate on the "position" field. It's identical to PositionEQ.
+func Position(v int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldPosition, v))
+}
+
 // Name applies equality check predicate on the "name" field. It's identical to NameEQ.
 func Name(v string) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldEQ(FieldName, v))
@@ -73,9 +78,19 @@ func Amount(v float64) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldEQ(FieldAmount, v))
 }
 
+// AmountMax applies equality check predicate on the "amount_max" field. It's identical to AmountMaxEQ.
+func AmountMax(v float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldAmountMax, v))
+}
+
 // Unit applies equality check predicate on the "unit" field. It's identical to UnitEQ.
 func Unit(v string) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldEQ(FieldUnit, v))
+}
+
+// Preparation applies equality check predicate on the "preparation" field. It's identical to PreparationEQ.
+func Preparation(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldPreparation, v))
 }
 
 // Optional applies equality check predicate on the "optional" field. It's identical to OptionalEQ.
@@ -83,14 +98,59 @@ func Optional(v bool) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldEQ(FieldOptional, v))
 }
 
-// Note applies equality check predicate on the "note" field. It's identical to NoteEQ.
-func Note(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldEQ(FieldNote, v))
+// Text applies equality check predicate on the "text" field. It's identical to TextEQ.
+func Text(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldText, v))
+}
+
+// FoodID applies equality check predicate on the "food_id" field. It's identical to FoodIDEQ.
+func FoodID(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldFoodID, v))
 }
 
 // RecipeID applies equality check predicate on the "recipe_id" field. It's identical to RecipeIDEQ.
 func RecipeID(v string) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldEQ(FieldRecipeID, v))
+}
+
+// PositionEQ applies the EQ predicate on the "position" field.
+func PositionEQ(v int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldPosition, v))
+}
+
+// PositionNEQ applies the NEQ predicate on the "position" field.
+func PositionNEQ(v int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNEQ(FieldPosition, v))
+}
+
+// PositionIn applies the In predicate on the "position" field.
+func PositionIn(vs ...int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIn(FieldPosition, vs...))
+}
+
+// PositionNotIn applies the NotIn predicate on the "position" field.
+func PositionNotIn(vs ...int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotIn(FieldPosition, vs...))
+}
+
+// PositionGT applies the GT predicate on the "position" field.
+func PositionGT(v int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGT(FieldPosition, v))
+}
+
+// PositionGTE applies the GTE predicate on the "position" field.
+func PositionGTE(v int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGTE(FieldPosition, v))
+}
+
+// PositionLT applies the LT predicate on the "position" field.
+func PositionLT(v int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLT(FieldPosition, v))
+}
+
+// PositionLTE applies the LTE predicate on the "position" field.
+func PositionLTE(v int) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLTE(FieldPosition, v))
 }
 
 // NameEQ applies the EQ predicate on the "name" field.
@@ -198,6 +258,66 @@ func AmountLTE(v float64) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldLTE(FieldAmount, v))
 }
 
+// AmountIsNil applies the IsNil predicate on the "amount" field.
+func AmountIsNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIsNull(FieldAmount))
+}
+
+// AmountNotNil applies the NotNil predicate on the "amount" field.
+func AmountNotNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotNull(FieldAmount))
+}
+
+// AmountMaxEQ applies the EQ predicate on the "amount_max" field.
+func AmountMaxEQ(v float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldAmountMax, v))
+}
+
+// AmountMaxNEQ applies the NEQ predicate on the "amount_max" field.
+func AmountMaxNEQ(v float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNEQ(FieldAmountMax, v))
+}
+
+// AmountMaxIn applies the In predicate on the "amount_max" field.
+func AmountMaxIn(vs ...float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIn(FieldAmountMax, vs...))
+}
+
+// AmountMaxNotIn applies the NotIn predicate on the "amount_max" field.
+func AmountMaxNotIn(vs ...float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotIn(FieldAmountMax, vs...))
+}
+
+// AmountMaxGT applies the GT predicate on the "amount_max" field.
+func AmountMaxGT(v float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGT(FieldAmountMax, v))
+}
+
+// AmountMaxGTE applies the GTE predicate on the "amount_max" field.
+func AmountMaxGTE(v float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGTE(FieldAmountMax, v))
+}
+
+// AmountMaxLT applies the LT predicate on the "amount_max" field.
+func AmountMaxLT(v float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLT(FieldAmountMax, v))
+}
+
+// AmountMaxLTE applies the LTE predicate on the "amount_max" field.
+func AmountMaxLTE(v float64) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLTE(FieldAmountMax, v))
+}
+
+// AmountMaxIsNil applies the IsNil predicate on the "amount_max" field.
+func AmountMaxIsNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIsNull(FieldAmountMax))
+}
+
+// AmountMaxNotNil applies the NotNil predicate on the "amount_max" field.
+func AmountMaxNotNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotNull(FieldAmountMax))
+}
+
 // UnitEQ applies the EQ predicate on the "unit" field.
 func UnitEQ(v string) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldEQ(FieldUnit, v))
@@ -253,6 +373,16 @@ func UnitHasSuffix(v string) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldHasSuffix(FieldUnit, v))
 }
 
+// UnitIsNil applies the IsNil predicate on the "unit" field.
+func UnitIsNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIsNull(FieldUnit))
+}
+
+// UnitNotNil applies the NotNil predicate on the "unit" field.
+func UnitNotNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotNull(FieldUnit))
+}
+
 // UnitEqualFold applies the EqualFold predicate on the "unit" field.
 func UnitEqualFold(v string) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldEqualFold(FieldUnit, v))
@@ -261,6 +391,81 @@ func UnitEqualFold(v string) predicate.RecipeIngredient {
 // UnitContainsFold applies the ContainsFold predicate on the "unit" field.
 func UnitContainsFold(v string) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldContainsFold(FieldUnit, v))
+}
+
+// PreparationEQ applies the EQ predicate on the "preparation" field.
+func PreparationEQ(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldPreparation, v))
+}
+
+// PreparationNEQ applies the NEQ predicate on the "preparation" field.
+func PreparationNEQ(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNEQ(FieldPreparation, v))
+}
+
+// PreparationIn applies the In predicate on the "preparation" field.
+func PreparationIn(vs ...string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIn(FieldPreparation, vs...))
+}
+
+// PreparationNotIn applies the NotIn predicate on the "preparation" field.
+func PreparationNotIn(vs ...string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotIn(FieldPreparation, vs...))
+}
+
+// PreparationGT applies the GT predicate on the "preparation" field.
+func PreparationGT(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGT(FieldPreparation, v))
+}
+
+// PreparationGTE applies the GTE predicate on the "preparation" field.
+func PreparationGTE(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGTE(FieldPreparation, v))
+}
+
+// PreparationLT applies the LT predicate on the "preparation" field.
+func PreparationLT(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLT(FieldPreparation, v))
+}
+
+// PreparationLTE applies the LTE predicate on the "preparation" field.
+func PreparationLTE(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLTE(FieldPreparation, v))
+}
+
+// PreparationContains applies the Contains predicate on the "preparation" field.
+func PreparationContains(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldContains(FieldPreparation, v))
+}
+
+// PreparationHasPrefix applies the HasPrefix predicate on the "preparation" field.
+func PreparationHasPrefix(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldHasPrefix(FieldPreparation, v))
+}
+
+// PreparationHasSuffix applies the HasSuffix predicate on the "preparation" field.
+func PreparationHasSuffix(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldHasSuffix(FieldPreparation, v))
+}
+
+// PreparationIsNil applies the IsNil predicate on the "preparation" field.
+func PreparationIsNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIsNull(FieldPreparation))
+}
+
+// PreparationNotNil applies the NotNil predicate on the "preparation" field.
+func PreparationNotNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotNull(FieldPreparation))
+}
+
+// PreparationEqualFold applies the EqualFold predicate on the "preparation" field.
+func PreparationEqualFold(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEqualFold(FieldPreparation, v))
+}
+
+// PreparationContainsFold applies the ContainsFold predicate on the "preparation" field.
+func PreparationContainsFold(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldContainsFold(FieldPreparation, v))
 }
 
 // OptionalEQ applies the EQ predicate on the "optional" field.
@@ -273,79 +478,154 @@ func OptionalNEQ(v bool) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(sql.FieldNEQ(FieldOptional, v))
 }
 
-// NoteEQ applies the EQ predicate on the "note" field.
-func NoteEQ(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldEQ(FieldNote, v))
+// TextEQ applies the EQ predicate on the "text" field.
+func TextEQ(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldText, v))
 }
 
-// NoteNEQ applies the NEQ predicate on the "note" field.
-func NoteNEQ(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldNEQ(FieldNote, v))
+// TextNEQ applies the NEQ predicate on the "text" field.
+func TextNEQ(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNEQ(FieldText, v))
 }
 
-// NoteIn applies the In predicate on the "note" field.
-func NoteIn(vs ...string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldIn(FieldNote, vs...))
+// TextIn applies the In predicate on the "text" field.
+func TextIn(vs ...string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIn(FieldText, vs...))
 }
 
-// NoteNotIn applies the NotIn predicate on the "note" field.
-func NoteNotIn(vs ...string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldNotIn(FieldNote, vs...))
+// TextNotIn applies the NotIn predicate on the "text" field.
+func TextNotIn(vs ...string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotIn(FieldText, vs...))
 }
 
-// NoteGT applies the GT predicate on the "note" field.
-func NoteGT(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldGT(FieldNote, v))
+// TextGT applies the GT predicate on the "text" field.
+func TextGT(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGT(FieldText, v))
 }
 
-// NoteGTE applies the GTE predicate on the "note" field.
-func NoteGTE(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldGTE(FieldNote, v))
+// TextGTE applies the GTE predicate on the "text" field.
+func TextGTE(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGTE(FieldText, v))
 }
 
-// NoteLT applies the LT predicate on the "note" field.
-func NoteLT(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldLT(FieldNote, v))
+// TextLT applies the LT predicate on the "text" field.
+func TextLT(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLT(FieldText, v))
 }
 
-// NoteLTE applies the LTE predicate on the "note" field.
-func NoteLTE(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldLTE(FieldNote, v))
+// TextLTE applies the LTE predicate on the "text" field.
+func TextLTE(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLTE(FieldText, v))
 }
 
-// NoteContains applies the Contains predicate on the "note" field.
-func NoteContains(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldContains(FieldNote, v))
+// TextContains applies the Contains predicate on the "text" field.
+func TextContains(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldContains(FieldText, v))
 }
 
-// NoteHasPrefix applies the HasPrefix predicate on the "note" field.
-func NoteHasPrefix(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldHasPrefix(FieldNote, v))
+// TextHasPrefix applies the HasPrefix predicate on the "text" field.
+func TextHasPrefix(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldHasPrefix(FieldText, v))
 }
 
-// NoteHasSuffix applies the HasSuffix predicate on the "note" field.
-func NoteHasSuffix(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldHasSuffix(FieldNote, v))
+// TextHasSuffix applies the HasSuffix predicate on the "text" field.
+func TextHasSuffix(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldHasSuffix(FieldText, v))
 }
 
-// NoteIsNil applies the IsNil predicate on the "note" field.
-func NoteIsNil() predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldIsNull(FieldNote))
+// TextIsNil applies the IsNil predicate on the "text" field.
+func TextIsNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIsNull(FieldText))
 }
 
-// NoteNotNil applies the NotNil predicate on the "note" field.
-func NoteNotNil() predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldNotNull(FieldNote))
+// TextNotNil applies the NotNil predicate on the "text" field.
+func TextNotNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotNull(FieldText))
 }
 
-// NoteEqualFold applies the EqualFold predicate on the "note" field.
-func NoteEqualFold(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldEqualFold(FieldNote, v))
+// TextEqualFold applies the EqualFold predicate on the "text" field.
+func TextEqualFold(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEqualFold(FieldText, v))
 }
 
-// NoteContainsFold applies the ContainsFold predicate on the "note" field.
-func NoteContainsFold(v string) predicate.RecipeIngredient {
-	return predicate.RecipeIngredient(sql.FieldContainsFold(FieldNote, v))
+// TextContainsFold applies the ContainsFold predicate on the "text" field.
+func TextContainsFold(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldContainsFold(FieldText, v))
+}
+
+// FoodIDEQ applies the EQ predicate on the "food_id" field.
+func FoodIDEQ(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEQ(FieldFoodID, v))
+}
+
+// FoodIDNEQ applies the NEQ predicate on the "food_id" field.
+func FoodIDNEQ(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNEQ(FieldFoodID, v))
+}
+
+// FoodIDIn applies the In predicate on the "food_id" field.
+func FoodIDIn(vs ...string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIn(FieldFoodID, vs...))
+}
+
+// FoodIDNotIn applies the NotIn predicate on the "food_id" field.
+func FoodIDNotIn(vs ...string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotIn(FieldFoodID, vs...))
+}
+
+// FoodIDGT applies the GT predicate on the "food_id" field.
+func FoodIDGT(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGT(FieldFoodID, v))
+}
+
+// FoodIDGTE applies the GTE predicate on the "food_id" field.
+func FoodIDGTE(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldGTE(FieldFoodID, v))
+}
+
+// FoodIDLT applies the LT predicate on the "food_id" field.
+func FoodIDLT(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLT(FieldFoodID, v))
+}
+
+// FoodIDLTE applies the LTE predicate on the "food_id" field.
+func FoodIDLTE(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldLTE(FieldFoodID, v))
+}
+
+// FoodIDContains applies the Contains predicate on the "food_id" field.
+func FoodIDContains(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldContains(FieldFoodID, v))
+}
+
+// FoodIDHasPrefix applies the HasPrefix predicate on the "food_id" field.
+func FoodIDHasPrefix(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldHasPrefix(FieldFoodID, v))
+}
+
+// FoodIDHasSuffix applies the HasSuffix predicate on the "food_id" field.
+func FoodIDHasSuffix(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldHasSuffix(FieldFoodID, v))
+}
+
+// FoodIDIsNil applies the IsNil predicate on the "food_id" field.
+func FoodIDIsNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldIsNull(FieldFoodID))
+}
+
+// FoodIDNotNil applies the NotNil predicate on the "food_id" field.
+func FoodIDNotNil() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldNotNull(FieldFoodID))
+}
+
+// FoodIDEqualFold applies the EqualFold predicate on the "food_id" field.
+func FoodIDEqualFold(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldEqualFold(FieldFoodID, v))
+}
+
+// FoodIDContainsFold applies the ContainsFold predicate on the "food_id" field.
+func FoodIDContainsFold(v string) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(sql.FieldContainsFold(FieldFoodID, v))
 }
 
 // RecipeIDEQ applies the EQ predicate on the "recipe_id" field.
@@ -428,6 +708,29 @@ func HasRecipe() predicate.RecipeIngredient {
 func HasRecipeWith(preds ...predicate.Recipe) predicate.RecipeIngredient {
 	return predicate.RecipeIngredient(func(s *sql.Selector) {
 		step := newRecipeStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasFood applies the HasEdge predicate on the "food" edge.
+func HasFood() predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasFoodWith applies the HasEdge predicate on the "food" edge with a given conditions (other predicates).
+func HasFoodWith(preds ...predicate.Food) predicate.RecipeIngredient {
+	return predicate.RecipeIngredient(func(s *sql.Selector) {
+		step := newFoodStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

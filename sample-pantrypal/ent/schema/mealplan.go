@@ -11,6 +11,33 @@ import (
 	"github.com/koan-go/koan/entities/expose"
 )
 
+// PlanRule is what a household wants of its weeks.
+type PlanRule struct{ ent.Schema }
+
+func (PlanRule) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
+
+func (PlanRule) Fields() []ent.Field {
+	return []ent.Field{
+		nameField("The rule in words, such as \"Fish on Friday\"."),
+		field.Enum("kind").Values("want", "avoid", "no-repeat", "max-minutes").
+			Comment("want, avoid: meals with the food, aisle or tag in what. no-repeat: no recipe twice within days. max-minutes: nothing that takes longer than minutes."),
+		field.String("what").Optional().MaxLen(120).
+			Comment("Of want and avoid: name of a food, an aisle such as seafood, a cuisine, or a tag such as vegetarian.").
+			Annotations(expose.Field{Example: "seafood", MaxLength: expose.Length(120)}),
+		field.Strings("weekdays").Optional().Validate(oneOf("weekday", weekdays)).
+			Comment("monday ... sunday; none: every day."),
+		field.Int("days").Optional().Nillable().Positive().Comment("Of no-repeat.").Annotations(expose.Field{Min: expose.Number(1)}),
+		field.Int("minutes").Optional().Nillable().Positive().Comment("Of max-minutes.").Annotations(expose.Field{Min: expose.Number(1)}),
+		field.Bool("active").Default(true),
+	}
+}
+
+func (PlanRule) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{
+		Description: "What the household wants of its weeks: fish on Friday, nothing twice in ten days, quick on Tuesdays. week-plan keeps them.",
+	}}
+}
+
 // MealPlan is what a household means to cook over some days.
 type MealPlan struct{ ent.Schema }
 
@@ -18,10 +45,9 @@ func (MealPlan) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 
 func (MealPlan) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("name").NotEmpty().MaxLen(120).
-			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(120)}),
-		field.Time("start").Comment("The first day."),
-		field.Time("end").Comment("The last day."),
+		nameField(""),
+		day("start", "The first day.").required(),
+		day("end", "The last day, not before start.").required(),
 		field.Enum("status").Values("draft", "active", "completed", "cancelled").Default("active"),
 	}
 }
@@ -30,6 +56,7 @@ func (MealPlan) Edges() []ent.Edge {
 	return []ent.Edge{
 		edge.To("meals", PlannedMeal.Type).
 			Annotations(entsql.OnDelete(entsql.Cascade), expose.Edge{Description: "The meals, one by one."}),
+		edge.From("lists", ShoppingList.Type).Ref("plan"),
 	}
 }
 
@@ -40,6 +67,8 @@ func (MealPlan) Indexes() []ent.Index {
 func (MealPlan) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
 		Description: "What the household means to cook over some days.",
+		Aliases:     []string{"week", "menu"},
+		Cascades:    expose.Yes(),
 	}}
 }
 
@@ -50,16 +79,18 @@ func (PlannedMeal) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 
 func (PlannedMeal) Fields() []ent.Field {
 	return []ent.Field{
-		field.Time("scheduled_for"),
+		day("date", "The day, in the household's time zone.").known("scheduled for", "when").required(),
 		field.Enum("meal_type").Values(mealTypes...).Default("dinner"),
-		field.Int("servings").Positive().Default(2).
-			Comment("For how many people; scale the recipe's amounts by it.").
-			Annotations(expose.Field{Min: expose.Number(1)}),
-		field.Enum("status").Values("planned", "cooked", "skipped").Default("planned"),
+		field.Float("servings").Positive().Default(2).
+			Comment("Portions: scale the recipe's amounts by servings / recipe.servings.").
+			Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Enum("status").Values("planned", "cooked", "skipped").Default("planned").
+			Comment("The action cooked sets it and takes out what was used."),
 		field.Int("rating").Optional().Nillable().Range(1, 5).
 			Comment("How it was, 1 to 5, once cooked.").
 			Annotations(expose.Field{Min: expose.Number(1), Max: expose.Number(5)}),
 		field.Text("notes").Optional(),
+		versionField(),
 		field.String("plan_id").Optional().Nillable(),
 		field.String("recipe_id"),
 	}
@@ -70,15 +101,48 @@ func (PlannedMeal) Edges() []ent.Edge {
 		edge.From("plan", MealPlan.Type).Ref("meals").Unique().Field("plan_id"),
 		edge.To("recipe", Recipe.Type).Unique().Required().Field("recipe_id").
 			Annotations(entsql.OnDelete(entsql.NoAction)),
+		edge.To("leftovers", Leftover.Type).Annotations(entsql.OnDelete(entsql.SetNull)),
 	}
 }
 
 func (PlannedMeal) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("plan_id"), index.Fields("scheduled_for"), index.Fields("recipe_id")}
+	return []ent.Index{index.Fields("plan_id"), index.Fields("date"), index.Fields("recipe_id")}
 }
 
 func (PlannedMeal) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
-		Description: "One meal of a plan: which recipe, when, for how many.",
+		Description: "One meal of a plan: which recipe, on which day, for how many.",
+		Aliases:     []string{"dinner", "tonight"},
+		Version:     "version",
+		Cascades:    expose.Yes(),
 	}}
+}
+
+// Leftover is cooked food that is in the house.
+type Leftover struct{ ent.Schema }
+
+func (Leftover) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
+
+func (Leftover) Fields() []ent.Field {
+	return []ent.Field{
+		nameField("What it is."),
+		field.Float("servings").Min(0).Comment("Portions that are left.").Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Enum("place").Values(places...).Default("fridge"),
+		day("cooked_on", "The day on which it was cooked.").required(),
+		day("best_before", "The last good day.").known("expires").optional(),
+		field.Enum("status").Values("available", "eaten", "wasted").Default("available"),
+		field.String("meal_id").Optional().Nillable(),
+	}
+}
+
+func (Leftover) Edges() []ent.Edge {
+	return []ent.Edge{edge.From("meal", PlannedMeal.Type).Ref("leftovers").Unique().Field("meal_id")}
+}
+
+func (Leftover) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("meal_id"), index.Fields("status", "best_before")}
+}
+
+func (Leftover) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{Description: "Cooked food that is left: what, how many portions, until when."}}
 }

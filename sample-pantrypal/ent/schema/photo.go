@@ -16,14 +16,15 @@ import (
 
 const sha256Pattern = `^[0-9a-f]{64}$`
 
-// PantryPhoto is a photo that was read for barcodes. The picture itself is not
-// kept.
+// PantryPhoto is a photo that was read for barcodes. The picture itself is a file.
 type PantryPhoto struct{ ent.Schema }
 
 func (PantryPhoto) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 
 func (PantryPhoto) Fields() []ent.Field {
 	return []ent.Field{
+		field.String("file_id").Optional().Nillable().
+			Comment("Id of the file, where the photo was uploaded."),
 		field.String("file_name").NotEmpty().MaxLen(255).
 			Annotations(expose.Field{Example: "haul.png", Searchable: expose.Yes(), MaxLength: expose.Length(255)}),
 		field.String("sha256").Unique().Match(regexp.MustCompile(sha256Pattern)).
@@ -81,8 +82,9 @@ func (Detection) Fields() []ent.Field {
 		field.Float("confidence").Range(0, 1).
 			Comment("0 to 1: the share of the readings that agree.").
 			Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(1)}),
-		field.Enum("status").Values("matched", "unmatched", "dismissed").Default("unmatched").
-			Comment("unmatched: no product has this code."),
+		field.Enum("status").Values("matched", "open", "resolved", "dismissed").Default("open").
+			Comment("open: no product has this code, and nobody has said yet what it is (learn-product does). resolved: somebody has."),
+		field.String("product_id").Optional().Nillable(),
 		field.String("photo_id").Immutable(),
 		field.String("pantry_item_id").Optional().Nillable(),
 	}
@@ -93,15 +95,17 @@ func (Detection) Edges() []ent.Edge {
 		edge.From("photo", PantryPhoto.Type).Ref("detections").Unique().Required().Immutable().Field("photo_id"),
 		edge.To("pantry_item", PantryItem.Type).Unique().Field("pantry_item_id").
 			Annotations(expose.Edge{Description: "What became of it in the pantry."}),
+		edge.To("product", Product.Type).Unique().Field("product_id"),
 	}
 }
 
 func (Detection) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("photo_id"), index.Fields("pantry_item_id"), index.Fields("value"), index.Fields("status")}
+	return []ent.Index{index.Fields("photo_id"), index.Fields("pantry_item_id"), index.Fields("value"), index.Fields("status"), index.Fields("product_id")}
 }
 
 func (Detection) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
-		Description: "One code that was seen on a photo, and what became of it.",
+		Description: "One code that was seen on a photo, and what became of it. An unknown one stays open until learn-product says what it is.",
+		Aliases:     []string{"unknown code", "barcode"},
 	}}
 }

@@ -3,8 +3,6 @@
 package shoppingitem
 
 import (
-	"fmt"
-
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 )
@@ -16,24 +14,46 @@ const (
 	FieldID = "id"
 	// FieldName holds the string denoting the name field in the database.
 	FieldName = "name"
-	// FieldQuantity holds the string denoting the quantity field in the database.
-	FieldQuantity = "quantity"
+	// FieldAmount holds the string denoting the amount field in the database.
+	FieldAmount = "amount"
 	// FieldUnit holds the string denoting the unit field in the database.
 	FieldUnit = "unit"
-	// FieldCategory holds the string denoting the category field in the database.
-	FieldCategory = "category"
+	// FieldPackages holds the string denoting the packages field in the database.
+	FieldPackages = "packages"
+	// FieldAisle holds the string denoting the aisle field in the database.
+	FieldAisle = "aisle"
+	// FieldEstimatedCost holds the string denoting the estimated_cost field in the database.
+	FieldEstimatedCost = "estimated_cost"
 	// FieldBought holds the string denoting the bought field in the database.
 	FieldBought = "bought"
+	// FieldBoughtAt holds the string denoting the bought_at field in the database.
+	FieldBoughtAt = "bought_at"
 	// FieldNote holds the string denoting the note field in the database.
 	FieldNote = "note"
+	// FieldVersion holds the string denoting the version field in the database.
+	FieldVersion = "version"
 	// FieldListID holds the string denoting the list_id field in the database.
 	FieldListID = "list_id"
+	// FieldFoodID holds the string denoting the food_id field in the database.
+	FieldFoodID = "food_id"
 	// FieldProductID holds the string denoting the product_id field in the database.
 	FieldProductID = "product_id"
+	// FieldStoreID holds the string denoting the store_id field in the database.
+	FieldStoreID = "store_id"
+	// FieldLotID holds the string denoting the lot_id field in the database.
+	FieldLotID = "lot_id"
 	// EdgeList holds the string denoting the list edge name in mutations.
 	EdgeList = "list"
+	// EdgeFood holds the string denoting the food edge name in mutations.
+	EdgeFood = "food"
 	// EdgeProduct holds the string denoting the product edge name in mutations.
 	EdgeProduct = "product"
+	// EdgeStore holds the string denoting the store edge name in mutations.
+	EdgeStore = "store"
+	// EdgeLot holds the string denoting the lot edge name in mutations.
+	EdgeLot = "lot"
+	// EdgeNeeds holds the string denoting the needs edge name in mutations.
+	EdgeNeeds = "needs"
 	// Table holds the table name of the shoppingitem in the database.
 	Table = "shopping_items"
 	// ListTable is the table that holds the list relation/edge.
@@ -43,6 +63,13 @@ const (
 	ListInverseTable = "shopping_lists"
 	// ListColumn is the table column denoting the list relation/edge.
 	ListColumn = "list_id"
+	// FoodTable is the table that holds the food relation/edge.
+	FoodTable = "shopping_items"
+	// FoodInverseTable is the table name for the Food entity.
+	// It exists in this package in order to avoid circular dependency with the "food" package.
+	FoodInverseTable = "foods"
+	// FoodColumn is the table column denoting the food relation/edge.
+	FoodColumn = "food_id"
 	// ProductTable is the table that holds the product relation/edge.
 	ProductTable = "shopping_items"
 	// ProductInverseTable is the table name for the Product entity.
@@ -50,19 +77,47 @@ const (
 	ProductInverseTable = "products"
 	// ProductColumn is the table column denoting the product relation/edge.
 	ProductColumn = "product_id"
+	// StoreTable is the table that holds the store relation/edge.
+	StoreTable = "shopping_items"
+	// StoreInverseTable is the table name for the Store entity.
+	// It exists in this package in order to avoid circular dependency with the "store" package.
+	StoreInverseTable = "stores"
+	// StoreColumn is the table column denoting the store relation/edge.
+	StoreColumn = "store_id"
+	// LotTable is the table that holds the lot relation/edge.
+	LotTable = "shopping_items"
+	// LotInverseTable is the table name for the PantryItem entity.
+	// It exists in this package in order to avoid circular dependency with the "pantryitem" package.
+	LotInverseTable = "pantry_items"
+	// LotColumn is the table column denoting the lot relation/edge.
+	LotColumn = "lot_id"
+	// NeedsTable is the table that holds the needs relation/edge.
+	NeedsTable = "shopping_needs"
+	// NeedsInverseTable is the table name for the ShoppingNeed entity.
+	// It exists in this package in order to avoid circular dependency with the "shoppingneed" package.
+	NeedsInverseTable = "shopping_needs"
+	// NeedsColumn is the table column denoting the needs relation/edge.
+	NeedsColumn = "item_id"
 )
 
 // Columns holds all SQL columns for shoppingitem fields.
 var Columns = []string{
 	FieldID,
 	FieldName,
-	FieldQuantity,
+	FieldAmount,
 	FieldUnit,
-	FieldCategory,
+	FieldPackages,
+	FieldAisle,
+	FieldEstimatedCost,
 	FieldBought,
+	FieldBoughtAt,
 	FieldNote,
+	FieldVersion,
 	FieldListID,
+	FieldFoodID,
 	FieldProductID,
+	FieldStoreID,
+	FieldLotID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -78,57 +133,33 @@ func ValidColumn(column string) bool {
 var (
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
 	NameValidator func(string) error
-	// DefaultQuantity holds the default value on creation for the "quantity" field.
-	DefaultQuantity float64
-	// QuantityValidator is a validator for the "quantity" field. It is called by the builders before save.
-	QuantityValidator func(float64) error
+	// DefaultAmount holds the default value on creation for the "amount" field.
+	DefaultAmount float64
+	// AmountValidator is a validator for the "amount" field. It is called by the builders before save.
+	AmountValidator func(float64) error
 	// DefaultUnit holds the default value on creation for the "unit" field.
 	DefaultUnit string
 	// UnitValidator is a validator for the "unit" field. It is called by the builders before save.
 	UnitValidator func(string) error
+	// PackagesValidator is a validator for the "packages" field. It is called by the builders before save.
+	PackagesValidator func(int) error
+	// DefaultAisle holds the default value on creation for the "aisle" field.
+	DefaultAisle string
+	// AisleValidator is a validator for the "aisle" field. It is called by the builders before save.
+	AisleValidator func(string) error
+	// EstimatedCostValidator is a validator for the "estimated_cost" field. It is called by the builders before save.
+	EstimatedCostValidator func(float64) error
 	// DefaultBought holds the default value on creation for the "bought" field.
 	DefaultBought bool
 	// NoteValidator is a validator for the "note" field. It is called by the builders before save.
 	NoteValidator func(string) error
+	// DefaultVersion holds the default value on creation for the "version" field.
+	DefaultVersion int
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
 	IDValidator func(string) error
 )
-
-// Category defines the type for the "category" enum field.
-type Category string
-
-// CategoryOther is the default value of the Category enum.
-const DefaultCategory = CategoryOther
-
-// Category values.
-const (
-	CategoryProduce   Category = "produce"
-	CategoryDairy     Category = "dairy"
-	CategoryMeat      Category = "meat"
-	CategorySeafood   Category = "seafood"
-	CategoryBakery    Category = "bakery"
-	CategoryFrozen    Category = "frozen"
-	CategoryDry       Category = "dry"
-	CategoryBeverage  Category = "beverage"
-	CategoryHousehold Category = "household"
-	CategoryOther     Category = "other"
-)
-
-func (c Category) String() string {
-	return string(c)
-}
-
-// CategoryValidator is a validator for the "category" field enum values. It is called by the builders before save.
-func CategoryValidator(c Category) error {
-	switch c {
-	case CategoryProduce, CategoryDairy, CategoryMeat, CategorySeafood, CategoryBakery, CategoryFrozen, CategoryDry, CategoryBeverage, CategoryHousehold, CategoryOther:
-		return nil
-	default:
-		return fmt.Errorf("shoppingitem: invalid enum value for category field: %q", c)
-	}
-}
 
 // OrderOption defines the ordering options for the ShoppingItem queries.
 type OrderOption func(*sql.Selector)
@@ -143,9 +174,9 @@ func ByName(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldName, opts...).ToFunc()
 }
 
-// ByQuantity orders the results by the quantity field.
-func ByQuantity(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldQuantity, opts...).ToFunc()
+// ByAmount orders the results by the amount field.
+func ByAmount(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAmount, opts...).ToFunc()
 }
 
 // ByUnit orders the results by the unit field.
@@ -153,9 +184,19 @@ func ByUnit(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUnit, opts...).ToFunc()
 }
 
-// ByCategory orders the results by the category field.
-func ByCategory(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldCategory, opts...).ToFunc()
+// ByPackages orders the results by the packages field.
+func ByPackages(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPackages, opts...).ToFunc()
+}
+
+// ByAisle orders the results by the aisle field.
+func ByAisle(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAisle, opts...).ToFunc()
+}
+
+// ByEstimatedCost orders the results by the estimated_cost field.
+func ByEstimatedCost(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldEstimatedCost, opts...).ToFunc()
 }
 
 // ByBought orders the results by the bought field.
@@ -163,9 +204,19 @@ func ByBought(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldBought, opts...).ToFunc()
 }
 
+// ByBoughtAt orders the results by the bought_at field.
+func ByBoughtAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldBoughtAt, opts...).ToFunc()
+}
+
 // ByNote orders the results by the note field.
 func ByNote(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldNote, opts...).ToFunc()
+}
+
+// ByVersion orders the results by the version field.
+func ByVersion(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldVersion, opts...).ToFunc()
 }
 
 // ByListID orders the results by the list_id field.
@@ -173,9 +224,24 @@ func ByListID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldListID, opts...).ToFunc()
 }
 
+// ByFoodID orders the results by the food_id field.
+func ByFoodID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFoodID, opts...).ToFunc()
+}
+
 // ByProductID orders the results by the product_id field.
 func ByProductID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldProductID, opts...).ToFunc()
+}
+
+// ByStoreID orders the results by the store_id field.
+func ByStoreID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldStoreID, opts...).ToFunc()
+}
+
+// ByLotID orders the results by the lot_id field.
+func ByLotID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLotID, opts...).ToFunc()
 }
 
 // ByListField orders the results by list field.
@@ -185,10 +251,45 @@ func ByListField(field string, opts ...sql.OrderTermOption) OrderOption {
 	}
 }
 
+// ByFoodField orders the results by food field.
+func ByFoodField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newFoodStep(), sql.OrderByField(field, opts...))
+	}
+}
+
 // ByProductField orders the results by product field.
 func ByProductField(field string, opts ...sql.OrderTermOption) OrderOption {
 	return func(s *sql.Selector) {
 		sqlgraph.OrderByNeighborTerms(s, newProductStep(), sql.OrderByField(field, opts...))
+	}
+}
+
+// ByStoreField orders the results by store field.
+func ByStoreField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newStoreStep(), sql.OrderByField(field, opts...))
+	}
+}
+
+// ByLotField orders the results by lot field.
+func ByLotField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newLotStep(), sql.OrderByField(field, opts...))
+	}
+}
+
+// ByNeedsCount orders the results by needs count.
+func ByNeedsCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newNeedsStep(), opts...)
+	}
+}
+
+// ByNeeds orders the results by needs terms.
+func ByNeeds(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newNeedsStep(), append([]sql.OrderTerm{term}, terms...)...)
 	}
 }
 func newListStep() *sqlgraph.Step {
@@ -198,10 +299,38 @@ func newListStep() *sqlgraph.Step {
 		sqlgraph.Edge(sqlgraph.M2O, true, ListTable, ListColumn),
 	)
 }
+func newFoodStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(FoodInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+	)
+}
 func newProductStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(ProductInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, false, ProductTable, ProductColumn),
+	)
+}
+func newStoreStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(StoreInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, StoreTable, StoreColumn),
+	)
+}
+func newLotStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(LotInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, LotTable, LotColumn),
+	)
+}
+func newNeedsStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(NeedsInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, false, NeedsTable, NeedsColumn),
 	)
 }

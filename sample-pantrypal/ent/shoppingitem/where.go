@@ -3,6 +3,8 @@
 package shoppingitem
 
 import (
+	"time"
+
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
@@ -68,9 +70,9 @@ func Name(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldName, v))
 }
 
-// Quantity applies equality check predicate on the "quantity" field. It's identical to QuantityEQ.
-func Quantity(v float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldEQ(FieldQuantity, v))
+// Amount applies equality check predicate on the "amount" field. It's identical to AmountEQ.
+func Amount(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldAmount, v))
 }
 
 // Unit applies equality check predicate on the "unit" field. It's identical to UnitEQ.
@@ -78,9 +80,29 @@ func Unit(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldUnit, v))
 }
 
+// Packages applies equality check predicate on the "packages" field. It's identical to PackagesEQ.
+func Packages(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldPackages, v))
+}
+
+// Aisle applies equality check predicate on the "aisle" field. It's identical to AisleEQ.
+func Aisle(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldAisle, v))
+}
+
+// EstimatedCost applies equality check predicate on the "estimated_cost" field. It's identical to EstimatedCostEQ.
+func EstimatedCost(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldEstimatedCost, v))
+}
+
 // Bought applies equality check predicate on the "bought" field. It's identical to BoughtEQ.
 func Bought(v bool) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldBought, v))
+}
+
+// BoughtAt applies equality check predicate on the "bought_at" field. It's identical to BoughtAtEQ.
+func BoughtAt(v time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldBoughtAt, v))
 }
 
 // Note applies equality check predicate on the "note" field. It's identical to NoteEQ.
@@ -88,14 +110,34 @@ func Note(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldNote, v))
 }
 
+// Version applies equality check predicate on the "version" field. It's identical to VersionEQ.
+func Version(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldVersion, v))
+}
+
 // ListID applies equality check predicate on the "list_id" field. It's identical to ListIDEQ.
 func ListID(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldListID, v))
 }
 
+// FoodID applies equality check predicate on the "food_id" field. It's identical to FoodIDEQ.
+func FoodID(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldFoodID, v))
+}
+
 // ProductID applies equality check predicate on the "product_id" field. It's identical to ProductIDEQ.
 func ProductID(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldProductID, v))
+}
+
+// StoreID applies equality check predicate on the "store_id" field. It's identical to StoreIDEQ.
+func StoreID(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldStoreID, v))
+}
+
+// LotID applies equality check predicate on the "lot_id" field. It's identical to LotIDEQ.
+func LotID(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldLotID, v))
 }
 
 // NameEQ applies the EQ predicate on the "name" field.
@@ -163,44 +205,44 @@ func NameContainsFold(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldContainsFold(FieldName, v))
 }
 
-// QuantityEQ applies the EQ predicate on the "quantity" field.
-func QuantityEQ(v float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldEQ(FieldQuantity, v))
+// AmountEQ applies the EQ predicate on the "amount" field.
+func AmountEQ(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldAmount, v))
 }
 
-// QuantityNEQ applies the NEQ predicate on the "quantity" field.
-func QuantityNEQ(v float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldNEQ(FieldQuantity, v))
+// AmountNEQ applies the NEQ predicate on the "amount" field.
+func AmountNEQ(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldAmount, v))
 }
 
-// QuantityIn applies the In predicate on the "quantity" field.
-func QuantityIn(vs ...float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldIn(FieldQuantity, vs...))
+// AmountIn applies the In predicate on the "amount" field.
+func AmountIn(vs ...float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldAmount, vs...))
 }
 
-// QuantityNotIn applies the NotIn predicate on the "quantity" field.
-func QuantityNotIn(vs ...float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldNotIn(FieldQuantity, vs...))
+// AmountNotIn applies the NotIn predicate on the "amount" field.
+func AmountNotIn(vs ...float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldAmount, vs...))
 }
 
-// QuantityGT applies the GT predicate on the "quantity" field.
-func QuantityGT(v float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldGT(FieldQuantity, v))
+// AmountGT applies the GT predicate on the "amount" field.
+func AmountGT(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldAmount, v))
 }
 
-// QuantityGTE applies the GTE predicate on the "quantity" field.
-func QuantityGTE(v float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldGTE(FieldQuantity, v))
+// AmountGTE applies the GTE predicate on the "amount" field.
+func AmountGTE(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldAmount, v))
 }
 
-// QuantityLT applies the LT predicate on the "quantity" field.
-func QuantityLT(v float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldLT(FieldQuantity, v))
+// AmountLT applies the LT predicate on the "amount" field.
+func AmountLT(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldAmount, v))
 }
 
-// QuantityLTE applies the LTE predicate on the "quantity" field.
-func QuantityLTE(v float64) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldLTE(FieldQuantity, v))
+// AmountLTE applies the LTE predicate on the "amount" field.
+func AmountLTE(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldAmount, v))
 }
 
 // UnitEQ applies the EQ predicate on the "unit" field.
@@ -268,24 +310,169 @@ func UnitContainsFold(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldContainsFold(FieldUnit, v))
 }
 
-// CategoryEQ applies the EQ predicate on the "category" field.
-func CategoryEQ(v Category) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldEQ(FieldCategory, v))
+// PackagesEQ applies the EQ predicate on the "packages" field.
+func PackagesEQ(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldPackages, v))
 }
 
-// CategoryNEQ applies the NEQ predicate on the "category" field.
-func CategoryNEQ(v Category) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldNEQ(FieldCategory, v))
+// PackagesNEQ applies the NEQ predicate on the "packages" field.
+func PackagesNEQ(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldPackages, v))
 }
 
-// CategoryIn applies the In predicate on the "category" field.
-func CategoryIn(vs ...Category) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldIn(FieldCategory, vs...))
+// PackagesIn applies the In predicate on the "packages" field.
+func PackagesIn(vs ...int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldPackages, vs...))
 }
 
-// CategoryNotIn applies the NotIn predicate on the "category" field.
-func CategoryNotIn(vs ...Category) predicate.ShoppingItem {
-	return predicate.ShoppingItem(sql.FieldNotIn(FieldCategory, vs...))
+// PackagesNotIn applies the NotIn predicate on the "packages" field.
+func PackagesNotIn(vs ...int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldPackages, vs...))
+}
+
+// PackagesGT applies the GT predicate on the "packages" field.
+func PackagesGT(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldPackages, v))
+}
+
+// PackagesGTE applies the GTE predicate on the "packages" field.
+func PackagesGTE(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldPackages, v))
+}
+
+// PackagesLT applies the LT predicate on the "packages" field.
+func PackagesLT(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldPackages, v))
+}
+
+// PackagesLTE applies the LTE predicate on the "packages" field.
+func PackagesLTE(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldPackages, v))
+}
+
+// PackagesIsNil applies the IsNil predicate on the "packages" field.
+func PackagesIsNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIsNull(FieldPackages))
+}
+
+// PackagesNotNil applies the NotNil predicate on the "packages" field.
+func PackagesNotNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotNull(FieldPackages))
+}
+
+// AisleEQ applies the EQ predicate on the "aisle" field.
+func AisleEQ(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldAisle, v))
+}
+
+// AisleNEQ applies the NEQ predicate on the "aisle" field.
+func AisleNEQ(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldAisle, v))
+}
+
+// AisleIn applies the In predicate on the "aisle" field.
+func AisleIn(vs ...string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldAisle, vs...))
+}
+
+// AisleNotIn applies the NotIn predicate on the "aisle" field.
+func AisleNotIn(vs ...string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldAisle, vs...))
+}
+
+// AisleGT applies the GT predicate on the "aisle" field.
+func AisleGT(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldAisle, v))
+}
+
+// AisleGTE applies the GTE predicate on the "aisle" field.
+func AisleGTE(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldAisle, v))
+}
+
+// AisleLT applies the LT predicate on the "aisle" field.
+func AisleLT(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldAisle, v))
+}
+
+// AisleLTE applies the LTE predicate on the "aisle" field.
+func AisleLTE(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldAisle, v))
+}
+
+// AisleContains applies the Contains predicate on the "aisle" field.
+func AisleContains(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldContains(FieldAisle, v))
+}
+
+// AisleHasPrefix applies the HasPrefix predicate on the "aisle" field.
+func AisleHasPrefix(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldHasPrefix(FieldAisle, v))
+}
+
+// AisleHasSuffix applies the HasSuffix predicate on the "aisle" field.
+func AisleHasSuffix(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldHasSuffix(FieldAisle, v))
+}
+
+// AisleEqualFold applies the EqualFold predicate on the "aisle" field.
+func AisleEqualFold(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEqualFold(FieldAisle, v))
+}
+
+// AisleContainsFold applies the ContainsFold predicate on the "aisle" field.
+func AisleContainsFold(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldContainsFold(FieldAisle, v))
+}
+
+// EstimatedCostEQ applies the EQ predicate on the "estimated_cost" field.
+func EstimatedCostEQ(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldEstimatedCost, v))
+}
+
+// EstimatedCostNEQ applies the NEQ predicate on the "estimated_cost" field.
+func EstimatedCostNEQ(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldEstimatedCost, v))
+}
+
+// EstimatedCostIn applies the In predicate on the "estimated_cost" field.
+func EstimatedCostIn(vs ...float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldEstimatedCost, vs...))
+}
+
+// EstimatedCostNotIn applies the NotIn predicate on the "estimated_cost" field.
+func EstimatedCostNotIn(vs ...float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldEstimatedCost, vs...))
+}
+
+// EstimatedCostGT applies the GT predicate on the "estimated_cost" field.
+func EstimatedCostGT(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldEstimatedCost, v))
+}
+
+// EstimatedCostGTE applies the GTE predicate on the "estimated_cost" field.
+func EstimatedCostGTE(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldEstimatedCost, v))
+}
+
+// EstimatedCostLT applies the LT predicate on the "estimated_cost" field.
+func EstimatedCostLT(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldEstimatedCost, v))
+}
+
+// EstimatedCostLTE applies the LTE predicate on the "estimated_cost" field.
+func EstimatedCostLTE(v float64) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldEstimatedCost, v))
+}
+
+// EstimatedCostIsNil applies the IsNil predicate on the "estimated_cost" field.
+func EstimatedCostIsNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIsNull(FieldEstimatedCost))
+}
+
+// EstimatedCostNotNil applies the NotNil predicate on the "estimated_cost" field.
+func EstimatedCostNotNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotNull(FieldEstimatedCost))
 }
 
 // BoughtEQ applies the EQ predicate on the "bought" field.
@@ -296,6 +483,56 @@ func BoughtEQ(v bool) predicate.ShoppingItem {
 // BoughtNEQ applies the NEQ predicate on the "bought" field.
 func BoughtNEQ(v bool) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldNEQ(FieldBought, v))
+}
+
+// BoughtAtEQ applies the EQ predicate on the "bought_at" field.
+func BoughtAtEQ(v time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldBoughtAt, v))
+}
+
+// BoughtAtNEQ applies the NEQ predicate on the "bought_at" field.
+func BoughtAtNEQ(v time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldBoughtAt, v))
+}
+
+// BoughtAtIn applies the In predicate on the "bought_at" field.
+func BoughtAtIn(vs ...time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldBoughtAt, vs...))
+}
+
+// BoughtAtNotIn applies the NotIn predicate on the "bought_at" field.
+func BoughtAtNotIn(vs ...time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldBoughtAt, vs...))
+}
+
+// BoughtAtGT applies the GT predicate on the "bought_at" field.
+func BoughtAtGT(v time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldBoughtAt, v))
+}
+
+// BoughtAtGTE applies the GTE predicate on the "bought_at" field.
+func BoughtAtGTE(v time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldBoughtAt, v))
+}
+
+// BoughtAtLT applies the LT predicate on the "bought_at" field.
+func BoughtAtLT(v time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldBoughtAt, v))
+}
+
+// BoughtAtLTE applies the LTE predicate on the "bought_at" field.
+func BoughtAtLTE(v time.Time) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldBoughtAt, v))
+}
+
+// BoughtAtIsNil applies the IsNil predicate on the "bought_at" field.
+func BoughtAtIsNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIsNull(FieldBoughtAt))
+}
+
+// BoughtAtNotNil applies the NotNil predicate on the "bought_at" field.
+func BoughtAtNotNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotNull(FieldBoughtAt))
 }
 
 // NoteEQ applies the EQ predicate on the "note" field.
@@ -373,6 +610,46 @@ func NoteContainsFold(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldContainsFold(FieldNote, v))
 }
 
+// VersionEQ applies the EQ predicate on the "version" field.
+func VersionEQ(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldVersion, v))
+}
+
+// VersionNEQ applies the NEQ predicate on the "version" field.
+func VersionNEQ(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldVersion, v))
+}
+
+// VersionIn applies the In predicate on the "version" field.
+func VersionIn(vs ...int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldVersion, vs...))
+}
+
+// VersionNotIn applies the NotIn predicate on the "version" field.
+func VersionNotIn(vs ...int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldVersion, vs...))
+}
+
+// VersionGT applies the GT predicate on the "version" field.
+func VersionGT(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldVersion, v))
+}
+
+// VersionGTE applies the GTE predicate on the "version" field.
+func VersionGTE(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldVersion, v))
+}
+
+// VersionLT applies the LT predicate on the "version" field.
+func VersionLT(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldVersion, v))
+}
+
+// VersionLTE applies the LTE predicate on the "version" field.
+func VersionLTE(v int) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldVersion, v))
+}
+
 // ListIDEQ applies the EQ predicate on the "list_id" field.
 func ListIDEQ(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldListID, v))
@@ -436,6 +713,81 @@ func ListIDEqualFold(v string) predicate.ShoppingItem {
 // ListIDContainsFold applies the ContainsFold predicate on the "list_id" field.
 func ListIDContainsFold(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldContainsFold(FieldListID, v))
+}
+
+// FoodIDEQ applies the EQ predicate on the "food_id" field.
+func FoodIDEQ(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldFoodID, v))
+}
+
+// FoodIDNEQ applies the NEQ predicate on the "food_id" field.
+func FoodIDNEQ(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldFoodID, v))
+}
+
+// FoodIDIn applies the In predicate on the "food_id" field.
+func FoodIDIn(vs ...string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldFoodID, vs...))
+}
+
+// FoodIDNotIn applies the NotIn predicate on the "food_id" field.
+func FoodIDNotIn(vs ...string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldFoodID, vs...))
+}
+
+// FoodIDGT applies the GT predicate on the "food_id" field.
+func FoodIDGT(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldFoodID, v))
+}
+
+// FoodIDGTE applies the GTE predicate on the "food_id" field.
+func FoodIDGTE(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldFoodID, v))
+}
+
+// FoodIDLT applies the LT predicate on the "food_id" field.
+func FoodIDLT(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldFoodID, v))
+}
+
+// FoodIDLTE applies the LTE predicate on the "food_id" field.
+func FoodIDLTE(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldFoodID, v))
+}
+
+// FoodIDContains applies the Contains predicate on the "food_id" field.
+func FoodIDContains(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldContains(FieldFoodID, v))
+}
+
+// FoodIDHasPrefix applies the HasPrefix predicate on the "food_id" field.
+func FoodIDHasPrefix(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldHasPrefix(FieldFoodID, v))
+}
+
+// FoodIDHasSuffix applies the HasSuffix predicate on the "food_id" field.
+func FoodIDHasSuffix(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldHasSuffix(FieldFoodID, v))
+}
+
+// FoodIDIsNil applies the IsNil predicate on the "food_id" field.
+func FoodIDIsNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIsNull(FieldFoodID))
+}
+
+// FoodIDNotNil applies the NotNil predicate on the "food_id" field.
+func FoodIDNotNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotNull(FieldFoodID))
+}
+
+// FoodIDEqualFold applies the EqualFold predicate on the "food_id" field.
+func FoodIDEqualFold(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEqualFold(FieldFoodID, v))
+}
+
+// FoodIDContainsFold applies the ContainsFold predicate on the "food_id" field.
+func FoodIDContainsFold(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldContainsFold(FieldFoodID, v))
 }
 
 // ProductIDEQ applies the EQ predicate on the "product_id" field.
@@ -513,6 +865,156 @@ func ProductIDContainsFold(v string) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldContainsFold(FieldProductID, v))
 }
 
+// StoreIDEQ applies the EQ predicate on the "store_id" field.
+func StoreIDEQ(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldStoreID, v))
+}
+
+// StoreIDNEQ applies the NEQ predicate on the "store_id" field.
+func StoreIDNEQ(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldStoreID, v))
+}
+
+// StoreIDIn applies the In predicate on the "store_id" field.
+func StoreIDIn(vs ...string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldStoreID, vs...))
+}
+
+// StoreIDNotIn applies the NotIn predicate on the "store_id" field.
+func StoreIDNotIn(vs ...string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldStoreID, vs...))
+}
+
+// StoreIDGT applies the GT predicate on the "store_id" field.
+func StoreIDGT(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldStoreID, v))
+}
+
+// StoreIDGTE applies the GTE predicate on the "store_id" field.
+func StoreIDGTE(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldStoreID, v))
+}
+
+// StoreIDLT applies the LT predicate on the "store_id" field.
+func StoreIDLT(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldStoreID, v))
+}
+
+// StoreIDLTE applies the LTE predicate on the "store_id" field.
+func StoreIDLTE(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldStoreID, v))
+}
+
+// StoreIDContains applies the Contains predicate on the "store_id" field.
+func StoreIDContains(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldContains(FieldStoreID, v))
+}
+
+// StoreIDHasPrefix applies the HasPrefix predicate on the "store_id" field.
+func StoreIDHasPrefix(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldHasPrefix(FieldStoreID, v))
+}
+
+// StoreIDHasSuffix applies the HasSuffix predicate on the "store_id" field.
+func StoreIDHasSuffix(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldHasSuffix(FieldStoreID, v))
+}
+
+// StoreIDIsNil applies the IsNil predicate on the "store_id" field.
+func StoreIDIsNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIsNull(FieldStoreID))
+}
+
+// StoreIDNotNil applies the NotNil predicate on the "store_id" field.
+func StoreIDNotNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotNull(FieldStoreID))
+}
+
+// StoreIDEqualFold applies the EqualFold predicate on the "store_id" field.
+func StoreIDEqualFold(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEqualFold(FieldStoreID, v))
+}
+
+// StoreIDContainsFold applies the ContainsFold predicate on the "store_id" field.
+func StoreIDContainsFold(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldContainsFold(FieldStoreID, v))
+}
+
+// LotIDEQ applies the EQ predicate on the "lot_id" field.
+func LotIDEQ(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldLotID, v))
+}
+
+// LotIDNEQ applies the NEQ predicate on the "lot_id" field.
+func LotIDNEQ(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldLotID, v))
+}
+
+// LotIDIn applies the In predicate on the "lot_id" field.
+func LotIDIn(vs ...string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIn(FieldLotID, vs...))
+}
+
+// LotIDNotIn applies the NotIn predicate on the "lot_id" field.
+func LotIDNotIn(vs ...string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotIn(FieldLotID, vs...))
+}
+
+// LotIDGT applies the GT predicate on the "lot_id" field.
+func LotIDGT(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGT(FieldLotID, v))
+}
+
+// LotIDGTE applies the GTE predicate on the "lot_id" field.
+func LotIDGTE(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldGTE(FieldLotID, v))
+}
+
+// LotIDLT applies the LT predicate on the "lot_id" field.
+func LotIDLT(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLT(FieldLotID, v))
+}
+
+// LotIDLTE applies the LTE predicate on the "lot_id" field.
+func LotIDLTE(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldLTE(FieldLotID, v))
+}
+
+// LotIDContains applies the Contains predicate on the "lot_id" field.
+func LotIDContains(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldContains(FieldLotID, v))
+}
+
+// LotIDHasPrefix applies the HasPrefix predicate on the "lot_id" field.
+func LotIDHasPrefix(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldHasPrefix(FieldLotID, v))
+}
+
+// LotIDHasSuffix applies the HasSuffix predicate on the "lot_id" field.
+func LotIDHasSuffix(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldHasSuffix(FieldLotID, v))
+}
+
+// LotIDIsNil applies the IsNil predicate on the "lot_id" field.
+func LotIDIsNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldIsNull(FieldLotID))
+}
+
+// LotIDNotNil applies the NotNil predicate on the "lot_id" field.
+func LotIDNotNil() predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNotNull(FieldLotID))
+}
+
+// LotIDEqualFold applies the EqualFold predicate on the "lot_id" field.
+func LotIDEqualFold(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEqualFold(FieldLotID, v))
+}
+
+// LotIDContainsFold applies the ContainsFold predicate on the "lot_id" field.
+func LotIDContainsFold(v string) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldContainsFold(FieldLotID, v))
+}
+
 // HasList applies the HasEdge predicate on the "list" edge.
 func HasList() predicate.ShoppingItem {
 	return predicate.ShoppingItem(func(s *sql.Selector) {
@@ -536,6 +1038,29 @@ func HasListWith(preds ...predicate.ShoppingList) predicate.ShoppingItem {
 	})
 }
 
+// HasFood applies the HasEdge predicate on the "food" edge.
+func HasFood() predicate.ShoppingItem {
+	return predicate.ShoppingItem(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, FoodTable, FoodColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasFoodWith applies the HasEdge predicate on the "food" edge with a given conditions (other predicates).
+func HasFoodWith(preds ...predicate.Food) predicate.ShoppingItem {
+	return predicate.ShoppingItem(func(s *sql.Selector) {
+		step := newFoodStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // HasProduct applies the HasEdge predicate on the "product" edge.
 func HasProduct() predicate.ShoppingItem {
 	return predicate.ShoppingItem(func(s *sql.Selector) {
@@ -551,6 +1076,75 @@ func HasProduct() predicate.ShoppingItem {
 func HasProductWith(preds ...predicate.Product) predicate.ShoppingItem {
 	return predicate.ShoppingItem(func(s *sql.Selector) {
 		step := newProductStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasStore applies the HasEdge predicate on the "store" edge.
+func HasStore() predicate.ShoppingItem {
+	return predicate.ShoppingItem(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, StoreTable, StoreColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasStoreWith applies the HasEdge predicate on the "store" edge with a given conditions (other predicates).
+func HasStoreWith(preds ...predicate.Store) predicate.ShoppingItem {
+	return predicate.ShoppingItem(func(s *sql.Selector) {
+		step := newStoreStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasLot applies the HasEdge predicate on the "lot" edge.
+func HasLot() predicate.ShoppingItem {
+	return predicate.ShoppingItem(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, LotTable, LotColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasLotWith applies the HasEdge predicate on the "lot" edge with a given conditions (other predicates).
+func HasLotWith(preds ...predicate.PantryItem) predicate.ShoppingItem {
+	return predicate.ShoppingItem(func(s *sql.Selector) {
+		step := newLotStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasNeeds applies the HasEdge predicate on the "needs" edge.
+func HasNeeds() predicate.ShoppingItem {
+	return predicate.ShoppingItem(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, NeedsTable, NeedsColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasNeedsWith applies the HasEdge predicate on the "needs" edge with a given conditions (other predicates).
+func HasNeedsWith(preds ...predicate.ShoppingNeed) predicate.ShoppingItem {
+	return predicate.ShoppingItem(func(s *sql.Selector) {
+		step := newNeedsStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

@@ -75,6 +75,16 @@ func CreatedAt(v time.Time) predicate.ShoppingList {
 	return predicate.ShoppingList(sql.FieldEQ(FieldCreatedAt, v))
 }
 
+// PlanID applies equality check predicate on the "plan_id" field. It's identical to PlanIDEQ.
+func PlanID(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldEQ(FieldPlanID, v))
+}
+
+// StoreID applies equality check predicate on the "store_id" field. It's identical to StoreIDEQ.
+func StoreID(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldEQ(FieldStoreID, v))
+}
+
 // NameEQ applies the EQ predicate on the "name" field.
 func NameEQ(v string) predicate.ShoppingList {
 	return predicate.ShoppingList(sql.FieldEQ(FieldName, v))
@@ -200,6 +210,156 @@ func CreatedAtLTE(v time.Time) predicate.ShoppingList {
 	return predicate.ShoppingList(sql.FieldLTE(FieldCreatedAt, v))
 }
 
+// PlanIDEQ applies the EQ predicate on the "plan_id" field.
+func PlanIDEQ(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldEQ(FieldPlanID, v))
+}
+
+// PlanIDNEQ applies the NEQ predicate on the "plan_id" field.
+func PlanIDNEQ(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldNEQ(FieldPlanID, v))
+}
+
+// PlanIDIn applies the In predicate on the "plan_id" field.
+func PlanIDIn(vs ...string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldIn(FieldPlanID, vs...))
+}
+
+// PlanIDNotIn applies the NotIn predicate on the "plan_id" field.
+func PlanIDNotIn(vs ...string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldNotIn(FieldPlanID, vs...))
+}
+
+// PlanIDGT applies the GT predicate on the "plan_id" field.
+func PlanIDGT(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldGT(FieldPlanID, v))
+}
+
+// PlanIDGTE applies the GTE predicate on the "plan_id" field.
+func PlanIDGTE(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldGTE(FieldPlanID, v))
+}
+
+// PlanIDLT applies the LT predicate on the "plan_id" field.
+func PlanIDLT(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldLT(FieldPlanID, v))
+}
+
+// PlanIDLTE applies the LTE predicate on the "plan_id" field.
+func PlanIDLTE(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldLTE(FieldPlanID, v))
+}
+
+// PlanIDContains applies the Contains predicate on the "plan_id" field.
+func PlanIDContains(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldContains(FieldPlanID, v))
+}
+
+// PlanIDHasPrefix applies the HasPrefix predicate on the "plan_id" field.
+func PlanIDHasPrefix(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldHasPrefix(FieldPlanID, v))
+}
+
+// PlanIDHasSuffix applies the HasSuffix predicate on the "plan_id" field.
+func PlanIDHasSuffix(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldHasSuffix(FieldPlanID, v))
+}
+
+// PlanIDIsNil applies the IsNil predicate on the "plan_id" field.
+func PlanIDIsNil() predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldIsNull(FieldPlanID))
+}
+
+// PlanIDNotNil applies the NotNil predicate on the "plan_id" field.
+func PlanIDNotNil() predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldNotNull(FieldPlanID))
+}
+
+// PlanIDEqualFold applies the EqualFold predicate on the "plan_id" field.
+func PlanIDEqualFold(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldEqualFold(FieldPlanID, v))
+}
+
+// PlanIDContainsFold applies the ContainsFold predicate on the "plan_id" field.
+func PlanIDContainsFold(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldContainsFold(FieldPlanID, v))
+}
+
+// StoreIDEQ applies the EQ predicate on the "store_id" field.
+func StoreIDEQ(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldEQ(FieldStoreID, v))
+}
+
+// StoreIDNEQ applies the NEQ predicate on the "store_id" field.
+func StoreIDNEQ(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldNEQ(FieldStoreID, v))
+}
+
+// StoreIDIn applies the In predicate on the "store_id" field.
+func StoreIDIn(vs ...string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldIn(FieldStoreID, vs...))
+}
+
+// StoreIDNotIn applies the NotIn predicate on the "store_id" field.
+func StoreIDNotIn(vs ...string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldNotIn(FieldStoreID, vs...))
+}
+
+// StoreIDGT applies the GT predicate on the "store_id" field.
+func StoreIDGT(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldGT(FieldStoreID, v))
+}
+
+// StoreIDGTE applies the GTE predicate on the "store_id" field.
+func StoreIDGTE(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldGTE(FieldStoreID, v))
+}
+
+// StoreIDLT applies the LT predicate on the "store_id" field.
+func StoreIDLT(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldLT(FieldStoreID, v))
+}
+
+// StoreIDLTE applies the LTE predicate on the "store_id" field.
+func StoreIDLTE(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldLTE(FieldStoreID, v))
+}
+
+// StoreIDContains applies the Contains predicate on the "store_id" field.
+func StoreIDContains(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldContains(FieldStoreID, v))
+}
+
+// StoreIDHasPrefix applies the HasPrefix predicate on the "store_id" field.
+func StoreIDHasPrefix(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldHasPrefix(FieldStoreID, v))
+}
+
+// StoreIDHasSuffix applies the HasSuffix predicate on the "store_id" field.
+func StoreIDHasSuffix(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldHasSuffix(FieldStoreID, v))
+}
+
+// StoreIDIsNil applies the IsNil predicate on the "store_id" field.
+func StoreIDIsNil() predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldIsNull(FieldStoreID))
+}
+
+// StoreIDNotNil applies the NotNil predicate on the "store_id" field.
+func StoreIDNotNil() predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldNotNull(FieldStoreID))
+}
+
+// StoreIDEqualFold applies the EqualFold predicate on the "store_id" field.
+func StoreIDEqualFold(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldEqualFold(FieldStoreID, v))
+}
+
+// StoreIDContainsFold applies the ContainsFold predicate on the "store_id" field.
+func StoreIDContainsFold(v string) predicate.ShoppingList {
+	return predicate.ShoppingList(sql.FieldContainsFold(FieldStoreID, v))
+}
+
 // HasItems applies the HasEdge predicate on the "items" edge.
 func HasItems() predicate.ShoppingList {
 	return predicate.ShoppingList(func(s *sql.Selector) {
@@ -215,6 +375,52 @@ func HasItems() predicate.ShoppingList {
 func HasItemsWith(preds ...predicate.ShoppingItem) predicate.ShoppingList {
 	return predicate.ShoppingList(func(s *sql.Selector) {
 		step := newItemsStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasPlan applies the HasEdge predicate on the "plan" edge.
+func HasPlan() predicate.ShoppingList {
+	return predicate.ShoppingList(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, PlanTable, PlanColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasPlanWith applies the HasEdge predicate on the "plan" edge with a given conditions (other predicates).
+func HasPlanWith(preds ...predicate.MealPlan) predicate.ShoppingList {
+	return predicate.ShoppingList(func(s *sql.Selector) {
+		step := newPlanStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasStore applies the HasEdge predicate on the "store" edge.
+func HasStore() predicate.ShoppingList {
+	return predicate.ShoppingList(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, StoreTable, StoreColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasStoreWith applies the HasEdge predicate on the "store" edge with a given conditions (other predicates).
+func HasStoreWith(preds ...predicate.Store) predicate.ShoppingList {
+	return predicate.ShoppingList(func(s *sql.Selector) {
+		step := newStoreStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

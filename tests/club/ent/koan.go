@@ -26,8 +26,9 @@ import (
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
-	clients []func(*Client)
-	seeds   []func(context.Context, string, *Client) error
+	clients  []func(*Client)
+	seeds    []func(context.Context, string, *Client) error
+	upgrades []shim.Upgrade
 }
 
 // OnClient has fn called with the base client of each set when it is opened, to
@@ -43,6 +44,19 @@ func OnCreateSet(fn func(ctx context.Context, set string, c *Client) error) Enti
 	return func(o *koanOptions) { o.seeds = append(o.seeds, fn) }
 }
 
+// OnUpgradeSet has its functions called when a set of an earlier schema is migrated in
+// place, in the transaction of the migration: before ahead of the comparison of the
+// tables, over what is there, and after when they are the schema's. A table that before
+// renames is kept, with its data, for after to read and drop. If either fails, nothing
+// is changed, and the set stays closed. Migration files do not call them.
+func OnUpgradeSet(before func(ctx context.Context, set string, drv dialect.Driver) error, after func(ctx context.Context, set string, drv dialect.Driver, c *Client) error) EntitiesOption {
+	return func(o *koanOptions) {
+		o.upgrades = append(o.upgrades, shim.Upgrade{Before: before, After: func(ctx context.Context, set string, drv dialect.Driver, c shim.Client) error {
+			return after(ctx, set, drv, c.(koanClient).client)
+		}})
+	}
+}
+
 // Entities returns the exposed schemas, for framework.App.
 func Entities(opts ...EntitiesOption) *shim.App {
 	var o koanOptions
@@ -55,8 +69,9 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
 		},
-		Tables: migrate.Tables,
-		Trait:  koanTrait,
+		Tables:   migrate.Tables,
+		Trait:    koanTrait,
+		Upgrades: o.upgrades,
 	}
 	for _, fn := range o.seeds {
 		app.Seeds = append(app.Seeds, func(ctx context.Context, set string, c shim.Client) error { return fn(ctx, set, c.(koanClient).client) })

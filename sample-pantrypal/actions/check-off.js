@@ -1,0 +1,67 @@
+// What was bought leaves the list and is in the house.
+export const action = {
+  title: "Check things off",
+  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off meanwhile is left alone and named.",
+  input: {
+    type: "object",
+    properties: {
+      listId: { type: "string", description: "Without it, the newest open list." },
+      items: {
+        type: "array", maxItems: 200, description: "What was bought; without it, everything that is left.",
+        items: {
+          type: "object", required: ["item"], additionalProperties: false,
+          properties: {
+            item: { type: "string", description: "Id or name of the item." },
+            amount: { type: "number", exclusiveMinimum: 0, description: "How much it was, where it is not what the list says." }, unit: { type: "string" },
+            price: { type: "number", minimum: 0, description: "What was paid for all of it." },
+            bestBefore: { type: "string", format: "date" },
+          },
+        },
+      },
+      storeId: { type: "string" },
+    },
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["bought", "already", "left"],
+    properties: {
+      bought: { type: "array", items: { type: "object", properties: { itemId: { type: "string" }, lotId: { type: "string" }, name: { type: "string" }, amount: { type: "number" }, unit: { type: "string" }, place: { type: "string" }, bestBefore: { type: ["string", "null"] } } } },
+      already: { type: "array", items: { type: "string" }, description: "Names of what had been checked off before." },
+      left: { type: "integer", description: "How many items are still to buy; the list is done at 0." },
+    },
+  },
+  effects: {},
+  examples: [{}],
+};
+
+export default ({ listId, items, storeId }) => {
+  const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open" }, sort: "-createdAt", count: false }).items[0]
+    ?? (items ? SDK.Entities.ShoppingList.firstPage(1, { sort: "-createdAt", count: false }).items[0] : undefined); // somebody else may just have finished it
+  if (!list) throw new Error("There is no open shopping list.");
+  const all = SDK.Entities.ShoppingItem.all({ filter: { listId: list.id }, sort: "id", with: "product" });
+  const wanted = (items ?? all.filter((i) => !i.bought).map((i) => ({ item: i.id }))).map((w) => {
+    const same = (i) => i.name.toLowerCase() === w.item.toLowerCase();
+    const item = all.find((i) => i.id === w.item) ?? all.find((i) => same(i) && !i.bought) ?? all.find(same);
+    if (!item) throw new Error('"' + w.item + '" is not on the list ' + list.name + ". It has: " + all.map((i) => i.name).join(", ") + ".");
+    return { ...w, row: item };
+  });
+  const fresh = [...new Map(wanted.filter((w) => !w.row.bought).map((w) => [w.row.id, w])).values()];
+  const stow = SDK.Actions.stow({ foodIds: [...new Set(fresh.map((w) => w.row.foodId).filter((id) => id))] });
+  const places = new Map(stow.things.map((t) => [t.foodId, t]));
+  const at = storeId ?? list.storeId ?? null;
+  const bought = fresh.map((w) => {
+    const i = w.row, t = places.get(i.foodId) ?? { place: "pantry", bestBefore: null, staple: false };
+    const amount = w.amount ?? i.amount, unit = w.unit ?? i.unit;
+    const paid = w.price ?? null;
+    const lot = SDK.Entities.PantryItem.upsert({
+      name: i.product?.name ?? i.name, foodId: i.foodId, productId: i.productId, amount, unit, place: t.place, bestBefore: w.bestBefore ?? t.bestBefore,
+      source: "shopping", reason: "bought", storeId: at ?? i.storeId, unitPrice: paid !== null ? paid / amount : i.estimatedCost !== null && amount === i.amount ? i.estimatedCost / amount : null,
+    });
+    SDK.Entities.ShoppingItem.patch(i.id, { bought: true, boughtAt: new Date().toISOString(), lotId: lot.id }, { ifVersion: i.version });
+    if (paid !== null && i.foodId) SDK.Entities.Price.upsert({ foodId: i.foodId, productId: i.productId, storeId: at, price: paid, amount, unit, on: stow.today });
+    return { itemId: i.id, lotId: lot.id, name: lot.name, amount, unit, place: lot.place, bestBefore: lot.bestBefore };
+  });
+  const left = SDK.Entities.ShoppingItem.count({ listId: list.id, bought: false });
+  if (left === 0 && list.status !== "done") SDK.Entities.ShoppingList.patch(list.id, { status: "done" });
+  return { bought, already: wanted.filter((w) => w.row.bought).map((w) => w.row.name), left };
+};

@@ -1,0 +1,61 @@
+// A meal was cooked: what it took leaves the stock, what is left comes in.
+export const action = {
+  title: "A meal was cooked",
+  description: "Notes that a meal was cooked: takes its ingredients out of the stock, oldest lots first, keeps leftovers, counts the recipe. What was not in the house is named, never taken below nothing.",
+  input: {
+    type: "object",
+    properties: {
+      mealId: { type: "string", description: "The planned meal." },
+      recipe: { type: "string", description: "Without mealId: id or name of the recipe; today's planned meal of it, or one that nobody had planned." },
+      servings: { type: "number", exclusiveMinimum: 0, description: "Portions that were cooked; without it, as planned." },
+      leftovers: { type: "number", minimum: 0, default: 0, description: "Portions that are left." },
+      freeze: { type: "boolean", default: false, description: "The leftovers go to the freezer." },
+      rating: { type: "integer", minimum: 1, maximum: 5 },
+    },
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["mealId", "name", "took", "notThere"],
+    properties: {
+      mealId: { type: "string" }, name: { type: "string" }, servings: { type: "number" },
+      took: { type: "array", items: { type: "object", properties: { lotId: { type: "string" }, name: { type: "string" }, text: { type: "string" }, left: { type: "number" }, unit: { type: "string" } } } },
+      notThere: { type: "array", items: { type: "string" }, description: "What the recipe needs and the stock does not have, as far as it can be compared." },
+      leftoverId: { type: ["string", "null"] },
+    },
+  },
+  effects: {},
+  examples: [{ recipe: "Chickpea and Spinach Curry" }],
+};
+
+const KEEPS = { fridge: 3, freezer: 90, pantry: 1 }; // days that cooked food is good
+
+export default ({ mealId, recipe, servings, leftovers = 0, freeze = false, rating }) => {
+  if (!mealId && !recipe) throw new Error("Say which meal: mealId, or recipe.");
+  const { today, portions } = SDK.Actions.stow({ foodIds: [] });
+  let meal = mealId ? SDK.Entities.PlannedMeal.getById(mealId, { with: "recipe" }) : null;
+  if (!meal) {
+    const r = SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0];
+    if (!r) throw new Error('There is no recipe "' + recipe + '".');
+    meal = SDK.Entities.PlannedMeal.firstPage(1, { filter: { recipeId: r.id, date: today, status: "planned" }, with: "recipe", count: false }).items[0]
+      ?? { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: today, servings: servings ?? portions }), recipe: r };
+  }
+  if (meal.status === "cooked") throw new Error(meal.recipe.name + " of " + meal.date + " is noted as cooked already.");
+  const cooked = servings ?? meal.servings;
+  if (leftovers > cooked) throw new Error("There cannot be " + leftovers + " portions left of " + cooked + ".");
+  const [c] = SDK.Actions.coverMeals({ meals: [{ key: meal.id, recipeId: meal.recipeId, servings: cooked }] }).meals;
+  for (const u of c.uses) {
+    SDK.Entities.PantryItem.patch(u.lotId, { amount: u.left, reason: "cooked", mealId: meal.id, ...(u.left > 0 ? {} : { status: "consumed" }) });
+  }
+  SDK.Entities.PlannedMeal.patch(meal.id, { status: "cooked", servings: cooked, ...(rating === undefined ? {} : { rating }) });
+  if (rating !== undefined) SDK.Entities.Recipe.patch(meal.recipeId, { rating });
+  const place = freeze ? "freezer" : "fridge";
+  const left = leftovers > 0 ? SDK.Entities.Leftover.upsert({ name: meal.recipe.name, servings: leftovers, place, cookedOn: today, bestBefore: plus(today, KEEPS[place]), mealId: meal.id }) : null;
+  return {
+    mealId: meal.id, name: meal.recipe.name, servings: cooked,
+    took: c.uses.map((u) => ({ lotId: u.lotId, name: u.name, text: u.text, left: u.left, unit: u.unit })),
+    notThere: [...c.missing.map((l) => (l.text === l.name ? l.name : l.text + " " + l.name)), ...c.unclear.map((l) => l.name + ": " + l.problem)],
+    leftoverId: left?.id ?? null,
+  };
+};
+
+const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);

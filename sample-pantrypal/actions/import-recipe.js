@@ -1,0 +1,111 @@
+// A recipe as text or as the JSON-LD that web pages carry becomes a recipe of the household.
+export const action = {
+  title: "Import a recipe",
+  description: "Makes a recipe of a text (title, ingredients, steps) or of schema.org JSON-LD as web pages carry it. Each line is read and joined to its food; lines that name no food of the catalogue are kept as they are and named.",
+  input: {
+    type: "object",
+    properties: {
+      text: { type: "string", minLength: 1, maxLength: 20000, description: "The recipe: its title in the first line, a line \"Ingredients\" before one line for each, a line \"Steps\", \"Method\" or \"Instructions\" before the steps." },
+      jsonLd: { description: "schema.org Recipe, as a string or an object; of a @graph or a list, the first Recipe counts." },
+      name: { type: "string", minLength: 1, maxLength: 120, description: "Another name than the source has." },
+      source: { type: "string", maxLength: 400, description: "Where it is from, such as its address." },
+    },
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["recipeId", "name", "servings", "ingredients", "unknown"],
+    properties: {
+      recipeId: { type: "string" }, name: { type: "string" }, servings: { type: "integer" },
+      ingredients: { type: "array", items: { type: "object", properties: { text: { type: "string" }, foodId: { type: ["string", "null"] }, amount: { type: ["number", "null"] }, unit: { type: ["string", "null"] } } } },
+      unknown: { type: "array", items: { type: "object", properties: { text: { type: "string" }, candidates: { type: "array", items: { type: "string" } } } }, description: "Lines that join to no food." },
+    },
+  },
+  effects: {},
+  examples: [{ text: "Tomato toast\n\nServes 2\n\nIngredients\n4 slices bread\n2 tomatoes, sliced\nsalt, to taste\n\nSteps\nToast the bread.\nPut the tomatoes on it." }],
+};
+
+const MEALS = ["breakfast", "lunch", "dinner", "snack", "dessert"];
+
+export default ({ text, jsonLd, name, source }) => {
+  if ((text === undefined) === (jsonLd === undefined)) throw new Error("Send either text or jsonLd.");
+  const r = text !== undefined ? fromText(text) : fromJsonLd(jsonLd);
+  const title = (name ?? r.name ?? "").trim().slice(0, 120);
+  if (!title) throw new Error("The recipe has no name. Send name.");
+  if (!r.lines.length) throw new Error("The recipe has no ingredients" + (text !== undefined ? ': put a line "Ingredients" before them.' : "."));
+  const there = SDK.Entities.Recipe.firstPage(1, { filter: { name: title }, count: false }).items[0];
+  if (there) throw new Error("There is a recipe " + title + " already (" + there.id + "). Send another name.");
+  const lines = SDK.Actions.readIngredients({ lines: r.lines }).lines.filter((l) => l.text.trim());
+  const recipe = SDK.Entities.Recipe.upsert({
+    name: title, description: r.description, steps: r.steps, cuisine: r.cuisine, mealTypes: r.meals.length ? r.meals : ["dinner"], dietaryTags: [], tags: [],
+    prepMinutes: r.prep, cookMinutes: r.cook, servings: r.servings, source: source ?? r.source, equipment: [],
+  });
+  SDK.Entities.RecipeIngredient.upsertMany(lines.map((l, position) => ({
+    recipeId: recipe.id, position, name: (l.name || l.text).slice(0, 120), foodId: l.foodId, amount: l.amount, amountMax: l.amountMax, unit: l.unit,
+    preparation: l.preparation.slice(0, 240), optional: l.optional, text: l.text.slice(0, 400),
+  })));
+  return {
+    recipeId: recipe.id, name: recipe.name, servings: recipe.servings,
+    ingredients: lines.map((l) => ({ text: l.text, foodId: l.foodId, amount: l.amount, unit: l.unit })),
+    unknown: lines.filter((l) => !l.foodId).map((l) => ({ text: l.text, candidates: l.candidates.map((c) => c.name) })),
+  };
+};
+
+/** Reads a text by its headings. */
+function fromText(text) {
+  const r = { name: "", description: "", lines: [], steps: [], servings: 2, prep: 0, cook: 0, meals: [], cuisine: "", source: "" };
+  let part = "head";
+  for (const raw of text.split(/\r?\n/)) {
+    const line = raw.replace(/^\s*(#+|[-*•])\s*/, "").trim();
+    if (!line) continue;
+    const head = line.replace(/:$/, "").toLowerCase();
+    if (["ingredients", "you need", "what you need"].includes(head)) { part = "lines"; continue; }
+    if (["steps", "method", "instructions", "directions", "preparation"].includes(head)) { part = "steps"; continue; }
+    const serves = /^(?:serves|servings|yield|makes|for)\s*:?\s*(\d+)/i.exec(line);
+    const time = /^(prep|preparation|cook|cooking|total)(?: time)?\s*:?\s*(\d+)\s*(h|m)/i.exec(line);
+    if (serves && part !== "steps") r.servings = Math.max(1, Number(serves[1]));
+    else if (time && part !== "steps") r[/^prep/i.test(time[1]) ? "prep" : "cook"] = Number(time[2]) * (/h/i.test(time[3]) ? 60 : 1);
+    else if (part === "lines") r.lines.push(line);
+    else if (part === "steps") r.steps.push(line.replace(/^\d+[.)]\s*/, ""));
+    else if (!r.name) r.name = line;
+    else r.description += (r.description ? " " : "") + line;
+  }
+  return r;
+}
+
+/** Reads schema.org's Recipe. */
+function fromJsonLd(data) {
+  let json = data;
+  if (typeof data === "string") {
+    try { json = JSON.parse(data); } catch (e) { throw new Error("jsonLd is not JSON: " + e.message); }
+  }
+  const found = find(json, 0);
+  if (!found) throw new Error("There is no schema.org Recipe in jsonLd.");
+  const list = (v) => (v == null ? [] : Array.isArray(v) ? v : [v]);
+  const texts = (v) => list(v).flatMap((x) => (typeof x === "string" ? x.split(/\r?\n/) : x?.itemListElement ? texts(x.itemListElement) : [x?.text ?? x?.name ?? ""])).map((s) => clean(String(s))).filter((s) => s);
+  const servings = /\d+/.exec(String(list(found.recipeYield)[0] ?? ""));
+  const categories = list(found.recipeCategory).join(" ").toLowerCase();
+  const cook = minutes(found.cookTime), prep = minutes(found.prepTime), total = minutes(found.totalTime);
+  return {
+    name: clean(String(found.name ?? "")), description: clean(String(found.description ?? "")), lines: texts(found.recipeIngredient ?? found.ingredients), steps: texts(found.recipeInstructions),
+    servings: servings ? Math.max(1, Math.min(100, Number(servings[0]))) : 2, prep, cook: cook || Math.max(0, total - prep), meals: MEALS.filter((m) => categories.includes(m)),
+    cuisine: clean(String(list(found.recipeCuisine)[0] ?? "")).toLowerCase().slice(0, 40), source: String(found.url ?? "").slice(0, 400),
+  };
+}
+
+function find(node, depth) {
+  if (!node || typeof node !== "object" || depth > 6) return null;
+  if (Array.isArray(node)) {
+    for (const n of node) { const f = find(n, depth + 1); if (f) return f; }
+    return null;
+  }
+  if ([].concat(node["@type"] ?? []).includes("Recipe")) return node;
+  return find(node["@graph"], depth + 1) ?? find(node.mainEntity, depth + 1);
+}
+
+/** ISO 8601: PT1H30M. */
+function minutes(iso) {
+  const m = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?/.exec(String(iso ?? ""));
+  return m ? Number(m[1] ?? 0) * 1440 + Number(m[2] ?? 0) * 60 + Number(m[3] ?? 0) : 0;
+}
+
+const clean = (s) => s.replace(/<[^>]*>/g, " ").replace(/&amp;/g, "&").replace(/&nbsp;/g, " ").replace(/&#39;|&apos;/g, "'").replace(/&quot;/g, '"').replace(/\s+/g, " ").trim();

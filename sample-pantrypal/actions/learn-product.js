@@ -1,0 +1,58 @@
+// Says what an unknown barcode is, and puts away what had been seen of it.
+export const action = {
+  title: "Say what a code is",
+  description: "Says what an unknown barcode is: makes or completes its product. What photos showed of it (open detections) becomes lots in the pantry, as if it had been known.",
+  input: {
+    type: "object",
+    properties: {
+      code: { type: "string", pattern: "^(\\d{8}|\\d{12}|\\d{13})$", description: "The barcode: EAN-13, EAN-8 or UPC-A." },
+      food: { type: "string", minLength: 1, description: "Which food it is: an id or a name." },
+      name: { type: "string", minLength: 1, maxLength: 120, description: "What the package says; without it, the food's name." },
+      brand: { type: "string", maxLength: 80 },
+      packageAmount: { type: "number", exclusiveMinimum: 0, description: "How much one package holds." },
+      packageUnit: { type: "string", description: "g, kg, ml, l or piece." },
+    },
+    required: ["code", "food", "packageAmount", "packageUnit"],
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["productId", "resolved", "lots"],
+    properties: {
+      productId: { type: "string" }, name: { type: "string" },
+      resolved: { type: "integer", description: "How many open detections were resolved." },
+      lots: { type: "array", items: { type: "object", required: ["lotId", "name", "amount", "unit"], properties: { lotId: { type: "string" }, name: { type: "string" }, amount: { type: "number" }, unit: { type: "string" } } } },
+    },
+  },
+  effects: {},
+  examples: [{ code: "2000000000992", food: "pasta", packageAmount: 500, packageUnit: "g" }],
+};
+
+export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
+  const barcode = code.length === 12 ? "0" + code : code;
+  const match = SDK.Entities.Food.findById(food) ?? SDK.Actions.findFood({ names: [food] }).found.map((f) => {
+    if (!f.food) throw new Error('There is no food "' + food + '".' + (f.candidates.length ? " Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : " find-food looks for foods."));
+    return f.food;
+  })[0];
+  const there = SDK.Entities.Product.firstPage(1, { filter: { barcodes: { $has: barcode } }, count: false }).items[0];
+  if (there && there.state === "confirmed" && there.foodId && there.foodId !== match.id) {
+    throw new Error("The code " + barcode + " is " + there.name + " already. Patch the product " + there.id + " if that is wrong.");
+  }
+  const product = SDK.Entities.Product.upsert({
+    ...(there ? { id: there.id } : {}), name: name ?? there?.name ?? match.name, ...(brand === undefined ? {} : { brand }), barcodes: there?.barcodes ?? [barcode],
+    foodId: match.id, packageAmount, packageUnit, state: "confirmed",
+  });
+  const open = SDK.Entities.Detection.all({ filter: { value: barcode, status: "open" }, sort: "id" });
+  const byPhoto = new Map();
+  for (const d of open) byPhoto.set(d.photoId, [...(byPhoto.get(d.photoId) ?? []), d]);
+  const [t] = SDK.Actions.stow({ foodIds: [match.id] }).things;
+  const lots = [];
+  for (const seen of byPhoto.values()) {
+    const amount = seen.length * packageAmount;
+    const lot = SDK.Entities.PantryItem.upsert({
+      name: product.name, foodId: match.id, productId: product.id, amount, unit: packageUnit, place: t.place, bestBefore: t.bestBefore, source: "photo", reason: "bought", detectionId: seen[0].id,
+    });
+    for (const d of seen) SDK.Entities.Detection.patch(d.id, { status: "resolved", productId: product.id, pantryItemId: lot.id });
+    lots.push({ lotId: lot.id, name: lot.name, amount, unit: packageUnit });
+  }
+  return { productId: product.id, name: product.name, resolved: open.length, lots };
+};

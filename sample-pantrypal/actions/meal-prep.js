@@ -1,0 +1,53 @@
+// One recipe cooked at once for several days.
+export const action = {
+  title: "Cook ahead",
+  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Chooses a recipe worth cooking in a batch if none is named, and says what to buy and where the portions go.",
+  input: {
+    type: "object",
+    properties: {
+      recipe: { type: "string", description: "Id or name; without it, the batch recipe that needs the least shopping." },
+      meals: { type: "integer", minimum: 2, maximum: 14, default: 4, description: "How many meals it is for." },
+      servings: { type: "number", exclusiveMinimum: 0, description: "Portions of each meal; without it, those of the household." },
+      start: { type: "string", format: "date", description: "The day of cooking; without it, today." },
+      meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "lunch" },
+    },
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["mealId", "recipeId", "name", "servings", "toBuy", "portions"],
+    properties: {
+      mealId: { type: "string" }, recipeId: { type: "string" }, name: { type: "string" }, date: { type: "string" }, servings: { type: "number" },
+      toBuy: { type: "array", items: { type: "string" } },
+      portions: { type: "array", items: { type: "object", properties: { date: { type: "string" }, place: { type: "string" }, servings: { type: "number" } } } },
+    },
+  },
+  effects: {},
+  examples: [{ meals: 3 }],
+};
+
+const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
+const FRIDGE = 3; // days that cooked food keeps in the fridge
+
+export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
+  const stow = SDK.Actions.stow({ foodIds: [] });
+  const date = start ?? stow.today, each = servings ?? stow.portions, all = each * meals;
+  if (date < stow.today) throw new Error(date + " is before today, " + stow.today + ".");
+  const candidates = recipe
+    ? [SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0]].filter((r) => r)
+    : SDK.Entities.Recipe.all({ filter: { tags: { $has: "batch" } } });
+  if (!candidates.length) throw new Error(recipe ? 'There is no recipe "' + recipe + '".' : "No recipe is marked as worth cooking in a batch (tag batch).");
+  const cover = SDK.Actions.coverMeals({ meals: candidates.map((r) => ({ key: r.id, recipeId: r.id, servings: all })) });
+  const best = cover.meals.filter((m) => recipe || !m.conflicts.length).sort((a, b) => a.missing.length / a.needed - b.missing.length / b.needed || (a.name < b.name ? -1 : 1))[0];
+  if (!best) throw new Error("No batch recipe suits everybody.");
+  const freezer = candidates.find((r) => r.id === best.recipeId).tags?.includes("freezer");
+  const late = (i) => i > FRIDGE;
+  if (!freezer && meals - 1 > FRIDGE) throw new Error(best.name + " keeps " + FRIDGE + " days in the fridge and does not freeze well: plan at most " + (FRIDGE + 1) + " meals of it.");
+  const row = SDK.Entities.PlannedMeal.upsert({
+    recipeId: best.recipeId, date, mealType: meal, servings: all, notes: "Cooked ahead for " + meals + " meals of " + each + " portions.",
+  });
+  return {
+    mealId: row.id, recipeId: best.recipeId, name: best.name, date, servings: all,
+    toBuy: best.missing.map((l) => (l.text === l.name ? l.name : l.text + " " + l.name)),
+    portions: Array.from({ length: meals }, (_, i) => ({ date: plus(date, i), place: i === 0 ? "table" : late(i) ? "freezer" : "fridge", servings: each })),
+  };
+};

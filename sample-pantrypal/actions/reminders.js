@@ -1,0 +1,46 @@
+// What to think of in the next days.
+export const action = {
+  title: "What to think of",
+  description: "What to think of in the next three days: what expires, what is past its date, leftovers, planned meals and what they still need, what to take out of the freezer, what is open too long, codes that nobody has named.",
+  input: {
+    type: "object",
+    properties: { days: { type: "integer", minimum: 1, maximum: 31, default: 3 } },
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["today", "until", "expiring", "past", "leftovers", "meals", "defrost", "openTooLong", "openCodes"],
+    properties: {
+      today: { type: "string" }, until: { type: "string" },
+      expiring: { type: "array", items: { type: "object" }, description: "lotId, name, text, place, date" }, past: { type: "array", items: { type: "object" } },
+      leftovers: { type: "array", items: { type: "object" } },
+      meals: { type: "array", items: { type: "object" }, description: "date, mealType, name, toBuy" },
+      defrost: { type: "array", items: { type: "object" } },
+      openTooLong: { type: "array", items: { type: "object" } },
+      openCodes: { type: "array", items: { type: "string" } },
+    },
+  },
+  effects: { readOnly: true },
+  examples: [{}],
+};
+
+const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
+
+export default ({ days = 3 }) => {
+  const { today } = SDK.Actions.stow({ foodIds: [] });
+  const until = plus(today, days);
+  const lots = SDK.Entities.PantryItem.all({ filter: { status: "available", amount: { $gt: 0 }, bestBefore: { $lte: until } }, sort: "bestBefore,name" });
+  const show = (l) => ({ lotId: l.id, name: l.name, text: l.amount + " " + l.unit, place: l.place, date: l.bestBefore });
+  const meals = SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: { $gte: today, $lte: until } }, sort: "date,id", with: "recipe" });
+  const cover = SDK.Actions.coverMeals({ meals: meals.map((m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings })), together: true });
+  const frozen = new Set(SDK.Entities.PantryItem.all({ filter: { status: "available", place: "freezer" }, fields: ["id"] }).map((l) => l.id));
+  const byKey = new Map(cover.meals.map((c) => [c.key, c]));
+  return {
+    today, until,
+    expiring: lots.filter((l) => l.bestBefore >= today).map(show), past: lots.filter((l) => l.bestBefore < today).map(show),
+    leftovers: SDK.Entities.Leftover.all({ filter: { status: "available", servings: { $gt: 0 }, bestBefore: { $lte: until } }, sort: "bestBefore" }).map((l) => ({ name: l.name, servings: l.servings, bestBefore: l.bestBefore })),
+    meals: meals.map((m) => ({ date: m.date, mealType: m.mealType, name: m.recipe.name, toBuy: byKey.get(m.id).missing.map((l) => l.name) })),
+    defrost: meals.flatMap((m) => byKey.get(m.id).uses.filter((u) => frozen.has(u.lotId)).map((u) => ({ name: u.name, text: u.text, for: m.recipe.name, date: m.date }))),
+    openTooLong: SDK.Actions.openTooLong({}).lots,
+    openCodes: [...new Set(SDK.Entities.Detection.all({ filter: { status: "open" }, fields: ["value"] }).map((d) => d.value))],
+  };
+};

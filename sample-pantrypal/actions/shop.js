@@ -1,0 +1,85 @@
+// What a plan needs minus what is in the house, as a shopping list that follows the plan.
+export const action = {
+  title: "Make the shopping list",
+  description: "Writes the shopping list of a plan, or of all planned meals: what they need minus the stock, summed across units, in whole packages, by aisle, with prices and the meals that need it. Called again, it brings the list up to date; what was bought or added by hand stays.",
+  input: {
+    type: "object",
+    properties: {
+      planId: { type: "string", description: "Without it, all planned meals from today on." },
+      listId: { type: "string", description: "The list to bring up to date; without it, the plan's open list, or a new one." },
+      storeId: { type: "string", description: "Whose prices count, and in whose order of aisles the list is." },
+      until: { type: "string", format: "date", description: "Only meals up to this day." },
+      name: { type: "string", minLength: 1, maxLength: 120 },
+    },
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["listId", "items", "estimatedCost"],
+    properties: {
+      listId: { type: "string" }, name: { type: "string" },
+      items: {
+        type: "array",
+        items: {
+          type: "object", required: ["itemId", "name", "aisle", "text"],
+          properties: { itemId: { type: "string" }, name: { type: "string" }, aisle: { type: "string" }, text: { type: "string" }, product: { type: "string" }, packages: { type: ["integer", "null"] }, cost: { type: ["number", "null"] }, for: { type: "array", items: { type: "string" } }, problem: { type: "string" } },
+        },
+      },
+      estimatedCost: { type: ["number", "null"], description: "Of what has a price; null where nothing has." },
+      withoutPrice: { type: "array", items: { type: "string" } },
+      meals: { type: "integer" },
+    },
+  },
+  effects: { destructive: true },
+  examples: [{}],
+};
+
+export default ({ planId, listId, storeId, until, name }) => {
+  const { today } = SDK.Actions.stow({ foodIds: [] });
+  const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", planId: planId ?? null, ...(name ? { name } : {}) }, sort: "-createdAt", count: false }).items[0];
+  const plan = planId ?? list?.planId ?? null;
+  const store = storeId ?? list?.storeId ?? null;
+  const days = { $gte: today, ...(until ? { $lte: until } : {}) };
+  const meals = SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: days, ...(plan ? { planId: plan } : {}) }, sort: "date,id", with: "recipe" });
+  if (plan && !list) SDK.Entities.MealPlan.getById(plan); // not_found for a plan that there is not
+  const to = list ? (storeId && storeId !== list.storeId ? SDK.Entities.ShoppingList.patch(list.id, { storeId }) : list)
+    : SDK.Entities.ShoppingList.upsert({ name: name ?? "Shopping from " + today, planId: plan, storeId: store });
+
+  // Meals of the plan that come earlier but are not of this list take from the stock as well.
+  const before = plan ? SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: days, planId: { $ne: plan } }, sort: "date,id" }) : [];
+  const toCook = (m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings });
+  const cover = SDK.Actions.coverMeals({ before: before.map(toCook), meals: meals.map(toCook), together: true, shop: true, ...(store ? { storeId: store } : {}) });
+  const title = new Map(meals.map((m) => [m.id, m.recipe.name]));
+
+  // What this action wrote before has needs, and is written anew. What was bought stays, and counts
+  // as bought: check-off has put it into the stock.
+  const old = SDK.Entities.ShoppingItem.all({ filter: { listId: to.id, bought: false }, with: "needs" });
+  const mine = new Map(old.filter((i) => i.needs.length > 0).map((i) => [(i.foodId ?? i.name) + " " + i.unit, i]));
+  const byHand = new Map(old.filter((i) => i.needs.length === 0).map((i) => [i.foodId ?? i.name, i]));
+  const items = [], keep = new Set();
+  for (const b of cover.toBuy) {
+    const unit = b.unit ?? "piece", key = (b.foodId ?? b.name) + " " + unit;
+    if (byHand.has(b.foodId ?? b.name) && b.amount === null) continue; // it is on the list already
+    const was = mine.get(key);
+    const model = {
+      name: b.name, foodId: b.foodId, productId: b.productId, amount: b.amount ?? 1, unit, packages: b.packages, aisle: b.aisle, estimatedCost: b.cost, storeId: b.storeId,
+      note: b.problem.slice(0, 240),
+    };
+    const item = was ? SDK.Entities.ShoppingItem.patch(was.id, model) : SDK.Entities.ShoppingItem.upsert({ ...model, listId: to.id });
+    keep.add(item.id);
+    if (was) SDK.Entities.ShoppingNeed.deleteMany(was.needs.map((n) => n.id));
+    if (b.needs.length) SDK.Entities.ShoppingNeed.upsertMany(b.needs.map((n) => ({ itemId: item.id, mealId: n.key, amount: n.amount ?? 0, unit: n.unit ?? unit })));
+    items.push({ itemId: item.id, name: b.name, aisle: b.aisle, text: (b.packages ? b.packages + " x " + b.product + " (" + b.text + ")" : b.text), product: b.product, packages: b.packages, cost: b.cost, for: [...new Set(b.needs.map((n) => title.get(n.key)))], problem: b.problem });
+  }
+  const gone = [...mine.values()].filter((i) => !keep.has(i.id)).map((i) => i.id);
+  if (gone.length) SDK.Entities.ShoppingItem.deleteMany(gone);
+
+  const aisles = store ? SDK.Entities.Store.getById(store).aisles ?? [] : [];
+  const rank = (a) => (aisles.includes(a) ? aisles.indexOf(a) : aisles.length);
+  items.sort((a, b) => rank(a.aisle) - rank(b.aisle) || (a.aisle < b.aisle ? -1 : a.aisle > b.aisle ? 1 : a.name < b.name ? -1 : 1));
+  const priced = items.filter((i) => i.cost !== null);
+  return {
+    listId: to.id, name: to.name, items, meals: meals.length,
+    estimatedCost: priced.length ? Math.round(priced.reduce((sum, i) => sum + Math.round(i.cost * 100), 0)) / 100 : null,
+    withoutPrice: items.filter((i) => i.cost === null).map((i) => i.name),
+  };
+};

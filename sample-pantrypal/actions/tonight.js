@@ -1,0 +1,92 @@
+// What to cook today: what suits everybody and the time there is, uses what expires soon
+// and needs little shopping. With plan it is planned, once a day and meal.
+export const action = {
+  title: "What to cook tonight",
+  description: "Suggests what to cook today from what is in the house: respects allergies, diets, dislikes and time, uses first what expires soon, says what is missing. With plan: true the best one is planned, unless a meal is planned already.",
+  input: {
+    type: "object",
+    properties: {
+      meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
+      servings: { type: "number", exclusiveMinimum: 0, description: "Portions; without it, those of the household." },
+      minutes: { type: "integer", minimum: 1, description: "Time to cook; without it, that of the household for this weekday." },
+      with: { type: "array", items: { type: "string" }, maxItems: 20, description: "Foods that it has to use." },
+      count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How many suggestions." },
+      plan: { type: "boolean", default: false },
+    },
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["date", "suggestions", "planned"],
+    properties: {
+      date: { type: "string" },
+      suggestions: {
+        type: "array",
+        items: {
+          type: "object", required: ["recipeId", "name", "minutes", "servings", "usesSoon", "toBuy"],
+          properties: {
+            recipeId: { type: "string" }, name: { type: "string" }, minutes: { type: "integer" }, servings: { type: "number" },
+            usesSoon: { type: "array", items: { type: "string" } }, toBuy: { type: "array", items: { type: "string" } },
+            unclear: { type: "array", items: { type: "string" } },
+          },
+        },
+      },
+      planned: { type: ["object", "null"], properties: { mealId: { type: "string" }, name: { type: "string" }, new: { type: "boolean" } } },
+      pastDate: { type: "array", items: { type: "string" } },
+      note: { type: "string" },
+    },
+  },
+  effects: {},
+  examples: [{}],
+};
+
+const SOON = 4; // days
+
+export default ({ meal = "dinner", servings, minutes, with: wanted = [], count = 3, plan = false }) => {
+  const day = SDK.Actions.stow({ foodIds: [] });
+  const home = SDK.Entities.Household.findById("household");
+  const weekend = day.weekday === "saturday" || day.weekday === "sunday";
+  const limit = minutes ?? (weekend ? home?.weekendMinutes : home?.weekdayMinutes) ?? 60;
+  const portions = servings ?? day.portions;
+  const must = wanted.length ? SDK.Actions.findFood({ names: wanted }).found : [];
+  const unknown = must.filter((f) => !f.food);
+  if (unknown.length) {
+    throw new Error("There is no food " + unknown.map((f) => '"' + f.name + '"' + (f.candidates.length ? " (did you mean " + f.candidates.map((c) => c.name).join(", ") + "?)" : "")).join(", "));
+  }
+
+  const recipes = SDK.Entities.Recipe.all({ filter: { mealTypes: { $has: meal } }, fields: ["id", "rating", "favourite", "prepMinutes", "cookMinutes"] })
+    .filter((r) => r.prepMinutes + r.cookMinutes <= limit);
+  const recent = new Set(SDK.Entities.PlannedMeal.all({ filter: { date: { $gte: plus(day.today, -3), $lte: day.today }, status: "cooked" }, fields: ["recipeId"] }).map((m) => m.recipeId));
+  const covered = SDK.Actions.coverMeals({ meals: recipes.map((r) => ({ key: r.id, recipeId: r.id, servings: portions })) });
+  const soon = plus(day.today, SOON);
+  const of = new Map(recipes.map((r) => [r.id, r]));
+  const ideas = covered.meals
+    .filter((m) => m.conflicts.length === 0 && must.every((f) => m.foodIds.includes(f.food.id)))
+    .map((m) => {
+      const usesSoon = [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= soon).map((u) => u.name))];
+      const lacking = m.missing.length + m.unclear.length;
+      const share = m.needed ? 1 - lacking / m.needed : 0;
+      const r = of.get(m.recipeId);
+      const score = 2 * share + Math.min(usesSoon.length, 3) / 3 + (r.favourite ? 0.1 : 0) + (r.rating ?? 0) / 50 - (recent.has(r.id) ? 1 : 0);
+      return { m, usesSoon, share, score };
+    })
+    .filter((i) => i.share >= 0.5)
+    .sort((a, b) => b.score - a.score || (a.m.name < b.m.name ? -1 : 1))
+    .slice(0, count);
+  const suggestions = ideas.map(({ m, usesSoon }) => ({
+    recipeId: m.recipeId, name: m.name, minutes: m.minutes, servings: portions, usesSoon,
+    toBuy: [...m.missing.map((l) => (l.text === l.name ? l.name : l.text + " " + l.name)), ...m.staples],
+    unclear: m.unclear.map((l) => l.name + ": " + l.problem),
+  }));
+
+  const today = SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: day.today, mealType: meal, status: { $ne: "skipped" } }, with: "recipe", count: false }).items[0];
+  let planned = today ? { mealId: today.id, name: today.recipe.name, new: false } : null;
+  if (plan && !today && suggestions.length) {
+    const made = SDK.Entities.PlannedMeal.upsert({ date: day.today, mealType: meal, recipeId: suggestions[0].recipeId, servings: portions });
+    planned = { mealId: made.id, name: suggestions[0].name, new: true };
+  }
+  const note = suggestions.length ? "" : "Nothing fits: no recipe for " + meal + " within " + limit + " minutes suits everybody and has half of its ingredients in the house.";
+  return { date: day.today, suggestions, planned, pastDate: covered.past, note };
+};
+
+/** A day some days later. */
+const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);

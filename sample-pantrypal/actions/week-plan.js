@@ -1,0 +1,123 @@
+// Meals for some days: by the household's rules, time, allergies and budget, with what expires first.
+export const action = {
+  title: "Plan the week",
+  description: "Plans meals for the next days: keeps the household's rules (fish on Friday, not twice in ten days, quick on Tuesdays), allergies, dislikes, time and budget, uses what expires soon first. Days that have a meal already keep it. The shopping list follows with shop.",
+  input: {
+    type: "object",
+    properties: {
+      start: { type: "string", format: "date", description: "The first day; without it, today." },
+      days: { type: "integer", minimum: 1, maximum: 31, default: 7 },
+      meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
+      servings: { type: "number", exclusiveMinimum: 0, description: "Portions of each meal; without it, those of the household." },
+      budget: { type: "number", minimum: 0, description: "For what has to be bought; without it, the household's weekly budget by days." },
+      name: { type: "string", minLength: 1, maxLength: 120 },
+    },
+    additionalProperties: false,
+  },
+  output: {
+    type: "object", required: ["planId", "meals", "cost", "notes"],
+    properties: {
+      planId: { type: ["string", "null"] }, name: { type: "string" },
+      meals: { type: "array", items: { type: "object", required: ["mealId", "date", "recipeId", "name"], properties: { mealId: { type: "string" }, date: { type: "string" }, weekday: { type: "string" }, recipeId: { type: "string" }, name: { type: "string" }, minutes: { type: "integer" }, servings: { type: "number" }, usesSoon: { type: "array", items: { type: "string" } }, toBuy: { type: "array", items: { type: "string" } }, kept: { type: "boolean" } } } },
+      cost: { type: ["number", "null"], description: "Of what has to be bought, as far as prices are known." },
+      budget: { type: ["number", "null"] },
+      notes: { type: "array", items: { type: "string" } },
+    },
+  },
+  effects: {},
+  examples: [{ days: 3 }],
+};
+
+const DAY = 86400000, SOON = 5;
+const plus = (day, days) => new Date(Date.parse(day) + days * DAY).toISOString().slice(0, 10);
+const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+const weekdayOf = (day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
+
+export default ({ start, days = 7, meal = "dinner", servings, budget, name }) => {
+  const stow = SDK.Actions.stow({ foodIds: [] });
+  const first = start ?? stow.today, last = plus(first, days - 1);
+  if (first < stow.today) throw new Error("The plan would start on " + first + ", before today, " + stow.today + ".");
+  const portions = servings ?? stow.portions;
+  const home = SDK.Entities.Household.findById("household");
+  const limit = budget ?? (home?.weeklyBudget != null ? (home.weeklyBudget * days) / 7 : null);
+  const rules = SDK.Entities.PlanRule.all({ filter: { active: true } });
+  const named = rules.filter((r) => r.kind === "want" || r.kind === "avoid");
+  const foods = named.length ? SDK.Actions.findFood({ names: named.map((r) => r.what || r.name) }).found : [];
+  const foodOf = new Map(named.map((r, i) => [r.id, foods[i].food?.id]));
+
+  const recipes = SDK.Entities.Recipe.all({ filter: { mealTypes: { $has: meal } }, fields: ["id", "name", "cuisine", "tags", "dietaryTags", "rating", "favourite", "prepMinutes", "cookMinutes"], sort: "name" });
+  const of = new Map(recipes.map((r) => [r.id, r]));
+  // What was or will be eaten around these days.
+  const repeat = Math.max(0, ...rules.filter((r) => r.kind === "no-repeat").map((r) => r.days ?? 0));
+  const around = SDK.Entities.PlannedMeal.all({ filter: { date: { $gte: plus(first, -Math.max(repeat, 3)), $lte: plus(last, Math.max(repeat, 3)) }, status: { $ne: "skipped" } }, with: "recipe", sort: "date,id" });
+  const eaten = around.map((m) => ({ date: m.date, recipeId: m.recipeId }));
+  const fits = (rule, r, m) => {
+    const what = rule.what.toLowerCase();
+    return m.foodIds.includes(foodOf.get(rule.id)) || m.aisles.includes(what) || r.cuisine === what || (r.tags ?? []).includes(what) || (r.dietaryTags ?? []).includes(what);
+  };
+
+  const chosen = [], notes = [], kept = [];
+  for (let i = 0; i < days; i++) {
+    const date = plus(first, i), weekday = weekdayOf(date);
+    const there = around.find((m) => m.date === date && m.mealType === meal);
+    if (there) {
+      kept.push(there);
+      chosen.push({ date, weekday, kept: there, recipeId: there.recipeId, servings: there.servings });
+      continue;
+    }
+    const today = rules.filter((r) => !r.weekdays?.length || r.weekdays.includes(weekday));
+    const weekend = weekday === "saturday" || weekday === "sunday";
+    const minutes = Math.min(weekend ? home?.weekendMinutes ?? 90 : home?.weekdayMinutes ?? 45, ...today.filter((r) => r.kind === "max-minutes" && r.minutes).map((r) => r.minutes));
+    const free = recipes.filter((r) => r.prepMinutes + r.cookMinutes <= minutes
+      && !eaten.some((e) => e.recipeId === r.id && Math.abs(Date.parse(e.date) - Date.parse(date)) < Math.max(repeat, 3) * DAY));
+    const cover = SDK.Actions.coverMeals({
+      before: chosen.filter((c) => !c.kept || c.kept.status === "planned").map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings })),
+      meals: free.map((r) => ({ key: r.id, recipeId: r.id, servings: portions })),
+    });
+    const suits = cover.meals.filter((m) => !m.conflicts.length && today.every((r) => r.kind !== "avoid" || !fits(r, of.get(m.recipeId), m)));
+    const wants = today.filter((r) => r.kind === "want" && r.what);
+    const wanted = suits.filter((m) => wants.every((r) => fits(r, of.get(m.recipeId), m)));
+    if (wants.length && !wanted.length) notes.push(date + ": nothing keeps " + wants.map((r) => '"' + r.name + '"').join(" and ") + ".");
+    const ranked = (wanted.length ? wanted : suits).map((m) => {
+      const r = of.get(m.recipeId);
+      const soon = [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON) && u.bestBefore >= date).map((u) => u.name))];
+      const cuisine = chosen.some((c) => c.cuisine === r.cuisine) ? 0.2 : 0;
+      return { m, r, soon, score: 1 - (m.missing.length + m.unclear.length) / Math.max(m.needed, 1) + Math.min(soon.length, 3) / 3 + (r.rating ?? 0) / 20 + (r.favourite ? 0.15 : 0) - cuisine };
+    }).sort((a, b) => b.score - a.score || (a.r.name < b.r.name ? -1 : 1));
+    const best = ranked[0];
+    if (!best) {
+      notes.push(date + ": no recipe for " + meal + " suits everybody within " + minutes + " minutes.");
+      continue;
+    }
+    chosen.push({ date, weekday, recipeId: best.r.id, servings: portions, cuisine: best.r.cuisine, minutes: best.m.minutes, usesSoon: best.soon, ranked });
+    eaten.push({ date, recipeId: best.r.id });
+  }
+
+  const look = () => SDK.Actions.coverMeals({ meals: chosen.filter((c) => !c.kept || c.kept.status === "planned").map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings })), together: true, shop: true });
+  const costOf = (l) => Math.round(l.toBuy.reduce((sum, b) => sum + Math.round((b.cost ?? 0) * 100), 0)) / 100;
+  let all = look();
+  // Over the budget: a meal that needs the least shopping takes the place of the one that needs the most.
+  for (let tries = 0; limit !== null && costOf(all) > limit && tries < 5; tries++) {
+    const fresh = chosen.filter((c) => !c.kept);
+    const worst = fresh.map((c) => ({ c, buy: all.meals.find((m) => m.key === c.date)?.missing.length ?? 0 })).sort((a, b) => b.buy - a.buy)[0]?.c;
+    const other = worst?.ranked.filter((x) => !chosen.some((c) => c.recipeId === x.r.id)).sort((a, b) => a.m.missing.length - b.m.missing.length || b.score - a.score)[0];
+    if (!other || other.m.missing.length >= (all.meals.find((m) => m.key === worst.date)?.missing.length ?? 0)) break;
+    Object.assign(worst, { recipeId: other.r.id, minutes: other.m.minutes, usesSoon: other.soon, cuisine: other.r.cuisine });
+    all = look();
+  }
+  const cost = all.toBuy.some((b) => b.cost !== null) ? costOf(all) : null;
+  if (limit !== null && cost !== null && cost > limit) notes.push("What has to be bought costs about " + cost.toFixed(2) + ", more than the budget of " + limit.toFixed(2) + ".");
+
+  const fresh = chosen.filter((c) => !c.kept);
+  const plan = fresh.length ? SDK.Entities.MealPlan.upsert({ name: name ?? "Meals from " + first, start: first, end: last }) : null;
+  const rows = fresh.length ? SDK.Entities.PlannedMeal.upsertMany(fresh.map((c) => ({ planId: plan.id, recipeId: c.recipeId, date: c.date, mealType: meal, servings: c.servings }))) : [];
+  for (const m of kept) if (plan && !m.planId && m.status === "planned") SDK.Entities.PlannedMeal.patch(m.id, { planId: plan.id });
+  const meals = chosen.map((c) => {
+    const m = all.meals.find((x) => x.key === c.date);
+    return {
+      mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId, name: c.kept ? c.kept.recipe.name : of.get(c.recipeId).name,
+      minutes: m?.minutes ?? 0, servings: c.servings, usesSoon: c.usesSoon ?? [], toBuy: m ? m.missing.map((l) => l.name) : [], kept: !!c.kept,
+    };
+  });
+  return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes };
+};

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// workflow is one action with what has to be there before.
+type workflow struct {
+	name  string
+	setup string // a script; its result is `before` in input
+	input string // an expression
+}
+
+var workflows = []workflow{
+	{name: "haul", input: `{photo: "haul.png"}`},
+	{name: "learn-product", setup: `SDK.Actions.haul({photo: "haul.png"})`, input: `{code: "2000000000992", food: "penne", name: "Penne", packageAmount: 500, packageUnit: "g"}`},
+	{name: "tonight", input: `{plan: true}`},
+	{name: "week-plan", input: `{}`},
+	{name: "meal-prep", input: `{meals: 3}`},
+	{name: "shop", setup: `SDK.Actions.weekPlan({days: 3})`, input: `{planId: before.planId}`},
+	{name: "check-off", setup: `SDK.Actions.weekPlan({days: 3}); SDK.Actions.shop({})`, input: `{items: [{item: before.items[0].itemId, price: 3.5}]}`},
+	{name: "cooked", setup: `SDK.Actions.tonight({plan: true})`, input: `{mealId: before.planned.mealId, leftovers: 1, rating: 5}`},
+	{name: "replan", setup: `SDK.Actions.tonight({plan: true}); SDK.Actions.shop({})`, input: `{guests: 2}`},
+	{name: "import-recipe", input: `{text: "Tomato toast\n\nServes 2\n\nIngredients\n4 slices bread\n2 large tomatoes, sliced\n1 spoonful stardust\nsalt, to taste\n\nSteps\n1. Toast the bread.\n2. Put the tomatoes on it."}`},
+	{name: "merge-foods", setup: `SDK.Entities.PantryItem.upsert({name: "Grana from the market", amount: 200, unit: "g"})`, input: `{from: "Grana from the market", into: "Parmesan"}`},
+	{name: "waste", setup: `SDK.Entities.PantryItem.all({filter: {name: "Feta"}}).map(i => SDK.Entities.PantryItem.patch(i.id, {status: "wasted"}))`, input: `{}`},
+	{name: "prices", input: `{food: "milk"}`},
+	{name: "nutrition", input: `{recipeId: "chickpea-and-spinach-curry"}`},
+	{name: "reminders", setup: `SDK.Actions.tonight({plan: true})`, input: `{}`},
+	{name: "open-too-long", input: `{}`},
+	{name: "find-food", input: `{names: ["Large onions", "feta", "stardust", "tomatos"]}`},
+}
+
+// everything is a script whose result are all rows that a household changes.
+const everything = `
+	const rows = {};
+	for (const e of Object.keys(SDK.Entities)) {
+		if (["Food", "FoodPortion", "RecipeIngredient", "Price"].includes(e)) rows[e] = SDK.Entities[e].count();
+		else if (["PantryItem", "PantryEvent", "PlannedMeal"].includes(e)) { // of the year behind, how much it is
+			const filter = {PantryItem: {status: "available"}, PantryEvent: {run: {$null: false}}, PlannedMeal: {status: "planned"}}[e];
+			rows[e] = [SDK.Entities[e].count(), SDK.Entities[e].all({filter, sort: "id"}).map(({version, ...row}) => row)];
+		}
+		else rows[e] = SDK.Entities[e].all({sort: "id"}).map(({version, ...row}) => row);
+	}
+	rows`
+
+// TestWorkflows carries out each action dry, then for real, and undoes it; all over one
+// database, which is the same after each.
+func TestWorkflows(t *testing.T) {
+	t.Parallel()
+	k := open(t, koantest.Setting{Key: "journal.enabled", Value: "true"})
+	k.sample("haul.png")
+	for _, w := range workflows {
+		t.Run(w.name, func(t *testing.T) {
+			k := kitchen{k.Kit, t, k.photos}
+			untouched := k.state()
+			before := json.RawMessage("null")
+			var setup string
+			if w.setup != "" {
+				r := k.Run(w.setup, koantest.Input{})
+				before, setup = r.Result, r.RunID
+			}
+			ready := k.state()
+			script := `const before = SDK.args; SDK.Out.answer(SDK.Actions["` + camel(w.name) + `"](` + w.input + `))`
+			dry := k.Run(script, koantest.Input{Args: before, DryRun: true})
+			require.Equal(t, ready, k.state(), "a dry run changes nothing")
+			r := k.Run(script, koantest.Input{Args: before})
+			require.Equal(t, golden(t, dry), golden(t, r), "a dry run says what a run says")
+			k.expect(w.name, r)
+			if len(r.ChangeCounts) > 0 {
+				require.NotEqual(t, ready, k.state())
+				k.undo(r.RunID)
+			}
+			require.Equal(t, ready, k.state(), "undone")
+			if setup != "" && ready != untouched {
+				k.undo(setup)
+			}
+			require.Equal(t, untouched, k.state())
+		})
+	}
+}
+
+// Every action has a golden test.
+func TestEveryActionIsTested(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("actions/*.js")
+	require.NoError(t, err)
+	tested := map[string]bool{"move": true} // between two sets: TestMoveBetweenHouseholds
+	for _, w := range workflows {
+		tested[w.name] = true
+	}
+	for _, f := range files {
+		name := filepath.Base(f)
+		require.True(t, tested[name[:len(name)-len(".js")]], f)
+	}
+}
+
+func (k kitchen) state() string {
+	k.t.Helper()
+	return string(k.Run(everything, koantest.Input{}).Result)
+}
+
+func (k kitchen) undo(run string) {
+	k.t.Helper()
+	_, err := k.Call("code::koan.undo", map[string]any{"runId": run})
+	require.NoError(k.t, err)
+}
+
+// goldenRun is what a golden file has of a run.
+type goldenRun struct {
+	Answer  any                 `json:"answer"`
+	Changes []store.ChangeCount `json:"changes"`
+}
+
+var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+func golden(t *testing.T, r *koantest.Result) string {
+	t.Helper()
+	var answer any
+	require.NoError(t, json.Unmarshal(ids.ReplaceAll(r.Answer, []byte("<id>")), &answer))
+	out, err := json.MarshalIndent(goldenRun{answer, r.ChangeCounts}, "", "  ")
+	require.NoError(t, err)
+	return string(out) + "\n"
+}
+
+func (k kitchen) expect(name string, r *koantest.Result) {
+	k.t.Helper()
+	file, got := filepath.Join("testdata", "actions", name+".golden"), golden(k.t, r)
+	if *update {
+		require.NoError(k.t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(k.t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(k.t, err, "run with -update")
+	require.Equal(k.t, string(want), got)
+}
+
+// camel is an action's name in scripts.
+func camel(name string) string {
+	return regexp.MustCompile(`-[a-z]`).ReplaceAllStringFunc(name, func(s string) string { return string(s[1] - 'a' + 'A') })
+}

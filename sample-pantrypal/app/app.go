@@ -1,0 +1,36 @@
+// Package app is PantryPal put together.
+//
+// What belongs here: the app's parts. What must never: anything that a part does.
+package app
+
+import (
+	"time"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/sample-pantrypal/actions"
+	"github.com/koan-go/koan/sample-pantrypal/diary"
+	"github.com/koan-go/koan/sample-pantrypal/earlier"
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/kitchen"
+	"github.com/koan-go/koan/sample-pantrypal/rules"
+	"github.com/koan-go/koan/sample-pantrypal/seed"
+)
+
+// New returns the app.
+func New() framework.App { return At(time.Now) }
+
+// At returns the app at another time than now: for tests and demonstrations.
+func At(clock func() time.Time) framework.App {
+	return framework.App{
+		Clock: clock,
+		Name:  "pantrypal",
+		Description: "What is in the house, what can be cooked from it, and what is missing. " +
+			"Whole jobs are actions, in scripts SDK.Actions: haul (photo to pantry), learn-product, tonight, week-plan, meal-prep, shop, check-off, cooked, replan, import-recipe, waste, prices, nutrition, reminders, move. " +
+			"Days are the household's; find-food joins a name to its food.",
+		// Somebody in the household agrees before anything is thrown away.
+		Defaults:  map[string]string{"approval.mode": "destructive"},
+		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock)), ent.OnUpgradeSet(earlier.SetAside, earlier.TakeOver)),
+		Actions:   actions.Files,
+		GoActions: kitchen.Actions(),
+	}
+}

@@ -1,0 +1,137 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+
+	"github.com/koan-go/koan/entities/expose"
+)
+
+// Food is what recipes, products and lots have in common. The catalogue has the same
+// foods with the same ids in every set.
+type Food struct{ ent.Schema }
+
+func (Food) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
+
+func (Food) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("id").Immutable().NotEmpty().MaxLen(64).
+			Annotations(expose.Field{Example: "feta", Description: "Made of the name; the same in every set."}),
+		field.String("name").NotEmpty().MaxLen(120).Unique().
+			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(120)}),
+		field.Strings("aliases").Optional().
+			Comment("Other names, by which the action find-food knows it."),
+		field.String("aisle").NotEmpty().MaxLen(40).Default("other").
+			Comment("Where shops have it: produce, dairy, meat, seafood, bakery, frozen, dry ..."),
+		field.Strings("allergens").Optional().
+			Comment("Of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs."),
+		field.Strings("diets").Optional().
+			Comment("Whom it suits: vegan, vegetarian, pescatarian."),
+		field.Float("density").Optional().Nillable().Positive().
+			Comment("Grams per millilitre; null: its volume says nothing about its weight."),
+		nutrient("energy_kcal", "kcal per 100 g."), nutrient("protein_g", "Grams per 100 g."), nutrient("carbohydrate_g", "Grams per 100 g."),
+		nutrient("fat_g", "Grams per 100 g."), nutrient("fibre_g", "Grams per 100 g."), nutrient("salt_g", "Grams per 100 g."),
+		shelfLife("shelf_life_pantry"), shelfLife("shelf_life_fridge"), shelfLife("shelf_life_freezer"),
+		field.Bool("staple").Default(false).
+			Comment("Always in the house, such as salt: never counted, never bought by a plan."),
+		field.String("source").Optional().MaxLen(120).
+			Comment("Where its figures are from."),
+	}
+}
+
+func nutrient(name, comment string) ent.Field {
+	return field.Float(name).Optional().Nillable().Min(0).Comment(comment).Annotations(expose.Field{Min: expose.Number(0)})
+}
+
+func shelfLife(name string) ent.Field {
+	return field.Int(name).Optional().Nillable().NonNegative().
+		Comment("Days that it keeps there; null: not there, or without limit.").Annotations(expose.Field{Min: expose.Number(0)})
+}
+
+func (Food) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("portions", FoodPortion.Type).Annotations(entsql.OnDelete(entsql.Cascade), expose.Edge{Description: "What its household units weigh."}),
+		edge.From("lots", PantryItem.Type).Ref("food").Annotations(expose.Edge{Description: "What is or was of it in the house."}),
+		edge.From("products", Product.Type).Ref("food"),
+		edge.From("prices", Price.Type).Ref("food"),
+	}
+}
+
+func (Food) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{
+		Description: "What recipes, products and lots are about: one food, with aisle, allergens, density, nutrition per 100 g. The catalogue is the app's: agents only read it. find-food finds one by any of its names.",
+		Aliases:     []string{"ingredient", "catalogue"},
+		ReadOnly:    expose.Yes(),
+	}}
+}
+
+// FoodPortion is what one household unit of a food weighs.
+type FoodPortion struct{ ent.Schema }
+
+func (FoodPortion) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
+
+func (FoodPortion) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("id").Immutable().NotEmpty().MaxLen(96),
+		field.String("unit").NotEmpty().MaxLen(20).Comment("piece, clove, tbsp, cup, can, bunch ..."),
+		field.Float("grams").Positive().Comment("What one of it weighs."),
+		field.String("food_id").Immutable(),
+	}
+}
+
+func (FoodPortion) Edges() []ent.Edge {
+	return []ent.Edge{edge.From("food", Food.Type).Ref("portions").Unique().Required().Immutable().Field("food_id")}
+}
+
+func (FoodPortion) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("food_id", "unit").Unique()}
+}
+
+func (FoodPortion) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{
+		Description: "What one piece, clove, cup ... of a food weighs in grams. Kept by the app: agents only read it.",
+		ReadOnly:    expose.Yes(),
+	}}
+}
+
+// Product is an article that can be recognised by its barcodes.
+type Product struct{ ent.Schema }
+
+func (Product) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
+
+func (Product) Fields() []ent.Field {
+	return []ent.Field{
+		nameField("What the package says."),
+		field.String("brand").Optional().MaxLen(80).
+			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(80)}),
+		field.Strings("barcodes").Optional().Validate(validBarcodes).
+			Comment("Its codes: 13 digits (EAN-13, or UPC-A with a leading 0) or 8 digits (EAN-8), with a right check digit. A code belongs to one product."),
+		optionalAmount("package_amount", "How much one package holds, in packageUnit; null: sold loose."),
+		optionalUnit("package_unit", "Unit of packageAmount: g, kg, ml, l or piece."),
+		field.Enum("state").Values("draft", "confirmed").Default("confirmed").
+			Comment("draft: made of an unknown code; somebody still has to look at it."),
+		field.String("food_id").Optional().Nillable(),
+	}
+}
+
+func (Product) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("food", Food.Type).Unique().Field("food_id"),
+		edge.From("items", PantryItem.Type).Ref("product").Annotations(expose.Edge{Description: "The lots of this product."}),
+	}
+}
+
+func (Product) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("name"), index.Fields("food_id")}
+}
+
+func (Product) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{
+		Description: "An article known by its barcodes: a brand's package of a food. learn-product says what an unknown code is.",
+		Aliases:     []string{"barcode", "article", "gtin"},
+	}}
+}

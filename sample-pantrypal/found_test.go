@@ -1,0 +1,256 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
+)
+
+// What households stumbled over when they tried an earlier PantryPal, each as they would
+// meet it. Tests that only look share one kitchen.
+
+func TestModelRefusesWhatCannotBe(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	for name, c := range map[string]struct{ code, want string }{
+		"a unit that is none":               {`SDK.Entities.PantryItem.upsert({name: "Rope", amount: 2, unit: "furlong"})`, `unknown unit "furlong"`},
+		"a word for a unit":                 {`SDK.Entities.PantryItem.upsert({name: "Flour", amount: 2, unit: "grams"})`, `write it as "g"`},
+		"a unit on a list":                  {`SDK.Entities.ShoppingItem.upsert({name: "Rope", unit: "furlong", listId: SDK.Entities.ShoppingList.upsert({name: "x"}).id})`, `unknown unit "furlong"`},
+		"a plan that ends before it starts": {`SDK.Entities.MealPlan.upsert({name: "x", start: "2026-11-25", end: "2026-11-24"})`, "ends on 2026-11-24, before it starts on 2026-11-25"},
+		"a plan that is patched so":         {`SDK.Entities.MealPlan.patch(SDK.Entities.MealPlan.upsert({name: "x", start: "2026-11-25", end: "2026-11-26"}).id, {end: "2026-11-01"})`, "before it starts"},
+		"a second household":                {`SDK.Entities.Household.upsert({id: "second", name: "Second"})`, "upsert"},
+		"a time zone that is none":          {`SDK.Entities.Household.patch("household", {timeZone: "Mars/Olympus"})`, `unknown time zone "Mars/Olympus"`},
+		"a barcode with a wrong digit":      {`SDK.Entities.Product.upsert({name: "x", barcodes: ["2000000000031"]})`, "check digit"},
+		"a barcode that is taken":           {`SDK.Entities.Product.upsert({name: "x", barcodes: ["2000000000039"]})`, "belongs to"},
+		"a recipe of the catalogue":         {`SDK.Entities.Recipe.patch("shakshuka", {name: "Mine"})`, "recipe of the catalogue"},
+		"its ingredients":                   {`SDK.Entities.RecipeIngredient.upsert({recipeId: "shakshuka", name: "Sand"})`, "recipe of the catalogue"},
+		"a price of nothing":                {`SDK.Entities.Price.upsert({foodId: "milk", price: 1, amount: 0, unit: "l", on: "2026-11-23"})`, "above 0"},
+		"a code by a wrong length":          {`SDK.Actions.learnProduct({code: "123", food: "milk", packageAmount: 1, packageUnit: "l"})`, "pattern"},
+		"a plan in the past":                {`SDK.Actions.weekPlan({start: "2026-11-01"})`, "before today"},
+		"more leftovers than portions":      {`SDK.Actions.cooked({recipe: "shakshuka", servings: 2, leftovers: 3})`, "3 portions left of 2"},
+		"a food that nobody knows":          {`SDK.Actions.tonight({with: ["tomatos from mars"]})`, "There is no food"},
+		"a meal that is not planned":        {`SDK.Actions.replan({date: "2026-12-24", guests: 1})`, "No dinner is planned"},
+		"a recipe that is none":             {`SDK.Actions.importRecipe({jsonLd: {"@type": "Person"}})`, "no schema.org Recipe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := kitchen{k.Kit, t, k.photos}
+			require.Contains(t, k.refused(c.code), c.want)
+		})
+	}
+	require.Equal(t, 1, value[int](k, `SDK.Entities.Household.count()`))
+	require.Equal(t, "Ours", value[string](k, `SDK.Entities.Household.patch("household", {name: "Ours"}).name`))
+	require.True(t, value[bool](k, `SDK.Entities.Recipe.patch("shakshuka", {rating: 5, favourite: true}).favourite`))
+}
+
+// Names, units and prices are joined: "Feta" is feta, salt in spoons is salt in grams.
+func TestNamesUnitsAndPricesJoin(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	require.Equal(t, []any{"feta", "onions", nil}, value[[]any](k, `SDK.Actions.findFood({names: ["Feta", "large onion", "stardust"]}).found.map(f => f.food && f.food.id)`))
+	require.Equal(t, "onions", value[string](k, `SDK.Entities.PantryItem.upsert({name: "large onions", amount: 2}).foodId`))
+	require.Equal(t, []any{"salt", true}, value[[]any](k, `(l => [l.foodId, l.staple])(SDK.Entities.PantryItem.upsert({name: "Salt", amount: 100, unit: "g"}))`))
+	require.Equal(t, []any{6.0, ""}, value[[]any](k, `(c => [Math.round(c.amount), c.problem])(SDK.Actions.convertAmounts({amounts: [{foodId: "salt", amount: 1, unit: "tsp", to: "g"}]}).amounts[0])`))
+	require.Equal(t, []any{nil, true}, value[[]any](k, `(c => [c.amount, c.problem.includes("without")])(SDK.Actions.convertAmounts({amounts: [{foodId: "feta", amount: 1, unit: "sprig", to: "g"}]}).amounts[0])`), "nothing is invented")
+	require.Equal(t, 1.2, value[float64](k, `SDK.Entities.Price.upsert({foodId: "milk", price: 0.6, amount: 500, unit: "ml", on: "2026-11-23"}).perUnit`))
+	require.Equal(t, "produce", value[string](k, `SDK.Entities.ShoppingItem.upsert({name: "carrots", listId: SDK.Entities.ShoppingList.upsert({name: "x"}).id}).aisle`))
+}
+
+// An unknown code stays open until somebody says what it is, and then it is in the house.
+func TestUnknownCodeIsNoDeadEnd(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	photo := k.sample("haul.png")
+	k.Action("haul", map[string]any{"photo": photo}, nil)
+	require.Equal(t, 1, value[int](k, `SDK.Entities.Detection.count({status: "open"})`))
+	var again struct {
+		Again bool
+		Open  []struct{ Code string }
+	}
+	k.Action("haul", map[string]any{"photo": photo}, &again)
+	require.True(t, again.Again)
+	require.Equal(t, "2000000000992", again.Open[0].Code, "it is still named")
+	var learned struct {
+		Resolved int
+		Lots     []struct {
+			Name   string
+			Amount float64
+		}
+	}
+	k.Action("learn-product", map[string]any{"code": "2000000000992", "food": "penne", "packageAmount": 500, "packageUnit": "g"}, &learned)
+	require.Equal(t, 1, learned.Resolved)
+	require.Equal(t, 500.0, learned.Lots[0].Amount)
+	k.Action("learn-product", map[string]any{"code": "2000000000992", "food": "penne", "packageAmount": 500, "packageUnit": "g"}, &learned)
+	require.Zero(t, learned.Resolved, "once is enough")
+	require.Equal(t, 1, value[int](k, `SDK.Entities.Product.count({barcodes: {$has: "2000000000992"}})`))
+}
+
+// Two photos in one day are two hauls, and one dinner.
+func TestDinnerIsPlannedOnceADay(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	first := value[map[string]any](k, `SDK.Actions.tonight({plan: true}).planned`)
+	second := value[map[string]any](k, `SDK.Actions.tonight({plan: true}).planned`)
+	require.Equal(t, true, first["new"])
+	require.Equal(t, false, second["new"])
+	require.Equal(t, first["mealId"], second["mealId"])
+	require.Equal(t, 1, value[int](k, `SDK.Entities.PlannedMeal.count({date: "2026-11-23"})`))
+	require.Equal(t, true, value[bool](k, `SDK.Actions.weekPlan({days: 2}).meals[0].kept`))
+}
+
+// Milk of different days are different lots; the older one is drunk first.
+func TestLotsKeepTheirDates(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	k.Action("haul", map[string]any{"photo": k.photo("monday.png", "2000000000015")}, nil)
+	dates := value[[]string](k, `SDK.Entities.PantryItem.all({filter: {foodId: "milk", bestBefore: {$gte: "2026-11-23"}, status: "available"}, sort: "bestBefore"}).map(l => l.bestBefore)`)
+	require.Len(t, dates, 3)
+	require.Less(t, dates[0], dates[1])
+	require.Less(t, dates[1], dates[2])
+	k.Run(`SDK.Actions.importRecipe({text: "Porridge\nServes 1\nIngredients\n700 ml milk\nSteps\nCook."}); SDK.Actions.cooked({recipe: "Porridge", servings: 1})`, koantest.Input{})
+	require.Equal(t, []any{[]any{0.0, "consumed"}, []any{800.0, "available"}, []any{1000.0, "available"}},
+		value[[]any](k, `SDK.Entities.PantryItem.all({filter: {foodId: "milk", $or: [{mealId: {$null: false}}, {status: "available"}]}, sort: "bestBefore"}).map(l => [l.amount, l.status])`))
+}
+
+// What is thrown away costs what is thrown away, not what the whole package had cost; and
+// why something went is said, not guessed.
+func TestWasteCostsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	before := value[float64](k, `SDK.Actions.waste({months: 1}).total.cost`)
+	events := value[[]any](k, `
+		const lot = SDK.Entities.PantryItem.upsert({name: "Cream", amount: 200, unit: "ml", unitPrice: 0.01});
+		SDK.Entities.PantryItem.patch(lot.id, {amount: 50, reason: "eaten"});
+		SDK.Entities.PantryItem.patch(lot.id, {amount: 40});
+		SDK.Entities.PantryItem.patch(lot.id, {status: "wasted"});
+		SDK.Entities.PantryEvent.all({filter: {itemId: lot.id}, sort: "id"}).map(e => [e.kind, e.reason, e.amount, e.cost])`)
+	require.Equal(t, []any{[]any{"came", "bought", 200.0, 2.0}, []any{"went", "eaten", 150.0, 1.5}, []any{"went", "corrected", 10.0, 0.1}, []any{"went", "wasted", 40.0, 0.4}}, events)
+	require.InDelta(t, before+0.4, value[float64](k, `SDK.Actions.waste({months: 1}).total.cost`), 0.001)
+	require.Equal(t, "expired", value[string](k, `SDK.Entities.PantryEvent.patch(SDK.Entities.PantryEvent.all({filter: {reason: "wasted"}, sort: "-at"})[0].id, {reason: "expired"}).reason`), "it can be set right")
+}
+
+// A recipe that is planned is not deleted, and trying again does not help.
+func TestDeletingPlannedRecipe(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	r := k.Try(`
+		const own = SDK.Actions.importRecipe({text: "Toast\nIngredients\n2 slices bread"});
+		SDK.Entities.PlannedMeal.upsert({recipeId: own.recipeId, date: "2026-11-24"});
+		SDK.Entities.Recipe.delete(own.recipeId)`, koantest.Input{})
+	require.False(t, r.Success)
+	require.Equal(t, fault.Conflict, r.Error.Code)
+	require.Equal(t, fault.Fix, r.Error.Retry)
+	require.Contains(t, r.Error.Message+r.Error.Hint, "PlannedMeal")
+}
+
+func TestCookedCountsRecipe(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	require.Equal(t, []int{0, 1, 0, 1}, value[[]int](k, `
+		const start = SDK.Entities.Recipe.getById("shakshuka").timesCooked, times = () => SDK.Entities.Recipe.getById("shakshuka").timesCooked - start;
+		const out = [times()];
+		const meal = SDK.Entities.PlannedMeal.upsert({recipeId: "shakshuka", date: "2026-11-23"});
+		for (const status of ["cooked", "planned", "cooked"]) { SDK.Entities.PlannedMeal.patch(meal.id, {status}); out.push(times()); }
+		out`))
+}
+
+// Tonight is tonight where the household lives.
+func TestTodayIsTheHouseholdsDay(t *testing.T) {
+	t.Parallel()
+	late := func() time.Time { return time.Date(2026, 11, 23, 23, 30, 0, 0, time.UTC) }
+	k := openAt(t, late)
+	require.Equal(t, "2026-11-24", value[string](k, `SDK.Actions.tonight({}).date`), "half past midnight in Berlin")
+	r := k.Run(`SDK.Actions.tonight({}).date`, koantest.Input{Set: "lake-house"})
+	require.JSONEq(t, `"2026-11-23"`, string(r.Result), "an evening in New York")
+}
+
+// Both households have the catalogue, with the same ids; what is theirs is apart.
+func TestLakeHouseHasCatalogue(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	counts := `[SDK.Entities.Food.count(), SDK.Entities.Product.count(), SDK.Entities.Recipe.count(), SDK.Entities.Food.getById("feta").name, SDK.Entities.Household.getById("household").name, SDK.Actions.tonight({}).suggestions.length > 0]`
+	home, lake := k.Run(counts, koantest.Input{}), k.Run(counts, koantest.Input{Set: "lake-house"})
+	var a, b []any
+	home.ResultInto(&a)
+	lake.ResultInto(&b)
+	require.Equal(t, a[:4], b[:4])
+	require.NotEqual(t, a[4], b[4])
+	require.Equal(t, true, b[5])
+}
+
+// Lots go to the other household whole: first they are there, then they are gone here.
+func TestMoveBetweenHouseholds(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	lot := value[string](k, `SDK.Entities.PantryItem.upsert({name: "Polenta", amount: 500, unit: "g", productId: SDK.Entities.Product.upsert({name: "Polenta", barcodes: ["2000000000992"], packageAmount: 500, packageUnit: "g"}).id, openedAt: "2026-11-20"}).id`)
+	var out struct {
+		Done          bool
+		Arrived, Left int
+	}
+	k.Action("move", map[string]any{"lots": []string{lot}}, &out)
+	require.Equal(t, []any{false, 1, 0}, []any{out.Done, out.Arrived, out.Left})
+	k.Action("move", map[string]any{"lots": []string{lot}}, &out)
+	require.Equal(t, []any{true, 0, 1}, []any{out.Done, out.Arrived, out.Left})
+	there := k.Run(`(l => [l.amount, l.openedAt, l.product.barcodes[0]])(SDK.Entities.PantryItem.getById(SDK.args, {with: "product"}))`, koantest.Input{Set: "lake-house", Args: lot})
+	require.JSONEq(t, `[500, "2026-11-20", "2000000000992"]`, string(there.Result))
+	here := k.Run(`[SDK.Entities.PantryItem.getById(SDK.args).amount, SDK.Entities.PantryEvent.all({filter: {itemId: SDK.args}, sort: "-id"})[0].reason]`, koantest.Input{Args: lot})
+	require.JSONEq(t, `[0, "moved"]`, string(here.Result))
+}
+
+// Two people in the shop check off the same thing: it is bought once, and both are told.
+func TestTwoCheckOffTheSameThing(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	k.Run(`const l = SDK.Entities.ShoppingList.upsert({name: "Saturday"}); SDK.Entities.ShoppingItem.upsert({listId: l.id, name: "Bananas", amount: 6})`, koantest.Input{})
+	type answer struct {
+		Bought  []struct{ Name string }
+		Already []string
+	}
+	answers, failed := make([]answer, 2), make([]error, 2)
+	var wait sync.WaitGroup
+	for i := range answers {
+		wait.Go(func() {
+			raw, err := k.TryAction("check-off", map[string]any{"items": []any{map[string]any{"item": "bananas"}}})
+			if err == nil {
+				err = json.Unmarshal(raw, &answers[i])
+			}
+			failed[i] = err
+		})
+	}
+	wait.Wait()
+	require.NoError(t, errors.Join(failed...))
+	require.Equal(t, 1, len(answers[0].Bought)+len(answers[1].Bought))
+	require.Equal(t, 1, len(answers[0].Already)+len(answers[1].Already))
+	require.Equal(t, 1, value[int](k, `SDK.Entities.PantryItem.count({name: "Bananas", status: "available"})`))
+}
+
+// A product that goes leaves what is to buy, by its name.
+func TestListOutlivesProduct(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	require.Equal(t, []any{"Oat drink", nil}, value[[]any](k, `
+		const p = SDK.Entities.Product.upsert({name: "Oat drink", packageAmount: 1, packageUnit: "l"});
+		const item = SDK.Entities.ShoppingItem.upsert({listId: SDK.Entities.ShoppingList.upsert({name: "x"}).id, name: "Oat drink", productId: p.id});
+		SDK.Entities.Product.delete(p.id);
+		(i => [i.name, i.productId])(SDK.Entities.ShoppingItem.getById(item.id))`))
+}
+
+func TestPhotosThatAreNone(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	for photo, want := range map[string]fault.Code{k.sample("broken.png"): fault.ExecutionError, "none.png": fault.NotFound, "../secret.png": fault.ExecutionError} {
+		_, err := k.TryAction("haul", map[string]any{"photo": photo})
+		require.Error(t, err, photo)
+		require.Equal(t, want, fault.CodeOf(err), "%s: %v", photo, err)
+	}
+	require.Zero(t, value[int](k, `SDK.Entities.PantryPhoto.count()`))
+	var out struct{ Summary string }
+	k.Action("haul", map[string]any{"photo": k.sample("empty.png")}, &out)
+	require.Contains(t, out.Summary, "No barcode")
+}

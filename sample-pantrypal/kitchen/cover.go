@@ -1,0 +1,245 @@
+package kitchen
+
+import (
+	"context"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
+)
+
+// maxMeals is how many meals one call looks at.
+const maxMeals = 500
+
+type meal struct {
+	Key      string  `json:"key"      jsonschema_description:"comes back with the result"`
+	RecipeID string  `json:"recipeId"`
+	Servings float64 `json:"servings" jsonschema:"exclusiveMinimum=0"`
+}
+
+type coverIn struct {
+	Before   []meal  `json:"before,omitempty"   jsonschema_description:"meals that take from the stock first, one after the other; nothing is reported of them"`
+	Meals    []meal  `json:"meals"              jsonschema_description:"each is looked at by itself; with together, what one takes is not there for the next"`
+	Together bool    `json:"together,omitempty"`
+	Shop     bool    `json:"shop,omitempty"     jsonschema_description:"also return what to buy, summed over all meals, in whole packages"`
+	StoreID  *string `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
+}
+
+type use struct {
+	LotID      string  `json:"lotId"`
+	FoodID     string  `json:"foodId"`
+	Name       string  `json:"name"`
+	Amount     float64 `json:"amount"     jsonschema_description:"in the unit of the lot"`
+	Unit       string  `json:"unit"`
+	Text       string  `json:"text"`
+	BestBefore *string `json:"bestBefore" jsonschema:"nullable"`
+	Left       float64 `json:"left"       jsonschema_description:"of the lot, in its unit"`
+}
+
+type lack struct {
+	FoodID  *string  `json:"foodId"  jsonschema:"nullable"`
+	Name    string   `json:"name"`
+	Amount  *float64 `json:"amount"  jsonschema:"nullable"`
+	Unit    *string  `json:"unit"    jsonschema:"nullable"`
+	Text    string   `json:"text"`
+	Problem string   `json:"problem" jsonschema_description:"why it cannot be compared with what is there; empty: there is too little"`
+}
+
+type covered struct {
+	Key       string   `json:"key"`
+	RecipeID  string   `json:"recipeId"`
+	Name      string   `json:"name"`
+	Minutes   int      `json:"minutes"`
+	Servings  float64  `json:"servings"`
+	Needed    int      `json:"needed"    jsonschema_description:"lines that the meal cannot do without"`
+	Uses      []use    `json:"uses"`
+	Missing   []lack   `json:"missing"   jsonschema_description:"there is too little of it"`
+	Unclear   []lack   `json:"unclear"   jsonschema_description:"some of it is there, and amounts cannot be compared"`
+	Staples   []string `json:"staples"   jsonschema_description:"staples that are not in the house"`
+	Conflicts []string `json:"conflicts" jsonschema_description:"whom it does not suit, and why"`
+	FoodIDs   []string `json:"foodIds"`
+	Aisles    []string `json:"aisles"`
+}
+
+type coverOut struct {
+	Today    string    `json:"today"`
+	Weekday  string    `json:"weekday"`
+	Portions float64   `json:"portions" jsonschema_description:"of a meal for the whole household"`
+	Meals    []covered `json:"meals"`
+	ToBuy    []toBuy   `json:"toBuy"`
+	Past     []string  `json:"past"     jsonschema_description:"lots past their date, which no meal takes"`
+}
+
+// line is one ingredient of a recipe.
+type line struct {
+	Name     string   `json:"name"`
+	Amount   *float64 `json:"amount"`
+	Unit     *string  `json:"unit"`
+	Optional bool     `json:"optional"`
+	FoodID   string   `json:"foodId"`
+}
+
+type recipe struct {
+	ID          string  `json:"id"`
+	Name        string  `json:"name"`
+	Servings    float64 `json:"servings"`
+	PrepMinutes int     `json:"prepMinutes"`
+	CookMinutes int     `json:"cookMinutes"`
+	Ingredients []line  `json:"ingredients"`
+}
+
+// coverMeals is the action cover-meals.
+func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut, error) {
+	if len(in.Meals)+len(in.Before) > maxMeals {
+		return coverOut{}, fault.Newf(fault.InvalidPayload, "%d meals in one call; at most %d", len(in.Meals)+len(in.Before), maxMeals).WithHint("Make several calls.")
+	}
+	h, err := readHousehold(ctx, call)
+	if err != nil {
+		return coverOut{}, err
+	}
+	shelf, past, err := readStock(ctx, call, h)
+	if err != nil {
+		return coverOut{}, err
+	}
+	recipes, err := readRecipes(ctx, call, slices.Concat(in.Before, in.Meals))
+	if err != nil {
+		return coverOut{}, err
+	}
+	out := coverOut{Today: h.day(0), Weekday: weekday(h.today), Portions: h.portions(), Meals: []covered{}, ToBuy: []toBuy{}, Past: past}
+	for _, m := range in.Before {
+		shelf.cover(h, recipes[m.RecipeID], m)
+	}
+	basket := basket{h: h}
+	for _, m := range in.Meals {
+		from := shelf
+		if !in.Together {
+			from = shelf.clone()
+		}
+		c, lacks := from.cover(h, recipes[m.RecipeID], m)
+		out.Meals = append(out.Meals, c)
+		basket.add(m.Key, lacks)
+	}
+	if in.Shop {
+		out.ToBuy, err = basket.fill(ctx, call, in.StoreID)
+	}
+	return out, err
+}
+
+// readRecipes reads the recipes of meals with their lines, by id.
+func readRecipes(ctx context.Context, call framework.Call, meals []meal) (map[string]recipe, error) {
+	var ids []string
+	for _, m := range meals {
+		if !slices.Contains(ids, m.RecipeID) {
+			ids = append(ids, m.RecipeID)
+		}
+	}
+	byID := make(map[string]recipe, len(ids))
+	if len(ids) == 0 {
+		return byID, nil
+	}
+	rows, err := all[recipe](ctx, call, "Recipe", map[string]any{
+		"filter": map[string]any{"id": map[string]any{"$in": ids}},
+		"fields": "id,name,servings,prepMinutes,cookMinutes",
+		"with":   map[string]any{"ingredients": map[string]any{"limit": 200, "sort": "position,id"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		byID[r.ID] = r
+	}
+	for i, m := range meals {
+		if _, ok := byID[m.RecipeID]; !ok {
+			return nil, fault.Newf(fault.NotFound, "there is no recipe %q (meal %d)", m.RecipeID, i+1).WithHint("Read Recipe for the ids.")
+		}
+	}
+	return byID, nil
+}
+
+// need is what a meal lacks of one food.
+type need struct {
+	lack
+	food   foods.Food
+	amount quantity.Amount // no unit: nobody knows how much
+	staple bool
+}
+
+// cover takes what a meal needs from the stock, oldest lots first.
+func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
+	c := covered{
+		Key: m.Key, RecipeID: r.ID, Name: r.Name, Minutes: r.PrepMinutes + r.CookMinutes, Servings: m.Servings,
+		Uses: []use{}, Missing: []lack{}, Unclear: []lack{}, Staples: []string{}, Conflicts: h.conflicts(r.Ingredients), FoodIDs: []string{}, Aisles: []string{},
+	}
+	factor := decimal.NewFromFloat(m.Servings).Div(decimal.NewFromFloat(max(r.Servings, 1)))
+	var lacks []need
+	for _, l := range r.Ingredients {
+		f, known := foods.Of(l.FoodID)
+		if known {
+			c.FoodIDs = append(c.FoodIDs, f.ID)
+			if !slices.Contains(c.Aisles, f.Aisle) {
+				c.Aisles = append(c.Aisles, f.Aisle)
+			}
+		}
+		if !l.Optional {
+			c.Needed++
+		}
+		n := need{lack: lack{Name: l.Name, FoodID: &l.FoodID}, food: f}
+		switch {
+		case !known:
+			n.FoodID, n.Text, n.Problem = nil, l.Name, "no food of the catalogue is known by this name"
+			c.Unclear = appendUnless(l.Optional, c.Unclear, n.lack)
+		case f.Staple || l.Amount == nil || l.Unit == nil:
+			if s.has(f.ID) {
+				continue
+			}
+			n.Text, n.staple = l.Name, true
+			if l.Optional {
+				continue
+			}
+			if f.Staple {
+				c.Staples = append(c.Staples, f.Name)
+			} else {
+				c.Missing = append(c.Missing, n.lack)
+			}
+		default:
+			wanted := amountOf(*l.Amount, *l.Unit).Scale(factor)
+			uses, rest, problem := s.take(f, wanted, h.system())
+			c.Uses = append(c.Uses, uses...)
+			if !rest.Value.IsPositive() {
+				continue
+			}
+			v, u := float(rest.Value), string(rest.Unit)
+			n.amount, n.Amount, n.Unit, n.Text, n.Problem = rest, &v, &u, text(f, rest, h.system()), problem
+			if problem != "" {
+				c.Unclear = appendUnless(l.Optional, c.Unclear, n.lack)
+			} else {
+				c.Missing = appendUnless(l.Optional, c.Missing, n.lack)
+			}
+		}
+		if !l.Optional {
+			lacks = append(lacks, n)
+		}
+	}
+	return c, lacks
+}
+
+// text is an amount for people: part of a can or bunch is told in grams, if those are known.
+func text(f foods.Food, a quantity.Amount, sys quantity.System) string {
+	if a.Unit.Dimension() == quantity.Count && !a.Value.IsInteger() {
+		if grams, err := f.Convert(a, quantity.Gram, sys); err == nil {
+			return quantity.Of(grams.Value.Ceil(), quantity.Gram).String()
+		}
+	}
+	return a.String()
+}
+
+func appendUnless[T any](not bool, list []T, v T) []T {
+	if not {
+		return list
+	}
+	return append(list, v)
+}

@@ -1,0 +1,179 @@
+package kitchen
+
+import (
+	"context"
+	"time"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
+	"github.com/koan-go/koan/sample-pantrypal/rules"
+)
+
+// member is somebody of Household.members.
+type member struct {
+	Name      string   `json:"name"`
+	Portion   float64  `json:"portion"`
+	Diet      string   `json:"diet"`
+	Allergies []string `json:"allergies"`
+	Dislikes  []string `json:"dislikes"`
+}
+
+// household is what the actions need of the entity Household. A set that has none is
+// one with its defaults.
+type household struct {
+	Members  []member `json:"members"`
+	TimeZone string   `json:"timeZone"`
+	Locale   string   `json:"locale"`
+	Units    string   `json:"units"`
+	Target   *float64 `json:"energyTargetKcal"`
+
+	today time.Time
+}
+
+func (h household) system() quantity.System {
+	if h.Units == string(quantity.US) {
+		return quantity.US
+	}
+	return quantity.SystemOf(h.Locale)
+}
+
+// portions is how many portions a meal for everybody has; 2 where nobody is known.
+func (h household) portions() float64 {
+	sum := 0.0
+	for _, m := range h.Members {
+		sum += m.Portion
+	}
+	if sum == 0 {
+		return 2
+	}
+	return sum
+}
+
+func (h household) day(offset int) string { return h.today.AddDate(0, 0, offset).Format(time.DateOnly) }
+
+// readHousehold reads the household of the call's set.
+func readHousehold(ctx context.Context, call framework.Call) (household, error) {
+	homes, err := all[household](ctx, call, "Household", map[string]any{})
+	if err != nil {
+		return household{}, err
+	}
+	h := household{TimeZone: "UTC", Locale: "en"}
+	if len(homes) > 0 {
+		h = homes[0]
+	}
+	h.today, err = rules.Today(call.Now(), h.TimeZone)
+	return h, err
+}
+
+// all reads every row that fits, page by page.
+func all[Row any](ctx context.Context, call framework.Call, entity string, query map[string]any) ([]Row, error) {
+	var rows []Row
+	in := map[string]any{"pageSize": 200, "count": false}
+	for k, v := range query {
+		in[k] = v
+	}
+	for {
+		var page struct {
+			Items      []Row   `json:"items"`
+			NextCursor *string `json:"nextCursor"`
+		}
+		if err := call.Invoke(ctx, "koan::"+entity+".collection", in, &page); err != nil {
+			return nil, err
+		}
+		rows = append(rows, page.Items...)
+		if page.NextCursor == nil || *page.NextCursor == "" {
+			return rows, nil
+		}
+		in["cursor"] = *page.NextCursor
+	}
+}
+
+// conflicts are the reasons for which a recipe with these foods does not suit
+// somebody. lines are (name, food) pairs; a line without a food suits nobody who has
+// allergies, since nobody knows what is in it.
+func (h household) conflicts(lines []line) []string {
+	found := map[string]bool{}
+	var out []string
+	add := func(text string) {
+		if !found[text] {
+			found[text] = true
+			out = append(out, text)
+		}
+	}
+	for _, m := range h.Members {
+		disliked := map[string]bool{}
+		for _, name := range m.Dislikes {
+			if match := foods.Find(name); match.ID != "" {
+				disliked[match.ID] = true
+			}
+		}
+		for _, l := range lines {
+			f, known := foods.Of(l.FoodID)
+			if !known {
+				if len(m.Allergies) > 0 {
+					add(m.Name + " has allergies, and nobody knows what is in " + l.Name)
+				}
+				continue
+			}
+			for _, a := range m.Allergies {
+				if f.Contains(a) {
+					add(m.Name + " is allergic to " + a + " (" + f.Name + ")")
+				}
+			}
+			if m.Diet != "" && m.Diet != "none" && !f.Suits(m.Diet) {
+				add(m.Name + " is " + m.Diet + " (" + f.Name + ")")
+			}
+			if disliked[f.ID] {
+				add(m.Name + " does not like " + f.Name)
+			}
+		}
+	}
+	return out
+}
+
+type stowIn struct {
+	FoodIDs []string `json:"foodIds" jsonschema:"maxItems=200"`
+}
+
+type stowed struct {
+	FoodID     string  `json:"foodId"`
+	Place      string  `json:"place"`
+	BestBefore *string `json:"bestBefore" jsonschema:"nullable"`
+	Staple     bool    `json:"staple"`
+	Aisle      string  `json:"aisle"`
+}
+
+type stowOut struct {
+	Today    string   `json:"today"`
+	Weekday  string   `json:"weekday"`
+	Portions float64  `json:"portions"`
+	Things   []stowed `json:"things"`
+}
+
+func stow(ctx context.Context, call framework.Call, in stowIn) (stowOut, error) {
+	h, err := readHousehold(ctx, call)
+	if err != nil {
+		return stowOut{}, err
+	}
+	out := stowOut{Today: h.day(0), Weekday: weekday(h.today), Portions: h.portions(), Things: []stowed{}}
+	for _, id := range in.FoodIDs {
+		f, ok := foods.Of(id)
+		if !ok {
+			return stowOut{}, fault.Newf(fault.NotFound, "there is no food %q", id).WithHint("find-food finds a food by its name.")
+		}
+		place, days := f.Keeps()
+		s := stowed{FoodID: id, Place: place, Staple: f.Staple, Aisle: f.Aisle}
+		if days > 0 {
+			until := h.day(days)
+			s.BestBefore = &until
+		}
+		out.Things = append(out.Things, s)
+	}
+	return out, nil
+}
+
+func weekday(day time.Time) string {
+	return [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}[day.Weekday()]
+}

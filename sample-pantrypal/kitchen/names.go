@@ -1,0 +1,161 @@
+package kitchen
+
+import (
+	"context"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
+)
+
+type findIn struct {
+	Names []string `json:"names" jsonschema:"minItems=1,maxItems=100"`
+}
+
+type foundFood struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Aisle string `json:"aisle"`
+}
+
+type found struct {
+	Name       string      `json:"name"`
+	Food       *foundFood  `json:"food"       jsonschema:"nullable"`
+	Candidates []foundFood `json:"candidates"`
+}
+
+type findOut struct {
+	Found []found `json:"found"`
+}
+
+func findFood(_ context.Context, _ framework.Call, in findIn) (findOut, error) {
+	out := findOut{Found: []found{}}
+	for _, name := range in.Names {
+		out.Found = append(out.Found, match(name, foods.Find(name)))
+	}
+	return out, nil
+}
+
+func match(name string, m quantity.Match) found {
+	f := found{Name: name, Candidates: []foundFood{}}
+	if food, ok := foods.Of(m.ID); ok {
+		f.Food = &foundFood{food.ID, food.Name, food.Aisle}
+	}
+	for _, id := range m.Candidates {
+		if food, ok := foods.Of(id); ok {
+			f.Candidates = append(f.Candidates, foundFood{food.ID, food.Name, food.Aisle})
+		}
+	}
+	return f
+}
+
+type readIn struct {
+	Lines []string `json:"lines" jsonschema:"maxItems=200"`
+}
+
+type readLine struct {
+	Text        string      `json:"text"`
+	Name        string      `json:"name"`
+	FoodID      *string     `json:"foodId"     jsonschema:"nullable"`
+	Candidates  []foundFood `json:"candidates"`
+	Amount      *float64    `json:"amount"     jsonschema:"nullable"`
+	AmountMax   *float64    `json:"amountMax"  jsonschema:"nullable"`
+	Unit        *string     `json:"unit"       jsonschema:"nullable"`
+	Preparation string      `json:"preparation"`
+	Optional    bool        `json:"optional"`
+	Problem     string      `json:"problem"    jsonschema_description:"why the line cannot be read; empty if it can"`
+}
+
+type readOut struct {
+	Lines []readLine `json:"lines"`
+}
+
+func readIngredients(ctx context.Context, call framework.Call, in readIn) (readOut, error) {
+	h, err := readHousehold(ctx, call)
+	if err != nil {
+		return readOut{}, err
+	}
+	out := readOut{Lines: []readLine{}}
+	for _, text := range in.Lines {
+		r := readLine{Text: text, Candidates: []foundFood{}}
+		l, err := quantity.ParseLine(text, h.system())
+		if err != nil {
+			r.Problem = err.Error()
+			out.Lines = append(out.Lines, r)
+			continue
+		}
+		r.Name, r.Preparation, r.Optional = l.Name, l.Preparation, l.Optional
+		r.Amount, r.AmountMax = number(l.Amount), number(l.AmountMax)
+		if l.Unit != "" && r.Amount != nil {
+			unit := string(l.Unit)
+			r.Unit = &unit
+		}
+		m := foods.FindLine(l)
+		if m.ID != "" {
+			r.FoodID = &m.ID
+		}
+		r.Candidates = match(l.Name, m).Candidates
+		out.Lines = append(out.Lines, r)
+	}
+	return out, nil
+}
+
+func number(d decimal.NullDecimal) *float64 {
+	if !d.Valid {
+		return nil
+	}
+	f := d.Decimal.InexactFloat64()
+	return &f
+}
+
+type convertItem struct {
+	FoodID string  `json:"foodId"`
+	Amount float64 `json:"amount" jsonschema:"minimum=0"`
+	Unit   string  `json:"unit"`
+	To     string  `json:"to"     jsonschema_description:"a unit: g, ml, piece, cup ..."`
+}
+
+type convertIn struct {
+	Amounts []convertItem `json:"amounts" jsonschema:"minItems=1,maxItems=1000"`
+}
+
+type converted struct {
+	Amount  *float64 `json:"amount"  jsonschema:"nullable"`
+	Unit    string   `json:"unit"`
+	Text    string   `json:"text"`
+	Problem string   `json:"problem" jsonschema_description:"why it cannot be converted; empty if it can"`
+}
+
+type convertOut struct {
+	Amounts []converted `json:"amounts"`
+}
+
+func convertAmounts(ctx context.Context, call framework.Call, in convertIn) (convertOut, error) {
+	h, err := readHousehold(ctx, call)
+	if err != nil {
+		return convertOut{}, err
+	}
+	out := convertOut{Amounts: []converted{}}
+	for _, item := range in.Amounts {
+		f, _ := foods.Of(item.FoodID)
+		c := converted{Unit: item.To}
+		a, err := f.Convert(amountOf(item.Amount, item.Unit), quantity.Unit(item.To), h.system())
+		if err != nil {
+			c.Problem = err.Error()
+		} else {
+			v := float(a.Value)
+			c.Amount, c.Text = &v, a.String()
+		}
+		out.Amounts = append(out.Amounts, c)
+	}
+	return out, nil
+}
+
+func amountOf(value float64, unit string) quantity.Amount {
+	return quantity.Of(decimal.NewFromFloat(value), quantity.Unit(unit))
+}
+
+// float returns what JSON and the columns hold of an amount.
+func float(d decimal.Decimal) float64 { return d.Round(quantity.Places).InexactFloat64() }

@@ -1,0 +1,122 @@
+package kitchen
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
+)
+
+// lot is what the actions need of a PantryItem.
+type lot struct {
+	ID         string  `json:"id"`
+	Name       string  `json:"name"`
+	FoodID     *string `json:"foodId"`
+	Amount     float64 `json:"amount"`
+	Unit       string  `json:"unit"`
+	BestBefore *string `json:"bestBefore"`
+	AddedAt    string  `json:"addedAt"`
+
+	left decimal.Decimal
+}
+
+// stock is what is in the house, by food and with the oldest first.
+type stock struct{ lots map[string][]lot }
+
+// readStock reads the lots that can be eaten, and the names of those past their date.
+func readStock(ctx context.Context, call framework.Call, h household) (*stock, []string, error) {
+	rows, err := all[lot](ctx, call, "PantryItem", map[string]any{
+		"filter": map[string]any{"status": "available", "amount": map[string]any{"$gt": 0}},
+		"fields": "id,name,foodId,amount,unit,bestBefore,addedAt",
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, past, today := &stock{map[string][]lot{}}, []string{}, h.day(0)
+	for _, l := range rows {
+		if l.BestBefore != nil && *l.BestBefore < today {
+			past = append(past, l.Name)
+			continue
+		}
+		if l.FoodID == nil {
+			continue // nobody knows what it is, so nothing can be cooked of it
+		}
+		l.left = decimal.NewFromFloat(l.Amount)
+		s.lots[*l.FoodID] = append(s.lots[*l.FoodID], l)
+	}
+	for _, lots := range s.lots {
+		slices.SortFunc(lots, oldestFirst)
+	}
+	return s, past, nil
+}
+
+// oldestFirst orders by date; what keeps comes last. Of the same day, what came first.
+func oldestFirst(a, b lot) int {
+	until := func(l lot) string {
+		if l.BestBefore == nil {
+			return "9999-99-99"
+		}
+		return *l.BestBefore
+	}
+	return cmp.Or(cmp.Compare(until(a), until(b)), cmp.Compare(a.AddedAt, b.AddedAt), cmp.Compare(a.ID, b.ID))
+}
+
+func (s *stock) clone() *stock {
+	c := &stock{make(map[string][]lot, len(s.lots))}
+	for id, lots := range s.lots {
+		c.lots[id] = slices.Clone(lots)
+	}
+	return c
+}
+
+func (s *stock) has(food string) bool {
+	return slices.ContainsFunc(s.lots[food], func(l lot) bool { return l.left.IsPositive() })
+}
+
+// take takes an amount of a food. rest is what is not there; problem says why some of
+// what is there could not be compared with what is wanted.
+func (s *stock) take(f foods.Food, wanted quantity.Amount, sys quantity.System) (uses []use, rest quantity.Amount, problem string) {
+	rest = wanted
+	lots := s.lots[f.ID]
+	for i := range lots {
+		l := &lots[i]
+		if !rest.Value.IsPositive() {
+			break
+		}
+		if !l.left.IsPositive() {
+			continue
+		}
+		there, err := f.Convert(quantity.Of(l.left, quantity.Unit(l.Unit)), rest.Unit, sys)
+		if err != nil {
+			problem = err.Error()
+			continue
+		}
+		taken := l.left
+		if there.Value.GreaterThan(rest.Value) {
+			part, err := f.Convert(rest, quantity.Unit(l.Unit), sys)
+			if err != nil {
+				problem = err.Error()
+				continue
+			}
+			taken = decimal.Min(part.Value.Round(3), l.left)
+			rest.Value = decimal.Zero
+		} else {
+			rest.Value = rest.Value.Sub(there.Value)
+		}
+		l.left = l.left.Sub(taken)
+		a := quantity.Of(taken, quantity.Unit(l.Unit))
+		uses = append(uses, use{
+			LotID: l.ID, FoodID: f.ID, Name: l.Name, Amount: float(taken), Unit: l.Unit, Text: a.String(), BestBefore: l.BestBefore, Left: float(l.left),
+		})
+	}
+	// Conversions round: less than a thousandth of a unit is not missing.
+	if rest.Value.LessThan(decimal.New(1, -3)) {
+		rest.Value = decimal.Zero
+	}
+	return uses, rest, problem
+}

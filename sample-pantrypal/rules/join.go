@@ -1,0 +1,165 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
+	"github.com/koan-go/koan/sample-pantrypal/ent/price"
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+)
+
+// joinLot completes a new lot by its food: which one its name stands for, whether it
+// is a staple, and how much of it there was at first.
+func joinLot(next ent.Mutator) ent.Mutator {
+	return hook.PantryItemFunc(func(ctx context.Context, m *ent.PantryItemMutation) (ent.Value, error) {
+		if !m.Op().Is(ent.OpCreate) {
+			// A reason or meal belongs to one change: what does not say it clears the last one's.
+			if changesStock(m) {
+				if _, said := m.Reason(); !said {
+					m.ClearReason()
+				}
+				if _, said := m.MealID(); !said {
+					m.ClearMealID()
+				}
+			}
+			return next.Mutate(ctx, m)
+		}
+		name, _ := m.Name()
+		id, said := m.FoodID()
+		if !said {
+			if found := foods.Find(name); found.ID != "" {
+				id = found.ID
+				m.SetFoodID(id)
+			}
+		}
+		if f, ok := foods.Of(id); ok && f.Staple {
+			m.SetStaple(true)
+		}
+		if _, said := m.InitialAmount(); !said {
+			if amount, ok := m.Amount(); ok {
+				m.SetInitialAmount(amount)
+			}
+		}
+		return next.Mutate(ctx, m)
+	})
+}
+
+func changesStock(m *ent.PantryItemMutation) bool {
+	_, amount := m.Amount()
+	_, added := m.AddedAmount()
+	_, status := m.Status()
+	return m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) && (amount || added || status)
+}
+
+// joinIngredient completes a line of a recipe by its food.
+func joinIngredient(next ent.Mutator) ent.Mutator {
+	return hook.RecipeIngredientFunc(func(ctx context.Context, m *ent.RecipeIngredientMutation) (ent.Value, error) {
+		if name, ok := m.Name(); ok {
+			if _, said := m.FoodID(); !said && !m.FoodIDCleared() {
+				if found := foods.Find(name); found.ID != "" {
+					m.SetFoodID(found.ID)
+				}
+			}
+		}
+		return next.Mutate(ctx, m)
+	})
+}
+
+// joinShoppingItem completes a line of a list by its food and aisle, and notes when it
+// was bought.
+func joinShoppingItem(next ent.Mutator) ent.Mutator {
+	return hook.ShoppingItemFunc(func(ctx context.Context, m *ent.ShoppingItemMutation) (ent.Value, error) {
+		if m.Op().Is(ent.OpCreate) {
+			name, _ := m.Name()
+			id, said := m.FoodID()
+			if !said {
+				if found := foods.Find(name); found.ID != "" {
+					id = found.ID
+					m.SetFoodID(id)
+				}
+			}
+			if f, ok := foods.Of(id); ok {
+				if aisle, said := m.Aisle(); !said || aisle == "other" {
+					m.SetAisle(f.Aisle)
+				}
+			}
+		}
+		return next.Mutate(ctx, m)
+	})
+}
+
+// comparePrices computes what 1 kg, 1 l or 1 piece costs.
+func comparePrices(next ent.Mutator) ent.Mutator {
+	return hook.PriceFunc(func(ctx context.Context, m *ent.PriceMutation) (ent.Value, error) {
+		if m.Op().Is(ent.OpDelete | ent.OpDeleteOne) {
+			return next.Mutate(ctx, m)
+		}
+		paid, _ := m.Price()
+		amount, _ := m.Amount()
+		unit, _ := m.Unit()
+		if !m.Op().Is(ent.OpCreate) {
+			changed := slices.ContainsFunc(m.Fields(), func(f string) bool {
+				return f == price.FieldPrice || f == price.FieldAmount || f == price.FieldUnit
+			})
+			if !changed && len(m.AddedFields()) == 0 {
+				return next.Mutate(ctx, m)
+			}
+			ids, err := m.IDs(ctx)
+			if err != nil {
+				return nil, err
+			}
+			value, err := next.Mutate(ctx, m)
+			if err != nil {
+				return nil, err
+			}
+			rows, err := m.Client().Price.Query().Where(price.IDIn(ids...)).All(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, row := range rows {
+				per, err := perUnit(row.Price, row.Amount, row.Unit)
+				if err != nil {
+					return nil, err
+				}
+				if row.PerUnit == nil || *row.PerUnit != per {
+					if err := row.Update().SetPerUnit(per).Exec(ctx); err != nil {
+						return nil, err
+					}
+				}
+			}
+			return value, nil
+		}
+		per, err := perUnit(paid, amount, unit)
+		if err != nil {
+			return nil, err
+		}
+		m.SetPerUnit(per)
+		return next.Mutate(ctx, m)
+	})
+}
+
+func perUnit(paid, amount float64, unit string) (float64, error) {
+	large, err := foods.Large(amount, unit)
+	if err != nil {
+		return 0, err
+	}
+	if large <= 0 {
+		return 0, fmt.Errorf("a price is for an amount above 0, not for %v %s", amount, unit)
+	}
+	return math.Round(paid/large*1e4) / 1e4, nil
+}
+
+// Today is the day that a household has at a moment.
+func Today(now time.Time, zone string) (time.Time, error) {
+	at, err := time.LoadLocation(zone)
+	if err != nil {
+		return time.Time{}, err
+	}
+	y, m, d := now.In(at).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC), nil
+}

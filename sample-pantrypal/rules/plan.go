@@ -1,0 +1,103 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
+	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
+	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
+	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
+)
+
+// planDays refuses a plan that ends before it starts.
+func planDays(next ent.Mutator) ent.Mutator {
+	return hook.MealPlanFunc(func(ctx context.Context, m *ent.MealPlanMutation) (ent.Value, error) {
+		start, hasStart := m.Start()
+		end, hasEnd := m.End()
+		switch {
+		case hasStart && hasEnd:
+			if err := ordered(start, end); err != nil {
+				return nil, err
+			}
+		case hasStart || hasEnd:
+			ids, err := m.IDs(ctx)
+			if err != nil {
+				return nil, err
+			}
+			plans, err := m.Client().MealPlan.Query().Where(mealplan.IDIn(ids...)).All(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range plans {
+				from, to := p.Start, p.End
+				if hasStart {
+					from = start
+				}
+				if hasEnd {
+					to = end
+				}
+				if err := ordered(from, to); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return next.Mutate(ctx, m)
+	})
+}
+
+func ordered(start, end time.Time) error {
+	if end.Before(start) {
+		return fmt.Errorf("the plan ends on %s, before it starts on %s", end.Format(time.DateOnly), start.Format(time.DateOnly))
+	}
+	return nil
+}
+
+// countCooked counts a recipe as cooked once more when a meal of it becomes cooked, and
+// once less when it turns out not to have been.
+func countCooked(next ent.Mutator) ent.Mutator {
+	return hook.PlannedMealFunc(func(ctx context.Context, m *ent.PlannedMealMutation) (ent.Value, error) {
+		status, ok := m.Status()
+		if !ok || m.Op().Is(ent.OpDelete|ent.OpDeleteOne) {
+			return next.Mutate(ctx, m)
+		}
+		var before []*ent.PlannedMeal
+		if !m.Op().Is(ent.OpCreate) {
+			ids, err := m.IDs(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if before, err = m.Client().PlannedMeal.Query().Where(plannedmeal.IDIn(ids...)).All(ctx); err != nil {
+				return nil, err
+			}
+		}
+		value, err := next.Mutate(ctx, m)
+		if err != nil {
+			return value, err
+		}
+		change := map[string]int{} // by recipe
+		if created, ok := value.(*ent.PlannedMeal); ok && m.Op().Is(ent.OpCreate) && status == plannedmeal.StatusCooked {
+			change[created.RecipeID]++
+		}
+		for _, meal := range before {
+			switch was := meal.Status == plannedmeal.StatusCooked; {
+			case !was && status == plannedmeal.StatusCooked:
+				change[meal.RecipeID]++
+			case was && status != plannedmeal.StatusCooked:
+				change[meal.RecipeID]--
+			}
+		}
+		for id, n := range change {
+			u := m.Client().Recipe.Update().Where(recipe.ID(id)).AddTimesCooked(n)
+			if n < 0 {
+				u.Where(recipe.TimesCookedGTE(-n))
+			}
+			if err := u.Exec(ctx); err != nil {
+				return nil, fmt.Errorf("counting how often the recipe was cooked: %w", err)
+			}
+		}
+		return value, nil
+	})
+}
