@@ -144,7 +144,7 @@ const essential = 1900
 // Beyond it, a name costs every conversation more than a search costs the few that need it.
 const (
 	minMoreNames = 200 // a line for less says nothing
-	maxMoreNames = 1200
+	maxMoreNames = 1000
 )
 
 // describeExecute is the description that a model reads before it writes a script. The

@@ -123,7 +123,7 @@ func TestScriptsAreCheap(t *testing.T) {
 	require.NotEmpty(t, talks)
 	for _, w := range talks {
 		require.Greater(t, w.calls, 1, w.script)
-		require.LessOrEqual(t, w.code.total()*100, min(w.tools.total(), w.each.total())*35, fmt.Sprintf("%+v", w))
+		require.LessOrEqual(t, w.code.total()*100, min(w.tools.total(), w.each.total())*40, fmt.Sprintf("%+v", w))
 	}
 }
 

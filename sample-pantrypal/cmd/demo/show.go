@@ -75,7 +75,7 @@ func merge(changes []change) []change {
 	return slices.DeleteFunc(out, func(c change) bool { return c.Before == nil && c.After == nil }) // came and went
 }
 
-// label names a changed entity as a person would.
+// label names a changed entity as a person would, "" for one without a name.
 func label(c change) string {
 	of := c.After
 	if of == nil {
@@ -86,7 +86,7 @@ func label(c change) string {
 			return value(s)
 		}
 	}
-	return c.ID
+	return ""
 }
 
 // shownFields are the fields that are shown of a new entity, in this order.
@@ -153,7 +153,7 @@ func value(v any) string {
 		}
 		return v
 	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
+		return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 	}
 	return fmt.Sprint(v)
 }
