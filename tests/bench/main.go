@@ -143,6 +143,10 @@ var suites = []suite{
 		{"REST/get/clients=16", "REST: get-by-id, 16 clients, requests per second", "net/http and prepared database/sql", "ratio", "1.5"},
 		{"REST/page/clients=1", "REST: 20 rows, p50", "net/http and prepared database/sql", "ratio", "1.5"},
 		{"REST/page/clients=16", "REST: 20 rows, 16 clients, requests per second", "net/http and prepared database/sql", "ratio", "1.5"},
+		{"RESTRivals/get/clients=1", "REST: get-by-id, p50", "PocketBase", "x-rival", "1"},
+		{"RESTRivals/get/clients=16", "REST: get-by-id, 16 clients, p50", "PocketBase", "x-rival", "1"},
+		{"RESTRivals/page/clients=1", "REST: 20 rows, p50", "PocketBase", "x-rival", "1"},
+		{"RESTRivals/page/clients=16", "REST: 20 rows, 16 clients, p50", "PocketBase", "x-rival", "1"},
 	}},
 	{"./tests/servers", "ThousandTools", []row{
 		{"ThousandToolsSearch", "gateway over 1,000 tools: search, in ms", "", "ms", "5"},
