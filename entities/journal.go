@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
@@ -27,6 +28,8 @@ var (
 	_ replay.Keeper  = (*Provider)(nil)
 	_ record.Keeper  = (*Provider)(nil)
 	_ undo.Keeper    = (*Provider)(nil)
+
+	_ follow.Keeper = (*Provider)(nil)
 )
 
 // Ledger implements once.Keeper.
@@ -80,14 +83,27 @@ func (p *Provider) Archive() undo.Archive {
 // Changes implements record.Keeper.
 func (p *Provider) Changes() bool { return p.changes }
 
+// ChangeLog implements follow.Keeper. Commits are followed where the journal keeps what
+// they changed.
+func (p *Provider) ChangeLog() follow.Log {
+	if p.journal == nil || !p.changes {
+		return nil
+	}
+	return &p.engine.Log
+}
+
 // startJournal opens the journal beside the start, and offers it where that is wanted.
 func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner backend.Owner) error {
 	if !bookkeeping.WantsJournal(host.Settings(), host.Testing()) {
+		p.engine.Log.Off = "journal.enabled was false"
 		return nil
 	}
 	j := bookkeeping.NewJournal(host.Settings(), p.engine.Backend(), owner, p.tapes, host.Log())
-	p.changes = bookkeeping.KeepsChanges(host.Settings())
+	if p.changes = bookkeeping.KeepsChanges(host.Settings()); !p.changes {
+		p.engine.Log.Off = "journal.changes was false"
+	}
 	j.KeepKey(keyFile(host), host.Settings().Strings("server.secret"))
+	p.engine.Log.Sealing = j.Sealing()
 	if bookkeeping.Exposed(host.Settings()) {
 		if err := j.CreateTables(ctx); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"entgo.io/ent/dialect"
 
@@ -46,6 +47,9 @@ type Options struct {
 
 // settingDatabase is the key of CONTRACT section 1.
 const settingDatabase = "database"
+
+// settingKeepEvents is how long sets keep what their commits changed.
+const settingKeepEvents = "events.keepHours"
 
 // Provider serves entities. Make one with Provide.
 type Provider struct {
@@ -112,6 +116,9 @@ func (p *Provider) Settings() []catalog.Setting {
 			}
 			return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
 		},
+	}, {
+		Key: settingKeepEvents, Default: 168, Min: 1, Max: 87600, Unit: "hours",
+		Help: "how long each set keeps what its commits changed, for listeners of /api/events that come back",
 	}}, slices.Concat(migrations.Settings(), bookkeeping.JournalSettings(), bookkeeping.SetSettings())...)
 }
 
@@ -132,11 +139,13 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		release()
 	}
 	p.started = true
+	p.engine.Log.Logger = host.Log()
 	owner, ok := b.(backend.Owner)
 	if !ok {
 		return nil
 	}
 	p.engine.Quota = bookkeeping.NewSetQuota(b, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
+	p.engine.Log.Keep = time.Duration(host.Settings().Int(settingKeepEvents)) * time.Hour
 	p.keys = bookkeeping.NewKeys(p.engine, b, owner, host.Log())
 	p.tapes = bookkeeping.NewTapes(b.Dialect(), owner, host.Log())
 	if err := p.startJournal(ctx, host, owner); err != nil {
@@ -303,6 +312,7 @@ func (p *Provider) Stop(ctx context.Context) error {
 	if p.journal != nil {
 		p.journal.Close(ctx)
 	}
+	p.engine.Log.Close()
 	var err error
 	if p.records != nil {
 		err = p.records.engine.Backend().Close()

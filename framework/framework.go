@@ -23,6 +23,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/telemetry"
@@ -48,6 +49,7 @@ type Instance struct {
 	level  slog.LevelVar // of log, where the app made it
 	engine *run.Engine
 	participants
+	feed *feed.Hub // of committed changes
 	// telemetry is nil if nothing is exported.
 	telemetry *telemetry.Telemetry
 	testing   bool
@@ -87,6 +89,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "server.sessionIdleMs", Live: true, Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "how long an HTTP session may be unused before it ends (protocol versions before 2026-07-28)"},
 		{Key: "server.maxSessions", Live: true, Default: 1000, Min: 1, Max: 1000000, Help: "HTTP sessions at a time"},
 		{Key: "server.requestsPerMinute", Live: true, Default: 0, Min: 0, Max: 1000000, Help: "HTTP requests that one caller may send in a minute; 0 is no limit"},
+		{Key: "events.maxListeners", Live: true, Default: 2000, Min: 1, Max: 1000000, Help: "streams of /api/events that one caller may have open"},
 		{Key: "server.tlsCert", Live: true, Default: "", Help: "PEM file with the certificate chain for HTTPS"},
 		{Key: "server.tlsKey", Live: true, Default: "", Help: "PEM file with its key"},
 		{Key: "redact.patterns", Default: []string{}, Help: "regular expressions of what to redact in the journal, logs and error texts, besides tokens, keys, passwords and card numbers; of a pattern with groups, only the groups", Check: checkPatterns},
@@ -117,6 +120,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		return nil, err
 	}
 	i.engine = i.newEngine()
+	i.feed = feed.New(feed.Options{Log: i.log})
 	i.takePart()
 	err = i.start(ctx)
 	if err == nil {
@@ -357,6 +361,9 @@ func (i *Instance) Ready(ctx context.Context) error {
 func (i *Instance) Stop(ctx context.Context) error {
 	i.once.Do(func() {
 		var errs []error
+		if i.feed != nil {
+			i.feed.Close()
+		}
 		for _, p := range slices.Backward(i.started) {
 			if err := p.Stop(ctx); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/live"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
@@ -72,6 +73,11 @@ func (i *Instance) keepIn(p Provider) {
 			if k.Changes() {
 				i.journal.KeepChanges()
 			}
+		}
+	}
+	if k, ok := p.(follow.Keeper); ok {
+		if log := k.ChangeLog(); log != nil {
+			i.feed.Use(log)
 		}
 	}
 	if k, ok := p.(undo.Keeper); ok {

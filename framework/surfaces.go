@@ -112,11 +112,11 @@ func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 func (i *Instance) RESTHandler(beside *HTTP) *REST {
 	live := func(v catalog.Values) restapi.Live {
 		l := i.live(v)
-		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout}
+		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout, MaxListeners: v.Int("events.maxListeners")}
 	}
 	o := restapi.Options{
 		Name: i.app.Name, Version: i.app.Version, Description: i.app.Description, Engine: i.engine, Catalog: i.Snapshot, Admission: beside.Admission(),
-		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Log: i.log,
+		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Feed: i.feed, Log: i.log,
 	}
 	if o.Faces = faces(i.Snapshot()); len(o.Faces) > 0 {
 		o.Runtime = i.values.String("codeMode.runtime")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/exposure"
 )
 
@@ -169,6 +170,14 @@ func (r *Resource) Shown() bool {
 		op, ok := EntityOperationNamed(name)
 		return ok && op.ReturnsRows()
 	})
+}
+
+// LivesIn reports whether the entity lives in a set.
+func (r *Resource) LivesIn(set string) bool {
+	if len(r.Sets) == 0 {
+		return set == "default"
+	}
+	return slices.ContainsFunc(r.Sets, func(pattern string) bool { return auth.MatchSet(pattern, set) })
 }
 
 // Class returns the class of the field's filter operators.

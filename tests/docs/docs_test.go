@@ -126,6 +126,7 @@ func TestRoutes(t *testing.T) {
 	} {
 		fmt.Fprintf(&b, "| `%s` | %s |  | its input |\n", r[0], r[1])
 	}
+	b.WriteString("| `GET /api/events` | [committed changes](../howto/live.md) as events | `entity` `set` `lastEventId` |  |\n")
 	for _, r := range [][2]string{
 		{"GET /health", "whether the server answers"},
 		{"GET /status", "whether calls can be served"},

@@ -102,7 +102,7 @@ func TestRequestsOfTheDocument(t *testing.T) {
 			valid, accepted, refused := 0, 0, 0
 			for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 				for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
-					if path == "/tools/{name}" || strings.HasPrefix(path, "/status") || path == "/health" {
+					if path == "/tools/{name}" || strings.HasPrefix(path, "/status") || path == "/health" || path == "/api/events" { // the last has no end
 						continue
 					}
 					op := doc.Paths[path][method]

@@ -83,6 +83,10 @@ type Backend interface {
 	Close() error
 }
 
+// Opener is a Backend that knows without asking the database which sets it has open, which
+// therefore exist.
+type Opener interface{ IsOpen(set string) bool }
+
 // Drafter is a Backend whose sets come into being by what is written to them.
 type Drafter interface {
 	// Draft returns a set that does not exist, as it would be made; nil where it exists.

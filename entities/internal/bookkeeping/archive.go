@@ -39,3 +39,6 @@ func (j *Journal) Undoable(ctx context.Context, run string) (out *undo.Kept, err
 func (j *Journal) Retention() string {
 	return fmt.Sprintf("for %d days (journal.retentionDays) and up to %d MB (journal.maxMb)", int(j.keep/(24*time.Hour)), j.most>>20)
 }
+
+// Sealing is what seals secret values, with the key of KeepKey.
+func (j *Journal) Sealing() ledger.Sealing { return j.key.sealer }

@@ -33,6 +33,9 @@ type Engine struct {
 	// It is set before the first call.
 	Quota *bookkeeping.SetQuota
 
+	// Log keeps what commits changed, for those who follow changes.
+	Log ChangeLog
+
 	viewer  Viewer // nil where the app needs none
 	tables  map[*model.Kind]*table
 	reader  *read.Engine
@@ -52,7 +55,9 @@ var (
 // New returns the engine of an app, which has no data before Open.
 func New(app *shim.App, viewer Viewer) *Engine {
 	m := model.New(app)
-	return &Engine{Model: m, viewer: viewer, tables: tablesOf(m)}
+	e := &Engine{Model: m, viewer: viewer, tables: tablesOf(m)}
+	e.Log.engine = e
+	return e
 }
 
 // Way is how sets come to the app's schema, nil where the app sees to that.

@@ -13,6 +13,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/journal"
@@ -378,7 +379,7 @@ type linkState struct {
 	Gone  []string `json:"gone,omitempty"`
 }
 
-// Images implements store.Imager.
+// Images implements store.Imager. What the change log keeps is made of the same rows.
 func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, err error) {
 	if !t.keepsPast() {
 		return nil, false, nil
@@ -401,13 +402,23 @@ func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, er
 	if err != nil {
 		return nil, false, t.verdict(err)
 	}
+	t.logged = ledger.Changes{}
 	for _, p := range t.past.order {
-		image, changed, err := t.imageOf(p, now[p.kind][p.kind.FormatID(p.id)], links[p])
+		is := now[p.kind][p.kind.FormatID(p.id)]
+		image, changed, err := t.imageOf(p, is, links[p], false)
 		if err != nil {
 			return nil, false, err
 		}
-		if changed {
-			out = append(out, image)
+		if !changed {
+			continue
+		}
+		out = append(out, image)
+		if t.engine.logsChanges() {
+			whole, _, err := t.imageOf(p, is, links[p], true)
+			if err != nil {
+				return nil, false, err
+			}
+			t.logged.Images = append(t.logged.Images, whole)
 		}
 	}
 	for range t.past.unnamed {
@@ -416,8 +427,9 @@ func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, er
 	return out, true, nil
 }
 
-// imageOf makes the image of a row.
-func (t *tx) imageOf(p *past, is heldRow, links []linkState) (image journal.Image, changed bool, err error) {
+// imageOf makes the image of a row. whole has of an updated row also the columns that are the
+// same, in After alone.
+func (t *tx) imageOf(p *past, is heldRow, links []linkState, whole bool) (image journal.Image, changed bool, err error) {
 	info := t.engine.tables[p.kind]
 	var open, secret rowState
 	image = journal.Image{Entity: p.kind.Name(), Set: t.set, ID: p.kind.FormatID(p.id), Action: string(store.Update)}
@@ -441,6 +453,9 @@ func (t *tx) imageOf(p *past, is heldRow, links []linkState) (image journal.Imag
 			part = &secret
 		}
 		if p.row != nil && is != nil && sameHeld(p.row[i], is[i]) {
+			if whole {
+				put(&part.After, column, is[i])
+			}
 			continue
 		}
 		if p.row != nil {

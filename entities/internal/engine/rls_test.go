@@ -79,7 +79,7 @@ func openRowSecured(t *testing.T, opened bool, opts ...ent.EntitiesOption) *rowS
 		}
 	}
 	p := entities.Provide(ent.Entities(opts...), o)
-	require.NoError(t, p.Start(t.Context(), host{at}))
+	require.NoError(t, p.Start(t.Context(), journalHost{host{at}, map[string]any{"journal.expose": false}}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	if !opened {
 		enforce(t, schema)

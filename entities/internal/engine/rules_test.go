@@ -43,6 +43,12 @@ var whoLeft = ent.OnClient(func(c *ent.Client) {
 
 func openOffice(t *testing.T, more ...ent.EntitiesOption) *office {
 	t.Helper()
+	return openOfficeOn(t, host{place(t)}, nil, more...)
+}
+
+// openOfficeOn opens it on a host; joined, if it is there, has others join the engine.
+func openOfficeOn(t *testing.T, on catalog.Host, joined func(*entities.Provider, *run.Engine), more ...ent.EntitiesOption) *office {
+	t.Helper()
 	p := entities.Provide(ent.Entities(append(more, whoLeft)...), entities.Options{
 		Viewer: func(ctx context.Context, p auth.Principal) context.Context {
 			switch p.Subject {
@@ -56,11 +62,14 @@ func openOffice(t *testing.T, more ...ent.EntitiesOption) *office {
 			return viewer.With(ctx, viewer.Viewer{Tenant: p.Subject})
 		},
 	})
-	require.NoError(t, p.Start(context.Background(), host{place(t)}))
+	require.NoError(t, p.Start(context.Background(), on))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	s, err := catalog.NewSnapshot(p.Offer())
 	require.NoError(t, err)
 	engine, o := run.NewEngine(run.Options{}), &office{people: map[string]*app{}}
+	if joined != nil {
+		joined(p, engine)
+	}
 	for name, scopes := range map[string][]string{"admin": {auth.All}, "ann": {catalog.ScopeWrite}, "bob": {catalog.ScopeWrite}, "nobody": {catalog.ScopeWrite}, "auditor": {catalog.ScopeWrite}} {
 		who := auth.Principal{Subject: name, Scopes: scopes, Sets: []string{auth.All}}
 		o.people[name] = &app{TB: t, engine: engine, provider: p, as: who, view: s.View(who, exposure.Full, false)}

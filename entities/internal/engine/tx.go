@@ -32,6 +32,7 @@ type tx struct {
 	reader   *callerView // of who gets what the run reports; nil before the first call
 	log      changes.Log
 	past     history                   // for an undo
+	logged   ledger.Changes            // for the change log
 	restored map[changes.Row]*restored // in an undo
 	touched  bool                      // something was written, exposed or not
 	chosen   choices                   // of the write that the engine makes now
@@ -163,7 +164,7 @@ func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 		return t.finish(t.verdict(t.sql.Commit(ctx)))
 	}
 	if t.touched {
-		if err := ledger.Write(ctx, t.engine.backend.Dialect(), t.sql, r); err != nil {
+		if err := t.writeReceipt(ctx, r); err != nil {
 			return t.receiptFault(err)
 		}
 		if t.draft != nil {
@@ -178,6 +179,9 @@ func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 	}
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.engine.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
+	}
+	if err == nil && t.touched {
+		t.engine.announce(t.set)
 	}
 	return t.finish(t.commitFault(err))
 }

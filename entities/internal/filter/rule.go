@@ -1,6 +1,8 @@
 package filter
 
 import (
+	"strings"
+
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 )
@@ -33,6 +35,26 @@ func (r *Rule) Where(b *sqltext.Builder, a sqltext.Alias) {
 	t := b.NewAlias()
 	b.Raw("EXISTS (SELECT 1 FROM (").Embed(r.Keys).Raw(") AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, r.Key).Raw("=").Column(a, r.Key).Raw(")")
+}
+
+// Mentions returns how often the rule names a table other than before a column, at least: more
+// where something else has that name.
+func (r *Rule) Mentions(table string) (n int) {
+	if r == nil || r.Keys == nil {
+		return 0
+	}
+	text, _ := r.Keys(0)
+	text, table = strings.ToLower(text), strings.ToLower(table)
+	for {
+		i := strings.Index(text, table)
+		if i < 0 {
+			return n
+		}
+		text = text[i+len(table):]
+		if !strings.HasPrefix(strings.TrimLeft(text, "\"`"), ".") {
+			n++
+		}
+	}
 }
 
 // Rules know which rows of entities a caller may read.

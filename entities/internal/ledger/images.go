@@ -52,7 +52,7 @@ func packImages(r *journal.Record, sealing Sealing) []byte {
 	if len(r.Images) == 0 {
 		return nil
 	}
-	raw, err := sealImages(r, sealing)
+	raw, err := sealImages(r.Run, r.Images, sealing)
 	if err != nil {
 		return append([]byte{imagesMissing}, err.Error()...)
 	}
@@ -61,23 +61,16 @@ func packImages(r *journal.Record, sealing Sealing) []byte {
 	}
 	var b bytes.Buffer
 	b.WriteByte(imagesFlate)
-	w, err := flate.NewWriter(&b, flate.BestSpeed)
-	if err == nil {
-		_, err = w.Write(raw)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil { // a buffer takes everything
+	if err := deflate(&b, raw); err != nil { // a buffer takes everything
 		return append([]byte{imagesMissing}, err.Error()...)
 	}
 	return b.Bytes()
 }
 
-func sealImages(r *journal.Record, sealing Sealing) ([]byte, error) {
-	packed := make([]packedImage, len(r.Images))
+func sealImages(run string, images []journal.Image, sealing Sealing) ([]byte, error) {
+	packed := make([]packedImage, len(images))
 	var sealer *seal.Sealer
-	for i, image := range r.Images {
+	for i, image := range images {
 		packed[i].Image = image
 		if image.Secret == nil {
 			continue
@@ -92,7 +85,7 @@ func sealImages(r *journal.Record, sealing Sealing) ([]byte, error) {
 			}
 		}
 		packed[i].Image.Secret = nil
-		packed[i].Secret = sealer.Seal(image.Secret, time.Now().Add(sealedFor), imagePurpose, r.Run, image.Set, image.Entity, image.ID)
+		packed[i].Secret = sealer.Seal(image.Secret, time.Now().Add(sealedFor), imagePurpose, run, image.Set, image.Entity, image.ID)
 	}
 	return json.Marshal(packed)
 }
@@ -108,12 +101,38 @@ func unpackImages(run string, packed []byte, sealing Sealing) (images []journal.
 		return nil, string(raw), nil
 	case imagesPlain:
 	case imagesFlate:
-		if raw, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(raw)), MaxImages)); err != nil {
-			return nil, "", fmt.Errorf("ledger: the changes of a run cannot be read: %w", err)
+		if raw, err = inflate(raw); err != nil {
+			return nil, "", err
 		}
 	default:
 		return nil, "another version of the program has written its changes", nil
 	}
+	if images, why, err = openImages(run, raw, sealing); why != "" {
+		images = nil // an undo needs all of them
+	}
+	return images, why, err
+}
+
+// deflate compresses, fast.
+func deflate(to *bytes.Buffer, raw []byte) error {
+	w, err := flate.NewWriter(to, flate.BestSpeed)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(raw)
+	return errors.Join(err, w.Close())
+}
+
+func inflate(packed []byte) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), MaxImages))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: the changes of a run cannot be read: %w", err)
+	}
+	return raw, nil
+}
+
+// openImages reads what sealImages made. why says why their secret values are not there.
+func openImages(run string, raw []byte, sealing Sealing) (images []journal.Image, why string, err error) {
 	var all []packedImage
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, "", fmt.Errorf("ledger: the changes of a run cannot be read: %w", err)
@@ -122,7 +141,7 @@ func unpackImages(run string, packed []byte, sealing Sealing) (images []journal.
 	var sealer *seal.Sealer
 	for i, p := range all {
 		images[i] = p.Image
-		if p.Secret == "" {
+		if p.Secret == "" || why != "" {
 			continue
 		}
 		if sealer == nil && sealing != nil {
@@ -131,15 +150,17 @@ func unpackImages(run string, packed []byte, sealing Sealing) (images []journal.
 			}
 		}
 		if sealer == nil {
-			return nil, "the key that sealed its sensitive values is not here", nil
+			why = "the key that sealed its sensitive values is not here"
+			continue
 		}
 		secret, err := sealer.Open(p.Secret, imagePurpose, run, p.Image.Set, p.Image.Entity, p.Image.ID)
 		if err != nil {
-			return nil, "the key that sealed its sensitive values is another one", nil
+			why = "the key that sealed its sensitive values is another one"
+			continue
 		}
 		images[i].Secret = secret
 	}
-	return images, "", nil
+	return images, why, nil
 }
 
 // SealWith sets what seals secret values, before the first call.

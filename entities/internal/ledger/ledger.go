@@ -21,7 +21,7 @@ import (
 )
 
 // Version identifies the ledger's tables; it is part of a set's schema version.
-const Version = 3
+const Version = 4
 
 // receipts is the table of receipts, without the end that dialects differ in.
 const receipts = `CREATE TABLE IF NOT EXISTS koan_receipts (
@@ -55,7 +55,7 @@ type Querier interface {
 
 // Migrate makes the tables of a set where they are missing.
 func Migrate(ctx context.Context, drv dialect.Driver) error {
-	return execRow(ctx, drv, append([]string{receiptTable(drv), keys, replies}, setTables...))
+	return execRow(ctx, drv, append([]string{receiptTable(drv), keys, replies, changeTable(drv)}, setTables...))
 }
 
 // MigrateReceipts makes the table of receipts alone, where it is missing: all that a
@@ -83,6 +83,14 @@ func execRow(ctx context.Context, drv dialect.Driver, statements []string) error
 // Write keeps a receipt. A run has one for each transaction it committed.
 func Write(ctx context.Context, d sqltext.Dialect, q Querier, r store.Receipt) error {
 	b := sqltext.Builder{Dialect: d}
+	insertReceipt(&b, r)
+	if err := execBuilder(ctx, q, &b); err != nil {
+		return err
+	}
+	return writeReply(ctx, d, q, r)
+}
+
+func insertReceipt(b *sqltext.Builder, r store.Receipt) {
 	b.Raw("INSERT INTO koan_receipts (" + columns + ") VALUES (")
 	for i, v := range []any{
 		r.Run, r.Sequence, r.Attempt, r.IdempotencyKey, r.Subject, r.CodeDigest, r.ResultDigest, text(r.Result), r.ChangesDigest, r.CatalogVersion, r.At.UTC().Format(time.RFC3339Nano),
@@ -93,18 +101,16 @@ func Write(ctx context.Context, d sqltext.Dialect, q Querier, r store.Receipt) e
 		b.Arg(v)
 	}
 	b.Raw(")")
-	if _, err := q.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
+}
+
+// writeReply keeps the reply of a run with an idempotency key.
+func writeReply(ctx context.Context, d sqltext.Dialect, q Querier, r store.Receipt) error {
 	if r.Reply == nil {
 		return nil
 	}
-	b = sqltext.Builder{Dialect: d}
+	b := sqltext.Builder{Dialect: d}
 	b.Raw("INSERT INTO koan_replies (run, reply) VALUES (").Arg(r.Run).Raw(", ").Arg(string(r.Reply)).Raw(")")
-	if _, err := q.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	return nil
+	return execBuilder(ctx, q, &b)
 }
 
 // ForgetReply takes out what is kept of a run's reply. Its receipt stays.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/filter"
-	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -15,18 +14,7 @@ const DefaultSet = "default"
 
 // LivesIn reports whether an entity lives in a set.
 func LivesIn(r *catalog.Resource, set string) bool {
-	if !backend.ValidSet.MatchString(set) {
-		return false
-	}
-	if len(r.Sets) == 0 {
-		return set == DefaultSet
-	}
-	for _, pattern := range r.Sets {
-		if auth.MatchSet(pattern, set) {
-			return true
-		}
-	}
-	return false
+	return backend.ValidSet.MatchString(set) && r.LivesIn(set)
 }
 
 // CheckSet refuses a set that an entity does not live in.

@@ -164,6 +164,9 @@ func (s *Server) Reach(ctx context.Context) error {
 	return nil
 }
 
+// IsOpen implements backend.Opener.
+func (s *Server) IsOpen(set string) bool { return s.opened.Has(set) }
+
 // Use implements backend.Backend.
 func (s *Server) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
 	return s.opened.Use(ctx, set)

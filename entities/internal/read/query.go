@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"sync"
 
+	"entgo.io/ent/dialect"
+
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/sqltext"
@@ -235,6 +237,91 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 		return nil, err
 	}
 	return a.bytes(), nil
+}
+
+// Past is a row as it was: the values of columns of its table, as they are bound.
+type Past struct {
+	Columns []string
+	Values  []any
+}
+
+// PastImage is Image of a row as it was, in the table as it is now otherwise: the rule decides
+// about that row.
+func (e *Engine) PastImage(ctx context.Context, q Querier, entity *descriptor.Entity, key any, past Past, rule *filter.Rule) ([]byte, error) {
+	s := &selection{entity: entity, layout: fullLayout(entity)}
+	b := e.builder()
+	e.shadow(b, entity, key, past, rule)
+	t := b.NewAlias()
+	b.Raw("SELECT ").Raw(s.layout.list(e.dialect)).Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
+	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
+	appendRule(b, t, rule)
+	root, err := e.root(ctx, q, b, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer root.release()
+	if len(root.rows) == 0 {
+		return nil, nil
+	}
+	a := assembly{limit: e.limit(), out: getBuffer()}
+	if _, err := e.items(ctx, q, &a, root); err != nil {
+		return nil, err
+	}
+	return a.bytes(), nil
+}
+
+// shadow begins a statement in which the name of an entity's table stands for that table with a
+// row as it was. A rule that asks for the table but once cannot see its other rows beside that
+// one, so they are left out.
+func (e *Engine) shadow(b *sqltext.Builder, entity *descriptor.Entity, key any, past Past, rule *filter.Rule) {
+	table := func() *sqltext.Builder {
+		if e.dialect.Name() == dialect.SQLite { // a bare name would be the new table itself
+			b.Raw("main.")
+		}
+		return b.Name(entity.Table)
+	}
+	columns := func() {
+		for i, c := range past.Columns {
+			if i > 0 {
+				b.Raw(",")
+			}
+			b.Name(c)
+		}
+	}
+	values := func() {
+		for i, v := range past.Values {
+			if i > 0 {
+				b.Raw(",")
+			}
+			b.Arg(v)
+		}
+	}
+	b.Raw("WITH ").Name(entity.Table).Raw(" (")
+	columns()
+	b.Raw(") AS NOT MATERIALIZED (SELECT ")
+	// The values take their types from the table: on PostgreSQL whichever stands first, on
+	// SQLite from what stands last.
+	if e.dialect.Name() == dialect.SQLite {
+		values()
+		b.Raw(" UNION ALL SELECT ")
+		columns()
+		b.Raw(" FROM ")
+		table()
+	} else {
+		columns()
+		b.Raw(" FROM ")
+		table()
+	}
+	if rule.Mentions(entity.Table) > 1 {
+		b.Raw(" WHERE ").Name(entity.Key.Name).Raw(" <> ").Arg(key)
+	} else {
+		b.Raw(" WHERE 1 = 0")
+	}
+	if e.dialect.Name() != dialect.SQLite {
+		b.Raw(" UNION ALL SELECT ")
+		values()
+	}
+	b.Raw(") ")
 }
 
 func tooLargeFault(e *descriptor.Entity) error {

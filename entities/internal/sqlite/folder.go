@@ -96,6 +96,9 @@ func (f *Folder) Sets(context.Context) ([]string, error) {
 	return out, nil
 }
 
+// IsOpen implements backend.Opener.
+func (f *Folder) IsOpen(set string) bool { return f.opened.Has(set) }
+
 // Use implements backend.Backend.
 func (f *Folder) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
 	return f.opened.Use(ctx, set)

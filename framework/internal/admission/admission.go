@@ -97,6 +97,16 @@ func (a *Admission) Admit(w http.ResponseWriter, r *http.Request) (auth.Principa
 	return p, nil
 }
 
+// Reaffirm returns who makes a request that was admitted before and is still being served. The
+// fault is that of a token that has expired or is not valid any more.
+func (a *Admission) Reaffirm(r *http.Request) (auth.Principal, *fault.Fault) {
+	p, err := a.opts.Authenticate(r)
+	if err != nil {
+		return auth.Principal{}, fault.From(err)
+	}
+	return p, nil
+}
+
 // StepUp returns the challenge for a caller that lacks scopes, "" for none.
 func (a *Admission) StepUp(r *http.Request, scopes []string) string {
 	if a.opts.StepUp == nil || len(scopes) == 0 {

@@ -3,10 +3,11 @@ package admission
 // Caller is what one principal has in flight: its stateless requests, and its sessions if
 // callers authenticate.
 type Caller struct {
-	Calls   Gate // calls of operations
-	Streams Gate // subscriptions
-	places  Gate // requests that are read or answered now, subscriptions apart
-	users   int  // requests and sessions
+	Calls     Gate // calls of operations
+	Streams   Gate // subscriptions
+	Listeners Gate // streams of changes
+	places    Gate // requests that are read or answered now, subscriptions and streams apart
+	users     int  // requests and sessions
 }
 
 // Join returns a principal's Caller and counts one more user of it, until Quit.
@@ -31,7 +32,7 @@ func (a *Admission) Quit(subject string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c := a.callers[subject]
-	if c.users--; c.users == 0 && c.Calls.idle() && c.Streams.idle() {
+	if c.users--; c.users == 0 && c.Calls.idle() && c.Streams.idle() && c.Listeners.idle() {
 		delete(a.callers, subject)
 	}
 }

@@ -2,9 +2,7 @@ package restapi
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -66,66 +64,4 @@ func encoded(e envelope) []byte {
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, began time.Time, j rejection) {
 	status := h.rejectionHeader(w, r, j)
 	h.send(w, status, h.failed(began, j.Fault))
-}
-
-// keepAlive is how long a stream says nothing.
-const keepAlive = 25 * time.Second
-
-// events is a stream of server-sent events. Its methods may be called from several
-// goroutines.
-type events struct {
-	w       http.ResponseWriter
-	timeout time.Duration
-	mu      sync.Mutex
-	broken  bool
-	stop    chan struct{}
-}
-
-// stream begins a stream of events; close ends it.
-func (h *Handler) stream(w http.ResponseWriter) *events {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-cache, no-transform")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
-	w.WriteHeader(http.StatusOK)
-	s := &events{w: w, timeout: h.opts.WriteTime, stop: make(chan struct{})}
-	go s.keepAlive()
-	return s
-}
-
-func (s *events) keepAlive() {
-	tick := time.NewTicker(keepAlive)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			s.put(":\n\n")
-		case <-s.stop:
-			return
-		}
-	}
-}
-
-func (s *events) send(name string, e envelope) {
-	s.put("event: " + name + "\ndata: " + string(encoded(e)) + "\n\n")
-}
-
-func (s *events) put(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.broken {
-		return
-	}
-	control := http.NewResponseController(s.w)
-	_ = control.SetWriteDeadline(time.Now().Add(s.timeout))
-	if _, err := io.WriteString(s.w, text); err != nil || control.Flush() != nil {
-		s.broken = true
-	}
-}
-
-// close ends the stream: nothing is written after it.
-func (s *events) close() {
-	close(s.stop)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.broken = true
 }

@@ -18,12 +18,14 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
+	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
 )
 
-// Options configure a Handler. All but Live, Runtime, Faces, Grace and WriteTime are required.
+// Options configure a Handler. All but Live, Events, Runtime, Faces, Grace and WriteTime are
+// required.
 type Options struct {
 	Name        string // of the app
 	Version     string // of the build
@@ -40,7 +42,10 @@ type Options struct {
 	MaxBody int      // bytes of a body
 	// Files returns where files are kept; nil where the app keeps none.
 	Files func() (*files.Store, error)
-	Live  Live
+	Live    Live
+	// Feed has the changes that listeners follow.
+	Feed   *feed.Hub
+	Events EventOptions
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
 	Grace, WriteTime time.Duration
@@ -53,6 +58,7 @@ type Live struct {
 	ExposureIsAuto bool
 	QueueMax       int
 	ToolTimeout    time.Duration
+	MaxListeners   int // streams of changes of one caller
 }
 
 // Handler serves the routes. It is safe for concurrent use; Shutdown ends it.
@@ -64,6 +70,8 @@ type Handler struct {
 
 	calls   context.Context // ends with the server
 	stop    context.CancelCauseFunc
+	ending  context.Context // ends when Shutdown begins
+	end     context.CancelFunc
 	mu      sync.Mutex
 	closing bool
 	open    sync.WaitGroup // requests
@@ -77,9 +85,11 @@ func New(o Options) *Handler {
 	if o.WriteTime == 0 {
 		o.WriteTime = 30 * time.Second
 	}
+	o.Events.fill()
 	h := &Handler{opts: o, started: time.Now()}
 	h.Adjust(o.Live)
 	h.calls, h.stop = context.WithCancelCause(context.Background())
+	h.ending, h.end = context.WithCancel(context.Background())
 	h.mux = h.routes()
 	h.warnOfReserved()
 	return h
@@ -105,6 +115,7 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/{entity}/{id}", h.serveEntity)
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
+	mux.HandleFunc("/api/events", h.serveEvents)
 	mux.HandleFunc(filesPath, h.uploadFile)
 	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
 	mux.HandleFunc("/tools/{name}", h.serveTool)
@@ -132,7 +143,7 @@ func noRoute(r *http.Request) *fault.Fault {
 // crossOrigin is what pages of allowed origins may do.
 var crossOrigin = admission.CORS{
 	Methods: "GET, HEAD, POST, PUT, PATCH, DELETE",
-	Headers: "Authorization, Content-Type, Content-Disposition, Accept, Range, If-Match, If-None-Match, " + keyHeader + ", traceparent, tracestate",
+	Headers: "Authorization, Content-Type, Content-Disposition, Accept, Range, If-Match, If-None-Match, " + lastIDHeader + ", " + keyHeader + ", traceparent, tracestate",
 	Exposed: "Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
 }
 
@@ -215,12 +226,13 @@ func (h *Handler) enter() bool {
 	return true
 }
 
-// Shutdown rejects new requests, waits for running ones up to Options.Grace or until ctx
+// Shutdown rejects new requests, ends streams of changes, waits for running requests up to Options.Grace or until ctx
 // ends, and cancels the rest.
 func (h *Handler) Shutdown(ctx context.Context) {
 	h.mu.Lock()
 	h.closing = true
 	h.mu.Unlock()
+	h.end()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

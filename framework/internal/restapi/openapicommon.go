@@ -56,6 +56,7 @@ func (b *builder) server() {
 	}
 	get(healthPath, "health", "Whether the server answers", "Needs no token.", jsonType)
 	get("/status", "status", "The state of the server", "Whether calls can be served, and what is missing if not.", jsonType)
+	b.events()
 	get("/status/stream", "statusStream", "The state of the server as events", "The same as /status, as server-sent events.", "text/event-stream")
 	ok := answer(jsonType, "What the tool returned.")
 	ok["content"].(node)["text/event-stream"] = node{"schema": node{"type": "string"}}
@@ -65,5 +66,26 @@ func (b *builder) server() {
 		"parameters":  []node{{"name": "name", "in": "path", "required": true, "description": "The tool's name, as tools/list of MCP has it.", "schema": node{"type": "string"}}, keyParameter},
 		"requestBody": b.body(node{"type": "object"}, nil, jsonType),
 		"responses":   node{"200": ok, "4XX": answer(jsonType, "Why the call failed."), "5XX": answer(jsonType, "Why the call failed.")},
+	})
+}
+
+// events describes the stream of changes.
+func (b *builder) events() {
+	parameter := func(name, in, about string) node {
+		return node{"name": name, "in": in, "description": about, "schema": node{"type": "string"}}
+	}
+	b.add("/api/events", http.MethodGet, node{
+		"operationId": "events", "summary": "Committed changes, as they happen", "tags": []string{"Server"},
+		"description": "A stream of server-sent events that does not end by itself. The data of `change` is `{entity, set, id, action, before, after, runId}`: the action is create, update or delete as the caller sees it, before and after are the entity as it could and can read it, or null. Before its end comes `error` with a Problem. 410 says that what follows the last event is not kept any more.",
+		"parameters": []node{
+			parameter("entity", "query", "Names of entities, separated by commas; all that the caller may read without it."),
+			parameter("set", "query", "Names of sets, separated by commas; all that the caller may use without it."),
+			parameter(lastIDHeader, "header", "The id of the last event that the client has, from which the stream goes on."),
+			parameter(lastIDParameter, "query", "The same, for clients that cannot set the header."),
+		},
+		"responses": node{
+			"200": node{"description": "The stream.", "content": node{"text/event-stream": node{"schema": node{"type": "string"}}}},
+			"4XX": problemResponse, "5XX": problemResponse,
+		},
 	})
 }

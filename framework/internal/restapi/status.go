@@ -76,6 +76,7 @@ func (h *Handler) streamStatus(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := h.stream(w)
+	s.keepAlive()
 	defer s.close()
 	s.send("start", h.succeeded(began, map[string]any{"app": h.opts.Name}))
 	s.send("result", h.succeeded(began, h.status(r)))

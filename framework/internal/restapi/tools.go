@@ -110,6 +110,7 @@ const progressEvery = 100 * time.Millisecond
 // streamTool answers with events: start, progress, result or error, done.
 func (h *Handler) streamTool(w http.ResponseWriter, r *http.Request, began time.Time, v *catalog.View, tool toolset.Call, c *call) {
 	s := h.stream(w)
+	s.keepAlive()
 	defer s.close()
 	s.send("start", h.succeeded(began, map[string]any{"tool": v.Snapshot().ToolName(tool.Operation.ID)}))
 	var mu sync.Mutex

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/follow"
+	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/tape"
+)
+
+// See implements follow.Log. Policies decide about a row as it was and as it became, with
+// everything else that they ask the database for as it is now.
+func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entry) ([]follow.Change, error) {
+	e := l.engine
+	if !r.Principal.MayName(entry.Set) {
+		return nil, nil
+	}
+	t := &tx{engine: e, attempt: newReading(), set: entry.Set}
+	d, client, release, err := e.backend.Use(ctx, entry.Set)
+	if err == nil {
+		err = t.begin(ctx, d, client, release, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
+	sight := r.View.At(catalog.SurfaceREST)
+	t.caller = &callerView{model: e.As(sight), sight: sight, view: r.View, who: r.Principal, tx: t, ctx: auth.With(ctx, r.Principal)}
+	if e.viewer != nil {
+		if ctx, err = t.caller.viewer(); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.checkRowSecurity(ctx, entry); err != nil {
+		return nil, t.verdict(err)
+	}
+	var out []follow.Change
+	for i := range entry.Images {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c, err := t.see(ctx, entry, &entry.Images[i])
+		if err != nil {
+			return nil, t.verdict(err)
+		}
+		if c != nil {
+			out = append(out, follow.Change{Index: i, Change: *c})
+		}
+	}
+	return out, nil
+}
+
+// checkRowSecurity refuses a caller from whom the database itself may hide rows of an entry, or
+// any if the entry is empty: its policies are about tables, and say nothing of rows as they were.
+func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
+	if t.engine.backend.Dialect().Name() == dialect.SQLite {
+		return nil
+	}
+	kinds := map[*model.Kind]bool{}
+	for i := range entry.Images {
+		if k := t.engine.ByName[entry.Images[i].Entity]; k != nil {
+			kinds[k] = true
+		}
+	}
+	for _, k := range t.engine.ByName {
+		if t.engine.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.shows(k) || !model.LivesIn(&k.Entity.Resource, t.set) {
+			continue
+		}
+		b := t.newStatement()
+		b.Raw("SELECT row_security_active(").Arg(string(sqltext.AppendName(nil, k.Entity.Table))).Raw(")")
+		rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+		if err != nil {
+			return err
+		}
+		active := false
+		for rows.Next() {
+			if err := rows.Scan(&active); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		if active {
+			return fault.Newf(fault.CapabilityUnsupported, "the database's own row level security decides which %s entities this caller may read, and changes cannot be filtered by it", k.Name()).
+				WithHint("Read the entities again from time to time, or keep callers apart by a policy of the schema.")
+		}
+	}
+	return nil
+}
+
+// see returns a change as the caller may know of it, nil for one that it may not.
+func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image) (*store.Change, error) {
+	k := t.engine.ByName[image.Entity]
+	if k == nil || t.engine.tables[k] == nil || !t.caller.shows(k) || t.caller.of(k) == nil {
+		return nil, nil
+	}
+	id, err := k.ParseID(image.ID)
+	if err != nil { // ids of the entity had another form then
+		return nil, nil
+	}
+	s, err := stateOf(image)
+	if err != nil {
+		return nil, err
+	}
+	before, err := t.seePast(ctx, entry, k, id, s.Before, image.Action != string(store.Create))
+	if err != nil {
+		return nil, err
+	}
+	after, err := t.seePast(ctx, entry, k, id, s.After, image.Action != string(store.Delete))
+	if err != nil {
+		return nil, err
+	}
+	c := &store.Change{Entity: k.Name(), Set: entry.Set, ID: image.ID, Action: store.Update, Before: before, After: after}
+	switch {
+	case before == nil && after == nil:
+		return nil, nil
+	case before == nil:
+		c.Action = store.Create
+	case after == nil:
+		c.Action = store.Delete
+	case bytes.Equal(before, after) && !t.seesLinks(k, s.Links):
+		return nil, nil // what has changed is none of the caller's fields
+	}
+	return c, nil
+}
+
+// stateOf returns the whole row before and after a change.
+func stateOf(image *journal.Image) (s rowState, err error) {
+	for _, part := range []json.RawMessage{image.State, image.Secret} {
+		var one rowState
+		if part == nil {
+			continue
+		}
+		if err := json.Unmarshal(part, &one); err != nil {
+			return s, fault.New(fault.ServiceUnavailable, "the change log has a commit in a form that cannot be read").Because(err)
+		}
+		s.Before, s.After = merged(s.Before, one.Before), merged(s.After, one.After)
+		s.Links = append(s.Links, one.Links...)
+	}
+	if image.Action == string(store.Update) { // what is the same stands after it alone
+		s.Before = merged(merged(nil, s.After), s.Before)
+	}
+	return s, nil
+}
+
+// seesLinks reports whether the caller may read one of the relationships that have changed.
+func (t *tx) seesLinks(k *model.Kind, links []linkState) bool {
+	for _, l := range links {
+		for _, j := range t.engine.tables[k].joins {
+			if j.table == l.Table && j.own == l.Own && j.edge != nil && t.caller.reads(k, j.edge) && t.caller.shows(j.edge.Target) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// seePast returns a row as it was, nil where there was none that the caller may read.
+func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]held, there bool) ([]byte, error) {
+	if !there {
+		return nil, nil
+	}
+	rule, err := t.caller.ruleOrNothing(k)
+	if err != nil {
+		return nil, err
+	}
+	info := t.engine.tables[k]
+	past := read.Past{Columns: info.columns, Values: make([]any, len(info.columns))}
+	for i, column := range info.columns {
+		v, known := row[column]
+		if !known && rule != nil && entry.Sealed != "" && info.secret[i] {
+			return nil, fault.Newf(fault.CapabilityUnsupported, "a policy has to decide about a change of %s, and %s", k.Name(), entry.Sealed).
+				WithHint("Servers of one database need the same server.secret.")
+		}
+		if past.Values[i], err = bound(v); err != nil {
+			return nil, err
+		}
+	}
+	return t.engine.reader.PastImage(ctx, t.sql, t.caller.of(k).Entity, k.BoundID(id), past, rule)
+}
+
+// reading is the attempt of who reads outside of a run: it writes nothing, and nobody is told
+// of it.
+type reading struct{ tape *tape.Tape }
+
+var _ store.Attempt = (*reading)(nil)
+
+func newReading() *reading { return &reading{tape.New(time.Now())} }
+
+func (*reading) Number() int         { return 1 }
+func (*reading) Atomic() bool        { return true }
+func (*reading) CommitsByCall() bool { return false }
+func (*reading) WriteFirst() bool    { return false }
+func (*reading) Single() bool        { return true }
+func (*reading) Records() bool       { return false }
+func (*reading) KeepsImages() bool   { return false }
+func (*reading) HoldImage(int) bool  { return false }
+func (r *reading) Tape() *tape.Tape  { return r.tape }
+func (*reading) Fresh() bool         { return true }
+func (*reading) Hold(int) error      { return nil }
+func (*reading) Release(int)         {}
+func (*reading) Observed() bool      { return false }
+
+// Statement implements store.Attempt.
+func (*reading) Statement(context.Context, string) func(error) { return func(error) {} }
