@@ -29,7 +29,8 @@ var (
 	_ record.Keeper  = (*Provider)(nil)
 	_ undo.Keeper    = (*Provider)(nil)
 
-	_ follow.Keeper = (*Provider)(nil)
+	_ follow.Keeper      = (*Provider)(nil)
+	_ journal.ReadKeeper = (*Provider)(nil)
 )
 
 // Ledger implements once.Keeper.
@@ -74,6 +75,14 @@ func (p *Provider) Journal() journal.Sink {
 
 // Archive implements undo.Keeper.
 func (p *Provider) Archive() undo.Archive {
+	if p.journal == nil {
+		return nil
+	}
+	return p.journal
+}
+
+// Reader implements journal.ReadKeeper.
+func (p *Provider) Reader() journal.Reader {
 	if p.journal == nil {
 		return nil
 	}

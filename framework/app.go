@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
@@ -51,6 +52,9 @@ type (
 	HTTP        = mcpserver.HTTP
 	// REST is what Instance.RESTHandler returns.
 	REST = restapi.Handler
+	// ConsoleOptions are those of Instance.Console, and Console is what it returns.
+	ConsoleOptions = console.Site
+	Console        = console.Handler
 	// Callers authenticate requests over HTTP: see Instance.Callers.
 	Callers = access.Callers
 )

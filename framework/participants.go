@@ -21,6 +21,7 @@ type participants struct {
 	undos    *undo.Undos
 	journal  *record.Journal
 	underway *live.Runs
+	reader   journal.Reader // of the journal, nil without
 }
 
 // takePart has the participants join the engine. In every phase of a run they are asked in
@@ -78,6 +79,11 @@ func (i *Instance) keepIn(p Provider) {
 	if k, ok := p.(follow.Keeper); ok {
 		if log := k.ChangeLog(); log != nil {
 			i.feed.Use(log)
+		}
+	}
+	if k, ok := p.(journal.ReadKeeper); ok {
+		if r := k.Reader(); r != nil {
+			i.reader = r
 		}
 	}
 	if k, ok := p.(undo.Keeper); ok {

@@ -1,8 +1,10 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -45,6 +47,21 @@ func (i *Instance) Replay(ctx context.Context, id string, data bool) (*replay.Re
 		}
 	}
 	return i.tapes.Replay(ctx, req)
+}
+
+// replayOwn is Replay for whoever made the run, with rights that it still has: what is kept of a
+// run is what its caller has read.
+func (i *Instance) replayOwn(ctx context.Context, by auth.Principal, id string, data bool) (*replay.Replayed, error) {
+	k, err := i.tapes.Kept(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	lacks := func(set string) bool { return !by.MayName(set) }
+	if k.Subject != by.Subject || by.Missing(k.Scopes) != "" || slices.ContainsFunc(k.Sets, lacks) {
+		return nil, fault.New(fault.NotFound, "the run is not yours, or was made with rights that you have no longer").
+			WithHint("Whoever made it can replay it, and so can the person at the machine: `%s replay %s`.", cmp.Or(i.app.Command, i.app.Name), k.Run)
+	}
+	return i.Replay(ctx, id, data)
 }
 
 // ActionOf makes the file of an action out of the script of a run that is kept and succeeded.

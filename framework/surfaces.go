@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/url"
@@ -10,9 +11,11 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/internal/access"
+	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/toolset"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // MCP makes an MCP server over the app's catalog, which follows its changes. The
@@ -117,6 +120,7 @@ func (i *Instance) RESTHandler(beside *HTTP) *REST {
 	o := restapi.Options{
 		Name: i.app.Name, Version: i.app.Version, Description: i.app.Description, Engine: i.engine, Catalog: i.Snapshot, Admission: beside.Admission(),
 		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Feed: i.feed, Log: i.log,
+		Console: restapi.Console{Journal: i.reader, Replay: i.replayOwn, Plans: i.guard, Checks: i.Checks, Limits: i.limits},
 	}
 	if o.Faces = faces(i.Snapshot()); len(o.Faces) > 0 {
 		o.Runtime = i.values.String("codeMode.runtime")
@@ -124,6 +128,42 @@ func (i *Instance) RESTHandler(beside *HTTP) *REST {
 	h := restapi.New(o)
 	i.OnReload(func(next catalog.Values) (func(), error) { return func() { h.Adjust(live(next)) }, nil })
 	return h
+}
+
+// Console serves the console, for people with a browser: mount it at /console and /console/. The
+// REST handler, which it calls, serves its sessions from then on; hosts and origins are those of MCP.
+func (i *Instance) Console(rest *REST, mcp *HTTP, o ConsoleOptions) *Console {
+	c := console.New(console.Options{Site: o, Name: i.app.Name, Person: approver(), Admission: mcp.Admission(), Log: i.log})
+	rest.UseSessions(c.Caller)
+	return c
+}
+
+// approver is the person at the machine, who may decide about plans.
+func approver() auth.Principal {
+	p := auth.Local()
+	p.Scopes = append(slices.Clone(p.Scopes), approve.Scope)
+	return p
+}
+
+// Checks looks at the parts of the app, as `doctor` does.
+func (i *Instance) Checks(ctx context.Context) []catalog.Check {
+	var out []catalog.Check
+	for _, p := range i.started {
+		out = append(out, i.checks(ctx, p, nil)...)
+	}
+	return out
+}
+
+// limits are the keys of the configuration that are numbers: none of these is a secret.
+func (i *Instance) limits() []restapi.Limit {
+	var out []restapi.Limit
+	for _, s := range i.app.Settings() {
+		if _, number := s.Default.(int); number {
+			out = append(out, restapi.Limit{Key: s.Key, Value: i.values.Int(s.Key), Unit: s.Unit, Help: s.Help})
+		}
+	}
+	slices.SortFunc(out, func(a, b restapi.Limit) int { return cmp.Compare(a.Key, b.Key) })
+	return out
 }
 
 // RESTPaths are the patterns of net/http that a REST handler serves.

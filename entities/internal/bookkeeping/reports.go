@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/entities/internal/ledger/records"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // maxSuggested is how many ids of runs a completion has (MCP: at most 100).
@@ -43,13 +43,25 @@ func (j *Journal) ReportDocument() *catalog.Document {
 	}
 }
 
+var _ journal.Reader = (*Journal)(nil)
+
+// Runs implements journal.Reader.
+func (j *Journal) Runs(ctx context.Context, q journal.Query) (out *journal.Page, err error) {
+	out = &journal.Page{}
+	err = j.withReader(ctx, func(rows *ledger.Journal, subject string) (err error) {
+		out, err = rows.Runs(ctx, q, subject, func(entity string) bool { return subject == "" || q.Knows(entity) })
+		return err
+	})
+	return out, err
+}
+
 // withReader opens the journal for a reader, who sees what ended before. subject is
 // whose runs it may see, "" for everybody's.
 func (j *Journal) withReader(ctx context.Context, do func(rows *ledger.Journal, subject string) error) error {
 	who := auth.From(ctx)
 	subject := who.Subject
 	switch {
-	case who.Has(records.Scope):
+	case who.Has(journal.Scope):
 		subject = ""
 	case subject == "":
 		return nil // nobody has run anything

@@ -87,14 +87,19 @@ func (a *Admission) Admit(w http.ResponseWriter, r *http.Request) (auth.Principa
 		}
 		return auth.Principal{}, fault.From(err)
 	}
+	return p, a.CountRequest(w, p)
+}
+
+// CountRequest counts a request of a caller. The fault rejects it: there were too many.
+func (a *Admission) CountRequest(w http.ResponseWriter, p auth.Principal) *fault.Fault {
 	limit := a.now().RequestsPerMinute
 	if wait := a.rates.take(p.Subject, limit, time.Now()); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 		ms := int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
-		return auth.Principal{}, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one is allowed in %d ms", limit, ms).
+		return fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one is allowed in %d ms", limit, ms).
 			WithDetails(map[string]any{"requestsPerMinute": limit, "retryAfterMs": ms})
 	}
-	return p, nil
+	return nil
 }
 
 // Reaffirm returns who makes a request that was admitted before and is still being served. The

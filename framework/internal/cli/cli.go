@@ -24,6 +24,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/run"
@@ -54,6 +55,7 @@ type Instance interface {
 	MCP() (*mcpserver.Server, error)
 	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 	RESTHandler(beside *mcpserver.HTTP) *restapi.Handler
+	Console(rest *restapi.Handler, mcp *mcpserver.HTTP, o console.Site) *console.Handler
 	Report() []string
 	Ready(ctx context.Context) error
 	Reload(ctx context.Context) error

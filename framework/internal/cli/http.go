@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/access"
+	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/oauth"
 	"github.com/koan-go/koan/framework/internal/restapi"
@@ -57,7 +59,13 @@ func (c *command) listen(address string, insecure bool) (func(context.Context, I
 		return nil, usage(explain(fault.Newf(fault.Unauthorized, "--http %s: other machines could call without saying who they are", address).
 			WithHint("Set server.oauth.issuer or server.tokensFile, listen on 127.0.0.1, or use --insecure.")))
 	}
-	return func(ctx context.Context, i Instance, _ io.Writer) error { return c.serveHTTP(ctx, i, address, callers) }, nil
+	shown, err := wantsConsole(v, host, callers)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return func(ctx context.Context, i Instance, _ io.Writer) error {
+		return c.serveHTTP(ctx, i, address, callers, shown)
+	}, nil
 }
 
 // tlsPair reads the files of TLS; it returns nil if there are none.
@@ -76,13 +84,32 @@ func tlsPair(v catalog.Values) (*tls.Certificate, error) {
 	return &both, nil
 }
 
+// keyConsole is the key that says where there is a console.
+const keyConsole = "console"
+
+// wantsConsole reports whether a server that listens on a host has a console. Whoever may use it
+// must be known, or sit at this machine.
+func wantsConsole(v catalog.Values, host string, callers access.Config) (bool, error) {
+	switch v.String(keyConsole) {
+	case "false":
+		return false, nil
+	case "true":
+		if !isLocal(host) && callers.Anybody() {
+			return false, explain(fault.Newf(fault.Unauthorized, "%s is true, and other machines could use it without saying who they are", keyConsole).
+				WithHint("Set server.oauth.issuer or server.tokensFile, or listen on 127.0.0.1."))
+		}
+		return true, nil
+	}
+	return isLocal(host), nil
+}
+
 // isLocal reports whether only this machine reaches a host.
 func isLocal(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-func (c *command) serveHTTP(ctx context.Context, i Instance, address string, config access.Config) error {
+func (c *command) serveHTTP(ctx context.Context, i Instance, address string, config access.Config, shown bool) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return failed(err)
@@ -96,11 +123,14 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, con
 	if certificate != nil {
 		scheme = "https"
 	}
-	url := fmt.Sprintf("%s://%s/mcp", scheme, listener.Addr())
+	base := fmt.Sprintf("%s://%s", scheme, listener.Addr())
 	d := &endpoint{}
-	if err := d.open(i, config, url, c.app.Name); err != nil {
+	if err := d.open(i, config, base+"/mcp", c.app.Name); err != nil {
 		_ = listener.Close()
 		return failed(err)
+	}
+	if shown {
+		d.showConsole(i, base, c.app.Stderr)
 	}
 	server := &http.Server{
 		Handler: d.routes(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
@@ -113,7 +143,10 @@ func (c *command) serveHTTP(ctx context.Context, i Instance, address string, con
 	}
 	defer c.watchConfig(ctx, i)()
 	c.report(i)
-	fmt.Fprintf(c.app.Stderr, "MCP: listening on %s\n", url)
+	fmt.Fprintf(c.app.Stderr, "MCP: listening on %s/mcp\n", base)
+	if d.console != nil {
+		d.console.Announce()
+	}
 	served := make(chan error, 1)
 	go func() { served <- serve() }()
 	select {
@@ -165,8 +198,9 @@ func tlsConfig(i Instance, first *tls.Certificate) *tls.Config {
 type endpoint struct {
 	mcp     *mcpserver.HTTP
 	rest    *restapi.Handler
-	callers *access.Callers // nil where nobody is asked
-	counted http.Handler    // nil where nothing is
+	console *console.Handler // nil where there is none
+	callers *access.Callers  // nil where nobody is asked
+	counted http.Handler     // nil where nothing is
 	app     readiness
 	ending  atomic.Bool
 }
@@ -189,6 +223,18 @@ func (d *endpoint) open(i Instance, config access.Config, url, name string) (err
 	return nil
 }
 
+// showConsole adds the console. Whoever knows the server by another address uses that.
+func (d *endpoint) showConsole(i Instance, base string, out io.Writer) {
+	site := console.Site{URL: base, Print: func(line string) { fmt.Fprintln(out, line) }}
+	if public, err := url.Parse(i.Values().String("server.publicUrl")); err == nil && public.Host != "" {
+		site.URL = public.Scheme + "://" + public.Host
+	}
+	if d.callers != nil {
+		site.Authenticate = d.callers.Authenticate
+	}
+	d.console = i.Console(d.rest, d.mcp, site)
+}
+
 // reload reads the tokens again, and notifies open clients that lists may have changed.
 func (d *endpoint) reload(next catalog.Values) (apply func(), err error) {
 	take, err := d.callers.Reload(next)
@@ -206,6 +252,10 @@ func (d *endpoint) routes() http.Handler {
 	mux.Handle("/mcp", d.mcp)
 	for _, path := range restapi.Paths() {
 		mux.Handle(path, d.rest)
+	}
+	if d.console != nil {
+		mux.Handle(console.Path, d.console)
+		mux.Handle(console.Path+"/", d.console)
 	}
 	if d.callers != nil {
 		if about := d.callers.Metadata(); about != nil {

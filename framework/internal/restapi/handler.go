@@ -42,10 +42,11 @@ type Options struct {
 	MaxBody int      // bytes of a body
 	// Files returns where files are kept; nil where the app keeps none.
 	Files func() (*files.Store, error)
-	Live    Live
+	Live  Live
 	// Feed has the changes that listeners follow.
-	Feed   *feed.Hub
-	Events EventOptions
+	Feed    *feed.Hub
+	Events  EventOptions
+	Console Console
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
 	Grace, WriteTime time.Duration
@@ -67,6 +68,7 @@ type Handler struct {
 	live    atomic.Pointer[Live]
 	mux     *http.ServeMux
 	started time.Time
+	session Session // nil without
 
 	calls   context.Context // ends with the server
 	stop    context.CancelCauseFunc
@@ -95,6 +97,13 @@ func New(o Options) *Handler {
 	return h
 }
 
+// Session returns the caller of a request that belongs to a session in a browser; ok is false for
+// all others. Its error is a rejection.
+type Session func(*http.Request) (p auth.Principal, ok bool, err error)
+
+// UseSessions has the handler serve sessions, before the first request.
+func (h *Handler) UseSessions(s Session) { h.session = s }
+
 // warnOfReserved says which entities have no routes, because other things have their paths.
 func (h *Handler) warnOfReserved() {
 	for _, r := range h.opts.Catalog().Resources() {
@@ -116,6 +125,7 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
 	mux.HandleFunc("/api/events", h.serveEvents)
+	h.routeConsole(mux)
 	mux.HandleFunc(filesPath, h.uploadFile)
 	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
 	mux.HandleFunc("/tools/{name}", h.serveTool)
@@ -174,7 +184,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.mux.ServeHTTP(w, r)
 		return
 	}
-	p, f := h.opts.Admission.Admit(w, r)
+	p, f := h.admit(w, r)
 	if f != nil {
 		h.reject(w, r, f)
 		return
@@ -189,6 +199,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel(nil)
 	defer context.AfterFunc(h.calls, func() { cancel(context.Cause(h.calls)) })()
 	h.mux.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// admit returns who calls: the holder of a session, or whoever the request says it is.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (auth.Principal, *fault.Fault) {
+	if h.session == nil {
+		return h.opts.Admission.Admit(w, r)
+	}
+	p, ok, err := h.session(r)
+	switch {
+	case err != nil:
+		return auth.Principal{}, fault.From(err)
+	case !ok:
+		return h.opts.Admission.Admit(w, r)
+	}
+	return p, h.opts.Admission.CountRequest(w, p)
 }
 
 type placeKey struct{}

@@ -11,7 +11,7 @@ import (
 )
 
 // Reserved are the names that no entity has below /api.
-var Reserved = []string{"actions", "events", "files", "plugins"}
+var Reserved = []string{"actions", "console", "events", "files", "plugins"}
 
 // route is a way to call an operation.
 type route struct {

@@ -16,10 +16,11 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // Scope is what it takes to read the journal.
-const Scope = "koan:journal"
+const Scope = journal.Scope
 
 // Entities returns KoanRun and KoanCall, for the engine that reads them.
 func Entities() *shim.App {

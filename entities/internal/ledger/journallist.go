@@ -1,0 +1,97 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// beginning is how much of a script a list has, in bytes.
+const beginning = 240
+
+// errPageFull ends the reading of a page.
+var errPageFull = errors.New("ledger: the page is full")
+
+// Runs returns a part of the list of runs, of one caller or of everybody with "", the latest
+// first. It looks at so many runs as Recent does, so a page may be short, or empty, and have a
+// next one all the same. knows is as in Report.
+func (j *Journal) Runs(ctx context.Context, q journal.Query, subject string, knows func(entity string) bool) (*journal.Page, error) {
+	out := &journal.Page{Runs: []json.RawMessage{}}
+	if cannotStartID(q.Before) {
+		return out, nil
+	}
+	b := j.statement("SELECT id, CAST(record AS text), code FROM koan_journal")
+	if q.Before != "" {
+		b.Raw(" WHERE id < ").Arg(q.Before)
+	}
+	seen := 0
+	err := j.each(ctx, b.Raw(" ORDER BY id DESC LIMIT ").Arg(recent), func(rows *sql.Rows) error {
+		var id, record string
+		var code sql.NullString
+		if err := rows.Scan(&id, &record, &code); err != nil {
+			return err
+		}
+		seen++
+		ok, err := admits(q, id, record, code.String)
+		if err != nil || !ok {
+			out.Next = id
+			return err
+		}
+		code.String = fault.Clip(code.String, beginning)
+		one, err := report(id, subject, record, "", code, knows)
+		if err != nil {
+			return err
+		}
+		out.Next = id
+		if one != nil {
+			out.Runs = append(out.Runs, one)
+		}
+		if len(out.Runs) == q.Most {
+			return errPageFull
+		}
+		return nil
+	})
+	if errors.Is(err, errPageFull) {
+		return out, nil
+	}
+	if seen < recent { // all have been looked at
+		out.Next = ""
+	}
+	return out, err
+}
+
+// admits reports whether a query asks for a run.
+func admits(q journal.Query, id, record, code string) (bool, error) {
+	var has struct {
+		Outcome, Message, Tool string
+		Created                int
+		Updated                int
+		Deleted                int
+		OutsideCount           int `json:"outside_count"`
+	}
+	if err := decode(record, &has); err != nil {
+		return false, err
+	}
+	switch {
+	case q.Outcome == "!"+journal.OK && has.Outcome == journal.OK, q.Outcome != "" && q.Outcome[0] != '!' && has.Outcome != q.Outcome:
+		return false, nil
+	case q.Changed && has.Created+has.Updated+has.Deleted == 0:
+		return false, nil
+	case q.NoReads && code == "" && has.Outcome == journal.OK && has.Created+has.Updated+has.Deleted+has.OutsideCount == 0:
+		return false, nil
+	case q.Text == "":
+		return true, nil
+	}
+	text := strings.ToLower(q.Text)
+	for _, s := range []string{id, has.Tool, has.Message, code} {
+		if strings.Contains(strings.ToLower(s), text) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,145 @@
+package console
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// header is on each request of the page. No page of another origin can set it, since it is none
+// of those that are allowed across origins.
+const header = "Koan-Console"
+
+// Bounds of sessions.
+const (
+	sessionIdle = 12 * time.Hour
+	maxSessions = 256
+)
+
+// session is a person who has signed in.
+type session struct {
+	principal auth.Principal // of a link
+	token     string         // "" of a link
+	used      time.Time
+}
+
+// sessions are those that are open, by the digest of what their cookie has.
+type sessions struct {
+	clock func() time.Time
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]session
+}
+
+func newSessions(clock func() time.Time) sessions {
+	return sessions{clock: clock, known: map[[sha256.Size]byte]session{}}
+}
+
+// open keeps a session and returns the value of its cookie.
+func (s *sessions) open(one session) (cookie string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock()
+	var oldest [sha256.Size]byte
+	at := now
+	for id, other := range s.known {
+		if now.Sub(other.used) > sessionIdle {
+			delete(s.known, id)
+		} else if !other.used.After(at) {
+			oldest, at = id, other.used
+		}
+	}
+	if len(s.known) >= maxSessions {
+		delete(s.known, oldest)
+	}
+	cookie = rand.Text()
+	one.used = now
+	s.known[sha256.Sum256([]byte(cookie))] = one
+	return cookie
+}
+
+// find returns the session of a cookie.
+func (s *sessions) find(cookie string) (session, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, now := sha256.Sum256([]byte(cookie)), s.clock()
+	one, ok := s.known[id]
+	if !ok || now.Sub(one.used) > sessionIdle {
+		delete(s.known, id)
+		return session{}, false
+	}
+	one.used = now
+	s.known[id] = one
+	return one, true
+}
+
+func (s *sessions) close(cookie string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, sha256.Sum256([]byte(cookie)))
+}
+
+// cookieName has the port, since browsers send cookies to all ports of a host.
+func (h *Handler) cookieName() string { return "koan-console-" + h.origin.Port() }
+
+func (h *Handler) cookie(r *http.Request) string {
+	c, err := r.Cookie(h.cookieName())
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+func (h *Handler) setCookie(w http.ResponseWriter, value string, maxAge int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: h.cookieName(), Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: h.origin.Scheme == "https",
+	})
+}
+
+// Caller returns the caller of a request that the page sent; ok is false for all other requests,
+// whatever cookies they have. The error is unauthorized if nobody has signed in.
+func (h *Handler) Caller(r *http.Request) (p auth.Principal, ok bool, err error) {
+	if r.Header.Get(header) == "" || r.Header.Get("Authorization") != "" {
+		return auth.Principal{}, false, nil
+	}
+	if f := h.rejectForged(r); f != nil {
+		return auth.Principal{}, false, f
+	}
+	s, ok := h.sessions.find(h.cookie(r))
+	if !ok {
+		return auth.Principal{}, false, fault.New(fault.Unauthorized, "nobody has signed in to the console, or the session has ended").WithHint("Sign in again at " + Path + ".")
+	}
+	p, err = h.callerOf(r, s)
+	return p, err == nil, err
+}
+
+// callerOf returns the caller of a session. A token is checked each time: it may have been taken
+// back, or have expired.
+func (h *Handler) callerOf(r *http.Request, s session) (auth.Principal, error) {
+	if s.token == "" {
+		return s.principal, nil
+	}
+	asked := r.Clone(r.Context())
+	asked.Header.Set("Authorization", "Bearer "+s.token)
+	return h.opts.Authenticate(asked)
+}
+
+// rejectForged rejects a request that a page of another origin may have made a browser send.
+func (h *Handler) rejectForged(r *http.Request) *fault.Fault {
+	if r.Header.Get(header) == "" {
+		return fault.Newf(fault.Forbidden, "the header %s is missing", header).WithHint("Only the console's own page calls this.")
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	origin := r.Header.Get("Origin")
+	u, err := url.Parse(origin)
+	if site != "" && site != "same-origin" || origin != "" && (err != nil || !strings.EqualFold(u.Host, r.Host)) {
+		return fault.New(fault.Forbidden, "only the console's own page may use its session")
+	}
+	return nil
+}

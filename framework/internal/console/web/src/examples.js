@@ -1,0 +1,28 @@
+// Examples of scripts, about the app's own entities.
+import { may } from "./session.js";
+
+const list = (e) => e.path.slice(e.path.lastIndexOf("/") + 1).replace(/-(\w)/g, (_, c) => c.toUpperCase()) + "s";
+const labelOf = (e) => e.fields.find((f) => /^(name|title|label)$/.test(f.name) && !f.writeOnly)?.name || e.key;
+
+// first is what an empty editor begins with.
+export function first(entities) {
+  const e = entities.find((e) => may(e, "collection") && labelOf(e) !== e.key) || entities[0];
+  if (!e) return "SDK.Out.answer(6 * 7);\n";
+  return `// Ctrl Enter runs this as a dry run: nothing is kept.\nconst ${list(e)} = SDK.Entities.${e.name}.collection({ pageSize: 5 });\nSDK.Out.answer(${list(e)}.items.map((one) => one.${labelOf(e)}));\n`;
+}
+
+export function examples(entities, overview) {
+  const out = [];
+  const read = entities.find((e) => may(e, "collection") && labelOf(e) !== e.key) || entities.find((e) => may(e, "collection")), write = entities.filter((e) => may(e, "patch") && e.fields.some((f) => f.type === "enum" && !f.readOnly && !f.immutable)).sort((a, b) => Number(labelOf(b) !== b.key) - Number(labelOf(a) !== a.key))[0], related = entities.find((e) => e.relationships.length && may(e, "collection"));
+  if (read) out.push({ title: "Read a page", code: first([read]) });
+  if (read && may(read, "count")) out.push({ title: "Count everything", code: `SDK.Out.answer({\n${entities.filter((e) => may(e, "count")).slice(0, 8).map((e) => `  ${e.name}: SDK.Entities.${e.name}.count(),`).join("\n")}\n});\n` });
+  if (write) {
+    const field = write.fields.find((f) => f.type === "enum" && !f.readOnly && !f.immutable);
+    const [a, b] = [field.enum[0], field.enum[field.enum.length - 1]];
+    out.push({ title: "Change rows, one by one", code: `// Try it as a dry run first: the changes are shown, and nothing is kept.\nlet changed = 0;\nfor (const one of SDK.Entities.${write.name}.each({ filter: { ${field.name}: ${JSON.stringify(a)} } })) {\n  SDK.Entities.${write.name}.patch(one.${write.key}, { ${field.name}: ${JSON.stringify(b)} });\n  changed++;\n}\nSDK.Out.answer({ changed });\n` });
+  }
+  if (related) out.push({ title: "Follow a relationship", code: `const page = SDK.Entities.${related.name}.collection({ with: ${JSON.stringify(related.relationships[0].name)}, pageSize: 5 });\nSDK.Out.answer(page.items);\n` });
+  if (overview.actions.length) out.push({ title: "Call an action", code: `const input = ${JSON.stringify(overview.actions[0].example || {})};\nSDK.Out.answer(SDK.Actions.${overview.actions[0].id.replace(/^action::/, "").replace(/-(\w)/g, (_, c) => c.toUpperCase())}(input));\n` });
+  out.push({ title: "Write a log and report progress", code: `for (let i = 1; i <= 3; i++) {\n  console.log("step", i);\n  SDK.Out.progress(i, 3, "step " + i);\n}\n` });
+  return out;
+}

@@ -1,0 +1,46 @@
+import { html, useSignal } from "../html.js";
+import { short } from "./value.js";
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const verbs = { create: "Creates", update: "Updates", delete: "Deletes" };
+const past = { create: "Created", update: "Updated", delete: "Deleted" };
+const moods = { create: "good", update: "warn", delete: "bad" };
+
+// invert turns the changes of an undo into those of the run that it undoes.
+export const invert = (changes) => [...changes].reverse().map((c) => ({ ...c, action: { create: "delete", delete: "create", update: "update" }[c.action], before: c.after, after: c.before }));
+
+// fields are those of a change that differ: all that a row has where it comes or goes.
+function fields(c) {
+  const before = c.before || {}, after = c.after || {};
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((k) => k !== "id" && !same(before[k], after[k]) && !(c.action !== "update" && (before[k] ?? after[k]) === null));
+}
+
+const titleOf = (c) => {
+  const row = c.after || c.before || {};
+  return row.name || row.title || row.label || "";
+};
+
+function Change({ change: c, done }) {
+  const names = fields(c);
+  const link = c.entity && c.action !== "delete" && done ? "/console/entities/" + c.entity + "/" + encodeURIComponent(c.id) + (c.set && c.set !== "default" ? "?set=" + encodeURIComponent(c.set) : "") : null;
+  return html`<li class="change">
+    <p class="what"><span class=${"badge " + moods[c.action]}>${(done ? past : verbs)[c.action]}</span> <strong>${c.entity || "a row that you may not see"}</strong>
+      ${titleOf(c) && html`<span>${short(titleOf(c), 60)}</span>`} ${link ? html`<a href=${link}><code>${short(c.id, 40)}</code></a>` : html`<code>${short(c.id, 40)}</code>`}
+      ${c.set && c.set !== "default" && html`<span class="quiet">in ${c.set}</span>`}</p>
+    <table class="diff"><caption class="hidden">Fields of ${c.entity} ${c.id}</caption><tbody>
+      ${names.map((k) => html`<tr key=${k}><th scope="row">${k}</th>
+        ${c.action !== "create" && html`<td class="was"><del>${short(c.before?.[k], 200) || "∅"}</del></td>`}
+        ${c.action !== "delete" && html`<td class="is"><ins>${short(c.after?.[k], 200) || "∅"}</ins></td>`}</tr>`)}
+    </tbody></table>
+  </li>`;
+}
+
+const page = 50;
+
+// Changes is a diff of rows. done says that they are in the data.
+export function Changes({ changes, done }) {
+  const shown = useSignal(page);
+  if (!changes?.length) return html`<p class="quiet">No rows change.</p>`;
+  return html`<ul class="changes">${changes.slice(0, shown.value).map((c, i) => html`<${Change} key=${i} change=${c} done=${done} />`)}</ul>
+    ${changes.length > shown.value && html`<button onClick=${() => (shown.value += 200)}>Show more of ${changes.length - shown.value}</button>`}`;
+}

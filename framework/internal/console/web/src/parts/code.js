@@ -1,0 +1,16 @@
+import { html, useEffect, useRef } from "../html.js";
+
+// Code is a script that is only read.
+export function Code({ text, label, line }) {
+  const place = useRef();
+  useEffect(() => {
+    let view;
+    let gone = false;
+    import("../editor.js").then(({ viewer }) => !gone && (view = viewer(place.current, text, label || "Script", line)));
+    return () => {
+      gone = true;
+      view?.destroy();
+    };
+  }, [text]);
+  return html`<div class="editor read" ref=${place}></div>`;
+}

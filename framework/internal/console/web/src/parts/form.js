@@ -1,0 +1,73 @@
+// Forms from JSON Schema. What has no form of its own is written as JSON.
+import { html, useSignal } from "../html.js";
+
+// typeOf is how a schema is asked for.
+function kindOf(schema) {
+  const type = Array.isArray(schema.type) ? schema.type.find((t) => t !== "null") : schema.type;
+  if (schema.enum) return "choice";
+  if (schema.const !== undefined) return "constant";
+  if (type === "boolean") return "yesno";
+  if (type === "integer" || type === "number") return "number";
+  if (type === "string") return schema.format === "date" ? "date" : (schema.maxLength || 0) > 300 || schema.format === "text" ? "long" : "text";
+  return "json";
+}
+
+// Input is one value. change gets the value, undefined for none, and what is wrong with it.
+export function Input({ id, schema, value, change, required, described }) {
+  const kind = kindOf(schema), draft = useSignal(null);
+  const common = { id, required, "aria-describedby": described, disabled: schema.readOnly };
+  switch (kind) {
+    case "choice":
+      return html`<select ...${common} onChange=${(e) => change(e.target.value === "" ? undefined : JSON.parse(e.target.value))}>
+        ${(!required || value === undefined) && html`<option value="" selected=${value === undefined || value === null}>—</option>`}
+        ${schema.enum.filter((v) => v !== null).map((v) => html`<option key=${v} value=${JSON.stringify(v)} selected=${v === value}>${String(v)}</option>`)}</select>`;
+    case "constant":
+      return html`<input ...${common} value=${String(schema.const)} readonly />`;
+    case "yesno":
+      return html`<select ...${common} onChange=${(e) => change(e.target.value === "" ? undefined : e.target.value === "true")}>
+        ${(!required || typeof value !== "boolean") && html`<option value="" selected=${typeof value !== "boolean"}>—</option>`}
+        <option value="true" selected=${value === true}>yes</option><option value="false" selected=${value === false}>no</option></select>`;
+    case "number":
+      return html`<input ...${common} type="number" step=${schema.type === "integer" || schema.type?.includes?.("integer") ? 1 : "any"} min=${schema.minimum} max=${schema.maximum} value=${value ?? ""}
+        onInput=${(e) => change(e.target.value === "" ? undefined : e.target.valueAsNumber)} />`;
+    case "date":
+    case "text":
+      return html`<input ...${common} type=${kind} maxlength=${schema.maxLength} value=${value ?? ""} onInput=${(e) => change(e.target.value === "" && !required ? undefined : e.target.value)} autocomplete="off" />`;
+    case "long":
+      return html`<textarea ...${common} rows="4" value=${value ?? ""} onInput=${(e) => change(e.target.value)}></textarea>`;
+  }
+  const text = draft.value ?? (value === undefined ? "" : JSON.stringify(value, null, 2));
+  return html`<textarea ...${common} class="code" rows="4" spellcheck="false" value=${text} placeholder=${kind === "json" ? "JSON" : ""} onInput=${(e) => {
+    draft.value = e.target.value;
+    if (e.target.value.trim() === "") return change(undefined);
+    try {
+      change(JSON.parse(e.target.value));
+      e.target.setCustomValidity("");
+    } catch {
+      e.target.setCustomValidity("This is not JSON.");
+    }
+  }}></textarea>`;
+}
+
+// Labelled is an input with its name, its help and what is wrong with it.
+export function Labelled({ name, schema, value, change, required, wrong, children }) {
+  const id = "field-" + name.replace(/\W/g, "-"), help = schema.description || "";
+  return html`<div class="field">
+    <label for=${id}>${name}${required && html`<span class="quiet"> needed</span>`}</label>
+    <${Input} id=${id} schema=${schema} value=${value} change=${change} required=${required} described=${help || wrong ? id + "-help" : undefined} />
+    ${children}
+    ${(help || wrong) && html`<p id=${id + "-help"} class=${wrong ? "wrong" : "quiet"}>${wrong || help}</p>`}
+  </div>`;
+}
+
+// Form asks for an object.
+export function Form({ schema, value, wrong = {} }) {
+  const properties = Object.entries(schema.properties || {});
+  if (!properties.length) return html`<p class="quiet">It takes nothing.</p>`;
+  const required = schema.required || [];
+  return properties.map(([name, s]) => html`<${Labelled} key=${name} name=${name} schema=${s} value=${value.value[name]} required=${required.includes(name)} wrong=${wrong["/" + name]}
+    change=${(v) => { const next = { ...value.value }; v === undefined ? delete next[name] : (next[name] = v); value.value = next; }} />`);
+}
+
+// places are the messages of a fault by their path into the input.
+export const places = (fault) => Object.fromEntries((Array.isArray(fault?.details) ? fault.details : fault?.path ? [fault] : []).map((d) => [d.path, d.message]));

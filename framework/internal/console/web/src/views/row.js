@@ -1,0 +1,123 @@
+import { html, useEffect, useSignal } from "../html.js";
+import { request } from "../api.js";
+import { entity, may } from "../session.js";
+import { route, go, url } from "../router.js";
+import { notify } from "../notice.js";
+import { Empty } from "../parts/empty.js";
+import { FaultText } from "../parts/fault.js";
+import { Labelled, places } from "../parts/form.js";
+import { Confirm } from "../parts/confirm.js";
+import { short } from "../parts/value.js";
+
+// schemaOf is the JSON Schema by which a field is asked for.
+function schemaOf(f) {
+  const types = { int: "integer", float: "number", bool: "boolean", json: undefined };
+  const type = f.type in types ? types[f.type] : "string";
+  const s = { type, description: f.description, minimum: f.min, maximum: f.max, maxLength: f.maxLength };
+  if (f.enum) s.enum = f.enum;
+  if (f.type === "text") s.format = "text";
+  if (f.type === "day") s.format = "date";
+  return s;
+}
+
+const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+
+export function Row({ args: [name, id] }) {
+  const e = entity(name);
+  if (!e) return html`<${Empty} whole title=${`There is no entity ${name}`} help="It does not exist, or you may not see it." />`;
+  return html`<${Record} e=${e} id=${id} made=${id === "+new"} />`;
+}
+
+function Record({ e, id, made }) {
+  const set = route.value.query.get("set") || "", query = set ? "?set=" + encodeURIComponent(set) : "";
+  const at = e.path + "/" + encodeURIComponent(id);
+  const stored = useSignal(null), tag = useSignal(""), draft = useSignal({}), fault = useSignal(null), busy = useSignal(false), asking = useSignal(false), gone = useSignal(false), related = useSignal(null);
+
+  const load = async () => {
+    fault.value = null;
+    try {
+      if (made) {
+        const { body } = may(e, "new") ? await request("POST", e.path + ":new", { body: set ? { set } : {} }) : { body: {} };
+        const { [e.key]: own, ...others } = body;
+        stored.value = {};
+        draft.value = Object.fromEntries(Object.entries(others).filter(([k, v]) => v !== null && e.fields.some((f) => f.name === k && !f.readOnly)));
+        return;
+      }
+      const { body, headers } = await request("GET", at + query);
+      stored.value = body;
+      draft.value = { ...body };
+      tag.value = headers.get("ETag") || "";
+      if (e.relationships.length) {
+        const withAll = await request("GET", at + "?" + new URLSearchParams({ with: "all", ...(set && { set }) }));
+        related.value = withAll.body;
+      }
+    } catch (f) {
+      if (f.code === "not_found" && !stored.value) gone.value = true;
+      else fault.value = f;
+    }
+  };
+  useEffect(() => void load(), [at, set]);
+
+  const editable = (f) => (made ? may(e, "upsert") : may(e, "patch")) && !f.readOnly && f.name !== e.version && (made || (!f.immutable && f.name !== e.key)) && !(made && f.name === e.key && !f.required);
+  const changes = () => Object.fromEntries(e.fields.filter((f) => editable(f) && !same(draft.value[f.name], stored.value?.[f.name])).map((f) => [f.name, draft.value[f.name] ?? null]));
+  const save = async (ev) => {
+    ev.preventDefault();
+    busy.value = true;
+    fault.value = null;
+    try {
+      if (made) {
+        const body = Object.fromEntries(Object.entries(changes()).filter(([, v]) => v !== null));
+        const { body: row } = await request("POST", e.path + query, { body });
+        notify(e.name + " was created.");
+        go(url("/entities/" + e.name + "/" + encodeURIComponent(row[e.key]), { set }), { replace: true });
+      } else {
+        const { body, headers } = await request("PATCH", at + query, { body: changes(), headers: { "Content-Type": "application/merge-patch+json", ...(tag.value && { "If-Match": tag.value }) } });
+        stored.value = body;
+        draft.value = { ...body };
+        tag.value = headers.get("ETag") || "";
+        notify("Saved.");
+      }
+    } catch (f) {
+      fault.value = f;
+    }
+    busy.value = false;
+  };
+  const remove = async (yes) => {
+    asking.value = false;
+    if (!yes) return;
+    try {
+      await request("DELETE", at + query, { headers: tag.value ? { "If-Match": tag.value } : {} });
+      notify(e.name + " was deleted.");
+      go(url("/entities/" + e.name, { set }));
+    } catch (f) {
+      fault.value = f;
+    }
+  };
+  if (gone.value) return html`<${Empty} whole title="This row does not exist" help="It was deleted, or it is in another set."><a class="button" href=${url("/entities/" + e.name, { set })}>All of ${e.name}</a><//>`;
+  if (!stored.value) return html`<${FaultText} fault=${fault.value} />`;
+  const wrong = places(fault.value), dirty = Object.keys(changes()).length > 0, fields = e.fields.filter((f) => made ? editable(f) : true);
+  const title = made ? "New " + e.name : short(stored.value.name || stored.value.title || stored.value[e.key], 80);
+  return html`
+    <p class="crumbs"><a href=${url("/entities/" + e.name, { set })}>${e.name}</a></p>
+    <div class="row"><h1>${title}</h1><span class="grow"></span>${!made && may(e, "delete") && html`<button class="danger" onClick=${() => (asking.value = true)}>Delete</button>`}</div>
+    <div class="split">
+      <form onSubmit=${save} aria-label=${e.name}>
+        ${fields.map((f) => editable(f) ? html`<${Labelled} key=${f.name} name=${f.name} schema=${schemaOf(f)} value=${draft.value[f.name] ?? undefined} required=${made && f.required && !f.nullable} wrong=${wrong["/" + f.name]}
+            change=${(v) => (draft.value = { ...draft.value, [f.name]: v ?? null })} />`
+          : !f.writeOnly && html`<div class="field" key=${f.name}><span class="label">${f.name}</span><p class="fixed">${short(stored.value[f.name], 2000) || html`<span class="quiet">empty</span>`}</p></div>`)}
+        <${FaultText} fault=${fault.value}>${fault.value?.status === 412 && html`<p>Somebody else has changed this row since you opened it. <button type="button" onClick=${load}>Read it again</button></p>`}<//>
+        ${(made ? may(e, "upsert") : may(e, "patch")) ? html`<div class="row"><button class="primary" disabled=${busy.value || (!made && !dirty)}>${made ? "Create" : "Save"}</button>${dirty && !made && html`<button type="button" onClick=${() => (draft.value = { ...stored.value })}>Discard</button>`}</div>` : html`<p class="quiet">You may read this row, and not change it.</p>`}
+      </form>
+      ${!made && e.relationships.length > 0 && html`<aside aria-label="Relationships"><h2>Relationships</h2>${e.relationships.map((r) => html`<${Related} key=${r.name} r=${r} value=${related.value?.[r.name]} known=${related.value !== null} set=${set} />`)}</aside>`}
+    </div>
+    <${Confirm} open=${asking.value} title=${"Delete this " + e.name + "?"} yes="Delete" danger close=${remove}><p>${title}</p><p class="quiet">Rows that belong to it may go along. The run can be undone afterwards.</p><//>`;
+}
+
+// Related shows the rows at the other end of a relationship.
+function Related({ r, value, known, set }) {
+  const target = entity(r.target);
+  const rows = !value ? [] : Array.isArray(value) ? value : value.items || [value];
+  return html`<section><h3>${r.name} <span class="quiet">${r.target}</span></h3>
+    ${!known ? html`<p class="quiet">…</p>` : !rows.length ? html`<p class="quiet">none</p>` : html`<ul class="plain">${rows.slice(0, 20).map((row) => html`<li>${target ? html`<a href=${url("/entities/" + r.target + "/" + encodeURIComponent(row[target.key]), { set })}>${short(row.name || row.title || row[target.key], 60)}</a>` : short(row.name || row.title || row.id, 60)}</li>`)}</ul>`}
+    ${rows.length > 20 && html`<p class="quiet">and ${rows.length - 20} more</p>`}</section>`;
+}

@@ -1,0 +1,47 @@
+import { html, useSignal } from "../html.js";
+import { session, load } from "../session.js";
+import { post } from "../api.js";
+import { notify, Notices } from "../notice.js";
+import { FaultText } from "../parts/fault.js";
+
+export function SignIn() {
+  const token = useSignal(""), fault = useSignal(null), printed = useSignal(false), busy = useSignal(false);
+  const { app, by } = session.value;
+  const attempt = (work) => async (e) => {
+    e.preventDefault();
+    busy.value = true;
+    fault.value = null;
+    try {
+      await work();
+    } catch (f) {
+      fault.value = f;
+    }
+    busy.value = false;
+  };
+  const print = attempt(async () => {
+    await post("/console/link");
+    printed.value = true;
+  });
+  const withToken = attempt(async () => {
+    await post("/console/session", { token: token.value });
+    token.value = "";
+    await load();
+    notify("Signed in.");
+  });
+  document.title = "Sign in · " + app;
+  return html`<main class="sign-in">
+    <p class="brand"><span class="mark" aria-hidden="true">K</span>${app}</p>
+    <h1>Sign in to the console</h1>
+    ${by === "link" ? html`
+      <p>${app} printed a link where it runs, on standard error: a line that begins with <code>Console:</code>. Open that link in this browser. It works once.</p>
+      <button class="primary" onClick=${print} disabled=${busy.value}>Print a new link</button>
+      ${printed.value && html`<p role="status" class="good-text">A link was printed where ${app} runs.</p>`}`
+    : html`<form onSubmit=${withToken}>
+      <p>Use an access token of this server. The console can do what the token can do, and nothing else.</p>
+      <label for="token">Token</label>
+      <input id="token" type="password" autocomplete="current-password" value=${token.value} onInput=${(e) => (token.value = e.target.value)} required />
+      <button class="primary" disabled=${busy.value}>Sign in</button>
+    </form>`}
+    <${FaultText} fault=${fault.value} /><${Notices} />
+  </main>`;
+}

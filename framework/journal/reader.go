@@ -1,0 +1,41 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Scope is what it takes to read the records of other callers' runs.
+const Scope = "koan:journal"
+
+// Reader lists runs that have ended. It is safe for concurrent use.
+type Reader interface {
+	// Runs returns runs that the caller of ctx may know of, the latest first: its own, or
+	// all for whoever has Scope.
+	Runs(ctx context.Context, q Query) (*Page, error)
+}
+
+// Query says which runs are listed. The zero value is all of them.
+type Query struct {
+	Before  string // only runs with smaller ids: the Next of the page before
+	Most    int    // at most so many
+	Outcome string // OK, CutOff or a fault's code; "!ok" is all but OK
+	Changed bool   // only runs that changed rows
+	NoReads bool   // without calls of tools that ended well and had no effect
+	// Knows reports whether the caller may know of an entity; the names of others are left out.
+	Knows func(entity string) bool
+	Text  string // is part of the tool's name, the script, the message or the id, in any case
+}
+
+// Page is a part of a list of runs.
+type Page struct {
+	// Runs are JSON objects with the fields of the entity KoanRun. Of the script they have
+	// the beginning.
+	Runs []json.RawMessage
+	// Next is where the list goes on, "" at its end.
+	Next string
+}
+
+// ReadKeeper is a provider whose journal can be read. Reader is called once it has started;
+// nil means that it keeps no journal.
+type ReadKeeper interface{ Reader() Reader }

@@ -1,0 +1,426 @@
+// People use the console, in Chromium. Prints one line of JSON for each story: {story, error, ...figures}.
+//
+//   node console.mjs LINK [FOLDER]
+//
+// LINK signs in, once. With FOLDER, pictures are taken instead.
+import { createRequire } from "node:module";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import puppeteer from "puppeteer-core";
+
+const [link, folder] = process.argv.slice(2);
+const base = new URL(link).origin;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--no-first-run"] });
+const wide = { width: 1280, height: 800 }, phone = { width: 390, height: 844, isMobile: true, hasTouch: true };
+
+function check(ok, what) {
+  if (!ok) throw new Error(what);
+}
+function same(is, want, what) {
+  check(JSON.stringify(is) === JSON.stringify(want), `${what}: ${JSON.stringify(is)}, want ${JSON.stringify(want)}`);
+}
+
+// call is a program without a session, on the same machine.
+async function call(method, path, body) {
+  const r = await fetch(base + path, { method, headers: { "Content-Type": method === "PATCH" ? "application/merge-patch+json" : "application/json" }, body: body && JSON.stringify(body) });
+  return r.status === 204 ? null : r.json();
+}
+const execute = (code, more) => call("POST", "/tools/koan.code.execute", { code, ...more });
+const title = async (id) => (await call("GET", "/api/todo/" + encodeURIComponent(id))).title;
+
+// page opens a page that notes what goes wrong in it.
+async function page(viewport = wide, context = browser) {
+  const p = await context.newPage();
+  await p.setViewport(viewport);
+  p.wrong = [];
+  p.on("pageerror", (e) => p.wrong.push(e.message));
+  p.on("console", (m) => m.type() === "error" && !/status of 4\d\d/.test(m.text()) && p.wrong.push(m.text()));
+  p.on("dialog", (d) => (p.wrong.push("a dialog: " + d.message()), d.dismiss()));
+  await p.evaluateOnNewDocument(() => {
+    globalThis.violations = [];
+    addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI));
+  });
+  p.setDefaultTimeout(8000);
+  return p;
+}
+async function sane(p) {
+  same(p.wrong, [], "errors of the page");
+  same(await p.evaluate(() => violations), [], "violations of the policy");
+}
+// settled waits until the page shows what it has asked for.
+async function settled(p) {
+  await p.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
+  await p.waitForFunction(() => document.querySelector("main") && !document.querySelector("main[aria-busy=true], main [aria-busy=true]"), { polling: 30 });
+}
+// open goes to a path as a link of the page would.
+async function open(p, path) {
+  if (p.url().startsWith(base + "/console")) {
+    await p.evaluate((to) => {
+      history.pushState(null, "", to);
+      dispatchEvent(new PopStateEvent("popstate"));
+    }, "/console" + path);
+  } else await p.goto(base + "/console" + path, { waitUntil: "domcontentloaded" });
+  await settled(p);
+}
+const says = (p, text, selector = "main") => p.waitForFunction((s, t) => document.querySelector(s)?.innerText.includes(t), {}, selector, text);
+const press = async (p, text, selector = "button, a.button") => {
+  const found = await p.waitForFunction((s, t) => [...document.querySelectorAll(s)].find((b) => b.innerText.trim().startsWith(t) && !b.disabled && b.checkVisibility()), {}, selector, text);
+  await found.asElement().click();
+};
+const chord = async (p, ...keys) => {
+  for (const k of keys.slice(0, -1)) await p.keyboard.down(k);
+  await p.keyboard.press(keys.at(-1));
+  for (const k of keys.slice(0, -1).reverse()) await p.keyboard.up(k);
+};
+const editor = ".pane .editor >>> .cm-content";
+async function write(p, text) {
+  const at = await p.waitForSelector(editor);
+  await at.click();
+  await chord(p, "Control", "a");
+  await p.keyboard.press("Backspace");
+  await p.keyboard.sendCharacter(text);
+}
+async function put(p, selector, text) {
+  const at = await p.waitForSelector(selector);
+  await at.focus();
+  await at.evaluate((e) => e.select());
+  await p.keyboard.press("Backspace");
+  await p.keyboard.type(text);
+}
+
+const stories = {
+  async "sign in"() {
+    const stranger = await browser.createBrowserContext();
+    const before = await page(wide, stranger);
+    await open(before, "/runs");
+    await says(before, "Sign in to the console");
+    await press(before, "Print a new link");
+    await says(before, "A link was printed");
+    const p = await page();
+    await p.goto(link, { waitUntil: "domcontentloaded" });
+    await p.waitForSelector(editor);
+    same(new URL(p.url()).pathname, "/console", "where the link leads");
+    same((await p.cookies()).map((c) => [c.httpOnly, c.sameSite]), [[true, "Strict"]], "cookies");
+    await before.goto(link);
+    await says(before, "does not work any more");
+    await before.goto(base + "/console", { waitUntil: "domcontentloaded" });
+    await says(before, "Sign in to the console");
+    await sane(before);
+    await stranger.close();
+    await sane(p);
+    await p.close();
+  },
+
+  async "write and dry-run a script"() {
+    const p = await page();
+    await open(p, "");
+    await write(p, "SDK.Entities.Todo");
+    await p.keyboard.type(".");
+    const list = editor.replace(".cm-content", ".cm-tooltip-autocomplete li");
+    await p.waitForSelector(list);
+    const offered = await p.$$eval(list, (items) => items.map((i) => i.innerText.trim()));
+    for (const name of ["collection", "patch", "getById", "deleteByQuery"]) check(offered.includes(name), `${name} is offered: ${offered}`);
+    check(!offered.includes("toString") || offered.indexOf("toString") > offered.indexOf("patch"), "own names come first");
+    const first = (name) => p.waitForFunction((n) => document.querySelector(".pane .editor").shadowRoot.querySelector(".cm-tooltip-autocomplete li[aria-selected]")?.innerText.trim() === n, { polling: 30 }, name);
+    await p.keyboard.type("coll");
+    await first("collection");
+    await new Promise((done) => setTimeout(done, 50)); // the editor takes no key for a choice at once
+    await p.keyboard.press("Enter");
+    await p.keyboard.type("({ filter: { compl");
+    await first("completed");
+    for (let n = 0; n < 6; n++) { // asked again, now that it is warm
+      await p.keyboard.press("Escape");
+      await p.waitForFunction(() => !document.querySelector(".pane .editor").shadowRoot.querySelector(".cm-tooltip-autocomplete"), { polling: 30 });
+      await chord(p, "Control", " ");
+      await first("completed");
+    }
+    await p.keyboard.press("Escape");
+    await write(p, "SDK.Entities.Todoo.count();");
+    await p.waitForSelector(editor.replace(".cm-content", ".cm-lintRange-error"));
+    await write(p, "const one = SDK.Entities.Todo.getById(SDK.args.id);\nconsole.log('before', one.title);\nSDK.Entities.Todo.patch(one.id, { title: 'Tried' });\nSDK.Out.answer({ was: one.title });\n");
+    await p.click(".options summary");
+    await p.waitForSelector("#args", { visible: true });
+    await put(p, "#args", '{"id": "1"}');
+    await (await p.waitForSelector(editor)).click();
+    await chord(p, "Control", "Enter");
+    await says(p, "dry run, nothing is kept");
+    await says(p, "Tried", ".changes");
+    await says(p, "Write tests", ".changes .was");
+    await press(p, "Calls", "[role=tab]");
+    await says(p, "todo.patch", ".calls");
+    await press(p, "Log", "[role=tab]");
+    await says(p, "before Write tests", ".log");
+    await press(p, "Answer", "[role=tab]");
+    await says(p, '"was": "Write tests"', "[role=tabpanel]");
+    same(await title("1"), "Write tests", "the data");
+    await write(p, "const x = 1;\n\nSDK.Entities.Todo.getById('none');\n");
+    await chord(p, "Control", "Enter");
+    await says(p, "line 3", ".fault");
+    await press(p, "Copy link");
+    await p.waitForFunction(() => location.hash.startsWith("#script="));
+    const shared = await page();
+    await shared.goto(p.url(), { waitUntil: "domcontentloaded" });
+    await shared.waitForFunction(() => document.querySelector(".pane .editor").shadowRoot?.textContent.includes("getById('none')"));
+    await shared.close();
+    const times = await p.evaluate(() => performance.getEntriesByName("types:complete").map((e) => e.duration));
+    await sane(p);
+    await p.close();
+    times.sort((a, b) => a - b);
+    return { completions: times.length, completionMs: Math.round(times[times.length >> 1]) };
+  },
+
+  async "find anything with the keyboard"() {
+    const p = await page();
+    await open(p, "/status");
+    await chord(p, "Control", "k");
+    await p.waitForSelector(".palette input");
+    await p.keyboard.type("fail");
+    await p.keyboard.press("Enter");
+    await p.waitForFunction(() => location.pathname === "/console/runs" && location.search.includes("outcome=%21ok"));
+    await says(p, "not_found");
+    await chord(p, "Control", "k");
+    await p.waitForSelector(".palette input");
+    await p.keyboard.type("new todo");
+    await p.keyboard.press("Enter");
+    await says(p, "New Todo", "h1");
+    await p.goBack();
+    await says(p, "Runs", "h1");
+    await sane(p);
+    await p.close();
+  },
+
+  async "approve a plan on a phone"() {
+    await call("POST", "/api/todo", { id: "old", title: "Old work" });
+    const reply = await execute("SDK.Entities.Todo.delete('old');");
+    const plan = reply.error.details.planId;
+    const p = await page(phone);
+    await open(p, "/runs");
+    await p.waitForSelector(".bar .count");
+    await p.tap("a[href='/console/plans']");
+    await says(p, "deletes 1 (1 Todo)");
+    await (await p.waitForSelector(".card a")).tap();
+    await says(p, "Old work", ".changes");
+    same(await p.evaluate(() => [document.documentElement.scrollWidth, innerWidth]), [390, 390], "the width of the page");
+    check(p.url().endsWith(plan), "the plan is that of the run");
+    const boxes = await p.$$eval(".decide button", (all) => all.map((b) => b.getBoundingClientRect()).map((r) => r.height >= 44 && r.bottom <= innerHeight && r.right <= innerWidth));
+    same(boxes, [true, true], "the buttons are in sight, and large enough for a thumb");
+    await press(p, "Approve");
+    await p.waitForFunction(() => location.pathname.startsWith("/console/runs/"));
+    await says(p, "Deleted", ".changes");
+    same((await call("GET", "/api/todo/old")).code, "not_found", "the row");
+
+    await call("POST", "/api/todo", { id: "kept", title: "Kept work" });
+    const other = await execute("SDK.Entities.Todo.delete('kept');");
+    await open(p, "/plans/" + other.error.details.planId);
+    await press(p, "Deny");
+    await press(p, "Deny", "dialog[open] button");
+    await says(p, "was denied");
+    same(await title("kept"), "Kept work", "the row");
+    await sane(p);
+    await p.close();
+  },
+
+  async "find a run and undo it"() {
+    await call("POST", "/api/todo", { id: "u", title: "First title" });
+    const made = await execute("// the script that is looked for\nSDK.Entities.Todo.patch('u', { title: 'Second title' });\n");
+    const p = await page();
+    await open(p, "/runs");
+    await put(p, "input[type=search]", "looked for");
+    await p.keyboard.press("Enter");
+    await p.waitForFunction(() => document.querySelectorAll("table.runs tbody tr").length === 1);
+    await p.click("table.runs tbody a");
+    await says(p, "Second title", ".changes .is");
+    await says(p, "todo.patch", ".calls");
+    await p.waitForFunction(() => document.querySelector(".editor.read")?.shadowRoot?.textContent.includes("looked for"));
+    check(p.url().endsWith(made.result.runId), "the run's address has its id");
+    await press(p, "Replay");
+    await says(p, "The replay is identical");
+    await press(p, "Undo");
+    await says(p, "First title", "dialog[open]");
+    await press(p, "Undo", "dialog[open] button");
+    await says(p, "was undone");
+    same(await title("u"), "First title", "the row");
+    await press(p, "Run with other arguments");
+    await p.waitForFunction(() => document.querySelector(".pane .editor")?.shadowRoot?.textContent.includes("looked for"));
+    await sane(p);
+    await p.close();
+  },
+
+  async "edit a row"() {
+    await call("POST", "/api/person", { id: "ann", name: "Ann", email: "ann@example.org" });
+    await call("POST", "/api/todo", { id: "e", title: "Edit me", assignedUserId: "ann" });
+    const p = await page();
+    await open(p, "/entities");
+    await p.click("a[href='/console/entities/Todo']");
+    await p.select("select[aria-label=Field]", "title");
+    await put(p, "input[aria-label=Value]", "edit me");
+    await press(p, "Filter");
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
+    await p.click("table.grid tbody a");
+    await says(p, "Ann", "aside");
+    await put(p, "#field-title", "Edited");
+    await p.select("#field-priority", '"high"');
+    await press(p, "Save");
+    await says(p, "Saved.", ".notices");
+    same((({ title, priority }) => ({ title, priority }))(await call("GET", "/api/todo/e")), { title: "Edited", priority: "high" }, "the row");
+    await call("PATCH", "/api/todo/e", { title: "Somebody was faster" });
+    await put(p, "#field-title", "Mine");
+    await press(p, "Save");
+    await says(p, "Somebody else has changed this row");
+    await press(p, "Read it again");
+    await p.waitForFunction(() => document.querySelector("#field-title").value === "Somebody was faster");
+    await put(p, "#field-effort", "5000");
+    await p.$eval("main form", (f) => (f.noValidate = true));
+    await press(p, "Save");
+    await says(p, "effort", ".fault");
+    await open(p, "/entities/Todo/+new");
+    await put(p, "#field-title", "Made here");
+    await press(p, "Create");
+    await says(p, "Made here", "h1");
+    await press(p, "Delete");
+    await press(p, "Delete", "dialog[open] button");
+    await says(p, "approve", ".fault.waits");
+    await p.waitForSelector(".fault.waits a.button");
+    await open(p, "/entities/AuditLog");
+    await says(p, "No AuditLog yet");
+    await sane(p);
+    await p.close();
+  },
+
+  async "give a script a file"() {
+    const p = await page();
+    await open(p, "");
+    await p.waitForSelector(".options");
+    if (!(await p.$eval(".options", (o) => o.open))) await p.click(".options summary");
+    await put(p, "#args", "");
+    const folder = mkdtempSync(join(tmpdir(), "koan-console-"));
+    writeFileSync(join(folder, "list.json"), '{"buy":["milk"]}');
+    await (await p.waitForSelector("input[type=file]")).uploadFile(join(folder, "list.json"));
+    rmSync(folder, { recursive: true });
+    await says(p, "list.json is kept", ".notices");
+    await write(p, "SDK.Out.answer(SDK.Files.json(SDK.args.file).buy[0]);");
+    await chord(p, "Control", "Enter");
+    await says(p, "milk", ".answer");
+    await sane(p);
+    await p.close();
+  },
+
+  async "call an action"() {
+    const p = await page();
+    await open(p, "/actions");
+    await press(p, "greet", ".card a");
+    await put(p, "#field-name", "Ann");
+    await press(p, "Run");
+    await says(p, "Hello, Ann", ".json");
+    await sane(p);
+    await p.close();
+  },
+
+  async "texts of entities are texts"() {
+    const evil = [`<img src=x onerror="globalThis.pwned=1">`, `"><script>globalThis.pwned=1</script>`, "javascript:globalThis.pwned=1", "${globalThis.pwned=1}", "{{constructor.constructor('pwned=1')()}}", "\u202Eevil\u0000", "__proto__"];
+    await call("POST", "/api/label", { name: evil[0] });
+    await call("POST", "/api/person", { id: "p<svg onload=pwned=1>", name: evil[1], email: evil[0] });
+    const ids = [];
+    for (const [i, text] of evil.entries()) {
+      const id = i === 0 ? `a/b?c#d%25 ${text}`.slice(0, 60) : "evil" + i;
+      const r = await call("POST", "/api/todo", { id, title: text.replace("\u0000", ""), notes: text.replace("\u0000", ""), tags: [text.replace("\u0000", "")], assignedUserId: "p<svg onload=pwned=1>" });
+      check(r.id === id, "the row is stored: " + JSON.stringify(r).slice(0, 200));
+      ids.push(id);
+    }
+    const made = await execute(`/* ${evil[0]} </script><script>pwned=1</script> */ for (const t of SDK.Entities.Todo.all({ filter: { id: { $startsWith: "evil" } } })) SDK.Entities.Todo.patch(t.id, { notes: t.title + ${JSON.stringify(evil[0])} }); console.log(${JSON.stringify(evil[0])}); SDK.Out.answer(${JSON.stringify(evil[1])}); throw new Error(${JSON.stringify(evil[0])})`);
+    const waits = await execute(`SDK.Entities.Todo.deleteMany(${JSON.stringify(ids)}); // ${evil[0]}`);
+    const p = await page();
+    const places = ["/entities/Todo?set=" + encodeURIComponent(evil[0]), "/entities/Todo?q=" + encodeURIComponent(evil[0]), "/entities/Todo", "/entities/Label", "/entities/" + encodeURIComponent(evil[0]), "/runs?q=" + encodeURIComponent(evil[1]), "/runs", "/runs/" + made.result.runId, "/runs/" + encodeURIComponent(evil[0]), "/plans", "/plans/" + waits.error.details.planId, "/#script=" + btoa(evil[0]), "/actions/" + encodeURIComponent(evil[1]), ...ids.map((id) => "/entities/Todo/" + encodeURIComponent(id))];
+    for (const at of places) {
+      await open(p, at);
+      await p.waitForSelector("main#main > *");
+      check((await p.evaluate(() => globalThis.pwned)) === undefined, "a text was executed at " + at);
+      same(await p.evaluate(() => [...document.querySelectorAll("#app script, #app img, #app iframe, a[href^='javascript:']")].length), 0, "elements of texts at " + at);
+    }
+    await open(p, "/entities/Todo/" + encodeURIComponent(ids[0]));
+    await p.waitForFunction((t) => document.querySelector("#field-title")?.value === t, {}, evil[0]);
+    await sane(p);
+    await p.close();
+  },
+
+  async "axe finds nothing"() {
+    const wait = await execute("SDK.Entities.Todo.delete('1');");
+    const ran = await execute("for (const t of SDK.Entities.Todo.all()) SDK.Entities.Todo.patch(t.id, { views: 3 }); console.warn('w');");
+    const views = ["", "/entities", "/entities/Todo", "/entities/Todo/1", "/entities/Todo/+new", "/entities/Nothing", "/entities/AuditLog", "/runs", "/runs/" + ran.result.runId, "/plans", "/plans/" + wait.error.details.planId, "/actions", "/actions/action::greet", "/status", "/none"];
+    const p = await page();
+    let looked = 0;
+    const found = [];
+    const look = async (where, at = p) => {
+      const { violations } = await at.evaluate(async (source, only) => {
+        if (!globalThis.axe) new Function(source)();
+        return axe.run(document, { resultTypes: ["violations"], ...(only && { runOnly: only }) });
+      }, axe, where.startsWith("dark") ? ["color-contrast"] : null); // the other rules look at what both themes have in common
+      looked++;
+      for (const v of violations) found.push(`${where}: ${v.id}: ${v.nodes.slice(0, 2).map((n) => n.target.join(" ") + " " + n.html.slice(0, 120)).join("; ")}`);
+    };
+    await p.setBypassCSP(true); // of axe itself alone: it is no part of the page
+    for (const theme of ["light", "dark"]) {
+      await p.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+      for (const at of views) {
+        await open(p, at);
+        await p.waitForSelector("main#main h1, main#main h2");
+        if (at === "") {
+          await p.waitForSelector(editor);
+          await write(p, "SDK.Entities.Todo.patch('1', { title: 'x' }); throw new Error('no');");
+          await chord(p, "Control", "Enter");
+          await p.waitForSelector(".fault");
+        }
+        await look(theme + " " + at);
+      }
+      await chord(p, "Control", "k");
+      await p.waitForSelector(".palette input");
+      await look(theme + " palette");
+      await p.keyboard.press("Escape");
+    }
+    await p.setViewport(phone);
+    for (const at of ["", "/entities/Todo", "/runs/" + ran.result.runId, "/plans/" + wait.error.details.planId]) {
+      await open(p, at);
+      await p.waitForSelector("main#main > *");
+      await look("phone " + at);
+      check((await p.evaluate(() => Math.max(document.documentElement.scrollWidth, innerWidth))) === 390, "the page is as wide as the phone: " + at);
+    }
+    const stranger = await browser.createBrowserContext(), out = await page(wide, stranger);
+    await out.setBypassCSP(true);
+    await open(out, "");
+    await look("sign in", out);
+    await out.close();
+    await stranger.close();
+    check(!found.length, found.join("\n"));
+    await p.close();
+    return { looked };
+  },
+
+  async "sign out"() {
+    const p = await page();
+    await open(p, "/runs");
+    await p.click("button[aria-label^='Sign out']");
+    await says(p, "Sign in to the console");
+    await open(p, "/runs");
+    await says(p, "Sign in to the console");
+    await p.close();
+  },
+};
+
+for (const [story, tell] of Object.entries(stories)) {
+  const began = Date.now();
+  try {
+    const figures = await tell();
+    console.log(JSON.stringify({ story, ms: Date.now() - began, ...figures }));
+  } catch (e) {
+    console.log(JSON.stringify({ story, ms: Date.now() - began, error: String(e.stack || e) }));
+    if (story === "sign in") break;
+    for (const p of (await browser.pages()).slice(1)) {
+      if (process.env.SHOW) await p.bringToFront().then(() => p.screenshot({ path: join(process.env.SHOW, story.replace(/\W+/g, "-") + ".png") })).catch(() => {});
+      await p.close().catch(() => {});
+    }
+  }
+}
+await browser.close();
