@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/kitchen"
 	"github.com/koan-go/koan/sample-pantrypal/rules"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
+	"github.com/koan-go/koan/sample-pantrypal/web"
 )
 
 // New returns the app.
@@ -29,5 +30,6 @@ func At(clock func() time.Time) framework.App {
 		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock))),
 		Actions:   actions.Files,
 		GoActions: kitchen.Actions(),
+		Pages:     web.Pages,
 	}
 }
