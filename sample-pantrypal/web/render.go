@@ -35,9 +35,8 @@ var said = map[string]string{
 	"undone": "Undone.", "approved": "Approved and carried out.",
 }
 
-var templates = parse()
-
-// parse reads the templates: each page with the layout.
+// parse reads the templates: each page with the layout. It is called when pages are served, since a
+// program starts as a worker more often than as a server.
 func parse() map[string]*template.Template {
 	names := []string{"home", "shelves", "shopping", "photos", "photo", "week", "recipes", "recipe", "reports", "activity", "run", "plan", "offline", "fault"}
 	out := make(map[string]*template.Template, len(names))
@@ -51,7 +50,7 @@ var functions = template.FuncMap{
 	"amount": amount, "number": number, "money": func(float64) string { return "" }, "when": func(string) string { return "" },
 	"on": func(string) string { return "" }, "clock": func(time.Time) string { return "" }, "urgency": func(string) string { return "" },
 	"join": strings.Join, "key": newKey, "title": title, "kcal": func(f float64) string { return strconv.Itoa(int(math.Round(f))) },
-	"with": func(pairs ...any) map[string]any {
+	"fields": func(pairs ...any) map[string]any {
 		m := map[string]any{}
 		for i := 0; i+1 < len(pairs); i += 2 {
 			m[pairs[i].(string)] = pairs[i+1]
@@ -68,7 +67,7 @@ func (s *site) render(v *visit, status int, name string, data any) {
 		f.Did, f.Run = said[v.URL.Query().Get("did")], run
 	}
 	d := v.day
-	t := template.Must(templates[name].Clone()).Funcs(template.FuncMap{
+	t := template.Must(s.templates[name].Clone()).Funcs(template.FuncMap{
 		"money": d.money, "when": d.when, "on": d.on, "clock": d.clock, "urgency": d.urgency,
 	})
 	var page bytes.Buffer

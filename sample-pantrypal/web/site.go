@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -32,6 +33,8 @@ type site struct {
 	mux    *http.ServeMux
 	assets fs.FS
 	stamp  string // of the assets, which makes their addresses new when they change
+
+	templates map[string]*template.Template
 }
 
 // Pages returns the pages, for framework.App.
@@ -40,7 +43,7 @@ func Pages(app *framework.Instance) http.Handler {
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
-	s := &site{app: app, mux: http.NewServeMux(), assets: assets, stamp: digest(assets)}
+	s := &site{app: app, mux: http.NewServeMux(), assets: assets, stamp: digest(assets), templates: parse()}
 	s.get("/{$}", "home", s.home)
 	s.get("/shelves", "shelves", s.shelves)
 	s.post("/shelves", s.addLot)
@@ -115,7 +118,7 @@ type day struct {
 }
 
 // get serves a page that load has the content for.
-func (s *site) get(path, template string, load func(*visit) (any, error)) {
+func (s *site) get(path, name string, load func(*visit) (any, error)) {
 	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{Request: r, site: s, w: w}
 		err := v.readDay()
@@ -127,7 +130,7 @@ func (s *site) get(path, template string, load func(*visit) (any, error)) {
 			s.fail(v, err)
 			return
 		}
-		s.render(v, http.StatusOK, template, data)
+		s.render(v, http.StatusOK, name, data)
 	})
 }
 
