@@ -124,9 +124,7 @@ type goldenRun struct {
 	Changes []store.ChangeCount `json:"changes"`
 }
 
-var (
-	ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
-)
+var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
 func golden(t *testing.T, r *koantest.Result) string {
 	t.Helper()

@@ -46,9 +46,8 @@ export default ({ photo, file, storeId }) => {
   const packs = new Map();
   for (const c of codes) packs.set(c.value, [...(packs.get(c.value) ?? []), c]);
   const products = new Map();
-  for (const code of packs.keys()) {
-    const p = SDK.Entities.Product.firstPage(1, { filter: { barcodes: { $has: code } }, count: false }).items[0];
-    if (p) products.set(code, p);
+  for (const p of SDK.Entities.Product.all({ filter: { $or: [...packs.keys()].map((code) => ({ barcodes: { $has: code } })) } })) {
+    for (const code of p.barcodes) products.set(code, p);
   }
   const foodIds = [...new Set([...products.values()].map((p) => p.foodId).filter((id) => id))];
   const stowed = new Map(SDK.Actions.stow({ foodIds }).things.map((t) => [t.foodId, t]));

@@ -15,6 +15,7 @@ export const action = {
     type: "object", required: ["into", "lots", "products", "prices", "items", "ingredients"],
     properties: { into: { type: "string" }, lots: { type: "integer" }, products: { type: "integer" }, prices: { type: "integer" }, items: { type: "integer" }, ingredients: { type: "integer" } },
   },
+  listed: false,
   effects: {},
   examples: [{ from: "Parmigiano", into: "Parmesan" }],
 };

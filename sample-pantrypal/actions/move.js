@@ -16,6 +16,7 @@ export const action = {
     type: "object", required: ["done", "arrived", "left"],
     properties: { done: { type: "boolean" }, arrived: { type: "integer" }, left: { type: "integer" }, next: { type: "string" } },
   },
+  listed: false,
   effects: {},
   examples: [],
 };

@@ -1,13 +1,13 @@
 // Packages that were opened and forgotten.
 export const action = {
   title: "What is open too long",
-  description: "Names what was opened longer ago than it is good for: fresh things after a few days, what stands in the pantry after some weeks.",
+  description: "Names what was opened longer ago than it is good for: a quarter of what its food keeps there closed, and at least the given days.",
   input: {
     type: "object",
     properties: {
-      fridge: { type: "integer", minimum: 0, default: 5, description: "Days that opened things are good in the fridge." },
-      pantry: { type: "integer", minimum: 0, default: 90 },
-      freezer: { type: "integer", minimum: 0, default: 120 },
+      fridge: { type: "integer", minimum: 0, default: 4, description: "Days that anything opened is good in the fridge." },
+      pantry: { type: "integer", minimum: 0, default: 30 },
+      freezer: { type: "integer", minimum: 0, default: 60 },
     },
     additionalProperties: false,
   },
@@ -15,15 +15,17 @@ export const action = {
     type: "object", required: ["lots"],
     properties: { lots: { type: "array", items: { type: "object", required: ["lotId", "name", "text", "days"], properties: { lotId: { type: "string" }, name: { type: "string" }, text: { type: "string" }, place: { type: "string" }, date: { type: "string", description: "When it was opened." }, days: { type: "integer" } } } } },
   },
+  listed: false,
   effects: { readOnly: true },
   examples: [{}],
 };
 
-export default ({ fridge = 5, pantry = 90, freezer = 120 }) => {
+export default ({ fridge = 4, pantry = 30, freezer = 60 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
-  const good = { fridge, pantry, freezer };
-  const lots = SDK.Entities.PantryItem.all({ filter: { status: "available", amount: { $gt: 0 }, openedAt: { $null: false }, staple: false }, sort: "openedAt,name" })
-    .map((l) => ({ lotId: l.id, name: l.name, text: l.amount + " " + l.unit, place: l.place, date: l.openedAt, days: Math.round((Date.parse(today) - Date.parse(l.openedAt)) / 86400000) }))
-    .filter((l) => l.days > good[l.place]);
+  const least = { fridge, pantry, freezer }, shelf = { fridge: "shelfLifeFridge", pantry: "shelfLifePantry", freezer: "shelfLifeFreezer" };
+  const good = (l) => Math.max(least[l.place], Math.round((l.food?.[shelf[l.place]] ?? 0) / 4));
+  const lots = SDK.Entities.PantryItem.all({ filter: { status: "available", amount: { $gt: 0 }, openedAt: { $null: false }, staple: false }, sort: "openedAt,name", with: "food" })
+    .map((l) => ({ good: good(l), lotId: l.id, name: l.name, text: l.amount + " " + l.unit, place: l.place, date: l.openedAt, days: Math.round((Date.parse(today) - Date.parse(l.openedAt)) / 86400000) }))
+    .filter((l) => l.days > l.good).map(({ good: _, ...l }) => l);
   return { lots };
 };

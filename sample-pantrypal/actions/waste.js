@@ -11,14 +11,10 @@ export const action = {
     type: "object", required: ["since", "total", "months", "aisles", "foods"],
     properties: {
       since: { type: "string" },
-      total: { $ref: "#/$defs/sum" },
-      months: { type: "array", items: { type: "object", required: ["month", "sum", "aisles"], properties: { month: { type: "string" }, sum: { $ref: "#/$defs/sum" }, aisles: { type: "array", items: { $ref: "#/$defs/named" } } } } },
-      aisles: { type: "array", items: { $ref: "#/$defs/named" } },
-      foods: { type: "array", items: { $ref: "#/$defs/named" } },
-    },
-    $defs: {
-      sum: { type: "object", required: ["times", "cost", "withoutPrice"], properties: { times: { type: "integer" }, cost: { type: "number" }, withoutPrice: { type: "integer", description: "How many of them have no price, and are not in cost." } } },
-      named: { type: "object", required: ["name", "times", "cost", "withoutPrice"], properties: { name: { type: "string" }, times: { type: "integer" }, cost: { type: "number" }, withoutPrice: { type: "integer" } } },
+      total: { type: "object", description: "times, cost, and withoutPrice: how many of the times have no price and are not in cost." },
+      months: { type: "array", items: { type: "object" }, description: "month, sum, aisles" },
+      aisles: { type: "array", items: { type: "object" }, description: "name, times, cost, withoutPrice; dearest first" },
+      foods: { type: "array", items: { type: "object" } },
     },
   },
   effects: { readOnly: true },

@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/sample-pantrypal/actions"
 	"github.com/koan-go/koan/sample-pantrypal/diary"
+	"github.com/koan-go/koan/sample-pantrypal/earlier"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/kitchen"
 	"github.com/koan-go/koan/sample-pantrypal/rules"
@@ -27,7 +28,7 @@ func At(clock func() time.Time) framework.App {
 		Description: "What is in the house, what can be cooked from it, and what is missing.",
 		// Somebody in the household agrees before anything is thrown away.
 		Defaults:  map[string]string{"approval.mode": "destructive"},
-		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock))),
+		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock)), ent.OnUpgradeSet(earlier.SetAside, earlier.TakeOver)),
 		Actions:   actions.Files,
 		GoActions: kitchen.Actions(),
 		Pages:     web.Pages,

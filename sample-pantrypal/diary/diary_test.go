@@ -24,10 +24,10 @@ func open(t *testing.T) *ent.Client {
 }
 
 type line struct {
-	Kind     pantryevent.Kind
-	Reason   pantryevent.Reason
-	Quantity float64
-	Unit     string
+	Kind   pantryevent.Kind
+	Reason pantryevent.Reason
+	Amount float64
+	Unit   string
 }
 
 // lines returns what the diary says since its first n lines.
@@ -36,7 +36,7 @@ func lines(t *testing.T, c *ent.Client, n int) []line {
 	require.NoError(t, err)
 	out := []line{}
 	for _, e := range all[n:] {
-		out = append(out, line{e.Kind, e.Reason, e.Quantity, e.Unit})
+		out = append(out, line{e.Kind, e.Reason, e.Amount, e.Unit})
 	}
 	return out
 }
@@ -46,21 +46,21 @@ func TestDiaryFollowsItem(t *testing.T) {
 		do   func(*ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne
 		want []line
 	}{
-		"more":               {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.AddQuantity(250) }, []line{{"came", "bought", 250, "g"}}},
-		"less":               {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetQuantity(300) }, []line{{"went", "used", 200, "g"}}},
-		"consumed":           {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetStatus("consumed") }, []line{{"went", "consumed", 500, "g"}}},
+		"more":               {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.AddAmount(250) }, []line{{"came", "corrected", 250, "g"}}},
+		"less":               {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetAmount(300) }, []line{{"went", "corrected", 200, "g"}}},
+		"consumed":           {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetStatus("consumed") }, []line{{"went", "eaten", 500, "g"}}},
 		"expired":            {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetStatus("expired") }, []line{{"went", "expired", 500, "g"}}},
-		"wasted, all gone":   {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetStatus("wasted").SetQuantity(0) }, []line{{"went", "wasted", 500, "g"}}},
-		"moved":              {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetLocation("freezer") }, []line{{"changed", "edited", 0, "g"}}},
-		"another unit":       {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetQuantity(0.5).SetUnit("kg") }, []line{{"changed", "edited", 0, "kg"}}},
-		"used up, unit lost": {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetQuantity(0).SetUnit("kg") }, []line{{"went", "used", 500, "g"}}},
+		"wasted, all gone":   {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetStatus("wasted").SetAmount(0) }, []line{{"went", "wasted", 500, "g"}}},
+		"moved":              {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetPlace("freezer") }, []line{{"changed", "moved", 0, "g"}}},
+		"another unit":       {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetAmount(0.5).SetUnit("kg") }, []line{{"changed", "corrected", 0, "kg"}}},
+		"used up, unit lost": {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetAmount(0).SetUnit("kg") }, []line{{"went", "corrected", 500, "g"}}},
 		"version alone":      {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.AddVersion(1) }, []line{}},
-		"the same again":     {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetQuantity(500) }, []line{}},
+		"the same again":     {func(u *ent.PantryItemUpdateOne) *ent.PantryItemUpdateOne { return u.SetAmount(500) }, []line{}},
 	}
 	for name, s := range steps {
 		t.Run(name, func(t *testing.T) {
 			c := open(t)
-			item := c.PantryItem.Create().SetName("Spinach").SetQuantity(500).SetUnit("g").SaveX(t.Context())
+			item := c.PantryItem.Create().SetName("Spinach").SetAmount(500).SetUnit("g").SaveX(t.Context())
 			require.NoError(t, s.do(item.Update()).Exec(t.Context()))
 			require.Equal(t, s.want, lines(t, c, 1))
 		})
@@ -75,28 +75,28 @@ func TestArrivalsAndDepartures(t *testing.T) {
 	require.True(t, c.PantryEvent.Query().OnlyX(ctx).At.Equal(last), "an arrival is dated when the item came")
 
 	c.PantryItem.Create().SetName("Rice").SetSource("photo").ExecX(ctx)
-	c.PantryItem.Create().SetName("Salt").SetSource("barcode").ExecX(ctx)
-	require.Equal(t, []line{{"came", "seen_on_photo", 1, "piece"}, {"came", "scanned", 1, "piece"}}, lines(t, c, 1))
+	c.PantryItem.Create().SetName("Salt").SetReason("corrected").ExecX(ctx)
+	require.Equal(t, []line{{"came", "bought", 1, "piece"}, {"came", "corrected", 1, "piece"}}, lines(t, c, 1))
 
 	item = item.Update().SetStatus("consumed").SaveX(ctx)
 	item.Update().SetStatus("available").ExecX(ctx)
 	c.PantryItem.DeleteOneID(item.ID).ExecX(ctx)
-	require.Equal(t, []line{{"went", "consumed", 1, "l"}, {"came", "returned", 1, "l"}, {"went", "deleted", 1, "l"}}, lines(t, c, 3))
+	require.Equal(t, []line{{"went", "eaten", 1, "l"}, {"came", "corrected", 1, "l"}, {"went", "corrected", 1, "l"}}, lines(t, c, 3))
 	require.Equal(t, 4, c.PantryEvent.Query().Where(pantryevent.ItemID(item.ID)).CountX(ctx), "the diary outlives the item")
 }
 
 func TestBulkChangesHaveOneEventPerItem(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	c.PantryItem.CreateBulk(
-		c.PantryItem.Create().SetName("Eggs").SetQuantity(6),
-		c.PantryItem.Create().SetName("Lemons").SetQuantity(2),
+		c.PantryItem.Create().SetName("Eggs").SetAmount(6),
+		c.PantryItem.Create().SetName("Lemons").SetAmount(2),
 	).ExecX(ctx)
 	require.ElementsMatch(t, []line{{"came", "bought", 6, "piece"}, {"came", "bought", 2, "piece"}}, lines(t, c, 0))
 	require.Equal(t, 2, c.PantryItem.Update().SetStatus("wasted").SaveX(ctx))
 	require.ElementsMatch(t, []line{{"went", "wasted", 6, "piece"}, {"went", "wasted", 2, "piece"}}, lines(t, c, 2))
 	require.Equal(t, 2, c.PantryItem.Delete().ExecX(ctx))
-	require.ElementsMatch(t, []line{{"changed", "deleted", 0, "piece"}, {"changed", "deleted", 0, "piece"}}, lines(t, c, 4))
-	require.Zero(t, c.PantryItem.Update().Where(pantryitem.Name("Nothing")).SetQuantity(3).SaveX(ctx))
+	require.ElementsMatch(t, []line{{"changed", "corrected", 0, "piece"}, {"changed", "corrected", 0, "piece"}}, lines(t, c, 4))
+	require.Zero(t, c.PantryItem.Update().Where(pantryitem.Name("Nothing")).SetAmount(3).SaveX(ctx))
 	require.Len(t, lines(t, c, 0), 6)
 }
 

@@ -48,6 +48,16 @@ func fill(ctx context.Context, set string, c *ent.Client, now time.Time) error {
 	return nil
 }
 
+// Catalogue writes the catalogue into a set that has no foods.
+func Catalogue(ctx context.Context, c *ent.Client) error {
+	data, err := catalogue.Load()
+	if err != nil {
+		return err
+	}
+	w := writer{Client: c, data: data}
+	return w.catalogue(ctx)
+}
+
 type writer struct {
 	*ent.Client
 	data *catalogue.Catalogue

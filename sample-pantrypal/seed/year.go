@@ -97,7 +97,9 @@ func (w *writer) pastLots(ctx context.Context, y *history.Year) ([]*ent.PantryIt
 			rows[i].SetOpenedAt(date(l.Opened))
 		}
 	}
-	return inBatches(ctx, rows, func(b []*ent.PantryItemCreate) ([]*ent.PantryItem, error) { return w.PantryItem.CreateBulk(b...).Save(ctx) })
+	return inBatches(ctx, rows, func(b []*ent.PantryItemCreate) ([]*ent.PantryItem, error) {
+		return w.PantryItem.CreateBulk(b...).Save(ctx)
+	})
 }
 
 func (w *writer) events(ctx context.Context, y *history.Year, lots []*ent.PantryItem, meals []*ent.PlannedMeal) error {
@@ -114,7 +116,9 @@ func (w *writer) events(ctx context.Context, y *history.Year, lots []*ent.Pantry
 			rows[i].SetMealID(meals[e.Meal].ID)
 		}
 	}
-	_, err := inBatches(ctx, rows, func(b []*ent.PantryEventCreate) ([]*ent.PantryEvent, error) { return w.PantryEvent.CreateBulk(b...).Save(ctx) })
+	_, err := inBatches(ctx, rows, func(b []*ent.PantryEventCreate) ([]*ent.PantryEvent, error) {
+		return w.PantryEvent.CreateBulk(b...).Save(ctx)
+	})
 	return err
 }
 

@@ -114,7 +114,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	out, err := demo(t, "-photo", "sample-pantrypal/testdata/haul.png")
 	require.NoError(t, err, out)
-	for _, want := range []string{"Spinach", "Chickpeas", "2000000000992", "What changed", "vision.detect", "One round trip", "tool calls"} {
+	for _, want := range []string{"Baby spinach", "Chickpeas", "2000000000992", "What changed", "week-plan", "One round trip", "tool calls", "Undone: "} {
 		require.Contains(t, out, want)
 	}
 	require.NotContains(t, out, "\x1b[", "plain in a pipe")
@@ -140,7 +140,7 @@ func TestPantryScriptsHoldUnderTSC(t *testing.T) {
 	cmd.Dir, cmd.Stdout = dir, &out
 	require.NoError(t, cmd.Run())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "koan.d.ts"), out.Bytes(), 0o600))
-	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
+	for _, name := range []string{"grocery-haul.js", "simple-dinner.js", "evening.js"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(pantryScript(t, name)), 0o600))
 		text, err := typecheck(t, dir, "koan.d.ts", name)
 		require.NoError(t, err, text)
@@ -151,25 +151,25 @@ func TestPantryScripts(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	p := servePantry(t, data)
-	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
+	for _, name := range []string{"grocery-haul.js", "simple-dinner.js", "evening.js"} {
 		require.JSONEq(t, `{"valid":true}`, string(p.tool("koan.code.validate", input{"code": pantryScript(t, name)}).Structured), name)
 	}
 	haul := input{"args": input{"photo": "haul.png"}}
 	dry := p.execute(pantryScript(t, "grocery-haul.js"), haul, input{"dryRun": true})
 	require.True(t, dry.Success, "%+v", dry.Error)
 	require.NotEmpty(t, dry.Changes)
-	require.EqualValues(t, 0, p.execute("SDK.Entities.MealPlan.count()").Result, "a dry run leaves nothing")
+	require.EqualValues(t, 0, p.execute("SDK.Entities.PantryPhoto.count()").Result, "a dry run leaves nothing")
 
 	e := p.execute(pantryScript(t, "grocery-haul.js"), haul)
 	require.True(t, e.Success, "%+v", e.Error)
 	items := p.execute("SDK.Entities.PantryItem.count()").Result
-	require.EqualValues(t, 1, p.execute("SDK.Entities.Detection.count({status: 'unmatched'})").Result)
+	require.EqualValues(t, 1, p.execute("SDK.Entities.Detection.count({status: 'open'})").Result)
 	require.Positive(t, p.execute("SDK.Entities.PantryEvent.count()").Result)
 
 	again := p.execute(pantryScript(t, "grocery-haul.js"), haul)
 	require.True(t, again.Success, "%+v", again.Error)
 	require.Equal(t, items, p.execute("SDK.Entities.PantryItem.count()").Result, "the same photo makes no duplicates")
-	require.EqualValues(t, 0, p.execute("SDK.Entities.Product.count()", input{"set": "lake-house"}).Result, "the other set is its own")
+	require.EqualValues(t, 0, p.execute("SDK.Entities.PantryPhoto.count()", input{"set": "lake-house"}).Result, "the other set is its own")
 	require.True(t, p.execute(pantryScript(t, "simple-dinner.js")).Success)
 	p.close()
 
@@ -245,7 +245,7 @@ func TestPantryDeletesNeedApproval(t *testing.T) {
 		out, _ := cmd.Output() // the line says how it went
 		return oneLine(t, result{stdout: string(out)})
 	}
-	made := run(`SDK.Entities.PantryItem.upsert({ name: "Salt", quantity: 1, unit: "kg" }).id`)
+	made := run(`SDK.Entities.PantryItem.upsert({ name: "Salt", amount: 1, unit: "kg" }).id`)
 	require.True(t, made.Result.OK, made.Result.Error)
 	remove := fmt.Sprintf("SDK.Entities.PantryItem.delete(%q)", made.Result.Data)
 	asked := run(remove)

@@ -18,9 +18,7 @@ import (
 	_ "github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"
-	"github.com/koan-go/koan/sample-pantrypal/diary"
-	pantry "github.com/koan-go/koan/sample-pantrypal/ent"
-	"github.com/koan-go/koan/sample-pantrypal/seed"
+	"github.com/koan-go/koan/sample-pantrypal/app"
 	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/pgtest"
 )
@@ -45,7 +43,7 @@ func fixtureApp() framework.App {
 }
 
 func pantryPal() framework.App {
-	return framework.App{Name: "pantrypal", Description: "What is in the house.", Entities: pantry.Entities(pantry.OnClient(diary.Keep), pantry.OnCreateSet(seed.Fill))}
+	return framework.App{Name: "pantrypal", Description: "What is in the house.", Entities: app.New().Entities}
 }
 
 // server is an app that serves HTTP in this process.

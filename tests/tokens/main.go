@@ -18,9 +18,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/sample-pantrypal/diary"
-	"github.com/koan-go/koan/sample-pantrypal/ent"
-	"github.com/koan-go/koan/sample-pantrypal/seed"
+	"github.com/koan-go/koan/sample-pantrypal/app"
 )
 
 func main() {
@@ -100,11 +98,9 @@ func pantrypalOver(database, dir, sample string) (*framework.Instance, func(), e
 	if err != nil {
 		return nil, nil, err
 	}
-	app := framework.App{
-		Name:     "pantrypal",
-		Entities: ent.Entities(ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill)),
-	}
-	i, err := framework.New(context.Background(), app, framework.Options{
+	// Without its actions: what is compared is a script and the calls of entities that it stands for.
+	whole := app.New()
+	i, err := framework.New(context.Background(), framework.App{Name: whole.Name, Entities: whole.Entities}, framework.Options{
 		Log: slog.New(slog.DiscardHandler),
 		Config: framework.Source{Flags: map[string]string{
 			"database": database, "plugins.dir": dir, "plugins.vision.root": filepath.Join(sample, "testdata"),

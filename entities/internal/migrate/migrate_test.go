@@ -100,7 +100,7 @@ func TestWhatMayBeDoneUnasked(t *testing.T) {
 			if c.state != Behind {
 				return
 			}
-			v, err := in(c.to).Open(ctx, drv)
+			v, err := in(c.to).Open(ctx, drv, "default")
 			require.NoError(t, err)
 			require.Equal(t, Current, v.State)
 			require.Equal(t, Current, judged(t, in(c.to), drv).State)
@@ -116,7 +116,7 @@ func TestConsentIsForOneWay(t *testing.T) {
 	old, newer := table(1), table(2, text)
 	drv := made(t, old)
 	for range 2 {
-		v, err := in(newer).Open(ctx, drv)
+		v, err := in(newer).Open(ctx, drv, "default")
 		require.NoError(t, err)
 		require.Equal(t, Current, v.State, v.Why)
 		_, err = in(old).Apply(ctx, drv, "default", false)

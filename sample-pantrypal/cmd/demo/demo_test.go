@@ -76,16 +76,18 @@ func TestDemoFailures(t *testing.T) {
 	}
 }
 
-const sample = `{"success":true,
- "answer":{"summary":"haul.png: 2 codes read.","newItems":[{"name":"Spinach","quantity":"250 g","location":"fridge","expires":"2026-11-25"}],
-  "updatedItems":[{"name":"Crème fraîche","added":"200 g","now":"1.2 kg","expires":"keeps"}],
-  "dinners":[{"date":"2026-11-20","name":"Frittata","minutes":30,"servings":2,"usesSoon":["Spinach"],"toBuy":[]}],
-  "unmatched":[{"value":"2000000000992","kind":"ean13"}],"notes":["Past its date: Milk."]},
+const sample = `{"success":true,"runId":"r",
+ "answer":{"haul":{"summary":"haul.png: 2 codes read.","lots":[{"name":"Spinach","amount":250,"unit":"g","place":"fridge","bestBefore":"2026-11-25"},{"name":"Crème fraîche","amount":1.2,"unit":"kg","place":"fridge","bestBefore":null}],
+  "open":[{"code":"2000000000992","kind":"ean13"}]},
+  "dinner":{"suggestions":[{"name":"Frittata","minutes":30,"servings":2,"usesSoon":["Spinach"],"toBuy":[]}],"note":""},
+  "plan":{"meals":[{"date":"2026-11-20","name":"Frittata","toBuy":["eggs"]}]},
+  "list":{"items":[{"name":"Eggs","aisle":"dairy","text":"1 x Eggs, 6","cost":2.5}],"estimatedCost":2.5},
+  "cooked":{"name":"Frittata","took":[{"name":"Spinach","text":"200 g","unit":"g","left":50}],"notThere":["2 eggs"]}},
  "logs":[{"level":"info","message":"not shown"},{"level":"warn","message":"shown"}],
- "changes":[{"entity":"PantryItem","id":"1","action":"create","after":{"id":"1","name":"Spinach","quantity":250,"unit":"g"}},
-  {"entity":"PantryItem","id":"2","action":"update","before":{"name":"Eggs","quantity":3,"version":1,"expiresAt":null,"productId":null},"after":{"name":"Eggs","quantity":13,"version":2,"expiresAt":"2026-11-24T00:00:00Z","productId":"x"}},
+ "changes":[{"entity":"PantryItem","id":"1","action":"create","after":{"id":"1","name":"Spinach","amount":250,"unit":"g"}},
+  {"entity":"PantryItem","id":"2","action":"update","before":{"name":"Eggs","amount":3,"version":1,"bestBefore":null,"productId":null},"after":{"name":"Eggs","amount":13,"version":2,"bestBefore":"2026-11-24","productId":"x"}},
   {"entity":"MealPlan","id":"3","action":"delete","before":{"name":"Old"}}],
- "calls":[{"serverId":"vision","toolName":"vision.detect","ok":true,"durationMs":210},{"serverId":"koan","toolName":"product.collection","ok":true,"durationMs":0},{"serverId":"koan","toolName":"recipe.collection","ok":false,"durationMs":3}]}`
+ "calls":[{"serverId":"vision","toolName":"vision.detect","ok":true,"durationMs":210},{"serverId":"koan","toolName":"product.collection","ok":true,"durationMs":0,"parent":"haul"},{"serverId":"koan","toolName":"tonight","ok":true,"durationMs":0},{"serverId":"koan","toolName":"recipe.collection","ok":false,"durationMs":3}]}`
 
 func TestShow(t *testing.T) {
 	r := &report{Took: 312 * time.Millisecond}
@@ -97,22 +99,26 @@ func TestShow(t *testing.T) {
 	for _, want := range []string{
 		"haul.png: 2 codes read.",
 		"    new      Spinach         250 g  fridge",
-		"    more     Crème fraîche  1.2 kg  +200 g",
+		"    new      Crème fraîche  1.2 kg  fridge  keeps",
 		"    unknown  2000000000992   ean13",
-		"no product has this code",
+		"open until learn-product says what it is",
+		"2026-11-20  Frittata  to buy: eggs",
+		"Shopping list, about 2.50",
+		"Cooked: Frittata",
+		"Not in the house: 2 eggs.",
 		"What changed: 1 created, 1 updated, 1 deleted",
 		"uses Spinach",
-		"Past its date: Milk.",
 		"warn: shown",
-		"expires at none -> 2026-11-24, linked to its product, quantity 3 -> 13",
-		"vision.detect       210 ms",
+		"amount 3 -> 13, best before none -> 2026-11-24, linked to its product",
+		"vision.detect      210 ms",
 		"<1 ms",
 		"failed",
-		"One round trip, 3 SDK calls, 312 ms. The same job would have been 3 tool calls",
+		"One round trip, 4 SDK calls, 312 ms. The same job would have been 4 tool calls",
 	} {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, "not shown")
+	require.NotContains(t, text, "product.collection", "an action's own calls are counted only")
 	for line := range strings.Lines(text) {
 		require.Equal(t, strings.TrimRight(line, " \n"), strings.TrimRight(line, "\n"), "no blanks at the end of a line")
 	}

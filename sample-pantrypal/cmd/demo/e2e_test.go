@@ -22,7 +22,7 @@ func build(t *testing.T) string {
 }
 
 func TestDemoEndToEnd(t *testing.T) {
-	o := options{app: build(t), script: "../../scripts/grocery-haul.js"}
+	o := options{app: build(t), script: "../../scripts/evening.js"}
 	run := func(photo string) (shown, steps string, err error) {
 		var out, progress bytes.Buffer
 		o.photo = photo
@@ -33,18 +33,18 @@ func TestDemoEndToEnd(t *testing.T) {
 		shown, steps, err := run("../../testdata/haul.png")
 		require.NoError(t, err)
 		for _, want := range []string{
-			"6 codes read, 3 new items, 2 updated, 1 unknown; 3 dinners planned", "2000000000992", "Spinach", "Chickpeas", "Tomatoes",
-			"What changed:", "PantryEvent", "Dinners after haul.png", "vision.detect", "planned-meal.upsert-many", "One round trip, ", " SDK calls, ",
+			"6 codes read, 5 lots put away", "2000000000992", "Baby spinach", "Chickpeas", "Vine tomatoes", "Dinner tonight", "The next days", "Shopping list", "Cooked: ",
+			"What changed:", "PantryEvent", "haul", "tonight", "week-plan", "shop", "One round trip, ", " SDK calls, ", "Undone: ", "Nothing of the evening is left",
 		} {
 			require.Contains(t, shown, want)
 		}
 		require.NotContains(t, shown, "failed")
-		require.Contains(t, steps, "sending grocery-haul.js")
+		require.Contains(t, steps, "sending evening.js")
 	})
 	t.Run("a photo without codes", func(t *testing.T) {
 		shown, _, err := run("../../testdata/empty.png")
 		require.NoError(t, err)
-		require.Contains(t, shown, "no barcode")
+		require.Contains(t, shown, "No barcode")
 	})
 	t.Run("a photo that is broken further on", func(t *testing.T) {
 		shown, _, err := run("../../testdata/broken.png")
@@ -66,6 +66,6 @@ func TestDemoEndToEnd(t *testing.T) {
 		t.Setenv("KOAN_CODEMODE_ENABLED", "false")
 		shown, _, err := run("../../testdata/empty.png")
 		require.NoError(t, err)
-		require.Contains(t, shown, "Egg Fried Rice")
+		require.Contains(t, shown, "Spinach and Feta Frittata")
 	})
 }

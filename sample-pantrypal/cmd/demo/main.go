@@ -1,6 +1,6 @@
 // Command demo shows PantryPal's main job on real input: it starts the server on
 // a fresh data folder, speaks MCP to it as any client would, sends one script
-// with one photo, and prints what came of it.
+// with one photo, prints what came of it, and undoes it.
 //
 // What belongs here: starting, asking, printing. What must never: anything of the
 // job itself, which is the script's, or a short cut around the protocol.
@@ -34,7 +34,7 @@ func main() {
 	o := options{}
 	flag.StringVar(&o.photo, "photo", "sample-pantrypal/testdata/haul.png", "the `file` to read: PNG or JPEG, with EAN-13, EAN-8 or UPC-A codes")
 	flag.StringVar(&o.app, "app", "bin/pantrypal", "the pantrypal `executable`")
-	flag.StringVar(&o.script, "script", "sample-pantrypal/scripts/grocery-haul.js", "the script `file` to send")
+	flag.StringVar(&o.script, "script", "sample-pantrypal/scripts/evening.js", "the script `file` to send")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder, and say where it is")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -88,5 +88,14 @@ func demo(ctx context.Context, o options, out, steps io.Writer) (err error) {
 		return err
 	}
 	show(out, r, paint(out))
+	if len(r.Changes) == 0 {
+		return nil
+	}
+	fmt.Fprintln(steps, "undoing it ...")
+	undone, err := s.undo(ctx, r.RunID)
+	if err != nil {
+		return err
+	}
+	showUndo(out, undone, paint(out))
 	return nil
 }

@@ -17,8 +17,11 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// executeTool is the one tool that the demo calls.
-const executeTool = "koan.code.execute"
+// The tools that the demo calls.
+const (
+	executeTool = "koan.code.execute"
+	undoTool    = "koan.code.undo"
+)
 
 // session is a running server and the client that speaks to it.
 type session struct {
@@ -29,7 +32,7 @@ type session struct {
 // connect starts `app serve` with its data in one folder and photos in another.
 func connect(ctx context.Context, app, data, photos string) (*session, error) {
 	s := &session{stderr: &tail{}}
-	args := []string{"serve", "--database", "sqlite://" + data, "--plugins.vision.root", photos}
+	args := []string{"serve", "--database", "sqlite://" + data, "--plugins.vision.root", photos, "--approval.mode", "never"} // nobody is there to be asked before the undo
 	child := func(_ context.Context, command string, _, args []string) (*exec.Cmd, error) {
 		cmd := exec.Command(command, args...)
 		// Neither the caller's configuration nor a koan.yaml where the demo was
@@ -66,14 +69,19 @@ func (s *session) close() { _ = s.mcp.Close() }
 // trip took.
 type report struct {
 	Success bool            `json:"success"`
+	RunID   string          `json:"runId"`
 	Answer  json.RawMessage `json:"answer"`
 	Logs    []struct {
 		Level   string `json:"level"`
 		Message string `json:"message"`
 	} `json:"logs"`
 	Changes []change `json:"changes"`
-	Calls   []call   `json:"calls"`
-	Error   *failure `json:"error"`
+	Counts  []struct {
+		Entity                    string
+		Created, Updated, Deleted int
+	} `json:"changeCounts"`
+	Calls []call   `json:"calls"`
+	Error *failure `json:"error"`
 
 	Committed bool          `json:"committed"` // of a failure: whether anything is in the data all the same
 	Took      time.Duration `json:"-"`
@@ -88,6 +96,7 @@ type change struct {
 }
 
 type call struct {
+	Parent     string  `json:"parent"` // the action that made it
 	ServerID   string  `json:"serverId"`
 	ToolName   string  `json:"toolName"`
 	OK         bool    `json:"ok"`
@@ -111,14 +120,23 @@ func (f *failure) Error() string { return f.Code + ": " + f.Message }
 
 // execute sends one script in one call. A script that fails is a *failure.
 func (s *session) execute(ctx context.Context, code string, args map[string]any) (*report, error) {
+	return s.call(ctx, executeTool, map[string]any{"code": code, "args": args, "include": []string{"changes", "calls"}})
+}
+
+// undo undoes a run.
+func (s *session) undo(ctx context.Context, run string) (*report, error) {
+	return s.call(ctx, undoTool, map[string]any{"runId": run})
+}
+
+func (s *session) call(ctx context.Context, tool string, arguments map[string]any) (*report, error) {
 	var req mcp.CallToolRequest
-	req.Params.Name = executeTool
-	req.Params.Arguments = map[string]any{"code": code, "args": args, "include": []string{"changes", "calls"}}
+	req.Params.Name = tool
+	req.Params.Arguments = arguments
 	start := time.Now()
 	res, err := s.mcp.CallTool(ctx, req)
 	took := time.Since(start)
 	if err != nil {
-		return nil, fmt.Errorf("calling %s: %w\n%s", executeTool, err, s.stderr)
+		return nil, fmt.Errorf("calling %s: %w\n%s", tool, err, s.stderr)
 	}
 	text := ""
 	for _, c := range res.Content {
@@ -128,7 +146,7 @@ func (s *session) execute(ctx context.Context, code string, args map[string]any)
 	}
 	r := &report{Took: took}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, fmt.Errorf("%s returned something that is not its result: %w\n%s", executeTool, err, text)
+		return nil, fmt.Errorf("%s returned something that is not its result: %w\n%s", tool, err, text)
 	}
 	if r.Error != nil {
 		r.Error.committed = r.Committed

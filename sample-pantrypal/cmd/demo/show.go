@@ -81,7 +81,7 @@ func label(c change) string {
 	if of == nil {
 		of = c.Before
 	}
-	for _, field := range []string{"name", "fileName", "itemName", "value", "scheduledFor"} {
+	for _, field := range []string{"name", "fileName", "itemName", "value", "date"} {
 		if s, ok := of[field].(string); ok && s != "" {
 			return value(s)
 		}
@@ -93,11 +93,13 @@ func label(c change) string {
 var shownFields = map[string][]string{
 	"PantryPhoto":  {"status"},
 	"Detection":    {"kind", "status"},
-	"PantryItem":   {"quantity", "unit", "location"},
-	"PantryEvent":  {"kind", "quantity", "unit", "reason"},
+	"PantryItem":   {"amount", "unit", "place"},
+	"PantryEvent":  {"kind", "amount", "unit", "reason"},
 	"MealPlan":     {"start", "end"},
-	"PlannedMeal":  {"mealType", "notes"},
-	"ShoppingItem": {"quantity", "unit"},
+	"PlannedMeal":  {"mealType", "status"},
+	"ShoppingItem": {"amount", "unit", "aisle"},
+	"ShoppingNeed": {"amount", "unit"},
+	"Leftover":     {"servings", "place"},
 }
 
 // difference says what a change changed, or what a new entity is.
@@ -163,6 +165,9 @@ func showCalls(w io.Writer, calls []call, p palette) {
 		longest = max(longest, c.DurationMs)
 	}
 	for i, c := range calls {
+		if c.Parent != "" {
+			continue
+		}
 		took, bar := "<1 ms", ""
 		if c.DurationMs >= 1 {
 			took = fmt.Sprintf("%.0f ms", c.DurationMs)
@@ -174,7 +179,7 @@ func showCalls(w io.Writer, calls []call, p palette) {
 		}
 		rows = append(rows, []cell{{text: strconv.Itoa(i + 1), right: true, tint: p.dim}, {text: c.ToolName}, {text: took, right: true}, outcome})
 	}
-	section(w, p, fmt.Sprintf("Calls of the script (%d)", len(calls)), []string{"#", "call", "time"}, rows)
+	section(w, p, fmt.Sprintf("Calls of the script (%d, with those of its actions)", len(calls)), []string{"#", "call", "time"}, rows)
 }
 
 // barLength is how long the bar of the longest call is.
@@ -184,6 +189,15 @@ func showComparison(w io.Writer, r *report, p palette) {
 	took := fmt.Sprintf("%d ms", r.Took.Milliseconds())
 	fmt.Fprintf(w, "\n  %s, %s, %s. %s\n\n", p.bold("One round trip"), p.bold(plural(len(r.Calls), "SDK call")), p.bold(took),
 		p.dim("The same job would have been "+plural(len(r.Calls), "tool call")+", each with a model's turn between."))
+}
+
+// showUndo says what an undo restored.
+func showUndo(w io.Writer, r *report, p palette) {
+	restored := 0
+	for _, c := range r.Counts {
+		restored += c.Created + c.Updated + c.Deleted
+	}
+	fmt.Fprintf(w, "  %s %s\n\n", p.bold("Undone:"), p.dim(fmt.Sprintf("%s of %s restored in one call, %d ms. Nothing of the evening is left.", plural(restored, "row"), plural(len(r.Counts), "kind"), r.Took.Milliseconds())))
 }
 
 // describe explains an error to a person.
