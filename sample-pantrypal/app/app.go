@@ -27,7 +27,11 @@ func At(clock func() time.Time) framework.App {
 		Name:        "pantrypal",
 		Description: "What is in the house, what can be cooked from it, and what is missing.",
 		// Somebody in the household agrees before anything is thrown away.
-		Defaults:  map[string]string{"approval.mode": "destructive"},
+		// What a list needs for which meal is made anew with the list, and asks nobody.
+		Defaults: map[string]string{
+			"approval.mode":  "destructive",
+			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}]`,
+		},
 		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock)), ent.OnUpgradeSet(earlier.SetAside, earlier.TakeOver)),
 		Actions:   actions.Files,
 		GoActions: kitchen.Actions(),

@@ -102,10 +102,19 @@ func (s *site) words(operation, tool string) string {
 	case id.Kind == catalog.KindCode:
 		return "A script"
 	}
+	if id.Kind == catalog.KindEntity && verbs[id.Op] != "" {
+		return verbs[id.Op] + " " + strings.ReplaceAll(catalog.Kebab(id.Owner), "-", " ")
+	}
 	if op := s.app.Snapshot().Operation(id); op != nil {
 		return op.Title
 	}
 	return tool
+}
+
+// verbs are what the operations of entities do, for people.
+var verbs = map[string]string{
+	"upsert": "Store a", "upsert-many": "Store several of", "patch": "Change a", "update-by-query": "Change several of",
+	"delete": "Delete a", "delete-many": "Delete several of", "delete-by-query": "Delete several of",
 }
 
 // event is a line of the pantry's diary.
@@ -234,11 +243,36 @@ func plain(raw json.RawMessage) string {
 	return fault.Clip(string(raw), 120)
 }
 
-// undo undoes a run.
+// undo undoes a run. If that deletes something, whoever may decide has decided by asking for it:
+// the page before says what the run did, and an undo reaches nothing else.
 func (s *site) undo(v *visit) (done, error) {
 	run, err := v.call(catalog.CodeID("koan", "undo"), map[string]any{"runId": v.PathValue("id")}, nil)
+	if id := planOf(err); id != "" && mayDecide(v) {
+		run, _, err = s.approve(v, id)
+	}
 	return done{v.back("/activity"), "undone", run}, err
 }
+
+// mayDecide reports whether the caller may decide about plans.
+func mayDecide(v *visit) bool { return slices.Contains(principal(v.Context()).Scopes, approve.Scope) }
+
+// approve carries a plan out, and returns its run and what it was.
+func (s *site) approve(v *visit, id string) (run, operation string, err error) {
+	caller := principal(v.Context())
+	one, err := s.app.Plans().FindPlan(v.Context(), id, caller)
+	if err != nil {
+		return "", "", err
+	}
+	_, outcome, err := s.app.Plans().Approve(v.Context(), approve.Verdict{Plan: one, By: caller, Surface: surface, Snapshot: s.app.Snapshot()})
+	run = one.Run
+	if outcome != nil {
+		run = outcome.Run
+	}
+	return run, one.Request.Operation, err
+}
+
+// surface names the pages in the journal, as Instance.Invoke does.
+const surface = "app"
 
 type planPage struct {
 	ID, State, What, Subject, Summary string
@@ -257,31 +291,22 @@ func (s *site) plan(v *visit) (any, error) {
 	return &planPage{
 		ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool), Subject: one.Request.Principal.Subject,
 		Summary: one.Summary(), Created: one.Created, Expires: one.Expires, Rows: describe(store.Disclosed(one.Changes)),
-		MayDecide: slices.Contains(caller.Scopes, approve.Scope), Waits: one.State == approve.PlanWaiting,
+		MayDecide: mayDecide(v), Waits: one.State == approve.PlanWaiting,
 	}, nil
 }
 
 // decide approves a plan, which is then carried out, or denies it.
 func (s *site) decide(v *visit) (done, error) {
-	caller := principal(v.Context())
-	one, err := s.app.Plans().FindPlan(v.Context(), v.PathValue("id"), caller)
-	if err != nil {
-		return done{}, err
-	}
-	verdict := approve.Verdict{Plan: one, By: caller, Surface: "app", Snapshot: s.app.Snapshot()}
 	switch v.FormValue("do") {
 	case "approve":
-		_, outcome, err := s.app.Plans().Approve(v.Context(), verdict)
-		if err != nil {
-			return done{}, err
-		}
-		run := one.Run
-		if outcome != nil {
-			run = outcome.Run
-		}
-		return done{afterPlan(one.Request.Operation), "approved", run}, nil
+		run, operation, err := s.approve(v, v.PathValue("id"))
+		return done{afterPlan(operation), "approved", run}, err
 	case "deny":
-		_, err := s.app.Plans().Deny(v.Context(), verdict)
+		caller := principal(v.Context())
+		one, err := s.app.Plans().FindPlan(v.Context(), v.PathValue("id"), caller)
+		if err == nil {
+			_, err = s.app.Plans().Deny(v.Context(), approve.Verdict{Plan: one, By: caller, Surface: surface, Snapshot: s.app.Snapshot()})
+		}
 		return done{to: "/activity"}, err
 	}
 	return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")

@@ -175,11 +175,9 @@ func (d done) address() string {
 // fail shows why a page or form failed. What a person has to approve leads to its plan.
 func (s *site) fail(v *visit, err error) {
 	f := fault.From(err)
-	if details, ok := f.Details.(map[string]any); ok && f.Code == fault.ApprovalRequired {
-		if id, ok := details["planId"].(string); ok {
-			http.Redirect(v.w, v.Request, "/plans/"+id, http.StatusSeeOther)
-			return
-		}
+	if id := planOf(err); id != "" {
+		http.Redirect(v.w, v.Request, "/plans/"+id, http.StatusSeeOther)
+		return
 	}
 	status := http.StatusInternalServerError
 	if entry, ok := fault.Lookup(f.Code); ok {
@@ -189,6 +187,17 @@ func (s *site) fail(v *visit, err error) {
 		status = http.StatusUnprocessableEntity
 	}
 	s.render(v, status, "fault", f)
+}
+
+// planOf is the plan that waits for an approval, "" if err is something else.
+func planOf(err error) string {
+	var f *fault.Fault
+	if !errors.As(err, &f) || f.Code != fault.ApprovalRequired {
+		return ""
+	}
+	details, _ := f.Details.(map[string]any)
+	id, _ := details["planId"].(string)
+	return id
 }
 
 // call invokes an operation as the caller, and returns the id of its run.

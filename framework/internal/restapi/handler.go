@@ -107,7 +107,6 @@ type Session func(*http.Request) (p auth.Principal, ok bool, err error)
 // visitor does so for pages of the app, whose requests are those of a browser's links and forms.
 func (h *Handler) UseSessions(s, visitor Session) { h.session, h.visitor = s, visitor }
 
-
 // warnOfReserved says which entities have no routes, because other things have their paths.
 func (h *Handler) warnOfReserved() {
 	for _, r := range h.opts.Catalog().Resources() {
