@@ -83,6 +83,9 @@ func (s *site) activity(v *visit) (any, error) {
 		if err := json.Unmarshal(raw, &r); err != nil {
 			return nil, err
 		}
+		if r.DryRun { // it shows what would change, such as before an undo
+			continue
+		}
 		r.What = s.words(r.Operation, r.Tool)
 		p.Runs = append(p.Runs, r)
 	}
