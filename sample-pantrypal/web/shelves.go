@@ -144,7 +144,7 @@ func (s *site) changeLeftover(v *visit) (done, error) {
 // back is the page of this site that a form stood on.
 func (v *visit) back(otherwise string) string {
 	to := v.FormValue("back")
-	if strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.ContainsAny(to, "\\\r\n") {
+	if strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.ContainsAny(to, "\\\t\r\n") {
 		return to
 	}
 	return otherwise
