@@ -23,7 +23,7 @@ RACE = GORACE=atexit_sleep_ms=50 $(GO) test -race -vet=off -count=1 -timeout 10m
 # Of the entities' own tests, those with several goroutines.
 RACING = Lost|AtOnce|WhileItRuns|ManySets|Journal|Attempts|CommitEnded|ServesWhat|APersonIs|Tapes|Dead
 
-.PHONY: help setup build static demo web test lint format unit race generate generated fuzz bench tokens baselines soak clean
+.PHONY: help setup build static demo web test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -90,8 +90,14 @@ fuzz: ## Run each fuzz target for FUZZTIME
 bench: build ## The benchmark table, as ratios to the raw thing underneath
 	@$(GO) run $(STAMPED) ./tests/bench -benchtime $(BENCHTIME) -only "$(ONLY)"
 
+photos: ## What the barcode reader reads of 60 generated photos, and of 1,000 pictures without codes
+	KOAN_PHOTOS=100 KOAN_NOISE=1000 $(GO) test -count=1 -timeout 1h -run 'TestPhotos|TestNoise' -v ./plugins/vision/barcode
+
 tokens: build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
 	@$(GO) run ./tests/tokens -write docs/reference/tokens.md
+
+pictures: setup ## Take the pictures of the console in docs
+	$(GO) test -tags pictures -count=1 -run TestPictures ./tests/console
 
 baselines: setup ## Capture what database servers of npm list (minutes; some compile)
 	$(GO) test -tags baselines -count=1 -timeout 30m -run TestCaptureBaselines ./tests/tokens

@@ -13,7 +13,7 @@ require (
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/invopop/jsonschema v0.14.0 // JSON Schema from the Go types of plugin functions
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL's driver
-	github.com/makiuchi-d/gozxing v0.1.1 // reads barcodes, in plugins/vision only
+	github.com/makiuchi-d/gozxing v0.1.1 // decodes QR codes, in plugins/vision only; draws the codes of its test photos
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
 	github.com/mattn/go-sqlite3 v1.14.52
@@ -39,6 +39,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.opentelemetry.io/proto/otlp v1.11.0 // what a collector reads, in tests only
 	go.yaml.in/yaml/v3 v3.0.6 // koan.yaml, with lines for its problems
+	golang.org/x/image v0.47.0 // WebP, in plugins/vision and the demo; letters in test photos
 	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
 	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in plugins/upstream/internal/signin only
 	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it

@@ -29,8 +29,8 @@ var (
 	_ record.Keeper  = (*Provider)(nil)
 	_ undo.Keeper    = (*Provider)(nil)
 
-	_ follow.Keeper      = (*Provider)(nil)
 	_ journal.ReadKeeper = (*Provider)(nil)
+	_ follow.Keeper      = (*Provider)(nil)
 )
 
 // Ledger implements once.Keeper.

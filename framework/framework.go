@@ -121,7 +121,6 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 		return nil, err
 	}
 	i.engine = i.newEngine()
-	i.feed = feed.New(feed.Options{Log: i.log})
 	i.takePart()
 	err = i.start(ctx)
 	if err == nil {
@@ -216,6 +215,9 @@ func (i *Instance) offer() error {
 		offers[n] = p.Offer()
 	}
 	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: append(toolset.Operations(), restapi.Operations(i.sealer)...)}
+	if slices.ContainsFunc(offers, func(o catalog.Offer) bool { return len(o.Resources) > 0 }) {
+		about.Documents = append(about.Documents, i.rows())
+	}
 	s, err := catalog.NewSnapshot(append(offers, about)...)
 	if err == nil {
 		err = i.engine.CheckSchemas(s)

@@ -3,6 +3,7 @@ package framework
 import (
 	"time"
 
+	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/follow"
@@ -47,6 +48,7 @@ func (i *Instance) takePart() {
 		journal:  record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
 		underway: live.New(),
 	}
+	i.feed = feed.New(feed.Options{Log: i.log}) // which takes part in no run, and follows what they commit
 	i.engine.Join(i.tapes, i.keys, i.guard, i.undos, i.app.files.References(), i.journal, i.underway)
 }
 
@@ -76,14 +78,14 @@ func (i *Instance) keepIn(p Provider) {
 			}
 		}
 	}
-	if k, ok := p.(follow.Keeper); ok {
-		if log := k.ChangeLog(); log != nil {
-			i.feed.Use(log)
-		}
-	}
 	if k, ok := p.(journal.ReadKeeper); ok {
 		if r := k.Reader(); r != nil {
 			i.reader = r
+		}
+	}
+	if k, ok := p.(follow.Keeper); ok {
+		if log := k.ChangeLog(); log != nil {
+			i.feed.Use(log)
 		}
 	}
 	if k, ok := p.(undo.Keeper); ok {

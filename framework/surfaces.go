@@ -32,7 +32,7 @@ func (i *Instance) MCP() (*mcpserver.Server, error) {
 		Name: i.app.Name, Version: i.app.Version, Engine: i.engine, Catalog: i.Snapshot, Principal: auth.Local(),
 		Exposure: live.Exposure, ExposureIsAuto: live.ExposureIsAuto, Faces: faces(i.Snapshot()),
 		QueueMax: live.QueueMax, ToolTimeout: live.ToolTimeout, MaxBufferBytes: v.Int("server.maxBufferBytes"),
-		Tools: live.Tools, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: i.sealer, Log: i.log,
+		Tools: live.Tools, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: i.sealer, Feed: i.feed, Log: i.log,
 	}
 	o.Instructions = i.app.Description
 	if len(o.Faces) > 0 {
@@ -139,7 +139,7 @@ func (i *Instance) RESTHandler(beside *HTTP) *REST {
 // Console serves the console, for people with a browser: mount it at /console and /console/. The
 // REST handler, which it calls, serves its sessions from then on; hosts and origins are those of MCP.
 func (i *Instance) Console(rest *REST, mcp *HTTP, o ConsoleOptions) *Console {
-	c := console.New(console.Options{Site: o, Name: i.app.Name, Person: approver(), Admission: mcp.Admission(), Log: i.log})
+	c := console.New(console.Options{Site: o, Name: i.app.Name, Person: approve.Person(), Admission: mcp.Admission(), Log: i.log})
 	rest.UseSessions(c.Caller, c.Visitor)
 	return c
 }
@@ -180,13 +180,6 @@ func (i *Instance) Runs(ctx context.Context, q journal.Query) (*journal.Page, er
 		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no journal of its runs").WithHint("journal.enabled may be off; an app that opens its databases itself keeps none.")
 	}
 	return i.reader.Runs(ctx, q)
-}
-
-// approver is the person at the machine, who may decide about plans.
-func approver() auth.Principal {
-	p := auth.Local()
-	p.Scopes = append(slices.Clone(p.Scopes), approve.Scope)
-	return p
 }
 
 // Checks looks at the parts of the app, as `doctor` does.

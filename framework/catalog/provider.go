@@ -63,6 +63,9 @@ type Document struct {
 	List     func(v *View) []string
 	Complete func(ctx context.Context, v *View, typed string) []string
 	Read     func(ctx context.Context, v *View, name string) ([]byte, error)
+	// Follows returns the entity and the set whose rows the text is made of: it changes when
+	// they do. nil is for a text that is made of the View alone.
+	Follows func(v *View, name string) (entity, set string)
 }
 
 // RunReportURI is the template of the documents that say how runs ended: callers read their

@@ -25,8 +25,8 @@ import (
 const maxFile = 32 << 20
 
 type detectIn struct {
-	Path   string `json:"path,omitempty"   jsonschema:"minLength=1" jsonschema_description:"a PNG or JPEG file, relative to plugins.vision.root; give either this or base64"`
-	Base64 string `json:"base64,omitempty" jsonschema:"minLength=1" jsonschema_description:"the bytes of a PNG or JPEG file; give either this or path"`
+	Path   string `json:"path,omitempty"   jsonschema:"minLength=1" jsonschema_description:"a JPEG, PNG or WebP file, relative to plugins.vision.root; give either this or base64"`
+	Base64 string `json:"base64,omitempty" jsonschema:"minLength=1" jsonschema_description:"the bytes of a JPEG, PNG or WebP file; give either this or path"`
 }
 
 type detectOut struct {
@@ -35,10 +35,11 @@ type detectOut struct {
 }
 
 type detection struct {
-	Format     string      `json:"format"     jsonschema:"enum=ean13,enum=upca,enum=ean8,enum=qr"`
-	Value      string      `json:"value"      jsonschema_description:"the text of a QR code, else the digits: 13 for ean13 and upca, 8 for ean8"`
+	Format     string      `json:"format"     jsonschema:"enum=ean13,enum=upca,enum=ean8,enum=upce,enum=itf,enum=code128,enum=qr"`
+	Value      string      `json:"value"      jsonschema_description:"the product's number where the code holds one: 13 digits, 8 for ean8, 14 for itf; else the text of a qr or code128"`
+	Text       string      `json:"text,omitempty" jsonschema_description:"what the code holds, where value is only a part of it: a GS1 link, a GS1 element string, the 8 digits of upce"`
 	Confidence float64     `json:"confidence" jsonschema:"minimum=0,maximum=1" jsonschema_description:"share of the reads over that place that agree"`
-	Box        barcode.Box `json:"box"        jsonschema_description:"upright rectangle in pixels, from the upper left corner"`
+	Box        barcode.Box `json:"box"        jsonschema_description:"upright rectangle in pixels, from the upper left corner of the picture as shown, that is, turned as its EXIF data says"`
 }
 
 type imageInfo struct {
@@ -59,7 +60,7 @@ func plugin() kit.Plugin {
 		},
 		Configure: v.configure,
 		Functions: []kit.Function{
-			kit.Func("detect", "Read the EAN-13, EAN-8, UPC-A and QR codes in a PNG or JPEG picture.", v.detect,
+			kit.Func("detect", "Read the barcodes and QR codes in a JPEG, PNG or WebP picture.", v.detect,
 				kit.Title("Read barcodes"), kit.ReadOnly(), kit.Idempotent(), kit.Example(detectIn{Base64: examplePNG})),
 		},
 	}
@@ -115,10 +116,13 @@ func (v *vision) detect(ctx context.Context, _ kit.Call, in detectIn) (detectOut
 	switch {
 	case errors.Is(err, barcode.ErrTooLarge):
 		return detectOut{}, fault.New(fault.CallTooLarge, err.Error()).WithPath(field).
-			WithHint("Make the picture smaller: a width of 2000 pixels is enough to read barcodes.")
+			WithHint("Make the picture smaller: 4000 pixels across a table of groceries are enough to read their barcodes.")
+	case errors.Is(err, barcode.ErrFormat):
+		return detectOut{}, fault.Invalid(fault.Detail{Path: field, Message: err.Error()}).
+			WithHint("Convert the picture to JPEG, PNG or WebP; phones that take HEIC have a setting for JPEG, such as \"Most Compatible\".")
 	case err != nil:
 		return detectOut{}, fault.Invalid(fault.Detail{Path: field, Message: err.Error()}).
-			WithHint("Give a PNG or JPEG picture that other programs can open.")
+			WithHint("Give a JPEG, PNG or WebP picture that other programs can open.")
 	}
 	found, err := barcode.Detect(ctx, picture)
 	if err != nil {
@@ -133,7 +137,7 @@ func (v *vision) detect(ctx context.Context, _ kit.Call, in detectIn) (detectOut
 		out.Image.Name = filepath.Base(in.Path)
 	}
 	for _, d := range found {
-		out.Detections = append(out.Detections, detection{Format: string(d.Format), Value: d.Value, Confidence: d.Confidence, Box: d.Box})
+		out.Detections = append(out.Detections, detection{Format: string(d.Format), Value: d.Value, Text: d.Text, Confidence: d.Confidence, Box: d.Box})
 	}
 	return out, nil
 }

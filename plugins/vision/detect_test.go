@@ -51,7 +51,7 @@ func configured(t testing.TB) (*vision, string) {
 	code := codePNG(t, "2000000000039")
 	for name, file := range map[string][]byte{
 		"root/haul.png": code, "root/in/deep/haul.png": code, "secret.png": code,
-		"root/text.png": []byte("not a picture"), "root/cut.png": code[:len(code)/2], "root/empty.png": nil,
+		"root/text.png": []byte("not a picture"), "root/phone.heic": []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"), "root/cut.png": code[:len(code)/2], "root/empty.png": nil,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(base, name), file, 0o644))
 	}
@@ -100,6 +100,14 @@ func TestDetectByBytes(t *testing.T) {
 	}
 }
 
+func TestHEICIsNamed(t *testing.T) {
+	v, _ := configured(t)
+	_, err := v.detect(t.Context(), kit.Call{}, detectIn{Path: "phone.heic"})
+	f := fault.From(err)
+	require.Contains(t, f.Message, "HEIC")
+	require.Contains(t, f.Hint, "JPEG")
+}
+
 func TestExampleRuns(t *testing.T) {
 	v, _ := configured(t)
 	out, err := v.detect(t.Context(), kit.Call{}, detectIn{Base64: examplePNG})
@@ -142,6 +150,7 @@ func TestDetectRefuses(t *testing.T) {
 		{"file as folder", detectIn{Path: "haul.png/x"}, fault.InvalidPayload, "/path"},
 		{"long name", detectIn{Path: strings.Repeat("x", 5000)}, fault.InvalidPayload, "/path"},
 		{"text", detectIn{Path: "text.png"}, fault.InvalidPayload, "/path"},
+		{"heic", detectIn{Path: "phone.heic"}, fault.InvalidPayload, "/path"},
 		{"cut off", detectIn{Path: "cut.png"}, fault.InvalidPayload, "/path"},
 		{"empty file", detectIn{Path: "empty.png"}, fault.InvalidPayload, "/path"},
 		{"too many bytes", detectIn{Path: "big.png"}, fault.CallTooLarge, "/path"},

@@ -69,8 +69,15 @@ func TakeOver(ctx context.Context, _ string, drv dialect.Driver, c *ent.Client) 
 		what string
 		do   func(context.Context) error
 	}{
-		{"household", t.household}, {"products", t.takeProducts}, {"recipes", t.takeRecipes}, {"plans", t.plans}, {"photos", t.photos},
-		{"lots", t.lots}, {"detections", t.detections}, {"events", t.events}, {"lists", t.lists},
+		{"household", t.household},
+		{"products", t.takeProducts},
+		{"recipes", t.takeRecipes},
+		{"plans", t.plans},
+		{"photos", t.photos},
+		{"lots", t.lots},
+		{"detections", t.detections},
+		{"events", t.events},
+		{"lists", t.lists},
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("earlier: %s: %w", step.what, err)

@@ -4,6 +4,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -22,11 +23,13 @@ import (
 	"github.com/koan-go/koan/tests/fixture"
 )
 
-// asApp makes this test binary the app.
+// asApp makes this test binary one of the apps.
 const asApp = "KOANTEST_CONSOLE"
 
+var apps = map[string]func() framework.App{"fixture": app}
+
 func TestMain(m *testing.M) {
-	if os.Getenv(asApp) != "" {
+	if app := apps[os.Getenv(asApp)]; app != nil {
 		framework.Main(app())
 	}
 	os.Exit(m.Run())
@@ -80,7 +83,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), self, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = []string{asApp + "=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=sqlite://" + filepath.Join(dir, "data")}
+	cmd.Env = []string{asApp + "=" + cmp.Or(os.Getenv(asApp), "fixture"), "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=sqlite://" + filepath.Join(dir, "data")}
 	return cmd
 }
 

@@ -131,6 +131,7 @@ func TestRoutes(t *testing.T) {
 		{"GET /health", "whether the server answers"},
 		{"GET /status", "whether calls can be served"},
 		{"GET /status/stream", "the same as events"},
+		{"GET /api/console/...", "runs, plans and what [the console](../howto/console.md#what-it-calls) needs"},
 		{"GET /openapi.json", "OpenAPI 3.1 of what the caller may see"},
 		{"GET /docs", "a page of it"},
 	} {

@@ -140,7 +140,7 @@ func TestPantryScriptsHoldUnderTSC(t *testing.T) {
 	cmd.Dir, cmd.Stdout = dir, &out
 	require.NoError(t, cmd.Run())
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "koan.d.ts"), out.Bytes(), 0o600))
-	for _, name := range []string{"grocery-haul.js", "simple-dinner.js", "evening.js"} {
+	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(pantryScript(t, name)), 0o600))
 		text, err := typecheck(t, dir, "koan.d.ts", name)
 		require.NoError(t, err, text)
@@ -151,7 +151,7 @@ func TestPantryScripts(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	p := servePantry(t, data)
-	for _, name := range []string{"grocery-haul.js", "simple-dinner.js", "evening.js"} {
+	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
 		require.JSONEq(t, `{"valid":true}`, string(p.tool("koan.code.validate", input{"code": pantryScript(t, name)}).Structured), name)
 	}
 	haul := input{"args": input{"photo": "haul.png"}}

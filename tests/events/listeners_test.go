@@ -33,9 +33,6 @@ func (s *server) raw(id string) net.Conn {
 // A thousand listeners cost little while nothing happens, and get what happens; those that
 // never read cost no more, are cut, and can go on from where they were.
 func TestThousandListeners(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in short runs")
-	}
 	s := process(t, "fixture", "sqlite://"+t.TempDir())
 	s.do(http.StatusCreated, "POST", "/api/todo", `{"id":"warm","title":"x"}`)
 	s.follow(nil).stop()

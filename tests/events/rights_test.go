@@ -24,12 +24,6 @@ type callers struct {
 	known map[string]auth.Principal
 }
 
-func (c *callers) set(token string, p auth.Principal) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known[token] = p
-}
-
 func (c *callers) revoke(token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

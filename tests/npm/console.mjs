@@ -43,7 +43,7 @@ async function page(viewport = wide, context = browser) {
     globalThis.violations = [];
     addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI));
   });
-  p.setDefaultTimeout(8000);
+  p.setDefaultTimeout(30_000);
   return p;
 }
 async function sane(p) {
@@ -261,6 +261,13 @@ const stories = {
     await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
     await p.click("table.grid tbody a");
     await says(p, "Ann", "aside");
+    await p.goBack();
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
+    await new Promise((done) => setTimeout(done, 300)); // the stream of changes is open
+    await call("POST", "/api/todo", { id: "e2", title: "Edit me too" });
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 2);
+    await p.click("table.grid tbody a[href$='/e']");
+    await says(p, "Ann", "aside");
     await put(p, "#field-title", "Edited");
     await p.select("#field-priority", '"high"');
     await press(p, "Save");
@@ -408,6 +415,55 @@ const stories = {
     await p.close();
   },
 };
+
+// pictures are those in docs, of the sample.
+async function pictures() {
+  const entry = await page();
+  await entry.goto(link, { waitUntil: "domcontentloaded" });
+  await entry.waitForSelector(editor);
+  await entry.close();
+  const take = async (name, viewport, theme, tell) => {
+    const p = await page(viewport);
+    await p.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+    await tell(p);
+    await settled(p);
+    await p.screenshot({ path: join(folder, name + ".png"), optimizeForSpeed: false });
+    await p.close();
+  };
+  const soon = `// What goes off first is cooked first: mark what is left of it.
+const { PantryItem } = SDK.Entities;
+const soon = PantryItem.collection({
+  filter: { status: "available", location: "fridge" },
+  sort: "expiresAt", pageSize: 4,
+});
+for (const item of soon.items) {
+  PantryItem.patch(item.id, { isStaple: true });
+  console.log("soon:", item.name, item.expiresAt);
+}
+SDK.Out.answer(soon.items.map((one) => one.name));
+`;
+  await take("console-playground", { width: 1280, height: 760 }, "light", async (p) => {
+    await open(p, "");
+    await write(p, soon);
+    await chord(p, "Control", "Enter");
+    await says(p, "dry run, nothing is kept");
+  });
+  const ran = await execute(soon);
+  await take("console-run", { width: 1280, height: 760 }, "dark", async (p) => {
+    await open(p, "/runs/" + ran.result.runId);
+    await says(p, "isStaple", ".changes");
+    await p.waitForFunction(() => document.querySelector(".editor.read")?.shadowRoot?.textContent.includes("goes off"));
+  });
+  const waits = await execute("const old = SDK.Entities.PantryItem.collection({ sort: 'expiresAt', pageSize: 2 }).items;\nSDK.Entities.PantryItem.deleteMany(old.map((one) => one.id));");
+  await take("console-plan", phone, "light", (p) => open(p, "/plans/" + waits.error.details.planId));
+  await take("console-entities", { width: 1280, height: 620 }, "dark", (p) => open(p, "/entities/PantryItem?sort=expiresAt"));
+}
+
+if (folder) {
+  await pictures();
+  await browser.close();
+  process.exit();
+}
 
 for (const [story, tell] of Object.entries(stories)) {
   const began = Date.now();

@@ -92,7 +92,7 @@ func TestEntityToolSizes(t *testing.T) {
 	got, err := own(c, app)
 	require.NoError(t, err)
 	require.Equal(t, 12, got[1].tools)
-	require.LessOrEqual(t, got[1].list, 1900)
+	require.LessOrEqual(t, got[1].list, 2000)
 }
 
 // The page compares with the lists that are kept, and with what is listed now.

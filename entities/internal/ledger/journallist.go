@@ -72,7 +72,8 @@ func admits(q journal.Query, id, record, code string) (bool, error) {
 		Created                int
 		Updated                int
 		Deleted                int
-		OutsideCount           int `json:"outside_count"`
+		OutsideCount           int         `json:"outside_count"`
+		DryRun                 json.Number `json:"dry_run"`
 	}
 	if err := decode(record, &has); err != nil {
 		return false, err
@@ -82,7 +83,7 @@ func admits(q journal.Query, id, record, code string) (bool, error) {
 		return false, nil
 	case q.Changed && has.Created+has.Updated+has.Deleted == 0:
 		return false, nil
-	case q.NoReads && code == "" && has.Outcome == journal.OK && has.Created+has.Updated+has.Deleted+has.OutsideCount == 0:
+	case q.NoReads && code == "" && has.Outcome == journal.OK && (has.DryRun == "1" || has.Created+has.Updated+has.Deleted+has.OutsideCount == 0):
 		return false, nil
 	case q.Text == "":
 		return true, nil

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -106,13 +105,6 @@ func (c *command) approve() *cobra.Command {
 	return cmd
 }
 
-// approver is the person at the machine, who may decide about plans.
-func approver() auth.Principal {
-	p := auth.Local()
-	p.Scopes = append(slices.Clone(p.Scopes), approve.Scope)
-	return p
-}
-
 // canAsk reports whether a question can be answered on standard input.
 func (c *command) canAsk() bool { return onTerminal(c.app.Stdin) }
 
@@ -122,7 +114,7 @@ func (c *command) listPlans(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	plans, err := i.Plans().WaitingPlans(ctx, approver())
+	plans, err := i.Plans().WaitingPlans(ctx, approve.Person())
 	if err != nil {
 		return failed(withCauseAndHint(err))
 	}
@@ -146,7 +138,7 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 		return err
 	}
 	defer stop()
-	who := approver()
+	who := approve.Person()
 	plan, err := i.Plans().FindPlan(ctx, id, who)
 	if err != nil {
 		return failed(explain(err))

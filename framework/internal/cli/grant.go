@@ -22,7 +22,7 @@ func (c *command) changeGrant(ctx context.Context, f grantFlags) error {
 		return err
 	}
 	defer stop()
-	r := approve.GrantRequest{Operation: f.always, Subject: f.caller, Sources: f.from, By: approver()}
+	r := approve.GrantRequest{Operation: f.always, Subject: f.caller, Sources: f.from, By: approve.Person()}
 	if f.never != "" {
 		r.Operation = f.never
 		if err := i.Plans().Revoke(ctx, r); err != nil {
@@ -61,7 +61,7 @@ func toolsOf(ctx context.Context, i Instance, operation string) *catalog.Snapsho
 
 // listGrants prints the approvals that last, if there are any.
 func (c *command) listGrants(ctx context.Context, i Instance) error {
-	grants, err := i.Plans().ListGrants(ctx, approver(), i.Snapshot())
+	grants, err := i.Plans().ListGrants(ctx, approve.Person(), i.Snapshot())
 	if err != nil {
 		return failed(withCauseAndHint(err))
 	}

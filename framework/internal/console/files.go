@@ -8,9 +8,9 @@ import (
 	"encoding/hex"
 	"io"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -91,10 +91,12 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 
 // acceptsGzip reports whether a client takes gzip.
 func acceptsGzip(r *http.Request) bool {
-	for _, part := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
-		name, params, err := mime.ParseMediaType("x/" + strings.TrimSpace(part))
-		if err == nil && (name == "x/gzip" || name == "x/*") {
-			return params["q"] != "0" && !strings.HasPrefix(params["q"], "0.000")
+	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, quality, _ := strings.Cut(part, ";")
+		if name = strings.TrimSpace(name); strings.EqualFold(name, "gzip") || name == "*" {
+			_, q, weighed := strings.Cut(quality, "=")
+			weight, err := strconv.ParseFloat(strings.TrimSpace(q), 64)
+			return !weighed || err == nil && weight > 0
 		}
 	}
 	return false

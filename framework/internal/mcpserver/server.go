@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/internal/invoke"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/run"
@@ -60,6 +61,8 @@ type Options struct {
 	// Seal seals the state that clients of 2026-07-28 keep between a question and their
 	// answer. Replicas share its secret. nil makes one that ends with the process.
 	Seal *seal.Sealer
+	// Feed has the changes that subscribers of rows are notified of; nil for none.
+	Feed *feed.Hub
 	// TaskAfter is how long a call runs before it becomes a task, for clients that take
 	// tasks; 0 is 500 ms.
 	TaskAfter time.Duration

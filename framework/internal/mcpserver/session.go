@@ -49,6 +49,9 @@ type session struct {
 	logLevel  *slog.Level         // what logging/setLevel asked for, nil before
 	watched   map[string]struct{} // by URI, of resources/subscribe
 	listening map[string]*subscription
+	followed  map[string]bool // sets, for resources that show rows
+	following context.Context // ends with the session; nil while no set is followed
+	unfollow  context.CancelFunc
 	questions map[int64]*pendingQuestion // questions to the client, by their ids
 	asked     int64                      // the last of these ids
 	ended     bool
@@ -216,6 +219,9 @@ func (s *session) finish(ex *exchange) bool {
 func (s *session) drain() <-chan struct{} {
 	s.mu.Lock()
 	s.ended = true
+	if s.unfollow != nil {
+		s.unfollow()
+	}
 	s.mu.Unlock()
 	s.closeQuestions()
 	s.closeSubscriptions()

@@ -52,6 +52,12 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 			sub.tasks, granted.TaskIDs = append(sub.tasks, t), append(granted.TaskIDs, id)
 		}
 	}
+	for _, uri := range sub.filter.ResourceSubscriptions {
+		if err := s.followRows(p, uri); err != nil {
+			answer(nil, protocolError(fault.From(err)))
+			return
+		}
+	}
 	if bad := s.addSubscription(sub); bad != nil {
 		answer(nil, bad)
 		return
@@ -124,8 +130,9 @@ func (s *session) closeSubscriptions() {
 	}
 }
 
-// notifyListsChanged notifies the client that lists have changed: an older one once it is
-// ready, a modern one if it has subscribed to it.
+// notifyListsChanged notifies the client that lists have changed, and with them every resource,
+// since all of them are made from the catalog: an older client once it is ready, a modern one if
+// it has subscribed to it.
 func (s *session) notifyListsChanged() {
 	s.mu.Lock()
 	ready := s.ready && !s.ended
@@ -155,8 +162,7 @@ func (s *session) notifyListsChanged() {
 	}
 }
 
-// notifyUpdated notifies the client that resources may have changed: all of them are made
-// from the catalog.
+// notifyUpdated notifies the client that resources may have changed.
 func (s *session) notifyUpdated(sub *subscription, uris []string) {
 	for _, uri := range uris {
 		s.notify(mcp.MethodNotificationResourceUpdated, sub, map[string]any{"uri": uri})
@@ -186,6 +192,9 @@ func (s *session) watch(_ context.Context, m message, p peer) (any, *rpcError) {
 	}
 	if len(s.existingURIs(p, []string{uri})) == 0 {
 		return nil, noResource(p, uri)
+	}
+	if err := s.followRows(p, uri); err != nil {
+		return nil, protocolError(fault.From(err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -330,8 +330,8 @@ func (l *listener) end(f *fault.Fault) {
 
 // reader is who listens, with the rights that it has now.
 func (l *listener) reader() (follow.Reader, error) {
-	if a := l.h.opts.Admission; a.Known() && time.Since(l.affirmed) > l.h.opts.Events.Reaffirm/5 {
-		p, f := a.Reaffirm(l.r)
+	if time.Since(l.affirmed) > l.h.opts.Events.Reaffirm/5 {
+		p, f := l.h.reaffirm(l.r, l.principal)
 		switch {
 		case f != nil:
 			return follow.Reader{}, f

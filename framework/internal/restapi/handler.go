@@ -41,12 +41,12 @@ type Options struct {
 	Faces   []string // that are enabled
 	MaxBody int      // bytes of a body
 	// Files returns where files are kept; nil where the app keeps none.
-	Files func() (*files.Store, error)
-	Live  Live
-	// Feed has the changes that listeners follow.
-	Feed    *feed.Hub
-	Events  EventOptions
+	Files   func() (*files.Store, error)
+	Live    Live
 	Console Console
+	// Feed has the changes that listeners follow.
+	Feed   *feed.Hub
+	Events EventOptions
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
 	Grace, WriteTime time.Duration
@@ -127,8 +127,8 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/{entity}/{id}", h.serveEntity)
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
-	mux.HandleFunc("/api/events", h.serveEvents)
 	h.routeConsole(mux)
+	mux.HandleFunc("/api/events", h.serveEvents)
 	mux.HandleFunc(filesPath, h.uploadFile)
 	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
 	mux.HandleFunc("/tools/{name}", h.serveTool)
@@ -235,6 +235,21 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request, session Session)
 		return h.opts.Admission.Admit(w, r)
 	}
 	return p, h.opts.Admission.CountRequest(w, p)
+}
+
+// reaffirm returns who calls by a request that was admitted as from last: sessions end, and tokens
+// are taken back.
+func (h *Handler) reaffirm(r *http.Request, last auth.Principal) (auth.Principal, *fault.Fault) {
+	if h.session != nil {
+		p, ok, err := h.session(r)
+		if ok || err != nil {
+			return p, fault.From(err)
+		}
+	}
+	if !h.opts.Admission.Known() {
+		return last, nil
+	}
+	return h.opts.Admission.Reaffirm(r)
 }
 
 type placeKey struct{}

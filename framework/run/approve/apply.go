@@ -25,6 +25,13 @@ import (
 // not be the one who agrees.
 const Scope = "koan:approve"
 
+// Person is the person at the machine, who may decide about plans.
+func Person() auth.Principal {
+	p := auth.Local()
+	p.Scopes = append(p.Scopes, Scope)
+	return p
+}
+
 // mayApprove reports whether a principal may decide about plans.
 func mayApprove(p auth.Principal) bool { return slices.Contains(p.Scopes, Scope) }
 
@@ -159,8 +166,12 @@ func (g *Guard) planToApply(ctx context.Context, v Verdict) *Plan {
 	return v.Plan
 }
 
-// Deny refuses a plan. It returns the trace under which the journal has who did.
+// Deny refuses a plan. Only whoever may approve it may. It returns the trace under which the
+// journal has who did.
 func (g *Guard) Deny(ctx context.Context, v Verdict) (trace string, err error) {
+	if err := g.admitReader(v.By); err != nil {
+		return "", err
+	}
 	moved, err := g.plans.MovePlan(ctx, v.Plan.ID, PlanWaiting, PlanDenied, v.By.Subject)
 	if err != nil {
 		return "", plansFault(err)

@@ -1,10 +1,14 @@
-// Package barcode finds the barcodes in a picture: EAN-13, UPC-A and EAN-8 at
-// any angle, and QR codes.
+// Package barcode finds the barcodes in a picture: EAN-13, EAN-8, UPC-A, UPC-E,
+// Code 128 and ITF at any angle, and QR codes, dark on light and light on dark.
 //
-// A picture is looked at in several sizes, along parallel lines in several
-// directions. Whatever line crosses a code reads it once; a code counts only
-// when several lines over one place agree, so that noise and parts of other
-// codes do not.
+// Linear codes are read in three steps. Regions whose edges all run one way are
+// located by the gradient. Lines are read across their bars, in the picture's full
+// size, and each line is decoded as it is and made sharper in several ways. A code
+// counts only when several lines over one place agree, so that noise and parts of
+// other codes do not. What is not read then is looked for in smaller pictures.
+//
+// QR codes are found by the patterns in their corners, turned upright and enlarged;
+// a library decodes them, and their error correction confirms them.
 //
 // What belongs here: pixels to codes. What must never: where a picture comes
 // from, and what a code means.
@@ -21,10 +25,13 @@ import (
 type Format string
 
 const (
-	EAN13 Format = "ean13"
-	UPCA  Format = "upca" // its value has 13 digits, the first is 0
-	EAN8  Format = "ean8"
-	QR    Format = "qr"
+	EAN13   Format = "ean13"
+	UPCA    Format = "upca" // its value has 13 digits, the first is 0
+	EAN8    Format = "ean8"
+	UPCE    Format = "upce" // its value is that of the UPC-A code it is short for
+	Code128 Format = "code128"
+	ITF     Format = "itf" // of 14 digits
+	QR      Format = "qr"
 )
 
 // Box is an upright rectangle in pixels of the picture, from its upper left
@@ -40,6 +47,8 @@ type Box struct {
 type Detection struct {
 	Format Format
 	Value  string
+	// Text is what the code holds, where Value is a part of it or follows from it.
+	Text string
 	// Confidence is the share of the reads over the code's place that agree, in
 	// (0, 1].
 	Confidence float64
@@ -52,11 +61,10 @@ type Detection struct {
 // It is deterministic. The error is the context's.
 func Detect(ctx context.Context, picture *Gray) ([]Detection, error) {
 	levels := pyramid(picture)
-	reads, err := scan(ctx, levels)
+	found, err := readLinear(ctx, levels)
 	if err != nil {
 		return nil, err
 	}
-	found := confirm(reads)
 	codes, err := readQR(ctx, levels)
 	if err != nil {
 		return nil, err

@@ -57,13 +57,14 @@ func confirm(reads []read) []Detection {
 			continue
 		}
 		kept = append(kept, c)
-		out = append(out, Detection{Format: c.format, Value: c.value, Confidence: math.Round(share*100) / 100, Box: c.box, Reads: len(c.reads)})
+		out = append(out, Detection{Format: c.format, Value: c.value, Text: c.reads[0].text, Confidence: math.Round(share*100) / 100, Box: c.box, Reads: len(c.reads)})
 	}
 	return out
 }
 
 func rank(c *cluster) int {
-	if c.format == EAN8 {
+	switch c.format {
+	case EAN8, UPCE:
 		return 1
 	}
 	return 0

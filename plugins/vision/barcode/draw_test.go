@@ -44,6 +44,12 @@ func matrixOf(t *testing.T, p print) *gozxing.BitMatrix {
 		m, err = oned.NewUPCAWriter().EncodeWithoutHint(p.text, gozxing.BarcodeFormat_UPC_A, 0, 1)
 	case EAN8:
 		m, err = oned.NewEAN8Writer().EncodeWithoutHint(p.text, gozxing.BarcodeFormat_EAN_8, 0, 1)
+	case UPCE:
+		m, err = oned.NewUPCEWriter().EncodeWithoutHint(p.text, gozxing.BarcodeFormat_UPC_E, 0, 1)
+	case Code128:
+		m, err = oned.NewCode128Writer().EncodeWithoutHint(p.text, gozxing.BarcodeFormat_CODE_128, 0, 1)
+	case ITF:
+		m, err = oned.NewITFWriter().EncodeWithoutHint(p.text, gozxing.BarcodeFormat_ITF, 0, 1)
 	case QR:
 		m, err = qrcode.NewQRCodeWriter().EncodeWithoutHint(p.text, gozxing.BarcodeFormat_QR_CODE, 0, 0)
 	}

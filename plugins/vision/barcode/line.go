@@ -1,53 +1,62 @@
 package barcode
 
 import (
+	"cmp"
 	"math"
-
-	"github.com/makiuchi-d/gozxing"
-	"github.com/makiuchi-d/gozxing/oned"
 )
 
-// line is the brightness along one line, and the edges between light and dark.
+// line is the brightness along a line through the picture, and the edges between
+// light and dark. It is reused from line to line.
 type line struct {
-	values []float64
+	raw    []float64 // as sampled
+	values []float64 // made sharper
+	blurry []float64
 	sums   []float64 // sums[i] is that of values before i
-	edges  []float64 // positions; light to dark and dark to light in turn
+	turns  []turn
+	edges  []float64 // positions, in samples; light to dark and dark to light in turn
+	widths []float64
 }
 
-func newLine() *line { return &line{} }
+// turn is where the brightness stops to rise or to fall.
+type turn struct {
+	at    int
+	value float64
+}
 
 const (
-	// window is how far to either side a sample is compared with its surroundings.
-	window = 40
+	// step is the distance of samples, in pixels.
+	step = 0.5
+	// window is how far to either side a sample is compared with its surroundings,
+	// in samples.
+	window = 80
 	// contrast is how much darker than its surroundings a bar is, at least, of 255:
 	// an even surface has no bars.
-	contrast = 4
-	// sharpen makes up for what sampling between pixels blurs.
-	sharpen = 0.5
+	contrast = 3
 )
 
-// sample reads n steps of the picture along a line, averaged across it.
-func (l *line) sample(g *Gray, origin point, dx, dy float64, n int) {
-	l.values = append(l.values[:0], make([]float64, n)...)
-	for across := -(thickness - 1) / 2; across <= thickness/2; across++ {
-		x, y := origin.x-float64(across)*dy, origin.y+float64(across)*dx
-		for i := range l.values {
-			l.values[i] += g.between(x, y)
-			x += dx
-			y += dy
+// sample reads n samples along a line, each averaged over some pixels across it.
+func (l *line) sample(g *Gray, origin point, dx, dy float64, n, thickness int) {
+	l.raw = grow(l.raw, n)
+	clear(l.raw)
+	for i := range thickness {
+		across := float64(i) - float64(thickness-1)/2
+		x, y := origin.x-across*dy, origin.y+across*dx
+		for i := range l.raw {
+			l.raw[i] += g.between(x, y)
+			x += step * dx
+			y += step * dy
 		}
 	}
-	l.sums = append(l.sums[:0], 0)
-	before := l.values[0]
-	for i := 1; i+1 < n; i++ {
-		v := l.values[i]
-		l.values[i], before = v+sharpen*(2*v-before-l.values[i+1]), v
+	for i := range l.raw {
+		l.raw[i] /= float64(thickness)
 	}
-	for i, v := range l.values {
-		l.values[i] = v / thickness
-		l.sums = append(l.sums, l.sums[i]+l.values[i])
+}
+
+func grow(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n, n+n/2)
 	}
-	l.findEdges()
+	return s[:n]
 }
 
 // between returns the brightness between pixels. The caller stays inside.
@@ -61,9 +70,57 @@ func (g *Gray) between(x, y float64) float64 {
 	return top*(1-fy) + bottom*fy
 }
 
-// findEdges finds where the line passes the mean of its surroundings, between
+// sharpening is one way to make up for blur: an assumed width of it, as a standard
+// deviation in pixels, and how often what it takes away is put back.
+type sharpening struct {
+	sigma float64
+	times int
+}
+
+// sharpen undoes blur step by step (Van Cittert's method): each step puts back the
+// difference between the line and its estimate, blurred.
+func (l *line) sharpen(s sharpening) {
+	l.values = append(l.values[:0], l.raw...)
+	// Two boxes of this width blur as a bell of sigma does, nearly.
+	sigma := s.sigma / step
+	reach := int(math.Round((math.Sqrt(6*sigma*sigma+1) - 1) / 2))
+	for range s.times {
+		l.sumUp(l.values)
+		l.blurry = l.box(l.blurry, reach)
+		l.sumUp(l.blurry)
+		l.blurry = l.box(l.blurry, reach)
+		for i := range l.values {
+			l.values[i] += l.raw[i] - l.blurry[i]
+		}
+	}
+}
+
+// sumUp makes sums those of values.
+func (l *line) sumUp(values []float64) {
+	l.sums = grow(l.sums, len(values)+1)
+	sum := 0.0
+	for i, v := range values {
+		l.sums[i] = sum
+		sum += v
+	}
+	l.sums[len(values)] = sum
+}
+
+// box returns the mean of each value's surroundings, from their sums.
+func (l *line) box(out []float64, reach int) []float64 {
+	n := len(l.sums) - 1
+	out = grow(out, n)
+	for i := range out {
+		from, to := max(i-reach, 0), min(i+reach+1, n)
+		out[i] = (l.sums[to] - l.sums[from]) / float64(to-from)
+	}
+	return out
+}
+
+// findCrossings finds where the line passes the mean of its surroundings, between
 // samples. The line counts as light before its first sample.
-func (l *line) findEdges() {
+func (l *line) findCrossings() {
+	l.sumUp(l.values)
 	l.edges = l.edges[:0]
 	dark, before := false, 1.0
 	for i, v := range l.values {
@@ -82,117 +139,80 @@ func (l *line) findEdges() {
 	}
 }
 
-// hit is one code on a line; from and to are its first and last bar's outer
-// edges, in steps, in the direction of reading.
-type hit struct {
-	format Format
-	value  string
-	from   float64
-	to     float64
-}
-
-// symbology is what a window of edges must look like to be worth decoding.
-type symbology struct {
-	bars    int // bars and gaps, guards included
-	modules float64
-	reader  oned.RowDecoder
-	format  Format
-}
-
-// lineDecoder reads codes from lines. It is for one goroutine at a time.
-type lineDecoder struct {
-	kinds []symbology
-	row   *gozxing.BitArray
-}
-
-func newLineDecoder() *lineDecoder {
-	return &lineDecoder{
-		kinds: []symbology{
-			{bars: 59, modules: 95, reader: oned.NewEAN13Reader().(oned.RowDecoder), format: EAN13},
-			{bars: 43, modules: 67, reader: oned.NewEAN8Reader().(oned.RowDecoder), format: EAN8},
-		},
-		row: gozxing.NewBitArray(rowSize),
+// findSlopes finds edges half-way between a place where the brightness stops to
+// rise and the next where it stops to fall. So narrow bars that blur has made pale
+// are found, too. Changes that are small beside those around them count as noise.
+// The line counts as light before its first sample.
+func (l *line) findSlopes() {
+	l.findTurns()
+	l.edges = l.edges[:0]
+	for i := 0; i+1 < len(l.turns); i++ {
+		a, b := l.turns[i], l.turns[i+1]
+		if len(l.edges) == 0 && b.value > a.value {
+			l.edges = append(l.edges, 0) // it begins dark
+		}
+		half := (a.value + b.value) / 2
+		for k := a.at; k < b.at; k++ {
+			v, w := l.values[k]-half, l.values[k+1]-half
+			if v != w && (v <= 0) != (w <= 0) {
+				l.edges = append(l.edges, float64(k)+v/(v-w))
+				break
+			}
+		}
 	}
 }
 
 const (
-	// quiet is the light space that a code needs on both sides, in modules. The
-	// standards ask for 7 to 11; pictures of real packages have less.
-	quiet = 4.0
-	// perModule is how finely a window is drawn for the decoder.
-	perModule = 8
-	margin    = 12 // modules of light drawn on both sides
-	rowSize   = (95 + 2*margin) * perModule
+	// noiseShare is the share of the largest change nearby that a change must have.
+	noiseShare = 0.14
+	// nearby is how far the largest change is looked for, in samples.
+	nearby = 48
 )
 
-// line returns all codes on a line, read in both directions.
-func (d *lineDecoder) line(l *line) []hit {
-	var out []hit
-	for start := 0; start+1 < len(l.edges); start += 2 { // even edges go from light to dark
-		for _, k := range d.kinds {
-			end := start + k.bars
-			if end >= len(l.edges)+0 || !d.plausible(l, start, end, k) {
-				continue
-			}
-			if h, ok := d.decode(l.edges[start:end+1], k); ok {
-				out = append(out, h)
-			}
-		}
-	}
-	return out
-}
-
-// plausible reports whether the edges from start to end can be the code's: guards
-// at both ends that are as wide as their share, and light around.
-func (d *lineDecoder) plausible(l *line, start, end int, k symbology) bool {
-	e := l.edges
-	module := (e[end] - e[start]) / k.modules
-	if module < 0.9 {
-		return false
-	}
-	for _, guard := range [2]float64{e[start+3] - e[start], e[end] - e[end-3]} {
-		if guard < 1.5*module || guard > 4.5*module {
-			return false
-		}
-	}
-	before, after := e[start], float64(len(l.values))-e[end]
-	if start > 0 {
-		before = e[start] - e[start-1]
-	}
-	if end+1 < len(e) {
-		after = e[end+1] - e[end]
-	}
-	return before >= quiet*module && after >= quiet*module
-}
-
-// decode draws a window and has the library read it, forwards and backwards.
-func (d *lineDecoder) decode(edges []float64, k symbology) (hit, bool) {
-	first, last := edges[0], edges[len(edges)-1]
-	scale := k.modules * perModule / (last - first)
-	for _, backwards := range []bool{false, true} {
-		d.row.Clear()
-		for i := 0; i+1 < len(edges); i += 2 {
-			from, to := (edges[i]-first)*scale, (edges[i+1]-first)*scale
-			if backwards {
-				from, to = k.modules*perModule-to, k.modules*perModule-from
-			}
-			a, b := margin*perModule+int(math.Round(from)), margin*perModule+int(math.Round(to))
-			if err := d.row.SetRange(a, b); err != nil {
-				return hit{}, false
-			}
-		}
-		result, err := k.reader.DecodeRow(0, d.row, nil)
-		if err != nil {
+// findTurns collects the extremes of the line, light and dark in turn.
+func (l *line) findTurns() {
+	l.turns = l.turns[:0]
+	rising := 0 // 1 and -1 are up and down, 0 is not known yet
+	for i := 1; i < len(l.values); i++ {
+		way := cmp.Compare(l.values[i], l.values[i-1])
+		if way == 0 || way == rising {
 			continue
 		}
-		h := hit{format: k.format, value: result.GetText(), from: first, to: last}
-		if h.format == EAN13 && h.value[0] == '0' {
-			h.format = UPCA
+		if rising != 0 {
+			l.turns = append(l.turns, turn{i - 1, l.values[i-1]})
 		}
-		if backwards {
-			h.from, h.to = h.to, h.from
-		}
-		return h, true
+		rising = way
 	}
-	return hit{}, false
+	// Take out the smallest changes, until all are large beside their surroundings.
+	for changed := true; changed; {
+		changed = false
+		kept := l.turns[:0]
+		t := l.turns
+		for i := 0; i < len(t); i++ {
+			if i > 0 && i+1 < len(t) && len(kept) > 0 && i+2 < len(t) {
+				size := math.Abs(t[i+1].value - t[i].value)
+				if size <= math.Abs(t[i].value-kept[len(kept)-1].value) && size <= math.Abs(t[i+2].value-t[i+1].value) && size < least(kept, t[i:]) {
+					i++ // both ends of the change go
+					changed = true
+					continue
+				}
+			}
+			kept = append(kept, t[i])
+		}
+		l.turns = kept
+	}
+}
+
+// least returns how large the change between the first two of the turns after must
+// be, considering those before, too.
+func least(before, after []turn) float64 {
+	here := after[0]
+	lo, hi := here.value, here.value
+	for k := len(before) - 1; k >= 0 && here.at-before[k].at < nearby; k-- {
+		lo, hi = min(lo, before[k].value), max(hi, before[k].value)
+	}
+	for k := 1; k < len(after) && after[k].at-here.at < nearby; k++ {
+		lo, hi = min(lo, after[k].value), max(hi, after[k].value)
+	}
+	return max(noiseShare*(hi-lo), 2*contrast)
 }

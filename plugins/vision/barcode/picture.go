@@ -1,49 +1,12 @@
 package barcode
 
-import (
-	"bytes"
-	"errors"
-	"fmt"
-	"image"
-	_ "image/jpeg" // a format that Decode reads
-	_ "image/png"  // likewise
-)
-
-// MaxPixels bounds a picture. It is checked before the picture is unpacked, so
-// that a small file cannot fill the memory.
-const MaxPixels = 50_000_000
-
-// ErrTooLarge is a picture of more than MaxPixels.
-var ErrTooLarge = errors.New("the picture is too large")
+import "image"
 
 // Gray is a picture's brightness, row by row, 0 is black.
 type Gray struct {
 	Width  int
 	Height int
 	Pix    []byte
-}
-
-// Decode reads a PNG or JPEG file. A turn noted in EXIF data is not applied: all
-// positions are those of the stored pixels.
-func Decode(file []byte) (*Gray, error) {
-	config, format, err := image.DecodeConfig(bytes.NewReader(file))
-	if errors.Is(err, image.ErrFormat) {
-		return nil, errors.New("the file is neither PNG nor JPEG")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the file's header cannot be read: %w", err)
-	}
-	if config.Width <= 0 || config.Height <= 0 {
-		return nil, fmt.Errorf("the picture has %d x %d pixels", config.Width, config.Height)
-	}
-	if config.Width > MaxPixels/config.Height {
-		return nil, fmt.Errorf("%w: %d x %d pixels, at most %d are read", ErrTooLarge, config.Width, config.Height, MaxPixels)
-	}
-	img, _, err := image.Decode(bytes.NewReader(file))
-	if err != nil {
-		return nil, fmt.Errorf("the %s file is damaged: %w", format, err)
-	}
-	return FromImage(img), nil
 }
 
 // FromImage takes the brightness of a picture. What is transparent is white.
@@ -57,6 +20,17 @@ func FromImage(img image.Image) *Gray {
 			copy(row, src.Pix[src.PixOffset(b.Min.X, b.Min.Y+y):])
 		case *image.YCbCr:
 			copy(row, src.Y[src.YOffset(b.Min.X, b.Min.Y+y):])
+		case *image.NRGBA:
+			for x, at := 0, src.PixOffset(b.Min.X, b.Min.Y+y); x < len(row); x, at = x+1, at+4 {
+				p := src.Pix[at : at+4 : at+4]
+				bright, alpha := 299*int(p[0])+587*int(p[1])+114*int(p[2]), int(p[3])
+				row[x] = byte((bright*alpha/1000 + 255*(255-alpha)) / 255)
+			}
+		case *image.RGBA:
+			for x, at := 0, src.PixOffset(b.Min.X, b.Min.Y+y); x < len(row); x, at = x+1, at+4 {
+				p := src.Pix[at : at+4 : at+4]
+				row[x] = byte(min((299*int(p[0])+587*int(p[1])+114*int(p[2]))/1000+255-int(p[3]), 255))
+			}
 		default:
 			for x := range row {
 				r, g, bl, a := img.At(b.Min.X+x, b.Min.Y+y).RGBA()
@@ -72,30 +46,24 @@ func FromImage(img image.Image) *Gray {
 type level struct {
 	*Gray
 	scale int
+	field *field
 }
 
-const (
-	// longest edge of the largest level: codes in larger pictures have more pixels
-	// than they need.
-	longest = 2400
-	// shortest edge worth a level of its own.
-	shortest = 160
-	levels   = 3
-)
+// shortest edge worth a level of its own.
+const shortest = 160
 
-// pyramid returns the picture in several sizes, each half of the one before: a
-// line reads bars best when they are 2 to 8 pixels wide.
+// pyramid returns the picture in several sizes, each half of the one before: bars
+// are read best when they are 2 to 8 pixels wide.
 func pyramid(g *Gray) []level {
-	scale := (max(g.Width, g.Height) + longest - 1) / longest
-	out := []level{{shrink(g, scale), scale}}
-	for len(out) < levels {
+	out := []level{{g, 1, newField(g)}}
+	for {
 		last := out[len(out)-1]
 		if min(last.Width, last.Height)/2 < shortest {
-			break
+			return out
 		}
-		out = append(out, level{shrink(last.Gray, 2), 2 * last.scale})
+		half := shrink(last.Gray, 2)
+		out = append(out, level{half, 2 * last.scale, newField(half)})
 	}
-	return out
 }
 
 // shrink makes a picture smaller by averaging squares of n pixels' edge.

@@ -5,58 +5,55 @@ import (
 	"math"
 	"runtime"
 	"sync"
-)
-
-const (
-	// directions over half a turn. Bars of ordinary height are crossed whole by
-	// lines up to some 20 degrees off, so that each code is met several times.
-	directions = 12
-	// thickness is how many neighbouring rows of pixels one line averages, and the
-	// distance of lines: no pixel row counts in two lines of a direction.
-	thickness = 3
+	"sync/atomic"
 )
 
 // read is one line's crossing of one code.
 type read struct {
 	format Format
 	value  string
+	text   string
 	from   point // of the picture
 	to     point
+	fit    float64
 }
 
 func (r read) middle() point { return point{(r.from.x + r.to.x) / 2, (r.from.y + r.to.y) / 2} }
 
 func (r read) length() float64 { return r.from.to(r.to) }
 
-// scan reads along all lines of all levels. The order of the reads does not
-// depend on scheduling.
-func scan(ctx context.Context, levels []level) ([]read, error) {
-	type job struct {
-		level level
-		angle float64
-	}
-	var jobs []job
-	for _, l := range levels {
-		for d := range directions {
-			jobs = append(jobs, job{l, float64(d) * math.Pi / directions})
-		}
-	}
+// pass is one way to read the lines of a region.
+type pass struct {
+	angle     float64 // added to the region's direction, in radians
+	thickness int     // how many neighbouring pixels a line averages
+	lines     int     // of a region, at most
+	sharpness []sharpening
+}
+
+const (
+	// margin is by how much lines are longer than the region, on both sides: its
+	// share, and pixels.
+	marginShare  = 0.12
+	marginPixels = 20
+)
+
+// job is a region to read in one way.
+type job struct {
+	level  level
+	region region
+	pass   pass
+}
+
+// scan reads along the lines of all jobs. The order of the reads does not depend on
+// scheduling.
+func scan(ctx context.Context, jobs []job) ([]read, error) {
 	results := make([][]read, len(jobs))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
-		workers.Go(func() {
-			decode := newLineDecoder()
-			for i := range next {
-				results[i] = sweep(ctx, jobs[i].level, jobs[i].angle, decode)
-			}
-		})
-	}
-	for i := range jobs {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	inParallel(len(jobs), func(next func() (int, bool)) {
+		l := new(line)
+		for i, ok := next(); ok; i, ok = next() {
+			results[i] = jobs[i].read(ctx, l)
+		}
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -67,44 +64,88 @@ func scan(ctx context.Context, levels []level) ([]read, error) {
 	return all, nil
 }
 
-// sweep reads along all parallel lines of one direction.
-func sweep(ctx context.Context, l level, angle float64, decode *lineDecoder) []read {
-	sin, cos := math.Sincos(angle)
-	center := point{float64(l.Width-1) / 2, float64(l.Height-1) / 2}
-	// The lines cover the picture's shadow across their direction.
-	reach := (math.Abs(sin)*float64(l.Width) + math.Abs(cos)*float64(l.Height)) / 2
+// inParallel runs work on all processors; next hands out the numbers below n.
+func inParallel(n int, work func(next func() (int, bool))) {
+	var taken atomic.Int64
+	next := func() (int, bool) {
+		i := int(taken.Add(1)) - 1
+		return i, i < n
+	}
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		workers.Go(func() { work(next) })
+	}
+	workers.Wait()
+}
+
+// read reads along all lines of the job. A line gives one read for each code on it,
+// however many sharpenings show that code.
+func (j job) read(ctx context.Context, l *line) []read {
+	g, r := j.level.Gray, j.region
+	sin, cos := math.Sincos(math.Atan2(r.sin, r.cos) + j.pass.angle)
+	long := r.long*(1+marginShare) + marginPixels
+	gap := max(float64(j.pass.thickness), 2*r.across/float64(j.pass.lines))
 	var out []read
-	line := newLine()
-	for offset := -reach + thickness/2.0; offset < reach; offset += thickness {
+	var hits []hit
+	for offset := -r.across + gap/2; offset < r.across; offset += gap {
 		if ctx.Err() != nil {
 			return nil
 		}
-		origin, n := clipLine(l.Gray, point{center.x - offset*sin, center.y + offset*cos}, cos, sin)
+		p := point{r.middle.x - offset*sin, r.middle.y + offset*cos}
+		origin, n := clipLine(g, p, cos, sin, long, j.pass.thickness)
 		if n < minSamples {
 			continue
 		}
-		line.sample(l.Gray, origin, cos, sin, n)
-		for _, h := range decode.line(line) {
+		l.sample(g, origin, cos, sin, n, j.pass.thickness)
+		hits = hits[:0]
+		for _, s := range j.pass.sharpness {
+			l.sharpen(s)
+			l.findCrossings()
+			hits = l.decode(hits)
+			l.findSlopes()
+			hits = l.decode(hits)
+		}
+		for _, h := range best(hits) {
 			at := func(s float64) point {
-				scale := float64(l.scale)
-				return point{(origin.x + s*cos + 0.5) * scale, (origin.y + s*sin + 0.5) * scale}
+				scale := float64(j.level.scale)
+				return point{(origin.x + s*step*cos + 0.5) * scale, (origin.y + s*step*sin + 0.5) * scale}
 			}
-			out = append(out, read{format: h.format, value: h.value, from: at(h.from), to: at(h.to)})
+			out = append(out, read{format: h.format, value: h.value, text: h.text, from: at(h.from), to: at(h.to), fit: h.fit})
+		}
+	}
+	return out
+}
+
+// best keeps, of the hits over each place of a line, the one that fits best.
+func best(hits []hit) []hit {
+	var out []hit
+	for _, h := range hits {
+		at := -1
+		for i, o := range out {
+			if min(h.from, h.to) < max(o.from, o.to) && min(o.from, o.to) < max(h.from, h.to) {
+				at = i
+			}
+		}
+		switch {
+		case at < 0:
+			out = append(out, h)
+		case h.fit < out[at].fit:
+			out[at] = h
 		}
 	}
 	return out
 }
 
 // minSamples is fewer than the narrowest code that can be read.
-const minSamples = 80
+const minSamples = minLength / step
 
-// clipLine returns the first point inside the picture of a line through p, and how
-// many steps of one pixel it stays inside.
-func clipLine(g *Gray, p point, dx, dy float64) (point, int) {
-	const margin = thickness // keeps all neighbours of all samples inside
-	from, to := math.Inf(-1), math.Inf(1)
+// clipLine returns the first point of a line through p that is inside the picture
+// and at most long from p, and how many samples it stays so.
+func clipLine(g *Gray, p point, dx, dy, long float64, thickness int) (point, int) {
+	margin := float64(thickness)/2 + 1 // keeps all neighbours of all samples inside
+	from, to := -long, long
 	for _, axis := range [2]struct{ at, step, size float64 }{{p.x, dx, float64(g.Width)}, {p.y, dy, float64(g.Height)}} {
-		lo, hi := float64(margin), axis.size-1-margin
+		lo, hi := margin, axis.size-1-margin
 		if math.Abs(axis.step) < 1e-9 {
 			if axis.at < lo || axis.at > hi {
 				return p, 0
@@ -117,5 +158,5 @@ func clipLine(g *Gray, p point, dx, dy float64) (point, int) {
 	if to <= from {
 		return p, 0
 	}
-	return point{p.x + from*dx, p.y + from*dy}, int(to - from)
+	return point{p.x + from*dx, p.y + from*dy}, int((to - from) / step)
 }

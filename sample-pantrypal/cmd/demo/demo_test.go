@@ -32,9 +32,9 @@ func TestFindPhoto(t *testing.T) {
 	cases := map[string]struct{ path, want string }{
 		"missing":         {filepath.Join(dir, "none.png"), "there is no photo at"},
 		"a folder":        {dir, "is not a file"},
-		"empty":           {write("empty.png", nil), "not a PNG or JPEG picture"},
-		"another format":  {write("text.png", []byte("hello")), "not a PNG or JPEG picture"},
-		"cut in its head": {write("cut.png", picture.Bytes()[:12]), "not a PNG or JPEG picture"},
+		"empty":           {write("empty.png", nil), "not a JPEG, PNG or WebP picture"},
+		"another format":  {write("text.png", []byte("hello")), "not a JPEG, PNG or WebP picture"},
+		"cut in its head": {write("cut.png", picture.Bytes()[:12]), "not a JPEG, PNG or WebP picture"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

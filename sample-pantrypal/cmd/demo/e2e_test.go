@@ -22,7 +22,7 @@ func build(t *testing.T) string {
 }
 
 func TestDemoEndToEnd(t *testing.T) {
-	o := options{app: build(t), script: "../../scripts/evening.js"}
+	o := options{app: build(t), script: "evening.js"}
 	run := func(photo string) (shown, steps string, err error) {
 		var out, progress bytes.Buffer
 		o.photo = photo

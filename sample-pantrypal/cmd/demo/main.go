@@ -24,7 +24,7 @@ const timeout = 2 * time.Minute
 
 // options are what the command line says.
 type options struct {
-	photo  string // PNG or JPEG file
+	photo  string // JPEG, PNG or WebP file
 	app    string // the pantrypal executable; its plugins lie in plugins/ beside it
 	script string
 	keep   bool // leave the data folder where it is
@@ -32,9 +32,9 @@ type options struct {
 
 func main() {
 	o := options{}
-	flag.StringVar(&o.photo, "photo", "sample-pantrypal/testdata/haul.png", "the `file` to read: PNG or JPEG, with EAN-13, EAN-8 or UPC-A codes")
+	flag.StringVar(&o.photo, "photo", "sample-pantrypal/testdata/haul.png", "the `file` to read: JPEG, PNG or WebP, with barcodes")
 	flag.StringVar(&o.app, "app", "bin/pantrypal", "the pantrypal `executable`")
-	flag.StringVar(&o.script, "script", "sample-pantrypal/scripts/evening.js", "the script `file` to send")
+	flag.StringVar(&o.script, "script", "sample-pantrypal/cmd/demo/evening.js", "the script `file` to send")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data folder, and say where it is")
 	flag.Parse()
 	if flag.NArg() > 0 {

@@ -7,6 +7,8 @@ import (
 	_ "image/png"
 	"os"
 	"path/filepath"
+
+	_ "golang.org/x/image/webp"
 )
 
 // findPhoto returns a photo's absolute path, or says why it cannot be one. It looks
@@ -31,7 +33,7 @@ func findPhoto(path string) (string, error) {
 	}
 	defer f.Close()
 	if _, _, err := image.DecodeConfig(f); err != nil {
-		return "", fmt.Errorf("%s is not a PNG or JPEG picture that can be read: %w", path, err)
+		return "", fmt.Errorf("%s is not a JPEG, PNG or WebP picture that can be read: %w", path, err)
 	}
 	return abs, nil
 }

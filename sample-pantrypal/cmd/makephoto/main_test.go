@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -10,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/plugins/vision/barcode"
+	"github.com/koan-go/koan/plugins/vision/testphotos"
 )
 
 // gtin returns the product code of the sample's product n.
 func gtin(n int) string {
 	body := fmt.Sprintf("2000000%05d", n)
-	return body + string(checkDigit(body))
+	return body + string(testphotos.CheckDigit(body))
 }
 
 func read(t *testing.T, file []byte) []string {
@@ -93,4 +95,23 @@ func TestPhotoRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "too few")
 	_, err = photo([]string{gtin(1), gtin(2), gtin(3), gtin(4)}, 200, 200, 1)
 	require.ErrorContains(t, err, "do not fit")
+}
+
+func TestSeries(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, writeSeries(dir, 1, 3))
+	raw, err := os.ReadFile(dir + "/truth.json")
+	require.NoError(t, err)
+	var truth map[string]struct {
+		Codes []testphotos.Code `json:"codes"`
+	}
+	require.NoError(t, json.Unmarshal(raw, &truth))
+	require.Len(t, truth, 3)
+	for name, photo := range truth {
+		require.NotEmpty(t, photo.Codes)
+		file, err := os.ReadFile(dir + "/" + name)
+		require.NoError(t, err)
+		_, err = barcode.Decode(file)
+		require.NoError(t, err)
+	}
 }

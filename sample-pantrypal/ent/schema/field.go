@@ -53,11 +53,7 @@ func validZone(name string) error {
 	return nil
 }
 
-// amountField is how much of something, in the field unit beside it.
-func amountField(name, comment string) ent.Field {
-	return field.Float(name).Min(0).Comment(comment).Annotations(expose.Field{Min: expose.Number(0)})
-}
-
+// optionalAmount is how much of something, in the field unit beside it.
 func optionalAmount(name, comment string) ent.Field {
 	return field.Float(name).Optional().Nillable().Min(0).Comment(comment).Annotations(expose.Field{Min: expose.Number(0)})
 }

@@ -17,5 +17,5 @@ export async function countPlans() {
 
 export function watchPlans() {
   useEffect(() => void countPlans(), []);
-  useLive(countPlans);
+  useLive(countPlans, [], 10000);
 }

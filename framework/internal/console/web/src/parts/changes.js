@@ -1,4 +1,5 @@
 import { html, useSignal } from "../html.js";
+import { entity } from "../session.js";
 import { short } from "./value.js";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -6,13 +7,25 @@ const verbs = { create: "Creates", update: "Updates", delete: "Deletes" };
 const past = { create: "Created", update: "Updated", delete: "Deleted" };
 const moods = { create: "good", update: "warn", delete: "bad" };
 
-// invert turns the changes of an undo into those of the run that it undoes.
-export const invert = (changes) => [...changes].reverse().map((c) => ({ ...c, action: { create: "delete", delete: "create", update: "update" }[c.action], before: c.after, after: c.before }));
+function plain(name, row) {
+  if (!row) return row;
+  const { [entity(name)?.version]: _, ...rest } = row;
+  return rest;
+}
+
+// invert turns the changes of an undo into those of the run that it undoes. What hooks add in the
+// undo is left out, as far as it is of a kind that the run has not: counts are the run's.
+// Versions are left out, too, since they count on in an undo.
+export function invert(changes, counts) {
+  const of = { create: "created", update: "updated", delete: "deleted" };
+  const inverted = [...changes].reverse().map((c) => ({ ...c, action: { create: "delete", delete: "create", update: "update" }[c.action], before: plain(c.entity, c.after), after: plain(c.entity, c.before) }));
+  return inverted.filter((c) => counts.some((n) => n.entity === c.entity && n.set === c.set && n[of[c.action]] > 0));
+}
 
 // fields are those of a change that differ: all that a row has where it comes or goes.
 function fields(c) {
   const before = c.before || {}, after = c.after || {};
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((k) => k !== "id" && !same(before[k], after[k]) && !(c.action !== "update" && (before[k] ?? after[k]) === null));
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((k) => k !== "id" && !same(before[k], after[k]) && !(c.action !== "update" && (before[k] ?? after[k] ?? null) === null));
 }
 
 const titleOf = (c) => {

@@ -2,7 +2,7 @@ import { html, useEffect, useSignal } from "../html.js";
 import { get } from "../api.js";
 import { entity, may } from "../session.js";
 import { route, narrow, go, url } from "../router.js";
-import { useLive } from "../live.js";
+import { useChanges } from "../live.js";
 import { Empty } from "../parts/empty.js";
 import { FaultText } from "../parts/fault.js";
 import { Time, short } from "../parts/value.js";
@@ -89,7 +89,7 @@ function Rows({ e }) {
     }
   };
   useEffect(() => void load(), [path]);
-  useLive(load, [path], 15000);
+  useChanges(e.name, set, load, [path]);
   const columns = columnsOf(e), items = page.value?.items || [], at = page.value?.page || 1, pages = page.value ? Math.max(1, Math.ceil((page.value.totalCount ?? items.length) / page.value.pageSize)) : 1;
   const to = (id) => url("/entities/" + e.name + "/" + encodeURIComponent(id), { set });
   const order = (f) => narrow({ sort: sort === f.name ? "-" + f.name : sort === "-" + f.name ? "" : f.name, page: "" });

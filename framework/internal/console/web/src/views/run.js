@@ -80,7 +80,7 @@ export function Run({ args: [id] }) {
         ${!r.dryRun && !r.committed && changed > 0 && html`<p class="quiet">Nothing of it was kept.</p>`}
         ${r.changes?.length > 0 && (!r.committed || preview?.error) && html`<ul class="plain">${r.changes.map((c) => html`<li>${c.entity || "rows that you may not see"} ${c.set !== "default" ? html`<span class="quiet">${c.set}</span>` : ""} <${Counts} of=${c} /></li>`)}</ul>`}
         ${preview?.error && html`<${FaultText} fault=${preview.error} />`}
-        ${preview?.result?.changes && html`<${Changes} changes=${invert(preview.result.changes)} done=${true} />`}
+        ${preview?.result?.changes && html`<${Changes} changes=${invert(preview.result.changes, r.changes || [])} done=${true} />`}
       </section></div>
     </div>
     <${Confirm} open=${asking.value} title="Undo this run?" yes="Undo" danger close=${undo}>

@@ -1,0 +1,108 @@
+package console
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/internal/admission"
+)
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
+
+func console(t *testing.T) (h *Handler, c *clock, printed *string) {
+	t.Helper()
+	c, printed = &clock{time.Unix(1_800_000_000, 0)}, new(string)
+	h = New(Options{
+		Site: Site{URL: "https://tools.example.org:8443", Print: func(line string) { *printed = line }},
+		Name: "todo", Person: auth.Local(), Admission: admission.New(admission.Options{}), Clock: c.now, Log: slog.New(slog.DiscardHandler),
+	})
+	return h, c, printed
+}
+
+var key = regexp.MustCompile(`/console/sign-in\?key=\w+`)
+
+func get(h http.Handler, at string, header ...string) *http.Response {
+	r := httptest.NewRequest(http.MethodGet, "https://tools.example.org:8443"+at, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func TestLinkIsUsedInTime(t *testing.T) {
+	h, c, printed := console(t)
+	h.Announce()
+	first := key.FindString(*printed)
+	c.pass(linkTime - time.Second)
+	h.Announce()
+	require.Equal(t, first, key.FindString(*printed), "whoever asks for a link makes no other invalid")
+	c.pass(time.Second)
+	require.Equal(t, http.StatusForbidden, get(h, first).StatusCode, "late")
+	h.Announce()
+	second := key.FindString(*printed)
+	require.NotEqual(t, first, second)
+	resp := get(h, second)
+	require.Equal(t, http.StatusSeeOther, resp.StatusCode)
+	require.True(t, resp.Cookies()[0].Secure)
+	require.Equal(t, "koan-console-8443", resp.Cookies()[0].Name, "browsers send cookies to all ports of a host")
+	require.Equal(t, http.StatusForbidden, get(h, second).StatusCode, "twice")
+}
+
+func TestSessionEndsWhenIdle(t *testing.T) {
+	h, c, printed := console(t)
+	h.Announce()
+	cookie := get(h, key.FindString(*printed)).Cookies()[0]
+	caller := func() bool {
+		r := httptest.NewRequest(http.MethodGet, "/api/todo", nil)
+		r.AddCookie(cookie)
+		r.Header.Set(header, "1")
+		_, ok, _ := h.Caller(r)
+		return ok
+	}
+	for range 3 {
+		c.pass(sessionIdle - time.Minute)
+		require.True(t, caller())
+	}
+	c.pass(sessionIdle + time.Minute)
+	require.False(t, caller())
+	c.pass(-2 * time.Minute)
+	require.False(t, caller(), "it is gone")
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	c := &clock{time.Unix(1_800_000_000, 0)}
+	s := newSessions(c.now)
+	oldest := s.open(session{})
+	c.pass(time.Second)
+	last := ""
+	for range maxSessions {
+		last = s.open(session{})
+	}
+	require.Len(t, s.known, maxSessions)
+	_, ok := s.find(oldest)
+	require.False(t, ok, "the one that was unused for longest makes room")
+	_, ok = s.find(last)
+	require.True(t, ok)
+}
+
+func TestFilesAreCompressedForWhoTakesThat(t *testing.T) {
+	for accepted, want := range map[string]bool{"gzip": true, "br, gzip;q=0.5": true, "*": true, "GZIP": true, "": false, "identity": false, "gzip;q=0": false, "gzip; q=0.0": false, "gzip;q=x": false, "gzipped": false} {
+		r := httptest.NewRequest(http.MethodGet, "/console", nil)
+		r.Header.Set("Accept-Encoding", accepted)
+		require.Equal(t, want, acceptsGzip(r), accepted)
+	}
+}
