@@ -32,7 +32,7 @@ var said = map[string]string{
 	"checked": "Checked off, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.",
 	"read": "The photo was read.", "learned": "Learned, and put away.", "dismissed": "Dismissed.",
 	"planned": "Planned.", "replanned": "The plan was changed.", "cooked": "Cooked: the stock is up to date.",
-	"undone": "Undone.", "approved": "Approved and carried out.",
+	already: "Somebody had it already.", "undone": "Undone.", "approved": "Approved and carried out.",
 }
 
 // parse reads the templates: each page with the layout. It is called when pages are served, since a
@@ -64,7 +64,10 @@ func (s *site) render(v *visit, status int, name string, data any) {
 	section, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
 	f := frame{Day: v.day, Path: "/" + section, Stamp: s.stamp, Page: data}
 	if run := v.URL.Query().Get("run"); v.Method == http.MethodGet && isID(run) {
-		f.Did, f.Run = said[v.URL.Query().Get("did")], run
+		did := v.URL.Query().Get("did")
+		if f.Did = said[did]; did != already {
+			f.Run = run
+		}
 	}
 	d := v.day
 	t := template.Must(s.templates[name].Clone()).Funcs(template.FuncMap{

@@ -162,6 +162,9 @@ type checked struct {
 	Run     string   `json:"run"`
 }
 
+// already is done.did of what somebody else had done before; there is nothing to undo.
+const already = "already"
+
 // checkOff checks one thing off. The page's script asks for JSON, and sends a form again that it
 // does not know the fate of; the key makes that safe.
 func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
@@ -182,7 +185,7 @@ func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
 	case scripted:
 		writeJSON(w, http.StatusOK, out)
 	case len(out.Already) > 0:
-		http.Redirect(w, r, "/shopping", http.StatusSeeOther)
+		http.Redirect(w, r, done{"/shopping", already, out.Run}.address(), http.StatusSeeOther)
 	default:
 		http.Redirect(w, r, done{"/shopping", "checked", out.Run}.address(), http.StatusSeeOther)
 	}

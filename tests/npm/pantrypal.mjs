@@ -79,8 +79,9 @@ async function press(p, text, selector = "button, a.button", stays = false) {
   const found = await p.waitForFunction((s, t) => [...document.querySelectorAll(s)].find((b) => b.innerText.trim().startsWith(t) && b.checkVisibility()), { polling: 50 }, selector, text);
   const at = found.asElement();
   await at.evaluate((e) => e.scrollIntoView({ block: "center" })); // from under the bar
-  if (stays) return at.click();
-  await Promise.all([p.waitForNavigation({ waitUntil: "domcontentloaded" }), at.click()]);
+  const click = () => at.click().catch(() => press(p, text, selector, true)); // a change has replaced it meanwhile: once more
+  if (stays) return click();
+  await Promise.all([p.waitForNavigation({ waitUntil: "domcontentloaded" }), click()]);
 }
 async function picture(p, name) {
   if (!folder) return;
@@ -217,6 +218,7 @@ const stories = {
     const other = await browser.createBrowserContext(); // another person's
     const both = [await page(phone), await page(wide, other)];
     for (const p of both) await open(p, "/shopping");
+    for (const p of both) await p.waitForFunction(() => typeof send === "function" && document.readyState === "complete");
     await Promise.all(both.map((p) => p.$eval(`[data-item="${item.id}"] button`, (b) => b.click())));
     const told = await Promise.all(both.map(async (p) => {
       await p.waitForSelector("#toast .toast");
