@@ -21,6 +21,8 @@ type bar struct {
 	Label, Text         string
 	Value               float64
 	X, Y, Width, Height float64
+	Middle              float64
+	Short               string // below it, where the label is short enough
 }
 
 // bars is a chart of upright bars.
@@ -35,6 +37,9 @@ type gridLine struct {
 	Y    float64
 	Text string
 }
+
+// shortLabel is how many characters fit below a bar.
+const shortLabel = 4
 
 // newBars arranges bars; nil for none.
 func newBars(values []bar) *bars {
@@ -53,6 +58,10 @@ func newBars(values []bar) *bars {
 		b := &c.Bars[i]
 		b.Height = b.Value / top * (base - chartTop)
 		b.Width, b.X, b.Y = min(step*0.7, 60), chartLeft+step*float64(i)+step/2-min(step*0.7, 60)/2, base-b.Height
+		b.Middle = b.X + b.Width/2
+		if len(b.Label) <= shortLabel {
+			b.Short = b.Label
+		}
 	}
 	return c
 }
