@@ -41,7 +41,7 @@ export function useChanges(entity, set, refresh, deps = []) {
           if (e.status === 410) { // what follows is not kept any more: the rows are read again
             last = "";
             soon();
-          } else if (e.status) {
+          } else if (e.status >= 400 && e.status < 500) {
             console.warn("changes:", e.message);
             return;
           }
