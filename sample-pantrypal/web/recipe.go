@@ -43,13 +43,12 @@ type ingredient struct {
 
 type recipeText struct {
 	recipeHead
-	Description  string   `json:"description"`
-	Steps        []string `json:"steps"`
-	Source       *string  `json:"source"`
-	DietaryTags  []string `json:"dietaryTags"`
-	Equipment    []string `json:"equipment"`
-	Difficulty   string   `json:"difficulty"`
-	Instructions string   `json:"-"`
+	Description string   `json:"description"`
+	Steps       []string `json:"steps"`
+	Source      *string  `json:"source"`
+	DietaryTags []string `json:"dietaryTags"`
+	Equipment   []string `json:"equipment"`
+	Difficulty  string   `json:"difficulty"`
 }
 
 type nutrients struct {

@@ -110,11 +110,7 @@ type day struct {
 	Portions float64 `json:"portions"`
 	Name     string  `json:"-"`
 	Currency string  `json:"-"`
-	Members  []struct {
-		Name    string  `json:"name"`
-		Portion float64 `json:"portion"`
-	} `json:"-"`
-	zone *time.Location
+	zone     *time.Location
 }
 
 // get serves a page that load has the content for.
@@ -280,20 +276,15 @@ func (v *visit) readDay() error {
 		Name     string `json:"name"`
 		Currency string `json:"currency"`
 		TimeZone string `json:"timeZone"`
-		Members  []struct {
-			Name    string  `json:"name"`
-			Portion float64 `json:"portion"`
-		} `json:"members"`
 	}](v, "Household", "household")
-	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == fault.NotFound { // a set without one has the defaults
+	if isMissing(err) { // a set without one has the defaults
 		v.day.Name, v.day.Currency, v.day.zone = "Home", "EUR", time.UTC
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	v.day.Name, v.day.Currency, v.day.Members = home.Name, home.Currency, home.Members
+	v.day.Name, v.day.Currency = home.Name, home.Currency
 	v.day.zone, err = time.LoadLocation(home.TimeZone)
 	return err
 }
