@@ -8,6 +8,7 @@ GO ?= go
 TOOL := $(GO) tool -modfile=tools/go.mod
 BIN := bin
 PHOTO ?= sample-pantrypal/testdata/haul.png
+WEB ?= 127.0.0.1:8080
 FUZZTIME ?= 10s
 BENCHTIME ?= 1s
 SOAKTIME ?= 30m
@@ -22,7 +23,7 @@ RACE = GORACE=atexit_sleep_ms=50 $(GO) test -race -vet=off -count=1 -timeout 10m
 # Of the entities' own tests, those with several goroutines.
 RACING = Lost|AtOnce|WhileItRuns|ManySets|Journal|Attempts|CommitEnded|ServesWhat|APersonIs|Tapes|Dead
 
-.PHONY: help setup build static demo test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
+.PHONY: help setup build static demo web test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -52,6 +53,11 @@ demo: ## A photo of groceries becomes dinner: make demo [PHOTO=path]
 	@echo "building ..." >&2
 	@$(MAKE) --no-print-directory --silent build
 	@$(BIN)/demo -app $(BIN)/pantrypal -photo "$(PHOTO)"
+
+web: ## PantryPal's web app, with a year of data: make web [WEB=127.0.0.1:8080]
+	@echo "building ..." >&2
+	@$(MAKE) --no-print-directory --silent build
+	@$(BIN)/pantrypal serve --http $(WEB) --database sqlite://$(CURDIR)/$(BIN)/kitchen
 
 test: setup build lint generated race unit ## Everything: format, vet, staticcheck, generated code, race, all tests
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io/fs"
+	"net/http"
 	"slices"
 	"time"
 
@@ -55,6 +56,9 @@ type (
 	// ConsoleOptions are those of Instance.Console, and Console is what it returns.
 	ConsoleOptions = console.Site
 	Console        = console.Handler
+	// FileStore keeps an app's files, and Upload is one that comes: see Instance.Files.
+	FileStore = files.Store
+	Upload    = files.Upload
 	// Callers authenticate requests over HTTP: see Instance.Callers.
 	Callers = access.Callers
 )
@@ -115,6 +119,13 @@ type App struct {
 	GoActions []GoAction
 	// Install is how MCP clients start the app.
 	Install Install
+
+	// Pages returns the app's own web pages, which a server for HTTP has at "/", beside MCP, REST and
+	// the console; their paths are free. It is called once when the app is served. Requests come from
+	// callers who are admitted as those of REST are, browsers that signed in to the console
+	// included; auth.From has the caller, as whom pages call Instance.Invoke. A form that a page of
+	// another origin sends is rejected before.
+	Pages func(*Instance) http.Handler
 
 	// Providers are the app's own. One with the name of a part that every app has
 	// ("entities", "plugins", "codemode") takes its place.

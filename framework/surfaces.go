@@ -4,17 +4,23 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/console"
+	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/toolset"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 )
 
@@ -134,8 +140,46 @@ func (i *Instance) RESTHandler(beside *HTTP) *REST {
 // REST handler, which it calls, serves its sessions from then on; hosts and origins are those of MCP.
 func (i *Instance) Console(rest *REST, mcp *HTTP, o ConsoleOptions) *Console {
 	c := console.New(console.Options{Site: o, Name: i.app.Name, Person: approve.Person(), Admission: mcp.Admission(), Log: i.log})
-	rest.UseSessions(c.Caller)
+	rest.UseSessions(c.Caller, c.Visitor)
 	return c
+}
+
+// Pages serves the app's own pages behind a REST handler: mount it at "/". It is nil if the app has
+// none.
+func (i *Instance) Pages(rest *REST) http.Handler {
+	if i.app.Pages == nil {
+		return nil
+	}
+	return rest.Pages(i.app.Pages(i))
+}
+
+// InvokeOnce is Invoke with an idempotency key of the caller: sent again with the same key and input,
+// the call returns what it returned first.
+func (i *Instance) InvokeOnce(ctx context.Context, p auth.Principal, id catalog.ID, input []byte, key string) ([]byte, *run.Outcome, error) {
+	view := i.Snapshot().View(p, exposure.Full, i.Negotiated())
+	return i.engine.Invoke(ctx, run.Request{View: view, Principal: p, ID: id, Input: input, Surface: "app", IdempotencyKey: key})
+}
+
+// Files returns where files are kept, for a caller who may call a function of SDK.Files: "create",
+// "get".
+func (i *Instance) Files(p auth.Principal, function string) (*FileStore, error) {
+	id := catalog.PluginID(files.Domain, function)
+	if i.Snapshot().Operation(id) == nil {
+		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files")
+	}
+	if !i.Snapshot().View(p, exposure.Full, i.Negotiated()).Allowed(id) {
+		return nil, fault.New(fault.Forbidden, "the caller may not use files")
+	}
+	return i.app.files.Store()
+}
+
+// Runs lists runs that the caller of ctx (auth.With) may know of, as the journal keeps them.
+// Without a journal it ends in fault.CapabilityUnsupported.
+func (i *Instance) Runs(ctx context.Context, q journal.Query) (*journal.Page, error) {
+	if i.reader == nil {
+		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no journal of its runs").WithHint("journal.enabled may be off; an app that opens its databases itself keeps none.")
+	}
+	return i.reader.Runs(ctx, q)
 }
 
 // Checks looks at the parts of the app, as `doctor` does.

@@ -5,10 +5,11 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      photo: { type: "string", minLength: 1, description: "Path of the photo, relative to plugins.vision.root." },
+      photo: { type: "string", minLength: 1, description: "Path of the photo, relative to plugins.vision.root; or send file." },
+      file: { type: "string", minLength: 1, description: "Id of the photo, where it was uploaded." },
       storeId: { type: "string", description: "Where it was bought." },
     },
-    required: ["photo"],
+    oneOf: [{ required: ["photo"] }, { required: ["file"] }],
     additionalProperties: false,
   },
   output: {
@@ -25,17 +26,17 @@ export const action = {
   examples: [{ photo: "haul.png" }],
 };
 
-export default ({ photo, storeId }) => {
+export default ({ photo, file, storeId }) => {
   const started = Date.now();
-  const { detections: codes, image } = SDK.Vision.detect({ path: photo });
-  const fileName = image.name ?? photo;
+  const { detections: codes, image } = SDK.Vision.detect(file ? { base64: { $file: file } } : { path: photo });
+  const fileName = (file ? SDK.Files.get(file).name : image.name) || photo || "photo";
   const known = SDK.Entities.PantryPhoto.firstPage(1, { filter: { sha256: image.sha256 }, count: false, with: "detections" }).items[0];
   if (known) {
     const open = known.detections.filter((d) => d.status === "open").map((d) => ({ detectionId: d.id, code: d.value, kind: d.kind }));
     return { summary: fileName + " was put away on " + known.addedAt.slice(0, 10) + " already (as " + known.fileName + "): nothing was added twice." + (open.length ? " Open: " + open.map((o) => o.code).join(", ") + "." : ""), photoId: known.id, again: true, lots: [], open };
   }
   const seen = SDK.Entities.PantryPhoto.upsert({
-    fileName, sha256: image.sha256, width: image.width, height: image.height, status: codes.length ? "processed" : "no_codes", processingMs: Date.now() - started,
+    fileName, fileId: file ?? null, sha256: image.sha256, width: image.width, height: image.height, status: codes.length ? "processed" : "no_codes", processingMs: Date.now() - started,
   });
   if (!codes.length) {
     return { summary: "No barcode can be read on " + fileName + ". A sharper or closer photo may help.", photoId: seen.id, again: false, lots: [], open: [] };

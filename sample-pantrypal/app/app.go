@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/kitchen"
 	"github.com/koan-go/koan/sample-pantrypal/rules"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
+	"github.com/koan-go/koan/sample-pantrypal/web"
 )
 
 // New returns the app.
@@ -28,9 +29,14 @@ func At(clock func() time.Time) framework.App {
 			"Whole jobs are actions, in scripts SDK.Actions: haul (photo to pantry), learn-product, tonight, week-plan, meal-prep, shop, check-off, cooked, replan, import-recipe, waste, prices, nutrition, reminders, move. " +
 			"Days are the household's; find-food joins a name to its food.",
 		// Somebody in the household agrees before anything is thrown away.
-		Defaults:  map[string]string{"approval.mode": "destructive"},
+		// What a list needs for which meal is made anew with the list, and asks nobody.
+		Defaults: map[string]string{
+			"approval.mode":  "destructive",
+			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}]`,
+		},
 		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock)), ent.OnUpgradeSet(earlier.SetAside, earlier.TakeOver)),
 		Actions:   actions.Files,
 		GoActions: kitchen.Actions(),
+		Pages:     web.Pages,
 	}
 }

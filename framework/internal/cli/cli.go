@@ -56,6 +56,7 @@ type Instance interface {
 	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
 	RESTHandler(beside *mcpserver.HTTP) *restapi.Handler
 	Console(rest *restapi.Handler, mcp *mcpserver.HTTP, o console.Site) *console.Handler
+	Pages(rest *restapi.Handler) http.Handler
 	Report() []string
 	Ready(ctx context.Context) error
 	Reload(ctx context.Context) error

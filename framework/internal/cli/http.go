@@ -199,6 +199,7 @@ type endpoint struct {
 	mcp     *mcpserver.HTTP
 	rest    *restapi.Handler
 	console *console.Handler // nil where there is none
+	pages   http.Handler     // the app's own; nil without
 	callers *access.Callers  // nil where nobody is asked
 	counted http.Handler     // nil where nothing is
 	app     readiness
@@ -220,12 +221,13 @@ func (d *endpoint) open(i Instance, config access.Config, url, name string) (err
 		return err
 	}
 	d.rest = i.RESTHandler(d.mcp)
+	d.pages = i.Pages(d.rest)
 	return nil
 }
 
 // showConsole adds the console. Whoever knows the server by another address uses that.
 func (d *endpoint) showConsole(i Instance, base string, out io.Writer) {
-	site := console.Site{URL: base, Print: func(line string) { fmt.Fprintln(out, line) }}
+	site := console.Site{URL: base, Home: d.pages != nil, Print: func(line string) { fmt.Fprintln(out, line) }}
 	if public, err := url.Parse(i.Values().String("server.publicUrl")); err == nil && public.Host != "" {
 		site.URL = public.Scheme + "://" + public.Host
 	}
@@ -252,6 +254,9 @@ func (d *endpoint) routes() http.Handler {
 	mux.Handle("/mcp", d.mcp)
 	for _, path := range restapi.Paths() {
 		mux.Handle(path, d.rest)
+	}
+	if d.pages != nil {
+		mux.Handle("/", d.pages)
 	}
 	if d.console != nil {
 		mux.Handle(console.Path, d.console)

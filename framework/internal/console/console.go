@@ -27,6 +27,9 @@ type Site struct {
 	// Print shows a line to the person at the machine: where the console is, and links to sign in
 	// by.
 	Print func(line string)
+	// Home says that the app has pages of its own at "/", which people sign in to by the same
+	// link with "&home".
+	Home bool
 }
 
 // Options configure a Handler. All are required but Clock.
@@ -73,7 +76,11 @@ func (h *Handler) Announce() {
 		h.opts.Print("Console: " + h.opts.URL + Path + " (sign in with a token)")
 		return
 	}
-	h.opts.Print("Console: " + h.opts.URL + Path + "/sign-in?key=" + h.links.current() + " (works once, within " + linkMinutes + ")")
+	link := h.opts.URL + Path + "/sign-in?key=" + h.links.current()
+	h.opts.Print("Console: " + link + " (works once, within " + linkMinutes + ")")
+	if h.opts.Home {
+		h.opts.Print("Pages: " + link + "&home (the same link, to the app's own pages)")
+	}
 }
 
 // policy lets the page load what is served here, and nothing else.
@@ -111,7 +118,11 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 	h.open(w, session{principal: h.opts.Person})
 	// A page of this site goes on, so that the cookie is sent whoever led here.
-	http.Redirect(w, r, Path, http.StatusSeeOther)
+	to := Path
+	if h.opts.Home && r.URL.Query().Has("home") {
+		to = "/"
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
 var refusedPage = template.Must(template.New("refused").Parse(`<!doctype html>

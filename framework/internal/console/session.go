@@ -119,6 +119,21 @@ func (h *Handler) Caller(r *http.Request) (p auth.Principal, ok bool, err error)
 	return p, err == nil, err
 }
 
+// Visitor returns the caller of a request for a page of the app, from a browser that has signed in;
+// ok is false for all other requests. Whoever asks has rejected what pages of other origins send;
+// links on these come without the cookie.
+func (h *Handler) Visitor(r *http.Request) (p auth.Principal, ok bool, err error) {
+	if r.Header.Get("Authorization") != "" {
+		return auth.Principal{}, false, nil
+	}
+	s, ok := h.sessions.find(h.cookie(r))
+	if !ok {
+		return auth.Principal{}, false, nil
+	}
+	p, err = h.callerOf(r, s)
+	return p, err == nil, err
+}
+
 // callerOf returns the caller of a session. A token is checked each time: it may have been taken
 // back, or have expired.
 func (h *Handler) callerOf(r *http.Request, s session) (auth.Principal, error) {

@@ -69,6 +69,7 @@ type Handler struct {
 	mux     *http.ServeMux
 	started time.Time
 	session Session // nil without
+	visitor Session // nil without
 
 	calls   context.Context // ends with the server
 	stop    context.CancelCauseFunc
@@ -102,7 +103,9 @@ func New(o Options) *Handler {
 type Session func(*http.Request) (p auth.Principal, ok bool, err error)
 
 // UseSessions has the handler serve sessions, before the first request.
-func (h *Handler) UseSessions(s Session) { h.session = s }
+//
+// visitor does so for pages of the app, whose requests are those of a browser's links and forms.
+func (h *Handler) UseSessions(s, visitor Session) { h.session, h.visitor = s, visitor }
 
 // warnOfReserved says which entities have no routes, because other things have their paths.
 func (h *Handler) warnOfReserved() {
@@ -158,7 +161,25 @@ var crossOrigin = admission.CORS{
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve(w, r, h.mux, h.session) }
+
+// Pages serves pages of the app's own behind the door of the routes: the same hosts, origins,
+// callers, rates and places, and the same shutdown. Only pages of the same origin may send forms.
+// The caller is in the request's context. What the headers say of scripts, styles and pictures
+// is for the pages to widen.
+func (h *Handler) Pages(pages http.Handler) http.Handler {
+	forged := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if forged.Check(r) != nil {
+			h.reject(w, r, fault.New(fault.Forbidden, "only pages of this site may send that"))
+			return
+		}
+		h.serve(w, r, pages, h.visitor)
+	})
+}
+
+// serve has next serve a request that is admitted.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, next http.Handler, session Session) {
 	defer h.recovered(w, r)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -184,7 +205,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.mux.ServeHTTP(w, r)
 		return
 	}
-	p, f := h.admit(w, r)
+	p, f := h.admit(w, r, session)
 	if f != nil {
 		h.reject(w, r, f)
 		return
@@ -198,15 +219,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(auth.With(r.Context(), p), placeKey{}, place))
 	defer cancel(nil)
 	defer context.AfterFunc(h.calls, func() { cancel(context.Cause(h.calls)) })()
-	h.mux.ServeHTTP(w, r.WithContext(ctx))
+	next.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // admit returns who calls: the holder of a session, or whoever the request says it is.
-func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (auth.Principal, *fault.Fault) {
-	if h.session == nil {
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request, session Session) (auth.Principal, *fault.Fault) {
+	if session == nil {
 		return h.opts.Admission.Admit(w, r)
 	}
-	p, ok, err := h.session(r)
+	p, ok, err := session(r)
 	switch {
 	case err != nil:
 		return auth.Principal{}, fault.From(err)

@@ -1,0 +1,327 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+// record is a run as the journal has it.
+type record struct {
+	ID        string              `json:"id"`
+	Started   time.Time           `json:"started"`
+	Surface   string              `json:"surface"`
+	Subject   string              `json:"subject"`
+	Tool      string              `json:"tool"`
+	Operation string              `json:"operation"`
+	Outcome   string              `json:"outcome"`
+	Message   *string             `json:"message"`
+	Committed bool                `json:"committed"`
+	DryRun    bool                `json:"dryRun"`
+	Approval  string              `json:"approval"`
+	PlanID    *string             `json:"planId"`
+	Changes   []store.ChangeCount `json:"changes"`
+	Code      *string             `json:"code"`
+
+	What string // in words
+}
+
+// Undoable reports whether there is something to undo.
+func (r record) Undoable() bool { return r.Committed && len(r.Changes) > 0 }
+
+// surfaces are the places that calls come from, in words.
+var surfaces = map[string]string{"mcp": "an agent", "app": "these pages", "rest": "a program", "run": "the command line"}
+
+// Who says who it was.
+func (r record) Who() string {
+	where := cmp.Or(surfaces[r.Surface], r.Surface)
+	if r.Subject == "" || r.Subject == "local" {
+		return title(where)
+	}
+	return r.Subject + " by " + where
+}
+
+type activityPage struct {
+	Waiting []*waitingPlan
+	Runs    []record
+	Next    string
+}
+
+type waitingPlan struct {
+	ID, Subject, What, Summary string
+	Created                    time.Time
+}
+
+// runsPage is how many runs a page has.
+const runsPage = 40
+
+func (s *site) activity(v *visit) (any, error) {
+	p := &activityPage{}
+	if plans, err := s.app.Plans().WaitingPlans(v.Context(), principal(v.Context())); err == nil { // whoever may not decide has none
+		for _, one := range plans {
+			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(one.Request.Operation, one.Request.Tool), one.Summary(), one.Created})
+		}
+	}
+	view := s.app.View(principal(v.Context()), exposure.Understands)
+	page, err := s.app.Runs(v.Context(), journal.Query{Changed: true, Most: runsPage, Before: v.URL.Query().Get("before"), Knows: view.Knows})
+	if err != nil {
+		return nil, err
+	}
+	for _, raw := range page.Runs {
+		var r record
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return nil, err
+		}
+		if r.DryRun { // it shows what would change, such as before an undo
+			continue
+		}
+		r.What = s.words(r.Operation, r.Tool)
+		p.Runs = append(p.Runs, r)
+	}
+	p.Next = page.Next
+	return p, nil
+}
+
+// words is what an operation does, for people.
+func (s *site) words(operation, tool string) string {
+	id, err := catalog.ParseID(operation)
+	if err != nil {
+		return tool
+	}
+	switch {
+	case id.Kind == catalog.KindCode && id.Op == "undo":
+		return "Undo"
+	case id.Kind == catalog.KindCode:
+		return "A script"
+	}
+	if id.Kind == catalog.KindEntity && verbs[id.Op] != "" {
+		return verbs[id.Op] + " " + strings.ReplaceAll(catalog.Kebab(id.Owner), "-", " ")
+	}
+	if op := s.app.Snapshot().Operation(id); op != nil {
+		return op.Title
+	}
+	return tool
+}
+
+// verbs are what the operations of entities do, for people.
+var verbs = map[string]string{
+	"upsert": "Store a", "upsert-many": "Store several of", "patch": "Change a", "update-by-query": "Change several of",
+	"delete": "Delete a", "delete-many": "Delete several of", "delete-by-query": "Delete several of",
+}
+
+// event is a line of the pantry's diary.
+type event struct {
+	ItemName string  `json:"itemName"`
+	Kind     string  `json:"kind"`
+	Reason   string  `json:"reason"`
+	Amount   float64 `json:"amount"`
+	Unit     string  `json:"unit"`
+}
+
+type runPage struct {
+	record
+	Events  []event
+	Rows    []changedRow
+	Problem *fault.Fault // of what an undo would end in
+}
+
+// changedRow is a row before and after.
+type changedRow struct {
+	Entity, Name, Action string
+	Fields               []changedField
+}
+
+type changedField struct{ Name, Before, After string }
+
+func (s *site) run(v *visit) (any, error) {
+	view := s.app.View(principal(v.Context()), exposure.Understands)
+	report := s.app.Snapshot().Document(catalog.RunReportURI)
+	if report == nil {
+		return nil, fault.New(fault.CapabilityUnsupported, "This app keeps no journal of its runs.")
+	}
+	raw, err := report.Read(v.Context(), view, v.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	p := &runPage{}
+	if err := json.Unmarshal(raw, &p.record); err != nil {
+		return nil, err
+	}
+	p.What = s.words(p.Operation, p.Tool)
+	if p.Events, err = rows[event](v, "PantryEvent", query{"filter": query{"run": p.ID}, "sort": "itemName,id"}, pageRows); err != nil {
+		return nil, err
+	}
+	if p.Undoable() {
+		p.Rows, p.Problem = s.undoing(v, p.ID)
+	}
+	return p, nil
+}
+
+// undoing is what an undo of a run would change, turned round: what the run changed.
+func (s *site) undoing(v *visit, run string) ([]changedRow, *fault.Fault) {
+	_, outcome, err := s.app.Invoke(v.Context(), principal(v.Context()), catalog.CodeID("koan", "undo"), fmt.Appendf(nil, `{"runId":%q,"dryRun":true}`, run))
+	if err != nil {
+		return nil, fault.From(err)
+	}
+	if outcome == nil {
+		return nil, nil
+	}
+	back := slices.Clone(store.Disclosed(outcome.Changes))
+	for i, c := range back {
+		back[i].Before, back[i].After = c.After, c.Before
+		switch c.Action {
+		case store.Create:
+			back[i].Action = store.Delete
+		case store.Delete:
+			back[i].Action = store.Create
+		}
+	}
+	return describe(back), nil
+}
+
+// maxChangedRows bounds what a page shows of a run.
+const maxChangedRows = 200
+
+// describe has changes of rows in words.
+func describe(changes []store.Change) []changedRow {
+	out := make([]changedRow, 0, len(changes))
+	for _, c := range changes[:min(len(changes), maxChangedRows)] {
+		before, after := fieldsOf(c.Before), fieldsOf(c.After)
+		r := changedRow{Entity: c.Entity, Action: string(c.Action), Name: c.ID}
+		for _, side := range []map[string]json.RawMessage{after, before} {
+			if name := plain(side["name"]); name != "" {
+				r.Name = name
+				break
+			}
+		}
+		var names []string
+		for name := range after {
+			names = append(names, name)
+		}
+		for name := range before {
+			if _, ok := after[name]; !ok {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if name == "version" || bytes.Equal(before[name], after[name]) || c.Action == store.Create && strings.HasSuffix(name, "Id") {
+				continue
+			}
+			if f := (changedField{name, plain(before[name]), plain(after[name])}); f.Before != f.After {
+				r.Fields = append(r.Fields, f)
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	_ = json.Unmarshal(raw, &out) // null is no row
+	return out
+}
+
+// plain is a value as people read it.
+func plain(raw json.RawMessage) string {
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case json.Unmarshal(raw, &text) == nil:
+		return fault.Clip(text, 120)
+	}
+	return fault.Clip(string(raw), 120)
+}
+
+// undo undoes a run. If that deletes something, whoever may decide has decided by asking for it:
+// the page before says what the run did, and an undo reaches nothing else.
+func (s *site) undo(v *visit) (done, error) {
+	run, err := v.call(catalog.CodeID("koan", "undo"), map[string]any{"runId": v.PathValue("id")}, nil)
+	if id := planOf(err); id != "" && mayDecide(v) {
+		run, _, err = s.approve(v, id)
+	}
+	return done{v.back("/activity"), "undone", run}, err
+}
+
+// mayDecide reports whether the caller may decide about plans.
+func mayDecide(v *visit) bool { return slices.Contains(principal(v.Context()).Scopes, approve.Scope) }
+
+// approve carries a plan out, and returns its run and what it was.
+func (s *site) approve(v *visit, id string) (run, operation string, err error) {
+	caller := principal(v.Context())
+	one, err := s.app.Plans().FindPlan(v.Context(), id, caller)
+	if err != nil {
+		return "", "", err
+	}
+	_, outcome, err := s.app.Plans().Approve(v.Context(), approve.Verdict{Plan: one, By: caller, Surface: surface, Snapshot: s.app.Snapshot()})
+	run = one.Run
+	if outcome != nil {
+		run = outcome.Run
+	}
+	return run, one.Request.Operation, err
+}
+
+// surface names the pages in the journal, as Instance.Invoke does.
+const surface = "app"
+
+type planPage struct {
+	ID, State, What, Subject, Summary string
+	Created, Expires                  time.Time
+	Rows                              []changedRow
+	MayDecide                         bool
+	Waits                             bool
+}
+
+func (s *site) plan(v *visit) (any, error) {
+	caller := principal(v.Context())
+	one, err := s.app.Plans().FindPlan(v.Context(), v.PathValue("id"), caller)
+	if err != nil {
+		return nil, err
+	}
+	return &planPage{
+		ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool), Subject: one.Request.Principal.Subject,
+		Summary: one.Summary(), Created: one.Created, Expires: one.Expires, Rows: describe(store.Disclosed(one.Changes)),
+		MayDecide: mayDecide(v), Waits: one.State == approve.PlanWaiting,
+	}, nil
+}
+
+// decide approves a plan, which is then carried out, or denies it.
+func (s *site) decide(v *visit) (done, error) {
+	switch v.FormValue("do") {
+	case "approve":
+		run, operation, err := s.approve(v, v.PathValue("id"))
+		return done{afterPlan(operation), "approved", run}, err
+	case "deny":
+		caller := principal(v.Context())
+		one, err := s.app.Plans().FindPlan(v.Context(), v.PathValue("id"), caller)
+		if err == nil {
+			_, err = s.app.Plans().Deny(v.Context(), approve.Verdict{Plan: one, By: caller, Surface: surface, Snapshot: s.app.Snapshot()})
+		}
+		return done{to: "/activity"}, err
+	}
+	return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
+}
+
+// afterPlan is the page on which one sees what an operation did.
+func afterPlan(operation string) string {
+	switch operation {
+	case "action::shop", "action::check-off":
+		return "/shopping"
+	case "action::replan", "action::week-plan":
+		return "/week"
+	}
+	return "/activity"
+}

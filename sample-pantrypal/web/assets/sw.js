@@ -1,0 +1,50 @@
+// Keeps the shopping list and what it needs, so that it opens where there is no network. All else
+// needs the house. STAMP stands before this file.
+const CACHE = "pantrypal-" + STAMP;
+const NEEDED = ["/shopping", "/offline", ...["app.css", "app.js", "shopping.js", "icon.svg"].map((f) => `/assets/${f}?v=${STAMP}`)];
+
+self.addEventListener("install", (e) => {
+  e.waitUntil((async () => {
+    const cache = await caches.open(CACHE);
+    await cache.addAll(NEEDED);
+    await self.skipWaiting();
+  })());
+});
+
+self.addEventListener("activate", (e) => {
+  e.waitUntil((async () => {
+    for (const name of await caches.keys()) if (name.startsWith("pantrypal-") && name !== CACHE) await caches.delete(name);
+    await self.clients.claim();
+  })());
+});
+
+self.addEventListener("fetch", (e) => {
+  const url = new URL(e.request.url);
+  if (e.request.method !== "GET" || url.origin !== location.origin) return;
+  if (url.pathname.startsWith("/assets/")) e.respondWith(asset(e.request));
+  else if (url.pathname === "/shopping") e.respondWith(list(e.request));
+  else if (e.request.mode === "navigate" && !url.pathname.startsWith("/console") && !url.pathname.startsWith("/docs")) e.respondWith(page(e.request));
+});
+
+async function asset(request) {
+  return (await caches.match(request)) ?? fetch(request);
+}
+
+async function list(request) {
+  const cache = await caches.open(CACHE);
+  try {
+    const r = await fetch(request);
+    if (r.ok && !r.redirected) await cache.put("/shopping", r.clone());
+    return r;
+  } catch {
+    return (await cache.match("/shopping")) ?? Response.error();
+  }
+}
+
+async function page(request) {
+  try {
+    return await fetch(request);
+  } catch {
+    return (await caches.match("/offline")) ?? Response.error();
+  }
+}

@@ -1,0 +1,222 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+type photo struct {
+	ID       string    `json:"id"`
+	FileID   *string   `json:"fileId"`
+	FileName string    `json:"fileName"`
+	Width    int       `json:"width"`
+	Height   int       `json:"height"`
+	Status   string    `json:"status"`
+	AddedAt  time.Time `json:"addedAt"`
+}
+
+type detection struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Value  string `json:"value"`
+	Status string `json:"status"`
+	Box    *struct {
+		X      int `json:"x"`
+		Y      int `json:"y"`
+		Width  int `json:"width"`
+		Height int `json:"height"`
+	} `json:"box"`
+	PhotoID string `json:"photoId"`
+	Product *struct {
+		Name string `json:"name"`
+	} `json:"product"`
+	PantryItem *lot `json:"pantryItem"`
+}
+
+// IsBarcode reports whether learn-product can learn the code.
+func (d detection) IsBarcode() bool {
+	return (len(d.Value) == 8 || len(d.Value) == 12 || len(d.Value) == 13) && strings.Trim(d.Value, "0123456789") == ""
+}
+
+type photosPage struct {
+	Photos []photo
+	Open   []detection
+	Foods  []food
+}
+
+// newestPhotos is how many photos the list has.
+const newestPhotos = 12
+
+func (s *site) photos(v *visit) (any, error) {
+	p := &photosPage{}
+	var err error
+	if p.Photos, err = rows[photo](v, "PantryPhoto", query{"sort": "-addedAt"}, newestPhotos); err != nil {
+		return nil, err
+	}
+	if p.Open, err = openCodes(v, query{"status": "open"}); err != nil {
+		return nil, err
+	}
+	if len(p.Open) > 0 {
+		p.Foods, err = allFoods(v)
+	}
+	return p, err
+}
+
+// openCodes reads detections, each code once.
+func openCodes(v *visit, filter query) ([]detection, error) {
+	found, err := rows[detection](v, "Detection", query{"filter": filter, "sort": "-id"}, pageRows)
+	var out []detection
+	known := map[string]bool{}
+	for _, d := range found {
+		if !known[d.Value] {
+			known[d.Value] = true
+			out = append(out, d)
+		}
+	}
+	return out, err
+}
+
+// maxFoods bounds the foods that forms offer.
+const maxFoods = 2000
+
+func allFoods(v *visit) ([]food, error) {
+	return rows[food](v, "Food", query{"fields": []string{"id", "name"}, "sort": "name"}, maxFoods)
+}
+
+type photoPage struct {
+	Photo photo
+	Codes []detection
+	Foods []food
+	Stale bool // it has no picture to show
+}
+
+func (s *site) photo(v *visit) (any, error) {
+	one, err := row[photo](v, "PantryPhoto", v.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	p := &photoPage{Photo: one, Stale: one.FileID == nil}
+	if p.Codes, err = rows[detection](v, "Detection", query{"filter": query{"photoId": one.ID}, "sort": "id", "with": []string{"product", "pantryItem"}}, pageRows); err != nil {
+		return nil, err
+	}
+	for _, d := range p.Codes {
+		if d.Status == "open" {
+			p.Foods, err = allFoods(v)
+			break
+		}
+	}
+	return p, err
+}
+
+// takePhoto keeps a photo and reads it.
+func (s *site) takePhoto(v *visit) (done, error) {
+	id, err := s.keepPhoto(v)
+	if err != nil {
+		return done{}, err
+	}
+	var out struct {
+		PhotoID string `json:"photoId"`
+		Again   bool   `json:"again"`
+	}
+	run, err := v.action("haul", map[string]any{"file": id}, &out)
+	if err != nil {
+		return done{}, err
+	}
+	if out.Again {
+		run = ""
+	}
+	return done{"/photo/" + out.PhotoID, "read", run}, nil
+}
+
+// keepPhoto keeps the photo of a form, as it arrives, and returns its file's id.
+func (s *site) keepPhoto(v *visit) (string, error) {
+	caller := principal(v.Context())
+	store, err := s.app.Files(caller, "create")
+	if err != nil {
+		return "", err
+	}
+	v.Body = http.MaxBytesReader(v.w, v.Body, store.MaxBytes()+maxForm)
+	parts, err := v.MultipartReader()
+	if err != nil {
+		return "", fault.New(fault.InvalidPayload, "The form has no photo.").WithHint("Take one, or choose one, and send it again.")
+	}
+	for {
+		part, err := parts.NextPart()
+		switch {
+		case errors.Is(err, io.EOF):
+			return "", fault.New(fault.InvalidPayload, "The form has no photo.").WithHint("Take one, or choose one, and send it again.")
+		case err != nil:
+			return "", fault.New(fault.InvalidPayload, "The photo did not arrive whole; nothing was kept.").Because(err)
+		case part.FormName() != "photo" || part.FileName() == "":
+			continue
+		}
+		kept, err := store.Put(v.Context(), framework.Upload{
+			Name: filepath.Base(part.FileName()), Type: part.Header.Get("Content-Type"), Set: defaultSet, Owner: caller.Subject, Body: part,
+		})
+		var known *fault.Fault
+		if err != nil && !errors.As(err, &known) {
+			err = fault.New(fault.InvalidPayload, "The photo did not arrive whole; nothing was kept.").Because(err)
+		}
+		return kept.ID, err
+	}
+}
+
+// defaultSet is the household that the pages show.
+const defaultSet = "default"
+
+// photoFile serves a photo.
+func (s *site) photoFile(w http.ResponseWriter, r *http.Request) {
+	v := &visit{Request: r, site: s, w: w}
+	one, err := row[photo](v, "PantryPhoto", r.PathValue("id"))
+	if err == nil && one.FileID == nil {
+		err = fault.New(fault.NotFound, "The photo was read from a folder, and is not kept here.")
+	}
+	if err != nil {
+		s.fail(v, err)
+		return
+	}
+	caller := principal(r.Context())
+	store, err := s.app.Files(caller, "get")
+	if err != nil {
+		s.fail(v, err)
+		return
+	}
+	body, f, err := store.Open(caller, *one.FileID)
+	if err != nil {
+		s.fail(v, err)
+		return
+	}
+	defer body.Close()
+	w.Header().Set("Content-Type", f.Type)
+	if !strings.HasPrefix(f.Type, "image/") || strings.Contains(f.Type, "svg") {
+		w.Header().Set("Content-Disposition", "attachment")
+	}
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	w.Header().Set("Cache-Control", "private, max-age=86400")
+	http.ServeContent(w, r, "", time.Time{}, body)
+}
+
+// learn says what an unknown code is.
+func (s *site) learn(v *visit) (done, error) {
+	in := map[string]any{}
+	v.texts(in, "code", "food", "name", "brand", "packageUnit")
+	if err := v.numbers(in, "packageAmount"); err != nil {
+		return done{}, err
+	}
+	run, err := v.action("learn-product", in, nil)
+	return done{v.back("/photo"), "learned", run}, err
+}
+
+// dismiss leaves a code unexplained: it is nothing that a kitchen keeps.
+func (s *site) dismiss(v *visit) (done, error) {
+	run, err := v.call(catalog.EntityID("Detection", "patch"), map[string]any{"id": v.PathValue("id"), "changes": map[string]any{"status": "dismissed"}}, nil)
+	return done{v.back("/photo"), "dismissed", run}, err
+}

@@ -1,0 +1,219 @@
+package web
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+type recipesPage struct {
+	Query   string
+	Recipes []recipeHead
+}
+
+// maxRecipes bounds the list of recipes.
+const maxRecipes = 200
+
+func (s *site) recipes(v *visit) (any, error) {
+	p := &recipesPage{Query: strings.TrimSpace(v.URL.Query().Get("q"))}
+	q := query{"sort": "name", "fields": []string{"id", "name", "cuisine", "prepMinutes", "cookMinutes", "servings", "rating", "favourite", "timesCooked", "tags"}}
+	if p.Query != "" {
+		q["q"] = p.Query
+	}
+	var err error
+	p.Recipes, err = rows[recipeHead](v, "Recipe", q, maxRecipes)
+	return p, err
+}
+
+type ingredient struct {
+	Position    int      `json:"position"`
+	Name        string   `json:"name"`
+	Amount      *float64 `json:"amount"`
+	AmountMax   *float64 `json:"amountMax"`
+	Unit        *string  `json:"unit"`
+	Preparation string   `json:"preparation"`
+	Optional    bool     `json:"optional"`
+	FoodID      *string  `json:"foodId"`
+
+	Text string `json:"-"` // how much, for the portions that are asked for
+}
+
+type recipeText struct {
+	recipeHead
+	Description string   `json:"description"`
+	Steps       []string `json:"steps"`
+	Source      *string  `json:"source"`
+	DietaryTags []string `json:"dietaryTags"`
+	Equipment   []string `json:"equipment"`
+	Difficulty  string   `json:"difficulty"`
+}
+
+type nutrients struct {
+	EnergyKcal    float64 `json:"energyKcal"`
+	ProteinG      float64 `json:"proteinG"`
+	CarbohydrateG float64 `json:"carbohydrateG"`
+	FatG          float64 `json:"fatG"`
+	FibreG        float64 `json:"fibreG"`
+}
+
+type recipePage struct {
+	Recipe      recipeText
+	Ingredients []ingredient
+	Servings    float64
+	Fewer, More string // other portions
+	Units       string
+	Nutrients   *nutrients
+	Unweighed   []string
+	Meal        string // that is planned with it today
+}
+
+// maxServings bounds the portions that a recipe is shown for.
+const maxServings = 100
+
+func (s *site) recipe(v *visit) (any, error) {
+	var err error
+	p := &recipePage{Units: "as written"}
+	if p.Recipe, err = row[recipeText](v, "Recipe", v.PathValue("id")); err != nil {
+		return nil, err
+	}
+	if p.Ingredients, err = rows[ingredient](v, "RecipeIngredient", query{"filter": query{"recipeId": p.Recipe.ID}, "sort": "position,id"}, pageRows); err != nil {
+		return nil, err
+	}
+	p.Servings = float64(p.Recipe.Servings)
+	if text := v.URL.Query().Get("servings"); text != "" {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(n > 0 && n <= maxServings) {
+			return nil, fault.Newf(fault.InvalidPayload, "A recipe is shown for 1 to %d portions, not %q.", maxServings, fault.Clip(text, 20))
+		}
+		p.Servings = n
+	}
+	p.Fewer, p.More = number(max(1, p.Servings-1)), number(min(maxServings, p.Servings+1))
+	if u := v.URL.Query().Get("units"); u == "us" || u == "metric" {
+		p.Units = u
+	}
+	if err := p.measure(v); err != nil {
+		return nil, err
+	}
+	var food struct {
+		Meals []struct {
+			PerPortion nutrients `json:"perPortion"`
+			Unweighed  []string  `json:"unweighed"`
+		} `json:"meals"`
+	}
+	if _, err := v.action("nutrition", map[string]any{"recipeId": p.Recipe.ID}, &food); err != nil {
+		return nil, err
+	}
+	if len(food.Meals) > 0 {
+		p.Nutrients, p.Unweighed = &food.Meals[0].PerPortion, food.Meals[0].Unweighed
+	}
+	today, err := rows[meal](v, "PlannedMeal", query{"filter": query{"recipeId": p.Recipe.ID, "date": v.day.Today, "status": "planned"}}, 1)
+	if err == nil && len(today) > 0 {
+		p.Meal = today[0].ID
+	}
+	return p, err
+}
+
+// measure writes the amounts for the portions and units that are asked for.
+func (p *recipePage) measure(v *visit) error {
+	factor := p.Servings / float64(max(1, p.Recipe.Servings))
+	type question struct {
+		FoodID string  `json:"foodId"`
+		Amount float64 `json:"amount"`
+		Unit   string  `json:"unit"`
+		To     string  `json:"to"`
+	}
+	var asked []question
+	var lines []int
+	for i := range p.Ingredients {
+		in := &p.Ingredients[i]
+		if in.Amount == nil {
+			continue
+		}
+		unit := ""
+		if in.Unit != nil {
+			unit = *in.Unit
+		}
+		in.Text = scaled(*in.Amount*factor, unit)
+		if in.AmountMax != nil {
+			in.Text = portion(*in.Amount*factor) + "–" + scaled(*in.AmountMax*factor, unit)
+			continue
+		}
+		if to := unitIn(p.Units, unit, *in.Amount*factor); to != "" && in.FoodID != nil {
+			asked, lines = append(asked, question{*in.FoodID, *in.Amount * factor, unit, to}), append(lines, i)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	var out struct {
+		Amounts []struct {
+			Amount *float64 `json:"amount"`
+			Unit   string   `json:"unit"`
+		} `json:"amounts"`
+	}
+	if _, err := v.call(catalog.ActionID("convert-amounts"), map[string]any{"amounts": asked}, &out); err != nil {
+		return err
+	}
+	for n, a := range out.Amounts {
+		if a.Amount != nil { // what cannot be converted stays as it is written
+			p.Ingredients[lines[n]].Text = scaled(*a.Amount, a.Unit)
+		}
+	}
+	return nil
+}
+
+// unitIn is the unit that a system of units has for an amount, "" for the one that it is in.
+func unitIn(system, unit string, f float64) string {
+	switch {
+	case system == "us" && (unit == "g" || unit == "kg"):
+		return "oz"
+	case system == "us" && unit == "ml" && f < 60:
+		return "tbsp"
+	case system == "us" && (unit == "ml" || unit == "l"):
+		return "cup"
+	case system == "metric" && (unit == "oz" || unit == "lb" || unit == "cup"):
+		return "g"
+	}
+	return ""
+}
+
+// scaled writes an amount of a recipe.
+func scaled(f float64, unit string) string {
+	switch unit {
+	case "g", "kg", "ml", "l":
+		return amount(f, unit)
+	case "", "piece":
+		return portion(f)
+	}
+	return portion(f) + " " + unit
+}
+
+// fractions are those that cooks measure by.
+var fractions = []struct {
+	value float64
+	sign  string
+}{{0, ""}, {0.25, "¼"}, {1.0 / 3, "⅓"}, {0.5, "½"}, {2.0 / 3, "⅔"}, {0.75, "¾"}, {1, ""}}
+
+// portion writes a number with a cook's fraction where one is near.
+func portion(f float64) string {
+	whole := math.Floor(f)
+	for _, part := range fractions {
+		if math.Abs(f-whole-part.value) > 0.04 {
+			continue
+		}
+		whole += math.Floor(part.value)
+		switch {
+		case part.sign == "" && whole == 0:
+			return number(f)
+		case part.sign == "":
+			return number(whole)
+		case whole == 0:
+			return part.sign
+		}
+		return number(whole) + part.sign
+	}
+	return number(f)
+}

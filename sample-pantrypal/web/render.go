@@ -1,0 +1,204 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// frame is what the layout needs beside a page's content.
+type frame struct {
+	Day   day
+	Path  string // the section of the navigation
+	Stamp string
+	Did   string // what the last form did
+	Run   string // by which run
+	Page  any
+}
+
+// said is what the pages say after a form, by done.did.
+var said = map[string]string{
+	"added": "It is in the house.", "changed": "Changed.", "eaten": "Noted as used up.", "wasted": "Noted as thrown away.", "moved": "Moved.",
+	"checked": "Checked off, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.",
+	"read": "The photo was read.", "learned": "Learned, and put away.", "dismissed": "Dismissed.",
+	"planned": "Planned.", "replanned": "The plan was changed.", "cooked": "Cooked: the stock is up to date.",
+	already: "Somebody had it already.", "undone": "Undone.", "approved": "Approved and carried out.",
+}
+
+// parse reads the templates: each page with the layout. It is called when pages are served, since a
+// program starts as a worker more often than as a server.
+func parse() map[string]*template.Template {
+	names := []string{"home", "shelves", "shopping", "photos", "photo", "week", "recipes", "recipe", "reports", "activity", "run", "plan", "offline", "fault"}
+	out := make(map[string]*template.Template, len(names))
+	for _, name := range names {
+		out[name] = template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
+	}
+	return out
+}
+
+var functions = template.FuncMap{
+	"amount": amount, "number": number, "money": func(float64) string { return "" }, "when": func(string) string { return "" },
+	"on": func(string) string { return "" }, "clock": func(time.Time) string { return "" }, "urgency": func(string) string { return "" },
+	"join": strings.Join, "key": newKey, "title": title, "kcal": func(f float64) string { return strconv.Itoa(int(math.Round(f))) },
+	"fields": func(pairs ...any) map[string]any {
+		m := map[string]any{}
+		for i := 0; i+1 < len(pairs); i += 2 {
+			m[pairs[i].(string)] = pairs[i+1]
+		}
+		return m
+	},
+}
+
+// render writes a page.
+func (s *site) render(v *visit, status int, name string, data any) {
+	section, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
+	f := frame{Day: v.day, Path: "/" + section, Stamp: s.stamp, Page: data}
+	if run := v.URL.Query().Get("run"); v.Method == http.MethodGet && isID(run) {
+		did := v.URL.Query().Get("did")
+		if f.Did = said[did]; did != already {
+			f.Run = run
+		}
+	}
+	d := v.day
+	t := template.Must(s.templates[name].Clone()).Funcs(template.FuncMap{
+		"money": d.money, "when": d.when, "on": d.on, "clock": d.clock, "urgency": d.urgency,
+	})
+	var page bytes.Buffer
+	if err := t.Execute(&page, f); err != nil {
+		s.app.Log().Error("a page could not be rendered", "page", name, "error", err)
+		http.Error(v.w, fault.New(fault.Internal, "").Message, http.StatusInternalServerError)
+		return
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(page.Bytes())
+}
+
+// isID reports whether a text can be the id of a run.
+func isID(s string) bool {
+	return len(s) == 36 && strings.Trim(s, "0123456789abcdef-") == ""
+}
+
+// number writes a number as a person would: at most two decimals, and none of a large one.
+func number(f float64) string {
+	switch a := math.Abs(f); {
+	case a >= 100:
+		f = math.Round(f)
+	case a >= 10:
+		f = math.Round(f*10) / 10
+	default:
+		f = math.Round(f*100) / 100
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// amount writes how much of something there is.
+func amount(f float64, unit string) string {
+	switch {
+	case unit == "g" && f >= 1000:
+		f, unit = f/1000, "kg"
+	case unit == "ml" && f >= 1000:
+		f, unit = f/1000, "l"
+	case unit == "piece" || unit == "":
+		return number(f)
+	}
+	return number(f) + " " + unit
+}
+
+// signs of currencies that stand before a price.
+var signs = map[string]string{"EUR": "€", "USD": "$", "GBP": "£"}
+
+func (d day) money(f float64) string {
+	text := strconv.FormatFloat(f, 'f', 2, 64)
+	if sign := signs[d.Currency]; sign != "" {
+		return sign + text
+	}
+	return text + " " + d.Currency
+}
+
+// left is how many days there are from today to a date.
+func (d day) left(date string) (int, bool) {
+	from, err := time.Parse(time.DateOnly, d.Today)
+	to, err2 := time.Parse(time.DateOnly, date)
+	if err != nil || err2 != nil {
+		return 0, false
+	}
+	return int(to.Sub(from).Hours() / 24), true
+}
+
+// when is a date as seen from today.
+func (d day) when(date string) string {
+	n, ok := d.left(date)
+	switch {
+	case !ok:
+		return date
+	case n == 0:
+		return "today"
+	case n == 1:
+		return "tomorrow"
+	case n == -1:
+		return "yesterday"
+	case n > 1 && n < 14:
+		return "in " + strconv.Itoa(n) + " days"
+	case n < 0 && n > -14:
+		return strconv.Itoa(-n) + " days ago"
+	}
+	return d.on(date)
+}
+
+// on is a date with its weekday.
+func (d day) on(date string) string {
+	at, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return date
+	}
+	if strings.HasPrefix(d.Today, date[:4]) {
+		return at.Format("Mon 2 Jan")
+	}
+	return at.Format("Mon 2 Jan 2006")
+}
+
+// urgency is how soon something has to be used.
+func (d day) urgency(date string) string {
+	n, ok := d.left(date)
+	switch {
+	case !ok:
+		return ""
+	case n < 0:
+		return "past"
+	case n <= 1:
+		return "now"
+	case n <= 4:
+		return "soon"
+	}
+	return ""
+}
+
+// clock is a time where the household is.
+func (d day) clock(at time.Time) string {
+	if d.zone != nil {
+		at = at.In(d.zone)
+	}
+	if at.Format(time.DateOnly) == d.Today {
+		return at.Format("15:04")
+	}
+	return at.Format("Mon 2 Jan 15:04")
+}
+
+// title has a capital at its start.
+func title(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + strings.ReplaceAll(s[1:], "-", " ")
+}

@@ -1,0 +1,44 @@
+package web
+
+import (
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAmountsReadAsCooksWriteThem(t *testing.T) {
+	for want, got := range map[string]string{
+		"1½": portion(1.5), "⅔": portion(2.0 / 3), "3": portion(2.99), "0.02": portion(0.02), "12.4": portion(12.4), "¼ tsp": scaled(0.25, "tsp"),
+		"1.2 kg": amount(1200, "g"), "0": amount(0, "piece"), "750 ml": amount(750, "ml"), "2 l": amount(2000, "ml"), "1.5": amount(1.5, "piece"),
+	} {
+		require.Equal(t, want, got)
+	}
+}
+
+func TestDaysAreSeenFromToday(t *testing.T) {
+	d := day{Today: "2026-12-31", Currency: "EUR"}
+	for date, want := range map[string]string{
+		"2026-12-31": "today", "2027-01-01": "tomorrow", "2026-12-30": "yesterday", "2027-01-03": "in 3 days", "2026-12-21": "10 days ago", "2027-03-01": "Mon 1 Mar 2027", "": "", "soon": "soon",
+	} {
+		require.Equal(t, want, d.when(date))
+	}
+	require.Equal(t, "€3.50", d.money(3.5))
+}
+
+// FuzzBack checks that a form never leads to another site.
+func FuzzBack(f *testing.F) {
+	for _, s := range []string{"/week?from=2026-01-01", "//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example", "", "/../x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, to string) {
+		r := httptest.NewRequest("POST", "http://kitchen.example/x", strings.NewReader(url.Values{"back": {to}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		got := (&visit{Request: r}).back("/")
+		// Browsers leave tabs and line ends out of an address.
+		seen := strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(got)
+		require.True(t, strings.HasPrefix(seen, "/") && !strings.HasPrefix(seen, "//") && !strings.HasPrefix(seen, "/\\"), "%q", got)
+	})
+}

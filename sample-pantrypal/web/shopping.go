@@ -1,0 +1,220 @@
+package web
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+type shoppingList struct {
+	ID      string  `json:"id"`
+	Name    string  `json:"name"`
+	Status  string  `json:"status"`
+	StoreID *string `json:"storeId"`
+}
+
+type shoppingItem struct {
+	ID            string   `json:"id"`
+	Name          string   `json:"name"`
+	Amount        float64  `json:"amount"`
+	Unit          string   `json:"unit"`
+	Packages      *int     `json:"packages"`
+	Aisle         string   `json:"aisle"`
+	EstimatedCost *float64 `json:"estimatedCost"`
+	Bought        bool     `json:"bought"`
+	Note          string   `json:"note"`
+	Product       *struct {
+		Name string `json:"name"`
+	} `json:"product"`
+}
+
+// Text is how much to take from the shelf.
+func (i shoppingItem) Text() string {
+	if i.Packages != nil && i.Product != nil {
+		return number(float64(*i.Packages)) + " × " + i.Product.Name
+	}
+	return amount(i.Amount, i.Unit)
+}
+
+type aisle struct {
+	Name  string
+	Items []shoppingItem
+}
+
+type shoppingPage struct {
+	List   *shoppingList
+	Aisles []aisle
+	Bought []shoppingItem
+	Left   int
+	Cost   float64
+	Units  []string
+}
+
+func (s *site) shopping(v *visit) (any, error) {
+	p := &shoppingPage{Units: units}
+	lists, err := rows[shoppingList](v, "ShoppingList", query{"filter": query{"status": "open"}, "sort": "-createdAt"}, 1)
+	if err == nil && len(lists) == 0 {
+		lists, err = rows[shoppingList](v, "ShoppingList", query{"sort": "-createdAt"}, 1)
+	}
+	if err != nil || len(lists) == 0 {
+		return p, err
+	}
+	p.List = &lists[0]
+	items, err := rows[shoppingItem](v, "ShoppingItem", query{"filter": query{"listId": p.List.ID}, "sort": "name,id", "with": "product"}, maxItems)
+	if err != nil {
+		return nil, err
+	}
+	order, err := s.aisleOrder(v, p.List)
+	if err != nil {
+		return nil, err
+	}
+	p.sort(items, order)
+	return p, nil
+}
+
+// maxItems bounds a shopping list.
+const maxItems = 500
+
+// aisleOrder is the order in which one comes by the aisles of a list's store.
+func (s *site) aisleOrder(v *visit, list *shoppingList) ([]string, error) {
+	if list.StoreID == nil {
+		return nil, nil
+	}
+	store, err := row[struct {
+		Aisles []string `json:"aisles"`
+	}](v, "Store", *list.StoreID)
+	return store.Aisles, err
+}
+
+// sort puts what is left to buy into aisles.
+func (p *shoppingPage) sort(items []shoppingItem, order []string) {
+	for _, i := range items {
+		if i.Bought {
+			p.Bought = append(p.Bought, i)
+			continue
+		}
+		p.Left++
+		if i.EstimatedCost != nil {
+			p.Cost += *i.EstimatedCost
+		}
+		at := slices.IndexFunc(p.Aisles, func(a aisle) bool { return a.Name == i.Aisle })
+		if at < 0 {
+			at, p.Aisles = len(p.Aisles), append(p.Aisles, aisle{Name: i.Aisle})
+		}
+		p.Aisles[at].Items = append(p.Aisles[at].Items, i)
+	}
+	rank := func(a aisle) int {
+		if at := slices.Index(order, a.Name); at >= 0 {
+			return at
+		}
+		return len(order)
+	}
+	slices.SortFunc(p.Aisles, func(a, b aisle) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// makeList writes the list of what is planned, or brings it up to date.
+func (s *site) makeList(v *visit) (done, error) {
+	in := map[string]any{}
+	v.texts(in, "planId", "listId")
+	run, err := v.action("shop", in, nil)
+	return done{"/shopping", "listed", run}, err
+}
+
+// addItem puts something onto the list by hand, and makes a list where there is none.
+func (s *site) addItem(v *visit) (done, error) {
+	list := v.FormValue("list")
+	if list == "" {
+		var made shoppingList
+		if _, err := v.call(catalog.EntityID("ShoppingList", "upsert"), map[string]any{"model": map[string]any{"name": "Shopping"}}, &made); err != nil {
+			return done{}, err
+		}
+		list = made.ID
+	}
+	in := map[string]any{"listId": list}
+	v.texts(in, "name", "unit")
+	if err := v.numbers(in, "amount"); err != nil {
+		return done{}, err
+	}
+	run, err := v.call(catalog.EntityID("ShoppingItem", "upsert"), map[string]any{"model": in}, nil)
+	return done{"/shopping", "item", run}, err
+}
+
+// newKey makes a form's idempotency key: sent twice, it happens once.
+func newKey() string { return uuid.NewString() }
+
+// checked is what checking off led to, for the page's script.
+type checked struct {
+	Bought []struct {
+		Name  string `json:"name"`
+		Place string `json:"place"`
+	} `json:"bought"`
+	Already []string `json:"already"`
+	Left    int      `json:"left"`
+	Run     string   `json:"run"`
+}
+
+// already is done.did of what somebody else had done before; there is nothing to undo.
+const already = "already"
+
+// checkOff checks one thing off. The page's script asks for JSON, and sends a form again that it
+// does not know the fate of; the key makes that safe.
+func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
+	v := &visit{Request: r, site: s, w: w}
+	scripted := strings.Contains(r.Header.Get("Accept"), "application/json")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	out, err := s.check(v)
+	switch {
+	case err != nil && scripted:
+		f := fault.From(err)
+		status := http.StatusUnprocessableEntity
+		if entry, ok := fault.Lookup(f.Code); ok && entry.HTTP >= http.StatusBadRequest {
+			status = entry.HTTP
+		}
+		writeJSON(w, status, f)
+	case err != nil:
+		s.fail(v, err)
+	case scripted:
+		writeJSON(w, http.StatusOK, out)
+	case len(out.Already) > 0:
+		http.Redirect(w, r, done{"/shopping", already, out.Run}.address(), http.StatusSeeOther)
+	default:
+		http.Redirect(w, r, done{"/shopping", "checked", out.Run}.address(), http.StatusSeeOther)
+	}
+}
+
+func (s *site) check(v *visit) (checked, error) {
+	var out checked
+	if err := v.ParseForm(); err != nil {
+		return out, fault.New(fault.InvalidPayload, "The form could not be read.")
+	}
+	item := map[string]any{"item": v.FormValue("item")}
+	if err := v.numbers(item, "price"); err != nil {
+		return out, err
+	}
+	in := map[string]any{"items": []any{item}}
+	if list := v.FormValue("list"); list != "" {
+		in["listId"] = list
+	}
+	run, err := v.callOnce(catalog.ActionID("check-off"), in, &out, v.FormValue("key"))
+	out.Run = run
+	return out, err
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		status, raw = http.StatusInternalServerError, []byte("{}")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(raw)
+}

@@ -1,0 +1,335 @@
+// Package web is PantryPal in a browser: pages that are rendered here, work without JavaScript
+// where they can, and follow what anybody changes.
+//
+// What belongs here: pages, forms, and the little script they need. What must never: a decision
+// about the household, or the database. Pages call entities and actions as whoever opened them.
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+//go:embed assets
+var assetFiles embed.FS
+
+// site serves the pages.
+type site struct {
+	app    *framework.Instance
+	mux    *http.ServeMux
+	assets fs.FS
+	stamp  string // of the assets, which makes their addresses new when they change
+
+	templates map[string]*template.Template
+}
+
+// Pages returns the pages, for framework.App.
+func Pages(app *framework.Instance) http.Handler {
+	assets, err := fs.Sub(assetFiles, "assets")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	s := &site{app: app, mux: http.NewServeMux(), assets: assets, stamp: digest(assets), templates: parse()}
+	s.get("/{$}", "home", s.home)
+	s.get("/shelves", "shelves", s.shelves)
+	s.post("/shelves", s.addLot)
+	s.post("/lots/{id}", s.changeLot)
+	s.post("/leftovers/{id}", s.changeLeftover)
+	s.get("/shopping", "shopping", s.shopping)
+	s.post("/shopping", s.addItem)
+	s.post("/shopping/list", s.makeList)
+	s.mux.HandleFunc("POST /shopping/check", s.checkOff)
+	s.get("/photo", "photos", s.photos)
+	s.post("/photo", s.takePhoto)
+	s.get("/photo/{id}", "photo", s.photo)
+	s.mux.HandleFunc("GET /photo/{id}/file", s.photoFile)
+	s.post("/codes", s.learn)
+	s.post("/codes/{id}/dismiss", s.dismiss)
+	s.get("/week", "week", s.week)
+	s.post("/week", s.planWeek)
+	s.post("/meals", s.planMeal)
+	s.post("/meals/{id}", s.changeMeal)
+	s.post("/meals/{id}/cooked", s.cooked)
+	s.get("/recipes", "recipes", s.recipes)
+	s.get("/recipes/{id}", "recipe", s.recipe)
+	s.post("/recipes/{id}/cooked", s.cookedRecipe)
+	s.get("/reports", "reports", s.reports)
+	s.get("/activity", "activity", s.activity)
+	s.get("/activity/{id}", "run", s.run)
+	s.post("/activity/{id}/undo", s.undo)
+	s.get("/plans/{id}", "plan", s.plan)
+	s.post("/plans/{id}", s.decide)
+	s.get("/offline", "offline", func(*visit) (any, error) { return nil, nil })
+	s.mux.HandleFunc("GET /assets/{name}", s.asset)
+	s.mux.HandleFunc("GET /sw.js", s.worker)
+	s.mux.HandleFunc("GET /manifest.webmanifest", s.asset)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(&visit{Request: r, site: s, w: w}, fault.New(fault.NotFound, "There is no such page."))
+	})
+	return s
+}
+
+// policy lets pages load what is served here, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// ServeHTTP implements http.Handler.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	head := w.Header()
+	head.Set("Content-Security-Policy", policy)
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Referrer-Policy", "same-origin")
+	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	s.mux.ServeHTTP(w, r)
+}
+
+// visit is one request for a page.
+type visit struct {
+	*http.Request
+	site *site
+	w    http.ResponseWriter
+	day  day // read when it is asked for
+}
+
+// day is what pages need of the household.
+type day struct {
+	Today    string  `json:"today"`
+	Portions float64 `json:"portions"`
+	Name     string  `json:"-"`
+	Currency string  `json:"-"`
+	zone     *time.Location
+}
+
+// get serves a page that load has the content for.
+func (s *site) get(path, name string, load func(*visit) (any, error)) {
+	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{Request: r, site: s, w: w}
+		err := v.readDay()
+		var data any
+		if err == nil {
+			data, err = load(v)
+		}
+		if err != nil {
+			s.fail(v, err)
+			return
+		}
+		s.render(v, http.StatusOK, name, data)
+	})
+}
+
+// done is where a form leads, what it did, and the run that did it, for its undo.
+type done struct{ to, did, run string }
+
+// maxForm bounds a form, in bytes. Photos are not read as one.
+const maxForm = 64 << 10
+
+// post serves a form that act carries out.
+func (s *site) post(path string, act func(*visit) (done, error)) {
+	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{Request: r, site: s, w: w}
+		if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+			if err := r.ParseForm(); err != nil {
+				s.fail(v, fault.New(fault.InvalidPayload, "The form could not be read."))
+				return
+			}
+		}
+		d, err := act(v)
+		if err != nil {
+			s.fail(v, err)
+			return
+		}
+		http.Redirect(w, r, d.address(), http.StatusSeeOther)
+	})
+}
+
+// address says in the address of the next page what was done, so that it can be undone there.
+func (d done) address() string {
+	if d.run == "" {
+		return d.to
+	}
+	mark := "?"
+	if strings.Contains(d.to, "?") {
+		mark = "&"
+	}
+	return d.to + mark + "did=" + d.did + "&run=" + d.run
+}
+
+// fail shows why a page or form failed. What a person has to approve leads to its plan.
+func (s *site) fail(v *visit, err error) {
+	f := fault.From(err)
+	if id := planOf(err); id != "" {
+		http.Redirect(v.w, v.Request, "/plans/"+id, http.StatusSeeOther)
+		return
+	}
+	status := http.StatusInternalServerError
+	if entry, ok := fault.Lookup(f.Code); ok {
+		status = entry.HTTP
+	}
+	if status < http.StatusBadRequest { // a fault that REST reports in a body
+		status = http.StatusUnprocessableEntity
+	}
+	s.render(v, status, "fault", f)
+}
+
+// planOf is the plan that waits for an approval, "" if err is something else.
+func planOf(err error) string {
+	var f *fault.Fault
+	if !errors.As(err, &f) || f.Code != fault.ApprovalRequired {
+		return ""
+	}
+	details, _ := f.Details.(map[string]any)
+	id, _ := details["planId"].(string)
+	return id
+}
+
+// call invokes an operation as the caller, and returns the id of its run.
+func (v *visit) call(id catalog.ID, in, out any) (string, error) { return v.callOnce(id, in, out, "") }
+
+// callOnce is call with an idempotency key.
+func (v *visit) callOnce(id catalog.ID, in, out any, key string) (string, error) {
+	input, err := json.Marshal(in)
+	if err != nil {
+		return "", err
+	}
+	raw, outcome, err := v.site.app.InvokeOnce(v.Context(), auth.From(v.Context()), id, input, key)
+	if err != nil {
+		return "", err
+	}
+	run := ""
+	if outcome != nil {
+		run = outcome.Run
+	}
+	if out == nil {
+		return run, nil
+	}
+	return run, json.Unmarshal(raw, out)
+}
+
+// action calls an action.
+func (v *visit) action(name string, in, out any) (string, error) {
+	return v.call(catalog.ActionID(name), in, out)
+}
+
+// query is what rows of an entity are read by.
+type query map[string]any
+
+// rows reads rows of an entity, all pages of them up to most.
+func rows[Row any](v *visit, entity string, q query, most int) ([]Row, error) {
+	in := query{"pageSize": min(most, pageRows), "count": false}
+	for k, value := range q {
+		in[k] = value
+	}
+	var all []Row
+	for {
+		var page struct {
+			Items      []Row   `json:"items"`
+			NextCursor *string `json:"nextCursor"`
+		}
+		if _, err := v.call(catalog.EntityID(entity, "collection"), in, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if page.NextCursor == nil || *page.NextCursor == "" || len(all) >= most {
+			return all[:min(len(all), most)], nil
+		}
+		in["cursor"] = *page.NextCursor
+	}
+}
+
+const pageRows = 200
+
+// row reads one row; its absence is a fault.
+func row[Row any](v *visit, entity, id string, with ...string) (Row, error) {
+	var out Row
+	in := map[string]any{"id": id}
+	if len(with) > 0 {
+		in["with"] = strings.Join(with, ",")
+	}
+	_, err := v.call(catalog.EntityID(entity, "get-by-id"), in, &out)
+	return out, err
+}
+
+func (v *visit) patch(entity, id string, changes map[string]any) (string, error) {
+	return v.call(catalog.EntityID(entity, "patch"), map[string]any{"id": id, "changes": changes}, nil)
+}
+
+// readDay reads which day it is for the household, and how it writes prices.
+func (v *visit) readDay() error {
+	if _, err := v.action("stow", map[string]any{"foodIds": []string{}}, &v.day); err != nil {
+		return err
+	}
+	home, err := row[struct {
+		Name     string `json:"name"`
+		Currency string `json:"currency"`
+		TimeZone string `json:"timeZone"`
+	}](v, "Household", "household")
+	if isMissing(err) { // a set without one has the defaults
+		v.day.Name, v.day.Currency, v.day.zone = "Home", "EUR", time.UTC
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v.day.Name, v.day.Currency = home.Name, home.Currency
+	v.day.zone, err = time.LoadLocation(home.TimeZone)
+	return err
+}
+
+// digest is short, and another one for other files.
+func digest(files fs.FS) string {
+	sum := sha256.New()
+	_ = fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := fs.ReadFile(files, path)
+		sum.Write(raw)
+		return err
+	})
+	return hex.EncodeToString(sum.Sum(nil)[:6])
+}
+
+// asset serves a file of the pages.
+func (s *site) asset(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "private, max-age=86400")
+	if r.URL.Query().Get("v") == s.stamp {
+		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	}
+	name := r.PathValue("name")
+	if name == "" {
+		name = "manifest.webmanifest"
+		w.Header().Set("Content-Type", "application/manifest+json")
+	}
+	http.ServeFileFS(w, r, s.assets, name)
+}
+
+// worker serves the service worker, which keeps what a shopper needs without a network. Its first
+// line changes with the assets, so that browsers install it anew.
+func (s *site) worker(w http.ResponseWriter, _ *http.Request) {
+	raw, err := fs.ReadFile(s.assets, "sw.js")
+	if err != nil {
+		http.NotFound(w, nil)
+		return
+	}
+	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	_, _ = w.Write([]byte("const STAMP = \"" + s.stamp + "\";\n"))
+	_, _ = w.Write(raw)
+}
+
+// principal is the caller of ctx.
+func principal(ctx context.Context) auth.Principal { return auth.From(ctx) }

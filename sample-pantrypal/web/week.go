@@ -1,0 +1,152 @@
+package web
+
+import (
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// meal is a PlannedMeal as pages show it.
+type meal struct {
+	ID       string      `json:"id"`
+	Date     string      `json:"date"`
+	MealType string      `json:"mealType"`
+	Servings float64     `json:"servings"`
+	Status   string      `json:"status"`
+	RecipeID string      `json:"recipeId"`
+	PlanID   *string     `json:"planId"`
+	Recipe   *recipeHead `json:"recipe"`
+}
+
+// recipeHead is what lists show of a recipe.
+type recipeHead struct {
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Cuisine     string   `json:"cuisine"`
+	PrepMinutes int      `json:"prepMinutes"`
+	CookMinutes int      `json:"cookMinutes"`
+	Servings    int      `json:"servings"`
+	Rating      *float64 `json:"rating"`
+	Favourite   bool     `json:"favourite"`
+	TimesCooked int      `json:"timesCooked"`
+	Tags        []string `json:"tags"`
+}
+
+// Minutes is how long it takes.
+func (r recipeHead) Minutes() int { return r.PrepMinutes + r.CookMinutes }
+
+type weekDay struct {
+	Date  string
+	Past  bool
+	Meals []meal
+}
+
+type weekPage struct {
+	Days           []weekDay
+	Before, After  string
+	Open           []string // days that a meal can move to
+	Start, Current string
+}
+
+const weekDays = 7
+
+func (s *site) week(v *visit) (any, error) {
+	today, err := time.Parse(time.DateOnly, v.day.Today)
+	if err != nil {
+		return nil, err
+	}
+	from := today
+	if text := v.URL.Query().Get("from"); text != "" {
+		if from, err = time.Parse(time.DateOnly, text); err != nil {
+			return nil, fault.Newf(fault.InvalidPayload, "%q is not a day.", fault.Clip(text, 20))
+		}
+	}
+	from = from.AddDate(0, 0, -((int(from.Weekday()) + 6) % weekDays)) // its Monday
+	date := func(n int) string { return from.AddDate(0, 0, n).Format(time.DateOnly) }
+	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today}
+	meals, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": query{"$gte": date(0), "$lt": date(weekDays)}, "status": query{"$ne": "skipped"}}, "sort": "date,id", "with": "recipe"}, pageRows)
+	if err != nil {
+		return nil, err
+	}
+	for n := range weekDays {
+		d := weekDay{Date: date(n), Past: date(n) < v.day.Today}
+		for _, m := range meals {
+			if m.Date == d.Date {
+				d.Meals = append(d.Meals, m)
+			}
+		}
+		p.Days = append(p.Days, d)
+		if !d.Past {
+			p.Open = append(p.Open, d.Date)
+		}
+	}
+	return p, nil
+}
+
+// planWeek plans what is free of the next days.
+func (s *site) planWeek(v *visit) (done, error) {
+	in := map[string]any{}
+	v.texts(in, "start")
+	if err := v.readDay(); err != nil {
+		return done{}, err
+	}
+	if start, _ := in["start"].(string); start < v.day.Today {
+		delete(in, "start")
+	}
+	run, err := v.action("week-plan", in, nil)
+	return done{v.back("/week"), "planned", run}, err
+}
+
+// planMeal plans a recipe for a day.
+func (s *site) planMeal(v *visit) (done, error) {
+	if err := v.readDay(); err != nil {
+		return done{}, err
+	}
+	in := map[string]any{"recipeId": v.FormValue("recipe"), "date": v.day.Today, "servings": v.day.Portions}
+	v.texts(in, "date")
+	if err := v.numbers(in, "servings"); err != nil {
+		return done{}, err
+	}
+	run, err := v.call(catalog.EntityID("PlannedMeal", "upsert"), map[string]any{"model": in}, nil)
+	return done{v.back("/"), "planned", run}, err
+}
+
+// changeMeal moves a meal, changes for how many it is, or drops it.
+func (s *site) changeMeal(v *visit) (done, error) {
+	in := map[string]any{"mealId": v.PathValue("id")}
+	switch v.FormValue("do") {
+	case "move":
+		v.texts(in, "to")
+	case "servings":
+		if err := v.numbers(in, "servings"); err != nil {
+			return done{}, err
+		}
+	case "skip":
+		in["skip"] = true
+	default:
+		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
+	}
+	run, err := v.action("replan", in, nil)
+	return done{v.back("/week"), "replanned", run}, err
+}
+
+// cooked notes that a meal was cooked.
+func (s *site) cooked(v *visit) (done, error) {
+	in := map[string]any{"mealId": v.PathValue("id")}
+	if err := v.numbers(in, "leftovers", "rating"); err != nil {
+		return done{}, err
+	}
+	run, err := v.action("cooked", in, nil)
+	return done{v.back("/"), "cooked", run}, err
+}
+
+// cookedRecipe notes that a recipe was cooked, planned or not.
+func (s *site) cookedRecipe(v *visit) (done, error) {
+	in := map[string]any{"recipe": v.PathValue("id")}
+	if err := v.numbers(in, "servings", "leftovers", "rating"); err != nil {
+		return done{}, err
+	}
+	run, err := v.action("cooked", in, nil)
+	return done{"/recipes/" + v.PathValue("id"), "cooked", run}, err
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pictures is where the browser's pictures go: docs/pictures/pantrypal has some of them.
+var pictures = flag.String("pictures", "", "take pictures of the web app into this folder")
+
+var pagesLink = regexp.MustCompile(`Pages: (http\S+&home)`)
+
+// web is PantryPal served over HTTP, in a process of its own.
+type web struct {
+	t    *testing.T
+	link string // signs in, once
+	url  string
+}
+
+// lineBuffer is what a process has printed so far.
+type lineBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lineBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lineBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func serveWeb(t *testing.T) *web {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), self, "serve", "--http", "127.0.0.1:0", "--database", "sqlite://"+filepath.Join(dir, "data"), "--plugins.dir", filepath.Join(tools, "plugins"))
+	cmd.Dir, cmd.Env = dir, []string{asApp + "=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	printed := &lineBuffer{}
+	cmd.Stderr = printed
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	w := &web{t: t}
+	require.Eventually(t, func() bool {
+		if m := pagesLink.FindStringSubmatch(printed.String()); m != nil {
+			w.link = m[1]
+		}
+		return w.link != ""
+	}, 60*time.Second, 20*time.Millisecond, "%s", printed)
+	at, err := url.Parse(w.link)
+	require.NoError(t, err)
+	w.url = at.Scheme + "://" + at.Host
+	return w
+}
+
+// drawn draws a photo of packages with these codes.
+func drawn(t *testing.T, name string, codes ...string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), name)
+	said, err := exec.Command(filepath.Join(tools, "makephoto"), "-out", to, "-width", "800", "-height", "600", "-seed", "7", "-codes", strings.Join(codes, ",")).CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	return to
+}
+
+// do sends a request with headers, given as names and values, and returns its status, headers and
+// body. It does not follow redirects.
+func (w *web) do(method, path, body string, header ...string) (int, http.Header, string) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
+	require.NoError(w.t, err)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		} else {
+			r.Header.Set(header[i], header[i+1])
+		}
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	got, err := client.Do(r)
+	require.NoError(w.t, err)
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	require.NoError(w.t, err)
+	return got.StatusCode, got.Header, string(text)
+}
+
+// A household uses the pages, in a browser; and what is no household's request is refused.
+func TestWeb(t *testing.T) {
+	t.Parallel()
+	w := serveWeb(t)
+	t.Run("attacks", w.attacks)
+	t.Run("bad input", w.badInput)
+	t.Run("stories", w.stories)
+}
+
+// stories are told by tests/npm/pantrypal.mjs, one a line.
+func (w *web) stories(t *testing.T) {
+	args := []string{"pantrypal.mjs", w.link, drawn(t, "phone.png", "2000000000039", "2000000000992"), drawn(t, "desktop.png", "2000000000077", "2000000000985")}
+	if *pictures != "" {
+		folder, err := filepath.Abs(*pictures)
+		require.NoError(t, err)
+		args = append(args, folder)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", args...)
+	cmd.Dir, cmd.Stderr = "../tests/npm", os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	stories := 0
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var told struct {
+			Story, Error     string
+			Ms, Took, Looked int
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &told), "%s", lines.Text())
+		stories++
+		t.Run(told.Story, func(t *testing.T) {
+			require.Empty(t, told.Error)
+			switch told.Story {
+			case "what an agent does appears":
+				require.Less(t, told.Took, 2000, "milliseconds until it is seen")
+			case "axe finds nothing":
+				require.Greater(t, told.Looked, 20, "pages")
+			}
+			t.Logf("%d ms, seen after %d ms", told.Ms, told.Took)
+		})
+	}
+	require.NoError(t, cmd.Wait())
+	require.Equal(t, 11, stories)
+}
+
+func (w *web) attacks(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path, body string
+		header             []string
+		status             int
+	}{
+		"a form of another site":             {"POST", "/shopping", "name=Evil", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+		"a form of another port":             {"POST", "/shopping", "name=Evil", []string{"Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
+		"a form of a page without an origin": {"POST", "/shopping", "name=Evil", []string{"Origin", "null"}, http.StatusForbidden},
+		"a form of another scheme's page":    {"POST", "/shopping/check", "item=x", []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+		"another name for this machine":      {"GET", "/", "", []string{"Host", "evil.example"}, http.StatusForbidden},
+		"a page that there is not":           {"GET", "/etc/passwd", "", nil, http.StatusNotFound},
+		"an asset that there is not":         {"GET", "/assets/..%2fsite.go", "", nil, http.StatusNotFound},
+		"reading by a form":                  {"POST", "/shelves/x", "a=b", nil, http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, text := w.do(c.method, c.path, c.body, c.header...)
+			require.Equal(t, c.status, status, "%s", text)
+		})
+	}
+	_, _, text := w.do("GET", "/shopping", "")
+	require.NotContains(t, text, "Evil")
+	_, head, text := w.do("GET", "/?did=%3Cscript%3E&run=%22%3E%3Cscript%3E", "")
+	require.NotContains(t, text, "%3Cscript")
+	policy := head.Get("Content-Security-Policy")
+	require.NotContains(t, policy, "unsafe")
+	for _, want := range []string{"default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
+		require.Contains(t, policy, want)
+	}
+	require.NotRegexp(t, `<script(>| [^>]*>[^<])|<style|style="| on[a-z]+="`, text, "nothing inline")
+	_, _, refused := w.do("POST", "/lots/none", "do=used&back=//evil.example")
+	require.NotContains(t, refused, "//evil.example")
+}
+
+// What is entered wrongly is explained, and nothing of it is kept.
+func (w *web) badInput(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		"an amount that is none":       {"POST", "/shopping", "name=Rope&amount=much", http.StatusBadRequest, "is not a number"},
+		"a unit that is none":          {"POST", "/shelves", "name=Rope&amount=1&unit=furlong&place=pantry", http.StatusBadRequest, "unknown unit"},
+		"a lot that there is not":      {"POST", "/lots/none", "do=used", http.StatusNotFound, "That did not work"},
+		"nothing to do":                {"POST", "/lots/none", "", http.StatusBadRequest, "nothing to do"},
+		"a day that is none":           {"GET", "/week?from=tomorrow", "", http.StatusBadRequest, "is not a day"},
+		"portions that are none":       {"GET", "/recipes/shakshuka?servings=-1", "", http.StatusBadRequest, "portions"},
+		"portions without an end":      {"GET", "/recipes/shakshuka?servings=Inf", "", http.StatusBadRequest, "portions"},
+		"a recipe that there is not":   {"GET", "/recipes/none", "", http.StatusNotFound, "That did not work"},
+		"a food that nobody knows":     {"GET", "/reports?food=stardust", "", 0, "There is no food"},
+		"a run that there is not":      {"GET", "/activity/none", "", http.StatusNotFound, "That did not work"},
+		"a plan that there is not":     {"GET", "/plans/none", "", http.StatusNotFound, "That did not work"},
+		"a photo form without a photo": {"POST", "/photo", "x=y", http.StatusBadRequest, "no photo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, text := w.do(c.method, c.path, c.body)
+			require.Contains(t, text, c.says)
+			if c.status != 0 {
+				require.Equal(t, c.status, status)
+			}
+			require.GreaterOrEqual(t, status, 400)
+		})
+	}
+	status, _, text := w.do("POST", "/photo", "--b\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\nno photo\r\n--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+	require.GreaterOrEqual(t, status, 400)
+	require.Contains(t, text, "That did not work")
+	_, _, text = w.do("GET", "/photo", "")
+	require.Contains(t, text, "No photo was read yet")
+}
