@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pictures is where the browser's pictures go: docs/pictures/pantrypal has some of them.
+// pictures is where the browser's pictures go: docs/images has some of them.
 var pictures = flag.String("pictures", "", "take pictures of the web app into this folder")
 
 var pagesLink = regexp.MustCompile(`Pages: (http\S+&home)`)
