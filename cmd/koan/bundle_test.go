@@ -88,7 +88,7 @@ func TestBundleOfAnApp(t *testing.T) {
 	args := []string{"bundle", filepath.Join(dir, "pantrypal"), "--author", "Ann", "--version", "1.2.3", "--config", config, "--out", out, "--ask-data"}
 	var said, errs bytes.Buffer
 	require.Zero(t, run(args, &said, &errs), errs.String())
-	require.Contains(t, said.String(), "5 files, 18 tools")
+	require.Contains(t, said.String(), "5 files, 33 tools")
 	bundle := filepath.Join(out, "pantrypal-1.2.3-linux-"+runtime.GOARCH+".mcpb")
 
 	server := checkServer(t, out, bundle)
@@ -103,7 +103,7 @@ func TestBundleOfAnApp(t *testing.T) {
 	require.Contains(t, u.Tools, "vision_detect")
 	require.Equal(t, map[string]string{"SHOP_TOKEN": "not-a-token"}, u.Config.Env)
 	require.False(t, u.Called.IsError, string(u.Called.Body))
-	require.Contains(t, string(u.Called.Body), `"answer":[30,"function"]`)
+	require.Contains(t, string(u.Called.Body), `"answer":[95,"function"]`)
 	require.DirExists(t, data)
 
 	before, err := os.ReadFile(bundle)
