@@ -110,7 +110,6 @@ func (w *web) do(method, path, body string, header ...string) (int, http.Header,
 
 // A household uses the pages, in a browser; and what is no household's request is refused.
 func TestWeb(t *testing.T) {
-	t.Parallel()
 	w := serveWeb(t)
 	t.Run("attacks", w.attacks)
 	t.Run("bad input", w.badInput)

@@ -64,7 +64,7 @@ func TestIssuerTokens(t *testing.T) {
 		challenge := got.header.Get("WWW-Authenticate")
 		where := strings.TrimSuffix(s.url, "/mcp") + "/.well-known/oauth-protected-resource"
 		require.Contains(t, challenge, `resource_metadata="`+where+`/mcp"`)
-		require.Contains(t, challenge, `scope="entities:write member:delete member:phone member:read member:write"`)
+		require.Contains(t, challenge, `scope="entities:write member:delete member:phone member:read member:write plugins:call"`)
 		require.NotContains(t, challenge, "error=")
 		for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
 			status, body := s.get(path)

@@ -63,7 +63,7 @@ async function page(viewport, context = browser) {
     globalThis.violations = [];
     addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI));
   });
-  p.setDefaultTimeout(10000);
+  p.setDefaultTimeout(30000);
   return p;
 }
 async function close(p) {
@@ -78,7 +78,7 @@ const quiet = (p, text, selector = "main") => p.waitForFunction((s, t) => docume
 async function press(p, text, selector = "button, a.button", stays = false) {
   const found = await p.waitForFunction((s, t) => [...document.querySelectorAll(s)].find((b) => b.innerText.trim().startsWith(t) && b.checkVisibility()), { polling: 50 }, selector, text);
   const at = found.asElement();
-  await at.evaluate((e) => e.scrollIntoView({ block: "center" })); // from under the bar
+  await at.evaluate((e) => e.scrollIntoView({ block: "center" })).catch(() => {}); // from under the bar, if nothing has replaced it
   const click = () => at.click().catch(() => press(p, text, selector, true)); // a change has replaced it meanwhile: once more
   if (stays) return click();
   await Promise.all([p.waitForNavigation({ waitUntil: "domcontentloaded" }), click()]);
@@ -101,6 +101,7 @@ async function evening(viewport, photo, name) {
   await press(p, "Read it");
   await says(p, "unknown");
   await p.waitForFunction(() => document.readyState === "complete" && document.querySelector(".photo img")?.naturalWidth > 0);
+  await p.waitForFunction(() => [...document.querySelectorAll(".photo rect")].every((r) => r.getBoundingClientRect().width > 5), { polling: 50 }); // the picture has its place
   const boxes = await p.$$eval(".photo rect", (all) => all.map((r) => r.getBoundingClientRect()).map((r) => r.width > 5 && r.right <= innerWidth));
   check(boxes.length >= 2 && boxes.every(Boolean), "boxes lie on the photo: " + boxes);
   await fits(p);
