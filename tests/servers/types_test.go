@@ -90,7 +90,7 @@ func TestAllSchemasBecomeTypes(t *testing.T) {
 	var v *catalog.View
 	require.Eventually(t, func() bool {
 		v = kit.Instance().Snapshot().View(auth.Local(), exposure.Full, false)
-		return len(v.Script()) == want
+		return toolsIn(v) == want
 	}, time.Minute, 10*time.Millisecond, "no schema keeps a tool away")
 	files := map[string]string{}
 	for _, d := range kit.Instance().Snapshot().Documents() {
