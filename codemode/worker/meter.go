@@ -9,7 +9,7 @@ import (
 // meter measures the memory that the Go runtime holds in addition to what it held before the
 // first job, in bytes. Garbage of an earlier script counts until the collector has run, which
 // happens before a job reaches its limit.
-type meter struct{ base, limit int64 }
+type meter struct{ base, limit, collect int64 }
 
 func newMeter() *meter { return &meter{base: held()} }
 
@@ -17,12 +17,13 @@ func newMeter() *meter { return &meter{base: held()} }
 // this much, and the meter is not precise enough for less.
 const engineBytes = 4 << 20
 
-// setLimit sets the memory limit of a job, in bytes. The collector's own limit is a little
-// lower, so that it frees what it can before the watch interrupts the script.
-func (m *meter) setLimit(limit int64) {
-	if limit = max(limit, engineBytes); limit != m.limit { // setting it stops the world
-		m.limit = limit
-		debug.SetMemoryLimit(m.base + limit - limit/8)
+// setLimits sets the memory limit of a job, and the lower one of the collector, which frees
+// what it can before the script is stopped. Both are in bytes.
+func (m *meter) setLimits(limit, collect int64) {
+	m.limit = max(limit, engineBytes)
+	if collect = max(collect, engineBytes-engineBytes/8); collect != m.collect { // setting it stops the world
+		m.collect = collect
+		debug.SetMemoryLimit(m.base + collect)
 	}
 }
 

@@ -153,7 +153,7 @@ func (h *pipePort) runJob(s *session, payload []byte, memory *meter) (last bool,
 	}
 	h.lastCall = 0
 	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
-	memory.setLimit(job.Limits.MemoryBytes)
+	memory.setLimits(job.Limits.MemoryBytes, job.CollectBytes)
 	h.programs.setLimit(job.Limits.MemoryBytes)
 	job.Bindings = s.bound
 	result := s.run(&job, h, Gauges{Full: memory.full, CPU: cpuGauge()}, &h.programs)

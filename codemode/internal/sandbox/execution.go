@@ -177,6 +177,7 @@ func (e *execution) send(bindings []byte) error {
 	job := *e.job
 	job.Bindings = wire.Bindings{}
 	job.WallMs = remainingWallMs(e.ctx)
+	job.CollectBytes = collectLimit(e.base, job.Limits.MemoryBytes)
 	e.scripts++
 	return e.w.WriteJSON(wire.KindJob, e.scripts, &job)
 }
@@ -207,6 +208,16 @@ func residentLimit(base, memory int64) int64 {
 		most = min(most, lower)
 	}
 	return most
+}
+
+// collectLimit returns how much memory a worker's collector lets the script have, in bytes: a
+// little less than the script may use, and than the guard allows, so that neither stops a
+// script for garbage.
+func collectLimit(base, memory int64) int64 {
+	if base <= 0 { // not known, so that the guard does not look at it
+		return memory - memory/8
+	}
+	return min(memory-memory/8, residentLimit(base, memory)-base-rssSlack)
 }
 
 // guard kills the worker when ctx ends or the job exceeds its CPU time, memory or threads.

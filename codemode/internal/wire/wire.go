@@ -47,6 +47,9 @@ type Job struct {
 	// WallMs is the time until the run's deadline when the job starts; 0 means none. The
 	// executor sets it.
 	WallMs int64 `json:"wallMs,omitempty"`
+	// CollectBytes is how much memory the worker's collector lets the script have before it
+	// frees what it can. The executor sets it.
+	CollectBytes int64 `json:"collectBytes,omitempty"`
 	// Principal is the caller: callers take turns, and a worker runs the jobs of one caller
 	// only. It is not sent to the worker.
 	Principal string `json:"-"`
