@@ -88,7 +88,7 @@ const [stored] = await Promise.all([koan.todo_upsert({ model: { title: "Sleep" }
 console.log("stored", stored.title);
 globalThis.__codemode_result__ = { before, after: (await koan.todo_count({})).count, servers: (await listServers()).map((s) => s.serverId) };`})
 	require.Empty(t, ok.Diagnostics)
-	require.Equal(t, map[string]any{"before": 1.0, "after": 2.0, "servers": []any{"koan", "nap"}}, ok.Result)
+	require.Equal(t, map[string]any{"before": 1.0, "after": 2.0, "servers": []any{"koan", "files", "nap"}}, ok.Result)
 	require.Equal(t, "log", ok.Logs[0]["level"])
 	require.Len(t, ok.ToolTrace, 4)
 

@@ -53,7 +53,7 @@ async function sane(p) {
 // settled waits until the page shows what it has asked for.
 async function settled(p) {
   await p.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 20)))));
-  await p.waitForFunction(() => document.querySelector("main") && !document.querySelector("main[aria-busy=true], main [aria-busy=true]"), { polling: 30 });
+  await p.waitForFunction(() => document.querySelector("main") && !document.querySelector("main[aria-busy=true], main [aria-busy=true]"), { polling: 30 }, { polling: 30 });
 }
 // open goes to a path as a link of the page would.
 async function open(p, path) {
@@ -65,9 +65,9 @@ async function open(p, path) {
   } else await p.goto(base + "/console" + path, { waitUntil: "domcontentloaded" });
   await settled(p);
 }
-const says = (p, text, selector = "main") => p.waitForFunction((s, t) => document.querySelector(s)?.innerText.includes(t), {}, selector, text);
+const says = (p, text, selector = "main") => p.waitForFunction((s, t) => document.querySelector(s)?.innerText.includes(t), { polling: 30 }, selector, text);
 const press = async (p, text, selector = "button, a.button") => {
-  const found = await p.waitForFunction((s, t) => [...document.querySelectorAll(s)].find((b) => b.innerText.trim().startsWith(t) && !b.disabled && b.checkVisibility()), {}, selector, text);
+  const found = await p.waitForFunction((s, t) => [...document.querySelectorAll(s)].find((b) => b.innerText.trim().startsWith(t) && !b.disabled && b.checkVisibility()), { polling: 30 }, selector, text);
   await found.asElement().click();
 };
 const chord = async (p, ...keys) => {
@@ -160,10 +160,10 @@ const stories = {
     await chord(p, "Control", "Enter");
     await says(p, "line 3", ".fault");
     await press(p, "Copy link");
-    await p.waitForFunction(() => location.hash.startsWith("#script="));
+    await p.waitForFunction(() => location.hash.startsWith("#script="), { polling: 30 });
     const shared = await page();
-    await shared.goto(p.url(), { waitUntil: "domcontentloaded" });
-    await shared.waitForFunction(() => document.querySelector(".pane .editor").shadowRoot?.textContent.includes("getById('none')"));
+    await shared.goto(await p.evaluate(() => location.href), { waitUntil: "domcontentloaded" });
+    await shared.waitForFunction(() => document.querySelector(".pane .editor").shadowRoot?.textContent.includes("getById('none')"), { polling: 30 });
     await shared.close();
     const times = await p.evaluate(() => performance.getEntriesByName("types:complete").map((e) => e.duration));
     await sane(p);
@@ -179,7 +179,7 @@ const stories = {
     await p.waitForSelector(".palette input");
     await p.keyboard.type("fail");
     await p.keyboard.press("Enter");
-    await p.waitForFunction(() => location.pathname === "/console/runs" && location.search.includes("outcome=%21ok"));
+    await p.waitForFunction(() => location.pathname === "/console/runs" && location.search.includes("outcome=%21ok"), { polling: 30 });
     await says(p, "not_found");
     await chord(p, "Control", "k");
     await p.waitForSelector(".palette input");
@@ -208,7 +208,7 @@ const stories = {
     const boxes = await p.$$eval(".decide button", (all) => all.map((b) => b.getBoundingClientRect()).map((r) => r.height >= 44 && r.bottom <= innerHeight && r.right <= innerWidth));
     same(boxes, [true, true], "the buttons are in sight, and large enough for a thumb");
     await press(p, "Approve");
-    await p.waitForFunction(() => location.pathname.startsWith("/console/runs/"));
+    await p.waitForFunction(() => location.pathname.startsWith("/console/runs/"), { polling: 30 });
     await says(p, "Deleted", ".changes");
     same((await call("GET", "/api/todo/old")).code, "not_found", "the row");
 
@@ -230,11 +230,11 @@ const stories = {
     await open(p, "/runs");
     await put(p, "input[type=search]", "looked for");
     await p.keyboard.press("Enter");
-    await p.waitForFunction(() => document.querySelectorAll("table.runs tbody tr").length === 1);
+    await p.waitForFunction(() => document.querySelectorAll("table.runs tbody tr").length === 1, { polling: 30 });
     await p.click("table.runs tbody a");
     await says(p, "Second title", ".changes .is");
     await says(p, "todo.patch", ".calls");
-    await p.waitForFunction(() => document.querySelector(".editor.read")?.shadowRoot?.textContent.includes("looked for"));
+    await p.waitForFunction(() => document.querySelector(".editor.read")?.shadowRoot?.textContent.includes("looked for"), { polling: 30 });
     check(p.url().endsWith(made.result.runId), "the run's address has its id");
     await press(p, "Replay");
     await says(p, "The replay is identical");
@@ -244,7 +244,7 @@ const stories = {
     await says(p, "was undone");
     same(await title("u"), "First title", "the row");
     await press(p, "Run with other arguments");
-    await p.waitForFunction(() => document.querySelector(".pane .editor")?.shadowRoot?.textContent.includes("looked for"));
+    await p.waitForFunction(() => document.querySelector(".pane .editor")?.shadowRoot?.textContent.includes("looked for"), { polling: 30 });
     await sane(p);
     await p.close();
   },
@@ -258,14 +258,14 @@ const stories = {
     await p.select("select[aria-label=Field]", "title");
     await put(p, "input[aria-label=Value]", "edit me");
     await press(p, "Filter");
-    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1, { polling: 30 });
     await p.click("table.grid tbody a");
     await says(p, "Ann", "aside");
     await p.goBack();
-    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1);
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1, { polling: 30 });
     await new Promise((done) => setTimeout(done, 300)); // the stream of changes is open
     await call("POST", "/api/todo", { id: "e2", title: "Edit me too" });
-    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 2);
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 2, { polling: 30 });
     await p.click("table.grid tbody a[href$='/e']");
     await says(p, "Ann", "aside");
     await put(p, "#field-title", "Edited");
@@ -278,7 +278,7 @@ const stories = {
     await press(p, "Save");
     await says(p, "Somebody else has changed this row");
     await press(p, "Read it again");
-    await p.waitForFunction(() => document.querySelector("#field-title").value === "Somebody was faster");
+    await p.waitForFunction(() => document.querySelector("#field-title").value === "Somebody was faster", { polling: 30 });
     await put(p, "#field-effort", "5000");
     await p.$eval("main form", (f) => (f.noValidate = true));
     await press(p, "Save");
@@ -348,7 +348,7 @@ const stories = {
       same(await p.evaluate(() => [...document.querySelectorAll("#app script, #app img, #app iframe, a[href^='javascript:']")].length), 0, "elements of texts at " + at);
     }
     await open(p, "/entities/Todo/" + encodeURIComponent(ids[0]));
-    await p.waitForFunction((t) => document.querySelector("#field-title")?.value === t, {}, evil[0]);
+    await p.waitForFunction((t) => document.querySelector("#field-title")?.value === t, { polling: 30 }, evil[0]);
     await sane(p);
     await p.close();
   },
@@ -452,7 +452,7 @@ SDK.Out.answer(soon.items.map((one) => one.name));
   await take("console-run", { width: 1280, height: 760 }, "dark", async (p) => {
     await open(p, "/runs/" + ran.result.runId);
     await says(p, "isStaple", ".changes");
-    await p.waitForFunction(() => document.querySelector(".editor.read")?.shadowRoot?.textContent.includes("goes off"));
+    await p.waitForFunction(() => document.querySelector(".editor.read")?.shadowRoot?.textContent.includes("goes off"), { polling: 30 });
   });
   const waits = await execute("const old = SDK.Entities.PantryItem.collection({ sort: 'expiresAt', pageSize: 2 }).items;\nSDK.Entities.PantryItem.deleteMany(old.map((one) => one.id));");
   await take("console-plan", phone, "light", (p) => open(p, "/plans/" + waits.error.details.planId));

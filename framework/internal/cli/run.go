@@ -46,6 +46,7 @@ var runTexts = []struct{ input, flag, help string }{
 	{"idempotencyKey", "idempotency-key", "run at most once: the same key and script return the first result again"},
 	{"correlationId", "correlation-id", "your own id of what the run belongs to, for the journal"},
 	{"approval", "approval", "which effects need approval, where the configuration asks for less: never, destructive, writes, always"},
+	{"onLarge", "on-large", "file: a result or an answer larger than codeMode.maxResultBytes becomes a file"},
 	{"planId", "plan-id", "apply this plan, or show it with --dry-run, instead of a FILE"},
 }
 
