@@ -267,8 +267,8 @@ func isDateColumn(f *gen.Field) bool {
 	return strings.EqualFold(strings.TrimSpace(f.Column().SchemaType[dialect.Postgres]), "date")
 }
 
-// keepDaysAsDates gives the fields that are annotated as days the column type that days have
-// on PostgreSQL, unless the schema names another.
+// keepDaysAsDates sets the column type on PostgreSQL of fields that are annotated as days to
+// that of days, unless the schema names another.
 func keepDaysAsDates(g *gen.Graph) {
 	for _, s := range g.Schemas {
 		for _, f := range s.Fields {

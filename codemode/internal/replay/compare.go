@@ -24,9 +24,7 @@ func (p *Player) Compare(res *wire.Result) *replay.Replayed {
 	then := p.script.Ending
 	if p.cut || then.Cut {
 		out.Notes = append(out.Notes, "the recorded run was interrupted; up to there it is compared")
-		if out.Difference = diffEmitted(then.Emitted, res.Emitted, true); out.Difference == nil {
-			out.Difference = diffLogs(then.Logs, res.Logs, true)
-		}
+		out.Difference = diffStreams(then.Emitted, res.Emitted, then.Logs, res.Logs, true)
 		return out
 	}
 	if out.Difference = p.compareEnds(out, res); out.Difference == nil {
@@ -103,34 +101,16 @@ func (p *Player) results(res *wire.Result) *replay.Difference {
 		}
 	}
 	interrupted := then.Fault != nil && dependsOnMachine(faultCode(then.Fault))
-	if d := diffEmitted(then.Emitted, res.Emitted, interrupted); d != nil {
-		return d
-	}
-	return diffLogs(then.Logs, res.Logs, interrupted)
+	return diffStreams(then.Emitted, res.Emitted, then.Logs, res.Logs, interrupted)
 }
 
-// diffEmitted returns the first emitted value that differs. Of an interrupted run one of the
-// two may end sooner.
-func diffEmitted(then, now []json.RawMessage, interrupted bool) *replay.Difference {
-	for i := range max(len(then), len(now)) {
-		a, b := "no more values", "no more values"
-		if i < len(then) {
-			a = string(then[i])
-		}
-		if i < len(now) {
-			b = string(now[i])
-		}
-		if a == b {
-			continue
-		}
-		if interrupted && i >= min(len(then), len(now)) {
-			return nil
-		}
-		d := &replay.Difference{In: replay.InEmitted}
-		d.Recorded, d.Now = replay.Excerpts(a, b)
+// diffStreams returns the first emitted value that differs, or else the first log entry.
+func diffStreams(emittedThen, emittedNow []json.RawMessage, logsThen, logsNow []wire.Log, interrupted bool) *replay.Difference {
+	text := func(v json.RawMessage) string { return string(v) }
+	if d := diffTexts(replay.InEmitted, "no more values", texts(emittedThen, text), texts(emittedNow, text), interrupted); d != nil {
 		return d
 	}
-	return nil
+	return diffTexts(replay.InLogs, "no more entries", texts(logsThen, line), texts(logsNow, line), interrupted)
 }
 
 func faultCode(raw json.RawMessage) fault.Code {
@@ -148,16 +128,16 @@ func resultText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// diffLogs returns the first entry that differs. Of an interrupted run one of the two
-// may end sooner.
-func diffLogs(then, now []wire.Log, interrupted bool) *replay.Difference {
+// diffTexts returns the first line that differs. Of an interrupted run one of the two lists
+// may end sooner; end stands for what an ended one has next.
+func diffTexts(in, end string, then, now []string, interrupted bool) *replay.Difference {
 	for i := range max(len(then), len(now)) {
-		a, b := "no more entries", "no more entries"
+		a, b := end, end
 		if i < len(then) {
-			a = line(then[i])
+			a = then[i]
 		}
 		if i < len(now) {
-			b = line(now[i])
+			b = now[i]
 		}
 		if a == b {
 			continue
@@ -165,11 +145,20 @@ func diffLogs(then, now []wire.Log, interrupted bool) *replay.Difference {
 		if interrupted && i >= min(len(then), len(now)) {
 			return nil
 		}
-		d := &replay.Difference{In: replay.InLogs}
+		d := &replay.Difference{In: in}
 		d.Recorded, d.Now = replay.Excerpts(a, b)
 		return d
 	}
 	return nil
+}
+
+// texts returns each value as text.
+func texts[T any](values []T, text func(T) string) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = text(v)
+	}
+	return out
 }
 
 func line(l wire.Log) string { return fmt.Sprintf("%s: %s (at %d ms)", l.Level, l.Message, l.TimeMs) }

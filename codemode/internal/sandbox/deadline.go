@@ -19,8 +19,9 @@ func remainingWallMs(ctx context.Context) int64 {
 	return max(time.Until(end).Milliseconds(), 0) + 1
 }
 
-// awaitSelfStop gives a script that computes beyond its run's deadline the grace period to
-// stop by itself, since then its fault names the line. It reports whether the script did.
+// awaitSelfStop waits for the grace period in which a script that computes beyond its run's
+// deadline may stop by itself, since then its fault names the line. It reports whether the
+// script did.
 func (e *execution) awaitSelfStop(ctx context.Context) bool {
 	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) || e.clock.Paused() {
 		return false

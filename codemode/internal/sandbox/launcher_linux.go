@@ -81,7 +81,7 @@ var errLauncherEnded = errors.New("the launcher has exited")
 // abandonTimeout bounds how long abandon waits for late answers.
 const abandonTimeout = time.Minute
 
-// abandon gives up a launcher that has failed, and returns at once. If the launcher was only
+// abandon stops using a launcher that has failed, and returns at once. If the launcher was only
 // late, the requested worker still starts as a child of this process. Nothing else knows of
 // that worker, so it is killed and reaped in the background when the answer arrives.
 func (l *launcher) abandon() {

@@ -277,7 +277,7 @@ func TestPoolShrinksAfterBurst(t *testing.T) {
 }
 
 // TestCancelledDispatchLeaksNoWorker checks that a job that is cancelled just as it gets its
-// worker gives the worker back.
+// worker returns the worker to the pool.
 func TestCancelledDispatchLeaksNoWorker(t *testing.T) {
 	s := sandboxWith(t, Options{PoolSize: 1})
 	gone, leave := context.WithCancel(t.Context())

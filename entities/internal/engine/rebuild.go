@@ -66,7 +66,7 @@ func (x *restoration) build(ctx context.Context, wanted heldRow) error {
 	return x.renumber(ctx, id, mark)
 }
 
-// renumber gives a row its id back, for which the database has made another one.
+// renumber sets the id of a row, for which the database has made another one, to what it was.
 func (x *restoration) renumber(ctx context.Context, made any, mark int) error {
 	b := x.t.newStatement()
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(x.id))

@@ -288,7 +288,7 @@ func (x *restoration) create(ctx context.Context, found *past, now heldRow) erro
 	return x.restoreLinks(ctx)
 }
 
-// change gives a row that the run updated the values back that it had.
+// change restores the values of a row that the run updated.
 func (x *restoration) change(ctx context.Context, found *past, now heldRow) error {
 	if found.row == nil || now == nil {
 		x.fail("", "it was deleted since")

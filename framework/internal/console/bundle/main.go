@@ -1,4 +1,4 @@
-// Bundle makes the files of the console's page from its sources and the npm packages beside them:
+// Command bundle makes the files of the console's page from its sources and the npm packages beside them:
 // web/dist, which is committed and embedded.
 //
 // What belongs here: how sources become files. What must never: what runs when a server serves

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+)
+
+// held is a value as a column holds it, in a form that compares and can be bound again to the
+// last bit: a letter for its type, and the value. nil is NULL.
+type held *string
+
+// heldRow is a row by its table's columns; nil is no row.
+type heldRow []held
+
+// heldID returns a row's id as columns that refer to it hold it.
+func (t *tx) heldID(k *model.Kind, id any) (string, error) {
+	v, err := k.BindID(id)
+	if err != nil {
+		return "", err
+	}
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case []byte:
+		return string(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	}
+	return fmt.Sprint(v), nil
+}
+
+// heldLinks reads the ids at the other side of a join table.
+func (t *tx) heldLinks(ctx context.Context, of *past, j *join) (out []string, err error) {
+	b := t.newStatement()
+	b.Raw("SELECT CAST(").Name(j.other).Raw(" AS TEXT) FROM ").Name(j.table).Raw(" WHERE ").Name(j.own).Raw(" = ").Arg(of.kind.BoundID(of.id)).Raw(" ORDER BY 1")
+	rows, err := t.sql.QueryContext(context.WithoutCancel(ctx), string(b.Text()), b.Args()...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		out = append(out, id)
+	}
+	return out, rows.Err()
+}
+
+// maxHeld is how many rows one statement reads.
+const maxHeld = 128
+
+// heldRows reads rows as their table holds them, by their id as callers see it.
+func (t *tx) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string]heldRow, error) {
+	out := make(map[string]heldRow, len(ids))
+	for some := range slices.Chunk(ids, maxHeld) {
+		if err := t.readHeld(ctx, k, some, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (t *tx) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]heldRow) (err error) {
+	info := t.engine.tables[k]
+	b := t.newStatement()
+	b.Raw("SELECT ").Name(k.Entity.Key.Name)
+	for _, c := range info.columns {
+		b.Raw(", ")
+		t.holding(b, c)
+	}
+	b.Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" IN (").List(k.BoundIDs(ids)).Raw(")")
+	if len(ids) == 1 { // takes less time than watching for a cancel would
+		ctx = context.WithoutCancel(ctx)
+	}
+	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var key any
+	values := make([]any, len(info.columns))
+	into := []any{&key}
+	for i := range values {
+		into = append(into, &values[i])
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		id, err := k.ScanID(key)
+		if err != nil {
+			return err
+		}
+		row, size := make(heldRow, len(values)), beforeBytes
+		for i, v := range values {
+			if row[i], err = hold(v); err != nil {
+				return fmt.Errorf("%s of %s: %w", info.columns[i], k.Name(), err)
+			}
+			if row[i] != nil {
+				size += len(*row[i]) + 16
+			}
+		}
+		if !t.attempt.HoldImage(size) {
+			return errNoImages
+		}
+		out[k.FormatID(id)] = row
+	}
+	return rows.Err()
+}
+
+// holding appends an expression that gives a column as it is held: as text on PostgreSQL,
+// where that is exact for all types; on SQLite without its declared type, by which the driver
+// would read it as something else.
+func (t *tx) holding(b *sqltext.Builder, column string) {
+	if t.engine.backend.Dialect().Name() == dialect.SQLite {
+		b.Raw("+").Name(column)
+		return
+	}
+	b.Raw("CAST(").Name(column).Raw(" AS TEXT)")
+}
+
+// hold returns a value that the driver read in the form of held.
+func hold(v any) (held, error) {
+	var s string
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		if utf8.ValidString(v) {
+			s = "t" + v
+		} else {
+			s = "x" + base64.StdEncoding.EncodeToString([]byte(v))
+		}
+	case []byte:
+		s = "b" + base64.StdEncoding.EncodeToString(v)
+	case int64:
+		s = "i" + strconv.FormatInt(v, 10)
+	case float64:
+		s = "f" + strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		return nil, fmt.Errorf("entities: a column holds a %T", v)
+	}
+	return &s, nil
+}
+
+// bound is the inverse of hold.
+func bound(h held) (any, error) {
+	if h == nil {
+		return nil, nil
+	}
+	s := *h
+	if s == "" {
+		return nil, errors.New("entities: a kept value has no type")
+	}
+	switch text := s[1:]; s[0] {
+	case 't':
+		return text, nil
+	case 'x':
+		b, err := base64.StdEncoding.DecodeString(text)
+		return string(b), err
+	case 'b':
+		return base64.StdEncoding.DecodeString(text)
+	case 'i':
+		return strconv.ParseInt(text, 10, 64)
+	case 'f':
+		return strconv.ParseFloat(text, 64)
+	}
+	return nil, fmt.Errorf("entities: a kept value has the unknown type %q", s[0])
+}
+
+// sameHeld reports whether two values are the same.
+func sameHeld(a, b held) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/model"
+)
+
+// past is what a transaction found of a row before its first write to it.
+type past struct {
+	kind *model.Kind
+	id   any
+	row  heldRow
+}
+
+// pair is a link: a row of a join table.
+type pair struct{ table, own, other, ownID, otherID string }
+
+// reversed is the same link, seen from the other side.
+func (p pair) reversed() pair { return pair{p.table, p.other, p.own, p.otherID, p.ownID} }
+
+// pastLinks are the links of a row that are known from before the first write to them.
+type pastLinks struct {
+	of    *past
+	join  *join
+	id    string   // of the row, as the column holds it
+	found []string // at the other side
+}
+
+// history is what a transaction found of what it has written, for an undo. Its zero value is
+// empty.
+type history struct {
+	rows    map[changes.Row]*past
+	order   []*past
+	listed  map[pair]*pastLinks // by a pair without otherID
+	links   []*pastLinks
+	known   map[pair]bool // whether the transaction found it
+	unnamed int           // writes to rows of no entity
+}
+
+// errNoImages ends the making of images where the attempt keeps none any more.
+var errNoImages = errors.New("entities: no images are kept")
+
+// keepsPast reports whether what is written is to be kept as it was.
+func (t *tx) keepsPast() bool {
+	if t.attempt.KeepsImages() {
+		return true
+	}
+	t.past = history{}
+	return false
+}
+
+// keepPast keeps rows as they are, before they are written for the first time; linked also
+// with what they are linked with.
+func (t *tx) keepPast(ctx context.Context, k *model.Kind, ids []any, linked bool) error {
+	info := t.engine.tables[k]
+	if info == nil || !t.keepsPast() {
+		return nil
+	}
+	var unknown []any
+	for _, id := range ids {
+		switch {
+		case t.past.rows[changes.RowOf(k, id)] != nil:
+		case t.log.CreatedHere(k, id): // by a mutation whose hooks still run
+			t.keepCreated(k, id)
+		default:
+			unknown = append(unknown, id)
+		}
+	}
+	if len(unknown) > 0 {
+		now, err := t.heldRows(ctx, k, unknown)
+		if errors.Is(err, errNoImages) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, id := range unknown {
+			t.past.add(k, id, now[k.FormatID(id)])
+		}
+	}
+	if !linked {
+		return nil
+	}
+	for _, id := range ids {
+		if err := t.keepLinks(ctx, t.past.rows[changes.RowOf(k, id)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepCreated keeps that a row which was just created was not there, nor anything that it is
+// linked with.
+func (t *tx) keepCreated(k *model.Kind, id any) {
+	info := t.engine.tables[k]
+	if info == nil || !t.keepsPast() || t.past.rows[changes.RowOf(k, id)] != nil {
+		return
+	}
+	of := t.past.add(k, id, nil)
+	if len(info.joins) == 0 {
+		return
+	}
+	own, err := t.heldID(k, id)
+	if err != nil {
+		return
+	}
+	for i := range info.joins {
+		t.past.list(of, &info.joins[i], own, nil)
+	}
+}
+
+func (h *history) add(k *model.Kind, id any, row heldRow) *past {
+	p := &past{k, id, row}
+	if h.rows == nil {
+		h.rows = map[changes.Row]*past{}
+	}
+	h.rows[changes.RowOf(k, id)] = p
+	h.order = append(h.order, p)
+	return p
+}
+
+// keepLinks keeps what a row is linked with.
+func (t *tx) keepLinks(ctx context.Context, of *past) error {
+	if of == nil || len(t.engine.tables[of.kind].joins) == 0 {
+		return nil
+	}
+	joins := t.engine.tables[of.kind].joins
+	own, err := t.heldID(of.kind, of.id)
+	if err != nil {
+		return err
+	}
+	for i := range joins {
+		j := &joins[i]
+		if t.past.listed[pair{j.table, j.own, j.other, own, ""}] != nil {
+			continue
+		}
+		now, err := t.heldLinks(ctx, of, j)
+		if err != nil {
+			return err
+		}
+		if !t.attempt.HoldImage(linkBytes * (1 + len(now))) {
+			return nil
+		}
+		t.past.list(of, j, own, now)
+	}
+	return nil
+}
+
+// list notes all links of a row. One that is new to a row whose links were listed before, from
+// the other side, was made by the transaction.
+func (h *history) list(of *past, j *join, own string, others []string) {
+	if h.listed == nil {
+		h.listed, h.known = map[pair]*pastLinks{}, map[pair]bool{}
+	}
+	key := pair{j.table, j.own, j.other, own, ""}
+	if h.listed[key] != nil {
+		return
+	}
+	l := &pastLinks{of, j, own, others}
+	h.listed[key] = l
+	h.links = append(h.links, l)
+	for _, other := range others {
+		p := pair{j.table, j.own, j.other, own, other}
+		if _, known := h.lookup(p); known {
+			continue
+		}
+		from := p.reversed()
+		from.otherID = ""
+		h.known[p] = h.listed[from] == nil
+	}
+}
+
+// lookup reports whether the transaction found a link, if that is known.
+func (h *history) lookup(p pair) (was, known bool) {
+	if was, known = h.known[p]; !known {
+		was, known = h.known[p.reversed()]
+	}
+	return was, known
+}
