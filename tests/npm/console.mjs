@@ -75,9 +75,10 @@ const chord = async (p, ...keys) => {
   await p.keyboard.press(keys.at(-1));
   for (const k of keys.slice(0, -1).reverse()) await p.keyboard.up(k);
 };
-const editor = ".pane .editor >>> .cm-content";
+// within waits for an element of the editor, which is in a shadow root: puppeteer's own selectors do not see when that changes.
+const within = async (p, selector = ".cm-content") => (await p.waitForFunction((s) => document.querySelector(".pane .editor")?.shadowRoot?.querySelector(s), { polling: 30 }, selector)).asElement();
 async function write(p, text) {
-  const at = await p.waitForSelector(editor);
+  const at = await within(p);
   await at.click();
   await chord(p, "Control", "a");
   await p.keyboard.press("Backspace");
@@ -101,7 +102,7 @@ const stories = {
     await says(before, "A link was printed");
     const p = await page();
     await p.goto(link, { waitUntil: "domcontentloaded" });
-    await p.waitForSelector(editor);
+    await within(p);
     same(new URL(p.url()).pathname, "/console", "where the link leads");
     same((await p.cookies()).map((c) => [c.httpOnly, c.sameSite]), [[true, "Strict"]], "cookies");
     await before.goto(link);
@@ -119,9 +120,8 @@ const stories = {
     await open(p, "");
     await write(p, "SDK.Entities.Todo");
     await p.keyboard.type(".");
-    const list = editor.replace(".cm-content", ".cm-tooltip-autocomplete li");
-    await p.waitForSelector(list);
-    const offered = await p.$$eval(list, (items) => items.map((i) => i.innerText.trim()));
+    await within(p, ".cm-tooltip-autocomplete li");
+    const offered = await p.$$eval(".pane .editor >>> .cm-tooltip-autocomplete li", (items) => items.map((i) => i.innerText.trim()));
     for (const name of ["collection", "patch", "getById", "deleteByQuery"]) check(offered.includes(name), `${name} is offered: ${offered}`);
     check(!offered.includes("toString") || offered.indexOf("toString") > offered.indexOf("patch"), "own names come first");
     const first = (name) => p.waitForFunction((n) => document.querySelector(".pane .editor").shadowRoot.querySelector(".cm-tooltip-autocomplete li[aria-selected]")?.innerText.trim() === n, { polling: 30 }, name);
@@ -139,12 +139,12 @@ const stories = {
     }
     await p.keyboard.press("Escape");
     await write(p, "SDK.Entities.Todoo.count();");
-    await p.waitForSelector(editor.replace(".cm-content", ".cm-lintRange-error"));
+    await within(p, ".cm-lintRange-error");
     await write(p, "const one = SDK.Entities.Todo.getById(SDK.args.id);\nconsole.log('before', one.title);\nSDK.Entities.Todo.patch(one.id, { title: 'Tried' });\nSDK.Out.answer({ was: one.title });\n");
     await p.click(".options summary");
     await p.waitForSelector("#args", { visible: true });
     await put(p, "#args", '{"id": "1"}');
-    await (await p.waitForSelector(editor)).click();
+    await (await within(p)).click();
     await chord(p, "Control", "Enter");
     await says(p, "dry run, nothing is kept");
     await says(p, "Tried", ".changes");
@@ -163,7 +163,7 @@ const stories = {
     await p.waitForFunction(() => location.hash.startsWith("#script="), { polling: 30 });
     const shared = await page();
     await shared.goto(await p.evaluate(() => location.href), { waitUntil: "domcontentloaded" });
-    await shared.waitForFunction(() => document.querySelector(".pane .editor").shadowRoot?.textContent.includes("getById('none')"), { polling: 30 });
+    await shared.waitForFunction(() => document.querySelector(".pane .editor")?.shadowRoot?.textContent.includes("getById('none')"), { polling: 30 });
     await shared.close();
     const times = await p.evaluate(() => performance.getEntriesByName("types:complete").map((e) => e.duration));
     await sane(p);
@@ -306,8 +306,8 @@ const stories = {
     const folder = mkdtempSync(join(tmpdir(), "koan-console-"));
     writeFileSync(join(folder, "list.json"), '{"buy":["milk"]}');
     await (await p.waitForSelector("input[type=file]")).uploadFile(join(folder, "list.json"));
-    rmSync(folder, { recursive: true });
     await says(p, "list.json is kept", ".notices");
+    rmSync(folder, { recursive: true });
     await write(p, "SDK.Out.answer(SDK.Files.json(SDK.args.file).buy[0]);");
     await chord(p, "Control", "Enter");
     await says(p, "milk", ".answer");
@@ -375,7 +375,7 @@ const stories = {
         await open(p, at);
         await p.waitForSelector("main#main h1, main#main h2");
         if (at === "") {
-          await p.waitForSelector(editor);
+          await within(p);
           await write(p, "SDK.Entities.Todo.patch('1', { title: 'x' }); throw new Error('no');");
           await chord(p, "Control", "Enter");
           await p.waitForSelector(".fault");
@@ -420,7 +420,7 @@ const stories = {
 async function pictures() {
   const entry = await page();
   await entry.goto(link, { waitUntil: "domcontentloaded" });
-  await entry.waitForSelector(editor);
+  await within(entry);
   await entry.close();
   const take = async (name, viewport, theme, tell) => {
     const p = await page(viewport);
@@ -471,9 +471,11 @@ for (const [story, tell] of Object.entries(stories)) {
     const figures = await tell();
     console.log(JSON.stringify({ story, ms: Date.now() - began, ...figures }));
   } catch (e) {
-    console.log(JSON.stringify({ story, ms: Date.now() - began, error: String(e.stack || e) }));
+    const open = (await browser.pages()).slice(1);
+    const shown = await Promise.all(open.map((p) => p.evaluate(() => location.href + ": " + document.body.innerText.slice(0, 500)).catch(String)));
+    console.log(JSON.stringify({ story, ms: Date.now() - began, error: [e.stack || e, ...shown].join("\n") }));
     if (story === "sign in") break;
-    for (const p of (await browser.pages()).slice(1)) {
+    for (const p of open) {
       if (process.env.SHOW) await p.bringToFront().then(() => p.screenshot({ path: join(process.env.SHOW, story.replace(/\W+/g, "-") + ".png") })).catch(() => {});
       await p.close().catch(() => {});
     }

@@ -156,7 +156,7 @@ async function evening(viewport, photo, name) {
   await open(p, "/activity");
   await fits(p);
   await picture(p, name + "-activity");
-  await p.waitForFunction(() => document.querySelector("main").innerText.includes("Put groceries away"));
+  await p.waitForFunction(() => document.querySelector("main")?.innerText.includes("Put groceries away"), { polling: 50 });
   const run = await p.evaluate(() => [...document.querySelectorAll("a.line")].find((a) => a.innerText.includes("Plan the week")).getAttribute("href"));
   await open(p, run);
   await says(p, "PlannedMeal");
@@ -201,7 +201,7 @@ const stories = {
     const p = await page(wide);
     for (const path of ["/", "/shelves", "/shopping", "/activity"]) {
       await open(p, path);
-      if (path !== "/activity") await p.waitForFunction((t) => document.querySelector("main").textContent.includes(t), { polling: 50 }, bad);
+      if (path !== "/activity") await p.waitForFunction((t) => document.querySelector("main")?.textContent.includes(t), { polling: 50 }, bad);
       check(!(await p.$("main img, main script")), "nothing of it is an element of " + path);
     }
     await open(p, "/shopping");
