@@ -14,15 +14,6 @@ BENCHTIME ?= 1s
 SOAKTIME ?= 30m
 ONLY ?=
 
-# Packages whose tests share state between goroutines: they run under the race
-# detector as well. A test's process need not wait a second at its end for races yet
-# to come, nor each of the processes that it starts.
-RACY = ./plugins ./codemode ./framework/... $(shell $(GO) list ./entities/... | grep -v -e /library -e /office -e /specimen -e /records$$ -e /read$$ -e /engine$$ -e /filter$$ -e /sqltext$$ -e /entgen$$) ./plugins/kit
-RACE = GORACE=atexit_sleep_ms=50 $(GO) test -race -vet=off -count=1 -timeout 10m
-
-# Of the entities' own tests, those with several goroutines.
-RACING = Lost|AtOnce|WhileItRuns|ManySets|Journal|Attempts|CommitEnded|ServesWhat|APersonIs|Tapes|Dead
-
 .PHONY: help setup build static demo web test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
 
 help: ## Say what there is
@@ -59,7 +50,7 @@ web: ## PantryPal's web app, with a year of data: make web [WEB=127.0.0.1:8080]
 	@$(MAKE) --no-print-directory --silent build
 	@$(BIN)/pantrypal serve --http $(WEB) --database sqlite://$(CURDIR)/$(BIN)/kitchen
 
-test: setup build lint generated race unit ## Everything: format, vet, staticcheck, generated code, race, all tests
+test: setup build lint generated unit ## Everything: format, vet, staticcheck, generated code, all tests
 
 lint: ## gofumpt, vet, staticcheck
 	@out=$$(git ls-files '*.go' | xargs grep -L '^// Code generated' | xargs $(TOOL) gofumpt -l); \
@@ -70,12 +61,13 @@ lint: ## gofumpt, vet, staticcheck
 format: ## Format what is written by hand
 	git ls-files '*.go' | xargs grep -L '^// Code generated' | xargs $(TOOL) gofumpt -w
 
-unit: ## All tests, with a count at the end
-	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --hide-summary skipped --raw-command -- .ci/unit
+GOTESTSUM = $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --hide-summary skipped --raw-command --
 
-race: ## The tests of what runs concurrently, under the race detector
-	$(RACE) $(RACY)
-	$(RACE) -run 'Concurrent|$(RACING)' ./entities/internal/engine ./entities/internal/read # the others have one goroutine, and take minutes
+unit: ## All tests, those of what runs concurrently under the race detector, with a count at the end
+	$(GOTESTSUM) .ci/unit
+
+race: ## Only the tests under the race detector
+	$(GOTESTSUM) .ci/unit race
 
 generate: setup ## Generate the committed generated code anew
 	$(GO) generate ./...

@@ -107,7 +107,7 @@ func TestRequestsOfTheDocument(t *testing.T) {
 					}
 					op := doc.Paths[path][method]
 					at := strings.ReplaceAll(path, "{id}", "1")
-					for range 6 {
+					for range 4 {
 						query := url.Values{}
 						for _, p := range op.Parameters {
 							if p.In == "query" && p.Schema != nil && m.IntN(3) == 0 {
