@@ -51,32 +51,38 @@ func TestWorkflows(t *testing.T) {
 	k.sample("haul.png")
 	for _, w := range workflows(t) {
 		t.Run(w.Name, func(t *testing.T) {
-			k := kitchen{k.Kit, t, k.photos}
-			untouched := k.state()
-			before := json.RawMessage("null")
-			var setup string
-			if w.Setup != "" {
-				r := k.Run(w.Setup, koantest.Input{})
-				before, setup = r.Result, r.RunID
-			}
-			ready := k.state()
-			script := `const before = SDK.args; SDK.Out.answer(SDK.Actions["` + camel(w.Name) + `"](` + w.Input + `))`
-			dry := k.Run(script, koantest.Input{Args: before, DryRun: true})
-			require.Equal(t, ready, k.state(), "a dry run changes nothing")
-			r := k.Run(script, koantest.Input{Args: before})
-			require.Equal(t, golden(t, dry), golden(t, r), "a dry run says what a run says")
-			k.expect(w.Name, r)
-			if len(r.ChangeCounts) > 0 {
-				require.NotEqual(t, ready, k.state())
-				k.undo(r.RunID)
-			}
-			require.Equal(t, ready, k.state(), "undone")
-			if setup != "" && ready != untouched {
-				k.undo(setup)
-			}
-			require.Equal(t, untouched, k.state())
+			kitchen{k.Kit, t, k.photos}.try(w)
 		})
 	}
+}
+
+// try carries out an action dry, then for real, and undoes it.
+func (k kitchen) try(w workflow) {
+	k.t.Helper()
+	t := k.t
+	untouched := k.state()
+	before := json.RawMessage("null")
+	var setup string
+	if w.Setup != "" {
+		r := k.Run(w.Setup, koantest.Input{})
+		before, setup = r.Result, r.RunID
+	}
+	ready := k.state()
+	script := `const before = SDK.args; SDK.Out.answer(SDK.Actions["` + camel(w.Name) + `"](` + w.Input + `))`
+	dry := k.Run(script, koantest.Input{Args: before, DryRun: true})
+	require.Equal(t, ready, k.state(), "a dry run changes nothing")
+	r := k.Run(script, koantest.Input{Args: before})
+	require.Equal(t, golden(t, dry), golden(t, r), "a dry run says what a run says")
+	k.expect(w.Name, r)
+	if len(r.ChangeCounts) > 0 {
+		require.NotEqual(t, ready, k.state())
+		k.undo(r.RunID)
+	}
+	require.Equal(t, ready, k.state(), "undone")
+	if setup != "" && ready != untouched {
+		k.undo(setup)
+	}
+	require.Equal(t, untouched, k.state())
 }
 
 // Every action has a golden test.
