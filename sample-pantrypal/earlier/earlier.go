@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
@@ -83,12 +84,28 @@ func TakeOver(ctx context.Context, _ string, drv dialect.Driver, c *ent.Client) 
 			return fmt.Errorf("earlier: %s: %w", step.what, err)
 		}
 	}
-	for _, table := range tables {
-		if err := drv.Exec(ctx, fmt.Sprintf("DROP TABLE %q", aside(table)), []any{}, nil); err != nil {
-			return fmt.Errorf("earlier: %w", err)
+	for _, s := range dropping(drv.Dialect()) {
+		if err := drv.Exec(ctx, s, []any{}, nil); err != nil {
+			return fmt.Errorf("earlier: %s: %w", s, err)
 		}
 	}
 	return nil
+}
+
+// dropping are the statements that drop the renamed tables. Some refer to each other:
+// PostgreSQL drops such tables only together, SQLite only one by one.
+func dropping(d string) []string {
+	var names []string
+	for _, table := range tables {
+		names = append(names, fmt.Sprintf("%q", aside(table)))
+	}
+	if d == dialect.Postgres {
+		names = []string{strings.Join(names, ", ")}
+	}
+	for i := range names {
+		names[i] = "DROP TABLE " + names[i]
+	}
+	return names
 }
 
 // first reports whether a set is of the first model: only that one had profiles.
