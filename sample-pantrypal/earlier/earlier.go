@@ -18,7 +18,6 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/diary"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/rules"
-	"github.com/koan-go/koan/sample-pantrypal/seed"
 )
 
 // tables of the first model, those that refer to others first.
@@ -55,16 +54,13 @@ func SetAside(ctx context.Context, _ string, drv dialect.Driver) error {
 	return nil
 }
 
-// TakeOver writes the catalogue, and what the renamed tables have, and drops them.
+// TakeOver writes what the renamed tables have, and drops them. The catalogue is there.
 func TakeOver(ctx context.Context, _ string, drv dialect.Driver, c *ent.Client) error {
 	there, err := names(ctx, drv, tableNamed(drv.Dialect()), aside("household_profiles"))
 	if err != nil || len(there) == 0 {
 		return err
 	}
 	ctx = diary.WithoutEntries(rules.AsCatalogue(ctx))
-	if err := seed.Catalogue(ctx, c); err != nil {
-		return err
-	}
 	t := taker{Client: c, drv: drv, products: map[string]string{}, recipes: map[string]string{}, came: map[string]float64{}}
 	for _, step := range []struct {
 		what string
