@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
@@ -43,7 +44,7 @@ func TestAnswersAreRight(t *testing.T) {
 		written[n] = m[4]
 	}
 	for n, answer := range map[int]func(t *testing.T) any{
-		2: o.expiring, 3: o.milk, 4: o.eggs, 6: o.feta, 20: o.waste, 21: o.mostWasted, 22: o.cheapestMilk, 23: o.dearerButter,
+		2: o.expiring, 3: o.milk, 4: o.eggs, 6: o.feta, 10: func(t *testing.T) any { return o.shopping(t, written[25]) }, 20: o.waste, 21: o.mostWasted, 22: o.cheapestMilk, 23: o.dearerButter,
 		24: o.shakshuka, 25: func(t *testing.T) any { return o.protein(t, written[25]) },
 		26: o.openTooLong, 27: o.quick, 28: o.vegan, 31: o.onions, 34: o.frozen, 36: o.first, 37: o.favourite, 38: o.october,
 	} {
@@ -254,17 +255,79 @@ func (o oracle) shakshuka(t *testing.T) any {
 	return []any{[]any{math.Round(kcal), []string{}}}
 }
 
+// dinners are those that are planned.
+var dinners = map[string]string{"shakshuka": "Shakshuka", "coleslaw": "Coleslaw", "lentil-soup-with-lemon": "Lentil Soup with Lemon"}
+
 // protein takes the dinners from the answer: which ones are planned is the household's rules' matter.
 func (o oracle) protein(t *testing.T, answer string) any {
 	var told []any
 	require.NoError(t, json.Unmarshal([]byte(answer), &told))
-	names := map[string]string{"shakshuka": "Shakshuka", "coleslaw": "Coleslaw", "lentil-soup-with-lemon": "Lentil Soup with Lemon"}
 	sum := 0.0
 	for _, id := range told[0].([]any) {
-		sum += o.portion(t, names[id.(string)], func(n catalogue.Nutrition) float64 { return n.Protein.InexactFloat64() })
+		sum += o.portion(t, dinners[id.(string)], func(n catalogue.Nutrition) float64 { return n.Protein.InexactFloat64() })
 	}
 	each := math.Round(sum/3*10) / 10
 	return []any{told[0], []any{[]any{"Alex", each}, []any{"Robin", each}}}
+}
+
+// shopping is what the same dinners lack, weighed in grams, in packages as they were bought last.
+func (o oracle) shopping(t *testing.T, planned string) any {
+	var told []any
+	require.NoError(t, json.Unmarshal([]byte(planned), &told))
+	need := map[string]float64{}
+	for _, id := range told[0].([]any) {
+		for _, r := range o.Recipes {
+			for _, line := range r.Ingredients {
+				f, _ := o.Food(line.Food)
+				switch {
+				case r.Name != dinners[id.(string)] || line.Optional:
+				case f.Staple:
+					need[f.Name] = 0.01 // anything in the house is enough, and else one package
+				case line.Amount.Valid:
+					need[f.Name] += grams(t, f, line) * 2 / float64(r.Servings)
+				}
+			}
+		}
+	}
+	weigh := func(f catalogue.Food, amount float64, unit quantity.Unit) float64 {
+		line := catalogue.Ingredient{}
+		line.Amount, line.Unit = decimal.NewNullDecimal(decimal.NewFromFloat(amount)), unit
+		return grams(t, f, line)
+	}
+	type item struct{ name, aisle string }
+	var items []item
+	sum := 0.0
+	for name, wanted := range need {
+		f, _ := o.Food(name)
+		for _, l := range o.home.Lots {
+			if l.Food == name {
+				wanted -= weigh(f, l.Amount.InexactFloat64(), l.Unit)
+			}
+		}
+		if wanted < 0.001 {
+			continue
+		}
+		items = append(items, item{name, f.Aisle})
+		var last history.Price
+		for _, p := range o.year.Prices {
+			if p.Food == name && p.Day.After(last.Day) {
+				last = p
+			}
+		}
+		packs := math.Ceil(wanted / weigh(f, last.Amount.InexactFloat64(), last.Unit))
+		sum += cents(packs * last.Price.InexactFloat64())
+	}
+	sort.Slice(items, func(i, j int) bool {
+		if items[i].aisle != items[j].aisle {
+			return items[i].aisle < items[j].aisle
+		}
+		return items[i].name < items[j].name
+	})
+	names := []string{}
+	for _, i := range items {
+		names = append(names, i.name)
+	}
+	return []any{names, cents(sum)}
 }
 
 func (o oracle) openTooLong(*testing.T) any {
