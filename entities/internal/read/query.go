@@ -72,7 +72,7 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 	if err := c.checkCursor(); err != nil {
 		return nil, err
 	}
-	root, err := e.root(ctx, q, e.page(c), c.reads, c.order)
+	root, err := e.root(ctx, q, e.page(c), &level{reads: c.reads, order: c.order})
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
 	appendRule(b, t, rule)
-	root, err := e.root(ctx, q, b, s, nil)
+	root, err := e.root(ctx, q, b, &level{reads: s, single: true})
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (e *Engine) PastImage(ctx context.Context, q Querier, entity *descriptor.En
 	b.Raw("SELECT ").Raw(s.layout.list(e.dialect)).Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
 	appendRule(b, t, rule)
-	root, err := e.root(ctx, q, b, s, nil)
+	root, err := e.root(ctx, q, b, &level{reads: s, single: true})
 	if err != nil {
 		return nil, err
 	}
