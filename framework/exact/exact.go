@@ -108,8 +108,11 @@ func (s *scanner) scalar() {
 		s.quoted()
 		return
 	}
-	for s.at < len(s.text) && bytes.IndexByte([]byte(" \n\r\t,]}"), s.text[s.at]) < 0 {
-		s.at++
+	for ; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case ' ', '\n', '\r', '\t', ',', ']', '}':
+			return
+		}
 	}
 }
 

@@ -81,14 +81,11 @@ func pageLinks(at *url.URL, out json.RawMessage) string {
 		TotalCount     *int
 		NextCursor     *string
 	}
-	about := map[string]json.RawMessage{} // without the items, which are most of it
-	for name, value := range exact.All(out) {
-		if name != "items" {
-			about[name] = value
+	members := map[string]any{"page": &page.Page, "pageSize": &page.PageSize, "totalCount": &page.TotalCount, "nextCursor": &page.NextCursor}
+	for name, value := range exact.All(out) { // the items, which are most of it, are not decoded
+		if into := members[name]; into != nil && json.Unmarshal(value, into) != nil {
+			return ""
 		}
-	}
-	if json.Unmarshal(object(about), &page) != nil {
-		return ""
 	}
 	query := at.Query()
 	var links []string
