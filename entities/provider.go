@@ -51,6 +51,9 @@ const settingDatabase = "database"
 // settingKeepEvents is how long sets keep what their commits changed.
 const settingKeepEvents = "events.keepHours"
 
+// settingMaxEvents bounds what each set keeps of that.
+const settingMaxEvents = "events.maxMb"
+
 // Provider serves entities. Make one with Provide.
 type Provider struct {
 	app     *shim.App
@@ -119,6 +122,9 @@ func (p *Provider) Settings() []catalog.Setting {
 	}, {
 		Key: settingKeepEvents, Default: 168, Min: 1, Max: 87600, Unit: "hours",
 		Help: "how long each set keeps what its commits changed, for listeners of /api/events that come back",
+	}, {
+		Key: settingMaxEvents, Default: 256, Min: 1, Max: 1 << 20, Unit: "MB",
+		Help: "how much each set keeps of that; beyond it the oldest changes are removed",
 	}}, slices.Concat(migrations.Settings(), bookkeeping.JournalSettings(), bookkeeping.SetSettings())...)
 }
 
@@ -146,6 +152,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	}
 	p.engine.Quota = bookkeeping.NewSetQuota(b, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
 	p.engine.Log.Keep = time.Duration(host.Settings().Int(settingKeepEvents)) * time.Hour
+	p.engine.Log.MaxMb = host.Settings().Int(settingMaxEvents)
 	p.keys = bookkeeping.NewKeys(p.engine, b, owner, host.Log())
 	p.tapes = bookkeeping.NewTapes(b.Dialect(), owner, host.Log())
 	if err := p.startJournal(ctx, host, owner); err != nil {

@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,78 @@ func Members(text []byte) (map[string]json.RawMessage, error) {
 	}
 	var out map[string]json.RawMessage
 	return out, json.Unmarshal(text, &out)
+}
+
+// All returns the members of an object with their values, which are parts of the text and are not
+// decoded. The text must be valid JSON, as what an operation returns is: All does not check it.
+// Anything but an object has none.
+func All(text []byte) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		s := scanner{text: text}
+		if len(text) == 0 || s.next() != '{' {
+			return
+		}
+		for s.at++; s.next() != '}'; {
+			name := s.string()
+			s.next()
+			s.at++ // the colon
+			s.next()
+			start := s.at
+			s.skip()
+			if !yield(name, text[start:s.at:s.at]) {
+				return
+			}
+			if s.next() == ',' {
+				s.at++
+			}
+		}
+	}
+}
+
+// Member returns the value of one member of All, nil if there is none.
+func Member(text []byte, name string) json.RawMessage {
+	for member, value := range All(text) {
+		if member == name {
+			return value
+		}
+	}
+	return nil
+}
+
+// skip passes a value without looking at the names in it.
+func (s *scanner) skip() {
+	for depth := 0; ; {
+		switch s.next() {
+		case '{', '[':
+			depth++
+			s.at++
+		case '}', ']':
+			depth--
+			s.at++
+		case ',', ':':
+			s.at++
+			continue
+		default:
+			s.scalar()
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}
+
+// scalar passes a value that is neither an object nor a list.
+func (s *scanner) scalar() {
+	if s.text[s.at] == '"' {
+		s.quoted()
+		return
+	}
+	for ; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case ' ', '\n', '\r', '\t', ',', ']', '}':
+			return
+		}
+	}
 }
 
 // Once checks that a text is JSON, and that no object in it has a name twice.
@@ -87,12 +160,8 @@ func (s *scanner) value() {
 			s.step(strconv.Itoa(i))
 		}
 		s.at++
-	case '"':
-		s.quoted()
 	default:
-		for s.at < len(s.text) && bytes.IndexByte([]byte(" \n\r\t,]}"), s.text[s.at]) < 0 {
-			s.at++
-		}
+		s.scalar()
 	}
 }
 

@@ -168,6 +168,9 @@ func (Log) Begin(context.Context, Record) {}
 
 // Append writes the record.
 func (l Log) Append(ctx context.Context, r Record) {
+	if !l.Logger.Enabled(ctx, slog.LevelDebug) {
+		return // before its values are boxed, which costs most of it
+	}
 	l.Logger.DebugContext(ctx, "run", "run", r.Run, "surface", r.Surface, "subject", r.Subject, "operation", r.Operation,
 		"attempts", r.Attempts, "calls", r.Calls, "outcome", r.Outcome, "committed", r.Committed, "dryRun", r.DryRun,
 		"created", r.Created, "updated", r.Updated, "deleted", r.Deleted, "ms", r.Duration.Milliseconds())

@@ -10,21 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/sample-pantrypal/diary"
-	pantry "github.com/koan-go/koan/sample-pantrypal/ent"
-	"github.com/koan-go/koan/sample-pantrypal/seed"
+	pantrypal "github.com/koan-go/koan/sample-pantrypal/app"
 )
 
-func init() {
-	apps["pantrypal"] = func() framework.App {
-		return framework.App{
-			Name: "pantrypal", Description: "What is in the house.", Entities: pantry.Entities(pantry.OnClient(diary.Keep), pantry.OnCreateSet(seed.Fill)),
-		}
-	}
-}
+func init() { apps["pantrypal"] = pantrypal.New }
 
-// TestPictures takes the pictures in docs.
+// TestPictures takes the pictures of the console in docs.
 func TestPictures(t *testing.T) {
 	t.Setenv(asApp, "pantrypal")
 	link, _ := serve(t, "--approval.mode", "destructive")

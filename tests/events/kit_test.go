@@ -54,6 +54,9 @@ type server struct {
 	url string
 	kit *koantest.Kit // nil for one in another process
 	cmd *exec.Cmd     // nil for one in this process
+	// handler is what it serves, nil for one in another process; transport is how clients reach it.
+	handler   http.Handler
+	transport http.RoundTripper
 }
 
 // place is a database of the test's own.
@@ -79,7 +82,7 @@ func serve(t testing.TB, app framework.App, o framework.HTTPOptions, more ...koa
 	}
 	s := httptest.NewServer(mux)
 	t.Cleanup(func() { mcp.Shutdown(context.Background()); rest.Shutdown(context.Background()); s.Close() })
-	return &server{t: t, url: s.URL, kit: kit}
+	return &server{t: t, url: s.URL, kit: kit, handler: mux, transport: http.DefaultTransport}
 }
 
 // buffer is what a process says.
@@ -114,7 +117,7 @@ func process(t testing.TB, app, database string, args ...string) *server {
 	cmd.Stderr = said
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	s := &server{t: t, cmd: cmd}
+	s := &server{t: t, cmd: cmd, transport: http.DefaultTransport}
 	require.Eventually(t, func() bool {
 		if m := listening.FindStringSubmatch(said.String()); m != nil {
 			s.url = m[1]
@@ -159,7 +162,7 @@ func (s *server) try(method, path, body string, header ...string) (reply, error)
 			r.Header.Set(header[i], header[i+1])
 		}
 	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	resp, err := s.transport.RoundTrip(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -204,7 +207,7 @@ func (s *server) follow(query url.Values, header ...string) *follower {
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	resp, err := s.transport.RoundTrip(r)
 	require.NoError(s.t, err)
 	if resp.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(resp.Body)

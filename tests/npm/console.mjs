@@ -430,15 +430,15 @@ async function pictures() {
     await p.screenshot({ path: join(folder, name + ".png"), optimizeForSpeed: false });
     await p.close();
   };
-  const soon = `// What goes off first is cooked first: mark what is left of it.
+  const soon = `// What goes off first is frozen.
 const { PantryItem } = SDK.Entities;
 const soon = PantryItem.collection({
-  filter: { status: "available", location: "fridge" },
-  sort: "expiresAt", pageSize: 4,
+  filter: { status: "available", place: "fridge", bestBefore: { $ne: null } },
+  sort: "bestBefore", pageSize: 4,
 });
 for (const item of soon.items) {
-  PantryItem.patch(item.id, { isStaple: true });
-  console.log("soon:", item.name, item.expiresAt);
+  PantryItem.patch(item.id, { place: "freezer" });
+  console.log("frozen:", item.name, item.bestBefore);
 }
 SDK.Out.answer(soon.items.map((one) => one.name));
 `;
@@ -451,12 +451,12 @@ SDK.Out.answer(soon.items.map((one) => one.name));
   const ran = await execute(soon);
   await take("console-run", { width: 1280, height: 760 }, "dark", async (p) => {
     await open(p, "/runs/" + ran.result.runId);
-    await says(p, "isStaple", ".changes");
+    await says(p, "freezer", ".changes");
     await p.waitForFunction(() => document.querySelector(".editor.read")?.shadowRoot?.textContent.includes("goes off"), { polling: 30 });
   });
-  const waits = await execute("const old = SDK.Entities.PantryItem.collection({ sort: 'expiresAt', pageSize: 2 }).items;\nSDK.Entities.PantryItem.deleteMany(old.map((one) => one.id));");
+  const waits = await execute("const old = SDK.Entities.PantryItem.collection({ sort: 'bestBefore', pageSize: 2 }).items;\nSDK.Entities.PantryItem.deleteMany(old.map((one) => one.id));");
   await take("console-plan", phone, "light", (p) => open(p, "/plans/" + waits.error.details.planId));
-  await take("console-entities", { width: 1280, height: 620 }, "dark", (p) => open(p, "/entities/PantryItem?sort=expiresAt"));
+  await take("console-entities", { width: 1280, height: 620 }, "dark", (p) => open(p, "/entities/PantryItem?sort=bestBefore"));
 }
 
 if (folder) {

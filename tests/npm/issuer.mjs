@@ -4,7 +4,7 @@
 //   node issuer.mjs PORT CLIENTS [PEOPLE]
 //
 // CLIENTS is JSON: {"id": {"scope": "a b", "sets": [...]}}. With PEOPLE, which is JSON too
-// ({"ttl": seconds of an access token}), people sign in with any name and any password,
+// ({"ttl": seconds of an access token, "age": how old it is at first}), people sign in with any name and any password,
 // by clients that register themselves; refresh tokens are good for one use, and GET /grants
 // counts what was granted and refused. PORT 0 takes a free one. It prints its URL, and ends
 // with its standard input.
@@ -13,7 +13,7 @@ import { generateKeyPairSync } from "node:crypto";
 import Provider from "oidc-provider";
 
 const [port, given, people] = process.argv.slice(2);
-const { ttl = 60 } = JSON.parse(people ?? "{}");
+const { ttl = 60, age = 0 } = JSON.parse(people ?? "{}");
 const clients = JSON.parse(given);
 const scopes = [...new Set(Object.values(clients).flatMap((c) => c.scope.split(" ")))];
 const server = createServer();
@@ -46,6 +46,14 @@ const provider = new Provider(url, {
         accessTokenTTL: ttl,
         jwt: { sign: { alg: "RS256" } },
       }),
+    },
+  },
+  formats: {
+    customizers: {
+      jwt: (_ctx, _token, { payload }) => {
+        payload.iat -= age;
+        payload.exp -= age;
+      },
     },
   },
   extraTokenClaims: (_ctx, token) => ({ sets: clients[token.clientId]?.sets ?? (token.accountId && ["default"]) }),

@@ -95,9 +95,18 @@ func rawServer(b *testing.B, file string) *httptest.Server {
 	return s
 }
 
-// load sends b.N requests from some clients at once, and returns the median and how many were
+// rounds is how often the app and what it is compared with take turns: what else the machine does
+// hits both, and the median of the ratios leaves out the rounds in which it did not.
+const rounds = 20
+
+func median(of []float64) float64 {
+	slices.Sort(of)
+	return of[len(of)/2]
+}
+
+// load sends n requests from some clients at once, and returns the median and how many were
 // answered in a second.
-func load(b *testing.B, clients int, url string) (p50 time.Duration, perSecond float64) {
+func load(b *testing.B, n, clients int, url string) (p50 time.Duration, perSecond float64) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()
 	ask := func() time.Duration {
@@ -117,19 +126,19 @@ func load(b *testing.B, clients int, url string) (p50 time.Duration, perSecond f
 	for range 20 {
 		ask()
 	}
-	took := make([]time.Duration, b.N)
+	took := make([]time.Duration, n)
 	var next atomic.Int64
 	var group sync.WaitGroup
 	began := time.Now()
 	for range clients {
 		group.Go(func() {
-			for n := next.Add(1) - 1; n < int64(b.N); n = next.Add(1) - 1 {
-				took[n] = ask()
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				took[i] = ask()
 			}
 		})
 	}
 	group.Wait()
-	perSecond = float64(b.N) / time.Since(began).Seconds()
+	perSecond = float64(n) / time.Since(began).Seconds()
 	slices.Sort(took)
 	return took[len(took)/2], perSecond
 }
@@ -147,15 +156,20 @@ func BenchmarkREST(b *testing.B) {
 	for _, c := range []struct{ name, path string }{{"get", "/api/todo/t007"}, {"page", "/api/todo?pageSize=20&count=false"}} {
 		for _, clients := range []int{1, 16} {
 			b.Run(fmt.Sprintf("%s/clients=%d", c.name, clients), func(b *testing.B) {
-				ours, many := load(b, clients, s.url+c.path)
-				theirs, manyRaw := load(b, clients, raw.URL+c.path)
-				b.ReportMetric(float64(ours.Microseconds()), "p50-µs")
-				b.ReportMetric(many, "requests/s")
-				if clients == 1 {
-					b.ReportMetric(float64(ours)/float64(theirs), "ratio")
-				} else {
-					b.ReportMetric(manyRaw/many, "ratio")
+				var p50, perSecond, ratios []float64
+				for range rounds {
+					ours, many := load(b, max(1, b.N/rounds), clients, s.url+c.path)
+					theirs, manyRaw := load(b, max(1, b.N/rounds), clients, raw.URL+c.path)
+					p50, perSecond = append(p50, float64(ours.Microseconds())), append(perSecond, many)
+					if clients == 1 {
+						ratios = append(ratios, float64(ours)/float64(theirs))
+					} else {
+						ratios = append(ratios, manyRaw/many)
+					}
 				}
+				b.ReportMetric(median(p50), "p50-µs")
+				b.ReportMetric(median(perSecond), "requests/s")
+				b.ReportMetric(median(ratios), "ratio")
 			})
 		}
 	}

@@ -170,3 +170,15 @@ func TestDocsPage(t *testing.T) {
 	doc := s.do("GET", "/openapi.json", "")
 	require.Equal(t, http.StatusNotModified, s.do("GET", "/openapi.json", "", "If-None-Match", doc.header.Get("ETag")).status)
 }
+
+// The document has the routes that are no entity's. The console's own are private to it.
+func TestOpenAPIOtherRoutes(t *testing.T) {
+	paths := documentOf(t, serve(t, fixtureApp(), framework.HTTPOptions{})).Paths
+	for _, route := range []string{"get /api/events", "post /api/files", "get /api/files/{id}", "post /tools/{name}", "get /health", "get /status", "get /status/stream"} {
+		method, path, _ := strings.Cut(route, " ")
+		require.Contains(t, paths[path], method, route)
+	}
+	for path := range paths {
+		require.False(t, strings.HasPrefix(path, "/api/console"), path)
+	}
+}

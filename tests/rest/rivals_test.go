@@ -59,8 +59,8 @@ func BenchmarkRESTRivals(b *testing.B) {
 	} {
 		for _, clients := range []int{1, 16} {
 			b.Run(fmt.Sprintf("%s/clients=%d", c.name, clients), func(b *testing.B) {
-				ours, many := load(b, clients, s.url+c.path)
-				theirs, manyTheirs := load(b, clients, rival+c.theirs)
+				ours, many := load(b, b.N, clients, s.url+c.path)
+				theirs, manyTheirs := load(b, b.N, clients, rival+c.theirs)
 				b.ReportMetric(float64(ours.Microseconds()), "p50-µs")
 				b.ReportMetric(float64(theirs.Microseconds()), "rival-p50-µs")
 				b.ReportMetric(many, "requests/s")

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -19,6 +20,7 @@ import (
 type ChangeLog struct {
 	Sealing ledger.Sealing // of values that nobody may read
 	Keep    time.Duration
+	MaxMb   int // of what each set keeps; 0 for no bound
 	Logger  *slog.Logger
 	// Off says why changes are not kept, "" where they are. That there was a commit is kept all
 	// the same, so that nobody takes a gap for the whole.
@@ -62,8 +64,11 @@ func (t *tx) writeReceipt(ctx context.Context, r store.Receipt) error {
 }
 
 // pruneEvery is after how many commits of this process it removes what is too old from the log
-// of a set.
-const pruneEvery = 64
+// of a set, weighEvery after how many what is too much: that takes a look at all of it.
+const (
+	pruneEvery = 64
+	weighEvery = 64 * pruneEvery
+)
 
 // announce says that there is a new commit in a set. On a database whose transactions span
 // sets, it is not there yet for all but the last of them.
@@ -77,8 +82,8 @@ func (e *Engine) announce(set string) {
 	for _, fn := range told {
 		fn()
 	}
-	if e.Log.commits.Add(1)%pruneEvery == 1 {
-		e.Log.startPruning(set)
+	if n := e.Log.commits.Add(1); n%pruneEvery == 1 {
+		e.Log.startPruning(set, n%weighEvery == 1)
 	}
 }
 
@@ -149,7 +154,9 @@ func (l *ChangeLog) Holds(ctx context.Context, set string, h follow.Head) (holds
 }
 
 // Retention implements follow.Log.
-func (l *ChangeLog) Retention() string { return "for " + l.Keep.String() + " (events.keepHours)" }
+func (l *ChangeLog) Retention() string {
+	return fmt.Sprintf("for %s (events.keepHours), and %d MB of them (events.maxMb)", l.Keep, l.MaxMb)
+}
 
 // has reports whether a set has data: what is used comes into being.
 func (l *ChangeLog) has(ctx context.Context, set string) (bool, error) {
@@ -174,8 +181,9 @@ func (l *ChangeLog) in(ctx context.Context, set string, fn func(ledger.Querier) 
 // pruneMost is how many entries are removed at once.
 const pruneMost = 1000
 
-// startPruning removes what is too old from the log of a set, in the background.
-func (l *ChangeLog) startPruning(set string) {
+// startPruning removes what is too old from the log of a set, in the background, and what is too
+// much if it is to be weighed.
+func (l *ChangeLog) startPruning(set string, weigh bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || l.pruning || l.Keep == 0 {
@@ -183,7 +191,7 @@ func (l *ChangeLog) startPruning(set string) {
 	}
 	l.pruning = true
 	l.pruned.Go(func() {
-		if err := l.Prune(context.Background(), set); err != nil && l.Logger != nil {
+		if err := l.Prune(context.Background(), set, weigh); err != nil && l.Logger != nil {
 			l.Logger.Warn("the change log of a set could not be tidied; retrying", "set", set, "error", err)
 		}
 		l.mu.Lock()
@@ -200,19 +208,28 @@ func (l *ChangeLog) Close() {
 	l.pruned.Wait()
 }
 
-// Prune removes what is too old from the log of a set.
-func (l *ChangeLog) Prune(ctx context.Context, set string) error {
+// Prune removes what is too old from the log of a set and, if it is weighed, what is too much.
+func (l *ChangeLog) Prune(ctx context.Context, set string, weigh bool) error {
 	d, _, release, err := l.engine.backend.Use(ctx, set)
 	if err != nil {
 		return err
 	}
 	defer release()
+	dialect, horizon := l.engine.backend.Dialect(), ledger.Horizon{Since: time.Now().Add(-l.Keep)}
+	if weigh && l.MaxMb > 0 {
+		if horizon.After, err = ledger.NewestWithin(ctx, d.DB(), int64(l.MaxMb)<<20); err != nil {
+			return err
+		}
+	}
+	if old, err := ledger.PrunesChanges(ctx, dialect, d.DB(), horizon); err != nil || !old {
+		return err // mostly there is nothing to do, which takes no lock
+	}
 	for n := pruneMost; n == pruneMost; {
 		tx, err := d.Begin(ctx, nil, true)
 		if err != nil {
 			return err
 		}
-		n, err = ledger.PruneChanges(ctx, l.engine.backend.Dialect(), tx, time.Now().Add(-l.Keep), pruneMost)
+		n, err = ledger.PruneChanges(ctx, dialect, tx, horizon, pruneMost)
 		if err == nil {
 			err = tx.Commit(ctx)
 		}

@@ -253,7 +253,7 @@ func TestLogIsPruned(t *testing.T) {
 	db := beside(t, at, "default")
 	_, err := db.Exec(age)
 	require.NoError(t, err)
-	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default"))
+	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default", false))
 	require.False(t, holds(follow.Head{}))
 	require.False(t, holds(heads[0]))
 	require.True(t, holds(heads[1]), "everything after it is there")
@@ -261,8 +261,39 @@ func TestLogIsPruned(t *testing.T) {
 	entries, err := log.Entries(t.Context(), "default", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
-	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default"))
+	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default", false))
 	require.True(t, holds(heads[1]))
+}
+
+// Beyond its room the log loses its oldest entries, though they are not old.
+func TestLogIsBounded(t *testing.T) {
+	if pgtest.ForEach(t, TestLogIsBounded) {
+		return
+	}
+	at := place(t)
+	a, log := followed(t, at, map[string]any{"events.keepHours": 1, "events.maxMb": 1})
+	for i := range 5 {
+		a.call("Todo.upsert", fmt.Sprintf(`{"model":{"id":"t%d","title":"x"}}`, i))
+	}
+	_, err := beside(t, at, "default").Exec("UPDATE koan_changes SET changes = " + map[bool]string{true: "decode(repeat('00', 400000), 'hex')", false: "zeroblob(400000)"}[pgtest.Here(t)])
+	require.NoError(t, err)
+	before, err := log.Head(t.Context(), "default")
+	require.NoError(t, err)
+	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default", false))
+	entries, err := log.Entries(t.Context(), "default", 0, 10)
+	require.NoError(t, err)
+	require.NotEmpty(t, entries)
+	require.EqualValues(t, 1, entries[0].Position, "nothing is too old")
+	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default", true))
+	entries, err = log.Entries(t.Context(), "default", 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, before.Position-1, entries[0].Position, "the last two have room")
+	ok, err := log.Holds(t.Context(), "default", follow.Head{Position: before.Position - 3, Mark: "00000000"})
+	require.NoError(t, err)
+	require.False(t, ok, "who has not read them is told")
+	ok, err = log.Holds(t.Context(), "default", before)
+	require.NoError(t, err)
+	require.True(t, ok)
 }
 
 // The log is no place where secrets of deleted rows stay readable.

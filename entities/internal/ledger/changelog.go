@@ -217,27 +217,26 @@ func Holds(ctx context.Context, d sqltext.Dialect, q Querier, h follow.Head) (bo
 	return same && !gap, errors.Join(rows.Err(), rows.Close())
 }
 
-// PruneChanges removes at most so many of the entries that are older than a time. It returns
-// how many.
-func PruneChanges(ctx context.Context, d sqltext.Dialect, q Querier, before time.Time, most int) (int, error) {
-	b := sqltext.Builder{Dialect: d}
-	b.Raw("SELECT position FROM koan_changes WHERE at < ").Arg(before.UnixMilli()).Raw(" AND changes IS NOT NULL ORDER BY position LIMIT ").Arg(most)
-	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
-	if err != nil {
-		return 0, fmt.Errorf("ledger: %w", err)
-	}
-	last, n := int64(0), 0
-	for rows.Next() {
-		if err := rows.Scan(&last); err != nil {
-			return 0, errors.Join(fmt.Errorf("ledger: %w", err), rows.Close())
-		}
-		n++
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil || n == 0 {
+// Horizon is what a change log keeps: entries since a time, and those after a position.
+type Horizon struct {
+	Since time.Time
+	After int64
+}
+
+// PrunesChanges reports whether there is an entry beyond the horizon.
+func PrunesChanges(ctx context.Context, d sqltext.Dialect, q Querier, h Horizon) (bool, error) {
+	last, _, err := oldEntries(ctx, d, q, h, 1)
+	return last > 0, err
+}
+
+// PruneChanges removes at most so many of the entries beyond the horizon. It returns how many.
+func PruneChanges(ctx context.Context, d sqltext.Dialect, q Querier, h Horizon, most int) (int, error) {
+	last, n, err := oldEntries(ctx, d, q, h, most)
+	if err != nil || n == 0 {
 		return 0, err
 	}
 	// The mark first: nobody may find the rows gone without it.
-	b = sqltext.Builder{Dialect: d}
+	b := sqltext.Builder{Dialect: d}
 	b.Raw("UPDATE koan_changes SET changes = NULL WHERE position = ").Arg(last)
 	if err := execBuilder(ctx, q, &b); err != nil {
 		return 0, err
@@ -245,4 +244,52 @@ func PruneChanges(ctx context.Context, d sqltext.Dialect, q Querier, before time
 	b = sqltext.Builder{Dialect: d}
 	b.Raw("DELETE FROM koan_changes WHERE position < ").Arg(last)
 	return n, execBuilder(ctx, q, &b)
+}
+
+// oldEntries looks at the first entries, at most so many, and returns how many of them are beyond the
+// horizon, and the position of the last one. It stops at the first that is not: times ascend with
+// positions as far as clocks agree, and to look at all entries takes too long.
+func oldEntries(ctx context.Context, d sqltext.Dialect, q Querier, h Horizon, most int) (last int64, n int, err error) {
+	b := sqltext.Builder{Dialect: d}
+	b.Raw("SELECT position, at FROM koan_changes WHERE changes IS NOT NULL ORDER BY position LIMIT ").Arg(most)
+	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil {
+		return 0, 0, fmt.Errorf("ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	since := h.Since.UnixMilli()
+	for rows.Next() {
+		var position, at int64
+		if err := rows.Scan(&position, &at); err != nil {
+			return 0, 0, fmt.Errorf("ledger: %w", err)
+		}
+		if at >= since && position > h.After {
+			break
+		}
+		last, n = position, n+1
+	}
+	return last, n, rows.Err()
+}
+
+// entryBytes is about what an entry takes besides its changes.
+const entryBytes = 100
+
+// NewestWithin returns the position of the last entry that has no room if all after it take at most so
+// many bytes, 0 if all entries have. It looks at that many bytes of entries.
+func NewestWithin(ctx context.Context, q Querier, bytes int64) (after int64, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT position, length(changes) FROM koan_changes WHERE changes IS NOT NULL ORDER BY position DESC")
+	if err != nil {
+		return 0, fmt.Errorf("ledger: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var position, size int64
+		if err := rows.Scan(&position, &size); err != nil {
+			return 0, fmt.Errorf("ledger: %w", err)
+		}
+		if bytes -= size + entryBytes; bytes < 0 {
+			return position, nil
+		}
+	}
+	return 0, rows.Err()
 }

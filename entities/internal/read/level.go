@@ -18,6 +18,7 @@ type level struct {
 	refs     []any // of each row, its references to relations that it owns
 	children []*children
 	cut      bool // there were more rows than the budget had room for
+	single   bool // there is one row at most, so none is asked for after it
 
 	order  []term // of the root of a collection
 	places []any  // of each row, its values in the order, or longPlace
@@ -118,13 +119,13 @@ func references(b *sqltext.Builder, t sqltext.Alias, s *selection) {
 	}
 }
 
-// root reads the first level of a call. One row that does not fit ends in
+// root reads the first level of a call into l. One row that does not fit ends in
 // call_too_large; otherwise a level that does not fit is cut.
-func (e *Engine) root(ctx context.Context, q Querier, b *sqltext.Builder, s *selection, order []term) (*level, error) {
-	l := &level{reads: s, buf: getBuffer(), order: order}
+func (e *Engine) root(ctx context.Context, q Querier, b *sqltext.Builder, l *level) (*level, error) {
+	l.buf = getBuffer()
 	err := e.read(ctx, q, b, l, false, e.limit())
 	if err == nil && l.cut && len(l.rows) == 0 {
-		err = tooLargeFault(s.entity)
+		err = tooLargeFault(l.reads.entity)
 	}
 	if err != nil {
 		l.release()
@@ -157,6 +158,9 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 		l.rows = append(l.rows, row{start: start, end: len(l.buf), key: r.key, parent: r.parent})
 		l.refs = append(l.refs, r.refs...)
 		l.keepPlace(r.places)
+		if l.single {
+			return nil
+		}
 	}
 	return rows.Err()
 }

@@ -32,7 +32,7 @@ func TestBudgetOfLevels(t *testing.T) {
 	c, err := DecodeCollection([]byte(`{}`), graph.Entity("Book"), graph)
 	require.NoError(t, err)
 	e.MaxBytes = 2000
-	l, err := e.root(ctx, db, e.page(c), c.reads, c.order)
+	l, err := e.root(ctx, db, e.page(c), &level{reads: c.reads, order: c.order})
 	require.NoError(t, err)
 	require.True(t, l.cut)
 	require.LessOrEqual(t, len(l.buf), e.MaxBytes)
@@ -40,7 +40,7 @@ func TestBudgetOfLevels(t *testing.T) {
 
 	c, err = DecodeCollection([]byte(`{"with":"books"}`), graph.Entity("Author"), graph)
 	require.NoError(t, err)
-	l, err = e.root(ctx, db, e.page(c), c.reads, c.order)
+	l, err = e.root(ctx, db, e.page(c), &level{reads: c.reads, order: c.order})
 	require.NoError(t, err)
 	budget := 2000
 	require.ErrorIs(t, e.relate(ctx, db, l, len(l.rows), &budget), errOverflow)

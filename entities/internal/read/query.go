@@ -72,7 +72,7 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 	if err := c.checkCursor(); err != nil {
 		return nil, err
 	}
-	root, err := e.root(ctx, q, e.page(c), c.reads, c.order)
+	root, err := e.root(ctx, q, e.page(c), &level{reads: c.reads, order: c.order})
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 
 // only reads the one row that a statement selects, nil if there is none.
 func (e *Engine) only(ctx context.Context, q Querier, b *sqltext.Builder, s *selection) ([]byte, error) {
-	root, err := e.root(ctx, q, b, s, nil)
+	root, err := e.root(ctx, q, b, &level{reads: s, single: true})
 	if err != nil {
 		return nil, err
 	}

@@ -85,6 +85,12 @@ func (t *Tx) Write(ctx context.Context) error {
 		return nil
 	case ended:
 		return errEnded
+	default:
+	}
+	if err := t.d.checkSameFile(); err != nil {
+		return err
+	}
+	switch t.state {
 	case reading:
 		if err := t.d.tryLock(); err != nil {
 			return err

@@ -72,12 +72,11 @@ func (c *conditional) handle(ctx context.Context, call catalog.Call) (json.RawMe
 		}
 		return nil, err
 	}
-	row := rowOf(out)
-	if in.Match != nil && !matches(in.Match, c.tag(resource, out, row), false) {
+	if in.Match != nil && !matches(in.Match, c.tag(resource, out), false) {
 		return nil, changed("the " + in.Entity + " is not the one that If-Match names: somebody changed it")
 	}
 	if in.Merge {
-		in.Input = mergeChanges(in.Input, row)
+		in.Input = mergeChanges(in.Input, rowOf(out))
 	}
 	return call.Invoke(ctx, catalog.EntityID(in.Entity, in.Operation), in.Input)
 }

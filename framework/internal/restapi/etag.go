@@ -14,9 +14,11 @@ type tagger struct{ seal *seal.Sealer }
 
 // tag is the entity tag of a whole row: its version, else a digest that tells nothing of what
 // it is of.
-func (t tagger) tag(r *catalog.Resource, out json.RawMessage, row map[string]json.RawMessage) string {
-	if version, ok := row[r.Version]; ok && r.Versioned && r.Version != "" {
-		return `"` + strings.Trim(string(version), `"`) + `"`
+func (t tagger) tag(r *catalog.Resource, out json.RawMessage) string {
+	if r.Versioned && r.Version != "" {
+		if version := exact.Member(out, r.Version); version != nil {
+			return `"` + strings.Trim(string(version), `"`) + `"`
+		}
 	}
 	canonical, err := exact.Canonical(out)
 	if err != nil { // operations return JSON
@@ -25,8 +27,8 @@ func (t tagger) tag(r *catalog.Resource, out json.RawMessage, row map[string]jso
 	return `"` + t.seal.Digest("etag", append([]byte(r.Name+"\x00"), canonical...)) + `"`
 }
 
-func (h *Handler) tag(r *catalog.Resource, out json.RawMessage, row map[string]json.RawMessage) string {
-	return tagger{h.opts.Seal}.tag(r, out, row)
+func (h *Handler) tag(r *catalog.Resource, out json.RawMessage) string {
+	return tagger{h.opts.Seal}.tag(r, out)
 }
 
 // matches reports whether a tag is among those of a header. weak also takes weak ones.

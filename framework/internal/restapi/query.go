@@ -29,12 +29,15 @@ var forms = map[string]form{
 // decodeQuery reads the query parameters of a request as the members of an operation's input.
 // It reports all that are unknown or there twice.
 func decodeQuery(raw string, known []string) (map[string]json.RawMessage, error) {
+	out := map[string]json.RawMessage{}
+	if raw == "" {
+		return out, nil
+	}
 	given, err := url.ParseQuery(raw)
 	if err != nil {
 		return nil, fault.Invalid(fault.Detail{Message: "the query string cannot be read: " + fault.Clip(err.Error(), 200)}).
 			WithHint("Separate parameters with `&`, and encode their values (curl: -G --data-urlencode).")
 	}
-	out := map[string]json.RawMessage{}
 	var wrong []fault.Detail
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		at := "/" + fault.Step(name)

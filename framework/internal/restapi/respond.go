@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,6 +82,7 @@ func problem(f *fault.Fault, status int) json.RawMessage {
 // write sends a body of JSON.
 func (h *Handler) write(w http.ResponseWriter, status int, media string, body []byte) {
 	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // or longer ones are sent in chunks
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.opts.WriteTime))
 	w.WriteHeader(status)
 	_, _ = w.Write(body)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
@@ -18,14 +19,13 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, fou
 	describe(w, got)
 	switch {
 	case found.Body != "" || found.Item && found.Method == http.MethodGet:
-		row := rowOf(got.Output)
 		if found.Body == "model" && created(e, got) {
 			status = http.StatusCreated
-			w.Header().Set("Location", location(r, e, row))
+			w.Header().Set("Location", location(r, e, got.Output))
 		}
 		// With other fields or related rows it is not the entity that a write would match.
 		if q := r.URL.Query(); !q.Has("fields") && !q.Has("with") {
-			tag := h.tag(e.Resource, got.Output, row)
+			tag := h.tag(e.Resource, got.Output)
 			w.Header().Set("ETag", tag)
 			if found.Method == http.MethodGet && matches(r.Header.Values("If-None-Match"), tag, true) {
 				w.WriteHeader(http.StatusNotModified)
@@ -58,9 +58,9 @@ func created(e *entity, got invoke.Result) bool {
 }
 
 // location is the path of a stored entity.
-func location(r *http.Request, e *entity, row map[string]json.RawMessage) string {
+func location(r *http.Request, e *entity, row json.RawMessage) string {
 	var id string
-	_ = json.Unmarshal(row[e.Key.Name], &id) // ids are strings
+	_ = json.Unmarshal(exact.Member(row, e.Key.Name), &id) // ids are strings
 	at := "/api/" + catalog.Kebab(e.Name) + "/" + url.PathEscape(id)
 	if set := r.URL.Query().Get("set"); set != "" {
 		at += "?" + url.Values{"set": {set}}.Encode()
@@ -81,8 +81,11 @@ func pageLinks(at *url.URL, out json.RawMessage) string {
 		TotalCount     *int
 		NextCursor     *string
 	}
-	if json.Unmarshal(out, &page) != nil {
-		return ""
+	members := map[string]any{"page": &page.Page, "pageSize": &page.PageSize, "totalCount": &page.TotalCount, "nextCursor": &page.NextCursor}
+	for name, value := range exact.All(out) { // the items, which are most of it, are not decoded
+		if into := members[name]; into != nil && json.Unmarshal(value, into) != nil {
+			return ""
+		}
 	}
 	query := at.Query()
 	var links []string
