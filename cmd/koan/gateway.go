@@ -60,14 +60,17 @@ func gatewayArgs(args []string) []string {
 	return args
 }
 
-// installCommand is `koan gateway install`, which is what a person without an app wants.
+// installCommand is `koan gateway install`, which is what a person without an app wants, under
+// a shorter name.
 func installCommand(status *int) *cobra.Command {
 	return &cobra.Command{
 		Use:                "install CLIENT",
 		Short:              "Put the gateway into an MCP client, in front of the servers that it has (--gateway)",
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			*status = framework.Run(gateway(), append([]string{"install"}, args...))
+			app := gateway()
+			app.Command = "koan"
+			*status = framework.Run(app, append([]string{"install"}, args...))
 			return nil
 		},
 	}

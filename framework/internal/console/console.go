@@ -110,6 +110,10 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 		h.serveFile(w, r)
 		return
 	}
+	if onlyLooks(r) {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	if !h.links.use(key) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusForbidden)
@@ -123,6 +127,13 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 		to = "/"
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// onlyLooks reports whether a request wants to know about the address only, as chats do that show a
+// preview of a link, and browsers that load a page before anybody opens it. It uses no link up.
+func onlyLooks(r *http.Request) bool {
+	ahead := r.Header.Get("Sec-Purpose") + r.Header.Get("Purpose") + r.Header.Get("X-Moz")
+	return r.Method == http.MethodHead || strings.Contains(ahead, "prefetch")
 }
 
 var refusedPage = template.Must(template.New("refused").Parse(`<!doctype html>
