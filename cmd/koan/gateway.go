@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/plugins"
 )
 
 // gateway is the app behind `koan gateway`: it has no entities, and offers code mode over
@@ -17,7 +18,9 @@ func gateway() framework.App {
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
 		Entities:    &framework.Entities{},
 		Defaults:    map[string]string{"approval.mode": "destructive", "approval.tainted": "ask", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
-		Install:     framework.Install{Name: "koan", Args: []string{"gateway"}},
+		// What lies beside koan is not the user's: it may be another app's.
+		Providers: []framework.Provider{plugins.Provide(plugins.Options{Configured: true})},
+		Install:   framework.Install{Name: "koan", Args: []string{"gateway"}},
 	}
 }
 
