@@ -43,48 +43,46 @@ func (s *session) outObject() *goja.Object {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// answer keeps the JSON of its argument as it is at that moment. If there is none, or it exceeds
-// the limit, the run ends (CONTRACT section 3: a limit ends it even when caught). An exception
-// that the script's own code throws meanwhile is passed on unchanged.
-func (s *session) answer(c goja.FunctionCall) goja.Value {
-	raw, err := s.serialise(c.Argument(0), "the answer")
+// passed returns the JSON of what a script passes on, as it is at that moment. If there is none,
+// or it exceeds the limit, the run ends (CONTRACT section 3: a limit ends it even when caught),
+// and ok is false. An exception that the script's own code throws meanwhile is passed on
+// unchanged.
+func (s *session) passed(v goja.Value, what string) (raw []byte, ok bool) {
+	raw, err := s.serialise(v, what)
 	var f *fault.Fault
 	switch {
 	case err == nil:
 	case isFault(err, &f):
 		s.end(f)
-		return goja.Undefined()
+		return nil, false
 	default:
 		panic(err)
 	}
 	if raw == nil {
 		raw = []byte("null")
 	}
-	s.result.Answer = raw
+	return raw, true
+}
+
+// answer keeps its argument as the answer.
+func (s *session) answer(c goja.FunctionCall) goja.Value {
+	if raw, ok := s.passed(c.Argument(0), "the answer"); ok {
+		s.result.Answer = raw
+	}
 	return goja.Undefined()
 }
 
 // emitted are how many values the script has emitted, and their bytes.
 type emitted struct{ count, bytes int }
 
-// emit passes on what it is given as it is at that moment, while the script goes on. As for
-// the answer, what cannot be passed on ends the run.
+// emit passes on its argument while the script goes on.
 func (s *session) emit(c goja.FunctionCall) goja.Value {
 	if s.job.Action {
 		s.throw(fault.New(fault.CapabilityUnsupported, "an action cannot emit values").WithHint("Return all that its caller needs as the action's output, or log it."))
 	}
-	raw, err := s.serialise(c.Argument(0), "the emitted value")
-	var f *fault.Fault
-	switch {
-	case err == nil:
-	case isFault(err, &f):
-		s.end(f)
+	raw, ok := s.passed(c.Argument(0), "the emitted value")
+	if !ok {
 		return goja.Undefined()
-	default:
-		panic(err)
-	}
-	if raw == nil {
-		raw = []byte("null")
 	}
 	s.emitted.count++
 	s.emitted.bytes += len(raw)

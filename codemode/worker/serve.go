@@ -157,7 +157,7 @@ func (h *pipePort) runJob(s *session, payload []byte, memory *meter) (last bool,
 	h.programs.setLimit(job.Limits.MemoryBytes)
 	job.Bindings = s.bound
 	result := s.run(&job, h, Gauges{Full: memory.full, CPU: cpuGauge()}, &h.programs)
-	return result.Last, h.w.WriteJSON(wire.KindResult, 0, result)
+	return result.Last || job.Last, h.w.WriteJSON(wire.KindResult, 0, result)
 }
 
 // Call implements Port.

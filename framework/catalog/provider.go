@@ -109,6 +109,9 @@ type Setting struct {
 	// Open makes Key a prefix of any keys with string values ("plugins" allows
 	// plugins.vision.root); declared keys keep their types.
 	Open bool
+	// CheckKey checks one key below the prefix of an Open setting, which it gets without the
+	// prefix, and its value. It may be nil.
+	CheckKey func(key, value string) error
 	// Live says that a change takes effect while the app runs; a change of any other
 	// key waits for the next start.
 	Live bool

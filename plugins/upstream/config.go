@@ -75,7 +75,7 @@ var options = map[string]option{
 	"command":                 {set: func(c *Config, _, v string) (err error) { c.Command, err = words(v); return err }},
 	"env":                     {group: true, set: func(c *Config, name, v string) error { c.Env = with(c.Env, name, v); return nil }},
 	"cwd":                     {set: func(c *Config, _, v string) error { c.Dir = v; return nil }},
-	"url":                     {set: func(c *Config, _, v string) error { c.URL = v; return nil }},
+	"url":                     {set: setURL},
 	"transport":               {set: setTransport},
 	"headers":                 {group: true, set: func(c *Config, name, v string) error { c.Headers = with(c.Headers, name, v); return nil }},
 	"oauth.scopes":            {set: setScopes},
@@ -215,6 +215,20 @@ func parseEffects(v string) (catalog.Effects, error) {
 	return e, nil
 }
 
+func setURL(c *Config, _, v string) error {
+	c.URL = v
+	return checkURL(v)
+}
+
+// checkURL accepts the address of a server, and any text that refers to a variable.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	if (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") && !strings.Contains(text, "${") {
+		return errors.New("must be one of http or https, such as https://example.org/mcp")
+	}
+	return nil
+}
+
 // parseKeys reads the keys below "upstreams", which are relative to it. The error lists all
 // problems.
 func parseKeys(values map[string]string) ([]Config, error) {
@@ -224,7 +238,7 @@ func parseKeys(values map[string]string) ([]Config, error) {
 		id, rest, ok := strings.Cut(key, ".")
 		place := settingsKey + "." + id
 		if !ok {
-			problems = append(problems, fmt.Errorf("%s: want keys of a server below it, such as %s.url", place, place))
+			problems = append(problems, fmt.Errorf("%s %w", place, noKeys(id)))
 			continue
 		}
 		c := servers[id]
@@ -241,6 +255,20 @@ func parseKeys(values map[string]string) ([]Config, error) {
 		out = append(out, *servers[id])
 	}
 	return out, errors.Join(problems...)
+}
+
+// noKeys is what is wrong with a server that has a value instead of keys.
+func noKeys(id string) error {
+	return fmt.Errorf("wants keys of a server below it, such as %s.%s.url", settingsKey, id)
+}
+
+// checkKey checks one key below "upstreams", relative to it, and its value.
+func checkKey(key, value string) error {
+	id, rest, ok := strings.Cut(key, ".")
+	if !ok {
+		return noKeys(id)
+	}
+	return (&Config{}).set(rest, value)
 }
 
 // reached reports whether a configuration has a command or a URL.
@@ -327,10 +355,8 @@ func (c *Config) complete() error {
 	case len(c.Command) == 0 && c.URL == "":
 		problem("has neither a command nor a url")
 	case c.URL != "":
-		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			if !strings.Contains(c.URL, "${") {
-				problem("the url must be one of http or https, such as https://example.org/mcp")
-			}
+		if err := checkURL(c.URL); err != nil {
+			problem("the url %w", err)
 		}
 	case c.Transport != "":
 		problem("a transport goes with a url")

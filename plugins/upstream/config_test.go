@@ -39,8 +39,8 @@ func TestKeysReportAllProblems(t *testing.T) {
 		"a.comand": "x", "a.url": "ftp://x", "b.command": "x", "b.url": "https://x", "c.timeoutMs": "soon", "d": "x", "e.url": "https://x", "e.effects.x": "loud", "f b.command": "x", "g.command": "x", "g.transport": "sse",
 	})
 	for _, want := range []string{
-		`upstreams.a.comand is no key of a server; did you mean "command"?`, "upstreams.a: the url must be one of http or https", "upstreams.b: has both a command and a url",
-		"upstreams.c.timeoutMs must be a whole number", "upstreams.c: has neither a command nor a url", "upstreams.d: want keys of a server below it",
+		`upstreams.a.comand is no key of a server; did you mean "command"?`, "upstreams.a.url must be one of http or https", "upstreams.b: has both a command and a url",
+		"upstreams.c.timeoutMs must be a whole number", "upstreams.c: has neither a command nor a url", "upstreams.d wants keys of a server below it",
 		`upstreams.e.effects.x must be some of read, write, destructive and idempotent, not "loud"`, "upstreams.f b: a server's name has letters", "upstreams.g: a transport goes with a url",
 	} {
 		require.ErrorContains(t, err, want)

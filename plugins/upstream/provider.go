@@ -48,7 +48,7 @@ func (*Provider) Name() string { return settingsKey }
 // Settings are the servers, and a client's file that has more.
 func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
-		{Key: settingsKey, Open: true, Help: "another MCP server: upstreams.<id>.command or upstreams.<id>.url, and more (docs/howto/upstreams.md)"},
+		{Key: settingsKey, Open: true, CheckKey: checkKey, Help: "another MCP server: upstreams.<id>.command or upstreams.<id>.url, and more (docs/howto/upstreams.md)"},
 		{Key: clientFileKey, Default: "", Help: "a file of Claude, Cursor or VS Code with `mcpServers` to offer, too"},
 	}
 }

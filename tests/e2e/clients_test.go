@@ -110,6 +110,7 @@ func TestListsArePortable(t *testing.T) {
 
 // Texts that clients cut start with what matters.
 func TestDescriptionsLeadWithEssentials(t *testing.T) {
+	t.Parallel()
 	p := servePantry(t, t.TempDir(), "--codeMode.faces", "[koan, codemode]")
 	m := p.call("initialize", input{"protocolVersion": "2025-11-25", "capabilities": input{}, "clientInfo": input{"name": "x", "version": "1"}})
 	var hello struct{ Instructions string }

@@ -16,6 +16,7 @@ import (
 
 // The official client, `koan gateway` and npm's server-everything, each a process of its own.
 func TestQuestionsOfAServerReachTheClientOfTheGateway(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "koan")
 	said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/koan-go/koan/cmd/koan").CombinedOutput()
 	require.NoError(t, err, string(said))

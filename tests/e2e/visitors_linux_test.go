@@ -24,7 +24,7 @@ import (
 )
 
 // TestVisitors is the short form of TestSoakVisitors.
-func TestVisitors(t *testing.T) { receive(t, 10*time.Second, false) }
+func TestVisitors(t *testing.T) { receive(t, 6*time.Second, false) }
 
 const (
 	// webVisitors come over HTTP, pipeVisitors start a server of their own over stdio.

@@ -41,6 +41,7 @@ const (
 type execution struct {
 	*process
 	job   *wire.Job
+	only  bool // the worker runs this job and no other
 	grace time.Duration
 
 	ctx       context.Context
@@ -177,7 +178,7 @@ func (e *execution) send(bindings []byte) error {
 	job := *e.job
 	job.Bindings = wire.Bindings{}
 	job.WallMs = remainingWallMs(e.ctx)
-	job.CollectBytes = collectLimit(e.base, job.Limits.MemoryBytes)
+	job.CollectBytes, job.Last = collectLimit(e.base, job.Limits.MemoryBytes), e.only
 	e.scripts++
 	return e.w.WriteJSON(wire.KindJob, e.scripts, &job)
 }

@@ -137,7 +137,7 @@ func (s *Sandbox) dispatch(ctx context.Context, job *wire.Job, host wire.Host) (
 	}
 	bindings := job.Bindings.JSON()
 	e := &execution{
-		process: p, job: job, grace: s.opts.KillGrace,
+		process: p, job: job, only: s.opts.Fresh, grace: s.opts.KillGrace,
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	r, err := e.run(ctx, host, bindings)

@@ -50,6 +50,9 @@ type Job struct {
 	// CollectBytes is how much memory the worker's collector lets the script have before it
 	// frees what it can. The executor sets it.
 	CollectBytes int64 `json:"collectBytes,omitempty"`
+	// Last says that the worker gets no other job, so that it need not prepare for one. The
+	// executor sets it.
+	Last bool `json:"last,omitempty"`
 	// Principal is the caller: callers take turns, and a worker runs the jobs of one caller
 	// only. It is not sent to the worker.
 	Principal string `json:"-"`

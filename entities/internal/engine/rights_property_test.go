@@ -313,7 +313,7 @@ func TestRightsOfRelationships(t *testing.T) {
 	if forEach(t, TestRightsOfRelationships) {
 		return
 	}
-	rounds := 60
+	rounds := 30
 	if postgres(t) {
 		rounds = 8
 	}

@@ -224,6 +224,11 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
 	appendRule(b, t, rule)
+	return e.only(ctx, q, b, s)
+}
+
+// only reads the one row that a statement selects, nil if there is none.
+func (e *Engine) only(ctx context.Context, q Querier, b *sqltext.Builder, s *selection) ([]byte, error) {
 	root, err := e.root(ctx, q, b, s, nil)
 	if err != nil {
 		return nil, err
@@ -255,19 +260,7 @@ func (e *Engine) PastImage(ctx context.Context, q Querier, entity *descriptor.En
 	b.Raw("SELECT ").Raw(s.layout.list(e.dialect)).Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
 	appendRule(b, t, rule)
-	root, err := e.root(ctx, q, b, s, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer root.release()
-	if len(root.rows) == 0 {
-		return nil, nil
-	}
-	a := assembly{limit: e.limit(), out: getBuffer()}
-	if _, err := e.items(ctx, q, &a, root); err != nil {
-		return nil, err
-	}
-	return a.bytes(), nil
+	return e.only(ctx, q, b, s)
 }
 
 // shadow begins a statement in which the name of an entity's table stands for that table with a

@@ -90,9 +90,9 @@ func TestIndexFindsWhatScanFinds(t *testing.T) {
 			}
 		}
 	}
-	compare(300)
+	compare(150)
 	change(t, db, g, insert)
-	compare(600)
+	compare(300)
 	require.Greater(t, found, 900)
 	if !pgtest.Here(t) {
 		var sound string

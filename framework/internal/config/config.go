@@ -116,9 +116,15 @@ func (c *Config) flags(values map[string]string, place string) Problems {
 func (c *Config) set(key string, raw any, place string) Problems {
 	s, ok := c.settings[key]
 	if !ok || s.Open {
-		if _, open := c.open(key); open {
+		if s, open := c.open(key); open {
 			c.free[key] = plain(raw)
 			c.origin[key] = place
+			if s.CheckKey == nil {
+				return nil
+			}
+			if err := s.CheckKey(strings.TrimPrefix(key, s.Key+"."), c.free[key]); err != nil {
+				return Problems{place + ": " + key + " " + err.Error()}
+			}
 			return nil
 		}
 		return Problems{place + ": there is no key " + strconv.Quote(key) + c.near(key)}
@@ -156,6 +162,13 @@ func (c *Config) open(key string) (s catalog.Setting, ok bool) {
 		}
 	}
 	return s, false
+}
+
+// checksKeys reports whether a key stands below the prefix of a setting that checks what
+// stands there.
+func (c *Config) checksKeys(key string) bool {
+	s, open := c.open(key)
+	return open && s.CheckKey != nil
 }
 
 // known reports whether the key's first part is a section, or the key itself is

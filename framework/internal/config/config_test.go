@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,23 @@ func TestProblemsHavePlaces(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, want)
 	}
+}
+
+func TestKeysBelowAPrefixAreChecked(t *testing.T) {
+	checked := append(slices.Clone(settings), catalog.Setting{Key: "upstreams", Open: true, CheckKey: func(key, value string) error {
+		if value == "" {
+			return errors.New("is empty")
+		}
+		return nil
+	}})
+	_, err := config.Load(checked, config.Source{
+		File: write(t, "upstreams:\n  a: {}\n  b: {url: x}\nplugins:\n  vision: {}\nsandbox: {cpuMs: 0}\n"), Env: []string{"KOAN_UPSTREAMS_C_URL="},
+	})
+	var problems config.Problems
+	require.ErrorAs(t, err, &problems)
+	require.Len(t, problems, 3, "beside those of other keys")
+	require.ErrorContains(t, err, "koan.yaml:2: upstreams.a is empty")
+	require.ErrorContains(t, err, "KOAN_UPSTREAMS_C_URL: upstreams.c.url is empty")
 }
 
 // A word that is nearly one of the app's would otherwise send its data elsewhere.

@@ -71,6 +71,8 @@ func (c *Config) walk(name, prefix string, n *yaml.Node, depth int) Problems {
 			switch {
 			case depth >= maxDepth:
 				problems = append(problems, place+": nested too deeply")
+			case len(v.Content) == 0 && c.checksKeys(key):
+				problems = append(problems, c.set(key, "", place)...)
 			case c.known(key):
 				problems = append(problems, c.walk(name, key+".", v, depth+1)...)
 			default:

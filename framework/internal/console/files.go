@@ -12,6 +12,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed web/dist
@@ -23,8 +24,9 @@ type file struct {
 	body       []byte
 }
 
-// files are those of the page by name; its document is index.html.
-var files = readFiles()
+// files returns those of the page by name; its document is index.html. They are read when
+// somebody first asks for one: most processes of an app serve no page.
+var files = sync.OnceValue(readFiles)
 
 func readFiles() map[string]file {
 	out := map[string]file{}
@@ -59,7 +61,7 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 	if asset, ok := strings.CutPrefix(r.URL.Path, Path+"/assets/"); ok {
 		name = asset
 	}
-	f, ok := files[name]
+	f, ok := files()[name]
 	if !ok {
 		http.NotFound(w, r)
 		return
