@@ -240,7 +240,7 @@ func (w *web) together(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(text), &n))
 		return n
 	}
-	form := regexp.MustCompile(`action="(/lots/[^"]+)"><input type="hidden" name="version" value="([^"]+)"><input type="hidden" name="key" value="([^"]+)"><input type="hidden" name="do" value="correct">`)
+	form := regexp.MustCompile(`action="(/lots/[^"]+)"[^>]*><input type="hidden" name="version" value="([^"]+)"><input type="hidden" name="key" value="([^"]+)"><input type="hidden" name="do" value="correct">`)
 	_, _, page := w.do("GET", "/shelves", "")
 	lot := form.FindStringSubmatch(page)
 	require.NotNil(t, lot, "%.2000s", page)
