@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/framework/run/store"
@@ -17,30 +18,16 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // workflow is one action with what has to be there before.
-type workflow struct {
-	name  string
-	setup string // a script; its result is `before` in input
-	input string // an expression
-}
+type workflow struct{ Name, Setup, Input string }
 
-var workflows = []workflow{
-	{name: "haul", input: `{photo: "haul.png"}`},
-	{name: "learn-product", setup: `SDK.Actions.haul({photo: "haul.png"})`, input: `{code: "2000000000992", food: "penne", name: "Penne", packageAmount: 500, packageUnit: "g"}`},
-	{name: "tonight", input: `{plan: true}`},
-	{name: "week-plan", input: `{}`},
-	{name: "meal-prep", input: `{meals: 3}`},
-	{name: "shop", setup: `SDK.Actions.weekPlan({days: 3})`, input: `{planId: before.planId}`},
-	{name: "check-off", setup: `SDK.Actions.weekPlan({days: 3}); SDK.Actions.shop({})`, input: `{items: [{item: before.items[0].itemId, price: 3.5}]}`},
-	{name: "cooked", setup: `SDK.Actions.tonight({plan: true})`, input: `{mealId: before.planned.mealId, leftovers: 1, rating: 5}`},
-	{name: "replan", setup: `SDK.Actions.tonight({plan: true}); SDK.Actions.shop({})`, input: `{guests: 2}`},
-	{name: "import-recipe", input: `{text: "Tomato toast\n\nServes 2\n\nIngredients\n4 slices bread\n2 large tomatoes, sliced\n1 spoonful stardust\nsalt, to taste\n\nSteps\n1. Toast the bread.\n2. Put the tomatoes on it."}`},
-	{name: "merge-foods", setup: `SDK.Entities.PantryItem.upsert({name: "Grana from the market", amount: 200, unit: "g"})`, input: `{from: "Grana from the market", into: "Parmesan"}`},
-	{name: "waste", setup: `SDK.Entities.PantryItem.all({filter: {name: "Feta"}}).map(i => SDK.Entities.PantryItem.patch(i.id, {status: "wasted"}))`, input: `{}`},
-	{name: "prices", input: `{food: "milk"}`},
-	{name: "nutrition", input: `{recipeId: "chickpea-and-spinach-curry"}`},
-	{name: "reminders", setup: `SDK.Actions.tonight({plan: true})`, input: `{}`},
-	{name: "open-too-long", input: `{}`},
-	{name: "find-food", input: `{names: ["Large onions", "feta", "stardust", "tomatos"]}`},
+// workflows are those of testdata/workflows.yaml.
+func workflows(t *testing.T) []workflow {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/workflows.yaml")
+	require.NoError(t, err)
+	var out []workflow
+	require.NoError(t, yaml.Unmarshal(raw, &out))
+	return out
 }
 
 // everything is a script whose result are all rows that a household changes.
@@ -62,34 +49,40 @@ func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	k := open(t, koantest.Setting{Key: "journal.enabled", Value: "true"})
 	k.sample("haul.png")
-	for _, w := range workflows {
-		t.Run(w.name, func(t *testing.T) {
-			k := kitchen{k.Kit, t, k.photos}
-			untouched := k.state()
-			before := json.RawMessage("null")
-			var setup string
-			if w.setup != "" {
-				r := k.Run(w.setup, koantest.Input{})
-				before, setup = r.Result, r.RunID
-			}
-			ready := k.state()
-			script := `const before = SDK.args; SDK.Out.answer(SDK.Actions["` + camel(w.name) + `"](` + w.input + `))`
-			dry := k.Run(script, koantest.Input{Args: before, DryRun: true})
-			require.Equal(t, ready, k.state(), "a dry run changes nothing")
-			r := k.Run(script, koantest.Input{Args: before})
-			require.Equal(t, golden(t, dry), golden(t, r), "a dry run says what a run says")
-			k.expect(w.name, r)
-			if len(r.ChangeCounts) > 0 {
-				require.NotEqual(t, ready, k.state())
-				k.undo(r.RunID)
-			}
-			require.Equal(t, ready, k.state(), "undone")
-			if setup != "" && ready != untouched {
-				k.undo(setup)
-			}
-			require.Equal(t, untouched, k.state())
+	for _, w := range workflows(t) {
+		t.Run(w.Name, func(t *testing.T) {
+			kitchen{k.Kit, t, k.photos}.try(w)
 		})
 	}
+}
+
+// try carries out an action dry, then for real, and undoes it.
+func (k kitchen) try(w workflow) {
+	k.t.Helper()
+	t := k.t
+	untouched := k.state()
+	before := json.RawMessage("null")
+	var setup string
+	if w.Setup != "" {
+		r := k.Run(w.Setup, koantest.Input{})
+		before, setup = r.Result, r.RunID
+	}
+	ready := k.state()
+	script := `const before = SDK.args; SDK.Out.answer(SDK.Actions["` + camel(w.Name) + `"](` + w.Input + `))`
+	dry := k.Run(script, koantest.Input{Args: before, DryRun: true})
+	require.Equal(t, ready, k.state(), "a dry run changes nothing")
+	r := k.Run(script, koantest.Input{Args: before})
+	require.Equal(t, golden(t, dry), golden(t, r), "a dry run says what a run says")
+	k.expect(w.Name, r)
+	if len(r.ChangeCounts) > 0 {
+		require.NotEqual(t, ready, k.state())
+		k.undo(r.RunID)
+	}
+	require.Equal(t, ready, k.state(), "undone")
+	if setup != "" && ready != untouched {
+		k.undo(setup)
+	}
+	require.Equal(t, untouched, k.state())
 }
 
 // Every action has a golden test.
@@ -98,8 +91,8 @@ func TestEveryActionIsTested(t *testing.T) {
 	files, err := filepath.Glob("actions/*.js")
 	require.NoError(t, err)
 	tested := map[string]bool{"move": true} // between two sets: TestMoveBetweenHouseholds
-	for _, w := range workflows {
-		tested[w.name] = true
+	for _, w := range workflows(t) {
+		tested[w.Name] = true
 	}
 	for _, f := range files {
 		name := filepath.Base(f)

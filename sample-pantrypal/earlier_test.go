@@ -17,16 +17,25 @@ import (
 func TestFirstModelIsTakenOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	packed, err := os.Open("earlier/testdata/default.db.gz")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "default.db"), unpacked(t, "earlier/testdata/default.db.gz"), 0o600))
+	takeOver(t, koantest.Setting{Key: "database", Value: "sqlite://" + dir})
+}
+
+func unpacked(t *testing.T, file string) []byte {
+	t.Helper()
+	packed, err := os.Open(file)
 	require.NoError(t, err)
 	defer packed.Close()
 	plain, err := gzip.NewReader(packed)
 	require.NoError(t, err)
 	raw, err := io.ReadAll(plain)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "default.db"), raw, 0o600))
+	return raw
+}
 
-	database := koantest.Setting{Key: "database", Value: "sqlite://" + dir}
+// takeOver opens the data of the first model and looks for what became of it.
+func takeOver(t *testing.T, database koantest.Setting) {
+	t.Helper()
 	k := openAt(t, monday, database)
 	require.Equal(t, map[string]int{"lots": 22, "events": 25, "photos": 1, "detections": 6, "plans": 1, "meals": 3, "lists": 1, "items": 2, "households": 1}, value[map[string]int](k, `
 		const E = SDK.Entities;

@@ -254,3 +254,24 @@ func TestPhotosThatAreNone(t *testing.T) {
 	k.Action("haul", map[string]any{"photo": k.sample("empty.png")}, &out)
 	require.Contains(t, out.Summary, "No barcode")
 }
+
+// A budget looks at prices: with less money the same days cost less, and what still costs more
+// is said.
+func TestWeekPlanKeepsBudget(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	type plan struct {
+		Cost  float64
+		Meals []struct{ RecipeID string }
+		Notes []string
+	}
+	plans := value[[]plan](k, `[1000, 25, 1].map(budget => { const p = SDK.Actions.weekPlan({budget}); SDK.Entities.MealPlan.delete(p.planId); return p; })`)
+	rich, poor, broke := plans[0], plans[1], plans[2]
+	require.Greater(t, rich.Cost, 25.0)
+	require.LessOrEqual(t, poor.Cost, 25.0, "%+v", poor)
+	require.Empty(t, poor.Notes)
+	require.Len(t, poor.Meals, 7)
+	require.LessOrEqual(t, broke.Cost, poor.Cost)
+	require.Len(t, broke.Notes, 1)
+	require.Contains(t, broke.Notes[0], "more than the budget of 1.00")
+}

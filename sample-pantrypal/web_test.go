@@ -50,12 +50,12 @@ func (b *lineBuffer) String() string {
 	return b.text.String()
 }
 
-func serveWeb(t *testing.T) *web {
+func serveWeb(t *testing.T, database string) *web {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), self, "serve", "--http", "127.0.0.1:0", "--database", "sqlite://"+filepath.Join(dir, "data"), "--plugins.dir", filepath.Join(tools, "plugins"))
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), self, "serve", "--http", "127.0.0.1:0", "--database", database, "--plugins.dir", filepath.Join(tools, "plugins"))
 	cmd.Dir, cmd.Env = dir, []string{asApp + "=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	printed := &lineBuffer{}
 	cmd.Stderr = printed
@@ -110,7 +110,7 @@ func (w *web) do(method, path, body string, header ...string) (int, http.Header,
 
 // A household uses the pages, in a browser; and what is no household's request is refused.
 func TestWeb(t *testing.T) {
-	w := serveWeb(t)
+	w := serveWeb(t, "sqlite://"+t.TempDir())
 	t.Run("attacks", w.attacks)
 	t.Run("bad input", w.badInput)
 	t.Run("together", w.together)

@@ -25,6 +25,9 @@ type App struct {
 	Kinds []*Kind
 	// SchemaHash identifies the tables; a set whose hash is another is migrated.
 	SchemaHash int32
+	// DataVersion identifies the rows that the app itself keeps in every set; 0 if it keeps
+	// none. It is a part of the schema: where it is another, Upgrades run.
+	DataVersion int32
 	// Connect makes the base client of one set over a driver. The engine's hook
 	// comes first, so that it sees what ent's defaults made and what all other
 	// hooks did; then the app's OnClient functions run. It ends in an error that

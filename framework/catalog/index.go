@@ -22,8 +22,9 @@ type indexKey struct{}
 type index struct {
 	hits     []Hit
 	ids      []string
-	names    [][]string // the stems of each hit's name
-	changes  []bool     // whether its name says that it changes something
+	names    [][]string          // the stems of each hit's name
+	intents  []intent            // what its name says that it does
+	owners   map[string][]string // the stems of the names of operations' owners
 	lengths  [][parts]float64
 	average  [parts]float64
 	postings map[string][]posting
@@ -41,7 +42,7 @@ func indexOf(v *View) *index {
 }
 
 func newIndex(v *View) *index {
-	ix := &index{postings: map[string][]posting{}, entities: map[int]int{}}
+	ix := &index{postings: map[string][]posting{}, entities: map[int]int{}, owners: map[string][]string{}}
 	at := map[string]int{}
 	for _, r := range v.Resources() {
 		p := passage{}
@@ -160,7 +161,10 @@ func (ix *index) add(h Hit, p passage) {
 	ix.hits = append(ix.hits, h)
 	ix.ids = append(ix.ids, h.ID())
 	ix.names = append(ix.names, stems(ownName(h)))
-	ix.changes = append(ix.changes, isChange(h.Operation))
+	ix.intents = append(ix.intents, intentOf(h.Operation))
+	if op := h.Operation; op != nil && op.Resource == "" && ix.owners[op.ID.Owner] == nil {
+		ix.owners[op.ID.Owner] = stems(op.ID.Owner)
+	}
 	ix.lengths = append(ix.lengths, p.lengths)
 	for term, times := range p.times {
 		ix.postings[term] = append(ix.postings[term], posting{at, times})

@@ -32,7 +32,9 @@ const (
 	synonymShare    = 0.7 // where only another word for it fits
 	meaningShare    = 0.6 // of each of the words that it means together
 	onlyOneShare    = 0.4 // of a hit's score that does not depend on how many of the words it has
-	changeShare     = 0.6 // of an operation that changes something, where the query is a question
+	changeShare     = 0.6 // of an operation that changes something, where the query wants to read
+	otherShare      = 0.8 // of an operation that does something else than the query wants
+	ownerShare      = 0.6 // of an operation whose owner the query does not name, where it names one
 	minPrefix       = 4   // characters of a word that may match as a beginning
 )
 
@@ -79,13 +81,7 @@ func (ix *index) search(query string, limit int, keep func(*Operation) bool) []H
 			scores[at] += entityShare * scores[of]
 		}
 	}
-	if isQuestion(query) {
-		for at, changes := range ix.changes {
-			if changes {
-				scores[at] *= changeShare
-			}
-		}
-	}
+	ix.weigh(scores, query)
 	best := slices.Max(append(slices.Clone(scores), 0))
 	name := stems(query)
 	var found []scored
@@ -110,6 +106,27 @@ func (ix *index) search(query string, limit int, keep func(*Operation) bool) []H
 		out[i].Score = f.score
 	}
 	return out
+}
+
+// weigh lowers the scores of operations that do something else than the query wants, and of
+// those of other owners than it names.
+func (ix *index) weigh(scores []float64, query string) {
+	wanted, asked := intentOfQuery(query), stems(query)
+	named := map[string]bool{}
+	for owner, words := range ix.owners {
+		if isNamed := !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(asked, w) }); isNamed && len(words) > 0 {
+			named[owner] = true
+		}
+	}
+	for at, h := range ix.hits {
+		if h.Operation == nil {
+			continue
+		}
+		scores[at] *= fit(wanted, ix.intents[at])
+		if len(named) > 0 && !named[h.Operation.ID.Owner] {
+			scores[at] *= ownerShare
+		}
+	}
 }
 
 // scores returns the score of each hit for the terms of a query.
@@ -146,14 +163,15 @@ type tally struct {
 // add adds the scores of one term: for each hit that of its best match.
 func (t *tally) add(ix *index, term string, share float64) {
 	clear(t.one)
-	ix.score(t.one, term, share)
+	most := ix.idf(term) // another word for it is not worth more than the word itself
+	ix.score(t.one, term, share*most)
 	for _, other := range synonyms()[term] {
-		ix.score(t.one, other, share*synonymShare)
+		ix.score(t.one, other, share*synonymShare*min(most, ix.idf(other)))
 	}
 	if len([]rune(term)) >= minPrefix && !strings.HasPrefix(term, whole) {
 		for i := sort.SearchStrings(ix.terms, term); i < len(ix.terms) && strings.HasPrefix(ix.terms[i], term); i++ {
 			if ix.terms[i] != term {
-				ix.score(t.one, ix.terms[i], share*prefixShare)
+				ix.score(t.one, ix.terms[i], share*prefixShare*min(most, ix.idf(ix.terms[i])))
 			}
 		}
 	}
@@ -166,19 +184,23 @@ func (t *tally) add(ix *index, term string, share float64) {
 	}
 }
 
-// score raises the scores of the hits that have a term to those of the term.
-func (ix *index) score(scores []float64, term string, share float64) {
-	found := ix.postings[term]
-	n, df := float64(len(ix.hits)), float64(len(found))
-	idf := math.Log(1 + (n-df+0.5)/(df+0.5))
-	for _, p := range found {
+// idf is what a term is worth: the more, the fewer hits have it.
+func (ix *index) idf(term string) float64 {
+	n, df := float64(len(ix.hits)), float64(len(ix.postings[term]))
+	return math.Log(1 + (n-df+0.5)/(df+0.5))
+}
+
+// score raises the scores of the hits that have a term to those of the term, which is worth
+// that much.
+func (ix *index) score(scores []float64, term string, worth float64) {
+	for _, p := range ix.postings[term] {
 		weight := 0.0
 		for where, times := range p.times {
 			if times > 0 {
 				weight += partWeights[where] * times / (1 - bm25B[where] + bm25B[where]*ix.lengths[p.hit][where]/ix.average[where])
 			}
 		}
-		scores[p.hit] = max(scores[p.hit], share*idf*weight*(bm25K+1)/(weight+bm25K))
+		scores[p.hit] = max(scores[p.hit], worth*weight*(bm25K+1)/(weight+bm25K))
 	}
 }
 

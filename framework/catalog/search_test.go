@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +83,36 @@ func TestSearch(t *testing.T) {
 	require.Len(t, v.Search("", 100), 6)
 	require.Len(t, v.Search("pantry", 1), 1)
 	require.Empty(t, v.Search("pantry", 0))
+}
+
+// Other words count less than the word that was asked for, and other owners less than the
+// one that was named.
+func TestSearchPrefersWhatWasSaid(t *testing.T) {
+	var o catalog.Offer
+	for id, summary := range map[string]string{
+		"maps::directions": "Get directions between two points.", "maps::distance": "Calculate travel distance.", "files::create_directory": "Creates one, in a direction.",
+		"notes::create_page": "Create a page.", "notes::delete_page": "Delete a page.", "wiki::create_page": "Create a page.", "wiki::list_pages": "Lists pages, in a direction.",
+		"files::tree": "Shows a tree, in a direction.", "files::list": "Lists files, in a direction.",
+	} {
+		owner, name, _ := strings.Cut(id, "::")
+		o.Operations = append(o.Operations, &catalog.Operation{
+			ID: catalog.PluginID(owner, name), Summary: summary, Input: json.RawMessage("{}"), Output: json.RawMessage("{}"), Reach: catalog.Everywhere,
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		})
+	}
+	s, err := catalog.NewSnapshot(o)
+	require.NoError(t, err)
+	v := s.View(auth.Local(), exposure.Full, false)
+	for query, first := range map[string]string{
+		"directions":                  "plugin::maps.directions",
+		"put a page into the wiki":    "plugin::wiki.create_page",
+		"which pages are in the wiki": "plugin::wiki.list_pages",
+		"ditch the page":              "plugin::notes.delete_page",
+	} {
+		hits := v.Search(query, 3)
+		require.NotEmpty(t, hits, query)
+		require.Equal(t, first, hits[0].ID(), query)
+	}
 }
 
 func FuzzSearch(f *testing.F) {

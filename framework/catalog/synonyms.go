@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -138,6 +139,140 @@ resume continue
 answer know
 `
 
+// everyday has words of people, and the words of tools that they stand for, both in a line
+// each; the words of tools do not stand for them.
+const everyday = `
+axe bin chuck clear ditch dump erase junk kill lose nuke purge scrap toss trash wipe zap: delete remove
+cancelled rid strip uninstall unneeded: delete remove
+detach disconnect unlink: remove delete
+unlearn: delete
+abort exit quit shut: close stop
+decline dismiss ignore refuse reject: close decline
+bring carry drag migrate relocate shift stash transfer tuck: move
+relabel retitle call: rename update
+adjust alter amend bump correct fix modify refresh revise rewrite reword rework swap switch tune tweak: update edit
+append attach enter include insert pop put stick tack: add create
+jot log note record scribble: add create comment
+begin compose craft draft establish found generate introduce launch prepare produce spin: create
+arrange book organize plan reserve slot: create event schedule
+announce broadcast dm holler message notify nudge ping poke shout text: send post message
+mail forward: send message email
+inform tell update: send post message
+feedback mention opinion thought criticism annotate remark said: comment
+allocate delegate entrust hand pass: assign update
+discover dig hunt locate look scan seek spot trace track: find search
+check display glance inspect peek preview see view: get show list
+open quote recite skim view: read get
+collect download extract grab obtain: get read
+all available enumerate everything existing overview: list
+kept keep know learned mind recall remembered: remember memory entity search
+memorize keep: remember observation create
+compress shrink squash squeeze archive: compress gzip zip
+decompress unpack unzip: extract
+export keep persist store: save write create
+accomplish achieve: complete
+cross finish tick wrap: complete close
+revert undo: restore reopen
+pause until: wait
+hit tap push: click press
+choose pick tick: select
+key write: type fill
+browse head load surf visit: navigate open
+previous: back
+photograph shoot snap: screenshot
+google headline happening latest research won: news web search
+subfolder subdirectory dir: directory folder
+hierarchy nested structure subfolder subdirectory: tree
+computer desktop disk drive laptop machine path: file directory
+readme: file content
+biggest heavy hogging huge largest space: size
+metadata permission: info
+drawing logo pic scan: image file
+audio clip music recording song video: media file
+essay letter poem story: text file
+bakery bank bar cafe dentist doctor garage gym hospital hotel library museum pharmacy pub restaurant school station supermarket: place local
+around closest nearest: local place
+bus commute cycle drive ride route train travel walk way: direction
+distance far kilometer mile minute: distance direction
+gps latitude longitude position spot: coordinate geocode
+hill mountain sea summit tall: elevation
+hours menu opening rating review: place detail
+appointment birthday call class conference dinner interview lesson lunch party session standup sync visit workshop: event calendar
+diary planner: calendar event
+afternoon evening monday tuesday wednesday thursday friday saturday sunday tomorrow tonight weekend: date event time
+booked busy gap nothing: freebusy event
+attend coming join rsvp: respond event
+delay earlier later postpone push: update event
+daily recurring repeat series weekly: create event
+bulk several together: multiple batch
+chore duty errand homework reminder todo: task
+grocery shopping: task
+due outstanding overdue pending today tomorrow urgent: filter task
+category heading phase: section
+keyword category tag: label
+colour hue shade: color
+colleague coworker crew folks people roommate staff teammate who: user member collaborator
+boss brother daughter father friend husband manager mother related sister son wife: relation entity
+allergic favorite habit hate prefer: observation
+avatar bio contact phone: profile user
+conversation discussion talk: channel message
+earlier last lately missed new recently yesterday: history recent
+emoji heart like smile thumb: reaction
+defect error fault problem: issue
+assigned responsible: assignee search
+blocker depend duplicate related connect: link
+progress stage: status transition
+diff touched: file change
+green passing: status check
+lgtm sign: review approve
+integrate land ship: merge
+clone copy duplicate tinker: fork copy
+codebase library package: repository
+account coder developer handle: user
+upload: push
+publish: upload push
+article doc document writeup: page
+bottom bullet line paragraph text: block append
+db: database
+entry guest item lead line row: record
+attribute: field
+structure: schema table describe
+earning figure income order revenue sale spent spend: query sql
+matching whose criteria: filter query
+attachment cv invoice receipt resume: file attachment
+homepage link web webpage website: page url
+alert banner modal popup prompt: dialog
+mobile tablet width: resize
+appear disappear loading spinner visible: wait
+warning: console message
+api http traffic sent: network request
+bright dark print theme: emulate media
+snippet script: code
+combobox menu: dropdown option
+questionnaire registration signup: form
+arrow enter escape keyboard shortcut: press key
+calculate plus total: sum
+parrot: echo
+brainstorm consider decide ponder reason weigh: think
+config setting: env environment
+expense money cost: payment invoice
+employee hire: user contact
+buyer client prospect shopper: customer contact
+bought order: purchase order
+email inbox letter: mail message
+unread: message filter
+star flag important: label mark
+spam: delete mark
+outage down incident: alert incident status
+version rollback: restore version
+cron nightly scheduled: schedule trigger
+token: key credential
+photo album: image
+sheet cell: spreadsheet
+slide deck: presentation
+access give grant: permission share
+`
+
 // senses has words that mean several others together, which are asked for as well.
 const senses = `
 remind: create task
@@ -153,6 +288,8 @@ drive: direction
 screenshot: take page
 where: search find
 anyone: search
+pr: pull request
+prs: pull request
 anything: list
 who: user person
 when: date time event
@@ -207,6 +344,16 @@ var synonyms = sync.OnceValue(func() map[string][]string {
 			for _, other := range words {
 				if stem(other) != stem(word) {
 					out[stem(word)] = append(out[stem(word)], stem(other))
+				}
+			}
+		}
+	}
+	for line := range strings.Lines(everyday) {
+		said, meant, _ := strings.Cut(line, ":")
+		for _, word := range stems(said) {
+			for _, other := range stems(meant) {
+				if other != word && !slices.Contains(out[word], other) {
+					out[word] = append(out[word], other)
 				}
 			}
 		}

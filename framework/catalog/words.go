@@ -24,8 +24,8 @@ func terms(text string) []string {
 	return out
 }
 
-// fillers are words that most texts have.
-var fillers = strings.Fields(`a about all am an and any are as at be been but by can could did do does for from had has have he her him his
+// fillers are the stems of words that most texts have.
+var fillers = stems(`a about all am an and any are as at be been but by can could did do does for from had has have he her him his
 	how i if in into is it its just let me my of on once or our out please she should so some than that the their them then there they this to up us was we
 	were what when which who whose why will with would you your`)
 

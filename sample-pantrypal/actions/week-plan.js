@@ -72,7 +72,7 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
       && !eaten.some((e) => e.recipeId === r.id && Math.abs(Date.parse(e.date) - Date.parse(date)) < Math.max(repeat, 3) * DAY));
     const cover = SDK.Actions.coverMeals({
       before: chosen.filter((c) => !c.kept || c.kept.status === "planned").map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings })),
-      meals: free.map((r) => ({ key: r.id, recipeId: r.id, servings: portions })),
+      meals: free.map((r) => ({ key: r.id, recipeId: r.id, servings: portions })), costs: limit !== null,
     });
     const suits = cover.meals.filter((m) => !m.conflicts.length && today.every((r) => r.kind !== "avoid" || !fits(r, of.get(m.recipeId), m)));
     const wants = today.filter((r) => r.kind === "want" && r.what);
@@ -82,29 +82,39 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
       const r = of.get(m.recipeId);
       const soon = [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON) && u.bestBefore >= date).map((u) => u.name))];
       const cuisine = chosen.some((c) => c.cuisine === r.cuisine) ? 0.2 : 0;
-      return { m, r, soon, score: 1 - (m.missing.length + m.unclear.length) / Math.max(m.needed, 1) + Math.min(soon.length, 3) / 3 + (r.rating ?? 0) / 20 + (r.favourite ? 0.15 : 0) - cuisine };
+      // What nobody knows the price of counts as dear.
+      const cheap = limit === null ? 0 : 0.5 * (1 - Math.min((m.cost ?? Infinity) / Math.max(limit / days, 0.01), 1));
+      return { m, r, soon, score: cheap + 1 - (m.missing.length + m.unclear.length) / Math.max(m.needed, 1) + Math.min(soon.length, 3) / 3 + (r.rating ?? 0) / 20 + (r.favourite ? 0.15 : 0) - cuisine };
     }).sort((a, b) => b.score - a.score || (a.r.name < b.r.name ? -1 : 1));
     const best = ranked[0];
     if (!best) {
       notes.push(date + ": no recipe for " + meal + " suits everybody within " + minutes + " minutes.");
       continue;
     }
-    chosen.push({ date, weekday, recipeId: best.r.id, servings: portions, cuisine: best.r.cuisine, minutes: best.m.minutes, usesSoon: best.soon, ranked });
+    chosen.push({ date, weekday, recipeId: best.r.id, servings: portions, cuisine: best.r.cuisine, minutes: best.m.minutes, usesSoon: best.soon, alone: best.m.cost, ranked });
     eaten.push({ date, recipeId: best.r.id });
   }
 
   const look = () => SDK.Actions.coverMeals({ meals: chosen.filter((c) => !c.kept || c.kept.status === "planned").map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings })), together: true, shop: true });
   const costOf = (l) => Math.round(l.toBuy.reduce((sum, b) => sum + Math.round((b.cost ?? 0) * 100), 0)) / 100;
   let all = look();
-  // Over the budget: a meal that needs the least shopping takes the place of the one that needs the most.
-  for (let tries = 0; limit !== null && costOf(all) > limit && tries < 5; tries++) {
-    const fresh = chosen.filter((c) => !c.kept);
-    const worst = fresh.map((c) => ({ c, buy: all.meals.find((m) => m.key === c.date)?.missing.length ?? 0 })).sort((a, b) => b.buy - a.buy)[0]?.c;
-    const other = worst?.ranked.filter((x) => !chosen.some((c) => c.recipeId === x.r.id)).sort((a, b) => a.m.missing.length - b.m.missing.length || b.score - a.score)[0];
-    if (!other || other.m.missing.length >= (all.meals.find((m) => m.key === worst.date)?.missing.length ?? 0)) break;
-    Object.assign(worst, { recipeId: other.r.id, minutes: other.m.minutes, usesSoon: other.soon, cuisine: other.r.cuisine });
-    all = look();
-  }
+  // Over the budget: what costs less by itself takes the place of the dearest meal, if that makes the whole cheaper.
+  const swap = () => {
+    const dearest = chosen.filter((c) => !c.kept).sort((a, b) => (b.alone ?? Infinity) - (a.alone ?? Infinity));
+    for (const c of dearest) {
+      const cheaper = c.ranked.filter((x) => x.m.cost !== null && x.m.cost < (c.alone ?? Infinity) && !chosen.some((o) => o.recipeId === x.r.id)).sort((a, b) => a.m.cost - b.m.cost || b.score - a.score);
+      for (const x of cheaper.slice(0, 3)) {
+        const was = { ...c }, before = all;
+        Object.assign(c, { recipeId: x.r.id, minutes: x.m.minutes, usesSoon: x.soon, cuisine: x.r.cuisine, alone: x.m.cost });
+        all = look();
+        if (costOf(all) < costOf(before)) return true;
+        Object.assign(c, was);
+        all = before;
+      }
+    }
+    return false;
+  };
+  for (let tries = 0; limit !== null && costOf(all) > limit && tries < days; tries++) if (!swap()) break;
   const cost = all.toBuy.some((b) => b.cost !== null) ? costOf(all) : null;
   if (limit !== null && cost !== null && cost > limit) notes.push("What has to be bought costs about " + cost.toFixed(2) + ", more than the budget of " + limit.toFixed(2) + ".");
 

@@ -4,7 +4,10 @@
 package app
 
 import (
+	"context"
 	"time"
+
+	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/sample-pantrypal/actions"
@@ -14,6 +17,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/kitchen"
 	"github.com/koan-go/koan/sample-pantrypal/rules"
 	"github.com/koan-go/koan/sample-pantrypal/seed"
+	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 	"github.com/koan-go/koan/sample-pantrypal/web"
 )
 
@@ -26,7 +30,7 @@ func At(clock func() time.Time) framework.App {
 		Clock: clock,
 		Name:  "pantrypal",
 		Description: "What is in the house, what can be cooked from it, and what is missing. " +
-			"Whole jobs are actions, in scripts SDK.Actions: haul (photo to pantry), learn-product, tonight, week-plan, meal-prep, shop, check-off, cooked, replan, import-recipe, waste, prices, nutrition, reminders, move. " +
+			"Whole jobs are actions, in scripts SDK.Actions: haul (photo to pantry), learn-product, tonight, week-plan, meal-prep, shop, check-off, cooked, replan, import-recipe, waste, prices, nutrition, reminders, open-too-long, merge-foods, move. " +
 			"Days are the household's; find-food joins a name to its food.",
 		// Somebody in the household agrees before anything is thrown away.
 		// What a list needs for which meal is made anew with the list, and asks nobody.
@@ -34,9 +38,24 @@ func At(clock func() time.Time) framework.App {
 			"approval.mode":  "destructive",
 			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}]`,
 		},
-		Entities:  ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock)), ent.OnUpgradeSet(earlier.SetAside, earlier.TakeOver)),
+		Entities:  entities(clock),
 		Actions:   actions.Files,
 		GoActions: kitchen.Actions(),
 		Pages:     web.Pages,
 	}
+}
+
+// entities returns the entities with what keeps them together. A build with another catalogue
+// brings it into every set that there is.
+func entities(clock func() time.Time) *framework.Entities {
+	e := ent.Entities(ent.OnClient(rules.Keep), ent.OnClient(diary.Keep), ent.OnCreateSet(seed.Fill(clock)), ent.OnUpgradeSet(earlier.SetAside, upgrade))
+	e.DataVersion = catalogue.Version()
+	return e
+}
+
+func upgrade(ctx context.Context, set string, drv dialect.Driver, c *ent.Client) error {
+	if err := seed.Catalogue(ctx, c); err != nil {
+		return err
+	}
+	return earlier.TakeOver(ctx, set, drv, c)
 }

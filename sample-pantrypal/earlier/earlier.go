@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
@@ -17,7 +18,6 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/diary"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/rules"
-	"github.com/koan-go/koan/sample-pantrypal/seed"
 )
 
 // tables of the first model, those that refer to others first.
@@ -54,16 +54,13 @@ func SetAside(ctx context.Context, _ string, drv dialect.Driver) error {
 	return nil
 }
 
-// TakeOver writes the catalogue, and what the renamed tables have, and drops them.
+// TakeOver writes what the renamed tables have, and drops them. The catalogue is there.
 func TakeOver(ctx context.Context, _ string, drv dialect.Driver, c *ent.Client) error {
 	there, err := names(ctx, drv, tableNamed(drv.Dialect()), aside("household_profiles"))
 	if err != nil || len(there) == 0 {
 		return err
 	}
 	ctx = diary.WithoutEntries(rules.AsCatalogue(ctx))
-	if err := seed.Catalogue(ctx, c); err != nil {
-		return err
-	}
 	t := taker{Client: c, drv: drv, products: map[string]string{}, recipes: map[string]string{}, came: map[string]float64{}}
 	for _, step := range []struct {
 		what string
@@ -83,12 +80,28 @@ func TakeOver(ctx context.Context, _ string, drv dialect.Driver, c *ent.Client) 
 			return fmt.Errorf("earlier: %s: %w", step.what, err)
 		}
 	}
-	for _, table := range tables {
-		if err := drv.Exec(ctx, fmt.Sprintf("DROP TABLE %q", aside(table)), []any{}, nil); err != nil {
-			return fmt.Errorf("earlier: %w", err)
+	for _, s := range dropping(drv.Dialect()) {
+		if err := drv.Exec(ctx, s, []any{}, nil); err != nil {
+			return fmt.Errorf("earlier: %s: %w", s, err)
 		}
 	}
 	return nil
+}
+
+// dropping are the statements that drop the renamed tables. Some refer to each other:
+// PostgreSQL drops such tables only together, SQLite only one by one.
+func dropping(d string) []string {
+	var names []string
+	for _, table := range tables {
+		names = append(names, fmt.Sprintf("%q", aside(table)))
+	}
+	if d == dialect.Postgres {
+		names = []string{strings.Join(names, ", ")}
+	}
+	for i := range names {
+		names[i] = "DROP TABLE " + names[i]
+	}
+	return names
 }
 
 // first reports whether a set is of the first model: only that one had profiles.

@@ -77,32 +77,41 @@ type priceRow struct {
 	On        string   `json:"on"`
 }
 
-// fill sums what is missing by food, rounds it up to packages and says what it costs.
-func (b *basket) fill(ctx context.Context, call framework.Call, store *string) ([]toBuy, error) {
+// offers are what there is to buy of some foods, and its prices with the newest first.
+type offers struct {
+	products []product
+	prices   []priceRow
+}
+
+// readOffers reads what there is of foods; names of what is no food begin with "?".
+func readOffers(ctx context.Context, call framework.Call, names []string) (offers, error) {
+	var o offers
 	var ids []string
-	for _, id := range b.foods {
+	for _, id := range names {
 		if id[0] != '?' {
 			ids = append(ids, id)
 		}
 	}
-	out := []toBuy{}
-	if len(b.foods) == 0 {
-		return out, nil
+	if len(ids) == 0 {
+		return o, nil
 	}
 	of := map[string]any{"foodId": map[string]any{"$in": ids}}
-	products, err := all[product](ctx, call, "Product", map[string]any{"filter": map[string]any{"$and": []any{of, map[string]any{"state": "confirmed"}}}, "sort": "name"})
-	if err != nil {
-		return nil, err
+	var err error
+	if o.products, err = all[product](ctx, call, "Product", map[string]any{"filter": map[string]any{"$and": []any{of, map[string]any{"state": "confirmed"}}}, "sort": "name"}); err != nil {
+		return o, err
 	}
-	prices, err := all[priceRow](ctx, call, "Price", map[string]any{"filter": of, "sort": "-on,id", "fields": "foodId,productId,storeId,perUnit,unit,on"})
-	if err != nil {
-		return nil, err
-	}
+	o.prices, err = all[priceRow](ctx, call, "Price", map[string]any{"filter": of, "sort": "-on,id", "fields": "foodId,productId,storeId,perUnit,unit,on"})
+	return o, err
+}
+
+// fill sums what is missing by food, rounds it up to packages and says what it costs.
+func (b *basket) fill(o offers, store *string) []toBuy {
+	out := []toBuy{}
 	for _, id := range b.foods {
-		out = append(out, b.lines(id, products, prices, store)...)
+		out = append(out, b.lines(id, o.products, o.prices, store)...)
 	}
 	slices.SortStableFunc(out, func(a, b toBuy) int { return cmp.Or(cmp.Compare(a.Aisle, b.Aisle), cmp.Compare(a.Name, b.Name)) })
-	return out, nil
+	return out
 }
 
 // lines are what to buy of one food: one line a unit, where amounts stay apart.

@@ -26,6 +26,7 @@ type coverIn struct {
 	Meals    []meal  `json:"meals"              jsonschema_description:"each is looked at by itself; with together, what one takes is not there for the next"`
 	Together bool    `json:"together,omitempty"`
 	Shop     bool    `json:"shop,omitempty"     jsonschema_description:"also return what to buy, summed over all meals, in whole packages"`
+	Costs    bool    `json:"costs,omitempty"    jsonschema_description:"also say of each meal what it costs by itself"`
 	StoreID  *string `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
 }
 
@@ -61,6 +62,7 @@ type covered struct {
 	Unclear   []lack   `json:"unclear"   jsonschema_description:"some of it is there, and amounts cannot be compared"`
 	Staples   []string `json:"staples"   jsonschema_description:"staples that are not in the house"`
 	Conflicts []string `json:"conflicts" jsonschema_description:"whom it does not suit, and why"`
+	Cost      *float64 `json:"cost"      jsonschema:"nullable" jsonschema_description:"with costs: of what this meal alone lacks, in whole packages; null: of something no price is known"`
 	FoodIDs   []string `json:"foodIds"`
 	Aisles    []string `json:"aisles"`
 }
@@ -113,20 +115,50 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 	for _, m := range in.Before {
 		shelf.cover(h, recipes[m.RecipeID], m)
 	}
-	basket := basket{h: h}
-	for _, m := range in.Meals {
+	all := basket{h: h}
+	alone := make([]basket, len(in.Meals))
+	for i, m := range in.Meals {
 		from := shelf
 		if !in.Together {
 			from = shelf.clone()
 		}
 		c, lacks := from.cover(h, recipes[m.RecipeID], m)
 		out.Meals = append(out.Meals, c)
-		basket.add(m.Key, lacks)
+		all.add(m.Key, lacks)
+		alone[i] = basket{h: h}
+		alone[i].add(m.Key, lacks)
+	}
+	if !in.Shop && !in.Costs {
+		return out, nil
+	}
+	offers, err := readOffers(ctx, call, all.foods)
+	if err != nil {
+		return out, err
 	}
 	if in.Shop {
-		out.ToBuy, err = basket.fill(ctx, call, in.StoreID)
+		out.ToBuy = all.fill(offers, in.StoreID)
 	}
-	return out, err
+	for i := range alone {
+		if in.Costs {
+			out.Meals[i].Cost = cost(alone[i].fill(offers, in.StoreID))
+		}
+	}
+	return out, nil
+}
+
+// cost is what lines cost together; nil where a price is missing.
+func cost(lines []toBuy) *float64 {
+	sum := decimal.Zero
+	for _, l := range lines {
+		switch {
+		case l.Cost != nil:
+			sum = sum.Add(decimal.NewFromFloat(*l.Cost))
+		case !l.Staple:
+			return nil
+		}
+	}
+	v := float(sum)
+	return &v
 }
 
 // readRecipes reads the recipes of meals with their lines, by id.

@@ -5,20 +5,24 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/food"
+	"github.com/koan-go/koan/sample-pantrypal/ent/foodportion"
 	"github.com/koan-go/koan/sample-pantrypal/ent/household"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
+	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
 	"github.com/koan-go/koan/sample-pantrypal/foods"
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
+	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 )
 
-// catalogue writes what every set has. The ids are made of names and codes, so they
-// are the same everywhere.
+// catalogue brings a set to the catalogue. The ids are made of names and codes, so they are
+// the same everywhere. Foods, their portions and the catalogue's recipes become what they
+// are now; products and stores, which a household may change, are only added. Of a recipe,
+// rating, favourite and timesCooked are the household's.
 func (w *writer) catalogue(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{w.foods, w.stores, w.products, w.recipes} {
+	for _, step := range []func(context.Context) error{w.foods, w.portions, w.stores, w.products, w.recipes} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -27,76 +31,235 @@ func (w *writer) catalogue(ctx context.Context) error {
 }
 
 func (w *writer) foods(ctx context.Context) error {
-	var rows []*ent.FoodCreate
-	var portions []*ent.FoodPortionCreate
-	for _, f := range w.data.Foods {
-		id := foods.Slug(f.Name)
-		n := f.Nutrition
-		row := w.Food.Create().SetID(id).SetName(f.Name).SetAliases(list(f.Aliases)).SetAisle(f.Aisle).SetAllergens(list(f.Allergens)).SetDiets(list(f.Diets)).
-			SetEnergyKcal(float(n.EnergyKcal)).SetProteinG(float(n.Protein)).SetCarbohydrateG(float(n.Carbohydrate)).SetFatG(float(n.Fat)).SetFibreG(float(n.Fibre)).
-			SetStaple(f.Staple).SetSource(f.Source())
-		if f.Density.IsPositive() {
-			row.SetDensity(float(f.Density))
-		}
-		if f.Shelf.Pantry > 0 {
-			row.SetShelfLifePantry(f.Shelf.Pantry)
-		}
-		if f.Shelf.Fridge > 0 {
-			row.SetShelfLifeFridge(f.Shelf.Fridge)
-		}
-		if f.Shelf.Freezer > 0 {
-			row.SetShelfLifeFreezer(f.Shelf.Freezer)
-		}
-		rows = append(rows, row)
-		for _, p := range f.Portions {
-			portions = append(portions, w.FoodPortion.Create().SetID(id+"-"+string(p.Unit)).SetFoodID(id).SetUnit(string(p.Unit)).SetGrams(float(p.Grams)))
-		}
-	}
-	if err := w.Food.CreateBulk(rows...).Exec(ctx); err != nil {
+	there, err := known(w.Food.Query().IDs(ctx))
+	if err != nil {
 		return err
 	}
-	return w.FoodPortion.CreateBulk(portions...).Exec(ctx)
+	var rows []*ent.FoodCreate
+	for _, f := range w.data.Foods {
+		id := foods.Slug(f.Name)
+		if !there[id] {
+			row := w.Food.Create().SetID(id)
+			setFood(row.Mutation(), f)
+			rows = append(rows, row)
+			continue
+		}
+		row := w.Food.Update().Where(food.ID(id))
+		setFood(row.Mutation(), f)
+		if err := row.Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return w.Food.CreateBulk(rows...).Exec(ctx)
+}
+
+// setFood sets every field that the catalogue knows, and clears those that it does not.
+func setFood(m *ent.FoodMutation, f catalogue.Food) {
+	n := f.Nutrition
+	m.SetName(f.Name)
+	m.SetAliases(list(f.Aliases))
+	m.SetAisle(f.Aisle)
+	m.SetAllergens(list(f.Allergens))
+	m.SetDiets(list(f.Diets))
+	m.SetEnergyKcal(float(n.EnergyKcal))
+	m.SetProteinG(float(n.Protein))
+	m.SetCarbohydrateG(float(n.Carbohydrate))
+	m.SetFatG(float(n.Fat))
+	m.SetFibreG(float(n.Fibre))
+	m.SetStaple(f.Staple)
+	m.SetSource(f.Source())
+	if f.Density.IsPositive() {
+		m.SetDensity(float(f.Density))
+	} else {
+		m.ClearDensity()
+	}
+	for _, shelf := range []struct {
+		days  int
+		set   func(int)
+		clear func()
+	}{
+		{f.Shelf.Pantry, m.SetShelfLifePantry, m.ClearShelfLifePantry},
+		{f.Shelf.Fridge, m.SetShelfLifeFridge, m.ClearShelfLifeFridge},
+		{f.Shelf.Freezer, m.SetShelfLifeFreezer, m.ClearShelfLifeFreezer},
+	} {
+		if shelf.days > 0 {
+			shelf.set(shelf.days)
+		} else {
+			shelf.clear()
+		}
+	}
+}
+
+func (w *writer) portions(ctx context.Context) error {
+	gone, err := known(w.FoodPortion.Query().IDs(ctx))
+	if err != nil {
+		return err
+	}
+	var rows []*ent.FoodPortionCreate
+	for _, f := range w.data.Foods {
+		for _, p := range f.Portions {
+			id := foods.Slug(f.Name) + "-" + string(p.Unit)
+			if !gone[id] {
+				rows = append(rows, w.FoodPortion.Create().SetID(id).SetFoodID(foods.Slug(f.Name)).SetUnit(string(p.Unit)).SetGrams(float(p.Grams)))
+				continue
+			}
+			delete(gone, id)
+			if err := w.FoodPortion.Update().Where(foodportion.ID(id)).SetGrams(float(p.Grams)).Exec(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	for id := range gone {
+		if err := w.FoodPortion.DeleteOneID(id).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return w.FoodPortion.CreateBulk(rows...).Exec(ctx)
 }
 
 func (w *writer) stores(ctx context.Context) error {
+	there, err := known(w.Store.Query().IDs(ctx))
+	if err != nil {
+		return err
+	}
 	var rows []*ent.StoreCreate
 	for _, s := range w.data.Stores {
-		rows = append(rows, w.Store.Create().SetID(foods.Slug(s.Name)).SetName(s.Name).SetAisles(list(s.Aisles)))
+		if id := foods.Slug(s.Name); !there[id] {
+			rows = append(rows, w.Store.Create().SetID(id).SetName(s.Name).SetAisles(list(s.Aisles)))
+		}
 	}
 	return w.Store.CreateBulk(rows...).Exec(ctx)
 }
 
+// products leaves out those with a code that the household has given to a product of its own.
 func (w *writer) products(ctx context.Context) error {
+	stored, err := w.Product.Query().All(ctx)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, p := range stored {
+		there[p.ID] = true
+		for _, code := range p.Barcodes {
+			there[ProductID(code)] = true
+		}
+	}
 	var rows []*ent.ProductCreate
 	for _, p := range w.data.Products {
-		rows = append(rows, w.Product.Create().SetID(ProductID(p.Code)).SetName(p.Name).SetBrand(p.Brand).SetBarcodes([]string{Barcode(p.Code)}).
-			SetFoodID(foods.Slug(p.Food)).SetPackageAmount(float(p.Package.Value)).SetPackageUnit(string(p.Package.Unit)).SetState(product.StateConfirmed))
+		if id := ProductID(p.Code); !there[id] {
+			rows = append(rows, w.Product.Create().SetID(id).SetName(p.Name).SetBrand(p.Brand).SetBarcodes([]string{Barcode(p.Code)}).
+				SetFoodID(foods.Slug(p.Food)).SetPackageAmount(float(p.Package.Value)).SetPackageUnit(string(p.Package.Unit)).SetState(product.StateConfirmed))
+		}
 	}
 	return w.Product.CreateBulk(rows...).Exec(ctx)
 }
 
+// recipes leaves out those whose name or id a recipe of the household has.
 func (w *writer) recipes(ctx context.Context) error {
+	stored, err := w.Recipe.Query().All(ctx)
+	if err != nil {
+		return err
+	}
+	shared, taken := map[string]bool{}, map[string]bool{}
+	for _, r := range stored {
+		if r.Origin == recipe.OriginCatalogue {
+			shared[r.ID] = true
+		} else {
+			taken[r.ID], taken[foods.Slug(r.Name)] = true, true
+		}
+	}
+	gone, err := known(w.RecipeIngredient.Query().Where(recipeingredient.HasRecipeWith(recipe.OriginEQ(recipe.OriginCatalogue))).IDs(ctx))
+	if err != nil {
+		return err
+	}
 	var rows []*ent.RecipeCreate
 	var lines []*ent.RecipeIngredientCreate
 	for _, r := range w.data.Recipes {
 		id := foods.Slug(r.Name)
-		rows = append(rows, w.Recipe.Create().SetID(id).SetName(r.Name).SetDescription(r.Description).SetSteps(list(r.Steps)).SetCuisine(r.Cuisine).
-			SetMealTypes(list(r.Meals)).SetDietaryTags(dietary(r.Diets, r.Allergens)).SetTags(list(r.Tags)).SetPrepMinutes(r.PrepMinutes).SetCookMinutes(r.CookMinutes).
-			SetDifficulty(recipe.Difficulty(r.Difficulty)).SetServings(r.Servings).SetEquipment(list(r.Equipment)).SetOrigin(recipe.OriginCatalogue))
-		for i, ing := range r.Ingredients {
-			line := w.RecipeIngredient.Create().SetID(ingredientID(id, i)).SetRecipeID(id).SetPosition(i).SetName(ing.Name).SetFoodID(foods.Slug(ing.Food)).
-				SetPreparation(ing.Preparation).SetOptional(ing.Optional).SetText(ing.Text).
-				SetNillableAmount(nullable(ing.Amount)).SetNillableAmountMax(nullable(ing.AmountMax))
-			if ing.Amount.Valid && ing.Unit != "" {
-				line.SetUnit(string(ing.Unit))
+		switch {
+		case taken[id]:
+			continue
+		case shared[id]:
+			row := w.Recipe.Update().Where(recipe.ID(id))
+			setRecipe(row.Mutation(), r)
+			if err := row.Exec(ctx); err != nil {
+				return err
 			}
-			lines = append(lines, line)
+		default:
+			row := w.Recipe.Create().SetID(id).SetOrigin(recipe.OriginCatalogue)
+			setRecipe(row.Mutation(), r)
+			rows = append(rows, row)
+		}
+		for i, ing := range r.Ingredients {
+			at := ingredientID(id, i)
+			if !gone[at] {
+				line := w.RecipeIngredient.Create().SetID(at).SetRecipeID(id)
+				setIngredient(line.Mutation(), i, ing)
+				lines = append(lines, line)
+				continue
+			}
+			delete(gone, at)
+			line := w.RecipeIngredient.Update().Where(recipeingredient.ID(at))
+			setIngredient(line.Mutation(), i, ing)
+			if err := line.Exec(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	for id := range gone {
+		if err := w.RecipeIngredient.DeleteOneID(id).Exec(ctx); err != nil {
+			return err
 		}
 	}
 	if err := w.Recipe.CreateBulk(rows...).Exec(ctx); err != nil {
 		return err
 	}
 	return w.RecipeIngredient.CreateBulk(lines...).Exec(ctx)
+}
+
+func setRecipe(m *ent.RecipeMutation, r catalogue.Recipe) {
+	m.SetName(r.Name)
+	m.SetDescription(r.Description)
+	m.SetSteps(list(r.Steps))
+	m.SetCuisine(r.Cuisine)
+	m.SetMealTypes(list(r.Meals))
+	m.SetDietaryTags(dietary(r.Diets, r.Allergens))
+	m.SetTags(list(r.Tags))
+	m.SetPrepMinutes(r.PrepMinutes)
+	m.SetCookMinutes(r.CookMinutes)
+	m.SetDifficulty(recipe.Difficulty(r.Difficulty))
+	m.SetServings(r.Servings)
+	m.SetEquipment(list(r.Equipment))
+}
+
+func setIngredient(m *ent.RecipeIngredientMutation, at int, ing catalogue.Ingredient) {
+	m.SetPosition(at)
+	m.SetName(ing.Name)
+	m.SetFoodID(foods.Slug(ing.Food))
+	m.SetPreparation(ing.Preparation)
+	m.SetOptional(ing.Optional)
+	m.SetText(ing.Text)
+	m.ClearAmount()
+	m.ClearAmountMax()
+	m.ClearUnit()
+	if ing.Amount.Valid {
+		m.SetAmount(float(ing.Amount.Decimal))
+		if ing.Unit != "" {
+			m.SetUnit(string(ing.Unit))
+		}
+	}
+	if ing.AmountMax.Valid {
+		m.SetAmountMax(float(ing.AmountMax.Decimal))
+	}
+}
+
+// known is a set of ids.
+func known(ids []string, err error) (map[string]bool, error) {
+	there := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		there[id] = true
+	}
+	return there, err
 }
 
 func ingredientID(recipe string, i int) string {
@@ -116,14 +279,6 @@ func dietary(diets, allergens []string) []string {
 		out = append(out, "dairy-free")
 	}
 	return out
-}
-
-func nullable(d decimal.NullDecimal) *float64 {
-	if !d.Valid {
-		return nil
-	}
-	f := float(d.Decimal)
-	return &f
 }
 
 func units(s quantity.System) household.Units {

@@ -48,14 +48,14 @@ func fill(ctx context.Context, set string, c *ent.Client, now time.Time) error {
 	return nil
 }
 
-// Catalogue writes the catalogue into a set that has no foods.
+// Catalogue brings a set to the catalogue of this build. What the household has changed stays.
 func Catalogue(ctx context.Context, c *ent.Client) error {
 	data, err := catalogue.Load()
 	if err != nil {
 		return err
 	}
 	w := writer{Client: c, data: data}
-	return w.catalogue(ctx)
+	return w.catalogue(rules.AsCatalogue(ctx))
 }
 
 type writer struct {

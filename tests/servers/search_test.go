@@ -28,9 +28,11 @@ type request struct{ Says, Tools string }
 //go:embed requests.json
 var requestsFile []byte
 
-// requests are everyday requests: tuned are those that the ranking was made with; fresh were
-// written by somebody who knew the tools alone, and changed nothing in it.
-var requests = func() (out struct{ Tuned, Fresh []request }) {
+// requests are everyday requests: the ranking was made with tuned and developed. Fresh and
+// unseen were written by somebody who knew the tools alone. No rule was made for one of them,
+// but the words in framework/catalog/synonyms.go were collected by somebody who had read them,
+// so they say less of other requests than their names promise.
+var requests = func() (out struct{ Tuned, Developed, Fresh, Unseen []request }) {
 	if err := json.Unmarshal(requestsFile, &out); err != nil {
 		panic(err)
 	}
@@ -94,8 +96,8 @@ func TestSearchFindsTools(t *testing.T) {
 	for _, list := range []struct {
 		name     string
 		requests []request
-		least    int // what docs/howto/upstreams.md says of fresh, less one
-	}{{"tuned", requests.Tuned, 78}, {"fresh", requests.Fresh, 19}} {
+		least    int // what docs/howto/upstreams.md says, less one
+	}{{"tuned", requests.Tuned, 79}, {"developed", requests.Developed, 23}, {"fresh", requests.Fresh, 27}, {"unseen", requests.Unseen, 24}} {
 		found, missed := measure(v, list.requests)
 		t.Logf("%s: %d of %d; not: \n%s", list.name, found, len(list.requests), strings.Join(missed, "\n"))
 		require.GreaterOrEqual(t, found, list.least, list.name)
@@ -168,7 +170,11 @@ func TestSearchFindsWhatMayBeCalledAlone(t *testing.T) {
 		koantest.Setting{Key: "upstreams.slack.tools.deny", Value: "[slack_post_message]"},
 	)
 	kit := koantest.New(t, app, settings...)
-	require.Eventually(t, func() bool { return len(kit.Instance().Snapshot().Operations()) > 200 }, 30*time.Second, 10*time.Millisecond)
+	want := -1 // the tool that is denied
+	for _, s := range servers.Named(t, servers.Everyday) {
+		want += len(s.Tools)
+	}
+	require.Eventually(t, func() bool { return listed(kit.Instance().Snapshot().Operations()) >= want }, 30*time.Second, 10*time.Millisecond)
 	search := func(face, query string) (ids []string) {
 		t.Helper()
 		out, err := kit.Call("code::"+face+".search", map[string]any{"query": query})

@@ -68,11 +68,15 @@ func report(c counter, plugins, sample string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	done, err := errands(c, plugins, sample)
+	if err != nil {
+		return "", err
+	}
 	asked, err := workbench(c, filepath.Join(filepath.Dir(sample), "tests", "workbench"))
 	if err != nil {
 		return "", err
 	}
-	return page(defined, others, talked, asked), nil
+	return page(defined, others, talked, done, asked), nil
 }
 
 // pantrypal starts the sample app over an empty folder, with the sandbox that it

@@ -47,6 +47,19 @@ had written it there.
 |---|---|---|---|---|---|---|---|
 `
 
+const whole = `
+## Whole jobs
+
+PantryPal's workflows (` + "`sample-pantrypal/testdata/workflows.yaml`" + `), each over a copy of the same year of data, in three ways. *Calls*: the calls of entities and
+plugins that the workflow makes, really made one by one over MCP with generic tools, after one of ` + "`entities.describe`" + `; they leave the same rows. What the workflow
+reckons with amounts, the model would have to reckon from the results. *Script*: one call with the workflow's whole source, as if the model had written it there.
+*Action*: one call that names the action; its definitions are larger, because the actions of an app are listed as tools. Actions written in Go have no script. *Time* is that of
+the calls alone, without the model's turns between them, of which each takes seconds: once, on the machine that made this page.
+
+| workflow | | calls | definitions | arguments | results | together | of the calls | ms |
+|---|---|---|---|---|---|---|---|---|
+`
+
 const requested = `
 ## Requests that somebody else wrote
 
@@ -59,7 +72,7 @@ included, *ten* is one of ten. The calls have the values that the script worked 
 `
 
 // page is docs/reference/tokens.md.
-func page(list []defined, others []baseline, talks []conversation, asked []*domain) string {
+func page(list []defined, others []baseline, talks []conversation, done []errand, asked []*domain) string {
 	var b strings.Builder
 	b.WriteString(intro)
 	for _, d := range list {
@@ -86,11 +99,30 @@ func page(list []defined, others []baseline, talks []conversation, asked []*doma
 		row("", fmt.Sprint(w.calls+1), generic.name, w.tools)
 		row("", "1", code.name, w.code)
 	}
+	b.WriteString(whole)
+	for _, e := range done {
+		e.write(&b)
+	}
 	b.WriteString(requested)
 	for _, d := range asked {
 		d.write(&b)
 	}
 	return b.String()
+}
+
+// write writes a workflow's rows.
+func (e errand) write(b *strings.Builder) {
+	name := e.task
+	row := func(how string, w way, share string) {
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %d |\n", name, how, w.calls, thousands(w.definitions), thousands(w.arguments), thousands(w.results),
+			thousands(w.total()), share, w.took.Milliseconds())
+		name = ""
+	}
+	row("calls", e.single, "")
+	if e.script.calls > 0 {
+		row("script", e.script, percent(e.script.total(), e.single.total()))
+	}
+	row("action", e.action, percent(e.action.total(), e.single.total()))
 }
 
 // write writes a domain's rows.

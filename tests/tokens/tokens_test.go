@@ -132,3 +132,19 @@ func TestFormatThousands(t *testing.T) {
 		require.Equal(t, want, thousands(n))
 	}
 }
+
+// What a workflow costs by name is a small part of what its calls cost one by one; these are
+// really made, and leave the same.
+func TestWorkflowsAreCheap(t *testing.T) {
+	c, err := newCounter()
+	require.NoError(t, err)
+	done, err := errands(c, vision(t), sample, "haul", "shop")
+	require.NoError(t, err)
+	require.Len(t, done, 2)
+	for _, e := range done {
+		require.Greater(t, e.single.calls, 5, e.task)
+		require.Less(t, e.action.total(), e.single.total(), e.task)
+		require.Less(t, e.script.total(), e.single.total(), e.task)
+		require.Less(t, (e.action.arguments+e.action.results)*8, e.single.arguments+e.single.results, e.task)
+	}
+}

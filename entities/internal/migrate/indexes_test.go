@@ -18,9 +18,9 @@ import (
 func searched(indexed []string, columns ...*entschema.Column) *Schema {
 	s := table(1, columns...)
 	if len(indexed) == 0 {
-		return NewSchema(s.Tables, 1, nil)
+		return NewSchema(s.Tables, 1, 0, nil)
 	}
-	return NewSchema(s.Tables, 1, []*sqltext.WordIndex{{Table: "things", Key: "id", Columns: indexed}})
+	return NewSchema(s.Tables, 1, 0, []*sqltext.WordIndex{{Table: "things", Key: "id", Columns: indexed}})
 }
 
 // finds returns the ids of the things whose row an index gives for a word.

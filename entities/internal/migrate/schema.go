@@ -44,17 +44,20 @@ type Schema struct {
 	names ledger.Tables // nil until asked for
 }
 
-// NewSchema returns a schema of tables that hash identifies, and of what finds words
-// in them.
-func NewSchema(tables []*entschema.Table, hash int32, indexes []*sqltext.WordIndex) *Schema {
-	parts := make([]int32, 0, len(indexes)+1)
+// NewSchema returns a schema of tables that hash identifies, of what finds words in them,
+// and of the app's own rows of some version; 0 is none.
+func NewSchema(tables []*entschema.Table, hash, data int32, indexes []*sqltext.WordIndex) *Schema {
+	parts := make([]int32, 0, len(indexes)+2)
 	for _, x := range indexes {
 		h := fnv.New32a()
 		h.Write([]byte(x.Name()))
 		parts = append(parts, int32(h.Sum32()))
 	}
+	slices.Sort(parts)
+	if data != 0 {
+		parts = append(parts, data)
+	}
 	if len(parts) > 0 {
-		slices.Sort(parts)
 		hash = mark(append([]int32{hash}, parts...)...)
 	}
 	return &Schema{Tables: tables, Hash: hash, Indexes: indexes}

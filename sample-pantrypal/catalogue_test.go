@@ -1,0 +1,58 @@
+package main
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/koantest"
+)
+
+// A build whose catalogue is another brings it into the sets that there are, and leaves what the
+// household has changed.
+func TestNewCatalogueReachesExistingSets(t *testing.T) {
+	t.Parallel()
+	from, err := seeded()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	raw, err := os.ReadFile(filepath.Join(from, "default.db"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "default.db"), raw, 0o600))
+
+	// What an earlier release had left, and what the household has done since.
+	db, err := sql.Open("sqlite3", filepath.Join(dir, "default.db"))
+	require.NoError(t, err)
+	for _, s := range []string{
+		`PRAGMA user_version = 0`, `UPDATE koan_set SET schema_hash = 12345`, `UPDATE koan_migrations SET schema_hash = 12345`,
+		`UPDATE foods SET energy_kcal = 1, density = 9, aisle = 'moon' WHERE id = 'feta'`,
+		`UPDATE food_portions SET grams = 1 WHERE id = 'onions-large'`,
+		`INSERT INTO food_portions (id, unit, grams, food_id) VALUES ('feta-leaf', 'leaf', 7, 'feta')`,
+		`DELETE FROM food_portions WHERE food_id = 'saffron'`, `DELETE FROM recipe_ingredients WHERE recipe_id = 'shakshuka' AND position > 2`,
+		`UPDATE recipe_ingredients SET amount = 99, preparation = 'raw' WHERE recipe_id = 'shakshuka' AND position = 1`,
+		`UPDATE recipes SET prep_minutes = 99, rating = 4.5, favourite = true, times_cooked = 77 WHERE id = 'shakshuka'`,
+		`UPDATE products SET name = 'Our milk', package_amount = 900 WHERE id = 'product-2000000000015'`,
+		`UPDATE stores SET note = 'closed on Mondays' WHERE id = 'penny-barrel'`,
+	} {
+		_, err := db.Exec(s)
+		require.NoError(t, err, s)
+	}
+	require.NoError(t, db.Close())
+
+	database := koantest.Setting{Key: "database", Value: "sqlite://" + dir}
+	const look = `
+		const E = SDK.Entities, f = E.Food.getById("feta"), s = E.Recipe.getById("shakshuka", {with: "ingredients"}), lines = s.ingredients.sort((a, b) => a.position - b.position);
+		({food: [f.energyKcal, f.density, f.aisle], portions: E.FoodPortion.count(), large: E.FoodPortion.getById("onions-large").grams, lines: lines.length, line: [lines[1].amount, lines[1].preparation],
+			minutes: s.prepMinutes, own: [s.rating, s.favourite, s.timesCooked], product: (p => [p.name, p.packageAmount])(E.Product.getById("product-2000000000015")),
+			note: E.Store.getById("penny-barrel").note, foods: E.Food.count(), products: E.Product.count(), lots: E.PantryItem.count({status: "available"})})`
+	fresh := value[map[string]any](open(t), look)
+	got := value[map[string]any](openAt(t, monday, database), look)
+	require.Equal(t, []any{4.5, true, 77.0}, got["own"])
+	require.Equal(t, []any{"Our milk", 900.0}, got["product"])
+	require.Equal(t, "closed on Mondays", got["note"])
+	for _, same := range []string{"food", "portions", "large", "lines", "line", "minutes", "foods", "products", "lots"} {
+		require.Equal(t, fresh[same], got[same], same)
+	}
+}
