@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -19,7 +20,7 @@ func Main(app App) { os.Exit(Run(app, os.Args[1:])) }
 func Run(app App, args []string) int {
 	app = app.assemble()
 	return cli.Main(cli.App{
-		Name: app.Name, Version: app.Version, Description: app.Description, Settings: app.Settings(),
+		Name: app.Name, Command: cmp.Or(app.Command, app.Name), Version: app.Version, Description: app.Description, Settings: app.Settings(),
 		Boot: func(ctx context.Context, src config.Source) (cli.Instance, error) {
 			i, err := New(ctx, app, Options{Config: src})
 			if err != nil {

@@ -140,7 +140,7 @@ func (i *Instance) RESTHandler(beside *HTTP) *REST {
 // REST handler, which it calls, serves its sessions from then on; hosts and origins are those of MCP.
 func (i *Instance) Console(rest *REST, mcp *HTTP, o ConsoleOptions) *Console {
 	c := console.New(console.Options{Site: o, Name: i.app.Name, Person: approve.Person(), Admission: mcp.Admission(), Log: i.log})
-	rest.UseSessions(c.Caller, c.Visitor)
+	rest.UseSessions(c.Caller, c.Visitor, c.AskToSignIn)
 	return c
 }
 

@@ -340,6 +340,19 @@ func TestConfigurationMistakes(t *testing.T) {
 	}
 }
 
+func TestOnlyAConfiguredFolder(t *testing.T) {
+	dir := pluginsDir(t, "echo")
+	b := &bench{t: t, host: &testHost{values: values{}, log: &syncBuffer{}}, provider: Provide(Options{Dir: dir, Configured: true})}
+	require.NoError(t, b.provider.Start(t.Context(), b.host))
+	require.Empty(t, b.provider.Offer().Operations)
+	require.Equal(t, "none: plugins.dir names no folder", b.provider.Checks(t.Context())[0].Detail)
+	require.NoError(t, b.provider.Stop(t.Context()))
+	b = &bench{t: t, host: &testHost{values: values{"plugins.dir": dir}, log: &syncBuffer{}}, provider: Provide(Options{Configured: true})}
+	require.NoError(t, b.provider.Start(t.Context(), b.host))
+	require.NotEmpty(t, b.provider.Offer().Operations)
+	require.NoError(t, b.provider.Stop(t.Context()))
+}
+
 func TestNoDefaultFolder(t *testing.T) {
 	b := &bench{t: t, host: &testHost{values: values{}, log: &syncBuffer{}}, provider: Provide(Options{Dir: "no-such-folder"})}
 	require.NoError(t, b.provider.Start(t.Context(), b.host))

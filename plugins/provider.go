@@ -29,6 +29,8 @@ type Options struct {
 	// Dir is the folder to use if plugins.dir is not configured; "" is `plugins` beside
 	// the executable. A relative one is relative to the executable.
 	Dir string
+	// Configured has an app without plugins.dir load none, whatever lies beside its executable.
+	Configured bool
 	// StartTimeout bounds the start of one plugin, 0 is 10 s.
 	StartTimeout time.Duration
 	// RestartWait is how long a call waits for a plugin that is being restarted, 0 is
@@ -122,8 +124,14 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return err
 	}
 	p.dir = dir
-	found, skipped, err := discover(dir)
+	var found []executable
+	var skipped []string
+	if dir != "" {
+		found, skipped, err = discover(dir)
+	}
 	switch {
+	case dir == "":
+		p.missing = true
 	case errors.Is(err, fs.ErrNotExist) && !explicit:
 		p.missing = true
 	case err != nil:
@@ -145,7 +153,9 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.mu.Lock()
 	p.offered = true
 	p.mu.Unlock()
-	p.ended.Go(func() { p.follow(p.life, found) })
+	if dir != "" {
+		p.ended.Go(func() { p.follow(p.life, found) })
+	}
 	return nil
 }
 
@@ -203,6 +213,9 @@ func (p *Provider) folder(v catalog.Values) (dir string, explicit bool, err erro
 	if dir = v.String(keyDir); dir != "" {
 		dir, err = filepath.Abs(dir)
 		return dir, true, err
+	}
+	if p.opts.Configured {
+		return "", false, nil
 	}
 	dir = p.opts.Dir
 	if dir == "" {
@@ -369,6 +382,9 @@ func (p *Provider) Checks(context.Context) []catalog.Check {
 	folder := catalog.Check{Name: "plugins", OK: true, Detail: fmt.Sprintf("%d in %s", len(current), p.dir)}
 	if missing {
 		folder.Detail = fmt.Sprintf("none: there is no folder %s", p.dir)
+		if p.dir == "" {
+			folder.Detail = "none: " + keyDir + " names no folder"
+		}
 	}
 	if len(skipped) > 0 {
 		folder.OK = false

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/plugins"
 )
 
 // gateway is the app behind `koan gateway`: it has no entities, and offers code mode over
@@ -17,7 +18,9 @@ func gateway() framework.App {
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
 		Entities:    &framework.Entities{},
 		Defaults:    map[string]string{"approval.mode": "destructive", "approval.tainted": "ask", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
-		Install:     framework.Install{Name: "koan", Args: []string{"gateway"}},
+		// What lies beside koan is not the user's: it may be another app's.
+		Providers: []framework.Provider{plugins.Provide(plugins.Options{Configured: true})},
+		Install:   framework.Install{Name: "koan", Args: []string{"gateway"}},
 	}
 }
 
@@ -60,14 +63,17 @@ func gatewayArgs(args []string) []string {
 	return args
 }
 
-// installCommand is `koan gateway install`, which is what a person without an app wants.
+// installCommand is `koan gateway install`, which is what a person without an app wants, under
+// a shorter name.
 func installCommand(status *int) *cobra.Command {
 	return &cobra.Command{
 		Use:                "install CLIENT",
 		Short:              "Put the gateway into an MCP client, in front of the servers that it has (--gateway)",
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
-			*status = framework.Run(gateway(), append([]string{"install"}, args...))
+			app := gateway()
+			app.Command = "koan"
+			*status = framework.Run(app, append([]string{"install"}, args...))
 			return nil
 		},
 	}

@@ -91,6 +91,7 @@ func matrix(t *testing.T) []row {
 	return []row{
 		{id: "absent", settings: map[string]string{"command": "[/does/not/exist]"}, code: fault.ServiceUnavailable, retry: fault.Safe, says: "the server absent cannot be reached"},
 		{id: "slow", mode: "starts slowly", settings: map[string]string{"startMs": "700"}, code: fault.ServiceUnavailable, retry: fault.Safe, says: "it did not start in 700ms"},
+		{id: "orphaning", mode: "is killed, and a child keeps its output open", code: fault.OutcomeUnknown, retry: fault.Never, says: "killed"},
 		{id: "mortal", mode: "dies in the middle of a call", code: fault.OutcomeUnknown, retry: fault.Never, says: "out of ideas"},
 		{id: "reader", mode: "dies in the middle of a call", settings: map[string]string{"effects.w*": "read"}, code: fault.ServiceUnavailable, retry: fault.Safe, says: "exit status 3"},
 		{id: "departing", mode: "dies after a call", result: `"done"`},

@@ -57,24 +57,42 @@ func startProcess(r *resolved) (*process, error) {
 	ownGroup(cmd)
 	p := &process{cmd: cmd, says: &tail{}, ended: make(chan struct{})}
 	cmd.Stderr = p.says
-	cmd.WaitDelay = time.Second // for children of its own that keep its standard error
+	cmd.WaitDelay = 250 * time.Millisecond // for children of its own that keep its standard error
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	out, err := cmd.StdoutPipe()
+	// Not StdoutPipe, which Wait closes: the process is to be missed at once, and what it wrote
+	// before it ended is to be read.
+	out, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	cmd.Stdout = theirs
+	err = cmd.Start()
+	_ = theirs.Close()
+	if err != nil {
+		_ = out.Close()
 		return nil, err
 	}
 	p.in, p.out = in, &lineReader{from: out, done: make(chan struct{})}
+	go p.reap()
 	go func() {
-		<-p.out.done // Wait must not close the pipe while it is read
+		<-p.out.done
+		_ = out.Close()
 		p.terminate()
 	}()
 	return p, nil
+}
+
+// reap waits for the process. Children of one that was killed, or failed, end with it: they have its
+// standard output, and calls would wait for responses that nobody writes.
+func (p *process) reap() {
+	_ = p.cmd.Wait()
+	if !p.cmd.ProcessState.Success() {
+		signalGroup(p.cmd.Process, true)
+	}
+	close(p.ended)
 }
 
 // transport returns the process as a transport of the client library.
@@ -87,10 +105,6 @@ func (p *process) terminate() {
 	p.once.Do(func() {
 		const politely, firmly = 2 * time.Second, 2 * time.Second
 		_ = p.in.Close()
-		go func() {
-			_ = p.cmd.Wait()
-			close(p.ended)
-		}()
 		select {
 		case <-p.ended:
 		case <-time.After(politely):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,15 @@ func work(mode string, m *message, calls int) {
 	case "dies in the middle of a call":
 		fmt.Fprintln(os.Stderr, "out of ideas")
 		os.Exit(3)
+	case "is killed, and a child keeps its output open":
+		child := exec.Command("sleep", "60")
+		child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if err := child.Start(); err != nil {
+			panic(err)
+		}
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
+		select {}
 	case "dies after a call":
 		reply(m.ID, fine)
 		os.Exit(0)

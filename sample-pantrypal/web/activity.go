@@ -246,13 +246,10 @@ func plain(raw json.RawMessage) string {
 	return fault.Clip(string(raw), 120)
 }
 
-// undo undoes a run. If that deletes something, whoever may decide has decided by asking for it:
-// the page before says what the run did, and an undo reaches nothing else.
+// undo undoes a run. If a person has to approve that, the plan is shown first, as that of any other
+// run.
 func (s *site) undo(v *visit) (done, error) {
-	run, err := v.call(catalog.CodeID("koan", "undo"), map[string]any{"runId": v.PathValue("id")}, nil)
-	if id := planOf(err); id != "" && mayDecide(v) {
-		run, _, err = s.approve(v, id)
-	}
+	run, err := v.submit(catalog.CodeID("koan", "undo"), map[string]any{"runId": v.PathValue("id")}, nil)
 	return done{v.back("/activity"), "undone", run}, err
 }
 
@@ -282,6 +279,7 @@ type planPage struct {
 	Created, Expires                  time.Time
 	Rows                              []changedRow
 	MayDecide                         bool
+	Back                              string // the page that led here, "" for none
 	Waits                             bool
 }
 
@@ -294,7 +292,7 @@ func (s *site) plan(v *visit) (any, error) {
 	return &planPage{
 		ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool), Subject: one.Request.Principal.Subject,
 		Summary: one.Summary(), Created: one.Created, Expires: one.Expires, Rows: describe(store.Disclosed(one.Changes)),
-		MayDecide: mayDecide(v), Waits: one.State == approve.PlanWaiting,
+		MayDecide: mayDecide(v), Back: v.back(""), Waits: one.State == approve.PlanWaiting,
 	}, nil
 }
 
@@ -303,14 +301,14 @@ func (s *site) decide(v *visit) (done, error) {
 	switch v.FormValue("do") {
 	case "approve":
 		run, operation, err := s.approve(v, v.PathValue("id"))
-		return done{afterPlan(operation), "approved", run}, err
+		return done{v.back(afterPlan(operation)), "approved", run}, err
 	case "deny":
 		caller := principal(v.Context())
 		one, err := s.app.Plans().FindPlan(v.Context(), v.PathValue("id"), caller)
 		if err == nil {
 			_, err = s.app.Plans().Deny(v.Context(), approve.Verdict{Plan: one, By: caller, Surface: surface, Snapshot: s.app.Snapshot()})
 		}
-		return done{to: "/activity"}, err
+		return done{to: v.back("/activity")}, err
 	}
 	return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
 }

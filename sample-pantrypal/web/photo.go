@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -127,6 +127,9 @@ func (s *site) takePhoto(v *visit) (done, error) {
 		Again   bool   `json:"again"`
 	}
 	run, err := v.action("haul", map[string]any{"file": id}, &out)
+	if f := fault.From(err); err != nil && f.Code == fault.ExecutionError {
+		return done{}, fault.New(fault.InvalidPayload, "The photo cannot be read: "+strings.TrimPrefix(f.Message, "haul failed: ")+".").WithHint(readable).Because(err)
+	}
 	if err != nil {
 		return done{}, err
 	}
@@ -165,9 +168,17 @@ func (s *site) keepPhoto(v *visit) (string, error) {
 		if err != nil && !errors.As(err, &known) {
 			err = fault.New(fault.InvalidPayload, "The photo did not arrive whole; nothing was kept.").Because(err)
 		}
+		if err == nil && !slices.Contains(pictureTypes, kept.Type) {
+			err = fault.New(fault.InvalidPayload, "This is no photo that can be read.").WithHint(readable)
+		}
 		return kept.ID, err
 	}
 }
+
+// pictureTypes are those that the reader of barcodes reads.
+var pictureTypes = []string{"image/jpeg", "image/png", "image/webp"}
+
+const readable = "Take it again as JPEG, PNG or WebP. An iPhone takes JPEG where its camera's format is “Most Compatible”."
 
 // defaultSet is the household that the pages show.
 const defaultSet = "default"
@@ -211,12 +222,12 @@ func (s *site) learn(v *visit) (done, error) {
 	if err := v.numbers(in, "packageAmount"); err != nil {
 		return done{}, err
 	}
-	run, err := v.action("learn-product", in, nil)
+	run, err := v.act("learn-product", in, nil)
 	return done{v.back("/photo"), "learned", run}, err
 }
 
 // dismiss leaves a code unexplained: it is nothing that a kitchen keeps.
 func (s *site) dismiss(v *visit) (done, error) {
-	run, err := v.call(catalog.EntityID("Detection", "patch"), map[string]any{"id": v.PathValue("id"), "changes": map[string]any{"status": "dismissed"}}, nil)
+	run, err := v.patch("Detection", v.PathValue("id"), map[string]any{"status": "dismissed"})
 	return done{v.back("/photo"), "dismissed", run}, err
 }

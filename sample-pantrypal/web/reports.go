@@ -3,6 +3,8 @@ package web
 import (
 	"slices"
 	"strings"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 type wasted struct {
@@ -39,6 +41,7 @@ type reportsPage struct {
 			} `json:"months"`
 		} `json:"stores"`
 	}
+	NoPrices   string // why there are none
 	PriceChart *lines
 
 	Nutrition struct {
@@ -70,11 +73,15 @@ func (s *site) reports(v *visit) (any, error) {
 		months = append(months, bar{Label: monthName(m.Month), Value: m.Sum.Cost, Text: v.day.money(m.Sum.Cost)})
 	}
 	p.WasteChart = newBars(months)
-	if _, err := v.action("prices", map[string]any{"food": p.Food}, &p.Prices); err != nil {
+	_, err := v.action("prices", map[string]any{"food": p.Food}, &p.Prices)
+	switch f := fault.From(err); {
+	case err == nil:
+	case f.Code == fault.ExecutionError, f.Code == fault.InvalidPayload: // the rest of the page is as good without
+		p.NoPrices = f.Message
+	default:
 		return nil, err
 	}
 	p.PriceChart = p.priceLines()
-	var err error
 	if p.Foods, err = allFoods(v); err != nil {
 		return nil, err
 	}

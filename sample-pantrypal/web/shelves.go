@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,7 +103,7 @@ func (s *site) addLot(v *visit) (done, error) {
 		return done{}, err
 	}
 	v.texts(in, "bestBefore")
-	run, err := v.call(catalog.EntityID("PantryItem", "upsert"), map[string]any{"model": in}, nil)
+	run, err := v.submit(catalog.EntityID("PantryItem", "upsert"), map[string]any{"model": in}, nil)
 	return done{"/shelves", "added", run}, err
 }
 
@@ -123,15 +124,32 @@ func (s *site) changeLot(v *visit) (done, error) {
 		changes, did = map[string]any{"place": v.FormValue("place"), "reason": "moved"}, "moved"
 	case "correct":
 		changes["reason"] = "corrected"
-		if err := v.numbers(changes, "amount"); err != nil {
+		if err := v.corrections(changes); err != nil {
 			return done{}, err
 		}
-		v.texts(changes, "bestBefore")
 	default:
 		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), changes)
 	return done{v.back("/shelves"), did, run}, err
+}
+
+// corrections takes what differs from what the form showed. An amount is shown rounded, so that one
+// which nobody touched must stay as it is.
+func (v *visit) corrections(into map[string]any) error {
+	if v.FormValue("amount") != v.FormValue("wasAmount") {
+		if err := v.numbers(into, "amount"); err != nil {
+			return err
+		}
+	}
+	switch date := v.FormValue("bestBefore"); {
+	case date == v.FormValue("wasBestBefore"):
+	case date == "":
+		into["bestBefore"] = nil
+	default:
+		into["bestBefore"] = date
+	}
+	return nil
 }
 
 func (s *site) changeLeftover(v *visit) (done, error) {
@@ -158,7 +176,7 @@ func (v *visit) numbers(into map[string]any, names ...string) error {
 			continue
 		}
 		n, err := strconv.ParseFloat(text, 64)
-		if err != nil {
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 			return fault.Newf(fault.InvalidPayload, "%q is not a number.", fault.Clip(text, 40)).WithPath("/" + name)
 		}
 		into[name] = n

@@ -59,7 +59,7 @@ type shoppingPage struct {
 
 func (s *site) shopping(v *visit) (any, error) {
 	p := &shoppingPage{Units: units}
-	lists, err := rows[shoppingList](v, "ShoppingList", query{"filter": query{"status": "open"}, "sort": "-createdAt"}, 1)
+	lists, err := openList(v)
 	if err == nil && len(lists) == 0 {
 		lists, err = rows[shoppingList](v, "ShoppingList", query{"sort": "-createdAt"}, 1)
 	}
@@ -77,6 +77,11 @@ func (s *site) shopping(v *visit) (any, error) {
 	}
 	p.sort(items, order)
 	return p, nil
+}
+
+// openList reads the newest list that is open, if there is one.
+func openList(v *visit) ([]shoppingList, error) {
+	return rows[shoppingList](v, "ShoppingList", query{"filter": query{"status": "open"}, "sort": "-createdAt"}, 1)
 }
 
 // maxItems bounds a shopping list.
@@ -125,26 +130,34 @@ func (p *shoppingPage) sort(items []shoppingItem, order []string) {
 func (s *site) makeList(v *visit) (done, error) {
 	in := map[string]any{}
 	v.texts(in, "planId", "listId")
-	run, err := v.action("shop", in, nil)
+	run, err := v.act("shop", in, nil)
 	return done{"/shopping", "listed", run}, err
 }
 
 // addItem puts something onto the list by hand, and makes a list where there is none.
 func (s *site) addItem(v *visit) (done, error) {
 	list := v.FormValue("list")
-	if list == "" {
-		var made shoppingList
-		if _, err := v.call(catalog.EntityID("ShoppingList", "upsert"), map[string]any{"model": map[string]any{"name": "Shopping"}}, &made); err != nil {
-			return done{}, err
-		}
-		list = made.ID
-	}
-	in := map[string]any{"listId": list}
+	in := map[string]any{}
 	v.texts(in, "name", "unit")
+	if in["name"] == nil {
+		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to buy.").WithPath("/name")
+	}
 	if err := v.numbers(in, "amount"); err != nil {
 		return done{}, err
 	}
-	run, err := v.call(catalog.EntityID("ShoppingItem", "upsert"), map[string]any{"model": in}, nil)
+	if list == "" { // there was none when the page was made
+		lists, err := openList(v)
+		if err == nil && len(lists) == 0 {
+			lists = make([]shoppingList, 1)
+			_, err = v.call(catalog.EntityID("ShoppingList", "upsert"), map[string]any{"model": map[string]any{"name": "Shopping"}}, &lists[0])
+		}
+		if err != nil {
+			return done{}, err
+		}
+		list = lists[0].ID
+	}
+	in["listId"] = list
+	run, err := v.submit(catalog.EntityID("ShoppingItem", "upsert"), map[string]any{"model": in}, nil)
 	return done{"/shopping", "item", run}, err
 }
 
@@ -194,7 +207,7 @@ func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
 func (s *site) check(v *visit) (checked, error) {
 	var out checked
 	if err := v.ParseForm(); err != nil {
-		return out, fault.New(fault.InvalidPayload, "The form could not be read.")
+		return out, unreadable(err)
 	}
 	item := map[string]any{"item": v.FormValue("item")}
 	if err := v.numbers(item, "price"); err != nil {

@@ -15,6 +15,8 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -143,7 +145,7 @@ func (s *site) post(path string, act func(*visit) (done, error)) {
 		if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 			if err := r.ParseForm(); err != nil {
-				s.fail(v, fault.New(fault.InvalidPayload, "The form could not be read."))
+				s.fail(v, unreadable(err))
 				return
 			}
 		}
@@ -154,6 +156,14 @@ func (s *site) post(path string, act func(*visit) (done, error)) {
 		}
 		http.Redirect(w, r, d.address(), http.StatusSeeOther)
 	})
+}
+
+// unreadable is the fault of a form that cannot be read.
+func unreadable(err error) error {
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return fault.New(fault.CallTooLarge, "The form is too large.").WithHint("Write less into it.")
+	}
+	return fault.New(fault.InvalidPayload, "The form could not be read.").Because(err)
 }
 
 // address says in the address of the next page what was done, so that it can be undone there.
@@ -172,15 +182,23 @@ func (d done) address() string {
 func (s *site) fail(v *visit, err error) {
 	f := fault.From(err)
 	if id := planOf(err); id != "" {
-		http.Redirect(v.w, v.Request, "/plans/"+id, http.StatusSeeOther)
+		to := "/plans/" + id
+		if back := v.back(""); back != "" {
+			to += "?back=" + url.QueryEscape(back)
+		}
+		http.Redirect(v.w, v.Request, to, http.StatusSeeOther)
 		return
 	}
 	status := http.StatusInternalServerError
 	if entry, ok := fault.Lookup(f.Code); ok {
 		status = entry.HTTP
 	}
-	if status < http.StatusBadRequest { // a fault that REST reports in a body
+	if status < http.StatusBadRequest || f.Code == fault.ExecutionError { // an action that refused
 		status = http.StatusUnprocessableEntity
+	}
+	if f.Code == fault.Conflict {
+		again := *f
+		f = again.WithHint("Somebody else was faster. Go back, load the page again, and see whether it is still to be done.")
 	}
 	s.render(v, status, "fault", f)
 }
@@ -217,6 +235,16 @@ func (v *visit) callOnce(id catalog.ID, in, out any, key string) (string, error)
 		return run, nil
 	}
 	return run, json.Unmarshal(raw, out)
+}
+
+// submit is call for what a form asks for: sent twice, it happens once.
+func (v *visit) submit(id catalog.ID, in, out any) (string, error) {
+	return v.callOnce(id, in, out, v.FormValue("key"))
+}
+
+// act calls an action for a form.
+func (v *visit) act(name string, in, out any) (string, error) {
+	return v.submit(catalog.ActionID(name), in, out)
 }
 
 // action calls an action.
@@ -263,8 +291,18 @@ func row[Row any](v *visit, entity, id string, with ...string) (Row, error) {
 	return out, err
 }
 
+// patch changes a row for a form. A form with the version that its page showed changes nothing once
+// somebody else was faster.
 func (v *visit) patch(entity, id string, changes map[string]any) (string, error) {
-	return v.call(catalog.EntityID(entity, "patch"), map[string]any{"id": id, "changes": changes}, nil)
+	in := map[string]any{"id": id, "changes": changes}
+	if text := v.FormValue("version"); text != "" {
+		version, err := strconv.Atoi(text)
+		if err != nil {
+			return "", fault.New(fault.InvalidPayload, "The form has no version of what it changes.")
+		}
+		in["ifVersion"] = version
+	}
+	return v.submit(catalog.EntityID(entity, "patch"), in, nil)
 }
 
 // readDay reads which day it is for the household, and how it writes prices.

@@ -59,7 +59,7 @@ func (s *site) week(v *visit) (any, error) {
 	from := today
 	if text := v.URL.Query().Get("from"); text != "" {
 		if from, err = time.Parse(time.DateOnly, text); err != nil {
-			return nil, fault.Newf(fault.InvalidPayload, "%q is not a day.", fault.Clip(text, 20))
+			return nil, noDay(text)
 		}
 	}
 	from = from.AddDate(0, 0, -((int(from.Weekday()) + 6) % weekDays)) // its Monday
@@ -84,6 +84,10 @@ func (s *site) week(v *visit) (any, error) {
 	return p, nil
 }
 
+func noDay(text string) error {
+	return fault.Newf(fault.InvalidPayload, "%q is not a day.", fault.Clip(text, 20))
+}
+
 // planWeek plans what is free of the next days.
 func (s *site) planWeek(v *visit) (done, error) {
 	in := map[string]any{}
@@ -91,10 +95,15 @@ func (s *site) planWeek(v *visit) (done, error) {
 	if err := v.readDay(); err != nil {
 		return done{}, err
 	}
-	if start, _ := in["start"].(string); start < v.day.Today {
-		delete(in, "start")
+	if start, _ := in["start"].(string); start != "" {
+		if _, err := time.Parse(time.DateOnly, start); err != nil {
+			return done{}, noDay(start)
+		}
+		if start < v.day.Today {
+			delete(in, "start")
+		}
 	}
-	run, err := v.action("week-plan", in, nil)
+	run, err := v.act("week-plan", in, nil)
 	return done{v.back("/week"), "planned", run}, err
 }
 
@@ -108,7 +117,10 @@ func (s *site) planMeal(v *visit) (done, error) {
 	if err := v.numbers(in, "servings"); err != nil {
 		return done{}, err
 	}
-	run, err := v.call(catalog.EntityID("PlannedMeal", "upsert"), map[string]any{"model": in}, nil)
+	if n, _ := in["servings"].(float64); n > maxServings {
+		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for at most %d portions.", maxServings).WithPath("/servings")
+	}
+	run, err := v.submit(catalog.EntityID("PlannedMeal", "upsert"), map[string]any{"model": in}, nil)
 	return done{v.back("/"), "planned", run}, err
 }
 
@@ -127,7 +139,7 @@ func (s *site) changeMeal(v *visit) (done, error) {
 	default:
 		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
 	}
-	run, err := v.action("replan", in, nil)
+	run, err := v.act("replan", in, nil)
 	return done{v.back("/week"), "replanned", run}, err
 }
 
@@ -137,7 +149,7 @@ func (s *site) cooked(v *visit) (done, error) {
 	if err := v.numbers(in, "leftovers", "rating"); err != nil {
 		return done{}, err
 	}
-	run, err := v.action("cooked", in, nil)
+	run, err := v.act("cooked", in, nil)
 	return done{v.back("/"), "cooked", run}, err
 }
 
@@ -147,6 +159,6 @@ func (s *site) cookedRecipe(v *visit) (done, error) {
 	if err := v.numbers(in, "servings", "leftovers", "rating"); err != nil {
 		return done{}, err
 	}
-	run, err := v.action("cooked", in, nil)
+	run, err := v.act("cooked", in, nil)
 	return done{"/recipes/" + v.PathValue("id"), "cooked", run}, err
 }

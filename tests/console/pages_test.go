@@ -62,6 +62,17 @@ func TestPagesAreBehindTheDoorOfREST(t *testing.T) {
 	}
 	status, text := ask("GET")
 	require.Equal(t, http.StatusUnauthorized, status, text)
+	require.Contains(t, text, `"code":"unauthorized"`, "a program gets a problem")
+	for method, says := range map[string]string{"GET": "for people who have signed in", "POST": "Nothing was done"} {
+		status, text = ask(method, "Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", "Sec-Fetch-Site", "same-origin")
+		require.Equal(t, http.StatusUnauthorized, status)
+		require.Contains(t, text, "<h1>Sign in to ", "a person is told how")
+		require.Contains(t, text, `href="/console/sign-in"`)
+		require.Contains(t, text, says)
+	}
+	status, text = ask("GET", "Accept", "text/html", "Authorization", "Bearer wrong")
+	require.Equal(t, http.StatusUnauthorized, status)
+	require.Contains(t, text, `"code":"unauthorized"`)
 	_, text = ask("GET", "Authorization", "Bearer right")
 	require.Equal(t, "GET as ann", text)
 

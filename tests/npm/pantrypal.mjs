@@ -149,7 +149,9 @@ async function evening(viewport, photo, name) {
   same(await left(), before - 1, "left to buy");
   same(await count("pantry-item", { status: "available" }), stock + 1, "lots");
   await press(p, "Undo", "#toast button");
-  await says(p, "Undone", "#toast");
+  await says(p, "somebody has to agree"); // the lot that checking off had made: that is for a person to decide
+  await press(p, "Approve");
+  await says(p, "Approved", "#toast");
   await p.waitForSelector(`.checks [data-item="${first.id}"]`);
   same(await count("pantry-item", { status: "available" }), stock, "lots after the undo");
 
@@ -162,7 +164,10 @@ async function evening(viewport, photo, name) {
   await says(p, "PlannedMeal");
   const meals = await count("planned-meal", { status: "planned" });
   await press(p, "Undo all of it");
-  await says(p, "Undo");
+  await says(p, "somebody has to agree");
+  check((await count("planned-meal", { status: "planned" })) === meals, "nothing is undone before somebody has agreed");
+  await press(p, "Approve");
+  await says(p, "Approved", "#toast");
   check((await count("planned-meal", { status: "planned" })) < meals, "the week is not planned any more");
   await close(p);
 }
@@ -287,6 +292,8 @@ const stories = {
     await says(p, "Approved", "#toast");
     same((await call("GET", "/api/pantry-item/" + lot.id)).code, "not_found", "the lot");
     await press(p, "Undo", "#toast button");
+    await says(p, "somebody has to agree");
+    await press(p, "Approve");
     same((await call("GET", "/api/pantry-item/" + lot.id)).name, "Old jar", "the lot after the undo");
     await close(p);
   },
@@ -303,7 +310,8 @@ const stories = {
     await at(".checks button");
     check((await text("#toast")).includes("Checked off"), "it is checked off");
     await at("#toast button");
-    check((await text("#toast")).includes("Undone"), "it is undone");
+    await at("form[action^='/plans/'] button.main");
+    check((await text("#toast")).includes("Approved"), "it is undone");
     await open(p, "/recipes/shakshuka?servings=3");
     check((await text(".ingredients")).includes("1½"), "amounts are scaled");
     await p.close();

@@ -68,7 +68,13 @@ func TestUploadAndDownload(t *testing.T) {
 	part := s.do("GET", "/api/files/"+f.ID, "", "Range", "bytes=1-3")
 	require.Equal(t, http.StatusPartialContent, part.status)
 	require.Equal(t, "PNG", string(part.body))
-	require.Equal(t, http.StatusRequestedRangeNotSatisfiable, s.do("GET", "/api/files/"+f.ID, "", "Range", "bytes=9999-").status)
+	for _, none := range []string{"bytes=9999-", "bytes=some"} {
+		refused := s.do("GET", "/api/files/"+f.ID, "", "Range", none)
+		require.Equal(t, http.StatusRequestedRangeNotSatisfiable, refused.status)
+		require.Equal(t, "application/problem+json", refused.header.Get("Content-Type"))
+		require.Empty(t, refused.header.Get("Content-Disposition"))
+		require.Contains(t, string(refused.body), `"status":416`)
+	}
 	require.Equal(t, http.StatusNotModified, s.do("GET", "/api/files/"+f.ID, "", "If-None-Match", got.header.Get("ETag")).status)
 	head := s.do("HEAD", "/api/files/"+f.ID, "")
 	require.Equal(t, http.StatusOK, head.status)

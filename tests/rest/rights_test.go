@@ -121,11 +121,14 @@ func TestForeignPages(t *testing.T) {
 	require.Contains(t, preflight.header.Get("Access-Control-Allow-Headers"), "If-Match")
 	allowed := s.do("GET", "/api/todo/1", "", "Origin", "https://app.example.org")
 	require.Equal(t, "https://app.example.org", allowed.header.Get("Access-Control-Allow-Origin"))
-	for _, media := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/plain; x=application/json", "", "application/json, text/plain"} {
+	for _, media := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/plain; x=application/json", "", "application/json, text/plain", "application/json; charset=latin1"} {
 		for _, path := range []string{"/api/todo", "/api/todo:delete-by-query", "/api/actions/greet", "/tools/todo.upsert"} {
 			require.Equal(t, http.StatusUnsupportedMediaType, s.do("POST", path, `{"all":true,"filter":{}}`, "Content-Type", media).status, "%s %q", path, media)
 		}
 	}
+	require.Equal(t, http.StatusUnsupportedMediaType, s.do("POST", "/api/todo", `{}`, "Content-Type", "application/json", "Content-Encoding", "gzip").status)
+	code, _ := s.do("POST", "/api/todo", "{\"title\":\"\xff\"}", "Content-Type", "application/json").problem(http.StatusBadRequest)
+	require.Equal(t, "parse_error", code, "no other character is kept in its place")
 	for _, path := range []string{"/api/todo/1", "/api/nope", "/openapi.json", "/docs", "/health"} {
 		r := s.do("GET", path, "")
 		require.Equal(t, "nosniff", r.header.Get("X-Content-Type-Options"), path)

@@ -30,7 +30,7 @@ func (c *command) action() *cobra.Command {
 			"orderId is --order-id. --input takes the whole input as JSON, @FILE or @- for standard input; --set is the default\n" +
 			"set, and --dry-run shows what would change and keeps nothing. `action NAME --help` lists the flags of one action.\n" +
 			"Without a name it lists the actions.",
-		Example: "  " + c.app.Name + " action cancel-order --order-id 1 --reason mistake",
+		Example: "  " + c.app.Command + " action cancel-order --order-id 1 --reason mistake",
 		// The flags are known when the action is.
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -117,7 +117,7 @@ func (c *command) runAction(ctx context.Context, i Instance, name string, args [
 		return usage(err)
 	}
 	if f.help {
-		return c.print([]byte(f.usage(c.app.Name)))
+		return c.print([]byte(f.usage(c.app.Command)))
 	}
 	input, err := json.Marshal(f.input)
 	if err != nil {
@@ -378,7 +378,7 @@ func (c *command) addAction() *cobra.Command {
 		Long: "Writes the file of an action with the script of a run that is kept for a replay (see the keys replay.*), and an\n" +
 			"input as its arguments were. The action has its caller's rights. Look at the file before you offer it: it says in\n" +
 			"its description what callers read. No file is overwritten.",
-		Example: "  " + c.app.Name + " action add cancel-order --run 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
+		Example: "  " + c.app.Command + " action add cancel-order --run 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if from == "" {

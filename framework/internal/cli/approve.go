@@ -68,7 +68,7 @@ func (c *command) approve() *cobra.Command {
 			"that were generated and fetched for it, and commits if its changes are those shown; otherwise a new plan replaces\n" +
 			"it and needs approval in turn. The result is one line of JSON, as `run` prints it; everything for people goes to\nstandard error.\n\n" +
 			"With --always, calls of one plugin's function or server's tool are approved from now on, until it changes or --never\ntakes it back.",
-		Example: "  " + c.app.Name + " approve --list\n  " + c.app.Name + " approve 019e1c1a-… --yes\n  " + c.app.Name + " approve --always upstream::github::create_issue",
+		Example: "  " + c.app.Command + " approve --list\n  " + c.app.Command + " approve 019e1c1a-… --yes\n  " + c.app.Command + " approve --always upstream::github::create_issue",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if !f.decidesPlan() {
 				return exactArgs(0)(cmd, args)

@@ -69,7 +69,9 @@ type Instance interface {
 
 // App is what the commands need to know of an app.
 type App struct {
-	Name        string
+	Name string
+	// Command is how the user calls it: messages and help name the program by it.
+	Command     string
 	Version     string
 	Description string
 	Settings    []catalog.Setting
@@ -131,7 +133,7 @@ func Main(app App, args []string) int {
 	defer stop()
 	rest, flags, err := config.Flags(app.Settings, args)
 	if err != nil {
-		fmt.Fprintf(app.Stderr, "%s: %v\n", app.Name, err)
+		fmt.Fprintf(app.Stderr, "%s: %v\n", app.Command, err)
 		return exitUsage
 	}
 	c := &command{app: app, flags: flags}
@@ -146,7 +148,7 @@ func (c *command) status(err error) int {
 		return exitOK
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintf(c.app.Stderr, "%s: %s\n", c.app.Name, text)
+		fmt.Fprintf(c.app.Stderr, "%s: %s\n", c.app.Command, text)
 	}
 	var e *exit
 	if errors.As(err, &e) {
@@ -165,6 +167,7 @@ type command struct {
 func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: c.app.Name, Short: c.app.Description, Long: c.long(), Version: c.app.Version,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: c.app.Command},
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args: func(_ *cobra.Command, args []string) error {
@@ -199,7 +202,7 @@ func (c *command) root() *cobra.Command {
 
 // long is the help text that holds for all commands.
 func (c *command) long() string {
-	about := "Every configuration key is also a flag of every command, such as --database; `" + c.app.Name + " keys` lists them."
+	about := "Every configuration key is also a flag of every command, such as --database; `" + c.app.Command + " keys` lists them."
 	if c.app.Description == "" {
 		return about
 	}

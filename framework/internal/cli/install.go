@@ -44,8 +44,8 @@ func (c *command) install() *cobra.Command {
 			"folder. Variables of the environment are named, and their values are not written.\n\n" +
 			"--gateway moves the servers that the client has to a file of Koan's, so that the client sees the app alone and\n" +
 			"scripts reach all of them. --remove takes out the entry and returns them.",
-		Example: "  " + c.app.Name + " install cursor\n  " + c.app.Name + " install claude-code --project --yes\n" +
-			"  " + c.app.Name + " install vscode --gateway --print\n  " + c.app.Name + " install cursor --remove",
+		Example: "  " + c.app.Command + " install cursor\n  " + c.app.Command + " install claude-code --project --yes\n" +
+			"  " + c.app.Command + " install vscode --gateway --print\n  " + c.app.Command + " install cursor --remove",
 		ValidArgs: install.Clients(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

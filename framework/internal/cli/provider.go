@@ -22,7 +22,7 @@ import (
 func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: strings.Join(append([]string{p.Name}, p.Args...), " "), Short: p.Short, Long: p.Long}
 	if p.Example != "" {
-		cmd.Example = "  " + c.app.Name + " " + p.Example
+		cmd.Example = "  " + c.app.Command + " " + p.Example
 	}
 	for _, sub := range p.Sub {
 		cmd.AddCommand(c.providerCommand(sub))

@@ -21,7 +21,7 @@ func (c *command) replay() *cobra.Command {
 			"and results of calls, in a fresh sandbox, without data or anything outside. With --data, its calls to\n" +
 			"entities see today's data, in a dry run, while results of plugins and servers stay as recorded.\n\n" +
 			"The exit status is 0 when it is identical, 1 when it differs, and 2 when the run is not kept.",
-		Example: "  " + c.app.Name + " replay 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
+		Example: "  " + c.app.Command + " replay 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i, stop, err := c.startOnce(cmd.Context())

@@ -63,7 +63,7 @@ func (c *command) run() *cobra.Command {
 		Short: "Run one script and print its result as one line of JSON",
 		Long: "Runs one script as one run. Standard output gets exactly one line of JSON of at most 64 KiB;\n" +
 			"logs of the script go to standard error. The exit status is 0 when the script succeeded, else 1.",
-		Example: "  " + c.app.Name + " run script.js --args '{\"photo\":\"haul.png\"}' --dry-run",
+		Example: "  " + c.app.Command + " run script.js --args '{\"photo\":\"haul.png\"}' --dry-run",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("plan-id") && len(args) == 0 {
 				return nil

@@ -19,8 +19,8 @@ func (c *command) serve() *cobra.Command {
 		Short: "Serve MCP over standard input and output, or over HTTP",
 		Long: "Serves MCP over stdio: standard output carries protocol only; the boot report and logs go to standard\n" +
 			"error. With --http it serves Streamable HTTP at /mcp instead, and /healthz, /readyz and /metrics beside it.",
-		Example: "  " + c.app.Name + " serve\n  " + c.app.Name + " serve --http 127.0.0.1:8080\n" +
-			"  " + c.app.Name + " serve --http :8443 --server.tokensFile tokens.yaml --server.tlsCert cert.pem --server.tlsKey key.pem",
+		Example: "  " + c.app.Command + " serve\n  " + c.app.Command + " serve --http 127.0.0.1:8080\n" +
+			"  " + c.app.Command + " serve --http :8443 --server.tokensFile tokens.yaml --server.tlsCert cert.pem --server.tlsKey key.pem",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -71,7 +71,7 @@ func (c *command) serveStdio(ctx context.Context, i Instance, out io.Writer) err
 	c.report(i)
 	if onTerminal(c.app.Stdin) {
 		fmt.Fprintf(c.app.Stderr, "%s waits for an MCP client on standard input, where a terminal is. Clients start it by themselves: see `%s install --help`.\n"+
-			"Serve over HTTP with --http 127.0.0.1:8080. Ctrl-C ends it.\n", c.app.Name, c.app.Name)
+			"Serve over HTTP with --http 127.0.0.1:8080. Ctrl-C ends it.\n", c.app.Command, c.app.Command)
 	}
 	if err := server.ServeStdio(ctx, c.app.Stdin, out); err != nil && ctx.Err() == nil {
 		return failed(err)

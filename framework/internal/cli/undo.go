@@ -27,7 +27,7 @@ func (c *command) undo() *cobra.Command {
 		Long: "Restores what a run changed, from what the journal keeps of it (journal.changes), as a run of its own. The result is\n" +
 			"one line of JSON as `run` prints it. If something was changed since, it says where and changes nothing;\n" +
 			"--on-conflict skip leaves those places as they are. Undoing an undo does again what it had undone.",
-		Example: "  " + c.app.Name + " undo 01a1f9af-86a5-7c6b-96f4-1eb5600f6428 --dry-run",
+		Example: "  " + c.app.Command + " undo 01a1f9af-86a5-7c6b-96f4-1eb5600f6428 --dry-run",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"on-conflict", "idempotency-key"} {

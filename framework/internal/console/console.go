@@ -110,6 +110,10 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 		h.serveFile(w, r)
 		return
 	}
+	if onlyLooks(r) {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	if !h.links.use(key) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusForbidden)
@@ -125,12 +129,36 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
+// onlyLooks reports whether a request wants to know about the address only, as chats do that show a
+// preview of a link, and browsers that load a page before anybody opens it. It uses no link up.
+func onlyLooks(r *http.Request) bool {
+	ahead := r.Header.Get("Sec-Purpose") + r.Header.Get("Purpose") + r.Header.Get("X-Moz")
+	return r.Method == http.MethodHead || strings.Contains(ahead, "prefetch")
+}
+
 var refusedPage = template.Must(template.New("refused").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{{.Name}}: sign in</title>
 <link rel="stylesheet" href="{{.Path}}/assets/app.css"></head>
 <body><main class="sign-in"><h1>This link does not work any more</h1>
 <p>It was used already, it is older than {{.Time}}, or the server was started again since.</p>
 <p>For a new one, <a href="{{.Path}}">open the console</a> and choose “Print a new link”. The link appears where {{.Name}} runs, on standard error.</p></main></body></html>
+`))
+
+// AskToSignIn shows a person who opened a page of this server how to sign in.
+func (h *Handler) AskToSignIn(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusUnauthorized)
+	_ = askPage.Execute(w, map[string]any{"Name": h.opts.Name, "Path": Path, "Sent": r.Method != http.MethodGet && r.Method != http.MethodHead})
+}
+
+var askPage = template.Must(template.New("ask").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{{.Name}}: sign in</title>
+<link rel="stylesheet" href="{{.Path}}/assets/app.css"></head>
+<body><main class="sign-in"><h1>Sign in to {{.Name}}</h1>
+{{if .Sent}}<p>Nothing was done: you have not signed in, or your session has ended.</p>{{else}}<p>This page is for people who have signed in.</p>{{end}}
+<p><a href="{{.Path}}/sign-in">Sign in with a token</a> of this server, and open this page again. Whoever runs {{.Name}} gives you one.</p></main></body></html>
 `))
 
 // serveLink prints a link where the server runs.

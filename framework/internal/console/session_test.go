@@ -55,6 +55,12 @@ func TestLinkIsUsedInTime(t *testing.T) {
 	h.Announce()
 	second := key.FindString(*printed)
 	require.NotEqual(t, first, second)
+	for _, ahead := range []string{"Sec-Purpose", "Purpose", "X-Moz"} {
+		require.Equal(t, http.StatusNoContent, get(h, second, ahead, "prefetch").StatusCode, ahead)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodHead, "https://tools.example.org:8443"+second, nil))
+	require.Empty(t, w.Result().Cookies(), "a preview of the link in a chat uses it up no more than a prefetch")
 	resp := get(h, second)
 	require.Equal(t, http.StatusSeeOther, resp.StatusCode)
 	require.True(t, resp.Cookies()[0].Secure)

@@ -137,7 +137,14 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		disposition = "attachment"
 	}
 	header.Set("Content-Disposition", cmp.Or(mime.FormatMediaType(disposition, filename(f.Name)), disposition))
-	http.ServeContent(&slowReader{w, http.NewResponseController(w), h.opts.WriteTime}, r, "", time.Time{}, body)
+	out := &fileWriter{ResponseWriter: w, control: http.NewResponseController(w), idle: h.opts.WriteTime}
+	http.ServeContent(out, r, "", time.Time{}, body)
+	if out.unsatisfied {
+		for _, name := range []string{"Content-Disposition", "Cache-Control", "Content-Length"} {
+			header.Del(name)
+		}
+		h.rejectAs(w, r, rejection{Fault: fault.New(fault.InvalidRequest, "the file has no such range").WithHint("It has %d bytes: ask for others, or for all of it.", f.Size), status: http.StatusRequestedRangeNotSatisfiable})
+	}
 }
 
 func filename(name string) map[string]string {
@@ -147,14 +154,25 @@ func filename(name string) map[string]string {
 	return map[string]string{"filename": name}
 }
 
-// slowReader writes to a client that may take as long as it likes while it keeps reading.
-type slowReader struct {
+// fileWriter writes to a client that may take as long as it likes while it keeps reading. It holds
+// back what net/http says in plain text of a range that there is not.
+type fileWriter struct {
 	http.ResponseWriter
-	control *http.ResponseController
-	idle    time.Duration
+	control     *http.ResponseController
+	idle        time.Duration
+	unsatisfied bool
 }
 
-func (s *slowReader) Write(p []byte) (int, error) {
+func (s *fileWriter) WriteHeader(status int) {
+	if s.unsatisfied = status == http.StatusRequestedRangeNotSatisfiable; !s.unsatisfied {
+		s.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (s *fileWriter) Write(p []byte) (int, error) {
+	if s.unsatisfied {
+		return len(p), nil
+	}
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.idle))
 	return s.ResponseWriter.Write(p)
 }

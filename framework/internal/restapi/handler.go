@@ -9,6 +9,7 @@ import (
 	"path"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,7 @@ type Handler struct {
 	started time.Time
 	session Session // nil without
 	visitor Session // nil without
+	signIn  SignIn  // nil without
 
 	calls   context.Context // ends with the server
 	stop    context.CancelCauseFunc
@@ -104,8 +106,20 @@ type Session func(*http.Request) (p auth.Principal, ok bool, err error)
 
 // UseSessions has the handler serve sessions, before the first request.
 //
-// visitor does so for pages of the app, whose requests are those of a browser's links and forms.
-func (h *Handler) UseSessions(s, visitor Session) { h.session, h.visitor = s, visitor }
+// visitor does so for pages that people open, whose requests are those of a browser's links and
+// forms; signIn is what they see where nobody has signed in.
+func (h *Handler) UseSessions(s, visitor Session, signIn SignIn) {
+	h.session, h.visitor, h.signIn = s, visitor, signIn
+}
+
+// SignIn shows a person how to sign in.
+type SignIn func(http.ResponseWriter, *http.Request)
+
+// wantsPage reports whether a request is that of a person with a browser for a page, which has no
+// token to send.
+func wantsPage(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/html") && r.Header.Get("Authorization") == ""
+}
 
 // warnOfReserved says which entities have no routes, because other things have their paths.
 func (h *Handler) warnOfReserved() {
@@ -136,7 +150,7 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/status", h.serveStatus)
 	mux.HandleFunc("/status/stream", h.streamStatus)
 	mux.HandleFunc("/openapi.json", h.serveOpenAPI)
-	mux.HandleFunc("/docs", h.serveDocs)
+	mux.HandleFunc(docsPath, h.serveDocs)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, noRoute(r))
 	})
@@ -146,7 +160,7 @@ func (h *Handler) routes() *http.ServeMux {
 // Paths are the patterns of net/http under which a program with a server of its own mounts
 // the handler.
 func Paths() []string {
-	return []string{"/api/", "/tools/", healthPath, "/status", "/status/stream", "/openapi.json", "/docs"}
+	return []string{"/api/", "/tools/", healthPath, "/status", "/status/stream", "/openapi.json", docsPath}
 }
 
 func noRoute(r *http.Request) *fault.Fault {
@@ -161,7 +175,13 @@ var crossOrigin = admission.CORS{
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve(w, r, h.mux, h.session) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	session := h.session
+	if r.URL.Path == docsPath { // a page, which people open by a link
+		session = h.visitor
+	}
+	h.serve(w, r, h.mux, session)
+}
 
 // Pages serves pages of the app's own behind the door of the routes: the same hosts, origins,
 // callers, rates and places, and the same shutdown. Only pages of the same origin may send forms.
@@ -207,6 +227,10 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 	}
 	p, f := h.admit(w, r, session)
 	if f != nil {
+		if f.Code == fault.Unauthorized && h.signIn != nil && wantsPage(r) {
+			h.signIn(w, r)
+			return
+		}
 		h.reject(w, r, f)
 		return
 	}

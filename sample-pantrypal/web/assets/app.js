@@ -162,7 +162,11 @@ function toast(text, run) {
     back.value = location.pathname;
     const button = document.createElement("button");
     button.textContent = "Undo";
-    form.append(back, button);
+    const key = document.createElement("input");
+    key.type = "hidden";
+    key.name = "key";
+    key.value = crypto.randomUUID();
+    form.append(back, key, button);
     box.append(form);
   }
   document.getElementById("toast").replaceChildren(box);
