@@ -115,7 +115,7 @@ func openKitchen(c counter, folder, plugins, sample string) (*kitchen, error) {
 		return nil, errors.Join(err, k.app.Stop(context.Background()))
 	}
 	k.client = client.NewClient(transport.NewIO(stream, stream, io.NopCloser(strings.NewReader(""))))
-	if err := k.client.Start(context.Background()); err == nil {
+	if err = k.client.Start(context.Background()); err == nil {
 		_, err = k.client.Initialize(context.Background(), mcp.InitializeRequest{})
 	}
 	if err != nil {
