@@ -125,7 +125,8 @@ SDK.Out.answer(all.length);`
 	require.Equal(t, 10.0, e.Answer)
 	require.Less(t, time.Since(began), 490*time.Millisecond)
 
-	e = p.execute(`import { take } from "@codemode/servers/nap"; await Promise.all(Array.from({ length: 100 }, () => take({ ms: 1 })))`)
+	e = p.execute(`import { take } from "@codemode/servers/nap"; await Promise.all(Array.from({ length: 300 }, () => take({ ms: 1 })))`)
+	require.False(t, e.Success)
 	require.Equal(t, string(fault.ParallelCallsExceeded), e.Error.Code)
 	require.Equal(t, 1, e.Error.Line)
 }

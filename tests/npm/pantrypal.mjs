@@ -143,7 +143,7 @@ async function evening(viewport, photo, name) {
   const stock = await count("pantry-item", { status: "available" });
   const tick = await p.$(`[data-item="${first.id}"] button`);
   check((await tick.boundingBox()).height >= 44, "large enough for a thumb");
-  await tick.click();
+  await p.$eval(`[data-item="${first.id}"] button`, (b) => b.click()); // the list may have been drawn anew since
   await says(p, "in the house", "#toast");
   await p.waitForFunction((id) => !document.querySelector(`.checks [data-item="${id}"]`), { polling: 50 }, first.id);
   same(await left(), before - 1, "left to buy");
