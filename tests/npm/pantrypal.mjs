@@ -141,8 +141,8 @@ async function evening(viewport, photo, name) {
   const before = await left();
   const first = await p.$eval(".checks li", (li) => ({ id: li.dataset.item, name: li.querySelector(".name").innerText }));
   const stock = await count("pantry-item", { status: "available" });
-  const tick = await p.$(`[data-item="${first.id}"] button`);
-  check((await tick.boundingBox()).height >= 44, "large enough for a thumb");
+  const thumb = await p.$eval(`[data-item="${first.id}"] button`, (b) => b.getBoundingClientRect().height);
+  check(thumb >= 44, "large enough for a thumb: " + thumb);
   await p.$eval(`[data-item="${first.id}"] button`, (b) => b.click()); // the list may have been drawn anew since
   await says(p, "in the house", "#toast");
   await p.waitForFunction((id) => !document.querySelector(`.checks [data-item="${id}"]`), { polling: 50 }, first.id);

@@ -84,7 +84,7 @@ func (o Options) withDefaults() (Options, error) {
 func DefaultLimits() wire.Limits {
 	return wire.Limits{
 		CPUMs: 2000, MemoryBytes: 64 << 20, MaxRecursion: 512, MaxLogEntries: 200, MaxLogBytes: 64 << 10,
-		MaxLogMessageBytes: 16 << 10, MaxStackFrames: 10, MaxResultBytes: 256 << 10, MaxCallBytes: 8 << 20, MaxParallelCalls: 256,
+		MaxLogMessageBytes: 16 << 10, MaxStackFrames: 10, MaxResultBytes: 256 << 10, MaxCallBytes: 8 << 20, MaxParallelCalls: 64,
 	}
 }
 
