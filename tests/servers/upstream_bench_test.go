@@ -50,7 +50,7 @@ func gateway(b *testing.B) *koantest.Kit {
 	kit := koantest.NewConfined(b, framework.App{Name: "gateway"},
 		koantest.Setting{Key: "upstreams.everything.command", Value: string(command)},
 		koantest.Setting{Key: "upstreams.everything.effects.*", Value: "read"},
-		koantest.Setting{Key: "upstreams.everything.maxParallel", Value: "100"})
+		koantest.Setting{Key: "upstreams.everything.maxParallel", Value: "100"}, koantest.Setting{Key: "codeMode.maxParallelCalls", Value: "100"})
 	kit.Run(`SDK.Servers.everything.echo({ message: "hello" })`, koantest.Input{})
 	return kit
 }
