@@ -83,7 +83,8 @@ type offers struct {
 	prices   []priceRow
 }
 
-// readOffers reads what there is of foods; names of what is no food begin with "?".
+// readOffers reads the products and prices of foods. It ignores names that begin with "?",
+// which stand for what is not a food.
 func readOffers(ctx context.Context, call framework.Call, names []string) (offers, error) {
 	var o offers
 	var ids []string

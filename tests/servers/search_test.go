@@ -31,8 +31,10 @@ var requestsFile []byte
 // requests are everyday requests: the ranking was made with tuned and developed. Fresh and
 // unseen were written by somebody who knew the tools alone. No rule was made for one of them,
 // but the words in framework/catalog/synonyms.go were collected by somebody who had read them,
-// so they say less of other requests than their names promise.
-var requests = func() (out struct{ Tuned, Developed, Fresh, Unseen []request }) {
+// so they say less of other requests than their names promise. Apart was written afterwards by
+// somebody who saw only the list of tools: it says most of other requests, and stays so only as
+// long as nobody makes a rule for it.
+var requests = func() (out struct{ Tuned, Developed, Fresh, Unseen, Apart []request }) {
 	if err := json.Unmarshal(requestsFile, &out); err != nil {
 		panic(err)
 	}
@@ -97,7 +99,7 @@ func TestSearchFindsTools(t *testing.T) {
 		name     string
 		requests []request
 		least    int // what docs/howto/upstreams.md says, less one
-	}{{"tuned", requests.Tuned, 79}, {"developed", requests.Developed, 23}, {"fresh", requests.Fresh, 27}, {"unseen", requests.Unseen, 24}} {
+	}{{"tuned", requests.Tuned, 79}, {"developed", requests.Developed, 23}, {"fresh", requests.Fresh, 27}, {"unseen", requests.Unseen, 24}, {"apart", requests.Apart, 16}} {
 		found, missed := measure(v, list.requests)
 		t.Logf("%s: %d of %d; not: \n%s", list.name, found, len(list.requests), strings.Join(missed, "\n"))
 		require.GreaterOrEqual(t, found, list.least, list.name)

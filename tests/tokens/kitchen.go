@@ -236,7 +236,7 @@ func (k *kitchen) call(tool string, arguments any) (string, time.Duration, error
 	return text, took, nil
 }
 
-// undone runs a script, sees what it leaves, and takes it back.
+// undone runs a script, returns what it costs and what rows it leaves, and undoes it.
 func (k *kitchen) undone(source string, offered *catalog.Snapshot) (w way, left string, err error) {
 	w.calls = 1
 	got, err := k.execute(execution{Code: source})
@@ -264,7 +264,7 @@ func (k *kitchen) undone(source string, offered *catalog.Snapshot) (w way, left 
 	return w, left, err
 }
 
-// rows tells how many rows there are, and how much is in the house.
+// rows returns how many rows each entity has, and how much is in the house.
 func (k *kitchen) rows() (string, error) {
 	got, err := k.execute(execution{Code: `const n = {}; for (const e of Object.keys(SDK.Entities)) n[e] = SDK.Entities[e].count();
 		[n, SDK.Entities.PantryItem.aggregate({sum: ["amount"], groupBy: ["unit", "status"]}), SDK.Entities.ShoppingItem.aggregate({sum: ["amount"], groupBy: ["unit", "bought"]})]`})

