@@ -72,11 +72,11 @@ var errLauncher = errors.New("sandbox: the launcher failed")
 // launch starts a worker (worker.Args) without waiting until it is ready. It must be called
 // on the spawner's goroutine.
 func launch(program program, layers []string, from *spawner, log *slog.Logger) (*process, error) {
-	inR, inW, err := os.Pipe()
+	inR, inW, err := pipe()
 	if err != nil {
 		return nil, err
 	}
-	outR, outW, err := os.Pipe()
+	outR, outW, err := pipe()
 	if err != nil {
 		closeAll(inR, inW)
 		return nil, err

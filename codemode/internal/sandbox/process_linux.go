@@ -16,6 +16,17 @@ import (
 	"github.com/koan-go/koan/codemode/worker"
 )
 
+// pipe returns both ends of a pipe to or from a worker, in blocking mode: whoever serves a
+// running script waits for nothing else, and the runtime's poller would take three times as
+// long to pass a message to and fro. A reader is released by the worker's end.
+func pipe() (r, w *os.File, err error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	return os.NewFile(uintptr(ends[0]), "|0"), os.NewFile(uintptr(ends[1]), "|1"), nil
+}
+
 // selfExecutable returns a path to this executable that stays valid if its file is replaced.
 func selfExecutable(string) string { return "/proc/self/exe" }
 

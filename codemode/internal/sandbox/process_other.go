@@ -11,6 +11,8 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
+func pipe() (r, w *os.File, err error) { return os.Pipe() }
+
 func selfExecutable(path string) string { return path }
 
 func pin(path string) program { return program{path: path, exec: path} }
