@@ -2,100 +2,8 @@ package catalog
 
 import (
 	"slices"
-	"strings"
 	"sync"
 )
-
-// phrases are verbs of several words, and the words of tools that mean them.
-var phrases = [][2]string{
-	{"are there any", "search"},
-	{"bring back", "restore"},
-	{"call off", "cancel"},
-	{"carry on", "continue"},
-	{"check off", "complete"},
-	{"chuck out", "delete"},
-	{"clear out", "delete"},
-	{"cross off", "complete"},
-	{"cross out", "complete"},
-	{"do we have", "search"},
-	{"do you know", "search memory"},
-	{"do you remember", "search memory"},
-	{"drop a line", "send message"},
-	{"fill in", "fill"},
-	{"fill out", "fill"},
-	{"find out", "search"},
-	{"get back to", "reply"},
-	{"get rid of", "delete"},
-	{"go to", "go"},
-	{"hand over", "assign"},
-	{"hang on", "wait"},
-	{"hold on", "wait"},
-	{"how far", "distance"},
-	{"how long", "duration"},
-	{"how many", "count"},
-	{"how much", "sum"},
-	{"in progress", "progress"},
-	{"is there a", "search"},
-	{"is there an", "search"},
-	{"is there any", "search"},
-	{"jot down", "create note"},
-	{"keep in mind", "remember"},
-	{"let everybody know", "send message"},
-	{"let everyone know", "send message"},
-	{"let them know", "send message"},
-	{"log in", "login"},
-	{"look for", "search"},
-	{"look up", "search"},
-	{"make up", "create"},
-	{"no longer", "remove"},
-	{"note down", "create note"},
-	{"on my plate", "assigned"},
-	{"open up", "open"},
-	{"pass on", "send"},
-	{"pencil in", "create event"},
-	{"pull up", "show"},
-	{"push back", "reschedule"},
-	{"put off", "reschedule"},
-	{"right now", "current"},
-	{"set up", "create"},
-	{"shut down", "stop"},
-	{"sign in", "login"},
-	{"sign off", "approve"},
-	{"sign up", "register"},
-	{"step by step", "think"},
-	{"take down", "delete"},
-	{"take off", "remove"},
-	{"throw away", "delete"},
-	{"throw out", "delete"},
-	{"tick off", "complete"},
-	{"to do", "todo"},
-	{"turn off", "disable"},
-	{"turn on", "enable"},
-	{"un tick", "reopen"},
-	{"up to date", "update"},
-	{"wipe out", "delete"},
-	{"write back", "reply"},
-	{"write down", "create note"},
-}
-
-// replacer replaces phrases in a text of words with single blanks between them.
-var replacer = sync.OnceValue(func() *strings.Replacer {
-	var pairs []string
-	for _, p := range phrases {
-		pairs = append(pairs, " "+p[0]+" ", " "+p[1]+" ")
-	}
-	return strings.NewReplacer(pairs...)
-})
-
-// plainly returns a query with the words of tools in the place of phrases. Other queries
-// are unchanged.
-func plainly(query string) string {
-	words := " " + strings.ToLower(strings.Join(split(query), " ")) + " "
-	if out := replacer().Replace(words); out != words {
-		return out
-	}
-	return query
-}
 
 // intent is what somebody wants to happen, or what an operation does.
 type intent uint8
@@ -114,9 +22,9 @@ const (
 var intents = sync.OnceValue(func() map[string]intent {
 	out := map[string]intent{}
 	for of, verbs := range map[intent]string{
-		reads: `any anybody anyone anything are aggregate check collection count describe did do does download fetch find get give had has have how is
-			list look open pull query read retrieve search see show summarize tell view was were what when where which who whose why`,
-		creates: `add append book create fork insert make new post push put save send set start upload upsert write`,
+		reads: `any anybody anyone anything are aggregate be check collection count describe did do does download fetch find get give had has have how is
+			list look open query read retrieve search see show summarize view was were what when where whether which who whose why wonder`,
+		creates: `add append arrange book create fork insert make new organize plan post push put save schedule send set start upload upsert write`,
 		updates: `change edit mark modify move patch rename replace shift switch update`,
 		deletes: `cancel clear delete discard dismiss drop erase forget remove throw trash wipe`,
 		acts: `accept archive assign click close commit complete copy drag fill invite lock merge press reopen reply resolve respond restore submit
@@ -129,42 +37,85 @@ var intents = sync.OnceValue(func() map[string]intent {
 	return out
 })
 
-// intentOfQuery returns what the first of the query's words that is not a filler wants, or
-// a filler before it.
-func intentOfQuery(query string) intent {
-	for _, word := range stems(plainly(query)) {
-		if of := intents()[word]; of != unclear {
+// intentOfQuery returns what a query wants, and whether it begins with the verb that says so.
+// What only names things is read.
+func intentOfQuery(all []said) (wants intent, sure bool) {
+	beginning := true
+	for at, s := range all {
+		of := intentOfWord(s)
+		if slices.Contains(auxiliaries, s.word) && at > 0 {
+			of = unclear
+		}
+		if of != unclear && beginning {
+			return of, true
+		}
+		if wants == unclear {
+			wants = of
+		}
+		if s.word == "" || !isFiller(s.word) {
+			beginning = false
+		}
+	}
+	if wants == unclear {
+		wants = reads
+	}
+	return wants, false
+}
+
+// auxiliaries are verbs of reading only where a query begins with them: then it is a question.
+var auxiliaries = stems("are be did do does had has have is was were")
+
+// intentOfWord returns what a word of people wants, itself or what it stands for.
+func intentOfWord(s said) intent {
+	if of := intents()[s.word]; of != unclear || s.means == nil {
+		return of
+	}
+	for _, either := range append([][]string{s.means.either, s.means.maybe}, s.means.all...) {
+		if len(either) > 0 && intents()[either[0]] != unclear {
+			return intents()[either[0]]
+		}
+	}
+	return unclear
+}
+
+// intentOf returns what an operation does, by the first verb in its name. Post is also how
+// a request is sent over HTTP: another verb counts before it.
+func intentOf(op *Operation) intent {
+	first := unclear
+	if op == nil {
+		return first
+	}
+	for _, word := range stems(op.ID.Op) {
+		switch of := intents()[word]; {
+		case of == unclear:
+		case word == "post":
+			first = of
+		default:
 			return of
 		}
-		if !slices.Contains(fillers, word) {
-			break
-		}
 	}
-	return unclear
+	return first
 }
 
-// intentOf returns what an operation does, by the first verb in its name.
-func intentOf(op *Operation) intent {
-	if op != nil {
-		for _, word := range stems(op.ID.Op) {
-			if of := intents()[word]; of != unclear {
-				return of
-			}
-		}
-	}
-	return unclear
-}
+// The shares of their scores that operations keep that do something else than is wanted.
+const (
+	oppositeShare = 0.5  // what changes something where the query wants to read, and the like
+	otherShare    = 0.75 // what changes it otherwise
+	unsureShare   = 0.65 // what does not do what the query may want
+)
 
-// fit is the share of its score that an operation keeps that does something else than what
-// is wanted.
-func fit(wanted, does intent) float64 {
+// fit is the share of its score that an operation keeps for what it does.
+func fit(wanted intent, sure bool, does intent) float64 {
+	share := 1.0
 	switch {
 	case does == wanted || does == unclear:
-		return 1
-	case wanted == reads:
-		return changeShare
-	case does == reads || does == deletes && wanted != unclear || wanted == deletes:
-		return otherShare
+	case (does == reads) != (wanted == reads) || (does == deletes) != (wanted == deletes):
+		share = oppositeShare
+	default:
+		share = otherShare
 	}
-	return 1
+	if !sure {
+		return max(share, unsureShare)
+	}
+	return share
 }

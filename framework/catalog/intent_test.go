@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,10 +16,10 @@ func TestIntentOfQuery(t *testing.T) {
 		"rename the report":           updates,
 		"could you add a row":         creates,
 		"merge the pull request":      acts,
-		"the laundry is to be folded": unclear,
-		"":                            unclear,
+		"the laundry is to be folded": reads,
+		"":                            reads,
 	} {
-		require.Equal(t, want, intentOfQuery(query), query)
+		require.Equal(t, want, newQuery(query).wants, query)
 	}
 }
 
@@ -33,18 +32,4 @@ func TestIntentOfOperation(t *testing.T) {
 		require.Equal(t, want, intentOf(&Operation{ID: ID{Kind: KindUpstream, Owner: "any", Op: name}}), name)
 	}
 	require.Equal(t, unclear, intentOf(nil))
-}
-
-// A line that does not parse would be a word that means nothing.
-func TestWordsOfPeopleStandForOthers(t *testing.T) {
-	for _, list := range []string{senses, everyday} {
-		for line := range strings.Lines(strings.TrimSpace(list)) {
-			said, meant, ok := strings.Cut(line, ":")
-			require.True(t, ok, line)
-			require.NotEmpty(t, stems(said), line)
-			require.NotEmpty(t, stems(meant), line)
-		}
-	}
-	require.Contains(t, synonyms()[stem("ditch")], stem("delete"))
-	require.NotContains(t, synonyms()[stem("delete")], stem("ditch"))
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
-	"strings"
 )
 
 // Hit is one result of a search: an operation, or an entity.
@@ -26,32 +24,34 @@ func (h Hit) ID() string {
 
 // The shares of a word's score.
 const (
-	entityAdvantage = 1.5 // of an entity, which ranks before its own operations
-	entityShare     = 0.5 // of an entity's score, for its operations where only operations are asked for
-	prefixShare     = 0.4 // where only a word's beginning fits
-	synonymShare    = 0.7 // where only another word for it fits
-	meaningShare    = 0.6 // of each of the words that it means together
-	onlyOneShare    = 0.4 // of a hit's score that does not depend on how many of the words it has
-	changeShare     = 0.6 // of an operation that changes something, where the query wants to read
-	otherShare      = 0.8 // of an operation that does something else than the query wants
-	ownerShare      = 0.6 // of an operation whose owner the query does not name, where it names one
-	minPrefix       = 4   // characters of a word that may match as a beginning
+	entityAdvantage  = 1.5  // of an entity, which ranks before its own operations
+	entityShare      = 0.5  // of an entity's score, for its operations where only operations are asked for
+	prefixShare      = 0.4  // where only a word's beginning fits
+	synonymShare     = 0.7  // where only another word for it fits
+	maybeShare       = 0.25 // the same, where it may well not be meant
+	meaningShare     = 0.6  // of each of the things that it means together
+	expressionWeight = 1.25 // of an expression of several words, which is seldom something else
+	againShare       = 0.4  // of what a term is worth, where another word stood for it before
+	onlyOneShare     = 0.4  // of a hit's score that does not depend on how many of the words it has
+	ownerShare       = 0.3  // of an operation whose owner the query does not name, where it names one
+	verbWeight       = 0.7  // of a verb that many tools have: fit counts it, too
+	minPrefix        = 4    // characters of a word that may match as a beginning
 )
 
 // The constants of BM25F: how soon more occurrences of a word count no more, what a word
 // counts in each part, and how much the part's length takes away from that.
-const bm25K = 3
+const bm25K = 4
 
 var (
-	partWeights = [parts]float64{ofName: 4, ofSummary: 2, ofMembers: 1.5, ofDetails: 0.25}
-	bm25B       = [parts]float64{ofName: 0.3, ofSummary: 0.75, ofMembers: 0.75, ofDetails: 0.75}
+	partWeights = [parts]float64{ofName: 5, ofSummary: 2.5, ofMembers: 0.75, ofDetails: 0.25}
+	bm25B       = [parts]float64{ofName: 0.5, ofSummary: 0.75, ofMembers: 0.5, ofDetails: 0.75}
 )
 
 // Search ranks what scripts of this view can call, and the entities they see, by
 // BM25F over names, descriptions, aliases, fields, relationships and values; for
 // operations that belong to no entity, over the names, descriptions and values in their
-// schemas. Words match by their stems, by synonyms, and by what they mean. It returns at
-// most limit hits, the best first, equal ones by ID. An empty query returns everything,
+// schemas. Words match by their stems, and words and expressions by what they stand for
+// (words.txt). It returns at most limit hits, the best first, equal ones by ID. An empty query returns everything,
 // entities first. The index is made at a view's first search.
 func (v *View) Search(query string, limit int) []Hit {
 	return indexOf(v).search(query, limit, nil)
@@ -70,31 +70,27 @@ type scored struct {
 }
 
 // search finds hits: with keep, operations for which it returns true.
-func (ix *index) search(query string, limit int, keep func(*Operation) bool) []Hit {
-	for _, prefix := range []string{"SDK.", "Entities."} { // as results and scripts name things
-		query = strings.TrimPrefix(strings.TrimSpace(query), prefix)
-	}
-	asked := meaningful(terms(plainly(query)))
-	scores := ix.scores(asked[:min(len(asked), maxTerms)])
+func (ix *index) search(text string, limit int, keep func(*Operation) bool) []Hit {
+	q := newQuery(text)
+	scores := ix.scores(q)
 	if keep != nil {
 		for at, of := range ix.entities {
 			scores[at] += entityShare * scores[of]
 		}
 	}
-	ix.weigh(scores, query)
+	ix.weigh(scores, q)
 	best := slices.Max(append(slices.Clone(scores), 0))
-	name := stems(query)
 	var found []scored
 	for at, score := range scores {
-		if op := ix.hits[at].Operation; len(asked) > 0 && score == 0 || keep != nil && (op == nil || !keep(op)) {
+		if op := ix.hits[at].Operation; len(q.said) > 0 && score == 0 || keep != nil && (op == nil || !keep(op)) {
 			continue
 		}
-		if len(asked) > 0 && same(ix.names[at], name) {
+		if len(q.said) > 0 && same(ix.names[at], q.words) {
 			score += best // who calls a thing by its name means it
 		}
 		found = append(found, scored{at, math.Round(score*1000) / 1000})
 	}
-	if len(asked) > 0 { // else they are in the order of the index
+	if len(q.said) > 0 { // else they are in the order of the index
 		slices.SortFunc(found, func(a, b scored) int {
 			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(ix.ids[a.at], ix.ids[b.at]))
 		})
@@ -110,11 +106,11 @@ func (ix *index) search(query string, limit int, keep func(*Operation) bool) []H
 
 // weigh lowers the scores of operations that do something else than the query wants, and of
 // those of other owners than it names.
-func (ix *index) weigh(scores []float64, query string) {
-	wanted, asked := intentOfQuery(query), stems(query)
+func (ix *index) weigh(scores []float64, q query) {
 	named := map[string]bool{}
 	for owner, words := range ix.owners {
-		if isNamed := !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(asked, w) }); isNamed && len(words) > 0 {
+		words = meaningful(words)
+		if isNamed := !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(q.words, w) }); isNamed && len(words) > 0 {
 			named[owner] = true
 		}
 	}
@@ -122,21 +118,20 @@ func (ix *index) weigh(scores []float64, query string) {
 		if h.Operation == nil {
 			continue
 		}
-		scores[at] *= fit(wanted, ix.intents[at])
+		scores[at] *= fit(q.wants, q.sure, ix.intents[at])
 		if len(named) > 0 && !named[h.Operation.ID.Owner] {
 			scores[at] *= ownerShare
 		}
 	}
 }
 
-// scores returns the score of each hit for the terms of a query.
-func (ix *index) scores(query []string) []float64 {
-	sums := tally{scores: make([]float64, len(ix.hits)), matched: make([]float64, len(ix.hits)), one: make([]float64, len(ix.hits))}
-	for _, term := range query {
-		sums.add(ix, term, 1)
-		for _, other := range meanings()[term] {
-			sums.add(ix, other, meaningShare)
-		}
+// scores returns the score of each hit for a query.
+func (ix *index) scores(q query) []float64 {
+	sums := newTally(ix)
+	rest := ix.withoutOwners(q.said)
+	slices.SortStableFunc(rest, func(a, b said) int { return cmp.Compare(ix.strength(b), ix.strength(a)) })
+	for _, s := range rest {
+		sums.say(s)
 	}
 	out := sums.scores
 	for at, score := range out {
@@ -152,36 +147,36 @@ func (ix *index) scores(query []string) []float64 {
 	return out
 }
 
-// tally sums the scores of hits.
-type tally struct {
-	scores  []float64
-	matched []float64 // how many terms a hit has, each by its share
-	asked   float64   // how many there are
-	one     []float64 // the scores of one term
+// withoutOwners removes the names of owners, which weigh counts, if there is anything else. A
+// name that is an everyday word as well may be that.
+func (ix *index) withoutOwners(all []said) []said {
+	rest := slices.DeleteFunc(slices.Clone(all), func(s said) bool { return s.means == nil && everyday().alike[s.word] == nil && ix.isOwner(s.word) })
+	if len(rest) == 0 {
+		return all
+	}
+	return rest
 }
 
-// add adds the scores of one term: for each hit that of its best match.
-func (t *tally) add(ix *index, term string, share float64) {
-	clear(t.one)
-	most := ix.idf(term) // another word for it is not worth more than the word itself
-	ix.score(t.one, term, share*most)
-	for _, other := range synonyms()[term] {
-		ix.score(t.one, other, share*synonymShare*min(most, ix.idf(other)))
+// strength orders what is said: words that hits have come before those that stand for them, of
+// which a term that has been counted takes the worth.
+func (ix *index) strength(s said) int {
+	switch {
+	case len(ix.postings[s.word]) > 0:
+		return 2
+	case s.word == "":
+		return 1
 	}
-	if len([]rune(term)) >= minPrefix && !strings.HasPrefix(term, whole) {
-		for i := sort.SearchStrings(ix.terms, term); i < len(ix.terms) && strings.HasPrefix(ix.terms[i], term); i++ {
-			if ix.terms[i] != term {
-				ix.score(t.one, ix.terms[i], share*prefixShare*min(most, ix.idf(ix.terms[i])))
-			}
+	return 0
+}
+
+// isOwner reports whether a word is an owner's whole name.
+func (ix *index) isOwner(word string) bool {
+	for _, words := range ix.owners {
+		if len(words) == 1 && words[0] == word {
+			return true
 		}
 	}
-	t.asked += share
-	for at, score := range t.one {
-		if score > 0 {
-			t.scores[at] += score
-			t.matched[at] += share
-		}
-	}
+	return false
 }
 
 // idf is what a term is worth: the more, the fewer hits have it.

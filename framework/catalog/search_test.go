@@ -92,7 +92,7 @@ func TestSearchPrefersWhatWasSaid(t *testing.T) {
 	for id, summary := range map[string]string{
 		"maps::directions": "Get directions between two points.", "maps::distance": "Calculate travel distance.", "files::create_directory": "Creates one, in a direction.",
 		"notes::create_page": "Create a page.", "notes::delete_page": "Delete a page.", "wiki::create_page": "Create a page.", "wiki::list_pages": "Lists pages, in a direction.",
-		"files::tree": "Shows a tree, in a direction.", "files::list": "Lists files, in a direction.",
+		"files::tree": "Shows a tree, in a direction.", "files::list": "Lists files, in a direction.", "everything::evaluate": "Evaluate JavaScript.",
 	} {
 		owner, name, _ := strings.Cut(id, "::")
 		o.Operations = append(o.Operations, &catalog.Operation{
@@ -108,6 +108,10 @@ func TestSearchPrefersWhatWasSaid(t *testing.T) {
 		"put a page into the wiki":    "plugin::wiki.create_page",
 		"which pages are in the wiki": "plugin::wiki.list_pages",
 		"ditch the page":              "plugin::notes.delete_page",
+		"I threw the page away":       "plugin::notes.delete_page",
+		"list everything in the wiki": "plugin::wiki.list_pages", // a word as common as that does not name its owner
+		"javascript":                  "plugin::everything.evaluate",
+		"how far is it":               "plugin::maps.distance",
 	} {
 		hits := v.Search(query, 3)
 		require.NotEmpty(t, hits, query)

@@ -24,17 +24,30 @@ func terms(text string) []string {
 	return out
 }
 
-// fillers are the stems of words that most texts have.
-var fillers = stems(`a about all am an and any are as at be been but by can could did do does for from had has have he her him his
-	how i if in into is it its just let me my of on once or our out please she should so some than that the their them then there they this to up us was we
-	were what when which who whose why will with would you your`)
-
-// meaningful removes fillers from the terms of a query that has other terms.
-func meaningful(terms []string) []string {
-	if out := slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return slices.Contains(fillers, t) }); len(out) > 0 {
-		return out
+// fillers are the stems of words that most texts have, and of what people say around what
+// they want.
+var fillers = func() map[string]bool {
+	out := map[string]bool{}
+	for _, word := range stems(`a about actually again ah alright already also although always am an and any anyway apparently are as at away be because been being believe
+		best better bit both but by can cannot come could couple course curious dear definitely did do does done each either else even ever every everything few for from
+		fun general gladly glad go going good got grateful great guess had happen hardly has have he hello help her here hers hey hi him himself his hm hmm how
+		however i idea if im in indeed instead into is it its itself just kind kindly know later least less let listen little lot love lovely make many may
+		maybe me might mine more most much must my myself need neither never nice no none nor not now of oh ok okay on once one ones only or other others ought
+		our ours out over own particular perhaps please possible pretty probably quick quickly quite rather real really right same say see seem shall she should
+		since so some something somehow somewhere soon sort still stuff such suppose sure take than thank thanks that the their theirs them themselves then there
+		therefore these they thing think this those though through thus till to too try up upon us use very via want was way we well were what whatever when where
+		whether which while who whom whose why will wish with without wonder would yeah yes yet you your yours`) {
+		out[word] = true
 	}
-	return terms
+	return out
+}()
+
+// isFiller reports whether a word says nothing of what somebody wants.
+func isFiller(word string) bool { return fillers[word] }
+
+// meaningful returns the terms that are no fillers.
+func meaningful(terms []string) []string {
+	return slices.DeleteFunc(slices.Clone(terms), isFiller)
 }
 
 // whole is the prefix of a term that is a whole name.
@@ -63,6 +76,9 @@ func stems(text string) []string {
 // "expired", "expiration" and "expiry" have the same one. Stems are only compared with
 // stems; they need not be words.
 func stem(w string) string {
+	if present, ok := irregular[w]; ok {
+		w = present
+	}
 	w = singular(w)
 	for _, ending := range []string{"ing", "ed"} {
 		rest, ok := strings.CutSuffix(w, ending)
@@ -85,6 +101,22 @@ func stem(w string) string {
 	}
 	return undouble(w)
 }
+
+// irregular are forms of verbs that do not look like the others, and the verbs.
+var irregular = func() map[string]string {
+	out := map[string]string{}
+	for _, forms := range strings.Split("began begun begin,bought buy,brought bring,built build,came come,caught catch,chose chosen choose,drew drawn draw,drove driven drive,fell fallen fall,"+
+		"felt feel,forgot forgotten forget,found find,gave given give,got gotten get,grew grown grow,heard hear,held hold,kept keep,knew known know,lent lend,lost lose,made make,"+
+		"meant mean,met meet,paid pay,ran run,rang rung ring,rode ridden ride,said say,sang sing,saw seen see,sent send,shot shoot,showed shown show,shook shaken shake,sold sell,"+
+		"spent spend,spoke spoken speak,stood stand,stuck stick,swept sweep,taught teach,thought think,threw thrown throw,told tell,took taken take,understood understand,went gone go,"+
+		"woke woken wake,won win,wore worn wear,wrote written write", ",") {
+		words := strings.Fields(forms)
+		for _, form := range words[:len(words)-1] {
+			out[form] = words[len(words)-1]
+		}
+	}
+	return out
+}()
 
 const vowels = "aeiou"
 

@@ -1,0 +1,86 @@
+package catalog
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// said is a word of a query, or what an expression of several words means.
+type said struct {
+	word  string // "" for an expression
+	means *meaning
+}
+
+// query is what somebody asks for.
+type query struct {
+	words []string // stems of all its words
+	said  []said   // those that say something
+	wants intent
+	sure  bool // of wants
+}
+
+// shortened are the shortened words of spoken English, as regular expressions, and what they
+// stand for.
+var shortened = []struct {
+	form *regexp.Regexp
+	long string
+}{
+	{regexp.MustCompile(`(?i)\b(can|won|shan)['’]t\b`), "$1 not"},
+	{regexp.MustCompile(`(?i)n['’]t\b`), " not"},
+	{regexp.MustCompile(`(?i)\b(what|who|where|when|how|it|that|there|here)['’]s\b`), "$1 is"},
+	{regexp.MustCompile(`(?i)['’](s|m|d|ll|re|ve)\b`), " "},
+}
+
+// quoted is what a text of somebody else looks like.
+var quoted = regexp.MustCompile(`"[^"]*"|“[^”]*”`)
+
+// newQuery reads a query.
+func newQuery(text string) query {
+	for _, prefix := range []string{"SDK.", "Entities."} { // as results and scripts name things
+		text = strings.TrimPrefix(strings.TrimSpace(text), prefix)
+	}
+	if len(text) > maxQuery {
+		text = text[:maxQuery]
+	}
+	q := query{words: stems(text)}
+	for _, s := range shortened {
+		text = s.form.ReplaceAllString(text, s.long)
+	}
+	if rest := quoted.ReplaceAllString(text, " "); len(meaningful(stems(rest))) > 0 {
+		text = rest
+	}
+	all := everyday().read(terms(text))
+	q.wants, q.sure = intentOfQuery(all)
+	q.said = slices.DeleteFunc(slices.Clone(all), func(s said) bool { return s.word != "" && (isFiller(s.word) || isNumber(s.word)) })
+	if len(q.said) == 0 {
+		q.said = all
+	}
+	q.said = q.said[:min(len(q.said), maxTerms)]
+	return q
+}
+
+// read puts the meanings of expressions in the place of their words.
+func (lex *lexicon) read(words []string) []said {
+	var out []said
+	used := make([]bool, len(words))
+	for at, word := range words {
+		if used[at] {
+			continue
+		}
+		if means, places := lex.expressionAt(words, at); means != nil {
+			for _, place := range places {
+				used[place] = true
+			}
+			if !means.isEmpty() {
+				out = append(out, said{means: means})
+			}
+			continue
+		}
+		out = append(out, said{word: word, means: lex.said[word]})
+	}
+	return out
+}
+
+// isNumber reports whether a word has digits alone.
+func isNumber(word string) bool { return strings.Trim(word, "0123456789") == "" }
