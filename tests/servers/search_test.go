@@ -30,11 +30,13 @@ var requestsFile []byte
 
 // requests are everyday requests: the ranking was made with tuned and developed. Fresh and
 // unseen were written by somebody who knew the tools alone. No rule was made for one of them,
-// but the words in framework/catalog/synonyms.go were collected by somebody who had read them,
-// so they say less of other requests than their names promise. Apart was written afterwards by
-// somebody who saw only the list of tools: it says most of other requests, and stays so only as
-// long as nobody makes a rule for it.
-var requests = func() (out struct{ Tuned, Developed, Fresh, Unseen, Apart []request }) {
+// but the words in framework/catalog/words.txt were collected by somebody who had read them,
+// so they say less of other requests than their names promise. Apart was written by somebody
+// else, who saw only the list of tools, and those who collect words have not read it. Afar was
+// written, by the one who then collected most of the words, before that, and no miss of it was
+// looked at. Both say most of other requests, and stay so only as long as nobody makes a rule
+// for them.
+var requests = func() (out struct{ Tuned, Developed, Fresh, Unseen, Apart, Afar []request }) {
 	if err := json.Unmarshal(requestsFile, &out); err != nil {
 		panic(err)
 	}
@@ -99,8 +101,11 @@ func TestSearchFindsTools(t *testing.T) {
 		name     string
 		requests []request
 		least    int // what docs/howto/upstreams.md says, less one
-	}{{"tuned", requests.Tuned, 79}, {"developed", requests.Developed, 23}, {"fresh", requests.Fresh, 27}, {"unseen", requests.Unseen, 24}, {"apart", requests.Apart, 16}} {
+	}{{"tuned", requests.Tuned, 83}, {"developed", requests.Developed, 25}, {"fresh", requests.Fresh, 27}, {"unseen", requests.Unseen, 24}, {"apart", requests.Apart, 22}, {"afar", requests.Afar, 38}} {
 		found, missed := measure(v, list.requests)
+		if list.name == "apart" || list.name == "afar" {
+			missed = []string{"(not to be read by who collects words)"}
+		}
 		t.Logf("%s: %d of %d; not: \n%s", list.name, found, len(list.requests), strings.Join(missed, "\n"))
 		require.GreaterOrEqual(t, found, list.least, list.name)
 	}
