@@ -48,10 +48,11 @@ func toolsIn(v *catalog.View) (n int) {
 	return listed(v.Script())
 }
 
-// listed returns how many of some operations are tools of servers.
+// listed returns how many of some operations are tools of servers. A server that has not been
+// listed has one operation for any tool.
 func listed(all []*catalog.Operation) (n int) {
 	for _, op := range all {
-		if op.ID.Kind == catalog.KindUpstream {
+		if op.ID.Kind == catalog.KindUpstream && op.ID.Op != catalog.AnyTool {
 			n++
 		}
 	}
@@ -101,7 +102,7 @@ func TestSearchFindsTools(t *testing.T) {
 		name     string
 		requests []request
 		least    int // what docs/howto/upstreams.md says, less one
-	}{{"tuned", requests.Tuned, 83}, {"developed", requests.Developed, 25}, {"fresh", requests.Fresh, 27}, {"unseen", requests.Unseen, 24}, {"apart", requests.Apart, 22}, {"afar", requests.Afar, 38}} {
+	}{{"tuned", requests.Tuned, 83}, {"developed", requests.Developed, 25}, {"fresh", requests.Fresh, 27}, {"unseen", requests.Unseen, 24}, {"apart", requests.Apart, 23}, {"afar", requests.Afar, 38}} {
 		found, missed := measure(v, list.requests)
 		if list.name == "apart" || list.name == "afar" {
 			missed = []string{"(not to be read by who collects words)"}
