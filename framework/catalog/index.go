@@ -23,6 +23,7 @@ type index struct {
 	hits     []Hit
 	ids      []string
 	names    [][]string          // the stems of each hit's name
+	titles   [][]string          // those of its title that are no fillers
 	intents  []intent            // what its name says that it does
 	owners   map[string][]string // the stems of the names of operations' owners
 	lengths  [][parts]float64
@@ -161,6 +162,7 @@ func (ix *index) add(h Hit, p passage) {
 	ix.hits = append(ix.hits, h)
 	ix.ids = append(ix.ids, h.ID())
 	ix.names = append(ix.names, stems(ownName(h)))
+	ix.titles = append(ix.titles, meaningful(stems(title(h))))
 	ix.intents = append(ix.intents, intentOf(h.Operation))
 	if op := h.Operation; op != nil && op.Resource == "" && ix.owners[op.ID.Owner] == nil {
 		ix.owners[op.ID.Owner] = stems(op.ID.Owner)
@@ -177,4 +179,11 @@ func ownName(h Hit) string {
 		return h.Resource.Name
 	}
 	return h.Operation.ID.Owner + " " + h.Operation.ID.Op
+}
+
+func title(h Hit) string {
+	if h.Operation == nil {
+		return ""
+	}
+	return h.Operation.Title
 }

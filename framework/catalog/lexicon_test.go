@@ -61,6 +61,9 @@ func TestReadingQueries(t *testing.T) {
 	} {
 		var got []string
 		for _, s := range newQuery(query).said {
+			if s.exact {
+				continue
+			}
 			if s.word != "" {
 				got = append(got, s.word)
 				continue

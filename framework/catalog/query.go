@@ -10,6 +10,7 @@ import (
 type said struct {
 	word  string // "" for an expression
 	means *meaning
+	exact bool // a word of an expression: others do not stand for it
 }
 
 // query is what somebody asks for.
@@ -60,9 +61,9 @@ func newQuery(text string) query {
 	return q
 }
 
-// read puts the meanings of expressions in the place of their words.
+// read puts the meanings of expressions in the place of their words, which come last.
 func (lex *lexicon) read(words []string) []said {
-	var out []said
+	var out, own []said
 	used := make([]bool, len(words))
 	for at, word := range words {
 		if used[at] {
@@ -71,6 +72,9 @@ func (lex *lexicon) read(words []string) []said {
 		if means, places := lex.expressionAt(words, at); means != nil {
 			for _, place := range places {
 				used[place] = true
+				if !means.isEmpty() && !isFiller(words[place]) {
+					own = append(own, said{word: words[place], exact: true})
+				}
 			}
 			if !means.isEmpty() {
 				out = append(out, said{means: means})
@@ -79,7 +83,7 @@ func (lex *lexicon) read(words []string) []said {
 		}
 		out = append(out, said{word: word, means: lex.said[word]})
 	}
-	return out
+	return append(out, own...)
 }
 
 // isNumber reports whether a word has digits alone.

@@ -24,7 +24,7 @@ func (h Hit) ID() string {
 
 // The shares of a word's score.
 const (
-	entityAdvantage  = 1.5  // of an entity, which ranks before its own operations
+	entityAdvantage  = 1.5  // of an entity, which ranks before its own operations unless the query wants a change
 	entityShare      = 0.5  // of an entity's score, for its operations where only operations are asked for
 	prefixShare      = 0.4  // where only a word's beginning fits
 	synonymShare     = 0.7  // where only another word for it fits
@@ -34,7 +34,7 @@ const (
 	againShare       = 0.4  // of what a term is worth, where another word stood for it before
 	onlyOneShare     = 0.4  // of a hit's score that does not depend on how many of the words it has
 	ownerShare       = 0.3  // of an operation whose owner the query does not name, where it names one
-	verbWeight       = 0.7  // of a verb that many tools have: fit counts it, too
+	verbWeight       = 0.85 // of a verb that many tools have: fit counts it, too
 	minPrefix        = 4    // characters of a word that may match as a beginning
 )
 
@@ -44,7 +44,7 @@ const bm25K = 4
 
 var (
 	partWeights = [parts]float64{ofName: 5, ofSummary: 2.5, ofMembers: 0.75, ofDetails: 0.25}
-	bm25B       = [parts]float64{ofName: 0.5, ofSummary: 0.75, ofMembers: 0.5, ofDetails: 0.75}
+	bm25B       = [parts]float64{ofName: 0.3, ofSummary: 0.75, ofMembers: 0.5, ofDetails: 0.75}
 )
 
 // Search ranks what scripts of this view can call, and the entities they see, by
@@ -85,8 +85,8 @@ func (ix *index) search(text string, limit int, keep func(*Operation) bool) []Hi
 		if op := ix.hits[at].Operation; len(q.said) > 0 && score == 0 || keep != nil && (op == nil || !keep(op)) {
 			continue
 		}
-		if len(q.said) > 0 && same(ix.names[at], q.words) {
-			score += best // who calls a thing by its name means it
+		if len(q.said) > 0 && (same(ix.names[at], q.words) || same(ix.titles[at], meaningful(q.words))) {
+			score += best // who calls a thing by its name or title means it
 		}
 		found = append(found, scored{at, math.Round(score*1000) / 1000})
 	}
@@ -140,7 +140,7 @@ func (ix *index) scores(q query) []float64 {
 		}
 	}
 	for at, h := range ix.hits {
-		if h.Resource != nil {
+		if h.Resource != nil && (!q.sure || q.wants == reads) {
 			out[at] *= entityAdvantage
 		}
 	}
@@ -201,6 +201,9 @@ func (ix *index) score(scores []float64, term string, worth float64) {
 
 // same reports whether a query is a name and nothing else.
 func same(name, query []string) bool {
+	if len(name) == 0 {
+		return false
+	}
 	for _, word := range query {
 		if !slices.Contains(name, word) {
 			return false

@@ -66,6 +66,9 @@ func (t *tally) either(s said) {
 		t.term(s.word, 1, most)
 		t.term(whole+s.word, 1, t.ix.idf(whole+s.word)) // GitHub, of which a query says github
 	}
+	if s.exact {
+		return
+	}
 	alike := everyday().alike[s.word]
 	t.others(alike, synonymShare, most)
 	if s.means != nil {
