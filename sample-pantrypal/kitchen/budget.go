@@ -1,0 +1,456 @@
+package kitchen
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
+)
+
+// A choice of meals within a budget is found by branch and bound, day by day. What a meal adds to
+// the cost depends on the others: they share the stock and the packages. So the search counts with
+// a ledger of floats, which never exceeds what the list costs, and asks the list itself (buy) about
+// each choice that is complete.
+
+// maxSteps is how many meals a search looks at. A week takes a part of it, and nothing else
+// bounds the time.
+const maxSteps = 600_000
+
+// tolerance is how far a ledger may be off by rounding: half a cent for each line of a list.
+const tolerance = 0.25
+
+// ledgerFood is a food as a ledger counts it, in one unit.
+type ledgerFood struct {
+	price float64 // of one unit; 0 is unknown
+	pack  float64 // what a package holds, 0 where amounts are not rounded up
+	lots  []ledgerLot
+}
+
+type ledgerLot struct {
+	left float64
+	last int // the last of the days on which it is good, -1 for none
+}
+
+// demand is what a meal takes of a food.
+type demand struct {
+	food   int
+	amount float64
+	any    bool // some is enough, however little is there
+}
+
+// search looks for a choice within a budget.
+type search struct {
+	*choice
+	foods   []ledgerFood
+	demands [][][]demand // by day and place in its list
+	open    [][]bool     // by day and place: it can be chosen
+	budget  float64
+
+	picks []int
+	best  []int
+	least float64
+	steps int
+	seen  map[[2]uint64]bool
+	stop  bool
+	first bool // take what is best of each day first, and end at the first choice
+}
+
+// within returns a choice that costs no more than a budget: the best of each day, as far as the
+// days behind it can still be paid. If there is none it returns the cheapest choice; cheapest says
+// that all others were ruled out.
+func (c *choice) within(picks []int, budget float64) (best []int, ok, cheapest bool) {
+	s := c.newSearch(budget)
+	s.best, s.least = picks, math.Inf(1)
+	if s.priced(picks) {
+		s.least = c.buy(picks).cost
+	}
+	s.run(false)
+	cheapest = s.steps < maxSteps
+	if s.least > budget {
+		return s.best, false, cheapest
+	}
+	known := s.best
+	if s.run(true); s.stop {
+		return s.best, true, false
+	}
+	return known, true, false
+}
+
+// priced reports whether a choice is one that the search would make.
+func (s *search) priced(picks []int) bool {
+	for day, at := range picks {
+		if at >= 0 && !s.open[day][at] {
+			return false
+		}
+	}
+	return true
+}
+
+// newSearch counts the demands of all meals.
+func (c *choice) newSearch(budget float64) *search {
+	s := &search{choice: c, budget: budget}
+	index := map[string]int{}
+	for i, d := range c.days {
+		s.demands, s.open = append(s.demands, nil), append(s.open, make([]bool, len(d.Recipes)))
+		for at, id := range d.Recipes {
+			s.demands[i] = append(s.demands[i], s.count(index, c.recipes[id], d.Servings))
+			only := make([]int, i+1)
+			for j := range only {
+				only[j] = -1
+			}
+			only[i] = at
+			s.open[i][at] = len(c.buy(only).unpriced) == 0
+		}
+		if !slices.Contains(s.open[i], true) { // no price is known of any: then of none
+			for at := range s.open[i] {
+				s.open[i][at] = true
+			}
+		}
+	}
+	return s
+}
+
+// count returns what a meal takes of the foods that the ledger can count.
+func (s *search) count(index map[string]int, r recipe, servings float64) []demand {
+	var out []demand
+	factor := decimal.NewFromFloat(servings).Div(decimal.NewFromFloat(max(r.Servings, 1)))
+	for _, l := range r.Ingredients {
+		f, known := foods.Of(l.FoodID)
+		if l.Optional || !known {
+			continue
+		}
+		at, ok := index[f.ID]
+		if !ok {
+			at = s.enter(f)
+			index[f.ID] = at
+		}
+		if at < 0 {
+			continue
+		}
+		d := demand{food: at, any: true}
+		if !f.Staple && l.Amount != nil && l.Unit != nil {
+			wanted := amountOf(*l.Amount, *l.Unit).Scale(factor)
+			a, err := f.Convert(wanted, s.unit(f), s.h.system())
+			if err != nil {
+				continue
+			}
+			d.amount, d.any = a.Value.InexactFloat64(), false
+			// A large one is a piece where pieces are counted, and weighs more where they are weighed.
+			if piece, err := f.Convert(wanted.Canonical(s.h.system()), s.unit(f), s.h.system()); err == nil {
+				d.amount = min(d.amount, piece.Value.InexactFloat64())
+			}
+		}
+		if same := slices.IndexFunc(out, func(o demand) bool { return o.food == at }); same >= 0 {
+			out[same].amount, out[same].any = out[same].amount+d.amount, out[same].any && d.any
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// unit is the one in which a ledger counts a food.
+func (s *search) unit(f foods.Food) quantity.Unit {
+	for _, l := range s.shelf.lots[f.ID] {
+		return quantity.Of(decimal.NewFromInt(1), quantity.Unit(l.Unit)).Canonical(s.h.system()).Unit
+	}
+	return quantity.Gram
+}
+
+// enter adds a food to the ledger; -1 is one whose lots it cannot count, and which costs nothing here.
+func (s *search) enter(f foods.Food) int {
+	unit, sys := s.unit(f), s.h.system()
+	in := func(a quantity.Amount) (float64, bool) {
+		got, err := f.Convert(a, unit, sys)
+		return got.Value.InexactFloat64(), err == nil
+	}
+	var lf ledgerFood
+	for _, l := range s.shelf.lots[f.ID] {
+		left, ok := in(quantity.Of(l.left, quantity.Unit(l.Unit)))
+		if !ok {
+			return -1
+		}
+		lot := ledgerLot{left, -1}
+		for i, d := range s.days {
+			if l.good(d.Date) {
+				lot.last = i
+			}
+		}
+		lf.lots = append(lf.lots, lot)
+	}
+	products, prices := s.offers.of(f.ID, nil)
+	for _, p := range prices {
+		if cost, err := costs(f, []quantity.Amount{quantity.Of(decimal.NewFromInt(1), unit)}, p, sys); err == nil {
+			lf.price = cost.InexactFloat64()
+			break
+		}
+	}
+	if last := boughtLast(products, prices); last != nil {
+		lf.pack, _ = in(amountOf(*last.PackageAmount, *last.PackageUnit))
+	}
+	s.foods = append(s.foods, lf)
+	return len(s.foods) - 1
+}
+
+// state is where a search is: what is left of the lots, and what has to be bought so far.
+type state struct {
+	left  [][]float64
+	lacks []float64
+	spare []float64 // of the packages that have to be bought
+	cost  float64
+}
+
+func (s *search) start() state {
+	st := state{lacks: make([]float64, len(s.foods)), spare: make([]float64, len(s.foods))}
+	for _, f := range s.foods {
+		var left []float64
+		for _, l := range f.lots {
+			left = append(left, l.left)
+		}
+		st.left = append(st.left, left)
+	}
+	return st
+}
+
+// after is the state behind a meal.
+func (s *search) after(st state, day, at int) state {
+	next := state{slices.Clone(st.left), slices.Clone(st.lacks), slices.Clone(st.spare), st.cost}
+	for _, d := range s.demands[day][at] {
+		f := &s.foods[d.food]
+		rest := d.amount
+		if d.any {
+			if s.usable(next, d.food, day) > 0 || next.lacks[d.food] > 0 {
+				continue
+			}
+			rest = 1e-6
+		}
+		left := slices.Clone(next.left[d.food])
+		for i := range left {
+			if f.lots[i].last >= day {
+				taken := min(left[i], rest)
+				left[i] -= taken
+				rest -= taken
+			}
+		}
+		next.left[d.food] = left
+		if rest < 1e-9 || rest < 1e-3 && !d.any { // as package stock rounds
+			continue
+		}
+		next.lacks[d.food] += rest
+		next.cost += s.buyMore(&next, d.food, rest)
+	}
+	return next
+}
+
+// buyMore takes an amount from what is spare of the packages, and returns what more of them cost.
+func (s *search) buyMore(st *state, food int, amount float64) float64 {
+	f := s.foods[food]
+	short := amount - st.spare[food]
+	if short <= 1e-3 && st.spare[food] > 0 {
+		st.spare[food] = max(0, -short)
+		return 0
+	}
+	if f.pack <= 0 {
+		return f.price * amount
+	}
+	packs := math.Ceil(short/f.pack - 1e-9)
+	st.spare[food] = packs*f.pack - short
+	return packs * f.pack * f.price
+}
+
+// usable is what is left of a food on a day.
+func (s *search) usable(st state, food, day int) float64 {
+	sum := 0.0
+	for i, left := range st.left[food] {
+		if s.foods[food].lots[i].last >= day {
+			sum += left
+		}
+	}
+	return sum
+}
+
+// run searches, until all is seen or too much.
+func (s *search) run(first bool) {
+	s.picks, s.steps, s.seen, s.stop, s.first = make([]int, 0, len(s.days)), 0, map[[2]uint64]bool{}, false, first
+	s.visit(s.start())
+}
+
+// limit is what a choice may cost to be of interest.
+func (s *search) limit() float64 {
+	if s.first {
+		return s.budget
+	}
+	return s.least - 0.01
+}
+
+func (s *search) visit(st state) {
+	day := len(s.picks)
+	if day == len(s.days) {
+		s.arrive()
+		return
+	}
+	if s.days[day].Fixed {
+		s.step(s.after(st, day, 0), 0)
+		return
+	}
+	type branch struct {
+		at   int
+		next state
+	}
+	var branches []branch
+	for at, id := range s.days[day].Recipes {
+		if !s.open[day][at] || !s.free(s.picks, day, id) {
+			continue
+		}
+		if s.steps++; s.steps >= maxSteps {
+			return
+		}
+		if next := s.after(st, day, at); next.cost-tolerance <= s.limit() {
+			branches = append(branches, branch{at, next})
+		}
+	}
+	if !s.first {
+		slices.SortStableFunc(branches, func(a, b branch) int { return int(math.Copysign(1, a.next.cost-b.next.cost)) })
+	}
+	for _, b := range branches {
+		if s.step(b.next, b.at); s.stop || s.steps >= maxSteps {
+			return
+		}
+	}
+	if len(branches) == 0 && !slices.ContainsFunc(s.days[day].Recipes, func(id string) bool { return s.free(s.picks, day, id) }) {
+		s.step(st, -1) // nothing may be chosen, as in the choice that there was first
+	}
+}
+
+// step goes on with a choice for the next day.
+func (s *search) step(next state, at int) {
+	s.picks = append(s.picks, at)
+	defer func() { s.picks = s.picks[:len(s.picks)-1] }()
+	if next.cost+s.rest(next, len(s.picks))-tolerance > s.limit() {
+		return
+	}
+	key := s.key(next)
+	if s.seen[key] {
+		return
+	}
+	s.seen[key] = true
+	s.visit(next)
+}
+
+// arrive looks at what a complete choice costs.
+func (s *search) arrive() {
+	cost := s.buy(s.picks).cost
+	if cost >= s.least && !s.first || s.first && cost > s.budget {
+		return
+	}
+	s.best, s.least = slices.Clone(s.picks), cost
+	s.stop = s.first || cost <= s.budget
+}
+
+// key stands for a state: the same meals in another order lead to it as well.
+func (s *search) key(st state) [2]uint64 {
+	h := fnv.New128a()
+	var word [8]byte
+	put := func(f float64) {
+		binary.LittleEndian.PutUint64(word[:], uint64(int64(math.Round(f*1e4))))
+		_, _ = h.Write(word[:])
+	}
+	put(float64(len(s.picks)))
+	chosen := make([]string, 0, len(s.picks))
+	for i, at := range s.picks {
+		if at >= 0 {
+			chosen = append(chosen, s.days[i].Recipes[at])
+		}
+	}
+	slices.Sort(chosen)
+	for _, id := range chosen {
+		_, _ = h.Write([]byte(id))
+		_, _ = h.Write([]byte{0})
+	}
+	for i, left := range st.left {
+		put(st.lacks[i])
+		for _, l := range left {
+			put(l)
+		}
+	}
+	sum := h.Sum(nil)
+	return [2]uint64{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
+}
+
+// rest is what the days from one on cost at least. Of each food, what a meal takes beyond all that
+// is left and spare has to be bought. Either each meal pays for that amount, or all meals that may
+// be short of the food share the price of one package.
+func (s *search) rest(st state, from int) float64 {
+	type mark struct {
+		sum, meals, days float64
+		last             int
+	}
+	marks := make([]mark, len(s.foods))
+	shorts := make([][][]float64, len(s.days))
+	for day := from; day < len(s.days); day++ {
+		there := make([]float64, len(s.foods))
+		for food := range s.foods {
+			there[food] = s.usable(st, food, day) + st.spare[food]
+		}
+		for at, demands := range s.demands[day] {
+			var amounts []float64
+			if s.open[day][at] && s.free(s.picks, day, s.days[day].Recipes[at]) {
+				s.steps++
+				amounts = st.shorts(demands, there)
+			}
+			shorts[day] = append(shorts[day], amounts)
+			for i, amount := range amounts {
+				if m := &marks[demands[i].food]; amount > 0 {
+					m.sum, m.meals = m.sum+amount, m.meals+1
+					if m.days == 0 || m.last != day {
+						m.days, m.last = m.days+1, day
+					}
+				}
+			}
+		}
+	}
+	sum := 0.0
+	for day := from; day < len(s.days); day++ {
+		least := math.Inf(1)
+		for at, amounts := range shorts[day] {
+			cost := 0.0
+			for i, amount := range amounts {
+				if amount == 0 {
+					continue
+				}
+				food := s.demands[day][at][i].food
+				f, m := s.foods[food], marks[food]
+				if share := f.pack / m.days; share > m.sum/m.meals { // for every meal in the same way
+					amount = share
+				}
+				cost += f.price * amount
+			}
+			if amounts != nil {
+				least = min(least, cost)
+			}
+		}
+		if !math.IsInf(least, 1) {
+			sum += least
+		}
+	}
+	return sum
+}
+
+// shorts is what a meal takes of each food beyond what is there.
+func (st state) shorts(demands []demand, there []float64) []float64 {
+	out := make([]float64, len(demands))
+	for i, d := range demands {
+		switch rest := d.amount - there[d.food]; {
+		case !d.any && rest > 1e-3:
+			out[i] = rest
+		case d.any && there[d.food] <= 0 && st.lacks[d.food] == 0:
+			out[i] = 1e-6
+		}
+	}
+	return out
+}
