@@ -5,11 +5,11 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      start: { type: "string", format: "date", description: "The first day; without it, today." },
+      start: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "The first day; without it, today." },
       days: { type: "integer", minimum: 1, maximum: 31, default: 7 },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, description: "Portions of each meal; without it, those of the household." },
-      budget: { type: "number", minimum: 0, description: "For what has to be bought; without it, the household's weekly budget by days." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
+      budget: { type: "number", minimum: 0, maximum: 100000, description: "For what has to be bought; without it, the household's weekly budget by days." },
       name: { type: "string", minLength: 1, maxLength: 120 },
     },
     additionalProperties: false,
@@ -35,8 +35,8 @@ const weekdayOf = (day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
 
 export default ({ start, days = 7, meal = "dinner", servings, budget, name }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
+  if (start) checkDay("/start", start, stow.today);
   const first = start ?? stow.today, last = plus(first, days - 1);
-  if (first < stow.today) throw new Error("The plan would start on " + first + ", before today, " + stow.today + ".");
   const portions = servings ?? stow.portions;
   const home = SDK.Entities.Household.findById("household");
   const limit = budget ?? (home?.weeklyBudget != null ? (home.weeklyBudget * days) / 7 : null);
@@ -116,6 +116,17 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
 
 /** What of a meal would go off soon. */
 const soon = (m, date) => [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON)).map((u) => u.name))];
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
+
+/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+const checkDay = (path, day, today) => {
+  const at = new Date(Date.parse(day));
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
+  if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
+  if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
+};
 
 /** Whether a meal takes something from the stock: one that is cooked has. */
 const takes = (c) => !c.kept || c.kept.status === "planned";

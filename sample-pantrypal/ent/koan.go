@@ -801,7 +801,7 @@ func koanKindLeftover() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Description: "What it is.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
-					{Name: "servings", Description: "Portions that are left.", Type: "float", Required: true, Min: new(float64(0))},
+					{Name: "servings", Description: "Portions that are left.", Type: "float", Required: true, Min: new(float64(0)), Max: new(float64(100))},
 					{Name: "place", Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"fridge"`)},
 					{Name: "cookedOn", Description: "The day on which it was cooked.", Type: "day", Required: true},
 					{Name: "bestBefore", Description: "The last good day.", Aliases: []string{"expires"}, Type: "day", Nullable: true},
@@ -1672,7 +1672,7 @@ func koanKindPlannedMeal() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "date", Description: "The day, in the household's time zone.", Aliases: []string{"scheduled for", "when"}, Type: "day", Required: true},
 					{Name: "mealType", Type: "enum", Enum: []string{"breakfast", "lunch", "dinner", "snack", "dessert"}, Default: json.RawMessage(`"dinner"`)},
-					{Name: "servings", Description: "Portions: scale the recipe's amounts by servings / recipe.servings.", Type: "float", Default: json.RawMessage("2"), Min: new(float64(0))},
+					{Name: "servings", Description: "Portions: scale the recipe's amounts by servings / recipe.servings.", Type: "float", Default: json.RawMessage("2"), Min: new(float64(0)), Max: new(float64(100))},
 					{Name: "status", Description: "The action cooked sets it and takes out what was used.", Type: "enum", Enum: []string{"planned", "cooked", "skipped"}, Default: json.RawMessage(`"planned"`)},
 					{Name: "rating", Description: "How it was, 1 to 5, once cooked.", Type: "int", Nullable: true, Min: new(float64(1)), Max: new(float64(5))},
 					{Name: "notes", Type: "text", Nullable: true},

@@ -365,7 +365,21 @@ func init() {
 	// leftoverDescServings is the schema descriptor for servings field.
 	leftoverDescServings := leftoverFields[1].Descriptor()
 	// leftover.ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
-	leftover.ServingsValidator = leftoverDescServings.Validators[0].(func(float64) error)
+	leftover.ServingsValidator = func() func(float64) error {
+		validators := leftoverDescServings.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(servings float64) error {
+			for _, fn := range fns {
+				if err := fn(servings); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// leftoverDescID is the schema descriptor for id field.
 	leftoverDescID := leftoverMixinFields0[0].Descriptor()
 	// leftover.DefaultID holds the default value on creation for the id field.
@@ -688,7 +702,21 @@ func init() {
 	// plannedmeal.DefaultServings holds the default value on creation for the servings field.
 	plannedmeal.DefaultServings = plannedmealDescServings.Default.(float64)
 	// plannedmeal.ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
-	plannedmeal.ServingsValidator = plannedmealDescServings.Validators[0].(func(float64) error)
+	plannedmeal.ServingsValidator = func() func(float64) error {
+		validators := plannedmealDescServings.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(servings float64) error {
+			for _, fn := range fns {
+				if err := fn(servings); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// plannedmealDescRating is the schema descriptor for rating field.
 	plannedmealDescRating := plannedmealFields[4].Descriptor()
 	// plannedmeal.RatingValidator is a validator for the "rating" field. It is called by the builders before save.

@@ -19,7 +19,7 @@ import (
 
 // maxSteps is how many meals a search looks at. A week takes a part of it, and nothing else
 // bounds the time.
-const maxSteps = 600_000
+const maxSteps = 2_000_000
 
 // tolerance is how far a ledger may be off by rounding: half a cent for each line of a list.
 const tolerance = 0.25
@@ -414,9 +414,9 @@ func (s *search) rest(st state, from int) float64 {
 			}
 		}
 	}
-	sum := 0.0
+	var lows []low
 	for day := from; day < len(s.days); day++ {
-		least := math.Inf(1)
+		l := low{first: math.Inf(1), second: math.Inf(1)}
 		for at, amounts := range shorts[day] {
 			cost := 0.0
 			for i, amount := range amounts {
@@ -431,12 +431,46 @@ func (s *search) rest(st state, from int) float64 {
 				cost += f.price * amount
 			}
 			if amounts != nil {
-				least = min(least, cost)
+				l.add(s.days[day].Recipes[at], cost)
 			}
 		}
-		if !math.IsInf(least, 1) {
-			sum += least
+		if !math.IsInf(l.first, 1) {
+			lows = append(lows, l)
 		}
+	}
+	return s.sum(lows)
+}
+
+// low is the least that a day costs, with which recipe, and what it costs without that.
+type low struct {
+	recipe        string
+	first, second float64
+}
+
+func (l *low) add(recipe string, cost float64) {
+	switch {
+	case cost < l.first:
+		l.recipe, l.first, l.second = recipe, cost, l.first
+	case cost < l.second:
+		l.second = cost
+	}
+}
+
+// sum is what days cost together at least. Of those that are cheapest with the same recipe, only
+// one can have it, where no recipe comes twice: the one that saves the most by it.
+func (s *search) sum(lows []low) float64 {
+	sum, saved := 0.0, map[string]float64{}
+	once := len(s.days) > 0 && s.dates[len(s.days)-1].Sub(s.dates[0]).Hours() < float64(24*s.apart)
+	for _, l := range lows {
+		if !once || math.IsInf(l.second, 1) {
+			sum += l.first
+			continue
+		}
+		sum += l.second
+		saved[l.recipe] = max(saved[l.recipe], l.second-l.first)
+	}
+	for _, most := range saved {
+		sum -= most
 	}
 	return sum
 }

@@ -18,7 +18,7 @@ type chooseIn struct {
 
 type chooseDay struct {
 	Date     string   `json:"date"`
-	Servings float64  `json:"servings"        jsonschema:"exclusiveMinimum=0,maximum=1000"`
+	Servings float64  `json:"servings"        jsonschema:"exclusiveMinimum=0"`
 	Fixed    bool     `json:"fixed,omitempty" jsonschema_description:"the meal is settled: its only recipe takes from the stock, and nothing else is chosen"`
 	Recipes  []string `json:"recipes"         jsonschema:"minItems=1,maxItems=500" jsonschema_description:"what suits the day, the best first"`
 }

@@ -18,7 +18,7 @@ const maxMeals = 500
 type meal struct {
 	Key      string  `json:"key"      jsonschema_description:"comes back with the result"`
 	RecipeID string  `json:"recipeId"`
-	Servings float64 `json:"servings" jsonschema:"exclusiveMinimum=0,maximum=1000"`
+	Servings float64 `json:"servings" jsonschema:"exclusiveMinimum=0"`
 	Date     string  `json:"date,omitempty" jsonschema_description:"the day of the meal, which takes nothing whose date is past by then; without it, today"`
 }
 
