@@ -13,6 +13,7 @@ require (
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/invopop/jsonschema v0.14.0 // JSON Schema from the Go types of plugin functions
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL's driver
+	github.com/klauspost/compress v1.19.2 // gzip for pages; knows what not to pack
 	github.com/makiuchi-d/gozxing v0.1.1 // decodes QR codes, in plugins/vision only; draws the codes of its test photos
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/mattn/go-isatty v0.0.24 // colour on terminals only
