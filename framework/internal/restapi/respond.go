@@ -54,7 +54,7 @@ func (h *Handler) rejectionHeader(w http.ResponseWriter, r *http.Request, j reje
 	if j.allow != "" {
 		w.Header().Set("Allow", j.allow)
 	}
-	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
+	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && j.Retry != fault.Never && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.Header().Del("ETag")
