@@ -63,7 +63,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1872925596,
+		SchemaHash: 1191625756,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -688,6 +688,7 @@ func koanKindHousehold() *shim.Kind {
 					{Name: "currency", Description: "ISO 4217. All prices are in it.", Type: "string", Default: json.RawMessage(`"EUR"`), Example: json.RawMessage(`"EUR"`), Pattern: "^[A-Z]{3}$"},
 					{Name: "locale", Description: "BCP 47. en-US reads cups as US cups.", Type: "string", Default: json.RawMessage(`"en"`), Example: json.RawMessage(`"en-GB"`), MaxLength: new(int(20))},
 					{Name: "units", Description: "How amounts are shown.", Type: "enum", Enum: []string{"metric", "us"}, Default: json.RawMessage(`"metric"`)},
+					{Name: "removed", Description: "Ids of products and stores of the catalogue that the household has deleted: a new release does not bring them back.", Type: "json", Nullable: true, ReadOnly: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "weeklyBudget", Description: "For groceries, in currency.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "weekdayMinutes", Description: "Minutes to cook on a weekday.", Type: "int", Default: json.RawMessage("45"), Min: new(float64(1))},
 					{Name: "weekendMinutes", Description: "Minutes to cook on Saturday and Sunday.", Type: "int", Default: json.RawMessage("90"), Min: new(float64(1))},
@@ -705,6 +706,7 @@ func koanKindHousehold() *shim.Kind {
 				{Field: "currency", Ent: "currency", Name: "currency", Storage: "text"},
 				{Field: "locale", Ent: "locale", Name: "locale", Storage: "text"},
 				{Field: "units", Ent: "units", Name: "units", Storage: "text"},
+				{Field: "removed", Ent: "removed", Name: "removed", Storage: "json", Nullable: true},
 				{Field: "weeklyBudget", Ent: "weekly_budget", Name: "weekly_budget", Storage: "float", Nullable: true},
 				{Field: "weekdayMinutes", Ent: "weekday_minutes", Name: "weekday_minutes", Storage: "int"},
 				{Field: "weekendMinutes", Ent: "weekend_minutes", Name: "weekend_minutes", Storage: "int"},
@@ -775,6 +777,8 @@ func koanSetHousehold(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetLocale)
 	case "units":
 		return shim.Text(v, x.SetUnits)
+	case "removed":
+		return shim.JSON(v, x.SetRemoved)
 	case "weekly_budget":
 		return shim.Float(v, x.SetWeeklyBudget)
 	case "weekday_minutes":

@@ -314,23 +314,23 @@ func init() {
 		}
 	}()
 	// householdDescWeeklyBudget is the schema descriptor for weekly_budget field.
-	householdDescWeeklyBudget := householdFields[7].Descriptor()
+	householdDescWeeklyBudget := householdFields[8].Descriptor()
 	// household.WeeklyBudgetValidator is a validator for the "weekly_budget" field. It is called by the builders before save.
 	household.WeeklyBudgetValidator = householdDescWeeklyBudget.Validators[0].(func(float64) error)
 	// householdDescWeekdayMinutes is the schema descriptor for weekday_minutes field.
-	householdDescWeekdayMinutes := householdFields[8].Descriptor()
+	householdDescWeekdayMinutes := householdFields[9].Descriptor()
 	// household.DefaultWeekdayMinutes holds the default value on creation for the weekday_minutes field.
 	household.DefaultWeekdayMinutes = householdDescWeekdayMinutes.Default.(int)
 	// household.WeekdayMinutesValidator is a validator for the "weekday_minutes" field. It is called by the builders before save.
 	household.WeekdayMinutesValidator = householdDescWeekdayMinutes.Validators[0].(func(int) error)
 	// householdDescWeekendMinutes is the schema descriptor for weekend_minutes field.
-	householdDescWeekendMinutes := householdFields[9].Descriptor()
+	householdDescWeekendMinutes := householdFields[10].Descriptor()
 	// household.DefaultWeekendMinutes holds the default value on creation for the weekend_minutes field.
 	household.DefaultWeekendMinutes = householdDescWeekendMinutes.Default.(int)
 	// household.WeekendMinutesValidator is a validator for the "weekend_minutes" field. It is called by the builders before save.
 	household.WeekendMinutesValidator = householdDescWeekendMinutes.Validators[0].(func(int) error)
 	// householdDescEnergyTargetKcal is the schema descriptor for energy_target_kcal field.
-	householdDescEnergyTargetKcal := householdFields[10].Descriptor()
+	householdDescEnergyTargetKcal := householdFields[11].Descriptor()
 	// household.EnergyTargetKcalValidator is a validator for the "energy_target_kcal" field. It is called by the builders before save.
 	household.EnergyTargetKcalValidator = householdDescEnergyTargetKcal.Validators[0].(func(int) error)
 	// householdDescID is the schema descriptor for id field.
