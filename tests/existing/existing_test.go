@@ -111,6 +111,7 @@ const all = SDK.Entities.Order.getById(order.id, {with: "products,lines"});
 `
 
 func TestThreeSteps(t *testing.T) {
+	t.Parallel()
 	p := copied(t)
 	p.run("go", "generate", "./ent")
 	p.run("go", "test", "-vet=off", "./store")
@@ -202,6 +203,7 @@ func hidden(t *testing.T, p *project, agents string) {
 
 // TestGuideListsSteps keeps the page true: what this test does stands there.
 func TestGuideListsSteps(t *testing.T) {
+	t.Parallel()
 	page := read(t, "../../docs/howto/existing-project.md")
 	for _, step := range []string{"1-annotate.patch", "2-generate.patch", "3-main.txt"} {
 		require.Contains(t, page, read(t, filepath.Join("steps", step)), "docs/howto/existing-project.md does not have %s word for word", step)

@@ -155,6 +155,7 @@ const (
 )
 
 func TestGrowsInPlaceAndNeverShrinksUnasked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestGrowsInPlaceAndNeverShrinksUnasked) {
 		return
 	}
@@ -199,6 +200,7 @@ func TestGrowsInPlaceAndNeverShrinksUnasked(t *testing.T) {
 }
 
 func TestNeverSeenNewerTablesAreNotDowngraded(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNeverSeenNewerTablesAreNotDowngraded) {
 		return
 	}
@@ -213,6 +215,7 @@ func TestNeverSeenNewerTablesAreNotDowngraded(t *testing.T) {
 }
 
 func TestWhatOthersPutBesideStays(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWhatOthersPutBesideStays) {
 		return
 	}
@@ -242,6 +245,7 @@ func TestWhatOthersPutBesideStays(t *testing.T) {
 }
 
 func TestMigratesByFiles(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestMigratesByFiles) {
 		return
 	}
@@ -325,6 +329,7 @@ func (g *grown) files() []string {
 }
 
 func TestFilesTakeOverWhatGrewInPlace(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestFilesTakeOverWhatGrewInPlace) {
 		return
 	}
@@ -343,6 +348,7 @@ func TestFilesTakeOverWhatGrewInPlace(t *testing.T) {
 }
 
 func TestEditedFilesAndBadStatementsAreRefused(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEditedFilesAndBadStatementsAreRefused) {
 		return
 	}
@@ -387,6 +393,7 @@ func TestEditedFilesAndBadStatementsAreRefused(t *testing.T) {
 }
 
 func TestHandWrittenFilesRunInTheirPlace(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestHandWrittenFilesRunInTheirPlace) {
 		return
 	}
@@ -405,6 +412,7 @@ func TestHandWrittenFilesRunInTheirPlace(t *testing.T) {
 }
 
 func TestAppsCarryTheirMigrations(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAppsCarryTheirMigrations) {
 		return
 	}
