@@ -32,6 +32,8 @@ func TestModelRefusesWhatCannotBe(t *testing.T) {
 		"a barcode that is taken":           {`SDK.Entities.Product.upsert({name: "x", barcodes: ["2000000000039"]})`, "belongs to"},
 		"a recipe of the catalogue":         {`SDK.Entities.Recipe.patch("shakshuka", {name: "Mine"})`, "recipe of the catalogue"},
 		"its ingredients":                   {`SDK.Entities.RecipeIngredient.upsert({recipeId: "shakshuka", name: "Sand"})`, "recipe of the catalogue"},
+		"an amount without end":             {`SDK.Entities.PantryItem.upsert({name: "Gold", amount: 1e300, unit: "g"})`, "1000000"},
+		"portions for a town":               {`SDK.Entities.PlannedMeal.upsert({recipeId: "shakshuka", date: "2026-11-24", servings: 1e20})`, "100"},
 		"a price of nothing":                {`SDK.Entities.Price.upsert({foodId: "milk", price: 1, amount: 0, unit: "l", on: "2026-11-23"})`, "above 0"},
 		"a code by a wrong length":          {`SDK.Actions.learnProduct({code: "123", food: "milk", packageAmount: 1, packageUnit: "l"})`, "pattern"},
 		"a plan in the past":                {`SDK.Actions.weekPlan({start: "2026-11-01"})`, "before today"},
@@ -247,10 +249,11 @@ func TestListOutlivesProduct(t *testing.T) {
 func TestPhotosThatAreNone(t *testing.T) {
 	t.Parallel()
 	k := open(t)
-	for photo, want := range map[string]fault.Code{k.sample("broken.png"): fault.ExecutionError, "none.png": fault.NotFound, "../secret.png": fault.ExecutionError} {
+	for photo, want := range map[string]fault.Code{k.sample("broken.png"): fault.InvalidPayload, "none.png": fault.NotFound, "../secret.png": fault.InvalidPayload} {
 		_, err := k.TryAction("haul", map[string]any{"photo": photo})
 		require.Error(t, err, photo)
 		require.Equal(t, want, fault.CodeOf(err), "%s: %v", photo, err)
+		require.NotContains(t, fault.From(err).Message+fault.From(err).Hint, "defect")
 	}
 	require.Zero(t, value[int](k, `SDK.Entities.PantryPhoto.count()`))
 	var out struct{ Summary string }
