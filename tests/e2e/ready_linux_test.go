@@ -20,6 +20,16 @@ func TestReadinessWithFullDisk(t *testing.T) {
 	require.NoError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 4096, Max: unix.RLIM_INFINITY}, &before))
 	w.ready(http.StatusServiceUnavailable, "the data folder cannot be written: file too large")
 	w.healthy()
+	for arguments, full := range map[string]string{
+		`{"code":"SDK.Files.create({name: 'a.txt', type: 'text/plain', text: 'x'.repeat(8192)})"}`: "the disk of the files is full",
+		`{"code":"SDK.Entities.Todo.upsert({title: 'x'})","idempotencyKey":"once"}`:                "the disk of the ledger is full",
+	} {
+		_, answer := w.call("koan.code.execute", arguments)
+		f := answer["error"].(map[string]any)
+		require.Equal(t, "service_unavailable", f["code"], "%v", f)
+		require.Equal(t, full, f["message"])
+		require.Contains(t, f["hint"], "Free space on the disk")
+	}
 	require.NoError(t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &before, nil))
 	w.ready(http.StatusOK, "ready")
 	require.Eventually(t, func() bool {
