@@ -28,6 +28,7 @@ func greet(_ context.Context, _ framework.Call, in person) (greeting, error) {
 }
 
 func TestEntityLife(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestEntityLife) {
 		return
 	}
@@ -75,6 +76,7 @@ func TestEntityLife(t *testing.T) {
 // An entity without a version has a digest as its tag, which writes compare in their
 // transaction.
 func TestETagOfUnversioned(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestETagOfUnversioned) {
 		return
 	}
@@ -98,6 +100,7 @@ func TestETagOfUnversioned(t *testing.T) {
 }
 
 func TestIDThatCannotBeOne(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestIDThatCannotBeOne) {
 		return
 	}
@@ -109,6 +112,7 @@ func TestIDThatCannotBeOne(t *testing.T) {
 }
 
 func TestCollectionParameters(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestCollectionParameters) {
 		return
 	}
@@ -154,6 +158,7 @@ func TestCollectionParameters(t *testing.T) {
 }
 
 func TestFaultsOfRequests(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestFaultsOfRequests) {
 		return
 	}
@@ -217,6 +222,7 @@ func TestFaultsOfRequests(t *testing.T) {
 }
 
 func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestIdempotencyKey) {
 		return
 	}
@@ -240,6 +246,7 @@ func TestIdempotencyKey(t *testing.T) {
 }
 
 func TestToolsEnvelope(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	ok := s.do("POST", "/tools/todo.count", `{}`).object(http.StatusOK)
 	require.Equal(t, true, ok["ok"])

@@ -46,6 +46,7 @@ func TestDeclaredIDIsCountedUp(t *testing.T) {
 }
 
 func TestRenamedEdgesKeepWhatIsLinked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRenamedEdgesKeepWhatIsLinked) {
 		return
 	}
@@ -108,6 +109,7 @@ func TestRenamedEdgesKeepWhatIsLinked(t *testing.T) {
 }
 
 func TestRenamedColumnsAreFoundVersionedAndChecked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRenamedColumnsAreFoundVersionedAndChecked) {
 		return
 	}
@@ -136,6 +138,7 @@ func TestRenamedColumnsAreFoundVersionedAndChecked(t *testing.T) {
 }
 
 func TestRenamedGeneratedValuesComeFromTheTape(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRenamedGeneratedValuesComeFromTheTape) {
 		return
 	}
