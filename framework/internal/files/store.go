@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -180,6 +181,10 @@ func (s *Store) keep(from string, r *record) error {
 
 // broken is the fault of a store that cannot be read or written.
 func (s *Store) broken(err error) *fault.Fault {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return fault.New(fault.ServiceUnavailable, "the disk of the files is full").
+			WithHint("Free space on the disk of the files' folder (files.dir).").Because(err)
+	}
 	return fault.New(fault.ServiceUnavailable, "the store of files cannot be used").Because(err)
 }
 
