@@ -43,9 +43,8 @@ func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) 
 
 // rejectionHeader sets the headers of a rejection and returns its status.
 func (h *Handler) rejectionHeader(w http.ResponseWriter, r *http.Request, j rejection) (status int) {
-	entry, _ := fault.Lookup(j.Code)
 	if status = j.status; status == 0 {
-		status = entry.HTTP
+		status = j.HTTPStatus()
 	}
 	if challenge := h.opts.Admission.StepUp(r, j.scopes); challenge != "" {
 		w.Header().Set("WWW-Authenticate", challenge)
