@@ -42,7 +42,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6 // koan.yaml, with lines for its problems
 	golang.org/x/image v0.47.0 // WebP, in plugins/vision and the demo; letters in test photos
 	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
-	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in plugins/upstream/internal/signin only
+	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in framework/internal/oauth and plugins/upstream/internal/signin only
 	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks
 	golang.org/x/text v0.43.0 // jsonschema's messages; accents in names of food
