@@ -36,6 +36,13 @@ func (h *Handler) reject(w http.ResponseWriter, r *http.Request, f *fault.Fault)
 	h.rejectAs(w, r, rejection{Fault: f})
 }
 
+// Reject answers a request of another route of the same server as REST rejects its own.
+func (h *Handler) Reject(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	h.reject(w, r, f)
+}
+
 func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) {
 	status := h.rejectionHeader(w, r, j)
 	h.write(w, status, problemType, problem(j.Fault, status))
