@@ -50,7 +50,9 @@ web: ## PantryPal's web app, with a year of data: make web [WEB=127.0.0.1:8080]
 	@$(MAKE) --no-print-directory --silent build
 	@$(BIN)/pantrypal serve --http $(WEB) --database sqlite://$(CURDIR)/$(BIN)/kitchen
 
-test: setup build lint generated unit ## Everything: format, vet, staticcheck, generated code, all tests
+test: ## Everything: format, vet, staticcheck, generated code, all tests
+	@$(MAKE) --no-print-directory -j2 setup lint # one waits for packages, the other computes
+	@$(MAKE) --no-print-directory build generated unit
 
 lint: ## gofumpt, vet, staticcheck
 	@out=$$(git ls-files '*.go' | xargs grep -L '^// Code generated' | xargs $(TOOL) gofumpt -l); \

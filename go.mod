@@ -2,6 +2,9 @@ module github.com/koan-go/koan
 
 go 1.26.0
 
+// What npm installs may come and go while packages are listed.
+ignore node_modules
+
 require (
 	ariga.io/atlas v0.36.2-0.20250730182955-2c6300d0a3e1 // migrations: what ent uses, and the format of their files
 	entgo.io/ent v0.14.6

@@ -22,6 +22,7 @@ import (
 )
 
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	first, err := b.say(echoIn{})
 	require.NoError(t, err)
@@ -97,6 +98,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestOutputMustFitItsSchema(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	call := func(fn string, count int) (json.RawMessage, *run.Outcome, *fault.Fault) {
 		out, o, err := b.engine.Invoke(t.Context(), run.Request{View: b.view(), Principal: auth.Local(), ID: catalog.PluginID("echo", fn), Input: json.RawMessage(fmt.Sprintf(`{"count":%d}`, count))})
@@ -117,6 +119,7 @@ func TestOutputMustFitItsSchema(t *testing.T) {
 // TestCallOutcomes: how a call ends is said alike by its fault, the journal and the log,
 // which holds nothing that is nobody's defect.
 func TestCallOutcomes(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	errByClient := errors.New("the client went away")
 	timeUp := fault.New(fault.ToolTimeout, "time is up")

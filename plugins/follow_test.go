@@ -98,6 +98,7 @@ func (f *followed) check(name string) catalog.Check {
 // TestFolderChanges: plugins come, change and go while the app runs, and a run keeps
 // the process that it began with.
 func TestFolderChanges(t *testing.T) {
+	t.Parallel()
 	f := follow(t, pluginsDir(t), nil)
 	require.False(t, f.offers("say"))
 
@@ -140,6 +141,7 @@ func TestFolderChanges(t *testing.T) {
 
 // TestReplacementThatDoesNotStart leaves the earlier process in place, and says so.
 func TestReplacementThatDoesNotStart(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t)
 	put(t, dir, "v1")
 	f := follow(t, dir, nil)
@@ -159,6 +161,7 @@ func TestReplacementThatDoesNotStart(t *testing.T) {
 // TestReplacedPluginIsNotRestarted: the earlier process of a run that still needs it
 // died, and its file is another plugin's now.
 func TestReplacedPluginIsNotRestarted(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t)
 	put(t, dir, "v1")
 	f := follow(t, dir, nil)
@@ -182,6 +185,7 @@ func TestReplacedPluginIsNotRestarted(t *testing.T) {
 }
 
 func TestReloadSettings(t *testing.T) {
+	t.Parallel()
 	f := follow(t, pluginsDir(t, "echo"), values{"plugins.echo.greeting": "moin"})
 	b := f.bench
 	reload := func(more values) error {

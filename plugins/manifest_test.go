@@ -21,6 +21,7 @@ func manifest(change func(*wire.Manifest)) *wire.Manifest {
 }
 
 func TestCheckManifest(t *testing.T) {
+	t.Parallel()
 	require.NoError(t, checkManifest("echo", manifest(nil)))
 	err := checkManifest("echo", manifest(func(m *wire.Manifest) {
 		m.ContractVersion, m.Domain = 9, "other"
@@ -34,6 +35,7 @@ func TestCheckManifest(t *testing.T) {
 }
 
 func TestCheckManifestCompilesSchemas(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*wire.Function)
 		want   string

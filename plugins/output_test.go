@@ -12,6 +12,7 @@ import (
 
 // A plugin's parts make up the output that the first one announced, or none.
 func TestJoinOutputParts(t *testing.T) {
+	t.Parallel()
 	type part struct {
 		size int64
 		data string

@@ -19,6 +19,7 @@ func written(stderr string) string {
 
 // TestPluginLog: entries keep level and values, and what is none is a text.
 func TestPluginLog(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ line, want string }{
 		"entry":             {`{"@timestamp":"2026-01-02T03:04:05.678Z","@level":"warn","@message":"low","left":3}`, `level=WARN msg=low left=3`},
 		"error":             {`{"@level":"error","@message":"no"}`, `level=ERROR msg=no`},
@@ -38,6 +39,7 @@ func TestPluginLog(t *testing.T) {
 }
 
 func TestHandshakeIsTheFirstLine(t *testing.T) {
+	t.Parallel()
 	var log syncBuffer
 	o := newPluginLog(slog.New(slog.NewTextHandler(&log, nil)))
 	first := "1|1|unix|" + strings.Repeat("p", 2*maxLine) + "\n"

@@ -27,6 +27,7 @@ import (
 )
 
 func TestOperations(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	s := b.view().Snapshot()
 	say := s.Operation(catalog.PluginID("echo", "say"))
@@ -49,6 +50,7 @@ func TestOperations(t *testing.T) {
 // A function that is not declared to only read, and names no scope, takes the standard
 // one.
 func TestFunctionsWithAnEffectNeedAScope(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	s := b.view().Snapshot()
 	require.Contains(t, s.Scopes(), catalog.ScopeCall)
@@ -139,6 +141,7 @@ func TestCall(t *testing.T) {
 }
 
 func TestTimeAndCancel(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	before, err := b.say(echoIn{})
 	require.NoError(t, err)
@@ -173,6 +176,7 @@ func TestTimeAndCancel(t *testing.T) {
 }
 
 func TestPluginDiesDuringCall(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	for round := range 3 {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
@@ -196,6 +200,7 @@ func TestPluginDiesDuringCall(t *testing.T) {
 }
 
 func TestPluginExitsByItself(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	_, err := b.say(echoIn{Do: "die"})
 	require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
@@ -208,6 +213,7 @@ func TestPluginExitsByItself(t *testing.T) {
 // A dying process still accepts a call for a moment: then that call reports it, and the
 // next one works.
 func TestPluginDiesBetweenCalls(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	out, err := b.say(echoIn{})
 	require.NoError(t, err)
@@ -223,6 +229,7 @@ func TestPluginDiesBetweenCalls(t *testing.T) {
 }
 
 func TestPluginThatCannotRestart(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t, "echo")
 	b := start(t, dir, nil)
 	b.provider.opts.RestartWait = 300 * time.Millisecond
@@ -261,6 +268,7 @@ func TestStartFailureHidesPathsFromCallers(t *testing.T) {
 }
 
 func TestPluginStartFailures(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t, "echo", "future", "silent", "wrong-domain")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte("#!/bin/sh\necho hello\n"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "garbage"), []byte("\x00\x01\x02"), 0o755))
@@ -300,6 +308,7 @@ func TestPluginStartFailures(t *testing.T) {
 }
 
 func TestSlowPluginStart(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t, "flaky")
 	b := start(t, dir, nil)
 	require.Empty(t, b.provider.Offer().Operations)
@@ -310,6 +319,7 @@ func TestSlowPluginStart(t *testing.T) {
 }
 
 func TestConfigurationMistakes(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		values values
@@ -341,6 +351,7 @@ func TestConfigurationMistakes(t *testing.T) {
 }
 
 func TestOnlyAConfiguredFolder(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t, "echo")
 	b := &bench{t: t, host: &testHost{values: values{}, log: &syncBuffer{}}, provider: Provide(Options{Dir: dir, Configured: true})}
 	require.NoError(t, b.provider.Start(t.Context(), b.host))
@@ -354,6 +365,7 @@ func TestOnlyAConfiguredFolder(t *testing.T) {
 }
 
 func TestNoDefaultFolder(t *testing.T) {
+	t.Parallel()
 	b := &bench{t: t, host: &testHost{values: values{}, log: &syncBuffer{}}, provider: Provide(Options{Dir: "no-such-folder"})}
 	require.NoError(t, b.provider.Start(t.Context(), b.host))
 	require.Empty(t, b.provider.Offer().Operations)
@@ -364,6 +376,7 @@ func TestNoDefaultFolder(t *testing.T) {
 }
 
 func TestStopLeavesNoProcess(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	out, err := b.say(echoIn{})
 	require.NoError(t, err)
@@ -384,6 +397,7 @@ func TestStopLeavesNoProcess(t *testing.T) {
 
 // A stopped process does not answer, but it can be killed.
 func TestStopFrozenPlugin(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "echo"), nil)
 	out, err := b.say(echoIn{})
 	require.NoError(t, err)
@@ -397,6 +411,7 @@ func TestStopFrozenPlugin(t *testing.T) {
 }
 
 func TestPluginDiesWithTheApp(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t, "echo")
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -416,6 +431,7 @@ func TestPluginDiesWithTheApp(t *testing.T) {
 }
 
 func TestVision(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "plugins")
 	build := exec.Command("go", "build", "-o", filepath.Join(dir, "vision"), "./vision")
 	output, err := build.CombinedOutput()

@@ -12,6 +12,7 @@ import (
 // TestPluginChildrenDieWithIt, however it ends, and whether or not they have left its
 // process group. They hold the pipes to the app, too.
 func TestPluginChildrenDieWithIt(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"killed", "stopped"} {
 		t.Run(how, func(t *testing.T) {
 			b := start(t, pluginsDir(t, "parent"), nil)

@@ -30,6 +30,7 @@ func (b *bench) parent(fn string, in parentIn) (out parentOut) {
 // TestPluginOutputIsBounded: whatever it prints, it is not held up, and the log has
 // the first of it and how much it has not.
 func TestPluginOutputIsBounded(t *testing.T) {
+	t.Parallel()
 	b := start(t, pluginsDir(t, "parent"), nil)
 	const flood = 20_000
 	before := len(b.host.log.String())
@@ -53,6 +54,7 @@ func TestPluginOutputIsBounded(t *testing.T) {
 }
 
 func TestStopPluginThatNeverStarts(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t, "hung")
 	p := Provide(Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -66,6 +68,7 @@ func TestStopPluginThatNeverStarts(t *testing.T) {
 
 // TestCrashLoopSlowsDown: a plugin that dies after each start is started ever more seldom.
 func TestCrashLoopSlowsDown(t *testing.T) {
+	t.Parallel()
 	dir := pluginsDir(t, "fleeting")
 	start(t, dir, nil)
 	time.Sleep(3 * time.Second)

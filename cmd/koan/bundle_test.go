@@ -75,6 +75,7 @@ func checkServer(t *testing.T, folder, bundle string) map[string]any {
 
 // PantryPal with its worker and its plugin, as people build it.
 func TestBundleOfAnApp(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for out, pkg := range map[string]string{"pantrypal": "./sample-pantrypal", "koan-worker": "./cmd/koan-worker", "plugins/vision": "./plugins/vision"} {
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, out), pkg)
@@ -116,6 +117,7 @@ func TestBundleOfAnApp(t *testing.T) {
 
 // The gateway asks for the file with the servers. This test's own binary is its program.
 func TestBundleOfTheGateway(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -134,6 +136,7 @@ func TestBundleOfTheGateway(t *testing.T) {
 }
 
 func TestBundleProblems(t *testing.T) {
+	t.Parallel()
 	text := filepath.Join(t.TempDir(), "todo")
 	require.NoError(t, os.WriteFile(text, []byte("#!/bin/sh\n"), 0o755))
 	for _, c := range []struct {
@@ -155,6 +158,7 @@ func TestBundleProblems(t *testing.T) {
 // A binary for another system is packed too, without a list of its tools; where it is from
 // is not known, so that server.json cannot be written.
 func TestBundleForAnotherSystem(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module errands\n\ngo 1.26\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600))

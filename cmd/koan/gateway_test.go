@@ -95,6 +95,7 @@ func (b *bench) line(text string) (l line) {
 // Four servers at once: files are read, facts are remembered, a summary is written, and a
 // person agrees to the one call that could do harm.
 func TestGatewayOverFourServers(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.write("koan.yaml", `
 upstreams:
@@ -157,6 +158,7 @@ return { sum, known: memory.read_graph({}).entities.length };
 }
 
 func TestGatewaySpeaksMCP(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	cmd := b.command()
 	in, err := cmd.StdinPipe()
@@ -207,6 +209,7 @@ func TestGatewaySpeaksMCP(t *testing.T) {
 }
 
 func TestGatewayReportsProblems(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		file   string
 		args   []string
@@ -239,6 +242,7 @@ func TestGatewayReportsProblems(t *testing.T) {
 
 // What the declarations say of real servers' schemas, TypeScript takes.
 func TestGatewayDeclarations(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	_, errs, status := b.run("check")
 	require.Zero(t, status, errs)
@@ -264,6 +268,7 @@ SDK.Servers["sequential-thinking"].think({});
 
 // A server that wants a sign-in is shown with the command that can be typed.
 func TestGatewaySaysHowToSignIn(t *testing.T) {
+	t.Parallel()
 	guarded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)

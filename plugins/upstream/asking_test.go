@@ -49,6 +49,7 @@ func (p *person) hear(code string) (out answers) {
 }
 
 func TestQuestionOfAServerReachesTheCallersPerson(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "asks its person", nil)
 	p := connect(t, kit, declaresForms, always(isAnn))
 	got := p.hear(callsWork)
@@ -67,6 +68,7 @@ func TestQuestionOfAServerReachesTheCallersPerson(t *testing.T) {
 }
 
 func TestQuestionOfAServerToAModel(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "asks its model", nil)
 	p := connect(t, kit, declaresSampling, always(saysHello))
 	require.JSONEq(t, saysHello, string(p.hear(callsWork).Answered[0]))
@@ -78,6 +80,7 @@ func TestQuestionOfAServerToAModel(t *testing.T) {
 }
 
 func TestQuestionsToClientsThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
 	p := connect(t, strange(t, "asks its person", nil), `{}`, always(isAnn))
 	require.JSONEq(t, `{"action":"decline"}`, string(p.hear(callsWork).Answered[0]))
 	model := strange(t, "asks its model", nil)
@@ -91,6 +94,7 @@ func TestQuestionsToClientsThatCannotBeAsked(t *testing.T) {
 // The time for which a person thinks counts neither against the server's time limit nor the
 // run's; the time for answers does.
 func TestThinkingPersonHasTime(t *testing.T) {
+	t.Parallel()
 	kit := koantest.New(t, framework.App{Name: "strange"}, append(settingsOf(t, []row{{id: "x", mode: "asks its person", settings: map[string]string{"timeoutMs": "1000"}}}),
 		koantest.Setting{Key: "server.askTimeoutMs", Value: "4000"}, koantest.Setting{Key: "sandbox.timeoutMs", Value: "1500"})...)
 	kit.Try(callsWork, koantest.Input{})
@@ -104,6 +108,7 @@ func TestThinkingPersonHasTime(t *testing.T) {
 }
 
 func TestServerThatAsksTooOften(t *testing.T) {
+	t.Parallel()
 	p := connect(t, strange(t, "asks a thousand times", nil), declaresForms, always(isAnn))
 	got := p.hear(callsWork)
 	require.Len(t, got.Answered, 20)
@@ -113,6 +118,7 @@ func TestServerThatAsksTooOften(t *testing.T) {
 }
 
 func TestServerWithHostileQuestions(t *testing.T) {
+	t.Parallel()
 	p := connect(t, strange(t, "asks with hostile forms", nil), declaresForms, always(isAnn))
 	got := p.hear(callsWork)
 	require.Len(t, got.Refused, len(hostileForms))
@@ -130,6 +136,7 @@ func TestServerWithHostileQuestions(t *testing.T) {
 }
 
 func TestQuestionAfterTheCall(t *testing.T) {
+	t.Parallel()
 	p := connect(t, listed(t, row{id: "x", mode: "asks after a call"}), declaresForms, always(isAnn))
 	require.Empty(t, p.hear(callsWork).Refused)
 	time.Sleep(time.Second)
@@ -141,6 +148,7 @@ func TestQuestionAfterTheCall(t *testing.T) {
 
 // Over stdio nothing says which call a question is about.
 func TestQuestionWhileTwoCallersWait(t *testing.T) {
+	t.Parallel()
 	kit := listed(t, row{id: "x", mode: "asks when two call", settings: map[string]string{"timeoutMs": "10000"}})
 	one, two := connect(t, kit, declaresForms, always(isAnn)), connect(t, kit, declaresForms, always(isAnn))
 	_, first := one.send("tools/call", script(callsWork))
@@ -163,6 +171,7 @@ func TestQuestionWhileTwoCallersWait(t *testing.T) {
 
 // A client of 2026-07-28 answers with its next call, which makes the server's call again.
 func TestQuestionToAClientWithoutDialog(t *testing.T) {
+	t.Parallel()
 	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 	p := join(t, strange(t, "asks its person", nil), always(""))
 	call := `"name":"koan_code_execute","arguments":{"code":"` + callsWork + `"},` + modern
@@ -188,6 +197,7 @@ func TestQuestionToAClientWithoutDialog(t *testing.T) {
 
 // A server of 2026-07-28 asks with its result.
 func TestQuestionOfAServerWithoutDialog(t *testing.T) {
+	t.Parallel()
 	m := server.NewMCPServer("modern", "1", server.WithToolCapabilities(false))
 	m.AddTool(mcp.NewTool("work"), server.ToolHandlerFunc(func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if answer := server.ElicitationResponse(req.Params.InputResponses, "name"); answer != nil {
@@ -258,6 +268,7 @@ func dialogServer(t *testing.T) (url string, cancelled func() []string) {
 }
 
 func TestQuestionOnTheStreamOfItsCall(t *testing.T) {
+	t.Parallel()
 	url, cancelled := dialogServer(t)
 	kit := koantest.New(t, framework.App{Name: "caller"}, koantest.Setting{Key: "upstreams.x.url", Value: url})
 	require.JSONEq(t, `{"action":"decline"}`, string(kit.Run(callsWork, koantest.Input{}).Result))
@@ -288,6 +299,7 @@ type heardCancel struct {
 }
 
 func TestCancellingReachesTheServer(t *testing.T) {
+	t.Parallel()
 	ends := map[string]func(t *testing.T, kit *koantest.Kit, p *person){
 		"by the client": func(t *testing.T, kit *koantest.Kit, p *person) {
 			id, _ := p.send("tools/call", script(callsWork))
@@ -328,6 +340,7 @@ func TestCancellingReachesTheServer(t *testing.T) {
 }
 
 func TestProgressOfAServerReachesTheClient(t *testing.T) {
+	t.Parallel()
 	p := connect(t, strange(t, "reports progress", nil), `{}`, always(""))
 	p.run(callsWork)
 	p.mu.Lock()

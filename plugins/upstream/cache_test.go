@@ -11,6 +11,7 @@ import (
 )
 
 func TestListingsAreKeptOnDisk(t *testing.T) {
+	t.Parallel()
 	c := &cache{dir: filepath.Join(t.TempDir(), "upstreams")}
 	cfg := &Config{ID: "x", URL: "https://example.org/mcp"}
 	got, err := c.read(cfg)

@@ -50,6 +50,7 @@ func mailroom(t *testing.T, settings ...koantest.Setting) *koantest.Kit {
 const reads = `const { tracker, mail, search, own, broken } = SDK.Servers; const issue = tracker.work({});` + "\n"
 
 func TestTextOfAnUntrustedServerIsCaughtWhereItIsPassedOn(t *testing.T) {
+	t.Parallel()
 	p := connect(t, mailroom(t), declaresForms, always(no))
 	for name, code := range map[string]string{
 		"as it is":                                `mail.work({ subject: issue.title })`,
@@ -82,6 +83,7 @@ func TestTextOfAnUntrustedServerIsCaughtWhereItIsPassedOn(t *testing.T) {
 }
 
 func TestTextThatIsNoStrangersIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
 	p := connect(t, mailroom(t), declaresForms, always(no))
 	for name, code := range map[string]string{
 		"the script's own":                           `mail.work({ subject: "the printer is on fire" })`,
@@ -114,6 +116,7 @@ func TestTextThatIsNoStrangersIsNotAskedAbout(t *testing.T) {
 
 // What is not caught: the documentation says so (docs/howto/upstreams.md).
 func TestTextOfAnUntrustedServerThatIsNotCaught(t *testing.T) {
+	t.Parallel()
 	p := connect(t, mailroom(t), declaresForms, always(no))
 	for name, code := range map[string]string{
 		"a part of a line within another text": "mail.work({ text: `New: ${issue.title.slice(0, 13)}!` })",
@@ -144,6 +147,7 @@ func TestTextOfAnUntrustedServerThatIsNotCaught(t *testing.T) {
 }
 
 func TestQuestionNamesTextAndServer(t *testing.T) {
+	t.Parallel()
 	kit := mailroom(t)
 	p := connect(t, kit, declaresForms, always(yes))
 	p.run(reads + `mail.work({ subject: issue.title, name: issue.author.name })`)
@@ -159,12 +163,14 @@ func TestQuestionNamesTextAndServer(t *testing.T) {
 }
 
 func TestTaintedCallsAreAllowedByDefault(t *testing.T) {
+	t.Parallel()
 	p := connect(t, mailroom(t, koantest.Setting{Key: "approval.tainted", Value: "allow"}), declaresForms, always(no))
 	p.run(reads + `mail.work(issue)`)
 	require.Empty(t, p.questions())
 }
 
 func TestLastingApprovalOfCallsWithAServersText(t *testing.T) {
+	t.Parallel()
 	p := connect(t, mailroom(t), declaresForms, always(yesAlways))
 	p.run(reads + `mail.work({ text: issue.title })`)
 	require.Len(t, p.questions(), 1)
@@ -177,6 +183,7 @@ func TestLastingApprovalOfCallsWithAServersText(t *testing.T) {
 
 // A server cannot buy silence by returning more than is compared.
 func TestMoreTextThanIsKeptIsAskedAbout(t *testing.T) {
+	t.Parallel()
 	kit := koantest.New(t, framework.App{Name: "mailroom", Entities: &framework.Entities{}}, append(settingsOf(t, []row{
 		{id: "tracker", mode: "sends many lines"}, {id: "mail", mode: "counts"},
 	}), koantest.Setting{Key: "approval.tainted", Value: "ask"}, koantest.Setting{Key: "sandbox.timeoutMs", Value: "110000"})...)

@@ -23,6 +23,7 @@ import (
 // protocol: over a stream that subscriptions/listen opens, and before 2026-07-28 over the
 // stream that a second session listens to.
 func TestListsChangeOverHTTP(t *testing.T) {
+	t.Parallel()
 	for name, modern := range map[string]bool{"2026-07-28": true, "before": false} {
 		t.Run(name, func(t *testing.T) {
 			m := server.NewMCPServer("changing", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true))

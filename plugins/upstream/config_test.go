@@ -19,6 +19,7 @@ func parsed(keys map[string]string) ([]Config, error) {
 }
 
 func TestKeysDescribeServers(t *testing.T) {
+	t.Parallel()
 	got, err := parsed(map[string]string{
 		"github.command": `["npx","-y","server github"]`, "github.env.TOKEN": "${env:TOKEN}", "github.cwd": "/srv", "github.maxparallel": "3",
 		"linear.url": "https://mcp.linear.app/mcp", "linear.headers.Authorization": "Bearer ${env:LINEAR}", "linear.tools.allow": "[issue_*, team_list]", "linear.tools.deny": "issue_delete",
@@ -35,6 +36,7 @@ func TestKeysDescribeServers(t *testing.T) {
 }
 
 func TestKeysReportAllProblems(t *testing.T) {
+	t.Parallel()
 	_, err := parsed(map[string]string{
 		"a.comand": "x", "a.url": "ftp://x", "b.command": "x", "b.url": "https://x", "c.timeoutMs": "soon", "d": "x", "e.url": "https://x", "e.effects.x": "loud", "f b.command": "x", "g.command": "x", "g.transport": "sse",
 	})
@@ -48,6 +50,7 @@ func TestKeysReportAllProblems(t *testing.T) {
 }
 
 func TestClientFiles(t *testing.T) {
+	t.Parallel()
 	got, err := parseClientFile("mcp.json", []byte(`{
 		// as VS Code writes it
 		"servers": {
@@ -78,6 +81,7 @@ func TestClientFiles(t *testing.T) {
 }
 
 func TestKeysExtendClientFile(t *testing.T) {
+	t.Parallel()
 	file := []Config{{ID: "a", Command: []string{"x"}, Env: map[string]string{"A": "1"}, Place: "mcp.json: a"}}
 	keys, err := parseKeys(map[string]string{"a.effects.list_*": "read", "a.env.B": "2", "b.url": "https://b"})
 	require.NoError(t, err)
@@ -115,6 +119,7 @@ func TestSecretReferences(t *testing.T) {
 
 // Most files of clients have secrets in them.
 func TestSecretsThatAreWrittenOut(t *testing.T) {
+	t.Parallel()
 	c := Config{
 		URL: "https://ann:pass-of-ann@example.org/mcp?key=of-the-query", Headers: map[string]string{"Authorization": "Bearer of-a-bearer", "X-Api-Key": "of-a-header", "Accept": "text/plain"},
 		Env: map[string]string{"GITHUB_TOKEN": "of-github", "PGPASSWORD": "of-postgres", "MODE": "production"},
@@ -128,6 +133,7 @@ func TestSecretsThatAreWrittenOut(t *testing.T) {
 }
 
 func TestPatterns(t *testing.T) {
+	t.Parallel()
 	c := Config{Effects: map[string]string{"*": "destructive", "list_*": "read", "list_and_delete": "[write, idempotent]"}}
 	for tool, want := range map[string][3]bool{"drop": {false, true, false}, "list_x": {true, false, true}, "list_and_delete": {false, false, true}} {
 		e, ok := c.effectsOf(tool)

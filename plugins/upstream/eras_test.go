@@ -18,6 +18,7 @@ import (
 
 // One app calls the tools of another over Streamable HTTP, in the protocol of 2026-07-28.
 func TestAppCallsAnotherApp(t *testing.T) {
+	t.Parallel()
 	handler, err := koantest.New(t, fixture.App(), koantest.Setting{Key: "exposure", Value: "tools"}, koantest.Setting{Key: "tools.style", Value: "perEntity"}).Instance().HTTPHandler(framework.HTTPOptions{})
 	require.NoError(t, err)
 	modern := atomic.Bool{}
@@ -36,6 +37,7 @@ func TestAppCallsAnotherApp(t *testing.T) {
 }
 
 func TestServerOverSSE(t *testing.T) {
+	t.Parallel()
 	m := server.NewMCPServer("old", "1")
 	m.AddTool(mcp.NewTool("work"), server.ToolHandlerFunc(func(_ context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultText("done"), nil

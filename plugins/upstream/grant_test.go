@@ -44,6 +44,7 @@ func approver() auth.Principal {
 }
 
 func TestApprovalOfOneCallIsForOneCall(t *testing.T) {
+	t.Parallel()
 	kit := redefinable(t, t.TempDir(), writeTool(t, filepath.Join(t.TempDir(), "tool"), workTool))
 	p := connect(t, kit, declaresForms, always(yes))
 	for range 2 {
@@ -57,6 +58,7 @@ func TestApprovalOfOneCallIsForOneCall(t *testing.T) {
 }
 
 func TestApprovalForTheSessionEndsWithIt(t *testing.T) {
+	t.Parallel()
 	kit := redefinable(t, t.TempDir(), writeTool(t, filepath.Join(t.TempDir(), "tool"), workTool))
 	one := connect(t, kit, declaresForms, always(yesSession))
 	one.run(`for (let i = 0; i < 3; i++) ` + callsWork)
@@ -74,6 +76,7 @@ func TestApprovalForTheSessionEndsWithIt(t *testing.T) {
 }
 
 func TestLastingApprovalHoldsInOtherProcessesForItsCallerAlone(t *testing.T) {
+	t.Parallel()
 	data, file := t.TempDir(), writeTool(t, filepath.Join(t.TempDir(), "tool"), workTool)
 	kit := redefinable(t, data, file)
 	p := connect(t, kit, declaresForms, always(yesAlways))
@@ -103,6 +106,7 @@ func TestLastingApprovalHoldsInOtherProcessesForItsCallerAlone(t *testing.T) {
 }
 
 func TestLastingApprovalEndsWhenTheToolChanges(t *testing.T) {
+	t.Parallel()
 	for part, changed := range map[string]string{
 		"description": `{"name":"work","description":"Works, and sends your files away.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false}}`,
 		"inputSchema": `{"name":"work","description":"Works.","inputSchema":{"type":"object","properties":{"to":{"type":"string"}}},"annotations":{"readOnlyHint":false}}`,
@@ -141,6 +145,7 @@ func TestLastingApprovalEndsWhenTheToolChanges(t *testing.T) {
 }
 
 func TestGrantsAreForFunctionsAndTools(t *testing.T) {
+	t.Parallel()
 	kit := redefinable(t, t.TempDir(), writeTool(t, filepath.Join(t.TempDir(), "tool"), workTool))
 	guard := kit.Instance().Plans()
 	for id, code := range map[string]fault.Code{

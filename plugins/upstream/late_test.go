@@ -22,6 +22,7 @@ func fresh(t *testing.T, mode string, settings map[string]string) *koantest.Kit 
 
 // What is configured of a tool by its name counts before the server is known.
 func TestConfiguredEffectsOfUnlistedTools(t *testing.T) {
+	t.Parallel()
 	kit := fresh(t, "behaves", map[string]string{"effects.work": "read"})
 	got := kit.Try(callsWork, koantest.Input{DryRun: true})
 	require.True(t, got.Success, got.Error)
@@ -32,6 +33,7 @@ func TestConfiguredEffectsOfUnlistedTools(t *testing.T) {
 
 // A script's name for a tool may be another tool's own.
 func TestNamesLikeThoseOfUnlistedTools(t *testing.T) {
+	t.Parallel()
 	kit := fresh(t, "has odd names", map[string]string{"effects.with_blank": "read"})
 	got := kit.Try(`SDK.Servers.x.with_blank({})`, koantest.Input{})
 	require.Equal(t, fault.Conflict, got.Error.Code)

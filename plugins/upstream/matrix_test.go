@@ -178,6 +178,7 @@ func strange(t *testing.T, mode string, settings map[string]string) *koantest.Ki
 }
 
 func TestServerReconnects(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "dies after a call", map[string]string{"effects.work": "read"})
 	for range 3 {
 		require.Eventually(t, func() bool { // a call that reaches a dying server can be made again
@@ -189,6 +190,7 @@ func TestServerReconnects(t *testing.T) {
 }
 
 func TestToolListChangesForTheNextRun(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "changes its list", nil)
 	require.Eventually(t, func() bool {
 		var names []string
@@ -199,6 +201,7 @@ func TestToolListChangesForTheNextRun(t *testing.T) {
 }
 
 func TestToolsAreListedInPages(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "has a thousand tools", nil)
 	var n int
 	kit.Run(`Object.keys(SDK.Servers.x).length`, koantest.Input{}).ResultInto(&n)
@@ -208,6 +211,7 @@ func TestToolsAreListedInPages(t *testing.T) {
 }
 
 func TestOddNamesBecomeIdentifiers(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "has odd names", nil)
 	var names []string
 	kit.Run(`Object.keys(SDK.Servers.x)`, koantest.Input{}).ResultInto(&names)
@@ -219,6 +223,7 @@ func TestOddNamesBecomeIdentifiers(t *testing.T) {
 }
 
 func TestToolsAreAllowedAndDenied(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "has a thousand tools", map[string]string{"tools.allow": "[tool_1*]", "tools.deny": "[tool_1, tool_19*]"})
 	var names []string
 	kit.Run(`Object.keys(SDK.Servers.x)`, koantest.Input{}).ResultInto(&names)
@@ -227,6 +232,7 @@ func TestToolsAreAllowedAndDenied(t *testing.T) {
 }
 
 func TestConfiguredEffects(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		mode     string
 		settings map[string]string
@@ -253,6 +259,7 @@ func TestConfiguredEffects(t *testing.T) {
 
 // A session that the server has forgotten is opened again, and nothing is called twice.
 func TestExpiredSessionIsReopened(t *testing.T) {
+	t.Parallel()
 	var sessions, calls atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m message
@@ -284,6 +291,7 @@ func TestExpiredSessionIsReopened(t *testing.T) {
 
 // A schema that is not one of an object is kept to as well (codemode-run-spec 5.3.1).
 func TestInputsThatAreNoObjects(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "has odd schemas", nil)
 	require.JSONEq(t, `["done","done"]`, string(kit.Run("import { text } from '@codemode/servers/x';\nglobalThis.result = [SDK.Servers.x.text('hi'), await text('hi')];", koantest.Input{}).Result))
 	require.Equal(t, fault.InvalidPayload, kit.Try(`SDK.Servers.x.text({})`, koantest.Input{}).Error.Code)
@@ -291,12 +299,14 @@ func TestInputsThatAreNoObjects(t *testing.T) {
 }
 
 func TestStructuredContentComesBeforeText(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "sends text and structure", nil)
 	require.JSONEq(t, `{"n":1}`, string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = await work({});", koantest.Input{}).Result))
 }
 
 // Both kinds of script get the same of a result in text.
 func TestTextResults(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ blocks, result string }{
 		"one text":         {`[{"type":"text","text":"hello"}]`, `"hello"`},
 		"JSON in one text": {`[{"type":"text","text":"{\"n\":[1]}"}]`, `{"n":[1]}`},
@@ -313,6 +323,7 @@ func TestTextResults(t *testing.T) {
 }
 
 func TestResultsWithPicturesComeWhole(t *testing.T) {
+	t.Parallel()
 	kit := strange(t, "sends a picture", nil)
 	require.JSONEq(t, `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}]}`,
 		string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = await work({});", koantest.Input{}).Result))

@@ -79,6 +79,7 @@ func (g *guarded) call(user string) (string, error) {
 }
 
 func TestCallsHaveTheCallersToken(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t)
 	_, err := g.call(localUser)
 	require.Equal(t, fault.Unauthorized, fault.CodeOf(err))
@@ -103,6 +104,7 @@ func TestCallsHaveTheCallersToken(t *testing.T) {
 
 // TestServerForgetsTokens: calls that are rejected are made again with one refreshed token.
 func TestServerForgetsTokens(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t)
 	g.signIn("ann")
 	_, err := g.call("ann")
@@ -132,6 +134,7 @@ func TestServerForgetsTokens(t *testing.T) {
 }
 
 func TestServerWantsMoreScopes(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t)
 	r := g.signIn(localUser)
 	_, err := g.call(localUser)
@@ -155,6 +158,7 @@ func TestServerWantsMoreScopes(t *testing.T) {
 }
 
 func TestServerRepeatsTheToken(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t)
 	r := g.signIn(localUser)
 	for status, code := range map[int]fault.Code{http.StatusForbidden: fault.Forbidden, http.StatusInternalServerError: fault.OutcomeUnknown, http.StatusTooManyRequests: fault.RateLimited} {
@@ -178,6 +182,7 @@ func TestServerRepeatsTheToken(t *testing.T) {
 }
 
 func TestOtherUsersSeeMoreTools(t *testing.T) {
+	t.Parallel()
 	tool := func(name, text string) json.RawMessage {
 		return json.RawMessage(fmt.Sprintf(`{"name":%q,"description":%q}`, name, text))
 	}
@@ -189,6 +194,7 @@ func TestOtherUsersSeeMoreTools(t *testing.T) {
 }
 
 func TestOAuthKeys(t *testing.T) {
+	t.Parallel()
 	got, err := parsed(map[string]string{
 		"a.url": "https://x/mcp", "a.oauth.scopes": "[read, write]", "a.oauth.clientId": "koan", "a.oauth.clientSecret": "${env:SECRET}", "a.oauth.redirectPort": "8917",
 		"b.url": "https://x/mcp", "b.oauth.clientMetadataUrl": "https://example.org/koan.json",

@@ -33,6 +33,7 @@ func everything(t *testing.T) *koantest.Kit {
 
 // The first run knows nothing of the server yet, the second one what it has.
 func TestResourcesAndPromptsOfARealServer(t *testing.T) {
+	t.Parallel()
 	kit := everything(t)
 	for range 2 {
 		var got struct {
@@ -82,6 +83,7 @@ func TestResourcesAndPromptsOfARealServer(t *testing.T) {
 }
 
 func TestFaultsOfResourcesAndPrompts(t *testing.T) {
+	t.Parallel()
 	kit := everything(t)
 	kit.Run(`SDK.Servers.everything.echo({ message: "hello" })`, koantest.Input{})
 	for _, c := range []struct {
@@ -112,6 +114,7 @@ func TestFaultsOfResourcesAndPrompts(t *testing.T) {
 // A server without resources has no $resources, one that does not know a URI says so, and
 // pages are followed by their cursor.
 func TestResourcesOverHTTP(t *testing.T) {
+	t.Parallel()
 	m := server.NewMCPServer("papers", "1", server.WithResourceCapabilities(false, false), server.WithPaginationLimit(2))
 	for _, name := range []string{"a", "b", "c"} {
 		m.AddResource(mcp.NewResource("paper://"+name, name), func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {

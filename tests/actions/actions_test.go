@@ -73,6 +73,7 @@ func folderOf(files map[string]string) fstest.MapFS {
 }
 
 func TestScriptCallsAction(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestScriptCallsAction) {
 		return
 	}
@@ -91,6 +92,7 @@ func TestScriptCallsAction(t *testing.T) {
 }
 
 func TestFailedActionThatIsCaughtLeavesNothing(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestFailedActionThatIsCaughtLeavesNothing) {
 		return
 	}
@@ -116,6 +118,7 @@ func TestFailedActionThatIsCaughtLeavesNothing(t *testing.T) {
 }
 
 func TestActionSpansSetsOrNone(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestActionSpansSetsOrNone) {
 		return
 	}
@@ -138,6 +141,7 @@ func TestActionSpansSetsOrNone(t *testing.T) {
 }
 
 func TestActionAsATool(t *testing.T) {
+	t.Parallel()
 	kit := start(t, map[string]string{"finish-todo.ts": finish})
 	out, err := kit.Call("action::finish-todo", map[string]any{"id": "1", "note": "done"})
 	require.NoError(t, err)
@@ -154,6 +158,7 @@ func TestActionAsATool(t *testing.T) {
 }
 
 func TestActionThatLoopsOrRecursesEnds(t *testing.T) {
+	t.Parallel()
 	kit := start(t, map[string]string{
 		"loop.js":    `export const action = { description: "Loops." }; export default () => { for (;;); };`,
 		"again.js":   `export const action = { description: "Calls itself." }; export default () => SDK.Actions.again({});`,
@@ -183,6 +188,7 @@ func TestActionThatLoopsOrRecursesEnds(t *testing.T) {
 }
 
 func TestOutputThatDoesNotFitKeepsNothing(t *testing.T) {
+	t.Parallel()
 	kit := start(t, map[string]string{"wrong.js": `
 		export const action = { description: "Returns something else.", output: { type: "object", required: ["id"] } };
 		export default () => { SDK.Entities.Todo.patch("1", { title: "kept?" }); return { name: 1 } };`})
@@ -217,6 +223,7 @@ func closeTodo(ctx context.Context, call framework.Call, in closing) (closed, er
 }
 
 func TestActionInGo(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestActionInGo) {
 		return
 	}
@@ -245,6 +252,7 @@ func TestActionInGo(t *testing.T) {
 
 // An agent may close todos and do nothing else.
 func TestAppRights(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestAppRights) {
 		return
 	}
@@ -282,6 +290,7 @@ func TestAppRights(t *testing.T) {
 
 // What a run reports of an action with the app's rights is what the run's caller may see.
 func TestReportsOfAppRightsAreTheCallers(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestReportsOfAppRightsAreTheCallers) {
 		return
 	}

@@ -77,6 +77,7 @@ func attempts(t *testing.T, kit *koantest.Kit, name string, input any) (json.Raw
 // The data changes while an action is under way: it is carried out again, and what left the
 // house leaves it once.
 func TestActionIsRepeatedAndItsOutsideCallsAreNot(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestActionIsRepeatedAndItsOutsideCallsAreNot) {
 		return
 	}
@@ -94,6 +95,7 @@ func TestActionIsRepeatedAndItsOutsideCallsAreNot(t *testing.T) {
 // A slow call while the action holds a write lock: the attempt yields, and the next one
 // takes the same way.
 func TestActionYieldsItsLockToASlowCall(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestActionYieldsItsLockToASlowCall) {
 		return
 	}
@@ -107,6 +109,7 @@ func TestActionYieldsItsLockToASlowCall(t *testing.T) {
 }
 
 func TestDryRunOfAnActionHasNoEffectOutside(t *testing.T) {
+	t.Parallel()
 	m := &mail{}
 	kit := withMail(t, m)
 	r := kit.Try(`try { SDK.Actions.announce({ id: "1", first: true }) } catch (e) { SDK.Out.answer([e.code, SDK.Entities.Step.count()]) }`, koantest.Input{DryRun: true})
@@ -115,6 +118,7 @@ func TestDryRunOfAnActionHasNoEffectOutside(t *testing.T) {
 }
 
 func TestApprovalOfAnAction(t *testing.T) {
+	t.Parallel()
 	m := &mail{}
 	kit := withMail(t, m, koantest.Setting{Key: "approval.mode", Value: "writes"})
 	_, err := kit.Call("action::announce", map[string]any{"id": "1"})
@@ -123,6 +127,7 @@ func TestApprovalOfAnAction(t *testing.T) {
 }
 
 func TestIdempotencyKeyCoversActions(t *testing.T) {
+	t.Parallel()
 	m := &mail{}
 	kit := withMail(t, m)
 	for range 2 {

@@ -36,6 +36,7 @@ type answer struct {
 }
 
 func TestClientListsAndCallsActions(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	put(t, folder, "finish-todo.ts", finish)
 	put(t, folder, "count-todos.js", counting)
@@ -87,6 +88,7 @@ func TestClientListsAndCallsActions(t *testing.T) {
 
 // An action is a tool in every mode, and an output that is no object is wrapped.
 func TestActionsAreToolsInEveryMode(t *testing.T) {
+	t.Parallel()
 	kit := start(t, map[string]string{"finish-todo.ts": finish, "count-todos.js": counting})
 	for _, mode := range []exposure.Mode{exposure.Code, exposure.Tools, exposure.Full} {
 		view := kit.Instance().Snapshot().View(auth.Local(), mode, false)

@@ -30,6 +30,7 @@ func offered(t *testing.T, kit *koantest.Kit, name string, want bool) {
 }
 
 func TestFolderIsFollowed(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	put(t, folder, "hello.js", hello)
 	put(t, folder, "README.md", "no action")
@@ -65,6 +66,7 @@ func TestFolderIsFollowed(t *testing.T) {
 }
 
 func TestRunKeepsTheActionsThatItBeganWith(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	put(t, folder, "hello.js", hello)
 	kit := start(t, nil, koantest.Setting{Key: "actions.dir", Value: folder})
@@ -85,6 +87,7 @@ func TestRunKeepsTheActionsThatItBeganWith(t *testing.T) {
 }
 
 func TestWrongFilesNameTheirPlacesAndLeaveTheOthers(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	put(t, folder, "hello.js", hello)
 	const run = "\nexport default () => 1;"
@@ -126,6 +129,7 @@ func TestWrongFilesNameTheirPlacesAndLeaveTheOthers(t *testing.T) {
 }
 
 func TestEffectsHold(t *testing.T) {
+	t.Parallel()
 	kit := start(t, map[string]string{
 		"reads.js":  `export const action = { description: "Reads.", effects: { readOnly: true } }; export default () => SDK.Entities.Todo.count();`,
 		"lies.js":   `export const action = { description: "Says that it reads.", effects: { readOnly: true } }; export default () => SDK.Entities.Todo.patch("1", { views: 9 });`,
@@ -146,6 +150,7 @@ func TestEffectsHold(t *testing.T) {
 }
 
 func TestActionsCommitByCallWhereTheRunIsNotAtomic(t *testing.T) {
+	t.Parallel()
 	kit := start(t, map[string]string{"failing.js": failing, "finish-todo.ts": finish})
 	out, err := kit.Call("code::koan.execute", map[string]any{"atomic": false, "code": `
 		SDK.Actions.finishTodo({ id: "1", note: "done" });
@@ -158,6 +163,7 @@ func TestActionsCommitByCallWhereTheRunIsNotAtomic(t *testing.T) {
 }
 
 func TestOnlyNarrowsActions(t *testing.T) {
+	t.Parallel()
 	kit := start(t, map[string]string{"finish-todo.ts": finish})
 	_, err := kit.Call("code::koan.execute", map[string]any{"only": []string{"Todo"}, "code": `SDK.Actions.finishTodo({ id: "1", note: "done" })`})
 	require.Error(t, err)

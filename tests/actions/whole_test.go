@@ -17,6 +17,7 @@ import (
 
 // A run that calls actions is planned, applied once, replayed and undone like any other.
 func TestPlanReplayAndUndo(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestPlanReplayAndUndo) {
 		return
 	}

@@ -90,6 +90,7 @@ func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(
 var seams = []string{"framework/catalog", "framework/run", "framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/undo", "framework/run/record", "framework/run/live", "framework/run/follow", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype", "framework/seal"}
 
 func TestProvidersImportOnlyTheKernel(t *testing.T) {
+	t.Parallel()
 	rooms := []string{"entities", "codemode", "plugins"}
 	for _, s := range sources(t) {
 		for _, room := range rooms {
@@ -109,6 +110,7 @@ func TestProvidersImportOnlyTheKernel(t *testing.T) {
 
 // Its root, which puts everything together, and koantest alone know the wings.
 func TestFrameworkImportsNoProvider(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		if !under(s.pkg, "framework") || s.test || s.pkg == "framework" || s.pkg == "framework/koantest" {
 			continue
@@ -133,6 +135,7 @@ var public = map[string]string{
 }
 
 func TestUnusedPackagesAreInternal(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
 		wing := under(s.pkg, "framework") || under(s.pkg, "entities") || under(s.pkg, "codemode") || under(s.pkg, "plugins") && !under(s.pkg, "plugins/vision")
@@ -148,6 +151,7 @@ func TestUnusedPackagesAreInternal(t *testing.T) {
 }
 
 func TestGroundFloorImports(t *testing.T) {
+	t.Parallel()
 	allowed := map[string][]string{
 		"framework/fault":                    {},
 		"framework/auth":                     {},
@@ -191,6 +195,7 @@ func TestGroundFloorImports(t *testing.T) {
 // A participant takes part in runs as their phases have it (framework/run/phases.go): a run
 // knows none of them, and none knows another.
 func TestRunImportsNoParticipant(t *testing.T) {
+	t.Parallel()
 	const room = "framework/run"
 	participants := []string{room + "/once", room + "/approve", room + "/replay", room + "/undo", room + "/record", room + "/live"}
 	for _, s := range sources(t) {
@@ -206,6 +211,7 @@ func TestRunImportsNoParticipant(t *testing.T) {
 }
 
 func TestOnlyAppsImportEverything(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		if s.test || under(s.pkg, "framework") {
 			continue
@@ -217,6 +223,7 @@ func TestOnlyAppsImportEverything(t *testing.T) {
 }
 
 func TestOnlyTelemetryImportsOpenTelemetry(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		if s.test || s.pkg == "framework/internal/telemetry" {
 			continue
@@ -228,6 +235,7 @@ func TestOnlyTelemetryImportsOpenTelemetry(t *testing.T) {
 }
 
 func TestExposeImports(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		if s.test {
 			continue
@@ -248,6 +256,7 @@ func TestExposeImports(t *testing.T) {
 }
 
 func TestWorkerImports(t *testing.T) {
+	t.Parallel()
 	heavy := []string{"database/sql", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/mark3labs/mcp-go", "entgo.io/ent", "github.com/mattn/go-sqlite3", "net/http", "go.opentelemetry.io/otel", "github.com/prometheus"}
 	for _, s := range sources(t) {
 		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/internal/builtins") || under(s.pkg, "codemode/internal/script") || under(s.pkg, "codemode/internal/validate") || under(s.pkg, "codemode/internal/wire")) {
@@ -267,6 +276,7 @@ var otherMeanings = map[string][]string{
 }
 
 func TestFaultCodesAreInRegistryOnly(t *testing.T) {
+	t.Parallel()
 	codes := map[string]bool{}
 	for _, e := range fault.Entries() {
 		codes[string(e.Code)] = true
@@ -291,6 +301,7 @@ func TestFaultCodesAreInRegistryOnly(t *testing.T) {
 }
 
 func TestPackagesHaveComments(t *testing.T) {
+	t.Parallel()
 	documented := map[string]bool{}
 	for _, s := range sources(t) {
 		if s.test || ast.IsGenerated(s.file) || strings.Contains(s.pkg, "/ent/") || strings.HasSuffix(s.pkg, "/ent") {
@@ -304,6 +315,7 @@ func TestPackagesHaveComments(t *testing.T) {
 }
 
 func TestNoCatchAllNames(t *testing.T) {
+	t.Parallel()
 	vague := []string{"util", "utils", "helper", "helpers", "common", "manager", "misc", "types"}
 	for _, s := range sources(t) {
 		name := strings.TrimSuffix(filepath.Base(s.path), ".go")

@@ -106,6 +106,7 @@ var tasks = []task{
 // The same world has all injected texts in it: honest scripts come to their end beside them,
 // and nobody is asked about more than they do.
 func TestHonestScriptsReachTheirGoal(t *testing.T) {
+	t.Parallel()
 	w, _ := injected()
 	h := startApp(t, w, appThatAsks, nil)
 	for _, task := range tasks {
@@ -136,6 +137,7 @@ func TestHonestScriptsReachTheirGoal(t *testing.T) {
 // Where all tools are said to do no harm, honest scripts are asked about where their values
 // come from a server, and only there.
 func TestHonestScriptsWhereMarkingAsks(t *testing.T) {
+	t.Parallel()
 	w, _ := injected()
 	h := startApp(t, w, declaredWrite, nil)
 	asks := map[string]string{ // parts of the questions

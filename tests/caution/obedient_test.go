@@ -113,6 +113,7 @@ func textOf(t *testing.T, raw json.RawMessage) (s string) {
 // Where nobody has said of a tool that it does no harm, and where all effects outside are asked
 // about, nothing that an injected text can make a model write has an effect without a yes.
 func TestNothingIsDoneOutsideWithoutAYes(t *testing.T) {
+	t.Parallel()
 	w, all := injected()
 	require.Len(t, all, 30)
 	for _, p := range []policy{gatewayDefault, appThatAsks, askedWrites} {
@@ -169,6 +170,7 @@ func TestNothingIsDoneOutsideWithoutAYes(t *testing.T) {
 // Where somebody has said of all tools that they do no harm, only marking is left. This is what
 // it recognises and what it does not: docs/howto/upstreams.md has the same table.
 func TestWhatMarkingAloneCatches(t *testing.T) {
+	t.Parallel()
 	w, all := injected()
 	literal := 0
 	h := startApp(t, w, declaredWrite, actionsOf(all[0]))
@@ -217,6 +219,7 @@ func TestWhatMarkingAloneCatches(t *testing.T) {
 
 // Trust in a server covers what it passes on from strangers, and what it says of its tools.
 func TestTrustInAServerCoversTheTextsThatItHas(t *testing.T) {
+	t.Parallel()
 	w, _ := injected()
 	p := policy{"trusted", readers(map[string]string{"approval.mode": "destructive", "approval.tainted": "ask", "upstreams.bank.trust": "true", "upstreams.chat.trust": "true"})}
 	h := startApp(t, w, p, nil)

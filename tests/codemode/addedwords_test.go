@@ -24,6 +24,7 @@ const (
 var added = flag.String("added", "", "words that the vocabulary has besides its own")
 
 func TestVocabularyHasAddedWords(t *testing.T) {
+	t.Parallel()
 	known := catalog.EntityOperationNames()
 	for op := range catalog.FilterOperators() {
 		known = append(known, op.Name)
@@ -92,6 +93,7 @@ func overlay(t *testing.T, folder string) string {
 // An operator and an operation that are added to the vocabulary are found everywhere: the
 // tests of every projection hold with them, so that none has a table of its own.
 func TestAddedWordsAreFoundEverywhere(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	words := overlay(t, dir)
 	for _, c := range []struct {

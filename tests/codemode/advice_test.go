@@ -13,6 +13,7 @@ import (
 // A script that uses names of other libraries gets a fault that says how things are
 // called here, in the failure itself.
 func TestFailuresTeach(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	for name, tt := range map[string]struct {
 		code  string

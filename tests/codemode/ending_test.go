@@ -12,6 +12,7 @@ import (
 // What a script ends with is its result, in a branch too, and however it is run: as a
 // plain script, with await, as a module.
 func TestResultOfABranch(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	for name, tt := range map[string]struct{ code, want string }{
 		"if":            {"1; if (true) { 5 } else { 6 }", "5"},

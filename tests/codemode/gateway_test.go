@@ -32,6 +32,7 @@ type candidate struct {
 }
 
 func TestGatewayFindsReadsAndCalls(t *testing.T) {
+	t.Parallel()
 	k := gatewayKit(t)
 	var found struct{ Results []candidate }
 	require.NoError(t, gatewayCall(t, k, "search", map[string]any{"query": "create or replace a todo", "top_k": 3}, &found))
@@ -68,6 +69,7 @@ func TestGatewayFindsReadsAndCalls(t *testing.T) {
 }
 
 func TestGatewayFaultsHaveTheirKind(t *testing.T) {
+	t.Parallel()
 	k := gatewayKit(t, koantest.Setting{Key: "codeMode.maxSdkCalls", Value: "2"})
 	for name, c := range map[string]struct {
 		op    string
@@ -99,6 +101,7 @@ func TestGatewayFaultsHaveTheirKind(t *testing.T) {
 }
 
 func TestGatewayIsHiddenWhereCodeModeIsDisabled(t *testing.T) {
+	t.Parallel()
 	k := gatewayKit(t, koantest.Setting{Key: "codeMode.enabled", Value: "false"})
 	err := gatewayCall(t, k, "execute", map[string]any{"code": "1"}, &struct{}{})
 	require.Equal(t, fault.CodeModeDisabled, fault.CodeOf(err))
@@ -106,6 +109,7 @@ func TestGatewayIsHiddenWhereCodeModeIsDisabled(t *testing.T) {
 }
 
 func TestOtherFacesHaveNoCallTool(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	require.JSONEq(t, `"undefined"`, string(k.Run(`typeof callTool`, koantest.Input{}).Result))
 }

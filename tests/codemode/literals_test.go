@@ -47,6 +47,7 @@ func wrongPaths(t *testing.T, f *fault.Fault) []string {
 // place, and what runs is valid. With parts that only the run knows, that holds for
 // every value of theirs.
 func TestValidateRejectsLiteralsLikeRun(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	rejected, ran := 0, 0
 	for seed := range uint64(1200) {
@@ -82,6 +83,7 @@ func TestValidateRejectsLiteralsLikeRun(t *testing.T) {
 
 // The validators of an ent schema hold their limits in Go, where no declaration shows them.
 func TestValidateUsesEntValidators(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	const todo = `SDK.Entities.Todo.upsert({id: "t", title: "t"}); `
 	for code, path := range map[string]string{
@@ -114,6 +116,7 @@ func TestValidateUsesEntValidators(t *testing.T) {
 // What the worker refuses of an input is found before it is sent: the same is refused by
 // both, at the same place.
 func TestValidateRejectsWhatTheWorkerRefuses(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	for code, path := range map[string]string{
 		`SDK.Entities.Todo.all(5)`:                                                                "",

@@ -23,6 +23,7 @@ var name = regexp.MustCompile(`^([a-z0-9/]+)\.(Test\w+)(?:/(.+))?$`)
 
 // TestContractTable reads the table.
 func TestContractTable(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("musts.md")
 	require.NoError(t, err)
 	rows := 0

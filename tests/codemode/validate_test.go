@@ -11,6 +11,7 @@ import (
 
 // What a run would refuse for its arguments, validate says beforehand, and where.
 func TestValidateChecksArguments(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	for name, tt := range map[string]struct{ code, diagnostic, path, says string }{
 		"unknown enum value in a filter": {`SDK.Entities.Todo.collection({filter: {priority: "urgent"}})`, "invalid_argument", "/filter/priority", "low"},
@@ -49,6 +50,7 @@ func TestValidateChecksArguments(t *testing.T) {
 
 // What only the run knows, validate leaves alone.
 func TestValidateSkipsRuntimeDecisions(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	for name, code := range map[string]string{
 		"argument":                  `SDK.Entities.Todo.collection({filter: SDK.args.filter, pageSize: SDK.args.n})`,

@@ -62,6 +62,7 @@ func operatorsIn(text string) []string {
 }
 
 func TestEveryProjectionNamesTheOperatorsOfFilters(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	v := view(k)
 	var want []string
@@ -152,6 +153,7 @@ func filterCases(t *testing.T, todo *catalog.Resource) []filterCase {
 // What the vocabulary says of an operator is what a run takes and what validate lets
 // through.
 func TestOperatorsFitWhereTheVocabularySays(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	cases := filterCases(t, view(k).Resource("Todo"))
 	var ran []string
@@ -189,6 +191,7 @@ func listedNames(t *testing.T, v *catalog.View, style, prefix string) []string {
 
 // Todo can do all that entities can: it is versioned, searchable, and has relationships.
 func TestEveryProjectionNamesTheOperationsOfEntities(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	v := view(k)
 	operations, methods := catalog.EntityOperationNames(), []string{}
@@ -242,6 +245,7 @@ func TestEveryProjectionNamesTheOperationsOfEntities(t *testing.T) {
 
 // What a method takes is the same for scripts and for validate.
 func TestMethodsTakeWhatTheVocabularySays(t *testing.T) {
+	t.Parallel()
 	k := koantest.New(t, fixture.App())
 	for op := range catalog.EntityOperations() {
 		for _, m := range op.Methods {

@@ -33,7 +33,7 @@ func (p *project) run(name string, args ...string) string {
 	var out, errs bytes.Buffer
 	c := exec.Command(name, args...)
 	c.Dir, c.Stdout, c.Stderr = p.dir, &out, &errs
-	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "SHOP_DB="+p.database())
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod -ldflags=-w", "GOWORK=off", "SHOP_DB="+p.database())
 	require.NoError(p, c.Run(), "%s %s: %s%s", name, strings.Join(args, " "), out.String(), errs.String())
 	return out.String()
 }
@@ -111,6 +111,7 @@ const all = SDK.Entities.Order.getById(order.id, {with: "products,lines"});
 `
 
 func TestThreeSteps(t *testing.T) {
+	t.Parallel()
 	p := copied(t)
 	p.run("go", "generate", "./ent")
 	p.run("go", "test", "-vet=off", "./store")
@@ -202,6 +203,7 @@ func hidden(t *testing.T, p *project, agents string) {
 
 // TestGuideListsSteps keeps the page true: what this test does stands there.
 func TestGuideListsSteps(t *testing.T) {
+	t.Parallel()
 	page := read(t, "../../docs/howto/existing-project.md")
 	for _, step := range []string{"1-annotate.patch", "2-generate.patch", "3-main.txt"} {
 		require.Contains(t, page, read(t, filepath.Join("steps", step)), "docs/howto/existing-project.md does not have %s word for word", step)

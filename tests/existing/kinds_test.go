@@ -100,6 +100,7 @@ function attempt(name, fn) { try { out[name] = fn(); } catch (e) { out[name] = e
 // extension, an index over an expression, triggers, row level security and views, on
 // PostgreSQL, in a project whose code ent's command generates.
 func TestNativeColumnTypes(t *testing.T) {
+	t.Parallel()
 	a := add(t, "columns")
 	require.Contains(t, a.said, "\nExposed: AuditEntry, Loan, Reader\n")
 	require.Contains(t, a.said, "ActiveReader: a view cannot be exposed")
@@ -188,6 +189,7 @@ out;`)
 // mixins, a version, and a generator with an extension, templates and dependencies of
 // its own, on SQLite.
 func TestRelationsAndRules(t *testing.T) {
+	t.Parallel()
 	a := add(t, "relations")
 	require.Contains(t, a.said, "\nExposed: Card, City, Member, Pet, Street, Team, Tenant\n")
 	require.NotContains(t, a.said, "cmd/agents", "the module has a program that serves")

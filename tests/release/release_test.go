@@ -33,6 +33,7 @@ type configuration struct {
 // goreleaser's own check needs a module graph of hundreds of modules; its published schema
 // finds misspelt and misplaced keys as well.
 func TestGoreleaserConfiguration(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile(root + "/.ci/goreleaser.yaml")
 	require.NoError(t, err)
 	schema, err := jsonschema.NewCompiler().Compile("testdata/goreleaser.schema.json")
@@ -92,6 +93,7 @@ func requireVariable(t *testing.T, name string) {
 // The image's binary is static, knows its version, and serves code mode over another
 // server to a real client.
 func TestDockerfile(t *testing.T) {
+	t.Parallel()
 	image := build(t, root, "cmd/koan/Dockerfile")
 	require.Equal(t, []string{"/koan", "gateway"}, image.entrypoint)
 	program := filepath.Join(image.dir, "koan")
@@ -134,6 +136,7 @@ func TestDockerfile(t *testing.T) {
 // An app whose entities are searched needs the C library's index of words: without it the
 // app does not start on SQLite, and says why.
 func TestStaticAppSaysWhatItLacks(t *testing.T) {
+	t.Parallel()
 	program := filepath.Join(t.TempDir(), "pantrypal")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "./sample-pantrypal")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")

@@ -51,6 +51,7 @@ func picture(t *testing.T, side int) string {
 }
 
 func TestUploadAndDownload(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUploadAndDownload) {
 		return
 	}
@@ -97,6 +98,7 @@ func TestUploadAndDownload(t *testing.T) {
 }
 
 func TestFaultsOfFiles(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixture.App(), framework.HTTPOptions{}, koantest.Setting{Key: "files.maxBytes", Value: "1000"})
 	for _, tt := range []struct {
 		method, path, body string
@@ -130,6 +132,7 @@ func TestFaultsOfFiles(t *testing.T) {
 
 // A body of unknown length is cut at the bound; one that ends early keeps nothing.
 func TestUploadsAreBoundedWhileTheyStream(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := serve(t, fixture.App(), framework.HTTPOptions{}, koantest.Setting{Key: "files.maxBytes", Value: "1000000"}, koantest.Setting{Key: "files.dir", Value: dir})
 	r, err := http.NewRequest("POST", s.url+"/api/files", io.MultiReader(strings.NewReader("x"), &endless{}))
@@ -165,6 +168,7 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestFilesNeedRights(t *testing.T) {
+	t.Parallel()
 	who := auth.Principal{Subject: "ann", Scopes: []string{"entities:read"}, Sets: []string{"default"}}
 	s := serve(t, fixture.App(), framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return who, nil }})
 	require.Equal(t, http.StatusForbidden, s.do("POST", "/api/files", "x").status)

@@ -15,6 +15,7 @@ import (
 
 // A client in Go that a generator makes of the document compiles, and does what it says.
 func TestOpenAPIGoClient(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixture.App(), framework.HTTPOptions{})
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/goclient")))

@@ -16,6 +16,7 @@ var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
 // The commands of the documentation work as they are typed.
 func TestCommandsOfTheDocumentation(t *testing.T) {
+	t.Parallel()
 	for page, least := range map[string]int{"../../docs/howto/rest.md": 5, "../../README.md": 1} {
 		s := serve(t, pantryPal(), framework.HTTPOptions{})
 		text, err := os.ReadFile(page)

@@ -48,6 +48,7 @@ func asExit(err error, to **exec.ExitError) bool {
 }
 
 func TestOpenAPILints(t *testing.T) {
+	t.Parallel()
 	broken := filepath.Join(t.TempDir(), "openapi.json")
 	require.NoError(t, os.WriteFile(broken, []byte(`{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{"/a":{"get":{"responses":{}}}}}`), 0o600))
 	require.Contains(t, string(npm(t, "openapi.mjs", "lint", broken)), "operation-operationId", "the linter finds what is wrong")
@@ -61,6 +62,7 @@ func TestOpenAPILints(t *testing.T) {
 
 // A client of the generated types passes tsc --strict, and one with mistakes does not.
 func TestOpenAPITypeScript(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	types := npm(t, "openapi.mjs", "types", fileOf(t, serve(t, fixtureApp(), framework.HTTPOptions{})))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "api.ts"), types, 0o600))
@@ -115,6 +117,7 @@ func documentOf(t testing.TB, s *server) document {
 
 // Every example in the document runs.
 func TestOpenAPIExamples(t *testing.T) {
+	t.Parallel()
 	for name, app := range apps {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, app(), framework.HTTPOptions{})
@@ -154,6 +157,7 @@ func TestOpenAPIExamples(t *testing.T) {
 }
 
 func TestDocsPage(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	page := s.do("GET", "/docs", "")
 	require.Equal(t, http.StatusOK, page.status)
@@ -173,6 +177,7 @@ func TestDocsPage(t *testing.T) {
 
 // The document has the routes that are no entity's. The console's own are private to it.
 func TestOpenAPIOtherRoutes(t *testing.T) {
+	t.Parallel()
 	paths := documentOf(t, serve(t, fixtureApp(), framework.HTTPOptions{})).Paths
 	for _, route := range []string{"get /api/events", "post /api/files", "get /api/files/{id}", "post /tools/{name}", "get /health", "get /status", "get /status/stream"} {
 		method, path, _ := strings.Cut(route, " ")

@@ -201,6 +201,7 @@ func (o outcome) asMethod(op catalog.EntityOperation) outcome {
 // line: for every operation of every entity. Each has an app of its own, so that all find the
 // same.
 func TestParity(t *testing.T) {
+	t.Parallel()
 	for name, app := range apps {
 		t.Run(name, func(t *testing.T) {
 			style := koantest.Setting{Key: "tools.style", Value: "perEntity"}

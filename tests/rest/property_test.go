@@ -87,6 +87,7 @@ func (m maker) value(s any, depth int) any {
 // Random requests that fit the document never end in a defect of the server; random ones that
 // do not always end in a fault that says where.
 func TestRequestsOfTheDocument(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestRequestsOfTheDocument) {
 		return
 	}

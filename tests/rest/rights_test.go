@@ -31,6 +31,7 @@ func bySubject(known ...auth.Principal) func(*http.Request) (auth.Principal, err
 }
 
 func TestRights(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestRights) {
 		return
 	}
@@ -70,6 +71,7 @@ func TestRights(t *testing.T) {
 
 // Modes choose what models are shown; routes are there for what can be reached in any form.
 func TestExposure(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixtureApp(), framework.HTTPOptions{}, koantest.Setting{Key: "exposure", Value: "code"})
 	require.Equal(t, http.StatusOK, s.do("GET", "/api/todo/1", "").status)
 	require.Equal(t, http.StatusOK, s.do("POST", "/api/actions/greet", `{"name":"x"}`).status)
@@ -81,6 +83,7 @@ func TestExposure(t *testing.T) {
 
 // What a person has to agree to is kept as a plan, which is applied once.
 func TestApproval(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestApproval) {
 		return
 	}
@@ -99,6 +102,7 @@ func TestApproval(t *testing.T) {
 }
 
 func TestForeignPages(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixtureApp(), framework.HTTPOptions{AllowedOrigins: []string{"https://app.example.org"}})
 	for name, header := range map[string][]string{
 		"origin": {"Origin", "https://evil.example"}, "null origin": {"Origin", "null"}, "rebound name": {"Host", "evil.example"},
@@ -139,6 +143,7 @@ func TestForeignPages(t *testing.T) {
 
 // No spelling of a path gets around what a route demands.
 func TestPathTricks(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	require.Equal(t, http.StatusOK, s.do("POST", "/api/todo%3Aquery", `{}`).status, "clients that encode the colon")
 	for _, path := range []string{"/api/todo/%2e%2e", "/api/../api/todo/1", "//api/todo/1", "/api/./todo/1", "/api/todo/1/", "/api/todo%2F1", "/api/Todo/1", "/API/todo/1", "/api/todo/1%00", "/api/todo/1:query", "/api/todo/..%2f1", "/api/actions/..%2fx", "/api/plugins/a%2fb/c"} {
@@ -150,6 +155,7 @@ func TestPathTricks(t *testing.T) {
 
 // A slow or huge request holds nobody up and ends.
 func TestHostileRequests(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixtureApp(), framework.HTTPOptions{BodyTime: 200 * time.Millisecond, RequestsPerMinute: 1000})
 	c, err := net.Dial("tcp", s.http.Listener.Addr().String())
 	require.NoError(t, err)
@@ -176,6 +182,7 @@ func TestHostileRequests(t *testing.T) {
 }
 
 func TestMergePatchMergesObjects(t *testing.T) {
+	t.Parallel()
 	s := serve(t, pantryPal(), framework.HTTPOptions{})
 	photo := s.do("POST", "/api/pantry-photo", `{"fileName":"x.png","sha256":"`+strings.Repeat("a", 64)+`","width":1,"height":1}`).object(http.StatusCreated)
 	detection := s.do("POST", "/api/detection", `{"kind":"ean13","value":"1","confidence":1,"box":{"x":1,"y":2,"width":3,"height":4},"photo":"`+photo["id"].(string)+`"}`)

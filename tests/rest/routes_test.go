@@ -28,6 +28,7 @@ func greet(_ context.Context, _ framework.Call, in person) (greeting, error) {
 }
 
 func TestEntityLife(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestEntityLife) {
 		return
 	}
@@ -77,6 +78,7 @@ func TestEntityLife(t *testing.T) {
 // An entity without a version has a digest as its tag, which writes compare in their
 // transaction.
 func TestETagOfUnversioned(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestETagOfUnversioned) {
 		return
 	}
@@ -100,6 +102,7 @@ func TestETagOfUnversioned(t *testing.T) {
 }
 
 func TestIDThatCannotBeOne(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestIDThatCannotBeOne) {
 		return
 	}
@@ -111,6 +114,7 @@ func TestIDThatCannotBeOne(t *testing.T) {
 }
 
 func TestCollectionParameters(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestCollectionParameters) {
 		return
 	}
@@ -156,6 +160,7 @@ func TestCollectionParameters(t *testing.T) {
 }
 
 func TestFaultsOfRequests(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestFaultsOfRequests) {
 		return
 	}
@@ -221,6 +226,7 @@ func TestFaultsOfRequests(t *testing.T) {
 }
 
 func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestIdempotencyKey) {
 		return
 	}
@@ -244,6 +250,7 @@ func TestIdempotencyKey(t *testing.T) {
 }
 
 func TestToolsEnvelope(t *testing.T) {
+	t.Parallel()
 	s := serve(t, fixtureApp(), framework.HTTPOptions{})
 	ok := s.do("POST", "/tools/todo.count", `{}`).object(http.StatusOK)
 	require.Equal(t, true, ok["ok"])

@@ -22,6 +22,7 @@ import (
 // PantryPal's tables, and keeps what they list in testdata/baselines. It installs them
 // from npm, some of them compile: `make baselines`.
 func TestCaptureBaselines(t *testing.T) {
+	t.Parallel()
 	run := func(name string, args ...string) []byte {
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir, cmd.Stderr = "baselines", os.Stderr

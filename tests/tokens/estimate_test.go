@@ -13,6 +13,7 @@ import (
 // What `upstream check` says of the lists of public servers is near to what a real
 // tokenizer counts.
 func TestEstimatedTokens(t *testing.T) {
+	t.Parallel()
 	c, err := newCounter()
 	require.NoError(t, err)
 	for _, s := range servers.All(t) {

@@ -67,6 +67,7 @@ func figure(t *testing.T, cell string) int {
 // What every client reads with every conversation does not grow unseen: more than
 // the page says by a twentieth, and somebody has to look and run `make tokens`.
 func TestDefinitionSizes(t *testing.T) {
+	t.Parallel()
 	c, app := open(t)
 	told := documented(t, func(first string) bool { _, err := strconv.Atoi(first); return err == nil })
 	require.Len(t, told, len(sizes))
@@ -88,6 +89,7 @@ func TestDefinitionSizes(t *testing.T) {
 
 // One entity's twelve tools cost little: its fields are declared once.
 func TestEntityToolSizes(t *testing.T) {
+	t.Parallel()
 	c, app := open(t)
 	got, err := own(c, app)
 	require.NoError(t, err)
@@ -97,6 +99,7 @@ func TestEntityToolSizes(t *testing.T) {
 
 // The page compares with the lists that are kept, and with what is listed now.
 func TestBaselinesMatchDocumentation(t *testing.T) {
+	t.Parallel()
 	c, app := open(t)
 	got, err := baselines(c, app, "testdata/baselines")
 	require.NoError(t, err)
@@ -117,6 +120,7 @@ func TestBaselinesMatchDocumentation(t *testing.T) {
 // A script costs a small part of the calls that it stands for, also where these are
 // made with the tools that cost least.
 func TestScriptsAreCheap(t *testing.T) {
+	t.Parallel()
 	c, app := open(t)
 	talks, err := workflows(c, app, sample)
 	require.NoError(t, err)
@@ -128,6 +132,7 @@ func TestScriptsAreCheap(t *testing.T) {
 }
 
 func TestFormatThousands(t *testing.T) {
+	t.Parallel()
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		require.Equal(t, want, thousands(n))
 	}
@@ -136,6 +141,7 @@ func TestFormatThousands(t *testing.T) {
 // What a workflow costs by name is a small part of what its calls cost one by one; these are
 // really made, and leave the same.
 func TestWorkflowsAreCheap(t *testing.T) {
+	t.Parallel()
 	c, err := newCounter()
 	require.NoError(t, err)
 	done, err := errands(c, vision(t), sample, "haul", "shop")

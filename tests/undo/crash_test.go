@@ -27,6 +27,7 @@ const (
 // TestKilledUndo is the process that is killed in the middle of an undo; it does nothing where
 // nobody has started it for that.
 func TestKilledUndo(t *testing.T) {
+	t.Parallel()
 	at := os.Getenv(killedPlace)
 	if at == "" {
 		return
@@ -80,6 +81,7 @@ func TestKilledUndoLeavesNothing(t *testing.T) {
 // What a killed process has committed and not written into the journal cannot be undone, and
 // the fault says so.
 func TestRunWithoutImages(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestRunWithoutImages) {
 		return
 	}

@@ -45,6 +45,7 @@ func (a *app) refused(code fault.Code, input map[string]any) error {
 }
 
 func TestConflictNamesEachPlace(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestConflictNamesEachPlace) {
 		return
 	}
@@ -89,6 +90,7 @@ func TestConflictNamesEachPlace(t *testing.T) {
 }
 
 func TestConflictsOfRules(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestConflictsOfRules) {
 		return
 	}
@@ -122,6 +124,7 @@ func TestConflictsOfRules(t *testing.T) {
 }
 
 func TestRunsThatCannotBeUndone(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestRunsThatCannotBeUndone) {
 		return
 	}
@@ -152,6 +155,7 @@ func TestRunsThatCannotBeUndone(t *testing.T) {
 }
 
 func TestUndoNeedsTheRightsToEachChange(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUndoNeedsTheRightsToEachChange) {
 		return
 	}
@@ -226,6 +230,7 @@ func (a *app) openLedger() *sql.DB {
 }
 
 func TestRunsWithoutChanges(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestRunsWithoutChanges) {
 		return
 	}
@@ -247,6 +252,7 @@ func TestRunsWithoutChanges(t *testing.T) {
 
 // What hooks do in an undo, and what an undo says of them.
 func TestHooksKnowThatItIsAnUndo(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestHooksKnowThatItIsAnUndo) {
 		return
 	}

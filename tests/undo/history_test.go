@@ -331,6 +331,7 @@ func (h *history) play() {
 
 // TestRandomHistories undoes random runs in any order. KOAN_HISTORIES is how many there are.
 func TestRandomHistories(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestRandomHistories) {
 		return
 	}

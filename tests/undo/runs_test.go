@@ -19,6 +19,7 @@ import (
 
 // A run that commits call by call is undone as a whole.
 func TestUndoOfCallsThatCommitByThemselves(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUndoOfCallsThatCommitByThemselves) {
 		return
 	}
@@ -44,6 +45,7 @@ func TestUndoOfCallsThatCommitByThemselves(t *testing.T) {
 }
 
 func TestUndoSpansSets(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUndoSpansSets) {
 		return
 	}
@@ -62,6 +64,7 @@ func TestUndoSpansSets(t *testing.T) {
 
 // Thousands of rows that one statement changed are restored each.
 func TestUndoOfManyRows(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUndoOfManyRows) {
 		return
 	}
@@ -83,6 +86,7 @@ func TestUndoOfManyRows(t *testing.T) {
 
 // An undo is approved as any run is: by what it changes.
 func TestUndoIsApproved(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUndoIsApproved) {
 		return
 	}
@@ -111,6 +115,7 @@ func TestUndoIsApproved(t *testing.T) {
 }
 
 func TestUndoWithKeyHappensOnce(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUndoWithKeyHappensOnce) {
 		return
 	}
@@ -129,6 +134,7 @@ func TestUndoWithKeyHappensOnce(t *testing.T) {
 
 // What left the house is listed.
 func TestUndoListsWhatIsOutside(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUndoListsWhatIsOutside) {
 		return
 	}

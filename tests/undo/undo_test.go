@@ -145,6 +145,7 @@ func (a *app) tryUndo(input map[string]any) (*undone, error) {
 }
 
 func TestUndoRestoresEverything(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestUndoRestoresEverything) {
 		return
 	}

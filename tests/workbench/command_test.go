@@ -54,6 +54,7 @@ func command(t *testing.T, data, folder string, args ...string) (line, string, i
 // The app seeds itself from the folder that its key names; a run that is none of the dry
 // ones stays, so its second one has nothing to do.
 func TestRunCommand(t *testing.T) {
+	t.Parallel()
 	data, folder := t.TempDir(), absolute(t, tables)
 	file, args := "scripts/calendar-09.js", `{"name": "olga"}`
 
@@ -75,6 +76,7 @@ func TestRunCommand(t *testing.T) {
 // Without its tables the app does not start, and says what to do; it starts when they are
 // there.
 func TestMissingTables(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	file := filepath.Join(t.TempDir(), "count.js")
 	require.NoError(t, os.WriteFile(file, []byte(`SDK.Out.answer(SDK.Entities.Visit.count())`), 0o600))
@@ -92,6 +94,7 @@ func TestMissingTables(t *testing.T) {
 
 // A table with wrong values fills nothing, and each wrong value is named.
 func TestWrongTables(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.CopyFS(folder, os.DirFS(tables)))
 	raw, err := os.ReadFile(filepath.Join(folder, "events.csv"))

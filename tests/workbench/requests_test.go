@@ -109,6 +109,7 @@ func observed(t testing.TB, c *store.Change) change {
 
 // Each template has a script, and koan.code.validate finds nothing wrong with it.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	kit := open(t, tables)
 	var wanted []string
 	for _, tm := range templates(t) {
@@ -124,6 +125,7 @@ func TestScripts(t *testing.T) {
 
 // No script knows a row: neither ids nor addresses, nor anybody's name.
 func TestScriptsNameNoRow(t *testing.T) {
+	t.Parallel()
 	o := readOffice(t, tables)
 	rows := slices.Clone(o.directory)
 	for _, c := range o.customers {
@@ -147,6 +149,7 @@ func TestScriptsNameNoRow(t *testing.T) {
 
 // Every request is met: one script, one run, exactly the changes that the data set says.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestRequests) {
 		return
 	}
@@ -217,6 +220,7 @@ func templates(t testing.TB) []template {
 
 // The oracle gives the data set's own answers.
 func TestOracle(t *testing.T) {
+	t.Parallel()
 	o := readOffice(t, tables)
 	for _, r := range requests(t) {
 		require.Equal(t, lines(t, o.expected(t, r)), lines(t, oracles[r.Script](o, r.Args)), "%s, %v", r.Script, r.Args)
@@ -226,6 +230,7 @@ func TestOracle(t *testing.T) {
 // Scripts are not made for the examples: with other names, days and thresholds they do
 // what the oracle says, in the data set's office and in one where everything is otherwise.
 func TestScriptsAgreeWithTheOracle(t *testing.T) {
+	t.Parallel()
 	offices := map[string]string{"the data set": tables, "shuffled": shuffled(t, rand.New(rand.NewPCG(16, 5)))}
 	for name, folder := range offices {
 		t.Run(name, func(t *testing.T) {

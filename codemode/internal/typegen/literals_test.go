@@ -217,6 +217,7 @@ var wrong = []string{
 }
 
 func TestLiteralsHoldUnderTSC(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"koan.d.ts": typegen.Declarations(view(t, shop()))}
 	head := "const { Order } = SDK.Entities;\n"
 	name := func(kind string, i int) string { return fmt.Sprintf("%s%d.ts", kind, i) }
@@ -240,6 +241,7 @@ func TestLiteralsHoldUnderTSC(t *testing.T) {
 
 // The declarations of one entity check alone, and still know their neighbours.
 func TestEntityFilesHoldAlone(t *testing.T) {
+	t.Parallel()
 	v := view(t, shop())
 	var groups []map[string]string
 	for _, r := range v.Resources() {

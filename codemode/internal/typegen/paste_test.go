@@ -12,6 +12,7 @@ import (
 
 // What a search returns type-checks with the prelude: each by itself, and all together.
 func TestPastedDeclarationsHoldUnderTSC(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]catalog.Offer{"sample": sample(), "shop": shop()} {
 		v := view(t, o)
 		prelude := typegen.Prelude(v)

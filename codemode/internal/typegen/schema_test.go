@@ -26,6 +26,7 @@ func function(t testing.TB, schema string) string {
 // What section 6.2 of the specification of codemode.run names, and what schemas
 // say beside it.
 func TestSchemas(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ schema, want string }{
 		"enum":                      {`{"enum":["a",1,null]}`, `"a" | 1 | null`},
 		"enum with a type":          {`{"type":"string","enum":["a","b"]}`, `"a" | "b"`},
@@ -116,6 +117,7 @@ func hostiles() []string {
 
 // No schema keeps the generator busy for long, whatever its references do.
 func TestHostileSchemasTakeNoTime(t *testing.T) {
+	t.Parallel()
 	refs := func(to func(i int) string) string {
 		var b strings.Builder
 		for i := range 5000 {
@@ -146,6 +148,7 @@ func parses(text string) []api.Message {
 }
 
 func TestHostileSchemasHoldUnderTSC(t *testing.T) {
+	t.Parallel()
 	r := &catalog.Resource{Name: "A", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Operations: writing}
 	var functions []*catalog.Operation
 	for i, schema := range hostiles() {

@@ -125,6 +125,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestDeclarations(t *testing.T) {
+	t.Parallel()
 	v := view(t, sample())
 	all := typegen.Declarations(v)
 	golden(t, "koan.d.ts", all)
@@ -156,6 +157,7 @@ func TestDeclarations(t *testing.T) {
 }
 
 func TestInlineKeepsItsBudget(t *testing.T) {
+	t.Parallel()
 	v := view(t, sample())
 	all, complete := typegen.Inline(v, 16000)
 	require.True(t, complete)

@@ -15,6 +15,7 @@ import (
 // A dry run lists the changes of each set. Where sets are files, it refuses a second one
 // as the run itself would, unless that commits call by call.
 func TestDryRunAcrossSets(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDryRunAcrossSets) {
 		return
 	}
@@ -57,6 +58,7 @@ func TestDryRunAcrossSets(t *testing.T) {
 
 // A plan over several sets is applied as a whole, or not at all.
 func TestPlanAcrossSets(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestPlanAcrossSets) {
 		return
 	}

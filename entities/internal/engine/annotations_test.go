@@ -28,6 +28,7 @@ func (a *app) properties(op, member string) map[string]map[string]any {
 
 // What annotations say is in the schemas of tools and in the types.
 func TestAnnotationsAreSeen(t *testing.T) {
+	t.Parallel()
 	o := openOffice(t)
 	admin := o.people["admin"]
 	in := admin.properties("Badge.upsert", "model")
@@ -62,6 +63,7 @@ func TestAnnotationsAreSeen(t *testing.T) {
 
 // What annotations say is so.
 func TestAnnotationsHold(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAnnotationsHold) {
 		return
 	}
@@ -120,6 +122,7 @@ func TestAnnotationsHold(t *testing.T) {
 }
 
 func TestScopesPerKindOfOperation(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestScopesPerKindOfOperation) {
 		return
 	}
@@ -159,6 +162,7 @@ func TestScopesPerKindOfOperation(t *testing.T) {
 // A set that the principal may not name is unknown, whatever is done to it, and
 // whether or not there is one.
 func TestSetsOfOthersAreUnknown(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestSetsOfOthersAreUnknown) {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 )
 
 func TestValidatorsOfEntSayTheirLimit(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestValidatorsOfEntSayTheirLimit) {
 		return
 	}

@@ -28,6 +28,7 @@ func todos(a *app, n int) {
 }
 
 func TestUpdatesByQuery(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestUpdatesByQuery) {
 		return
 	}
@@ -48,6 +49,7 @@ func TestUpdatesByQuery(t *testing.T) {
 }
 
 func TestDeletesByQuery(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDeletesByQuery) {
 		return
 	}
@@ -64,6 +66,7 @@ func TestDeletesByQuery(t *testing.T) {
 }
 
 func TestNothingBeyondMaxAffected(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNothingBeyondMaxAffected) {
 		return
 	}
@@ -89,6 +92,7 @@ func TestNothingBeyondMaxAffected(t *testing.T) {
 }
 
 func TestRefusesBadQueries(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRefusesBadQueries) {
 		return
 	}
@@ -143,6 +147,7 @@ func TestRefusesBadQueries(t *testing.T) {
 }
 
 func TestHooksHoldForQueries(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestHooksHoldForQueries) {
 		return
 	}
@@ -175,6 +180,7 @@ func TestHooksHoldForQueries(t *testing.T) {
 }
 
 func TestDryRunShowsEachChangeOfAQuery(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDryRunShowsEachChangeOfAQuery) {
 		return
 	}
@@ -196,6 +202,7 @@ func TestDryRunShowsEachChangeOfAQuery(t *testing.T) {
 }
 
 func TestAggregates(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAggregates) {
 		return
 	}
@@ -217,6 +224,7 @@ func TestAggregates(t *testing.T) {
 }
 
 func TestAggregateSeesItsOwnRun(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAggregateSeesItsOwnRun) {
 		return
 	}

@@ -34,6 +34,7 @@ var deletions = [][2]string{
 
 // A foreign key deletes nothing that the caller might not delete.
 func TestCascadesDeleteOnlyWhatTheirCallerMayDelete(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestCascadesDeleteOnlyWhatTheirCallerMayDelete) {
 		return
 	}
@@ -92,6 +93,7 @@ func TestCascadesDeleteOnlyWhatTheirCallerMayDelete(t *testing.T) {
 
 // Nor does it clear a reference that the caller might not clear.
 func TestCascadesClearOnlyWhatTheirCallerMayWrite(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestCascadesClearOnlyWhatTheirCallerMayWrite) {
 		return
 	}
@@ -124,6 +126,7 @@ func TestCascadesClearOnlyWhatTheirCallerMayWrite(t *testing.T) {
 
 // A run that names a few entities deletes rows of these alone.
 func TestCascadesEndWhereOnlyEnds(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestCascadesEndWhereOnlyEnds) {
 		return
 	}
@@ -138,6 +141,7 @@ func TestCascadesEndWhereOnlyEnds(t *testing.T) {
 
 // The app's own code deletes what it likes: its hooks are not the caller.
 func TestHooksCascadeFreely(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestHooksCascadeFreely) {
 		return
 	}
@@ -170,6 +174,7 @@ func TestHooksCascadeFreely(t *testing.T) {
 // A policy decides about rows that a write on the other side of an edge, or a foreign
 // key, would change, as about any write to them.
 func TestPoliciesDecideAboutRowsThatEdgesChange(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestPoliciesDecideAboutRowsThatEdgesChange) {
 		return
 	}

@@ -68,6 +68,7 @@ func (a *app) seen(log follow.Log, set string, after int64) (out []follow.Change
 // Who adds up what it sees of changes has what it can read, whatever policies hide from it:
 // rows that enter and leave its sight included.
 func TestSeenChangesAddUpToWhatCanBeRead(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestSeenChangesAddUpToWhatCanBeRead) {
 		return
 	}
@@ -137,6 +138,7 @@ func TestSeenChangesAddUpToWhatCanBeRead(t *testing.T) {
 
 // All types of columns are in events as they are when they are read.
 func TestSeenChangesAreAsRead(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestSeenChangesAreAsRead) {
 		return
 	}
@@ -161,6 +163,7 @@ func TestSeenChangesAreAsRead(t *testing.T) {
 // However many write at once, nobody who reads the log again and again from where it was misses
 // a commit, and no commit comes before one that was seen.
 func TestLogIsInTheOrderOfCommits(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestLogIsInTheOrderOfCommits) {
 		return
 	}
@@ -227,6 +230,7 @@ func TestLogIsInTheOrderOfCommits(t *testing.T) {
 
 // What is too old is removed; who has not read it is told.
 func TestLogIsPruned(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestLogIsPruned) {
 		return
 	}
@@ -267,6 +271,7 @@ func TestLogIsPruned(t *testing.T) {
 
 // Beyond its room the log loses its oldest entries, though they are not old.
 func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestLogIsBounded) {
 		return
 	}
@@ -298,6 +303,7 @@ func TestLogIsBounded(t *testing.T) {
 
 // The log is no place where secrets of deleted rows stay readable.
 func TestLogSealsSecrets(t *testing.T) {
+	t.Parallel()
 	at := place(t)
 	a, log := followed(t, at, nil)
 	a.call("Todo.upsert", `{"model":{"id":"a","title":"x","secret":"s3cret-value"}}`)
@@ -315,6 +321,7 @@ func TestLogSealsSecrets(t *testing.T) {
 // Row level security cannot be asked about rows as they were: who is under it is refused,
 // whether or not its session has variables.
 func TestRowLevelSecurityIsRefused(t *testing.T) {
+	t.Parallel()
 	a := openRowSecured(t, false)
 	a.ann.call("Todo.upsert", `{"model":{"id":"a","title":"x","notes":"ann"}}`)
 	for _, who := range []*app{a.ann, a.nobody} {

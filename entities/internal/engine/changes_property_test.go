@@ -342,6 +342,7 @@ func spreading() ent.EntitiesOption {
 // done to a copy of the data; then the script runs for real, and the data is as the
 // copy.
 func TestDryRunsSayWhatRunsDo(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDryRunsSayWhatRunsDo) {
 		return
 	}
@@ -352,6 +353,7 @@ func TestDryRunsSayWhatRunsDo(t *testing.T) {
 // A row that a run deletes and creates again has none of its links from before, also
 // where a hook writes it once more while it is being created.
 func TestRowsCreatedAgainAreLinkedAnew(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRowsCreatedAgainAreLinkedAnew) {
 		return
 	}

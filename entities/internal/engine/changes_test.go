@@ -46,6 +46,7 @@ func member(t *testing.T, image json.RawMessage, name string) any {
 }
 
 func TestChangesAreOneForEachRow(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestChangesAreOneForEachRow) {
 		return
 	}
@@ -80,6 +81,7 @@ func TestChangesAreOneForEachRow(t *testing.T) {
 }
 
 func TestChangesOfWhatIsTakenBack(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestChangesOfWhatIsTakenBack) {
 		return
 	}
@@ -104,6 +106,7 @@ func TestChangesOfWhatIsTakenBack(t *testing.T) {
 }
 
 func TestChangesShowManyToManyEdges(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestChangesShowManyToManyEdges) {
 		return
 	}
@@ -141,6 +144,7 @@ func TestChangesShowManyToManyEdges(t *testing.T) {
 
 // Rows go, or lose a reference, by way of rows that nobody sees.
 func TestChangesShowCascadesThroughHiddenRows(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestChangesShowCascadesThroughHiddenRows) {
 		return
 	}

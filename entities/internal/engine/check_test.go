@@ -82,6 +82,7 @@ func agree(tb testing.TB, all []checker, input []byte) {
 }
 
 func TestChecksAreAsStrictAsTheirSchemas(t *testing.T) {
+	t.Parallel()
 	all := checkers(t)
 	for _, s := range seeds {
 		agree(t, all, []byte(s))
@@ -134,6 +135,7 @@ func (c withoutInput) Input() json.RawMessage {
 }
 
 func TestInputsAreDecodedOnce(t *testing.T) {
+	t.Parallel()
 	a := start(t, ent.Entities())
 	offer, decoded := a.provider.Offer(), map[string]int{}
 	for i, op := range offer.Operations {
@@ -161,6 +163,7 @@ func TestInputsAreDecodedOnce(t *testing.T) {
 }
 
 func TestOutputsFitTheirSchemas(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOutputsFitTheirSchemas) {
 		return
 	}

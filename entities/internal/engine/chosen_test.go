@@ -34,6 +34,7 @@ func copies(call func(id, input string) (string, error), _ *run.Attempt) (string
 // What a run chooses is not replaced by what an earlier attempt chose at the same place,
 // when the data have changed in between: only what was generated comes from the tape.
 func TestPlanKeepsChosenIDsApart(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestPlanKeepsChosenIDsApart) {
 		return
 	}

@@ -23,6 +23,7 @@ var hookings = map[string][]ent.EntitiesOption{
 }
 
 func TestRenamedEdgesKeepWhatIsLinked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRenamedEdgesKeepWhatIsLinked) {
 		return
 	}
@@ -85,6 +86,7 @@ func TestRenamedEdgesKeepWhatIsLinked(t *testing.T) {
 }
 
 func TestRenamedColumnsAreFoundVersionedAndChecked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRenamedColumnsAreFoundVersionedAndChecked) {
 		return
 	}
@@ -113,6 +115,7 @@ func TestRenamedColumnsAreFoundVersionedAndChecked(t *testing.T) {
 }
 
 func TestRenamedGeneratedValuesComeFromTheTape(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRenamedGeneratedValuesComeFromTheTape) {
 		return
 	}

@@ -219,6 +219,7 @@ func (r *renamedTable) expect(t *testing.T, id int, high bool) {
 }
 
 func TestRenamedColumnsKeepWhatIsWritten(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRenamedColumnsKeepWhatIsWritten) {
 		return
 	}

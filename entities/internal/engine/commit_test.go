@@ -90,6 +90,7 @@ func (w *wire) carry(client, server net.Conn) {
 
 // When nobody hears how a commit ended, its receipt tells.
 func TestTheReceiptTellsHowACommitEnded(t *testing.T) {
+	t.Parallel()
 	w, where := between(t, pgtest.Place(t))
 	a := startIn(t, where, ent.Entities())
 	w.lose.Store(true)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestDayRefusesEverythingElse(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDayRefusesEverythingElse) {
 		return
 	}
@@ -124,6 +125,7 @@ func TestDayIsTheSameInEveryZone(t *testing.T) {
 
 // A hook of the app sets what it likes; SQLite would keep another day of it than PostgreSQL.
 func TestDayOfAHookIsMidnightInUTC(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDayOfAHookIsMidnightInUTC) {
 		return
 	}
@@ -147,6 +149,7 @@ func TestDayOfAHookIsMidnightInUTC(t *testing.T) {
 
 // Other programs keep days as texts in SQLite, and so does a column that was one of texts.
 func TestDaysThatOthersKeepAsTexts(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDaysThatOthersKeepAsTexts) {
 		return
 	}

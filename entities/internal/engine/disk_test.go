@@ -71,6 +71,7 @@ func (b bounded) Connect(ctx context.Context) (driver.Conn, error) {
 
 // The database says that it is full where the app opened it with a bound.
 func TestFullDatabaseIsAFault(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "bounded.db")
 	for name, opts := range map[string][]ent.EntitiesOption{"native": nil, "hooked": {ent.OnClient(func(c *ent.Client) { c.Use(passing) })}} {
@@ -99,6 +100,7 @@ func openedHere(t *testing.T, db *sql.DB, shimmed *shim.App) *app {
 
 // A file that cannot be written refuses writes, not reads.
 func TestReadOnlyDatabaseIsAFault(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "kept.db")
 	db := sqlitedriver.Open("file:" + file + "?_fk=1")
@@ -118,6 +120,7 @@ func TestReadOnlyDatabaseIsAFault(t *testing.T) {
 const smallFiles = "KOAN_TEST_SMALL_FILES"
 
 func TestFullDiskIsAFault(t *testing.T) {
+	t.Parallel()
 	if folder := os.Getenv(smallFiles); folder != "" {
 		onSmallFiles(t, folder)
 		return

@@ -17,6 +17,7 @@ import (
 )
 
 func TestGrantsAreKeptForAllProcesses(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestGrantsAreKeptForAllProcesses) {
 		return
 	}

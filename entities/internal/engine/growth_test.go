@@ -155,6 +155,7 @@ const (
 )
 
 func TestGrowsInPlaceAndNeverShrinksUnasked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestGrowsInPlaceAndNeverShrinksUnasked) {
 		return
 	}
@@ -198,6 +199,7 @@ func TestGrowsInPlaceAndNeverShrinksUnasked(t *testing.T) {
 }
 
 func TestNeverSeenNewerTablesAreNotDowngraded(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNeverSeenNewerTablesAreNotDowngraded) {
 		return
 	}
@@ -212,6 +214,7 @@ func TestNeverSeenNewerTablesAreNotDowngraded(t *testing.T) {
 }
 
 func TestWhatOthersPutBesideStays(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWhatOthersPutBesideStays) {
 		return
 	}
@@ -241,6 +244,7 @@ func TestWhatOthersPutBesideStays(t *testing.T) {
 }
 
 func TestMigratesByFiles(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestMigratesByFiles) {
 		return
 	}
@@ -324,6 +328,7 @@ func (g *grown) files() []string {
 }
 
 func TestFilesTakeOverWhatGrewInPlace(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestFilesTakeOverWhatGrewInPlace) {
 		return
 	}
@@ -342,6 +347,7 @@ func TestFilesTakeOverWhatGrewInPlace(t *testing.T) {
 }
 
 func TestEditedFilesAndBadStatementsAreRefused(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEditedFilesAndBadStatementsAreRefused) {
 		return
 	}
@@ -386,6 +392,7 @@ func TestEditedFilesAndBadStatementsAreRefused(t *testing.T) {
 }
 
 func TestHandWrittenFilesRunInTheirPlace(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestHandWrittenFilesRunInTheirPlace) {
 		return
 	}
@@ -404,6 +411,7 @@ func TestHandWrittenFilesRunInTheirPlace(t *testing.T) {
 }
 
 func TestAppsCarryTheirMigrations(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAppsCarryTheirMigrations) {
 		return
 	}

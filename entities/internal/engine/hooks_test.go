@@ -38,6 +38,7 @@ func (a *app) recorded(op, input string) ([]store.Change, error) {
 }
 
 func TestWhatHooksWriteInBulkIsRecorded(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWhatHooksWriteInBulkIsRecorded) {
 		return
 	}
@@ -72,6 +73,7 @@ func TestWhatHooksWriteInBulkIsRecorded(t *testing.T) {
 }
 
 func TestHookMayDoSomethingElseInstead(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestHookMayDoSomethingElseInstead) {
 		return
 	}
@@ -98,6 +100,7 @@ func TestHookMayDoSomethingElseInstead(t *testing.T) {
 }
 
 func TestFailingHookLeavesNothing(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestFailingHookLeavesNothing) {
 		return
 	}
@@ -117,6 +120,7 @@ func TestFailingHookLeavesNothing(t *testing.T) {
 }
 
 func TestAfterCommitIsForWhatGoesOutside(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAfterCommitIsForWhatGoesOutside) {
 		return
 	}
@@ -136,6 +140,7 @@ func TestAfterCommitIsForWhatGoesOutside(t *testing.T) {
 }
 
 func TestEdgesMoveRowsOfOthers(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEdgesMoveRowsOfOthers) {
 		return
 	}
@@ -156,6 +161,7 @@ func TestEdgesMoveRowsOfOthers(t *testing.T) {
 // A hook that panics after its row was written, in a call whose fault the script
 // catches, leaves nothing of the call.
 func TestAPanicOfAHookLeavesNothing(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPanicOfAHookLeavesNothing) {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 )
 
 func TestInterceptorsThatCannotHoldAreRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestInterceptorsThatCannotHoldAreRefusedAtTheStart) {
 		return
 	}
@@ -50,6 +51,7 @@ func (both) Intercept(next stdent.Querier) stdent.Querier {
 }
 
 func TestRulesOnlyChooseRows(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRulesOnlyChooseRows) {
 		return
 	}
@@ -77,6 +79,7 @@ func TestRulesOnlyChooseRows(t *testing.T) {
 
 // An interceptor's own failure is no reason to read everything.
 func TestFailingInterceptorsRefuse(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestFailingInterceptorsRefuse) {
 		return
 	}
@@ -113,6 +116,7 @@ func TestFailingInterceptorsRefuse(t *testing.T) {
 
 // What is asked while somebody reads must not write.
 func TestRulesDoNotWriteWhileReading(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRulesDoNotWriteWhileReading) {
 		return
 	}

@@ -132,6 +132,7 @@ func invoke(ctx context.Context, a *run.Attempt, op, input string) error {
 }
 
 func TestJournalKeepsRunsAndCalls(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestJournalKeepsRunsAndCalls) {
 		return
 	}
@@ -205,6 +206,7 @@ func TestJournalKeepsRunsAndCalls(t *testing.T) {
 }
 
 func TestJournalIsForThoseWhoMayReadIt(t *testing.T) {
+	t.Parallel()
 	j := startJournaled(t, place(t), nil)
 	j.as = auth.Principal{Subject: "bob", Scopes: []string{"koan:other"}, Sets: []string{"*"}}
 	j.fails(fault.Forbidden, "KoanRun.collection", `{}`)
@@ -231,6 +233,7 @@ func TestJournalIsForThoseWhoMayReadIt(t *testing.T) {
 // TestJournalOfAKilledApp kills an app between a run's commit and its record, and
 // in the middle of scripts; another process of the app lives on.
 func TestJournalOfAKilledApp(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestJournalOfAKilledApp) {
 		return
 	}
@@ -278,6 +281,7 @@ func TestJournalOfAKilledApp(t *testing.T) {
 
 // TestJournalVictim is the process that is killed.
 func TestJournalVictim(t *testing.T) {
+	t.Parallel()
 	at := os.Getenv("KOAN_TEST_PLACE")
 	if at == "" {
 		return
@@ -316,6 +320,7 @@ type withheld struct{ journal.Sink }
 func (withheld) Append(context.Context, journal.Record) {}
 
 func TestJournalForgets(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestJournalForgets) {
 		return
 	}
@@ -366,6 +371,7 @@ func killed(t *testing.T, test string, env ...string) {
 func die() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 
 func TestSensitiveValuesStandInNoError(t *testing.T) {
+	t.Parallel()
 	a := start(t, ent.Entities())
 	f := a.fails(fault.InvalidPayload, "Todo.upsert", `{"model":{"title":"x","secret":73911937}}`)
 	require.NotContains(t, f.Message+fmt.Sprintf("%+v", f.Details), "73911937")
@@ -377,6 +383,7 @@ func TestSensitiveValuesStandInNoError(t *testing.T) {
 // TestJournalOfARunThatIsGoneOnWith keeps one record of a run with a key, however
 // often it was begun, and one of each call that got its reply again.
 func TestJournalOfARunThatIsGoneOnWith(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestJournalOfARunThatIsGoneOnWith) {
 		return
 	}

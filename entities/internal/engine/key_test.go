@@ -14,6 +14,7 @@ import (
 )
 
 func TestUpsertsByUniqueKey(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestUpsertsByUniqueKey) {
 		return
 	}
@@ -47,6 +48,7 @@ func TestUpsertsByUniqueKey(t *testing.T) {
 }
 
 func TestConflictsAreAtWhatTheCallSays(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestConflictsAreAtWhatTheCallSays) {
 		return
 	}
@@ -68,6 +70,7 @@ func TestConflictsAreAtWhatTheCallSays(t *testing.T) {
 
 // ent tells of one validator at a time; callers hear of all.
 func TestNamesAllThatValidatorsRefuse(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNamesAllThatValidatorsRefuse) {
 		return
 	}
@@ -90,6 +93,7 @@ func TestNamesAllThatValidatorsRefuse(t *testing.T) {
 
 // Every relation is written by id, by ids and by operators, from both sides.
 func TestWritesEveryRelation(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWritesEveryRelation) {
 		return
 	}

@@ -25,6 +25,7 @@ func hide(e *descriptor.Entity) { e.ReadScopes = []string{"hidden:read"} }
 // Whatever goes wrong, an entity that its caller does not know of is not named, nor is
 // an edge to it.
 func TestFaultsNameOnlyWhatTheirCallerKnows(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestFaultsNameOnlyWhatTheirCallerKnows) {
 		return
 	}
@@ -90,6 +91,7 @@ func TestFaultsNameOnlyWhatTheirCallerKnows(t *testing.T) {
 
 // What keeps an entity from being deleted is named to those who know of it.
 func TestWhatRefersToAnEntityIsNamedToThoseWhoKnow(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWhatRefersToAnEntityIsNamedToThoseWhoKnow) {
 		return
 	}
@@ -105,6 +107,7 @@ func TestWhatRefersToAnEntityIsNamedToThoseWhoKnow(t *testing.T) {
 // Who does not see the other end of an edge that a new entity needs cannot make one, and
 // does not hear what it is.
 func TestNewEntitiesNeedNoNamesOfHiddenEdges(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNewEntitiesNeedNoNamesOfHiddenEdges) {
 		return
 	}
@@ -119,6 +122,7 @@ func TestNewEntitiesNeedNoNamesOfHiddenEdges(t *testing.T) {
 // A row of an entity that its caller does not know of is counted, and its entity is not
 // named, whichever way the run is looked at.
 func TestChangesOfUnknownEntitiesAreCounted(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestChangesOfUnknownEntitiesAreCounted) {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 // What a call read, or wrote and took back, is not held when it has ended; what a run
 // that records has changed is.
 func TestCallsReleaseWhatTheyHeld(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestCallsReleaseWhatTheyHeld) {
 		return
 	}
@@ -51,6 +52,7 @@ func TestCallsReleaseWhatTheyHeld(t *testing.T) {
 }
 
 func TestRecordedRowsEndTheRunBeforeTheyAreWritten(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRecordedRowsEndTheRunBeforeTheyAreWritten) {
 		return
 	}
@@ -100,6 +102,7 @@ func TestRecordedRowsEndTheRunBeforeTheyAreWritten(t *testing.T) {
 
 // Wide rows are read back after they were written; what comes back is the same.
 func TestWideRowsComeBackWhole(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWideRowsComeBackWhole) {
 		return
 	}
@@ -132,6 +135,7 @@ func TestWideRowsComeBackWhole(t *testing.T) {
 
 // A row that nobody could read again is refused, and nothing of it stays.
 func TestRowsTooWideToReadAreRefused(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRowsTooWideToReadAreRefused) {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 )
 
 func TestARefusalSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestARefusalSaysWhatIsWrong) {
 		return
 	}

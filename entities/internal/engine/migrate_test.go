@@ -13,6 +13,7 @@ import (
 )
 
 func TestMigratesDataOfAnOlderApp(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestMigratesDataOfAnOlderApp) {
 		return
 	}

@@ -13,6 +13,7 @@ import (
 
 // A relationship takes ids; who wrote new entities into it learns the call that creates them.
 func TestRelationshipSaysHowItsEntitiesAreCreated(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRelationshipSaysHowItsEntitiesAreCreated) {
 		return
 	}

@@ -73,6 +73,7 @@ func (a *app) script(spec run.Spec, fn func(call func(op, input string) (map[str
 
 // A set comes into being with its first committed write, and with nothing else.
 func TestReadingMakesNoSet(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestReadingMakesNoSet) {
 		return
 	}
@@ -120,6 +121,7 @@ func TestReadingMakesNoSet(t *testing.T) {
 
 // A call that fails after a write that was caught leaves its savepoint, not the draft.
 func TestDraftOfASetSurvivesAFailedCall(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDraftOfASetSurvivesAFailedCall) {
 		return
 	}
@@ -138,6 +140,7 @@ func TestDraftOfASetSurvivesAFailedCall(t *testing.T) {
 // Runs of two processes make the same set at the same time: one does, and the others
 // write to what it made.
 func TestSetIsMadeOnce(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestSetIsMadeOnce) {
 		return
 	}
@@ -170,6 +173,7 @@ func TestSetIsMadeOnce(t *testing.T) {
 
 // On PostgreSQL one run writes to sets that exist and to ones that do not.
 func TestSetIsMadeBesideOthers(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestSetIsMadeBesideOthers) {
 		return
 	}
@@ -207,6 +211,7 @@ func TestSetIsMadeBesideOthers(t *testing.T) {
 // One caller brings a bounded number of sets into being; reading them, and writing to
 // those that exist, is free. Sets that are gone do not count.
 func TestNewSetsPerCallerAreBounded(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNewSetsPerCallerAreBounded) {
 		return
 	}

@@ -29,6 +29,7 @@ func (c rounds) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMes
 // A run that asked after an effect outside goes on under its key, and has the effect
 // once; without a key it is refused.
 func TestOnceThoughItAsks(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceThoughItAsks) {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 // A call that says itself that nothing happened is made again in a run that left other
 // things behind; where the run went on without it, it is not.
 func TestOnceAfterAFaultThatPasses(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceAfterAFaultThatPasses) {
 		return
 	}

@@ -16,6 +16,7 @@ import (
 )
 
 func TestOnceGivesTheFirstResult(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceGivesTheFirstResult) {
 		return
 	}
@@ -58,6 +59,7 @@ func TestOnceGivesTheFirstResult(t *testing.T) {
 }
 
 func TestOnceWithoutAWrite(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceWithoutAWrite) {
 		return
 	}
@@ -87,6 +89,7 @@ func TestOnceWithoutAWrite(t *testing.T) {
 }
 
 func TestOnceWhileItRuns(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceWhileItRuns) {
 		return
 	}
@@ -121,6 +124,7 @@ func TestOnceWhileItRuns(t *testing.T) {
 }
 
 func TestOnceManyAtOnce(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceManyAtOnce) {
 		return
 	}
@@ -153,6 +157,7 @@ func TestOnceManyAtOnce(t *testing.T) {
 }
 
 func TestOnceAfterAFailure(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceAfterAFailure) {
 		return
 	}
@@ -215,6 +220,7 @@ func TestOnceAfterAFailure(t *testing.T) {
 // TestOnceThoughTheHolderWasDead: a process that nobody has heard of for longer
 // than its lease wakes up when another one has done its work.
 func TestOnceThoughTheHolderWasDead(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceThoughTheHolderWasDead) {
 		return
 	}
@@ -258,6 +264,7 @@ func TestOnceThoughTheHolderWasDead(t *testing.T) {
 // TestOnceTwoCommits: both holders have told the ledger that they commit; the
 // receipt lets one of them.
 func TestOnceTwoCommits(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceTwoCommits) {
 		return
 	}
@@ -308,6 +315,7 @@ func (s *slowCommit) Commits(ctx context.Context, h once.Hold, sets, scope []str
 }
 
 func TestOnceCutOff(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceCutOff) {
 		return
 	}
@@ -373,6 +381,7 @@ func TestOnceCutOff(t *testing.T) {
 // TestOnceOverAttempts: an attempt that gives way to a slow call outside, and one
 // whose snapshot is stale, hold the same key.
 func TestOnceOverAttempts(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceOverAttempts) {
 		return
 	}
@@ -404,6 +413,7 @@ func TestOnceOverAttempts(t *testing.T) {
 }
 
 func TestNoKeysInDatabasesOfTheApp(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNoKeysInDatabasesOfTheApp) {
 		return
 	}
@@ -418,6 +428,7 @@ func TestNoKeysInDatabasesOfTheApp(t *testing.T) {
 }
 
 func TestOnceCallByCall(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceCallByCall) {
 		return
 	}
@@ -459,6 +470,7 @@ func TestOnceCallByCall(t *testing.T) {
 }
 
 func TestOnceIsForgotten(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceIsForgotten) {
 		return
 	}
@@ -477,6 +489,7 @@ func TestOnceIsForgotten(t *testing.T) {
 }
 
 func TestOnceKeepsNoMoreThanAllowed(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestOnceKeepsNoMoreThanAllowed) {
 		return
 	}

@@ -124,6 +124,7 @@ func served(t *testing.T, source string, shimmed *shim.App) (a *app, statements 
 }
 
 func TestServesWhatTheAppOpens(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestServesWhatTheAppOpens) {
 		return
 	}
@@ -195,6 +196,7 @@ func TestServesWhatTheAppOpens(t *testing.T) {
 }
 
 func TestNoUpdateOfAnOwnedDatabaseIsLost(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNoUpdateOfAnOwnedDatabaseIsLost) {
 		return
 	}
@@ -231,6 +233,7 @@ func TestNoUpdateOfAnOwnedDatabaseIsLost(t *testing.T) {
 }
 
 func TestOpenIsChecked(t *testing.T) {
+	t.Parallel()
 	start := func(shimmed *shim.App, open func(context.Context, string) (dialect.Driver, error)) error {
 		return entities.Provide(shimmed, entities.Options{Open: open}).Start(context.Background(), host{})
 	}

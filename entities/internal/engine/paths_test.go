@@ -23,6 +23,7 @@ import (
 // builders. Answers, faults, counts and rows must be the same, but for the times and
 // ids that were made, whether or not the run records.
 func TestBothWaysOfWritingAgree(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestBothWaysOfWritingAgree) {
 		return
 	}

@@ -22,6 +22,7 @@ import (
 // Of several who approve a plan at once while the data changes, one makes the plan that
 // takes its place, and nobody's yes to the first is taken for the second.
 func TestApproversOfAReplacedPlan(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestApproversOfAReplacedPlan) {
 		return
 	}
@@ -71,6 +72,7 @@ func TestApproversOfAReplacedPlan(t *testing.T) {
 // A plan takes the place of one that is being applied, at one moment with that; of none
 // in another state, and of one that is gone.
 func TestKeeperReplacesAppliedPlansOnly(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestKeeperReplacesAppliedPlansOnly) {
 		return
 	}
@@ -104,6 +106,7 @@ func TestKeeperReplacesAppliedPlansOnly(t *testing.T) {
 // A call that somebody agreed to, and that the run did not come to, is asked about again
 // when it does: the plan in between says nothing of it.
 func TestACallThatWasNotMadeIsAskedAboutAgain(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestACallThatWasNotMadeIsAskedAboutAgain) {
 		return
 	}
@@ -157,6 +160,7 @@ func peeks(call func(id, input string) (string, error), _ *run.Attempt) (string,
 // Of the runs under one key one is made; what it returned is for who may name its sets,
 // not for who may name those of another plan under the key.
 func TestPlansUnderOneKeyKeepTheirSets(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestPlansUnderOneKeyKeepTheirSets) {
 		return
 	}
@@ -213,6 +217,7 @@ func TestPlansUnderOneKeyKeepTheirSets(t *testing.T) {
 
 // A yes that comes while the key is another run's leaves its plan waiting, and listed.
 func TestAPlanWhoseKeyIsHeldWaits(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPlanWhoseKeyIsHeldWaits) {
 		return
 	}
@@ -249,6 +254,7 @@ func TestAPlanWhoseKeyIsHeldWaits(t *testing.T) {
 // An approver who may not see where a run has come to ends nothing of it, also after a
 // call outside was made: the plan waits for who may.
 func TestARunThatItsApproverMayNotSeeGoesOn(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestARunThatItsApproverMayNotSeeGoesOn) {
 		return
 	}
@@ -282,6 +288,7 @@ func TestARunThatItsApproverMayNotSeeGoesOn(t *testing.T) {
 // A ledger of a version in which a run had one plan with its id is taken over, with the
 // plans and keys in it.
 func TestPlansOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestPlansOfAnEarlierVersion) {
 		return
 	}
@@ -320,6 +327,7 @@ func TestPlansOfAnEarlierVersion(t *testing.T) {
 // While a client's person thinks, somebody else's yes makes another plan: the answer is to
 // the first one, whether the call waits for it or comes with it.
 func TestAnAnswerToAReplacedPlan(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAnAnswerToAReplacedPlan) {
 		return
 	}

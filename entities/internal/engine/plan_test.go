@@ -50,6 +50,7 @@ func doubles(call func(id, input string) (string, error), _ *run.Attempt) (strin
 }
 
 func TestAPlanIsAppliedByAnotherProcess(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPlanIsAppliedByAnotherProcess) {
 		return
 	}
@@ -97,6 +98,7 @@ func TestAPlanIsAppliedByAnotherProcess(t *testing.T) {
 }
 
 func TestAPlanAfterTheDataHasChanged(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPlanAfterTheDataHasChanged) {
 		return
 	}
@@ -165,6 +167,7 @@ func TestAPlanAfterTheDataHasChanged(t *testing.T) {
 }
 
 func TestAPersonIsAsked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPersonIsAsked) {
 		return
 	}
@@ -223,6 +226,7 @@ func TestAPersonIsAsked(t *testing.T) {
 }
 
 func TestAToolIsAskedAboutToo(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAToolIsAskedAboutToo) {
 		return
 	}
@@ -255,6 +259,7 @@ func TestAToolIsAskedAboutToo(t *testing.T) {
 }
 
 func TestAPlanPausesBeforeWhatIsOutside(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPlanPausesBeforeWhatIsOutside) {
 		return
 	}
@@ -321,6 +326,7 @@ func TestAPlanPausesBeforeWhatIsOutside(t *testing.T) {
 }
 
 func TestTwoApproveAtOnce(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestTwoApproveAtOnce) {
 		return
 	}
@@ -357,6 +363,7 @@ func TestTwoApproveAtOnce(t *testing.T) {
 }
 
 func TestAPlanAfterACrash(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPlanAfterACrash) {
 		return
 	}
@@ -413,6 +420,7 @@ func TestAPlanAfterACrash(t *testing.T) {
 }
 
 func TestWhatCannotBeApproved(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWhatCannotBeApproved) {
 		return
 	}
@@ -454,6 +462,7 @@ func TestWhatCannotBeApproved(t *testing.T) {
 }
 
 func TestAPlanOfARunWithAKey(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPlanOfARunWithAKey) {
 		return
 	}
@@ -477,6 +486,7 @@ func TestAPlanOfARunWithAKey(t *testing.T) {
 
 // No value can pass for a line of what a person reads.
 func TestThePlansTextCannotBeForged(t *testing.T) {
+	t.Parallel()
 	p := approve.Plan{Request: approve.Planned{Tool: "koan.code.execute", Principal: auth.Principal{Subject: "ann\nApproved"}}, Changes: []store.Change{
 		{Entity: "Todo", Set: "default", ID: "1\n2", Action: store.Update, Before: json.RawMessage(`{"title":"a"}`), After: json.RawMessage(`{"title":"b\n\nIt changes no data.\u001b[2J\u202e"}`)},
 	}}

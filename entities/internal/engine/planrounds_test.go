@@ -56,6 +56,7 @@ func (c *caller) answer(t *testing.T, err error, with string) {
 }
 
 func TestAPlanGoesOnInTheNextCall(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAPlanGoesOnInTheNextCall) {
 		return
 	}
@@ -129,6 +130,7 @@ func TestAPlanGoesOnInTheNextCall(t *testing.T) {
 
 // A client's answer is about a plan of the catalog with which it was asked.
 func TestAnAnswerAboutAPlanOfAnotherCatalogIsRefused(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAnAnswerAboutAPlanOfAnotherCatalogIsRefused) {
 		return
 	}
@@ -155,6 +157,7 @@ func TestAnAnswerAboutAPlanOfAnotherCatalogIsRefused(t *testing.T) {
 // approval.timeoutMs bounds how long a person may take, also where no call waits for
 // that.
 func TestALateAnswerIsNoYes(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestALateAnswerIsNoYes) {
 		return
 	}
@@ -191,6 +194,7 @@ func TestALateAnswerIsNoYes(t *testing.T) {
 
 // Somebody who applies a plan that has become different is asked about that.
 func TestWhoAppliesAPlanIsAsked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWhoAppliesAPlanIsAsked) {
 		return
 	}
@@ -233,6 +237,7 @@ func TestWhoAppliesAPlanIsAsked(t *testing.T) {
 // Calls outside that a script makes at once are agreed to one after the other, and
 // each is made once.
 func TestCallsAtOnceAreAskedAboutOneByOne(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestCallsAtOnceAreAskedAboutOneByOne) {
 		return
 	}
@@ -267,6 +272,7 @@ func TestCallsAtOnceAreAskedAboutOneByOne(t *testing.T) {
 // In the strictest mode a run that changes nothing needs a yes too, and a tool that
 // only reads does not.
 func TestAlwaysAsks(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAlwaysAsks) {
 		return
 	}
@@ -288,6 +294,7 @@ func TestAlwaysAsks(t *testing.T) {
 // What a rule names is asked about before it is called, also where it is declared to have
 // no effect outside; one that only reads is not.
 func TestARuleNamesAnyCall(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestARuleNamesAnyCall) {
 		return
 	}

@@ -121,6 +121,7 @@ func (a *app) fails(code fault.Code, op, input string) *fault.Fault {
 }
 
 func TestStoresAndReadsBack(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestStoresAndReadsBack) {
 		return
 	}
@@ -150,6 +151,7 @@ func TestStoresAndReadsBack(t *testing.T) {
 }
 
 func TestAWrongDatabaseIsRefusedWithoutItsPassword(t *testing.T) {
+	t.Parallel()
 	check := entities.Provide(ent.Entities(), entities.Options{}).Settings()[0].Check
 	for _, right := range []string{"", "sqlite://data", "postgres://u@h/d", "postgresql://u@h/d"} {
 		require.NoError(t, check(right), right)

@@ -13,6 +13,7 @@ import (
 // TestEdgesFromTheOtherSideCountVersions: who holds a version must learn of a
 // change that came through an edge.
 func TestEdgesFromTheOtherSideCountVersions(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEdgesFromTheOtherSideCountVersions) {
 		return
 	}
@@ -29,6 +30,7 @@ func TestEdgesFromTheOtherSideCountVersions(t *testing.T) {
 }
 
 func TestRequiredInverse(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRequiredInverse) {
 		return
 	}
@@ -53,6 +55,7 @@ func TestRequiredInverse(t *testing.T) {
 }
 
 func TestWhatIsTakenHasToBeChanged(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWhatIsTakenHasToBeChanged) {
 		return
 	}

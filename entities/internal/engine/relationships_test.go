@@ -92,6 +92,7 @@ const people = `{"models":[{"id":"p","name":"Ann","email":"a"},{"id":"q","name":
 
 // A link is a column of some row, and writing it from the other side changes that row.
 func TestEdgesChangeOnlyRowsThatTheirCallerMayChange(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEdgesChangeOnlyRowsThatTheirCallerMayChange) {
 		return
 	}
@@ -147,6 +148,7 @@ func TestEdgesChangeOnlyRowsThatTheirCallerMayChange(t *testing.T) {
 
 // What holds of the field that is an edge's key holds of the edge, on either side.
 func TestEdgesAreAsWritableAsTheirKeys(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEdgesAreAsWritableAsTheirKeys) {
 		return
 	}
@@ -202,6 +204,7 @@ func TestEdgesAreAsWritableAsTheirKeys(t *testing.T) {
 
 // A key that cannot be read is not read, or guessed at, through its edge.
 func TestEdgesAreAsReadableAsTheirKeys(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEdgesAreAsReadableAsTheirKeys) {
 		return
 	}
@@ -291,6 +294,7 @@ func cutOut(s, begin, end string) string {
 
 // What an exposure mode takes away from a surface is not reached there by an edge.
 func TestEdgesEndWhereExposureEnds(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEdgesEndWhereExposureEnds) {
 		return
 	}
@@ -326,6 +330,7 @@ func TestEdgesEndWhereExposureEnds(t *testing.T) {
 
 // `only` takes away what it does not name, also at the other end of an edge.
 func TestEdgesEndWhereOnlyEnds(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEdgesEndWhereOnlyEnds) {
 		return
 	}
@@ -354,6 +359,7 @@ func TestEdgesEndWhereOnlyEnds(t *testing.T) {
 // Links of a table between two entities are rows of both, unless the schema says that
 // they belong to one.
 func TestLinksBelongToBothSides(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestLinksBelongToBothSides) {
 		return
 	}

@@ -310,6 +310,7 @@ func (t *trial) described() {
 // allowed, what is refused, what is seen, and what is written about it. A failure names
 // its seed; -rights.seed repeats one.
 func TestRightsOfRelationships(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRightsOfRelationships) {
 		return
 	}

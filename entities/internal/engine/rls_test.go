@@ -106,6 +106,7 @@ func rowSecuredApps(t *testing.T, test func(t *testing.T, a *rowSecured)) {
 func ids(page map[string]any) string { return strings.Join(found(page), " ") }
 
 func TestSessionVariablesHoldForTheirCallerOnly(t *testing.T) {
+	t.Parallel()
 	rowSecuredApps(t, func(t *testing.T, a *rowSecured) {
 		for _, who := range []*app{a.ann, a.bob} { // interleaved, over two connections
 			name := who.as.Subject
@@ -159,6 +160,7 @@ func TestSessionVariablesHoldForTheirCallerOnly(t *testing.T) {
 }
 
 func TestSessionVariablesHoldInParallel(t *testing.T) {
+	t.Parallel()
 	rowSecuredApps(t, func(t *testing.T, a *rowSecured) {
 		var group sync.WaitGroup
 		wrong := make(chan string, 100)
@@ -200,6 +202,7 @@ func TestSessionVariablesHoldInParallel(t *testing.T) {
 }
 
 func TestSessionVariablesHoldInRuns(t *testing.T) {
+	t.Parallel()
 	rowSecuredApps(t, func(t *testing.T, a *rowSecured) {
 		a.bob.call("Todo.upsert", `{"model":{"id":"b","title":"his","notes":"bob"}}`)
 		a.ann.call("Todo.upsert", `{"model":{"id":"a","title":"hers","notes":"ann"}}`)
@@ -231,6 +234,7 @@ func TestSessionVariablesHoldInRuns(t *testing.T) {
 // A hook that looks at somebody else's rows, in a context of its own, changes
 // nothing about whose rows its caller writes.
 func TestSessionVariablesOfHooksAreTheirOwn(t *testing.T) {
+	t.Parallel()
 	for name, opened := range map[string]bool{"own": false, "opened": true} {
 		t.Run(name, func(t *testing.T) {
 			var seen []string
@@ -265,6 +269,7 @@ func TestSessionVariablesOfHooksAreTheirOwn(t *testing.T) {
 }
 
 func TestSessionVariablesNeedPostgreSQL(t *testing.T) {
+	t.Parallel()
 	p := entities.Provide(ent.Entities(), entities.Options{Viewer: tenantVariable})
 	require.NoError(t, p.Start(t.Context(), host{"sqlite://" + t.TempDir()}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })

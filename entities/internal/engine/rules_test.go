@@ -99,6 +99,7 @@ func (a *app) reads(op, input string) string {
 }
 
 func TestRulesHoldOnEveryRead(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRulesHoldOnEveryRead) {
 		return
 	}
@@ -147,6 +148,7 @@ func TestRulesHoldOnEveryRead(t *testing.T) {
 
 // A cursor goes on within what its bearer may read.
 func TestCursorsGiveNoRights(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestCursorsGiveNoRights) {
 		return
 	}
@@ -162,6 +164,7 @@ func TestCursorsGiveNoRights(t *testing.T) {
 }
 
 func TestPoliciesThatRefuseSayWhy(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestPoliciesThatRefuseSayWhy) {
 		return
 	}
@@ -194,6 +197,7 @@ func TestPoliciesThatRefuseSayWhy(t *testing.T) {
 
 // What nobody may read can be written, and tells nothing of itself but its id.
 func TestWhatIsWrittenBlindly(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWhatIsWrittenBlindly) {
 		return
 	}
@@ -208,6 +212,7 @@ func TestWhatIsWrittenBlindly(t *testing.T) {
 }
 
 func TestHiddenRowsAreNotWritten(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestHiddenRowsAreNotWritten) {
 		return
 	}
@@ -243,6 +248,7 @@ func TestHiddenRowsAreNotWritten(t *testing.T) {
 }
 
 func TestHiddenRowsAreNotLinked(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestHiddenRowsAreNotLinked) {
 		return
 	}
@@ -277,6 +283,7 @@ func TestHiddenRowsAreNotLinked(t *testing.T) {
 
 // Foreign keys do not delete, nor change, for a caller what he may not read.
 func TestCascadesEndAtHiddenRows(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestCascadesEndAtHiddenRows) {
 		return
 	}
@@ -294,6 +301,7 @@ func TestCascadesEndAtHiddenRows(t *testing.T) {
 }
 
 func TestDeletesThatOnlyMark(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDeletesThatOnlyMark) {
 		return
 	}
@@ -306,6 +314,7 @@ func TestDeletesThatOnlyMark(t *testing.T) {
 }
 
 func TestFieldsThatOnlySomeMayRead(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestFieldsThatOnlySomeMayRead) {
 		return
 	}
@@ -354,6 +363,7 @@ func TestFieldsThatOnlySomeMayRead(t *testing.T) {
 
 // What a run shows of its changes is what its caller may see.
 func TestChangesShowWhatTheCallerMaySee(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestChangesShowWhatTheCallerMaySee) {
 		return
 	}
@@ -401,6 +411,7 @@ func recordedAs(o *office, op, input string) ([]store.Change, error) {
 
 // Rules see the run's own transaction.
 func TestRulesSeeWhatTheRunWrote(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRulesSeeWhatTheRunWrote) {
 		return
 	}
@@ -424,6 +435,7 @@ func TestRulesSeeWhatTheRunWrote(t *testing.T) {
 // A unique value tells that somebody has it, and not who: the database keeps it
 // unique among all rows, so this much cannot be hidden.
 func TestConflictsNameNoHiddenRow(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestConflictsNameNoHiddenRow) {
 		return
 	}

@@ -89,6 +89,7 @@ func (a *app) with(op *catalog.Operation) *catalog.View {
 var atomic = run.Spec{Atomic: true}
 
 func TestNoUpdateIsLost(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNoUpdateIsLost) {
 		return
 	}
@@ -147,6 +148,7 @@ func stale(a *app, attempt *run.Attempt) error {
 }
 
 func TestLaterAttemptsGenerateTheSame(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestLaterAttemptsGenerateTheSame) {
 		return
 	}
@@ -194,6 +196,7 @@ func TestLaterAttemptsGenerateTheSame(t *testing.T) {
 }
 
 func TestGeneratedValuesComeFromTheTape(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestGeneratedValuesComeFromTheTape) {
 		return
 	}
@@ -231,6 +234,7 @@ func TestGeneratedValuesComeFromTheTape(t *testing.T) {
 }
 
 func TestCaughtFaultLeavesNothing(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestCaughtFaultLeavesNothing) {
 		return
 	}
@@ -252,6 +256,7 @@ func TestCaughtFaultLeavesNothing(t *testing.T) {
 }
 
 func TestUncaughtFaultAndDryRunLeaveNothing(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestUncaughtFaultAndDryRunLeaveNothing) {
 		return
 	}
@@ -275,6 +280,7 @@ func TestUncaughtFaultAndDryRunLeaveNothing(t *testing.T) {
 }
 
 func TestNotAtomicCommitsEachCall(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNotAtomicCommitsEachCall) {
 		return
 	}
@@ -295,6 +301,7 @@ func TestNotAtomicCommitsEachCall(t *testing.T) {
 }
 
 func TestWritesToSeveralSetsWhereOneTransactionCan(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWritesToSeveralSetsWhereOneTransactionCan) {
 		return
 	}
@@ -320,6 +327,7 @@ func TestWritesToSeveralSetsWhereOneTransactionCan(t *testing.T) {
 }
 
 func TestSetsAreSeparate(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestSetsAreSeparate) {
 		return
 	}
@@ -336,6 +344,7 @@ func TestSetsAreSeparate(t *testing.T) {
 }
 
 func TestReceiptIsInTheData(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestReceiptIsInTheData) {
 		return
 	}
@@ -359,6 +368,7 @@ func TestReceiptIsInTheData(t *testing.T) {
 }
 
 func TestSeedsOnceAndNeverAgain(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestSeedsOnceAndNeverAgain) {
 		return
 	}
@@ -391,6 +401,7 @@ func TestSeedsOnceAndNeverAgain(t *testing.T) {
 }
 
 func TestFolderThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	p := entities.Provide(ent.Entities(), entities.Options{})
@@ -401,6 +412,7 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 }
 
 func TestDoctorKnowsTheSets(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDoctorKnowsTheSets) {
 		return
 	}
@@ -420,6 +432,7 @@ func TestDoctorKnowsTheSets(t *testing.T) {
 }
 
 func TestHooksMayUseAnyClientOfTheirs(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestHooksMayUseAnyClientOfTheirs) {
 		return
 	}
@@ -464,6 +477,7 @@ func TestHooksMayUseAnyClientOfTheirs(t *testing.T) {
 }
 
 func TestInterceptorsAreRefused(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestInterceptorsAreRefused) {
 		return
 	}
@@ -476,6 +490,7 @@ func TestInterceptorsAreRefused(t *testing.T) {
 // A read that fails spoils the transaction on PostgreSQL; the next attempt guards
 // its reads, so that a script can go on after one.
 func TestCaughtFailureOfARead(t *testing.T) {
+	t.Parallel()
 	a := startIn(t, pgtest.Place(t)+"&statement_timeout=300", ent.Entities())
 	lock, err := beside(t, a.place, "default").Begin()
 	require.NoError(t, err)

@@ -25,6 +25,7 @@ func (j *journaled) report() *catalog.Document {
 }
 
 func TestReportsOfRuns(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestReportsOfRuns) {
 		return
 	}
@@ -91,6 +92,7 @@ func TestReportsOfRuns(t *testing.T) {
 }
 
 func TestNoReportsWithoutAJournal(t *testing.T) {
+	t.Parallel()
 	j := startJournaled(t, place(t), map[string]any{"journal.enabled": false})
 	require.Empty(t, j.view.Snapshot().Documents())
 }

@@ -18,6 +18,7 @@ import (
 // A write of one statement has no savepoint on SQLite: what it did before it failed
 // must be gone all the same.
 func TestAWriteThatFailsAfterItsStatementLeavesNothing(t *testing.T) {
+	t.Parallel()
 	a := start(t, ent.Entities())
 	a.call("Todo.upsert-many", `{"models":[{"id":"broken","title":"x"},{"id":"whole","title":"x"}]}`)
 	db := beside(t, a.place, "default")
@@ -57,6 +58,7 @@ func TestAWriteThatFailsAfterItsStatementLeavesNothing(t *testing.T) {
 
 // What a constraint refuses has undone itself: the script goes on in its attempt.
 func TestAWriteThatAConstraintRefusesCostsNoAttempt(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestAWriteThatAConstraintRefusesCostsNoAttempt) {
 		return
 	}
@@ -84,6 +86,7 @@ func TestAWriteThatAConstraintRefusesCostsNoAttempt(t *testing.T) {
 // A cancel that one call of a script hears, and the script does not, leaves all of
 // what the call did or nothing.
 func TestACancelledWriteIsDoneOrNot(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestACancelledWriteIsDoneOrNot) {
 		return
 	}

@@ -67,6 +67,7 @@ func TestManySets(t *testing.T) {
 }
 
 func TestNothingCrossesSets(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNothingCrossesSets) {
 		return
 	}

@@ -27,6 +27,7 @@ func keeping(t *testing.T, place string, journal bool, o replay.Options) *journa
 // What is kept of runs comes back at once and after a start, goes when it is old, and
 // the oldest go where it is too much; with the journal's writer, and without.
 func TestShelfOfTapes(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestShelfOfTapes) {
 		return
 	}
@@ -75,6 +76,7 @@ func TestShelfOfTapes(t *testing.T) {
 
 // A caller with many runs pushes out its own alone, however old those of others are.
 func TestTapesOfACallerStayBesideAFlood(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestTapesOfACallerStayBesideAFlood) {
 		return
 	}
@@ -115,6 +117,7 @@ func TestTapesOfACallerStayBesideAFlood(t *testing.T) {
 // Tapes that an earlier version kept without their callers are read, and go as one
 // caller's.
 func TestTapesOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestTapesOfAnEarlierVersion) {
 		return
 	}

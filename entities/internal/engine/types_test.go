@@ -123,6 +123,7 @@ func found(page map[string]any) []string {
 }
 
 func TestEveryTypeOnEveryPath(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEveryTypeOnEveryPath) {
 		return
 	}
@@ -224,6 +225,7 @@ func ordered(t *testing.T, a *app, field, lowest, highest, low, high string) {
 }
 
 func TestTypesRefuseWhatTheyAreNot(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestTypesRefuseWhatTheyAreNot) {
 		return
 	}
@@ -259,6 +261,7 @@ func TestTypesRefuseWhatTheyAreNot(t *testing.T) {
 }
 
 func TestIdsOfTheAppsOwn(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestIdsOfTheAppsOwn) {
 		return
 	}
@@ -304,6 +307,7 @@ func TestIdsOfTheAppsOwn(t *testing.T) {
 }
 
 func TestEdgesWithSchemas(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestEdgesWithSchemas) {
 		return
 	}

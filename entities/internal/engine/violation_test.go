@@ -14,6 +14,7 @@ import (
 )
 
 func TestDeleteThatAReferenceRefusesSaysWhatRefers(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDeleteThatAReferenceRefusesSaysWhatRefers) {
 		return
 	}
@@ -55,6 +56,7 @@ func TestDeleteThatAReferenceRefusesSaysWhatRefers(t *testing.T) {
 }
 
 func TestRulesOfTheDatabaseAreNamed(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRulesOfTheDatabaseAreNamed) {
 		return
 	}
@@ -98,6 +100,7 @@ func TestRulesOfTheDatabaseAreNamed(t *testing.T) {
 
 // A rule may be looked at only when the run commits.
 func TestRulesAtTheCommitAreTheCallersFault(t *testing.T) {
+	t.Parallel()
 	t.Run("PostgreSQL", func(t *testing.T) {
 		a := start(t, ent.Entities())
 		_, err := beside(t, a.place, "default").Exec(`ALTER TABLE visits ALTER CONSTRAINT visits_visitors_visitor DEFERRABLE INITIALLY DEFERRED`)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestRefusesBadWrites(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestRefusesBadWrites) {
 		return
 	}
@@ -76,6 +77,7 @@ func TestRefusesBadWrites(t *testing.T) {
 }
 
 func TestNamesOfSetsThatAPatternDoesNotTake(t *testing.T) {
+	t.Parallel()
 	a := start(t, ent.Entities())
 	for _, set := range []string{"tenant-*", "tenant-a.b", "tenant-" + strings.Repeat("a", 48), "TENANT-a"} {
 		f := a.fails(fault.UnknownSet, "Todo.count", fmt.Sprintf(`{"set":%q}`, set))
@@ -85,6 +87,7 @@ func TestNamesOfSetsThatAPatternDoesNotTake(t *testing.T) {
 }
 
 func TestPatchTakesAnEntityThatWasRead(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestPatchTakesAnEntityThatWasRead) {
 		return
 	}
@@ -101,6 +104,7 @@ func TestPatchTakesAnEntityThatWasRead(t *testing.T) {
 }
 
 func TestReportsEverythingWrongAtOnce(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestReportsEverythingWrongAtOnce) {
 		return
 	}
@@ -115,6 +119,7 @@ func TestReportsEverythingWrongAtOnce(t *testing.T) {
 }
 
 func TestUpsertKeepsOrReplaces(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestUpsertKeepsOrReplaces) {
 		return
 	}
@@ -140,6 +145,7 @@ func TestUpsertKeepsOrReplaces(t *testing.T) {
 }
 
 func TestWritesEdges(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestWritesEdges) {
 		return
 	}
@@ -191,6 +197,7 @@ func labelsOf(a *app, todo string) []string {
 }
 
 func TestBatchesAreAllOrNothing(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestBatchesAreAllOrNothing) {
 		return
 	}
@@ -204,6 +211,7 @@ func TestBatchesAreAllOrNothing(t *testing.T) {
 }
 
 func TestNewIsNotStored(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNewIsNotStored) {
 		return
 	}
@@ -219,6 +227,7 @@ func TestNewIsNotStored(t *testing.T) {
 }
 
 func TestReadOnlyEntitiesHaveNoOtherOperations(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestReadOnlyEntitiesHaveNoOtherOperations) {
 		return
 	}
@@ -228,6 +237,7 @@ func TestReadOnlyEntitiesHaveNoOtherOperations(t *testing.T) {
 }
 
 func TestIntegersBeyondJavaScript(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestIntegersBeyondJavaScript) {
 		return
 	}
@@ -239,6 +249,7 @@ func TestIntegersBeyondJavaScript(t *testing.T) {
 }
 
 func TestExamplesRun(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestExamplesRun) {
 		return
 	}
@@ -252,6 +263,7 @@ func TestExamplesRun(t *testing.T) {
 }
 
 func TestDeletesShowTheirCascades(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestDeletesShowTheirCascades) {
 		return
 	}
@@ -285,6 +297,7 @@ func encode(t testing.TB, v any) json.RawMessage {
 }
 
 func TestStoresManyAtOnce(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestStoresManyAtOnce) {
 		return
 	}
@@ -319,6 +332,7 @@ func TestStoresManyAtOnce(t *testing.T) {
 }
 
 func TestNamesEveryModelThatIsWrong(t *testing.T) {
+	t.Parallel()
 	if forEach(t, TestNamesEveryModelThatIsWrong) {
 		return
 	}

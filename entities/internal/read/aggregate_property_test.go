@@ -194,6 +194,7 @@ func (g generator) columns() (groups, measures []measure, input map[string]any) 
 // An aggregate gives exactly what plain evaluation over the same rows gives:
 // filter, groups, buckets, measures, having, sort and limit, nulls included.
 func TestAggregateEqualsPlainEvaluation(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestAggregateEqualsPlainEvaluation) {
 		return
 	}

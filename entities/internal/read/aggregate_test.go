@@ -30,6 +30,7 @@ func aggregate(t testing.TB, q read.Querier, e *read.Engine, entity *descriptor.
 }
 
 func TestAggregate(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestAggregate) {
 		return
 	}
@@ -82,6 +83,7 @@ func TestAggregate(t *testing.T) {
 // The start of a bucket is right for the last nanosecond before the next one, in
 // leap years, in weeks across years, and in whatever form a time was kept.
 func TestBuckets(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestBuckets) {
 		return
 	}
@@ -114,6 +116,7 @@ func TestBuckets(t *testing.T) {
 }
 
 func TestWrongAggregates(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, entity, input, path, says string }{
 		{"no object", "Book", `[]`, "", "object"},
 		{"unknown member", "Book", `{"groupby":"genre"}`, "/groupby", `did you mean "groupBy"`},
@@ -173,6 +176,7 @@ func TestWrongAggregates(t *testing.T) {
 }
 
 func TestAllThatIsWrongWithAnAggregate(t *testing.T) {
+	t.Parallel()
 	_, err := read.DecodeAggregate([]byte(`{"filter":{"titel":1},"groupBy":["gnere",{"field":"title","by":"day"}],"sum":"pagse","having":{"gnere":"x","sumPagse":{"$gt":1},"nothing":1},"sort":"sumPagse,-gnere,x","limit":"9"}`), books, graph)
 	var paths []string
 	for _, d := range fault.From(err).Details.([]fault.Detail) {
@@ -182,6 +186,7 @@ func TestAllThatIsWrongWithAnAggregate(t *testing.T) {
 }
 
 func TestAggregatesAreNeverCutSilently(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestAggregatesAreNeverCutSilently) {
 		return
 	}
@@ -207,6 +212,7 @@ func TestAggregatesAreNeverCutSilently(t *testing.T) {
 
 // The database sorts such values beside each other, however large they are.
 func TestAggregateRejectsLongValues(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestAggregateRejectsLongValues) {
 		return
 	}
@@ -242,6 +248,7 @@ func TestAggregateRejectsLongValues(t *testing.T) {
 }
 
 func TestSumsBeyondIntegers(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestSumsBeyondIntegers) {
 		return
 	}
@@ -256,6 +263,7 @@ func TestSumsBeyondIntegers(t *testing.T) {
 
 // What is passed on the way does not matter, whatever the order of the rows is.
 func TestSumsThatPassAnIntegerAndComeBack(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestSumsThatPassAnIntegerAndComeBack) {
 		return
 	}
@@ -280,6 +288,7 @@ func TestSumsThatPassAnIntegerAndComeBack(t *testing.T) {
 }
 
 func TestSumsBeyondFloats(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestSumsBeyondFloats) {
 		return
 	}

@@ -51,6 +51,7 @@ func FuzzTimeText(f *testing.F) {
 }
 
 func TestNumbers(t *testing.T) {
+	t.Parallel()
 	for want, v := range map[string]any{
 		"9007199254740991": int64(1<<53 - 1), `"9007199254740992"`: int64(1 << 53), `"-9007199254740992"`: int64(-1 << 53), "0": int64(0),
 	} {
@@ -77,6 +78,7 @@ func (unreadableForm) Show(held any) (any, error) { return nil, fmt.Errorf("cann
 // TestUnreadableValueIsNamedByItsField: the type's own words may have the value in them,
 // so they are the cause, for the log.
 func TestUnreadableValueIsNamedByItsField(t *testing.T) {
+	t.Parallel()
 	var out []byte
 	c := cell{out: &out, kind: kindHeld, form: unreadableForm{}, key: `,"address":`}
 	err := c.Scan("a secret")

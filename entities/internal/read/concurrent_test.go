@@ -18,6 +18,7 @@ import (
 
 // Calls share memory through pools, never what stands in it.
 func TestConcurrentCalls(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestConcurrentCalls) {
 		return
 	}
@@ -51,6 +52,7 @@ func TestConcurrentCalls(t *testing.T) {
 
 // A call that is given up ends soon, with the fault for it.
 func TestGivenUp(t *testing.T) {
+	t.Parallel()
 	db, e := open(t, library.Random(rand.New(rand.NewPCG(5, 6)), 400))
 	slow := `{"id":{"$ne":"none"}}` // true of all, so that every level goes through all books of an author
 	for range 5 {

@@ -69,6 +69,7 @@ func ask(db Querier, e *Engine, input map[string]any, set string) (page, error) 
 }
 
 func TestCursorOfAnotherQuery(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestCursorOfAnotherQuery) {
 		return
 	}
@@ -135,6 +136,7 @@ func TestCursorOfAnotherQuery(t *testing.T) {
 // Whoever makes up a cursor with a right digest gets no further than with a
 // filter: values of other types are refused.
 func TestMadeUpValues(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestMadeUpValues) {
 		return
 	}
@@ -165,6 +167,7 @@ func TestMadeUpValues(t *testing.T) {
 
 // Rows that come and go while a walk is under way move no others.
 func TestWalkWhileRowsComeAndGo(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestWalkWhileRowsComeAndGo) {
 		return
 	}
@@ -203,6 +206,7 @@ func TestWalkWhileRowsComeAndGo(t *testing.T) {
 
 // A page that is cut at the limit of bytes goes on where it was cut.
 func TestWalkOfCutPages(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestWalkOfCutPages) {
 		return
 	}
@@ -235,6 +239,7 @@ func TestWalkOfCutPages(t *testing.T) {
 }
 
 func TestLastPageHasNoCursor(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestLastPageHasNoCursor) {
 		return
 	}
@@ -250,6 +255,7 @@ func TestLastPageHasNoCursor(t *testing.T) {
 }
 
 func TestSortTooLongForACursor(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestSortTooLongForACursor) {
 		return
 	}
@@ -265,6 +271,7 @@ func TestSortTooLongForACursor(t *testing.T) {
 // The next page starts at an index instead of reading what went before.
 // What a page keeps of its rows for a cursor counts as what it answers does.
 func TestPageOfLongSortValuesIsCut(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestPageOfLongSortValuesIsCut) {
 		return
 	}
@@ -290,6 +297,7 @@ func TestPageOfLongSortValuesIsCut(t *testing.T) {
 }
 
 func TestNextPageStartsAtAnIndex(t *testing.T) {
+	t.Parallel()
 	db, _ := shelf(t, 10)
 	graph := library.Graph()
 	books := graph.Entity("Book")

@@ -17,6 +17,7 @@ import (
 // A day is the first ten characters of what SQLite keeps, whoever wrote it; what does not
 // begin with a day is a fault that names the field.
 func TestStrangeDays(t *testing.T) {
+	t.Parallel()
 	db, e := open(t, small())
 	for _, stored := range []string{"2026-01-31", "2026-01-31 00:00:00+00:00", "2026-01-31T00:00:00Z", "2026-01-31 23:59:59.999-11:00", "2026-01-31 00:30:00+13:00"} {
 		_, err := db.Exec("UPDATE books SET ordered_on=? WHERE id='dune'", stored)
@@ -44,6 +45,7 @@ func TestStrangeDays(t *testing.T) {
 
 // A comparison with a day uses the index of its column.
 func TestDayUsesIndex(t *testing.T) {
+	t.Parallel()
 	db, _ := open(t, library.Data{})
 	_, err := db.Exec("CREATE INDEX books_ordered ON books (ordered_on)")
 	require.NoError(t, err)

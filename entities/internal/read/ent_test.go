@@ -21,6 +21,7 @@ import (
 // What ent's own builders wrote, through tables that ent made and descriptors
 // that the extension generated, reads as it was meant.
 func TestReadsWhatEntWrites(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestReadsWhatEntWrites) {
 		return
 	}

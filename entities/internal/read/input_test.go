@@ -33,6 +33,7 @@ func decoder(op string) func(raw []byte, e *descriptor.Entity) error {
 }
 
 func TestWrongInputs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, op, entity, input, path, says string }{
 		{"not JSON", "collection", "Book", `{`, "", "not JSON"},
 		{"two values", "collection", "Book", `{} {}`, "", "not JSON"},
@@ -103,6 +104,7 @@ func TestWrongInputs(t *testing.T) {
 }
 
 func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
 	f := fault.From(decoder("collection")([]byte(`{"page":0,"sort":"nope","filter":{"titel":1,"pages":"x"},"with":"autor","nope":1,"cursor":"x"}`), books))
 	var paths []string
 	for _, d := range f.Details.([]fault.Detail) {
@@ -125,6 +127,7 @@ func compiled(t testing.TB, raw json.RawMessage) *jsonschema.Schema {
 // What the decoder takes the schema takes; so what the schema refuses the
 // decoder refuses.
 func TestSchemasAreNoStricterThanDecoders(t *testing.T) {
+	t.Parallel()
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	for _, entity := range graph.Entities {
 		name := entity.Resource.Name
@@ -165,6 +168,7 @@ func requireAccepted(t testing.TB, s *jsonschema.Schema, raw []byte) {
 }
 
 func TestSchemasRefuseWhatIsPlainlyWrong(t *testing.T) {
+	t.Parallel()
 	s := compiled(t, read.CollectionSchema(books, graph))
 	for _, raw := range []string{
 		`{"pagesize":1}`, `{"page":0}`, `{"pageSize":201}`, `{"filter":{"titel":1}}`, `{"filter":{"title":1}}`, `{"filter":{"inPrint":"x"}}`, `{"filter":{"pages":1.5}}`,

@@ -18,6 +18,7 @@ import (
 // Rows beyond the budget are not kept while they are read, so that one call
 // cannot fill the memory before its answer is put together.
 func TestBudgetOfLevels(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestBudgetOfLevels) {
 		return
 	}
@@ -49,6 +50,7 @@ func TestBudgetOfLevels(t *testing.T) {
 // Rows of a relation take memory besides their JSON, and small ones take more of it than
 // of JSON.
 func TestSmallRowsOfRelationsAreCounted(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestSmallRowsOfRelationsAreCounted) {
 		return
 	}
@@ -73,6 +75,7 @@ func TestSmallRowsOfRelationsAreCounted(t *testing.T) {
 
 // Inputs decide about the shapes of statements: neither many nor long ones stay.
 func TestTextsAreBounded(t *testing.T) {
+	t.Parallel()
 	var all statementTexts
 	long := bytes.Repeat([]byte("?,"), maxText)
 	require.Equal(t, string(long), all.intern(long))
@@ -92,6 +95,7 @@ func TestTextsAreBounded(t *testing.T) {
 
 // A relationship with a limit has all rows of its parents put in order by the database.
 func TestLimitedRelationRejectsLongSortValues(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestLimitedRelationRejectsLongSortValues) {
 		return
 	}

@@ -345,6 +345,7 @@ func (q question) ask(t *testing.T, db read.Querier, e *read.Engine, more map[st
 // The engine gives exactly what plain evaluation over the same rows gives:
 // filter, search, sort, page and count, nulls included.
 func TestEngineEqualsPlainEvaluation(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestEngineEqualsPlainEvaluation) {
 		return
 	}
@@ -371,6 +372,7 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 
 // What matches all by its form matches all rows.
 func TestMatchesAllHoldsForEveryRow(t *testing.T) {
+	t.Parallel()
 	g := generator{rand.New(rand.NewPCG(19, 2026))}
 	data := library.Random(g.Rand, 40)
 	for i := range data.Books { // null is exempt from texts with nothing to look for
@@ -399,6 +401,7 @@ func TestMatchesAllHoldsForEveryRow(t *testing.T) {
 
 // A walk by cursors gives every row exactly once, in order, whatever the sort.
 func TestCursorsVisitEveryRowOnce(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestCursorsVisitEveryRowOnce) {
 		return
 	}

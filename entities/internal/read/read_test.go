@@ -85,6 +85,7 @@ func collection(t testing.TB, q read.Querier, e *read.Engine, entity *descriptor
 var opaque = regexp.MustCompile(`"nextCursor":"[-_\w]+"`)
 
 func TestCollection(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestCollection) {
 		return
 	}
@@ -176,6 +177,7 @@ func bookJSON(id, title string, sold int) string {
 }
 
 func TestGetCountImageExists(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestGetCountImageExists) {
 		return
 	}
@@ -224,6 +226,7 @@ func TestGetCountImageExists(t *testing.T) {
 }
 
 func TestLimitOfBytes(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestLimitOfBytes) {
 		return
 	}
@@ -258,6 +261,7 @@ func TestLimitOfBytes(t *testing.T) {
 }
 
 func TestStrangeTimes(t *testing.T) {
+	t.Parallel()
 	db, e := open(t, small())
 	for stored, want := range map[string]string{
 		"'2026-01-02 03:04:05.678+00:00'": `"2026-01-02T03:04:05.678Z"`,
@@ -276,6 +280,7 @@ func TestStrangeTimes(t *testing.T) {
 
 // A boolean keeps its index: SQLite takes none for a bare column.
 func TestBooleanUsesIndex(t *testing.T) {
+	t.Parallel()
 	db, _ := open(t, small())
 	tree, details := filter.Parse([]byte(`{"inPrint":true,"sold":{"$gte":3}}`), books, graph, "")
 	require.Empty(t, details)
@@ -291,6 +296,7 @@ func TestBooleanUsesIndex(t *testing.T) {
 // An overflow of relations leaves no rows out silently, and the statements that
 // take many parents are cut where SQLite's arguments end.
 func TestManyParents(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestManyParents) {
 		return
 	}
@@ -323,6 +329,7 @@ func TestManyParents(t *testing.T) {
 // Rows that many parents share multiply only in the answer; the limit holds
 // there too.
 func TestLimitOfSharedRows(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestLimitOfSharedRows) {
 		return
 	}

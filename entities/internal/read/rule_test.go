@@ -43,6 +43,7 @@ func (r asking) Rule(e *descriptor.Entity) (*filter.Rule, error) {
 // Who reads a library through rules learns no more than who reads one that never
 // had the hidden rows.
 func TestHiddenRowsMightAsWellNotExist(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestHiddenRowsMightAsWellNotExist) {
 		return
 	}
@@ -181,6 +182,7 @@ func answers(e *read.Engine, q read.Querier, g asking, r reading) (string, error
 
 // A rule's arguments are numbered where the dialect numbers them.
 func TestRulesArgumentsAreNumbered(t *testing.T) {
+	t.Parallel()
 	b := &sqltext.Builder{Dialect: sqltext.SQLite{}}
 	r := &filter.Rule{Key: "id", Keys: func(bound int) (string, []any) {
 		require.Equal(t, 2, bound)

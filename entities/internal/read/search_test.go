@@ -54,6 +54,7 @@ func (g texts) query() string {
 // An index of words changes how fast rows are found, and nothing else: whatever the
 // texts and the words are, and however the rows came to be what they are.
 func TestIndexFindsWhatScanFinds(t *testing.T) {
+	t.Parallel()
 	if pgtest.ForEach(t, TestIndexFindsWhatScanFinds) {
 		return
 	}

@@ -76,6 +76,7 @@ func atOnce(t *testing.T, get func() (string, error)) string {
 }
 
 func TestOneRefreshForAll(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	first, err := c.Token(t.Context())
 	require.NoError(t, err)
@@ -100,6 +101,7 @@ func TestOneRefreshForAll(t *testing.T) {
 
 // The refresh goes on when the call that wanted it ends.
 func TestRefreshOutlivesItsCall(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	age(t, s, 2*time.Hour)
 	hold := make(chan struct{})
@@ -122,6 +124,7 @@ func TestRefreshOutlivesItsCall(t *testing.T) {
 }
 
 func TestProcessesShareARefresh(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -154,6 +157,7 @@ func TestProcessesShareARefresh(t *testing.T) {
 }
 
 func TestRefusedRefresh(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	as.EndSignIns()
 	age(t, s, 2*time.Hour)
@@ -172,6 +176,7 @@ func TestRefusedRefresh(t *testing.T) {
 
 // An authorization server that has forgotten its clients gets another one.
 func TestForgottenClient(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	as.Change(func(s *authtest.Server) {
 		s.Take = func(w http.ResponseWriter, r *http.Request) bool {
@@ -194,6 +199,7 @@ func TestForgottenClient(t *testing.T) {
 }
 
 func TestAuthorizationServerIsAway(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	away := func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/token" {
@@ -221,6 +227,7 @@ func TestAuthorizationServerIsAway(t *testing.T) {
 }
 
 func TestSignInsAreBound(t *testing.T) {
+	t.Parallel()
 	as, s, _ := signedIn(t)
 	ann := s.stem("guarded", "ann") + suffix
 	raw, err := os.ReadFile(ann)
@@ -279,6 +286,7 @@ func TestSignInsAreBound(t *testing.T) {
 }
 
 func TestDamagedFile(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	path := s.stem("guarded", "ann") + suffix
 	for name, raw := range map[string]string{"empty": "", "text": "hello", "another format": `{"format":7}`, "cut": `{"format":1,"user":"ann","sealed":"AAAA"}`} {
@@ -294,6 +302,7 @@ func TestDamagedFile(t *testing.T) {
 }
 
 func TestLogout(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	up := Upstream{ID: "guarded", URL: as.MCP}
 	found, revoke, err := s.Logout(t.Context(), up, "bob")
@@ -328,6 +337,7 @@ func TestLogout(t *testing.T) {
 
 // A refresh that was under way does not bring a sign-in back.
 func TestLogoutDuringRefresh(t *testing.T) {
+	t.Parallel()
 	as, s, c := signedIn(t)
 	age(t, s, 2*time.Hour)
 	begun, hold := make(chan struct{}), make(chan struct{})

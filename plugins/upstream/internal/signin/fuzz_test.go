@@ -8,6 +8,7 @@ import (
 )
 
 func TestChallenges(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]Challenge{
 		`Bearer`: {Bearer: true},
 		`Bearer realm="x", error="insufficient_scope", scope="a  b a", resource_metadata="https://x/y"`: {Bearer: true, Metadata: "https://x/y", Scopes: []string{"a", "b"}, Error: InsufficientScope},

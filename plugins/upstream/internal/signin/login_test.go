@@ -32,6 +32,7 @@ func newLogin(s *Store, as *authtest.Server) *Login {
 }
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	as, s := authtest.New(t), newStore(t)
 	r, err := newLogin(s, as).Run(t.Context())
 	require.NoError(t, err)
@@ -145,6 +146,7 @@ func TestUnusableAuthorizationServers(t *testing.T) {
 }
 
 func TestDeadAuthorizationServerIsNamed(t *testing.T) {
+	t.Parallel()
 	as, s := authtest.New(t), newStore(t)
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()
@@ -161,6 +163,7 @@ func TestDeadAuthorizationServerIsNamed(t *testing.T) {
 
 // Addresses of this machine are for upstreams on this machine.
 func TestAddressesOfRemoteServers(t *testing.T) {
+	t.Parallel()
 	for address, says := range map[string]string{
 		"https://id.example.org/token": "", "http://127.0.0.1/token": "on this machine", "https://localhost/token": "on this machine", "http://[::1]:80/": "on this machine",
 		"http://id.example.org": "does not use https", "ftp://id.example.org": "does not use https", "https://a:b@id.example.org": "can be used", "id.example.org": "can be used", "": "can be used",
@@ -178,6 +181,7 @@ func TestAddressesOfRemoteServers(t *testing.T) {
 
 // TestRedirectsThatAreRefused: no code is sent to the authorization server.
 func TestRedirectsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		edit func(answer map[string]any)
 		says string
@@ -205,6 +209,7 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 }
 
 func TestGuessedRedirectsAreIgnored(t *testing.T) {
+	t.Parallel()
 	as, s := authtest.New(t), newStore(t)
 	l := newLogin(s, as)
 	l.Show = func(link string) {
@@ -225,6 +230,7 @@ func TestGuessedRedirectsAreIgnored(t *testing.T) {
 // A code of another sign-in is refused by the authorization server, since it belongs to
 // another verifier.
 func TestCodeOfAnotherSignIn(t *testing.T) {
+	t.Parallel()
 	as, s := authtest.New(t), newStore(t)
 	stolen := make(chan string, 1)
 	as.Change(func(s *authtest.Server) {
@@ -258,6 +264,7 @@ func TestCodeOfAnotherSignIn(t *testing.T) {
 }
 
 func TestTokensThatAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		name  string
 		value any
@@ -286,6 +293,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 }
 
 func TestClients(t *testing.T) {
+	t.Parallel()
 	run := func(t *testing.T, up Upstream, methods ...string) (*authtest.Server, *Record, string) {
 		as, s := authtest.New(t), newStore(t)
 		var header string
@@ -339,6 +347,7 @@ func TestClients(t *testing.T) {
 }
 
 func TestEndedLoginKeepsNothing(t *testing.T) {
+	t.Parallel()
 	as, s := authtest.New(t), newStore(t)
 	_, err := newLogin(s, as).Run(t.Context())
 	require.NoError(t, err)
@@ -364,6 +373,7 @@ func TestEndedLoginKeepsNothing(t *testing.T) {
 
 // TestOldServers: those of 2025-03-26 have no metadata of their own as resources.
 func TestOldServers(t *testing.T) {
+	t.Parallel()
 	as, s := authtest.New(t), newStore(t)
 	as.Change(func(s *authtest.Server) {
 		s.Take = func(w http.ResponseWriter, r *http.Request) bool {
