@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -166,6 +167,10 @@ func (s *Store) keep(ctx context.Context, from *os.File, r *record) error {
 
 // broken is the fault of a store that cannot be read or written.
 func broken(err error) *fault.Fault {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return fault.New(fault.ServiceUnavailable, "the disk of the files is full").
+			WithHint("Free space on the disk of the files' folder (files.dir; with a bucket that of temporary files, TMPDIR).").Because(err)
+	}
 	f := fault.New(fault.ServiceUnavailable, "the store of files cannot be used").Because(err)
 	switch {
 	case errors.Is(err, blob.ErrRefused):
