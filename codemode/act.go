@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 
 	"github.com/koan-go/koan/codemode/internal/actions"
 	"github.com/koan-go/koan/codemode/internal/bind"
@@ -149,6 +150,9 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 	switch {
 	case f.Code == fault.JavaScriptError && f.Path != "":
 		return fault.Invalid(fault.Detail{Path: f.Path, Message: f.Message}).WithHint("%s", f.Hint)
+	case f.Code == fault.JavaScriptError && defect.MatchString(f.Message):
+		x.report(ctx, slog.LevelWarn, f)
+		return failed(f.Message).WithRetry(fault.Never).WithHint("This is a defect of the action in %s: report it to its author.", x.action.File)
 	case f.Code == fault.JavaScriptError:
 		return failed(f.Message)
 	case x.nest.App():
@@ -160,6 +164,10 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 	}
 	return elsewhere(f)
 }
+
+// defect is an error that the engine throws for code that is wrong, behind an explanation or alone.
+// Actions refuse their input with an Error, or a class of their own.
+var defect = regexp.MustCompile(`(^|\()(TypeError|ReferenceError): `)
 
 // aboutScript reports whether a fault says that the script is wrong, which its caller cannot
 // correct.

@@ -200,7 +200,7 @@ func (s *site) photoFile(w http.ResponseWriter, r *http.Request) {
 		s.fail(v, err)
 		return
 	}
-	body, f, err := store.Open(caller, *one.FileID)
+	body, f, err := store.Open(r.Context(), caller, *one.FileID)
 	if err != nil {
 		s.fail(v, err)
 		return
