@@ -90,8 +90,8 @@ photos: ## What the barcode reader reads of 60 generated photos, and of 1,000 pi
 tokens: build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
 	@$(GO) run ./tests/tokens -write docs/reference/tokens.md
 
-pictures: setup ## Take the pictures of the console in docs
-	$(GO) test -tags pictures -count=1 -run TestPictures ./tests/console
+pictures: setup ## Take the pictures of the console and of PantryPal in docs
+	$(GO) test -tags pictures -count=1 -run 'TestPictures|TestWeb' ./tests/console ./sample-pantrypal
 
 baselines: setup ## Capture what database servers of npm list (minutes; some compile)
 	$(GO) test -tags baselines -count=1 -timeout 30m -run TestCaptureBaselines ./tests/tokens

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 
 	"github.com/koan-go/koan/codemode/internal/actions"
 	"github.com/koan-go/koan/codemode/internal/bind"
@@ -130,7 +131,8 @@ func elsewhere(f *fault.Fault) *fault.Fault {
 
 // failure is the fault that the action's caller gets for what ended the action.
 //
-// What it threw itself is its author's word to the caller. Faults of its calls keep their code
+// What it threw itself is its author's word to the caller, about the input if it names a path in
+// it. Faults of its calls keep their code
 // where they can mean the same to the caller. With the app's own rights they say nothing,
 // since they may be about what the caller may not know; the operator reads them.
 func (x *act) failure(ctx context.Context, f *fault.Fault) error {
@@ -146,6 +148,11 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 		return fault.New(fault.ExecutionError, message).WithHint("The action %q refused or failed; its message says why.", name).WithRetry(fault.Fix).WithDetails(details)
 	}
 	switch {
+	case f.Code == fault.JavaScriptError && f.Path != "":
+		return fault.Invalid(fault.Detail{Path: f.Path, Message: f.Message}).WithHint("%s", f.Hint)
+	case f.Code == fault.JavaScriptError && defect.MatchString(f.Message):
+		x.report(ctx, slog.LevelWarn, f)
+		return failed(f.Message).WithRetry(fault.Never).WithHint("This is a defect of the action in %s: report it to its author.", x.action.File)
 	case f.Code == fault.JavaScriptError:
 		return failed(f.Message)
 	case x.nest.App():
@@ -157,6 +164,10 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 	}
 	return elsewhere(f)
 }
+
+// defect is an error that the engine throws for code that is wrong, behind an explanation or alone.
+// Actions refuse their input with an Error, or a class of their own.
+var defect = regexp.MustCompile(`(^|\()(TypeError|ReferenceError): `)
 
 // aboutScript reports whether a fault says that the script is wrong, which its caller cannot
 // correct.

@@ -81,6 +81,7 @@ func (i *Instance) keepIn(p Provider) {
 	if k, ok := p.(journal.ReadKeeper); ok {
 		if r := k.Reader(); r != nil {
 			i.reader = r
+			i.app.files.KeepWith(r)
 		}
 	}
 	if k, ok := p.(follow.Keeper); ok {

@@ -56,3 +56,40 @@ func TestNewCatalogueReachesExistingSets(t *testing.T) {
 		require.Equal(t, fresh[same], got[same], same)
 	}
 }
+
+// What a household has deleted of the catalogue stays away, and what it takes back is there again.
+func TestNewCatalogueLeavesDeletedAway(t *testing.T) {
+	t.Parallel()
+	from, err := seeded()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	raw, err := os.ReadFile(filepath.Join(from, "default.db"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "default.db"), raw, 0o600))
+	database := koantest.Setting{Key: "database", Value: "sqlite://" + dir}
+	const (
+		look    = `[SDK.Entities.Product.findById("product-2000000000992"), SDK.Entities.Product.findById("product-2000000000107")?.name, SDK.Entities.Store.count(), SDK.Entities.Household.getById("household").removed]`
+		cheddar = "product-2000000000107"
+	)
+	t.Run("before", func(t *testing.T) {
+		k := open(t, database, koantest.Setting{Key: "journal.enabled", Value: "true"})
+		k.Run(`SDK.Entities.Product.delete("product-2000000000107"); SDK.Entities.Store.delete("penny-barrel"); SDK.Entities.Product.delete(SDK.Entities.Product.upsert({name: "Ours"}).id)`, koantest.Input{})
+		require.Equal(t, []any{nil, nil, 3.0, []any{cheddar, "penny-barrel"}}, value[[]any](k, look))
+		run := k.Run(`SDK.Entities.Product.delete("product-2000000000015")`, koantest.Input{})
+		k.undo(run.RunID)
+		require.Equal(t, []any{cheddar, "penny-barrel"}, value[[]any](k, look)[3], "undone")
+	})
+	db, err := sql.Open("sqlite3", filepath.Join(dir, "default.db"))
+	require.NoError(t, err)
+	for _, s := range []string{
+		`PRAGMA user_version = 0`, `UPDATE koan_set SET schema_hash = 12345`, `UPDATE koan_migrations SET schema_hash = 12345`,
+		`DELETE FROM products WHERE id = 'product-2000000000022'`, // that the earlier release did not have
+	} {
+		_, err := db.Exec(s)
+		require.NoError(t, err, s)
+	}
+	require.NoError(t, db.Close())
+	k := open(t, database)
+	require.Equal(t, []any{nil, nil, 3.0, []any{cheddar, "penny-barrel"}}, value[[]any](k, look))
+	require.NotEmpty(t, value[string](k, `SDK.Entities.Product.getById("product-2000000000022").name`))
+}

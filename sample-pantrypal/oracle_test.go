@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
@@ -43,13 +42,17 @@ func TestAnswersAreRight(t *testing.T) {
 		require.NoError(t, err)
 		written[n] = m[4]
 	}
-	for n, answer := range map[int]func(t *testing.T) any{
-		2: o.expiring, 3: o.milk, 4: o.eggs, 6: o.feta, 10: func(t *testing.T) any { return o.shopping(t, written[25]) }, 20: o.waste, 21: o.mostWasted, 22: o.cheapestMilk, 23: o.dearerButter,
-		24: o.shakshuka, 25: func(t *testing.T) any { return o.protein(t, written[25]) },
-		26: o.openTooLong, 27: o.quick, 28: o.vegan, 31: o.onions, 34: o.frozen, 36: o.first, 37: o.favourite, 38: o.october,
-	} {
+	answers := map[int]func(t *testing.T, told string) any{
+		1: o.tonight, 2: o.expiring, 3: o.milk, 4: o.eggs, 5: o.drunk, 6: o.feta, 7: o.weekOfDinners, 8: o.fishOnFriday, 9: o.quickTuesday,
+		10: func(t *testing.T, _ string) any { return o.shopping(t, written[25]) }, 11: func(t *testing.T, _ string) any { return o.aisles(t, written[25]) },
+		12: o.bananas, 13: o.boughtBananas, 14: o.curry, 15: o.spinach, 16: o.alone, 17: o.guests, 18: o.eatingOut, 19: o.swapped, 20: o.waste, 21: o.mostWasted, 22: o.cheapestMilk, 23: o.dearerButter,
+		24: o.shakshuka, 25: o.protein, 26: o.openTooLong, 27: o.quick, 28: o.vegan, 29: o.peanuts, 30: o.carrots, 31: o.onions, 32: o.pancakes, 33: o.pot, 34: o.frozen, 35: o.mincedBeef,
+		36: o.first, 37: o.favourite, 38: o.october, 39: o.fiveStars, 40: o.haul,
+	}
+	require.Len(t, answers, len(written), "each request has one")
+	for n, answer := range answers {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			got, err := json.Marshal(answer(t))
+			got, err := json.Marshal(answer(t, written[n]))
 			require.NoError(t, err)
 			require.JSONEq(t, written[n], string(got))
 		})
@@ -81,7 +84,7 @@ func (o oracle) lots(fits func(catalogue.Lot) bool) []catalogue.Lot {
 	return out
 }
 
-func (o oracle) expiring(*testing.T) any {
+func (o oracle) expiring(*testing.T, string) any {
 	out := [][]string{}
 	for _, l := range o.lots(func(l catalogue.Lot) bool { return l.BestBefore != nil && *l.BestBefore <= 3 }) {
 		out = append(out, []string{l.Food, day(*l.BestBefore)})
@@ -89,7 +92,7 @@ func (o oracle) expiring(*testing.T) any {
 	return out
 }
 
-func (o oracle) milk(*testing.T) any {
+func (o oracle) milk(*testing.T, string) any {
 	sum := 0.0
 	for _, l := range o.lots(func(l catalogue.Lot) bool { return l.Food == "Milk" }) {
 		sum += l.Amount.InexactFloat64()
@@ -97,7 +100,7 @@ func (o oracle) milk(*testing.T) any {
 	return []any{[]any{sum, "ml"}}
 }
 
-func (o oracle) eggs(*testing.T) any {
+func (o oracle) eggs(*testing.T, string) any {
 	out := [][]any{}
 	for _, l := range o.lots(func(l catalogue.Lot) bool { return l.Food == "Eggs" }) {
 		out = append(out, []any{l.Amount.InexactFloat64(), string(l.Unit), day(*l.BestBefore)})
@@ -105,7 +108,7 @@ func (o oracle) eggs(*testing.T) any {
 	return out
 }
 
-func (o oracle) feta(t *testing.T) any {
+func (o oracle) feta(t *testing.T, _ string) any {
 	lot := o.lots(func(l catalogue.Lot) bool { return l.Food == "Feta" })[0]
 	for _, p := range o.Products {
 		if p.Code == lot.Product {
@@ -127,7 +130,7 @@ func (o oracle) thrown() []history.Event {
 	return out
 }
 
-func (o oracle) waste(*testing.T) any {
+func (o oracle) waste(*testing.T, string) any {
 	months, sum := map[string]bool{}, 0.0
 	for _, e := range o.thrown() {
 		months[e.At.UTC().Format("2006-01")] = true
@@ -136,7 +139,7 @@ func (o oracle) waste(*testing.T) any {
 	return []any{len(months), len(o.thrown()), cents(sum), 0}
 }
 
-func (o oracle) mostWasted(*testing.T) any {
+func (o oracle) mostWasted(*testing.T, string) any {
 	times, most := map[string]int{}, ""
 	for _, e := range o.thrown() {
 		food := o.year.Lots[e.Lot].Food
@@ -162,7 +165,7 @@ func each(p history.Price) float64 {
 	return p.Price.InexactFloat64() / p.Amount.InexactFloat64() * 1000 // the packages are in grams and millilitres
 }
 
-func (o oracle) cheapestMilk(*testing.T) any {
+func (o oracle) cheapestMilk(*testing.T, string) any {
 	where, least := "", math.Inf(1)
 	for store, list := range o.perKilo("Milk") {
 		if now := cents(each(list[len(list)-1])); now < least {
@@ -172,7 +175,7 @@ func (o oracle) cheapestMilk(*testing.T) any {
 	return []any{where, least, "l"}
 }
 
-func (o oracle) dearerButter(*testing.T) any {
+func (o oracle) dearerButter(*testing.T, string) any {
 	type change struct {
 		store        string
 		now, percent float64
@@ -250,7 +253,7 @@ func (o oracle) portion(t *testing.T, name string, of func(catalogue.Nutrition) 
 	return 0
 }
 
-func (o oracle) shakshuka(t *testing.T) any {
+func (o oracle) shakshuka(t *testing.T, _ string) any {
 	kcal := o.portion(t, "Shakshuka", func(n catalogue.Nutrition) float64 { return n.EnergyKcal.InexactFloat64() })
 	return []any{[]any{math.Round(kcal), []string{}}}
 }
@@ -274,63 +277,26 @@ func (o oracle) protein(t *testing.T, answer string) any {
 func (o oracle) shopping(t *testing.T, planned string) any {
 	var told []any
 	require.NoError(t, json.Unmarshal([]byte(planned), &told))
-	need := map[string]float64{}
+	meals := map[string]float64{}
 	for _, id := range told[0].([]any) {
-		for _, r := range o.Recipes {
-			for _, line := range r.Ingredients {
-				f, _ := o.Food(line.Food)
-				switch {
-				case r.Name != dinners[id.(string)] || line.Optional:
-				case f.Staple:
-					need[f.Name] = 0.01 // anything in the house is enough, and else one package
-				case line.Amount.Valid:
-					need[f.Name] += grams(t, f, line) * 2 / float64(r.Servings)
-				}
-			}
-		}
+		meals[dinners[id.(string)]] = 2
 	}
-	weigh := func(f catalogue.Food, amount float64, unit quantity.Unit) float64 {
-		line := catalogue.Ingredient{}
-		line.Amount, line.Unit = decimal.NewNullDecimal(decimal.NewFromFloat(amount)), unit
-		return grams(t, f, line)
-	}
-	type item struct{ name, aisle string }
-	var items []item
-	sum := 0.0
-	for name, wanted := range need {
-		f, _ := o.Food(name)
-		for _, l := range o.home.Lots {
-			if l.Food == name {
-				wanted -= weigh(f, l.Amount.InexactFloat64(), l.Unit)
-			}
-		}
-		if wanted < 0.001 {
-			continue
-		}
-		items = append(items, item{name, f.Aisle})
+	names, sum := []string{}, 0.0
+	for _, l := range o.lacks(t, meals) {
+		names = append(names, l.food.Name)
 		var last history.Price
 		for _, p := range o.year.Prices {
-			if p.Food == name && p.Day.After(last.Day) {
+			if p.Food == l.food.Name && p.Day.After(last.Day) {
 				last = p
 			}
 		}
-		packs := math.Ceil(wanted / weigh(f, last.Amount.InexactFloat64(), last.Unit))
+		packs := math.Ceil(l.grams / weigh(t, l.food, last.Amount.InexactFloat64(), last.Unit))
 		sum += cents(packs * last.Price.InexactFloat64())
-	}
-	sort.Slice(items, func(i, j int) bool {
-		if items[i].aisle != items[j].aisle {
-			return items[i].aisle < items[j].aisle
-		}
-		return items[i].name < items[j].name
-	})
-	names := []string{}
-	for _, i := range items {
-		names = append(names, i.name)
 	}
 	return []any{names, cents(sum)}
 }
 
-func (o oracle) openTooLong(*testing.T) any {
+func (o oracle) openTooLong(*testing.T, string) any {
 	least := map[string]int{"fridge": 4, "pantry": 30, "freezer": 60}
 	type lot struct {
 		name string
@@ -355,7 +321,7 @@ func (o oracle) openTooLong(*testing.T) any {
 	return out
 }
 
-func (o oracle) quick(*testing.T) any {
+func (o oracle) quick(*testing.T, string) any {
 	n := 0
 	for _, r := range o.Recipes {
 		if slices.Contains(r.Meals, "dinner") && r.PrepMinutes+r.CookMinutes <= 20 {
@@ -366,7 +332,7 @@ func (o oracle) quick(*testing.T) any {
 }
 
 // vegan looks at the foods of each recipe, not at its tags.
-func (o oracle) vegan(*testing.T) any {
+func (o oracle) vegan(*testing.T, string) any {
 	n := 0
 	for _, r := range o.Recipes {
 		vegan := slices.Contains(r.Meals, "dinner")
@@ -381,7 +347,7 @@ func (o oracle) vegan(*testing.T) any {
 	return n
 }
 
-func (o oracle) onions(t *testing.T) any {
+func (o oracle) onions(t *testing.T, _ string) any {
 	f, _ := o.Food("Onions")
 	for _, p := range f.Portions {
 		if p.Unit == "large" {
@@ -392,7 +358,7 @@ func (o oracle) onions(t *testing.T) any {
 	return nil
 }
 
-func (o oracle) frozen(*testing.T) any {
+func (o oracle) frozen(*testing.T, string) any {
 	lots := o.lots(func(l catalogue.Lot) bool { return l.Place == "freezer" })
 	sort.Slice(lots, func(i, j int) bool { return lots[i].Food < lots[j].Food })
 	out := [][]any{}
@@ -402,7 +368,7 @@ func (o oracle) frozen(*testing.T) any {
 	return out
 }
 
-func (o oracle) first(*testing.T) any {
+func (o oracle) first(*testing.T, string) any {
 	out := []string{}
 	for _, l := range o.lots(func(l catalogue.Lot) bool { return l.BestBefore != nil })[:3] {
 		out = append(out, l.Food)
@@ -410,7 +376,7 @@ func (o oracle) first(*testing.T) any {
 	return out
 }
 
-func (o oracle) favourite(*testing.T) any {
+func (o oracle) favourite(*testing.T, string) any {
 	times, most := map[string]int{}, ""
 	for _, m := range o.year.Meals {
 		times[m.Recipe]++
@@ -424,7 +390,7 @@ func (o oracle) favourite(*testing.T) any {
 }
 
 // october counts what is still in the house of what was bought then, too.
-func (o oracle) october(*testing.T) any {
+func (o oracle) october(*testing.T, string) any {
 	sum := 0.0
 	for _, l := range o.home.Lots {
 		at := monday().AddDate(0, 0, -l.BoughtAgo)

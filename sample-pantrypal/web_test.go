@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"net/http"
 	"net/url"
@@ -20,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pictures is where the browser's pictures go: docs/images has some of them.
-var pictures = flag.String("pictures", "", "take pictures of the web app into this folder")
+// pictures is the folder of the pictures in docs, "" while none are taken: see pictures_test.go.
+var pictures string
 
 var pagesLink = regexp.MustCompile(`Pages: (http\S+&home)`)
 
@@ -120,8 +119,8 @@ func TestWeb(t *testing.T) {
 // stories are told by tests/npm/pantrypal.mjs, one a line.
 func (w *web) stories(t *testing.T) {
 	args := []string{"pantrypal.mjs", w.link, drawn(t, "phone.png", "2000000000039", "2000000000992"), drawn(t, "desktop.png", "2000000000077", "2000000000985")}
-	if *pictures != "" {
-		folder, err := filepath.Abs(*pictures)
+	if pictures != "" {
+		folder, err := filepath.Abs(pictures)
 		require.NoError(t, err)
 		args = append(args, folder)
 	}

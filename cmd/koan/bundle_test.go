@@ -146,6 +146,10 @@ func TestBundleProblems(t *testing.T) {
 	}{
 		{[]string{"bundle", text}, 2, "give it with --author"},
 		{[]string{"bundle", "a", "b", "--author", "Ann"}, 2, "name one binary"},
+		{[]string{"bundle", text, "--author", "Ann", "--name", "../todo"}, 2, "--name takes letters"},
+		{[]string{"bundle", text, "--author", "Ann", "--version", "next"}, 2, "--version takes a semantic version"},
+		{[]string{"bundle", text, "--author", "Ann", "--registry-name", "todo"}, 2, "--registry-name takes a name such as"},
+		{[]string{"bundle", text, "--author", "Ann", "--download", "todo.mcpb"}, 2, "--download takes an https:// address"},
 		{[]string{"bundle", text, "--author", "Ann"}, 1, "is not a binary that Go has built"},
 		{[]string{"bundle", text + "x", "--author", "Ann"}, 1, "no such file"},
 	} {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,10 +32,7 @@ release are known.`,
 			if len(args) > 1 {
 				return fmt.Errorf("name one binary: %s", cmd.UseLine())
 			}
-			if o.Author == "" {
-				return errors.New("a bundle names its author: give it with --author")
-			}
-			return nil
+			return o.Check()
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode"
@@ -107,12 +108,21 @@ func checkDir(given string) error {
 	return err
 }
 
+// ownOfGo are module paths by which the go command means something else: packages of its
+// library, and its patterns.
+var ownOfGo = strings.Fields(`all bufio builtin bytes cmd cmp context crypto embed encoding errors expvar flag fmt hash html image
+	io iter log maps math mime net os path plugin reflect regexp runtime slices sort std strconv strings structs sync
+	syscall testing time tool unicode unique unsafe vendor weak work`)
+
 func named(dir string, o options) (names, error) {
 	n := names{Name: appName(dir), Module: o.module, Version: released()}
 	if n.Module == "" {
 		n.Module = n.Name
+		if slices.Contains(ownOfGo, n.Module) {
+			n.Module = "example.com/" + n.Name
+		}
 	}
-	if !moduleShape.MatchString(n.Module) {
+	if !moduleShape.MatchString(n.Module) || slices.Contains(ownOfGo, n.Module) {
 		return n, fmt.Errorf("%q is not a module path", n.Module)
 	}
 	if o.source != "" {

@@ -4,6 +4,8 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +26,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 		Use: "koan", Short: "Start new Koan apps, add Koan to ent projects, serve code mode over MCP servers", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.SetOut(stdout)
+	help := bufio.NewWriter(stdout) // cobra drops what goes wrong with its texts
+	root.SetOut(help)
 	root.SetErr(stderr)
 	root.SetArgs(args)
 	var o options
@@ -48,15 +51,27 @@ func run(args []string, stdout, stderr io.Writer) int {
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
 	status := 0
 	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), bundleCommand(stdout, &failure))
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = knownTopic
+	}
 	if err := root.Execute(); err != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", err)
 		return 2
 	}
-	if failure != nil {
+	if failure = cmp.Or(failure, help.Flush()); failure != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", failure)
 		return 1
 	}
 	return status
+}
+
+// knownTopic rejects a topic of help that is no command.
+func knownTopic(help *cobra.Command, args []string) error {
+	if found, _, err := help.Root().Find(args); err != nil || len(args) > 0 && found == help.Root() {
+		return fmt.Errorf("unknown command %q; see --help", args[0])
+	}
+	return nil
 }
 
 // released is the version of Koan that new apps use, "" for a build from a checkout.

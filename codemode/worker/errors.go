@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dop251/goja"
 
@@ -156,7 +158,22 @@ func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 		stack = s.creationStack(o)
 	}
 	s.addDetails(f, v, stack)
+	s.aboutInput(f, v)
 	return f
+}
+
+// aboutInput takes over what an error of an action says about the action's input: path, where it is
+// wrong, and hint, what to send instead.
+func (s *session) aboutInput(f *fault.Fault, v goja.Value) {
+	o, ok := v.(*goja.Object)
+	if !ok || !s.job.Action || o.ClassName() != "Error" {
+		return
+	}
+	var path, hint string
+	if err := s.guard(func() { path, hint = s.property(o, "path"), s.property(o, "hint") }); err != nil || !strings.HasPrefix(path, "/") {
+		return
+	}
+	f.Path, f.Hint = path, cmp.Or(hint, fault.New(fault.InvalidPayload, "").Hint)
 }
 
 // describeAggregate adds the message and the position of the first inner error to the fault

@@ -215,8 +215,8 @@ func (s *session) log(level, message string) {
 // section 3.3.1).
 const unserializable = "[Unserializable Object]"
 
-// display returns the text of a value for a log: a string as it is, an object as JSON, anything
-// else by its own conversion to a string.
+// display returns the text of a value for a log: a string as it is, an object as JSON with the
+// content of Maps and Sets, anything else by its own conversion to a string.
 func (s *session) display(v goja.Value) string {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -229,7 +229,7 @@ func (s *session) display(v goja.Value) string {
 		return v.String()
 	}
 	if o.ClassName() != "Error" && o.ClassName() != "Function" {
-		text, err := s.stringify(goja.Undefined(), o)
+		text, err := s.stringify(goja.Undefined(), o, s.function("", 2, s.visible))
 		if uncatchable(err) {
 			panic(err)
 		}
@@ -250,6 +250,29 @@ func (s *session) display(v goja.Value) string {
 		}
 	})
 	return text
+}
+
+// visible is the replacer of the JSON in logs. It gives the content of what is {} in JSON, since
+// who looks for an error would take a Map for an empty one: of a Map its entries, of a Set its
+// elements, the text of an error and of a regular expression.
+func (s *session) visible(c goja.FunctionCall) goja.Value {
+	o, ok := c.Argument(1).(*goja.Object)
+	if !ok {
+		return c.Argument(1)
+	}
+	switch o.ClassName() {
+	case "Error", "RegExp":
+		return o.ToString()
+	}
+	if t := o.ExportType(); t != mapType && t != setType {
+		return o
+	}
+	var content []any
+	s.vm.ForOf(o, func(v goja.Value) bool {
+		content = append(content, v)
+		return true
+	})
+	return s.vm.NewArray(content...)
 }
 
 func (s *session) callable(o *goja.Object) (name string, ok bool) {

@@ -217,14 +217,18 @@ func (m *model) edgeCase(e *gen.Edge) edgeSetter {
 
 var setPattern = regexp.MustCompile(`^[a-z0-9_-]{1,48}$|^[a-z0-9_-]{0,47}\*$`)
 
+// numbered reports whether the database counts an id of the schema up where none is given.
+func numbered(id *gen.Field) bool { return id.Type.Type.Integer() && !id.Default && id.PK().Increment }
+
 func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	keyShape, _ := shapeOf(n.ID, &expose.Field{}) // ids reports a problem
+	made := !n.ID.UserDefined || n.ID.Default || numbered(n.ID)
 	e := &descriptor.Entity{
 		Table: n.Table(), Hooked: n.NumHooks()+n.NumPolicy()+n.NumInterceptors() > 0, Referrers: m.referrers(n.Table()), Unexposed: m.unexposed(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes, DeleteScopes: a.DeleteScopes,
 		Resource: catalog.Resource{
 			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: isSet(a.ReadOnly), Cascades: isSet(a.Cascades),
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,
-			Key: catalog.Field{Name: "id", Type: catalog.TypeID, Required: n.ID.UserDefined && !n.ID.Default, Immutable: true, Generated: !n.ID.UserDefined || n.ID.Default, ReadOnly: !n.ID.UserDefined},
+			Key: catalog.Field{Name: "id", Type: catalog.TypeID, Required: !made, Immutable: true, Generated: made, ReadOnly: !n.ID.UserDefined},
 		},
 		Key: descriptor.Column{Field: "id", Ent: n.ID.Name, Name: n.ID.StorageKey(), Storage: keyShape.Storage},
 	}

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -145,6 +146,15 @@ func (f *Fault) Because(err error) *Fault {
 // EndsRun reports whether the fault is a quota or limit that ends a run even when
 // the script catches it.
 func (f *Fault) EndsRun() bool { return registry[f.Code].EndsRun }
+
+// HTTPStatus returns the status of a response over HTTP: that of the code. What failed because of its
+// input, such as an action that refuses it, is 422 and no error of the server.
+func (f *Fault) HTTPStatus() int {
+	if f.Code == ExecutionError && f.Retry == Fix {
+		return http.StatusUnprocessableEntity
+	}
+	return registry[f.Code].HTTP
+}
 
 // From returns the fault in an error's chain. A context's end becomes cancelled or
 // timeout; anything else becomes internal, its text kept as the cause only, so

@@ -13,6 +13,9 @@ type Reader interface {
 	// Runs returns runs that the caller of ctx may know of, the latest first: its own, or
 	// all for whoever has Scope.
 	Runs(ctx context.Context, q Query) (*Page, error)
+	// Kept returns which of these runs the journal has, whoever made them: it is for housekeeping, not
+	// for callers.
+	Kept(ctx context.Context, runs []string) (map[string]bool, error)
 }
 
 // Query says which runs are listed. The zero value is all of them.

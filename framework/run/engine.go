@@ -33,7 +33,7 @@ type Options struct {
 	// Expand returns the input that the handler of a call gets in place of the one that was
 	// sent, nil for the same. Tape, approval and journal have the one that was sent. It may
 	// be nil.
-	Expand func(p auth.Principal, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
+	Expand func(ctx context.Context, p auth.Principal, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
 }
 
 // Engine carries out all calls. It is safe for concurrent use.

@@ -85,7 +85,7 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 		return nil, err
 	}
 	defer func() { c.attempt.Release(held) }()
-	if err := e.expand(c, &held); err != nil {
+	if err := e.expand(ctx, c, &held); err != nil {
 		return nil, err
 	}
 	if err := e.decode(c, catalog.Input{JSON: c.Input(), Set: c.defaultSet()}); err != nil {
@@ -245,11 +245,11 @@ func (e *Engine) admitInput(c *call) (int, error) {
 }
 
 // expand takes the input that the handler gets from Options.Expand, and counts its bytes.
-func (e *Engine) expand(c *call, held *int) (err error) {
+func (e *Engine) expand(ctx context.Context, c *call, held *int) (err error) {
 	if e.opts.Expand == nil {
 		return nil
 	}
-	if c.expanded, err = e.opts.Expand(c.request.Principal, c.op.ID, c.input); err != nil || c.expanded == nil {
+	if c.expanded, err = e.opts.Expand(ctx, c.request.Principal, c.op.ID, c.input); err != nil || c.expanded == nil {
 		return err
 	}
 	if err := c.attempt.Hold(len(c.expanded)); err != nil {

@@ -11,10 +11,10 @@ export const action = {
         items: {
           type: "object", required: ["item"], additionalProperties: false,
           properties: {
-            item: { type: "string", description: "Id or name of the item." },
-            amount: { type: "number", exclusiveMinimum: 0, description: "How much it was, where it is not what the list says." }, unit: { type: "string" },
-            price: { type: "number", minimum: 0, description: "What was paid for all of it." },
-            bestBefore: { type: "string", format: "date" },
+            item: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name of the item." },
+            amount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "How much it was, where it is not what the list says." }, unit: { enum: ["g", "kg", "ml", "cl", "l", "piece", "bunch", "can", "bottle", "jar", "pack", "bar", "head", "bulb", "loaf"], description: "Of amount, where it is not the list's." },
+            price: { type: "number", minimum: 0, maximum: 100000, description: "What was paid for all of it." },
+            bestBefore: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$" },
           },
         },
       },
@@ -39,10 +39,13 @@ export default ({ listId, items, storeId }) => {
     ?? (items ? SDK.Entities.ShoppingList.firstPage(1, { sort: "-createdAt", count: false }).items[0] : undefined); // somebody else may just have finished it
   if (!list) throw new Error("There is no open shopping list.");
   const all = SDK.Entities.ShoppingItem.all({ filter: { listId: list.id }, sort: "id", with: "product" });
-  const wanted = (items ?? all.filter((i) => !i.bought).map((i) => ({ item: i.id }))).map((w) => {
-    const same = (i) => i.name.toLowerCase() === w.item.toLowerCase();
-    const item = all.find((i) => i.id === w.item) ?? all.find((i) => same(i) && !i.bought) ?? all.find(same);
-    if (!item) throw new Error('"' + w.item + '" is not on the list ' + list.name + ". It has: " + all.map((i) => i.name).join(", ") + ".");
+  const wanted = (items ?? all.filter((i) => !i.bought).map((i) => ({ item: i.id }))).map((w, i) => {
+    const at = "/items/" + i;
+    if (w.unit && w.amount === undefined) refuse(at + "/amount", "A unit needs an amount.", "Send both, or neither.");
+    if (w.bestBefore && !isDay(w.bestBefore)) refuse(at + "/bestBefore", w.bestBefore + " is no day of the calendar.", "Send a day such as 2026-01-31.");
+    const same = (x) => x.name.toLowerCase() === w.item.toLowerCase();
+    const item = all.find((x) => x.id === w.item) ?? all.find((x) => same(x) && !x.bought) ?? all.find(same);
+    if (!item) refuse(at + "/item", '"' + w.item + '" is not on the list ' + list.name + ".", all.length ? "It has: " + all.slice(0, 50).map((i) => i.name).join(", ") + "." : "It is empty.");
     return { ...w, row: item };
   });
   const fresh = [...new Map(wanted.filter((w) => !w.row.bought).map((w) => [w.row.id, w])).values()];
@@ -65,3 +68,8 @@ export default ({ listId, items, storeId }) => {
   if (left === 0 && list.status !== "done") SDK.Entities.ShoppingList.patch(list.id, { status: "done" });
   return { bought, already: wanted.filter((w) => w.row.bought).map((w) => w.row.name), left };
 };
+
+const isDay = (day) => { const at = new Date(Date.parse(day)); return !Number.isNaN(at.getTime()) && at.toISOString().slice(0, 10) === day; };
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

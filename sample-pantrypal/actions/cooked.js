@@ -6,9 +6,9 @@ export const action = {
     type: "object",
     properties: {
       mealId: { type: "string", description: "The planned meal." },
-      recipe: { type: "string", description: "Without mealId: id or name of the recipe; today's planned meal of it, or one that nobody had planned." },
-      servings: { type: "number", exclusiveMinimum: 0, description: "Portions that were cooked; without it, as planned." },
-      leftovers: { type: "number", minimum: 0, default: 0, description: "Portions that are left." },
+      recipe: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe; today's planned meal of it, or one that nobody had planned." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions that were cooked; without it, as planned." },
+      leftovers: { type: "number", minimum: 0, maximum: 100, default: 0, description: "Portions that are left." },
       freeze: { type: "boolean", default: false, description: "The leftovers go to the freezer." },
       rating: { type: "integer", minimum: 1, maximum: 5 },
     },
@@ -30,18 +30,18 @@ export const action = {
 const KEEPS = { fridge: 3, freezer: 90, pantry: 1 }; // days that cooked food is good
 
 export default ({ mealId, recipe, servings, leftovers = 0, freeze = false, rating }) => {
-  if (!mealId && !recipe) throw new Error("Say which meal: mealId, or recipe.");
+  if (!mealId && !recipe) refuse("/recipe", "The input says no meal.", "Send mealId, or recipe.");
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   let meal = mealId ? SDK.Entities.PlannedMeal.getById(mealId, { with: "recipe" }) : null;
   if (!meal) {
     const r = SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0];
-    if (!r) throw new Error('There is no recipe "' + recipe + '".');
+    if (!r) refuse("/recipe", 'There is no recipe "' + recipe + '".', "Send the id or name of a Recipe.");
     meal = SDK.Entities.PlannedMeal.firstPage(1, { filter: { recipeId: r.id, date: today, status: "planned" }, with: "recipe", count: false }).items[0]
       ?? { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: today, servings: servings ?? portions }), recipe: r };
   }
   if (meal.status === "cooked") throw new Error(meal.recipe.name + " of " + meal.date + " is noted as cooked already.");
   const cooked = servings ?? meal.servings;
-  if (leftovers > cooked) throw new Error("There cannot be " + leftovers + " portions left of " + cooked + ".");
+  if (leftovers > cooked) refuse("/leftovers", "There cannot be " + leftovers + " portions left of " + cooked + ".", "Send at most " + cooked + ".");
   const [c] = SDK.Actions.coverMeals({ meals: [{ key: meal.id, recipeId: meal.recipeId, servings: cooked }] }).meals;
   for (const u of c.uses) {
     SDK.Entities.PantryItem.patch(u.lotId, { amount: u.left, reason: "cooked", mealId: meal.id, ...(u.left > 0 ? {} : { status: "consumed" }) });
@@ -59,3 +59,6 @@ export default ({ mealId, recipe, servings, leftovers = 0, freeze = false, ratin
 };
 
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

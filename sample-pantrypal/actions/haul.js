@@ -28,7 +28,7 @@ export const action = {
 
 export default ({ photo, file, storeId }) => {
   const started = Date.now();
-  const { detections: codes, image } = SDK.Vision.detect(file ? { base64: { $file: file } } : { path: photo });
+  const { detections: codes, image } = read(photo, file);
   const fileName = (file ? SDK.Files.get(file).name : image.name) || photo || "photo";
   const known = SDK.Entities.PantryPhoto.firstPage(1, { filter: { sha256: image.sha256 }, count: false, with: "detections" }).items[0];
   if (known) {
@@ -80,3 +80,13 @@ export default ({ photo, file, storeId }) => {
     photoId: seen.id, again: false, lots, open,
   };
 };
+
+/** Reads a photo. One that is none, or damaged, is for who sent it to mend. */
+function read(photo, file) {
+  try {
+    return SDK.Vision.detect(file ? { base64: { $file: file } } : { path: photo });
+  } catch (e) {
+    if (e.code !== "invalid_payload") throw e;
+    throw Object.assign(new Error(e.message), { path: file ? "/file" : "/photo", hint: e.hint });
+  }
+}

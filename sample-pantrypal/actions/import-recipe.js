@@ -24,16 +24,19 @@ export const action = {
   examples: [{ text: "Tomato toast\n\nServes 2\n\nIngredients\n4 slices bread\n2 tomatoes, sliced\nsalt, to taste\n\nSteps\nToast the bread.\nPut the tomatoes on it." }],
 };
 
+const LINES = 200, MOST = 100, LONGEST = 7 * 1440; // lines of a recipe, its portions, its minutes
 const MEALS = ["breakfast", "lunch", "dinner", "snack", "dessert"];
 
 export default ({ text, jsonLd, name, source }) => {
-  if ((text === undefined) === (jsonLd === undefined)) throw new Error("Send either text or jsonLd.");
+  if ((text === undefined) === (jsonLd === undefined)) refuse(text === undefined ? "/text" : "/jsonLd", "text and jsonLd are two ways to say one recipe.", "Send one of them.");
   const r = text !== undefined ? fromText(text) : fromJsonLd(jsonLd);
+  const at = text !== undefined ? "/text" : "/jsonLd";
   const title = (name ?? r.name ?? "").trim().slice(0, 120);
-  if (!title) throw new Error("The recipe has no name. Send name.");
-  if (!r.lines.length) throw new Error("The recipe has no ingredients" + (text !== undefined ? ': put a line "Ingredients" before them.' : "."));
+  if (!title) refuse("/name", "The recipe has no name.", "Send name.");
+  if (!r.lines.length) refuse(at, "The recipe has no ingredients.", text !== undefined ? 'Put a line "Ingredients" before them.' : "Send a recipe that has some.");
+  if (r.lines.length > LINES) refuse(at, "The recipe has " + r.lines.length + " ingredients, more than " + LINES + ".", "Split it into several recipes.");
   const there = SDK.Entities.Recipe.firstPage(1, { filter: { name: title }, count: false }).items[0];
-  if (there) throw new Error("There is a recipe " + title + " already (" + there.id + "). Send another name.");
+  if (there) refuse("/name", "There is a recipe " + title + " already (" + there.id + ").", "Send another name.");
   const lines = SDK.Actions.readIngredients({ lines: r.lines }).lines.filter((l) => l.text.trim());
   const recipe = SDK.Entities.Recipe.upsert({
     name: title, description: r.description, steps: r.steps, cuisine: r.cuisine, mealTypes: r.meals.length ? r.meals : ["dinner"], dietaryTags: [], tags: [],
@@ -62,8 +65,8 @@ function fromText(text) {
     if (["steps", "method", "instructions", "directions", "preparation"].includes(head)) { part = "steps"; continue; }
     const serves = /^(?:serves|servings|yield|makes|for)\s*:?\s*(\d+)/i.exec(line);
     const time = /^(prep|preparation|cook|cooking|total)(?: time)?\s*:?\s*(\d+)\s*(h|m)/i.exec(line);
-    if (serves && part !== "steps") r.servings = Math.max(1, Number(serves[1]));
-    else if (time && part !== "steps") r[/^prep/i.test(time[1]) ? "prep" : "cook"] = Number(time[2]) * (/h/i.test(time[3]) ? 60 : 1);
+    if (serves && part !== "steps") r.servings = Math.max(1, Math.min(MOST, Number(serves[1])));
+    else if (time && part !== "steps") r[/^prep/i.test(time[1]) ? "prep" : "cook"] = Math.min(LONGEST, Number(time[2]) * (/h/i.test(time[3]) ? 60 : 1));
     else if (part === "lines") r.lines.push(line);
     else if (part === "steps") r.steps.push(line.replace(/^\d+[.)]\s*/, ""));
     else if (!r.name) r.name = line;
@@ -76,10 +79,10 @@ function fromText(text) {
 function fromJsonLd(data) {
   let json = data;
   if (typeof data === "string") {
-    try { json = JSON.parse(data); } catch (e) { throw new Error("jsonLd is not JSON: " + e.message); }
+    try { json = JSON.parse(data); } catch (e) { refuse("/jsonLd", "jsonLd is not JSON: " + e.message, "Send the text of the script element, or the object."); }
   }
   const found = find(json, 0);
-  if (!found) throw new Error("There is no schema.org Recipe in jsonLd.");
+  if (!found) refuse("/jsonLd", "There is no schema.org Recipe in jsonLd.", "Send what has the type Recipe, or text.");
   const list = (v) => (v == null ? [] : Array.isArray(v) ? v : [v]);
   const texts = (v) => list(v).flatMap((x) => (typeof x === "string" ? x.split(/\r?\n/) : x?.itemListElement ? texts(x.itemListElement) : [x?.text ?? x?.name ?? ""])).map((s) => clean(String(s))).filter((s) => s);
   const servings = /\d+/.exec(String(list(found.recipeYield)[0] ?? ""));
@@ -87,7 +90,7 @@ function fromJsonLd(data) {
   const cook = minutes(found.cookTime), prep = minutes(found.prepTime), total = minutes(found.totalTime);
   return {
     name: clean(String(found.name ?? "")), description: clean(String(found.description ?? "")), lines: texts(found.recipeIngredient ?? found.ingredients), steps: texts(found.recipeInstructions),
-    servings: servings ? Math.max(1, Math.min(100, Number(servings[0]))) : 2, prep, cook: cook || Math.max(0, total - prep), meals: MEALS.filter((m) => categories.includes(m)),
+    servings: servings ? Math.max(1, Math.min(MOST, Number(servings[0]))) : 2, prep, cook: cook || Math.max(0, total - prep), meals: MEALS.filter((m) => categories.includes(m)),
     cuisine: clean(String(list(found.recipeCuisine)[0] ?? "")).toLowerCase().slice(0, 40), source: String(found.url ?? "").slice(0, 400),
   };
 }
@@ -105,7 +108,10 @@ function find(node, depth) {
 /** ISO 8601: PT1H30M. */
 function minutes(iso) {
   const m = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?/.exec(String(iso ?? ""));
-  return m ? Number(m[1] ?? 0) * 1440 + Number(m[2] ?? 0) * 60 + Number(m[3] ?? 0) : 0;
+  return m ? Math.min(LONGEST, Number(m[1] ?? 0) * 1440 + Number(m[2] ?? 0) * 60 + Number(m[3] ?? 0)) : 0;
 }
 
 const clean = (s) => s.replace(/<[^>]*>/g, " ").replace(/&amp;/g, "&").replace(/&nbsp;/g, " ").replace(/&#39;|&apos;/g, "'").replace(/&quot;/g, '"').replace(/\s+/g, " ").trim();
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

@@ -6,11 +6,11 @@ export const action = {
     type: "object",
     properties: {
       code: { type: "string", pattern: "^(\\d{8}|\\d{12}|\\d{13})$", description: "The barcode: EAN-13, EAN-8 or UPC-A." },
-      food: { type: "string", minLength: 1, description: "Which food it is: an id or a name." },
+      food: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Which food it is: an id or a name." },
       name: { type: "string", minLength: 1, maxLength: 120, description: "What the package says; without it, the food's name." },
       brand: { type: "string", maxLength: 80 },
-      packageAmount: { type: "number", exclusiveMinimum: 0, description: "How much one package holds." },
-      packageUnit: { type: "string", description: "g, kg, ml, l or piece." },
+      packageAmount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "How much one package holds." },
+      packageUnit: { enum: ["g", "kg", "ml", "cl", "l", "piece"] },
     },
     required: ["code", "food", "packageAmount", "packageUnit"],
     additionalProperties: false,
@@ -29,13 +29,14 @@ export const action = {
 
 export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
   const barcode = code.length === 12 ? "0" + code : code;
+  if (!valid(barcode)) refuse("/code", code + " is no barcode: its last digit does not fit the others.", "Read it again from the package.");
   const match = SDK.Entities.Food.findById(food) ?? SDK.Actions.findFood({ names: [food] }).found.map((f) => {
-    if (!f.food) throw new Error('There is no food "' + food + '".' + (f.candidates.length ? " Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : " find-food looks for foods."));
+    if (!f.food) refuse("/food", 'There is no food "' + food + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
     return f.food;
   })[0];
   const there = SDK.Entities.Product.firstPage(1, { filter: { barcodes: { $has: barcode } }, count: false }).items[0];
   if (there && there.state === "confirmed" && there.foodId && there.foodId !== match.id) {
-    throw new Error("The code " + barcode + " is " + there.name + " already. Patch the product " + there.id + " if that is wrong.");
+    refuse("/code", "The code " + barcode + " is " + there.name + " already.", "Patch the product " + there.id + " if that is wrong.");
   }
   const product = SDK.Entities.Product.upsert({
     ...(there ? { id: there.id } : {}), name: name ?? there?.name ?? match.name, ...(brand === undefined ? {} : { brand }), barcodes: there?.barcodes ?? [barcode],
@@ -56,3 +57,9 @@ export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
   }
   return { productId: product.id, name: product.name, resolved: open.length, lots };
 };
+
+/** Whether the check digit fits: from the right, digits count once and three times in turn. */
+const valid = (code) => [...code].reverse().reduce((sum, digit, i) => sum + Number(digit) * (i % 2 ? 3 : 1), 0) % 10 === 0;
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

@@ -5,10 +5,10 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      recipe: { type: "string", description: "Id or name; without it, the batch recipe that needs the least shopping." },
+      recipe: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name; without it, the batch recipe that needs the least shopping." },
       meals: { type: "integer", minimum: 2, maximum: 14, default: 4, description: "How many meals it is for." },
-      servings: { type: "number", exclusiveMinimum: 0, description: "Portions of each meal; without it, those of the household." },
-      start: { type: "string", format: "date", description: "The day of cooking; without it, today." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
+      start: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "The day of cooking; without it, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "lunch" },
     },
     additionalProperties: false,
@@ -27,21 +27,24 @@ export const action = {
 
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
 const FRIDGE = 3; // days that cooked food keeps in the fridge
+const MOST = 100; // portions of a planned meal
 
 export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
   const date = start ?? stow.today, each = servings ?? stow.portions, all = each * meals;
-  if (date < stow.today) throw new Error(date + " is before today, " + stow.today + ".");
+  checkDay("/start", date, stow.today);
+  if (all > MOST) refuse("/servings", meals + " meals of " + each + " portions are " + all + ", more than the " + MOST + " that one meal is planned for.", "Send fewer servings or meals.");
   const candidates = recipe
     ? [SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0]].filter((r) => r)
     : SDK.Entities.Recipe.all({ filter: { tags: { $has: "batch" } } });
-  if (!candidates.length) throw new Error(recipe ? 'There is no recipe "' + recipe + '".' : "No recipe is marked as worth cooking in a batch (tag batch).");
-  const cover = SDK.Actions.coverMeals({ meals: candidates.map((r) => ({ key: r.id, recipeId: r.id, servings: all })) });
+  if (!candidates.length && recipe) refuse("/recipe", 'There is no recipe "' + recipe + '".', "Send the id or name of a Recipe.");
+  if (!candidates.length) throw new Error("No recipe is marked as worth cooking in a batch (tag batch).");
+  const cover = SDK.Actions.coverMeals({ meals: candidates.map((r) => ({ key: r.id, recipeId: r.id, servings: all, date })) });
   const best = cover.meals.filter((m) => recipe || !m.conflicts.length).sort((a, b) => a.missing.length / a.needed - b.missing.length / b.needed || (a.name < b.name ? -1 : 1))[0];
   if (!best) throw new Error("No batch recipe suits everybody.");
   const freezer = candidates.find((r) => r.id === best.recipeId).tags?.includes("freezer");
   const late = (i) => i > FRIDGE;
-  if (!freezer && meals - 1 > FRIDGE) throw new Error(best.name + " keeps " + FRIDGE + " days in the fridge and does not freeze well: plan at most " + (FRIDGE + 1) + " meals of it.");
+  if (!freezer && meals - 1 > FRIDGE) refuse("/meals", best.name + " keeps " + FRIDGE + " days in the fridge and does not freeze well.", "Plan at most " + (FRIDGE + 1) + " meals of it.");
   const row = SDK.Entities.PlannedMeal.upsert({
     recipeId: best.recipeId, date, mealType: meal, servings: all, notes: "Cooked ahead for " + meals + " meals of " + each + " portions.",
   });
@@ -50,4 +53,15 @@ export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
     toBuy: best.missing.map((l) => (l.text === l.name ? l.name : l.text + " " + l.name)),
     portions: Array.from({ length: meals }, (_, i) => ({ date: plus(date, i), place: i === 0 ? "table" : late(i) ? "freezer" : "fridge", servings: each })),
   };
+};
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
+
+/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+const checkDay = (path, day, today) => {
+  const at = new Date(Date.parse(day));
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
+  if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
+  if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
 };

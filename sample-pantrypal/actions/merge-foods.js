@@ -5,8 +5,8 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      from: { type: "string", minLength: 1, description: "Id or name of a food, or the name of lots that have no food." },
-      into: { type: "string", minLength: 1, description: "Id or name of the food that it is." },
+      from: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name of a food, or the name of lots that have no food." },
+      into: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name of the food that it is." },
     },
     required: ["from", "into"],
     additionalProperties: false,
@@ -23,7 +23,7 @@ export const action = {
 export default ({ from, into }) => {
   const [a, b] = SDK.Actions.findFood({ names: [from, into] }).found;
   const target = SDK.Entities.Food.findById(into) ?? (b.food ? SDK.Entities.Food.getById(b.food.id) : null);
-  if (!target) throw new Error('There is no food "' + into + '".' + (b.candidates.length ? " Did you mean " + b.candidates.map((c) => c.name).join(", ") + "?" : ""));
+  if (!target) refuse("/into", 'There is no food "' + into + '".', b.candidates.length ? "Did you mean " + b.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
   const source = SDK.Entities.Food.findById(from)?.id ?? a.food?.id ?? null;
   // Rows that name it: those of the source, and those without a food that have its name.
   const named = { foodId: null, name: { $icontains: from } };
@@ -39,6 +39,9 @@ export default ({ from, into }) => {
     prices: source && source !== target.id ? change("Price", { foodId: source }) : 0,
     items: change("ShoppingItem", rows(named)), ingredients: change("RecipeIngredient", { $and: [rows(named), { recipe: { origin: "household" } }] }),
   };
-  if (!out.lots && !out.products && !out.prices && !out.items && !out.ingredients) throw new Error('Nothing of the household is kept as "' + from + '".');
+  if (!out.lots && !out.products && !out.prices && !out.items && !out.ingredients) refuse("/from", 'Nothing of the household is kept as "' + from + '".', "Send the id or name of a food, or the name of lots.");
   return out;
 };
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

@@ -22,7 +22,7 @@ export const action = {
 };
 
 export default ({ lots, from = "default", to = "lake-house" }) => {
-  if (from === to) throw new Error("from and to are both " + from + ".");
+  if (from === to) refuse("/to", "from and to are both " + from + ".", "Send the other household.");
   const ids = [...new Set(lots)];
   const here = ids.map((id) => SDK.Entities.PantryItem.getById(id, { set: from, with: "product,store" }));
   const there = new Set(SDK.Entities.PantryItem.all({ filter: { id: { $in: ids } }, fields: ["id"], set: to }).map((l) => l.id));
@@ -52,3 +52,6 @@ export default ({ lots, from = "default", to = "lake-house" }) => {
   }
   return { done: true, arrived: missing.length, left, next: "" };
 };
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

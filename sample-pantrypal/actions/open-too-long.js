@@ -5,9 +5,9 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      fridge: { type: "integer", minimum: 0, default: 4, description: "Days that anything opened is good in the fridge." },
-      pantry: { type: "integer", minimum: 0, default: 30 },
-      freezer: { type: "integer", minimum: 0, default: 60 },
+      fridge: { type: "integer", minimum: 0, maximum: 3650, default: 4, description: "Days that anything opened is good in the fridge." },
+      pantry: { type: "integer", minimum: 0, maximum: 3650, default: 30 },
+      freezer: { type: "integer", minimum: 0, maximum: 3650, default: 60 },
     },
     additionalProperties: false,
   },

@@ -5,7 +5,7 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      food: { type: "string", minLength: 1, description: "Id or name." },
+      food: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name." },
       months: { type: "integer", minimum: 1, maximum: 60, default: 12 },
     },
     required: ["food"],
@@ -34,7 +34,7 @@ export default ({ food, months = 12 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   const [f] = SDK.Actions.findFood({ names: [food] }).found;
   const of = SDK.Entities.Food.findById(food) ?? f.food;
-  if (!of) throw new Error('There is no food "' + food + '".' + (f.candidates.length ? " Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : ""));
+  if (!of) refuse("/food", 'There is no food "' + food + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
   const [y, m] = today.split("-").map(Number);
   const since = new Date(Date.UTC(y, m - months, 1)).toISOString().slice(0, 10);
   const rows = SDK.Entities.Price.all({ filter: { foodId: of.id, on: { $gte: since }, perUnit: { $ne: null } }, sort: "on,id", with: "store" });
@@ -58,3 +58,6 @@ export default ({ food, months = 12 }) => {
   }).sort((a, b) => a.now - b.now || (a.store < b.store ? -1 : 1));
   return { foodId: of.id, name: of.name, per, stores, cheapest: stores[0]?.store ?? null };
 };
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

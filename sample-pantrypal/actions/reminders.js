@@ -31,7 +31,7 @@ export default ({ days = 3 }) => {
   const lots = SDK.Entities.PantryItem.all({ filter: { status: "available", amount: { $gt: 0 }, bestBefore: { $lte: until } }, sort: "bestBefore,name" });
   const show = (l) => ({ lotId: l.id, name: l.name, text: l.amount + " " + l.unit, place: l.place, date: l.bestBefore });
   const meals = SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: { $gte: today, $lte: until } }, sort: "date,id", with: "recipe" });
-  const cover = SDK.Actions.coverMeals({ meals: meals.map((m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings })), together: true });
+  const cover = SDK.Actions.coverMeals({ meals: meals.map((m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date })), together: true });
   const frozen = new Set(SDK.Entities.PantryItem.all({ filter: { status: "available", place: "freezer" }, fields: ["id"] }).map((l) => l.id));
   const byKey = new Map(cover.meals.map((c) => [c.key, c]));
   return {

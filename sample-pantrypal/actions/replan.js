@@ -6,13 +6,13 @@ export const action = {
     type: "object",
     properties: {
       mealId: { type: "string" },
-      date: { type: "string", format: "date", description: "Without mealId: the day whose meal changes; without both, today." },
+      date: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Without mealId: the day whose meal changes; without both, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, description: "The new number of portions." },
-      absent: { type: "array", items: { type: "string" }, description: "Members of the household who do not eat." },
-      guests: { type: "number", minimum: 0, description: "Portions for guests, more than now." },
-      to: { type: "string", format: "date", description: "Another day." },
-      recipe: { type: "string", description: "Id or name of another recipe." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "The new number of portions." },
+      absent: { type: "array", items: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members of the household who do not eat." },
+      guests: { type: "number", minimum: 0, maximum: 100, description: "Portions for guests, more than now." },
+      to: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Another day." },
+      recipe: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name of another recipe." },
       skip: { type: "boolean", default: false, description: "The meal falls out." },
     },
     additionalProperties: false,
@@ -31,31 +31,33 @@ export const action = {
 
 export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, to, recipe, skip = false }) => {
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
+  if (date) checkDay("/date", date, today);
   const row = mealId ? SDK.Entities.PlannedMeal.getById(mealId) : SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: date ?? today, mealType: meal, status: "planned" }, sort: "id", count: false }).items[0];
-  if (!row) throw new Error("No " + meal + " is planned for " + (date ?? today) + ".");
+  if (!row) refuse("/date", "No " + meal + " is planned for " + (date ?? today) + ".", "Send the day of a planned meal, or its mealId.");
   if (row.status === "cooked") throw new Error("The meal of " + row.date + " is cooked already.");
   const changes = {};
   if (servings !== undefined || absent.length || guests !== undefined) {
     const members = SDK.Entities.Household.findById("household")?.members ?? [];
     let n = servings ?? row.servings;
-    for (const name of absent) {
+    absent.forEach((name, i) => {
       const m = members.find((x) => x.name.toLowerCase() === name.toLowerCase());
-      if (!m) throw new Error('Nobody here is called "' + name + '"; there are ' + members.map((x) => x.name).join(", ") + ".");
+      if (!m) refuse("/absent/" + i, 'Nobody here is called "' + name + '".', members.length ? "There are " + members.map((x) => x.name).join(", ") + "." : "The household names its members.");
       n -= m.portion;
-    }
+    });
     n += guests ?? 0;
+    if (n > MOST) refuse(guests ? "/guests" : "/servings", "That makes " + n + " portions, more than the " + MOST + " that a meal is planned for.", "Send less.");
     if (n <= 0) changes.status = "skipped";
     else changes.servings = n;
   }
   if (skip) changes.status = "skipped";
   if (recipe) {
     const r = SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0];
-    if (!r) throw new Error('There is no recipe "' + recipe + '".');
+    if (!r) refuse("/recipe", 'There is no recipe "' + recipe + '".', "Send the id or name of a Recipe.");
     changes.recipeId = r.id;
   }
   let swapped = null;
   if (to && to !== row.date) {
-    if (to < today) throw new Error(to + " is before today, " + today + ".");
+    checkDay("/to", to, today);
     const other = SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: to, mealType: row.mealType, status: "planned", id: { $ne: row.id } }, sort: "id", with: "recipe", count: false }).items[0];
     if (other) {
       SDK.Entities.PlannedMeal.patch(other.id, { date: row.date });
@@ -63,10 +65,24 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
     }
     changes.date = to;
   }
-  if (!Object.keys(changes).length) throw new Error("Say what changes: servings, absent, guests, to, recipe or skip.");
+  if (!Object.keys(changes).length) refuse("/servings", "The input changes nothing.", "Send servings, absent, guests, to, recipe or skip.");
   SDK.Entities.PlannedMeal.patch(row.id, changes, { ifVersion: row.version });
   const now = SDK.Entities.PlannedMeal.getById(row.id, { with: "recipe" });
   const open = SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", ...(now.planId ? { $or: [{ planId: now.planId }, { planId: null }] } : { planId: null }), items: { $some: { needs: { $exists: true } } } }, sort: "-createdAt", count: false }).items[0];
   const list = open ? SDK.Actions.shop({ listId: open.id }) : null;
   return { mealId: now.id, name: now.recipe.name, date: now.date, servings: now.servings, status: now.status, swapped, list: list ? { listId: list.listId, items: list.items.length, estimatedCost: list.estimatedCost } : null };
+};
+
+const MOST = 100; // portions of a planned meal
+const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
+
+/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+const checkDay = (path, day, today) => {
+  const at = new Date(Date.parse(day));
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
+  if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
+  if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
 };

@@ -1,4 +1,5 @@
 // What a plan needs minus what is in the house, as a shopping list that follows the plan.
+// A staple is there or not: one that a meal needs and the house has none of is bought, one package of it.
 export const action = {
   title: "Make the shopping list",
   description: "Writes the shopping list of a plan, or of all planned meals: what they need minus the stock, summed across units, in whole packages, by aisle, with prices and the meals that need it. Called again, it brings the list up to date; what was bought or added by hand stays.",
@@ -8,7 +9,7 @@ export const action = {
       planId: { type: "string", description: "Without it, all planned meals from today on." },
       listId: { type: "string", description: "The list to bring up to date; without it, the plan's open list, or a new one." },
       storeId: { type: "string", description: "Whose prices count, and in whose order of aisles the list is." },
-      until: { type: "string", format: "date", description: "Only meals up to this day." },
+      until: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Only meals up to this day." },
       name: { type: "string", minLength: 1, maxLength: 120 },
     },
     additionalProperties: false,
@@ -35,6 +36,7 @@ export const action = {
 
 export default ({ planId, listId, storeId, until, name }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
+  if (until) checkDay("/until", until, today);
   const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", planId: planId ?? null, ...(name ? { name } : {}) }, sort: "-createdAt", count: false }).items[0];
   const plan = planId ?? list?.planId ?? null;
   const store = storeId ?? list?.storeId ?? null;
@@ -46,7 +48,7 @@ export default ({ planId, listId, storeId, until, name }) => {
 
   // Meals of the plan that come earlier but are not of this list take from the stock as well.
   const before = plan ? SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: days, planId: { $ne: plan } }, sort: "date,id" }) : [];
-  const toCook = (m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings });
+  const toCook = (m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date });
   const cover = SDK.Actions.coverMeals({ before: before.map(toCook), meals: meals.map(toCook), together: true, shop: true, ...(store ? { storeId: store } : {}) });
   const title = new Map(meals.map((m) => [m.id, m.recipe.name]));
 
@@ -82,4 +84,17 @@ export default ({ planId, listId, storeId, until, name }) => {
     estimatedCost: priced.length ? Math.round(priced.reduce((sum, i) => sum + Math.round(i.cost * 100), 0)) / 100 : null,
     withoutPrice: items.filter((i) => i.cost === null).map((i) => i.name),
   };
+};
+
+const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
+
+/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+const checkDay = (path, day, today) => {
+  const at = new Date(Date.parse(day));
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
+  if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
+  if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
 };

@@ -7,9 +7,9 @@ export const action = {
     type: "object",
     properties: {
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, description: "Portions; without it, those of the household." },
-      minutes: { type: "integer", minimum: 1, description: "Time to cook; without it, that of the household for this weekday." },
-      with: { type: "array", items: { type: "string" }, maxItems: 20, description: "Foods that it has to use." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions; without it, those of the household." },
+      minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, that of the household for this weekday." },
+      with: { type: "array", items: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
       count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How many suggestions." },
       plan: { type: "boolean", default: false },
     },
@@ -48,10 +48,9 @@ export default ({ meal = "dinner", servings, minutes, with: wanted = [], count =
   const limit = minutes ?? (weekend ? home?.weekendMinutes : home?.weekdayMinutes) ?? 60;
   const portions = servings ?? day.portions;
   const must = wanted.length ? SDK.Actions.findFood({ names: wanted }).found : [];
-  const unknown = must.filter((f) => !f.food);
-  if (unknown.length) {
-    throw new Error("There is no food " + unknown.map((f) => '"' + f.name + '"' + (f.candidates.length ? " (did you mean " + f.candidates.map((c) => c.name).join(", ") + "?)" : "")).join(", "));
-  }
+  must.forEach((f, i) => {
+    if (!f.food) refuse("/with/" + i, 'There is no food "' + f.name + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
+  });
 
   const recipes = SDK.Entities.Recipe.all({ filter: { mealTypes: { $has: meal } }, fields: ["id", "rating", "favourite", "prepMinutes", "cookMinutes"] })
     .filter((r) => r.prepMinutes + r.cookMinutes <= limit);
@@ -90,3 +89,6 @@ export default ({ meal = "dinner", servings, minutes, with: wanted = [], count =
 
 /** A day some days later. */
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

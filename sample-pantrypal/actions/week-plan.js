@@ -5,11 +5,11 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      start: { type: "string", format: "date", description: "The first day; without it, today." },
+      start: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "The first day; without it, today." },
       days: { type: "integer", minimum: 1, maximum: 31, default: 7 },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, description: "Portions of each meal; without it, those of the household." },
-      budget: { type: "number", minimum: 0, description: "For what has to be bought; without it, the household's weekly budget by days." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
+      budget: { type: "number", minimum: 0, maximum: 100000, description: "For what has to be bought; without it, the household's weekly budget by days." },
       name: { type: "string", minLength: 1, maxLength: 120 },
     },
     additionalProperties: false,
@@ -35,8 +35,8 @@ const weekdayOf = (day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
 
 export default ({ start, days = 7, meal = "dinner", servings, budget, name }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
+  if (start) checkDay("/start", start, stow.today);
   const first = start ?? stow.today, last = plus(first, days - 1);
-  if (first < stow.today) throw new Error("The plan would start on " + first + ", before today, " + stow.today + ".");
   const portions = servings ?? stow.portions;
   const home = SDK.Entities.Household.findById("household");
   const limit = budget ?? (home?.weeklyBudget != null ? (home.weeklyBudget * days) / 7 : null);
@@ -50,13 +50,13 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   // What was or will be eaten around these days.
   const repeat = Math.max(0, ...rules.filter((r) => r.kind === "no-repeat").map((r) => r.days ?? 0));
   const around = SDK.Entities.PlannedMeal.all({ filter: { date: { $gte: plus(first, -Math.max(repeat, 3)), $lte: plus(last, Math.max(repeat, 3)) }, status: { $ne: "skipped" } }, with: "recipe", sort: "date,id" });
-  const eaten = around.map((m) => ({ date: m.date, recipeId: m.recipeId }));
   const fits = (rule, r, m) => {
     const what = rule.what.toLowerCase();
     return m.foodIds.includes(foodOf.get(rule.id)) || m.aisles.includes(what) || r.cuisine === what || (r.tags ?? []).includes(what) || (r.dietaryTags ?? []).includes(what);
   };
 
   const chosen = [], notes = [], kept = [];
+  const apart = Math.max(repeat, 3), near = (a, b) => Math.abs(Date.parse(a) - Date.parse(b)) < apart * DAY;
   for (let i = 0; i < days; i++) {
     const date = plus(first, i), weekday = weekdayOf(date);
     const there = around.find((m) => m.date === date && m.mealType === meal);
@@ -68,11 +68,10 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
     const today = rules.filter((r) => !r.weekdays?.length || r.weekdays.includes(weekday));
     const weekend = weekday === "saturday" || weekday === "sunday";
     const minutes = Math.min(weekend ? home?.weekendMinutes ?? 90 : home?.weekdayMinutes ?? 45, ...today.filter((r) => r.kind === "max-minutes" && r.minutes).map((r) => r.minutes));
-    const free = recipes.filter((r) => r.prepMinutes + r.cookMinutes <= minutes
-      && !eaten.some((e) => e.recipeId === r.id && Math.abs(Date.parse(e.date) - Date.parse(date)) < Math.max(repeat, 3) * DAY));
+    const free = recipes.filter((r) => r.prepMinutes + r.cookMinutes <= minutes && !around.some((m) => m.recipeId === r.id && near(m.date, date)));
     const cover = SDK.Actions.coverMeals({
-      before: chosen.filter((c) => !c.kept || c.kept.status === "planned").map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings })),
-      meals: free.map((r) => ({ key: r.id, recipeId: r.id, servings: portions })), costs: limit !== null,
+      before: chosen.filter(takes).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
+      meals: free.map((r) => ({ key: r.id, recipeId: r.id, servings: portions, date })),
     });
     const suits = cover.meals.filter((m) => !m.conflicts.length && today.every((r) => r.kind !== "avoid" || !fits(r, of.get(m.recipeId), m)));
     const wants = today.filter((r) => r.kind === "want" && r.what);
@@ -80,54 +79,54 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
     if (wants.length && !wanted.length) notes.push(date + ": nothing keeps " + wants.map((r) => '"' + r.name + '"').join(" and ") + ".");
     const ranked = (wanted.length ? wanted : suits).map((m) => {
       const r = of.get(m.recipeId);
-      const soon = [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON) && u.bestBefore >= date).map((u) => u.name))];
       const cuisine = chosen.some((c) => c.cuisine === r.cuisine) ? 0.2 : 0;
-      // What nobody knows the price of counts as dear.
-      const cheap = limit === null ? 0 : 0.5 * (1 - Math.min((m.cost ?? Infinity) / Math.max(limit / days, 0.01), 1));
-      return { m, r, soon, score: cheap + 1 - (m.missing.length + m.unclear.length) / Math.max(m.needed, 1) + Math.min(soon.length, 3) / 3 + (r.rating ?? 0) / 20 + (r.favourite ? 0.15 : 0) - cuisine };
-    }).sort((a, b) => b.score - a.score || (a.r.name < b.r.name ? -1 : 1));
-    const best = ranked[0];
+      return { r, score: 1 - (m.missing.length + m.unclear.length) / Math.max(m.needed, 1) + Math.min(soon(m, date).length, 3) / 3 + (r.rating ?? 0) / 20 + (r.favourite ? 0.15 : 0) - cuisine };
+    }).sort((a, b) => b.score - a.score || (a.r.name < b.r.name ? -1 : 1)).map((x) => x.r);
+    const best = ranked.find((r) => !chosen.some((c) => c.recipeId === r.id && near(c.date, date)));
     if (!best) {
       notes.push(date + ": no recipe for " + meal + " suits everybody within " + minutes + " minutes.");
       continue;
     }
-    chosen.push({ date, weekday, recipeId: best.r.id, servings: portions, cuisine: best.r.cuisine, minutes: best.m.minutes, usesSoon: best.soon, alone: best.m.cost, ranked });
-    eaten.push({ date, recipeId: best.r.id });
+    chosen.push({ date, weekday, recipeId: best.id, servings: portions, cuisine: best.cuisine, recipes: ranked.map((r) => r.id) });
   }
 
-  const look = () => SDK.Actions.coverMeals({ meals: chosen.filter((c) => !c.kept || c.kept.status === "planned").map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings })), together: true, shop: true });
-  const costOf = (l) => Math.round(l.toBuy.reduce((sum, b) => sum + Math.round((b.cost ?? 0) * 100), 0)) / 100;
-  let all = look();
-  // Over the budget: what costs less by itself takes the place of the dearest meal, if that makes the whole cheaper.
-  const swap = () => {
-    const dearest = chosen.filter((c) => !c.kept).sort((a, b) => (b.alone ?? Infinity) - (a.alone ?? Infinity));
-    for (const c of dearest) {
-      const cheaper = c.ranked.filter((x) => x.m.cost !== null && x.m.cost < (c.alone ?? Infinity) && !chosen.some((o) => o.recipeId === x.r.id)).sort((a, b) => a.m.cost - b.m.cost || b.score - a.score);
-      for (const x of cheaper.slice(0, 3)) {
-        const was = { ...c }, before = all;
-        Object.assign(c, { recipeId: x.r.id, minutes: x.m.minutes, usesSoon: x.soon, cuisine: x.r.cuisine, alone: x.m.cost });
-        all = look();
-        if (costOf(all) < costOf(before)) return true;
-        Object.assign(c, was);
-        all = before;
-      }
-    }
-    return false;
-  };
-  for (let tries = 0; limit !== null && costOf(all) > limit && tries < days; tries++) if (!swap()) break;
-  const cost = all.toBuy.some((b) => b.cost !== null) ? costOf(all) : null;
-  if (limit !== null && cost !== null && cost > limit) notes.push("What has to be bought costs about " + cost.toFixed(2) + ", more than the budget of " + limit.toFixed(2) + ".");
+  // Of what suits each day, the best that the budget allows for all of them.
+  const shopping = chosen.filter(takes);
+  const choice = SDK.Actions.chooseMeals({
+    days: shopping.map((c) => ({ date: c.date, servings: c.servings, fixed: !!c.kept, recipes: c.recipes ?? [c.recipeId] })), apart, ...(limit === null ? {} : { budget: limit }),
+  });
+  shopping.forEach((c, i) => { c.recipeId = choice.recipes[i]; });
+  if (!choice.within) notes.push("What has to be bought costs " + choice.cost.toFixed(2) + ", more than the budget of " + limit.toFixed(2) + ": " + (choice.cheapest ? "no plan that keeps the rules costs less." : "nothing cheaper was found."));
+  if (limit !== null && choice.unpriced.length) notes.push("No price is known of " + choice.unpriced.join(", ") + ": what they cost is not in the sum.");
 
   const fresh = chosen.filter((c) => !c.kept);
   const plan = fresh.length ? SDK.Entities.MealPlan.upsert({ name: name ?? "Meals from " + first, start: first, end: last }) : null;
   const rows = fresh.length ? SDK.Entities.PlannedMeal.upsertMany(fresh.map((c) => ({ planId: plan.id, recipeId: c.recipeId, date: c.date, mealType: meal, servings: c.servings }))) : [];
   for (const m of kept) if (plan && !m.planId && m.status === "planned") SDK.Entities.PlannedMeal.patch(m.id, { planId: plan.id });
+  const cover = SDK.Actions.coverMeals({ meals: shopping.map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })), together: true });
   const meals = chosen.map((c) => {
-    const m = all.meals.find((x) => x.key === c.date);
+    const m = cover.meals.find((x) => x.key === c.date);
     return {
       mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId, name: c.kept ? c.kept.recipe.name : of.get(c.recipeId).name,
-      minutes: m?.minutes ?? 0, servings: c.servings, usesSoon: c.usesSoon ?? [], toBuy: m ? m.missing.map((l) => l.name) : [], kept: !!c.kept,
+      minutes: m?.minutes ?? 0, servings: c.servings, usesSoon: m && !c.kept ? soon(m, c.date) : [], toBuy: m ? m.missing.map((l) => l.name) : [], kept: !!c.kept,
     };
   });
-  return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes };
+  return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost: choice.cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes };
 };
+
+/** What of a meal would go off soon. */
+const soon = (m, date) => [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON)).map((u) => u.name))];
+
+/** Refuses the input at a path, and says what to send instead. */
+const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
+
+/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+const checkDay = (path, day, today) => {
+  const at = new Date(Date.parse(day));
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
+  if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
+  if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
+};
+
+/** Whether a meal takes something from the stock: one that is cooked has. */
+const takes = (c) => !c.kept || c.kept.status === "planned";

@@ -22,7 +22,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
 	"github.com/koan-go/koan/sample-pantrypal/foods"
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
-	"github.com/koan-go/koan/sample-pantrypal/seed"
+	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 )
 
 // taker takes rows over. Ids stay, save of what the catalogue has: products and recipes
@@ -106,7 +106,7 @@ func (t *taker) household(ctx context.Context) error {
 
 func (t *taker) takeProducts(ctx context.Context) error {
 	return t.each(ctx, "products", func(r row) error {
-		id, known := r.text("id"), seed.ProductID(r.text("gtin"))
+		id, known := r.text("id"), catalogue.ProductID(r.text("gtin"))
 		if there, err := t.Product.Query().Where(product.ID(known)).Exist(ctx); err != nil || there {
 			t.products[id] = known
 			return err

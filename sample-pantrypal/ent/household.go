@@ -30,6 +30,8 @@ type Household struct {
 	Locale string `json:"locale,omitempty"`
 	// How amounts are shown.
 	Units household.Units `json:"units,omitempty"`
+	// Ids of products and stores of the catalogue that the household has deleted: a new release does not bring them back.
+	Removed []string `json:"removed,omitempty"`
 	// For groceries, in currency.
 	WeeklyBudget *float64 `json:"weekly_budget,omitempty"`
 	// Minutes to cook on a weekday.
@@ -46,7 +48,7 @@ func (*Household) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case household.FieldMembers:
+		case household.FieldMembers, household.FieldRemoved:
 			values[i] = new([]byte)
 		case household.FieldWeeklyBudget:
 			values[i] = new(sql.NullFloat64)
@@ -112,6 +114,14 @@ func (_m *Household) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field units", values[i])
 			} else if value.Valid {
 				_m.Units = household.Units(value.String)
+			}
+		case household.FieldRemoved:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field removed", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Removed); err != nil {
+					return fmt.Errorf("unmarshal field removed: %w", err)
+				}
 			}
 		case household.FieldWeeklyBudget:
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
@@ -192,6 +202,9 @@ func (_m *Household) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("units=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Units))
+	builder.WriteString(", ")
+	builder.WriteString("removed=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Removed))
 	builder.WriteString(", ")
 	if v := _m.WeeklyBudget; v != nil {
 		builder.WriteString("weekly_budget=")

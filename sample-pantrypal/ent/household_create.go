@@ -96,6 +96,12 @@ func (_c *HouseholdCreate) SetNillableUnits(v *household.Units) *HouseholdCreate
 	return _c
 }
 
+// SetRemoved sets the "removed" field.
+func (_c *HouseholdCreate) SetRemoved(v []string) *HouseholdCreate {
+	_c.mutation.SetRemoved(v)
+	return _c
+}
+
 // SetWeeklyBudget sets the "weekly_budget" field.
 func (_c *HouseholdCreate) SetWeeklyBudget(v float64) *HouseholdCreate {
 	_c.mutation.SetWeeklyBudget(v)
@@ -366,6 +372,10 @@ func (_c *HouseholdCreate) createSpec() (*Household, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Units(); ok {
 		_spec.SetField(household.FieldUnits, field.TypeEnum, value)
 		_node.Units = value
+	}
+	if value, ok := _c.mutation.Removed(); ok {
+		_spec.SetField(household.FieldRemoved, field.TypeJSON, value)
+		_node.Removed = value
 	}
 	if value, ok := _c.mutation.WeeklyBudget(); ok {
 		_spec.SetField(household.FieldWeeklyBudget, field.TypeFloat64, value)

@@ -117,6 +117,24 @@ func (_u *HouseholdUpdate) SetNillableUnits(v *household.Units) *HouseholdUpdate
 	return _u
 }
 
+// SetRemoved sets the "removed" field.
+func (_u *HouseholdUpdate) SetRemoved(v []string) *HouseholdUpdate {
+	_u.mutation.SetRemoved(v)
+	return _u
+}
+
+// AppendRemoved appends value to the "removed" field.
+func (_u *HouseholdUpdate) AppendRemoved(v []string) *HouseholdUpdate {
+	_u.mutation.AppendRemoved(v)
+	return _u
+}
+
+// ClearRemoved clears the value of the "removed" field.
+func (_u *HouseholdUpdate) ClearRemoved() *HouseholdUpdate {
+	_u.mutation.ClearRemoved()
+	return _u
+}
+
 // SetWeeklyBudget sets the "weekly_budget" field.
 func (_u *HouseholdUpdate) SetWeeklyBudget(v float64) *HouseholdUpdate {
 	_u.mutation.ResetWeeklyBudget()
@@ -333,6 +351,17 @@ func (_u *HouseholdUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Units(); ok {
 		_spec.SetField(household.FieldUnits, field.TypeEnum, value)
 	}
+	if value, ok := _u.mutation.Removed(); ok {
+		_spec.SetField(household.FieldRemoved, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedRemoved(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, household.FieldRemoved, value)
+		})
+	}
+	if _u.mutation.RemovedCleared() {
+		_spec.ClearField(household.FieldRemoved, field.TypeJSON)
+	}
 	if value, ok := _u.mutation.WeeklyBudget(); ok {
 		_spec.SetField(household.FieldWeeklyBudget, field.TypeFloat64, value)
 	}
@@ -468,6 +497,24 @@ func (_u *HouseholdUpdateOne) SetNillableUnits(v *household.Units) *HouseholdUpd
 	if v != nil {
 		_u.SetUnits(*v)
 	}
+	return _u
+}
+
+// SetRemoved sets the "removed" field.
+func (_u *HouseholdUpdateOne) SetRemoved(v []string) *HouseholdUpdateOne {
+	_u.mutation.SetRemoved(v)
+	return _u
+}
+
+// AppendRemoved appends value to the "removed" field.
+func (_u *HouseholdUpdateOne) AppendRemoved(v []string) *HouseholdUpdateOne {
+	_u.mutation.AppendRemoved(v)
+	return _u
+}
+
+// ClearRemoved clears the value of the "removed" field.
+func (_u *HouseholdUpdateOne) ClearRemoved() *HouseholdUpdateOne {
+	_u.mutation.ClearRemoved()
 	return _u
 }
 
@@ -716,6 +763,17 @@ func (_u *HouseholdUpdateOne) sqlSave(ctx context.Context) (_node *Household, er
 	}
 	if value, ok := _u.mutation.Units(); ok {
 		_spec.SetField(household.FieldUnits, field.TypeEnum, value)
+	}
+	if value, ok := _u.mutation.Removed(); ok {
+		_spec.SetField(household.FieldRemoved, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedRemoved(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, household.FieldRemoved, value)
+		})
+	}
+	if _u.mutation.RemovedCleared() {
+		_spec.ClearField(household.FieldRemoved, field.TypeJSON)
 	}
 	if value, ok := _u.mutation.WeeklyBudget(); ok {
 		_spec.SetField(household.FieldWeeklyBudget, field.TypeFloat64, value)

@@ -63,7 +63,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1872925596,
+		SchemaHash: 1191625756,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -688,6 +688,7 @@ func koanKindHousehold() *shim.Kind {
 					{Name: "currency", Description: "ISO 4217. All prices are in it.", Type: "string", Default: json.RawMessage(`"EUR"`), Example: json.RawMessage(`"EUR"`), Pattern: "^[A-Z]{3}$"},
 					{Name: "locale", Description: "BCP 47. en-US reads cups as US cups.", Type: "string", Default: json.RawMessage(`"en"`), Example: json.RawMessage(`"en-GB"`), MaxLength: new(int(20))},
 					{Name: "units", Description: "How amounts are shown.", Type: "enum", Enum: []string{"metric", "us"}, Default: json.RawMessage(`"metric"`)},
+					{Name: "removed", Description: "Ids of products and stores of the catalogue that the household has deleted: a new release does not bring them back.", Type: "json", Nullable: true, ReadOnly: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "weeklyBudget", Description: "For groceries, in currency.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "weekdayMinutes", Description: "Minutes to cook on a weekday.", Type: "int", Default: json.RawMessage("45"), Min: new(float64(1))},
 					{Name: "weekendMinutes", Description: "Minutes to cook on Saturday and Sunday.", Type: "int", Default: json.RawMessage("90"), Min: new(float64(1))},
@@ -705,6 +706,7 @@ func koanKindHousehold() *shim.Kind {
 				{Field: "currency", Ent: "currency", Name: "currency", Storage: "text"},
 				{Field: "locale", Ent: "locale", Name: "locale", Storage: "text"},
 				{Field: "units", Ent: "units", Name: "units", Storage: "text"},
+				{Field: "removed", Ent: "removed", Name: "removed", Storage: "json", Nullable: true},
 				{Field: "weeklyBudget", Ent: "weekly_budget", Name: "weekly_budget", Storage: "float", Nullable: true},
 				{Field: "weekdayMinutes", Ent: "weekday_minutes", Name: "weekday_minutes", Storage: "int"},
 				{Field: "weekendMinutes", Ent: "weekend_minutes", Name: "weekend_minutes", Storage: "int"},
@@ -775,6 +777,8 @@ func koanSetHousehold(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetLocale)
 	case "units":
 		return shim.Text(v, x.SetUnits)
+	case "removed":
+		return shim.JSON(v, x.SetRemoved)
 	case "weekly_budget":
 		return shim.Float(v, x.SetWeeklyBudget)
 	case "weekday_minutes":
@@ -801,7 +805,7 @@ func koanKindLeftover() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Description: "What it is.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
-					{Name: "servings", Description: "Portions that are left.", Type: "float", Required: true, Min: new(float64(0))},
+					{Name: "servings", Description: "Portions that are left.", Type: "float", Required: true, Min: new(float64(0)), Max: new(float64(100))},
 					{Name: "place", Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"fridge"`)},
 					{Name: "cookedOn", Description: "The day on which it was cooked.", Type: "day", Required: true},
 					{Name: "bestBefore", Description: "The last good day.", Aliases: []string{"expires"}, Type: "day", Nullable: true},
@@ -1212,14 +1216,14 @@ func koanKindPantryItem() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Description: "What it is. Where foodId is not sent, the food of this name is looked up.", Type: "string", Required: true, Searchable: true, Example: json.RawMessage(`"Spinach"`), MaxLength: new(int(120))},
-					{Name: "amount", Description: "How much is left, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
-					{Name: "initialAmount", Description: "How much it was when it came, in unit.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "amount", Description: "How much is left, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
+					{Name: "initialAmount", Description: "How much it was when it came, in unit.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "place", Aliases: []string{"location", "shelf"}, Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"pantry"`)},
 					{Name: "status", Description: "Only available lots are in the house; the others say how a lot left it.", Type: "enum", Enum: []string{"available", "consumed", "expired", "wasted"}, Default: json.RawMessage(`"available"`)},
 					{Name: "bestBefore", Description: "The last good day; null: it keeps.", Aliases: []string{"expires", "expiry date", "expiring items", "best before", "use by", "goes off"}, Type: "day", Nullable: true},
 					{Name: "openedAt", Description: "The day on which it was opened; null: closed.", Type: "day", Nullable: true},
-					{Name: "unitPrice", Description: "What one unit of it cost, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "unitPrice", Description: "What one unit of it cost, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "staple", Description: "There or not, never counted, such as salt.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "source", Description: "How it came to be known.", Type: "enum", Enum: []string{"manual", "photo", "shopping", "recipe"}, Default: json.RawMessage(`"manual"`)},
 					{Name: "addedAt", Description: "When it came into the house.", Type: "time", Generated: true},
@@ -1672,7 +1676,7 @@ func koanKindPlannedMeal() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "date", Description: "The day, in the household's time zone.", Aliases: []string{"scheduled for", "when"}, Type: "day", Required: true},
 					{Name: "mealType", Type: "enum", Enum: []string{"breakfast", "lunch", "dinner", "snack", "dessert"}, Default: json.RawMessage(`"dinner"`)},
-					{Name: "servings", Description: "Portions: scale the recipe's amounts by servings / recipe.servings.", Type: "float", Default: json.RawMessage("2"), Min: new(float64(0))},
+					{Name: "servings", Description: "Portions: scale the recipe's amounts by servings / recipe.servings.", Type: "float", Default: json.RawMessage("2"), Min: new(float64(0)), Max: new(float64(100))},
 					{Name: "status", Description: "The action cooked sets it and takes out what was used.", Type: "enum", Enum: []string{"planned", "cooked", "skipped"}, Default: json.RawMessage(`"planned"`)},
 					{Name: "rating", Description: "How it was, 1 to 5, once cooked.", Type: "int", Nullable: true, Min: new(float64(1)), Max: new(float64(5))},
 					{Name: "notes", Type: "text", Nullable: true},
@@ -1833,7 +1837,7 @@ func koanKindPrice() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "price", Description: "What was paid for amount, in the household's currency.", Type: "float", Required: true, Min: new(float64(0))},
-					{Name: "amount", Description: "How much that was, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
+					{Name: "amount", Description: "How much that was, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of amount: g, kg, ml, l or piece.", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "perUnit", Description: "Price of 1 kg, 1 l or 1 piece, computed from price and amount.", Type: "float", Nullable: true, ReadOnly: true},
 					{Name: "on", Description: "The day.", Type: "day", Required: true},
@@ -1982,7 +1986,7 @@ func koanKindProduct() *shim.Kind {
 					{Name: "name", Description: "What the package says.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "brand", Type: "string", Nullable: true, Searchable: true, MaxLength: new(int(80))},
 					{Name: "barcodes", Description: "Its codes: 13 digits (EAN-13, or UPC-A with a leading 0) or 8 digits (EAN-8), with a right check digit. A code belongs to one product.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-					{Name: "packageAmount", Description: "How much one package holds, in packageUnit; null: sold loose.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "packageAmount", Description: "How much one package holds, in packageUnit; null: sold loose.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "packageUnit", Description: "Unit of packageAmount: g, kg, ml, l or piece.", Type: "string", Nullable: true, Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "state", Description: "draft: made of an unknown code; somebody still has to look at it.", Type: "enum", Enum: []string{"draft", "confirmed"}, Default: json.RawMessage(`"confirmed"`)},
 					{Name: "foodId", Type: "id", Nullable: true, Edge: "food"},
@@ -2304,8 +2308,8 @@ func koanKindRecipeIngredient() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "position", Description: "Its place among the lines.", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 					{Name: "name", Description: "The food as the recipe calls it. Where foodId is not sent, the food of this name is looked up.", Type: "string", Required: true, Searchable: true, Example: json.RawMessage(`"spinach"`), MaxLength: new(int(120))},
-					{Name: "amount", Description: "How much, in unit, for the recipe's servings; null: to taste.", Type: "float", Nullable: true, Min: new(float64(0))},
-					{Name: "amountMax", Description: "The upper end of a range such as 2-3; null: no range.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "amount", Description: "How much, in unit, for the recipe's servings; null: to taste.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
+					{Name: "amountMax", Description: "The upper end of a range such as 2-3; null: no range.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of amount: g, kg, ml, l, piece, tsp, tbsp, cup, clove, bunch, can, slice ... null: to taste.", Type: "string", Nullable: true, Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "preparation", Type: "string", Nullable: true, Example: json.RawMessage(`"finely chopped"`), MaxLength: new(int(240))},
 					{Name: "optional", Description: "The dish works without it.", Type: "bool", Default: json.RawMessage("false")},
@@ -2448,11 +2452,11 @@ func koanKindShoppingItem() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Description: "What to buy. Where foodId is not sent, the food of this name is looked up.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
-					{Name: "amount", Description: "How much to buy, in unit; with packages, all of them together.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0))},
+					{Name: "amount", Description: "How much to buy, in unit; with packages, all of them together.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "packages", Description: "How many packages of the product.", Type: "int", Nullable: true, Min: new(float64(1))},
 					{Name: "aisle", Description: "Where shops have it; that of the food, if one is known.", Type: "string", Default: json.RawMessage(`"other"`), MaxLength: new(int(40))},
-					{Name: "estimatedCost", Description: "What it will cost, by the latest price; null: no price is known.", Type: "float", Nullable: true, Min: new(float64(0))},
+					{Name: "estimatedCost", Description: "What it will cost, by the latest price; null: no price is known.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "bought", Description: "check-off sets it and puts the thing into the pantry.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "boughtAt", Type: "time", Nullable: true},
 					{Name: "note", Type: "string", Nullable: true, MaxLength: new(int(240))},

@@ -3850,6 +3850,8 @@ type HouseholdMutation struct {
 	currency              *string
 	locale                *string
 	units                 *household.Units
+	removed               *[]string
+	appendremoved         []string
 	weekly_budget         *float64
 	addweekly_budget      *float64
 	weekday_minutes       *int
@@ -4213,6 +4215,71 @@ func (m *HouseholdMutation) ResetUnits() {
 	m.units = nil
 }
 
+// SetRemoved sets the "removed" field.
+func (m *HouseholdMutation) SetRemoved(s []string) {
+	m.removed = &s
+	m.appendremoved = nil
+}
+
+// Removed returns the value of the "removed" field in the mutation.
+func (m *HouseholdMutation) Removed() (r []string, exists bool) {
+	v := m.removed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRemoved returns the old "removed" field's value of the Household entity.
+// If the Household object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *HouseholdMutation) OldRemoved(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRemoved is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRemoved requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRemoved: %w", err)
+	}
+	return oldValue.Removed, nil
+}
+
+// AppendRemoved adds s to the "removed" field.
+func (m *HouseholdMutation) AppendRemoved(s []string) {
+	m.appendremoved = append(m.appendremoved, s...)
+}
+
+// AppendedRemoved returns the list of values that were appended to the "removed" field in this mutation.
+func (m *HouseholdMutation) AppendedRemoved() ([]string, bool) {
+	if len(m.appendremoved) == 0 {
+		return nil, false
+	}
+	return m.appendremoved, true
+}
+
+// ClearRemoved clears the value of the "removed" field.
+func (m *HouseholdMutation) ClearRemoved() {
+	m.removed = nil
+	m.appendremoved = nil
+	m.clearedFields[household.FieldRemoved] = struct{}{}
+}
+
+// RemovedCleared returns if the "removed" field was cleared in this mutation.
+func (m *HouseholdMutation) RemovedCleared() bool {
+	_, ok := m.clearedFields[household.FieldRemoved]
+	return ok
+}
+
+// ResetRemoved resets all changes to the "removed" field.
+func (m *HouseholdMutation) ResetRemoved() {
+	m.removed = nil
+	m.appendremoved = nil
+	delete(m.clearedFields, household.FieldRemoved)
+}
+
 // SetWeeklyBudget sets the "weekly_budget" field.
 func (m *HouseholdMutation) SetWeeklyBudget(f float64) {
 	m.weekly_budget = &f
@@ -4499,7 +4566,7 @@ func (m *HouseholdMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *HouseholdMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 11)
 	if m.name != nil {
 		fields = append(fields, household.FieldName)
 	}
@@ -4517,6 +4584,9 @@ func (m *HouseholdMutation) Fields() []string {
 	}
 	if m.units != nil {
 		fields = append(fields, household.FieldUnits)
+	}
+	if m.removed != nil {
+		fields = append(fields, household.FieldRemoved)
 	}
 	if m.weekly_budget != nil {
 		fields = append(fields, household.FieldWeeklyBudget)
@@ -4550,6 +4620,8 @@ func (m *HouseholdMutation) Field(name string) (ent.Value, bool) {
 		return m.Locale()
 	case household.FieldUnits:
 		return m.Units()
+	case household.FieldRemoved:
+		return m.Removed()
 	case household.FieldWeeklyBudget:
 		return m.WeeklyBudget()
 	case household.FieldWeekdayMinutes:
@@ -4579,6 +4651,8 @@ func (m *HouseholdMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldLocale(ctx)
 	case household.FieldUnits:
 		return m.OldUnits(ctx)
+	case household.FieldRemoved:
+		return m.OldRemoved(ctx)
 	case household.FieldWeeklyBudget:
 		return m.OldWeeklyBudget(ctx)
 	case household.FieldWeekdayMinutes:
@@ -4637,6 +4711,13 @@ func (m *HouseholdMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetUnits(v)
+		return nil
+	case household.FieldRemoved:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRemoved(v)
 		return nil
 	case household.FieldWeeklyBudget:
 		v, ok := value.(float64)
@@ -4750,6 +4831,9 @@ func (m *HouseholdMutation) ClearedFields() []string {
 	if m.FieldCleared(household.FieldMembers) {
 		fields = append(fields, household.FieldMembers)
 	}
+	if m.FieldCleared(household.FieldRemoved) {
+		fields = append(fields, household.FieldRemoved)
+	}
 	if m.FieldCleared(household.FieldWeeklyBudget) {
 		fields = append(fields, household.FieldWeeklyBudget)
 	}
@@ -4772,6 +4856,9 @@ func (m *HouseholdMutation) ClearField(name string) error {
 	switch name {
 	case household.FieldMembers:
 		m.ClearMembers()
+		return nil
+	case household.FieldRemoved:
+		m.ClearRemoved()
 		return nil
 	case household.FieldWeeklyBudget:
 		m.ClearWeeklyBudget()
@@ -4804,6 +4891,9 @@ func (m *HouseholdMutation) ResetField(name string) error {
 		return nil
 	case household.FieldUnits:
 		m.ResetUnits()
+		return nil
+	case household.FieldRemoved:
+		m.ResetRemoved()
 		return nil
 	case household.FieldWeeklyBudget:
 		m.ResetWeeklyBudget()

@@ -314,23 +314,23 @@ func init() {
 		}
 	}()
 	// householdDescWeeklyBudget is the schema descriptor for weekly_budget field.
-	householdDescWeeklyBudget := householdFields[7].Descriptor()
+	householdDescWeeklyBudget := householdFields[8].Descriptor()
 	// household.WeeklyBudgetValidator is a validator for the "weekly_budget" field. It is called by the builders before save.
 	household.WeeklyBudgetValidator = householdDescWeeklyBudget.Validators[0].(func(float64) error)
 	// householdDescWeekdayMinutes is the schema descriptor for weekday_minutes field.
-	householdDescWeekdayMinutes := householdFields[8].Descriptor()
+	householdDescWeekdayMinutes := householdFields[9].Descriptor()
 	// household.DefaultWeekdayMinutes holds the default value on creation for the weekday_minutes field.
 	household.DefaultWeekdayMinutes = householdDescWeekdayMinutes.Default.(int)
 	// household.WeekdayMinutesValidator is a validator for the "weekday_minutes" field. It is called by the builders before save.
 	household.WeekdayMinutesValidator = householdDescWeekdayMinutes.Validators[0].(func(int) error)
 	// householdDescWeekendMinutes is the schema descriptor for weekend_minutes field.
-	householdDescWeekendMinutes := householdFields[9].Descriptor()
+	householdDescWeekendMinutes := householdFields[10].Descriptor()
 	// household.DefaultWeekendMinutes holds the default value on creation for the weekend_minutes field.
 	household.DefaultWeekendMinutes = householdDescWeekendMinutes.Default.(int)
 	// household.WeekendMinutesValidator is a validator for the "weekend_minutes" field. It is called by the builders before save.
 	household.WeekendMinutesValidator = householdDescWeekendMinutes.Validators[0].(func(int) error)
 	// householdDescEnergyTargetKcal is the schema descriptor for energy_target_kcal field.
-	householdDescEnergyTargetKcal := householdFields[10].Descriptor()
+	householdDescEnergyTargetKcal := householdFields[11].Descriptor()
 	// household.EnergyTargetKcalValidator is a validator for the "energy_target_kcal" field. It is called by the builders before save.
 	household.EnergyTargetKcalValidator = householdDescEnergyTargetKcal.Validators[0].(func(int) error)
 	// householdDescID is the schema descriptor for id field.
@@ -365,7 +365,21 @@ func init() {
 	// leftoverDescServings is the schema descriptor for servings field.
 	leftoverDescServings := leftoverFields[1].Descriptor()
 	// leftover.ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
-	leftover.ServingsValidator = leftoverDescServings.Validators[0].(func(float64) error)
+	leftover.ServingsValidator = func() func(float64) error {
+		validators := leftoverDescServings.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(servings float64) error {
+			for _, fn := range fns {
+				if err := fn(servings); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// leftoverDescID is the schema descriptor for id field.
 	leftoverDescID := leftoverMixinFields0[0].Descriptor()
 	// leftover.DefaultID holds the default value on creation for the id field.
@@ -490,11 +504,39 @@ func init() {
 	// pantryitem.DefaultAmount holds the default value on creation for the amount field.
 	pantryitem.DefaultAmount = pantryitemDescAmount.Default.(float64)
 	// pantryitem.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
-	pantryitem.AmountValidator = pantryitemDescAmount.Validators[0].(func(float64) error)
+	pantryitem.AmountValidator = func() func(float64) error {
+		validators := pantryitemDescAmount.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(amount float64) error {
+			for _, fn := range fns {
+				if err := fn(amount); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// pantryitemDescInitialAmount is the schema descriptor for initial_amount field.
 	pantryitemDescInitialAmount := pantryitemFields[2].Descriptor()
 	// pantryitem.InitialAmountValidator is a validator for the "initial_amount" field. It is called by the builders before save.
-	pantryitem.InitialAmountValidator = pantryitemDescInitialAmount.Validators[0].(func(float64) error)
+	pantryitem.InitialAmountValidator = func() func(float64) error {
+		validators := pantryitemDescInitialAmount.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(initial_amount float64) error {
+			for _, fn := range fns {
+				if err := fn(initial_amount); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// pantryitemDescUnit is the schema descriptor for unit field.
 	pantryitemDescUnit := pantryitemFields[3].Descriptor()
 	// pantryitem.DefaultUnit holds the default value on creation for the unit field.
@@ -519,7 +561,21 @@ func init() {
 	// pantryitemDescUnitPrice is the schema descriptor for unit_price field.
 	pantryitemDescUnitPrice := pantryitemFields[8].Descriptor()
 	// pantryitem.UnitPriceValidator is a validator for the "unit_price" field. It is called by the builders before save.
-	pantryitem.UnitPriceValidator = pantryitemDescUnitPrice.Validators[0].(func(float64) error)
+	pantryitem.UnitPriceValidator = func() func(float64) error {
+		validators := pantryitemDescUnitPrice.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(unit_price float64) error {
+			for _, fn := range fns {
+				if err := fn(unit_price); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// pantryitemDescStaple is the schema descriptor for staple field.
 	pantryitemDescStaple := pantryitemFields[9].Descriptor()
 	// pantryitem.DefaultStaple holds the default value on creation for the staple field.
@@ -688,7 +744,21 @@ func init() {
 	// plannedmeal.DefaultServings holds the default value on creation for the servings field.
 	plannedmeal.DefaultServings = plannedmealDescServings.Default.(float64)
 	// plannedmeal.ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
-	plannedmeal.ServingsValidator = plannedmealDescServings.Validators[0].(func(float64) error)
+	plannedmeal.ServingsValidator = func() func(float64) error {
+		validators := plannedmealDescServings.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(servings float64) error {
+			for _, fn := range fns {
+				if err := fn(servings); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// plannedmealDescRating is the schema descriptor for rating field.
 	plannedmealDescRating := plannedmealFields[4].Descriptor()
 	// plannedmeal.RatingValidator is a validator for the "rating" field. It is called by the builders before save.
@@ -731,7 +801,21 @@ func init() {
 	// price.DefaultAmount holds the default value on creation for the amount field.
 	price.DefaultAmount = priceDescAmount.Default.(float64)
 	// price.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
-	price.AmountValidator = priceDescAmount.Validators[0].(func(float64) error)
+	price.AmountValidator = func() func(float64) error {
+		validators := priceDescAmount.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(amount float64) error {
+			for _, fn := range fns {
+				if err := fn(amount); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// priceDescUnit is the schema descriptor for unit field.
 	priceDescUnit := priceFields[2].Descriptor()
 	// price.DefaultUnit holds the default value on creation for the unit field.
@@ -807,7 +891,21 @@ func init() {
 	// productDescPackageAmount is the schema descriptor for package_amount field.
 	productDescPackageAmount := productFields[3].Descriptor()
 	// product.PackageAmountValidator is a validator for the "package_amount" field. It is called by the builders before save.
-	product.PackageAmountValidator = productDescPackageAmount.Validators[0].(func(float64) error)
+	product.PackageAmountValidator = func() func(float64) error {
+		validators := productDescPackageAmount.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(package_amount float64) error {
+			for _, fn := range fns {
+				if err := fn(package_amount); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// productDescPackageUnit is the schema descriptor for package_unit field.
 	productDescPackageUnit := productFields[4].Descriptor()
 	// product.PackageUnitValidator is a validator for the "package_unit" field. It is called by the builders before save.
@@ -962,11 +1060,39 @@ func init() {
 	// recipeingredientDescAmount is the schema descriptor for amount field.
 	recipeingredientDescAmount := recipeingredientFields[2].Descriptor()
 	// recipeingredient.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
-	recipeingredient.AmountValidator = recipeingredientDescAmount.Validators[0].(func(float64) error)
+	recipeingredient.AmountValidator = func() func(float64) error {
+		validators := recipeingredientDescAmount.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(amount float64) error {
+			for _, fn := range fns {
+				if err := fn(amount); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// recipeingredientDescAmountMax is the schema descriptor for amount_max field.
 	recipeingredientDescAmountMax := recipeingredientFields[3].Descriptor()
 	// recipeingredient.AmountMaxValidator is a validator for the "amount_max" field. It is called by the builders before save.
-	recipeingredient.AmountMaxValidator = recipeingredientDescAmountMax.Validators[0].(func(float64) error)
+	recipeingredient.AmountMaxValidator = func() func(float64) error {
+		validators := recipeingredientDescAmountMax.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(amount_max float64) error {
+			for _, fn := range fns {
+				if err := fn(amount_max); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// recipeingredientDescUnit is the schema descriptor for unit field.
 	recipeingredientDescUnit := recipeingredientFields[4].Descriptor()
 	// recipeingredient.UnitValidator is a validator for the "unit" field. It is called by the builders before save.
@@ -1046,7 +1172,21 @@ func init() {
 	// shoppingitem.DefaultAmount holds the default value on creation for the amount field.
 	shoppingitem.DefaultAmount = shoppingitemDescAmount.Default.(float64)
 	// shoppingitem.AmountValidator is a validator for the "amount" field. It is called by the builders before save.
-	shoppingitem.AmountValidator = shoppingitemDescAmount.Validators[0].(func(float64) error)
+	shoppingitem.AmountValidator = func() func(float64) error {
+		validators := shoppingitemDescAmount.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(amount float64) error {
+			for _, fn := range fns {
+				if err := fn(amount); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// shoppingitemDescUnit is the schema descriptor for unit field.
 	shoppingitemDescUnit := shoppingitemFields[2].Descriptor()
 	// shoppingitem.DefaultUnit holds the default value on creation for the unit field.
@@ -1095,7 +1235,21 @@ func init() {
 	// shoppingitemDescEstimatedCost is the schema descriptor for estimated_cost field.
 	shoppingitemDescEstimatedCost := shoppingitemFields[5].Descriptor()
 	// shoppingitem.EstimatedCostValidator is a validator for the "estimated_cost" field. It is called by the builders before save.
-	shoppingitem.EstimatedCostValidator = shoppingitemDescEstimatedCost.Validators[0].(func(float64) error)
+	shoppingitem.EstimatedCostValidator = func() func(float64) error {
+		validators := shoppingitemDescEstimatedCost.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(estimated_cost float64) error {
+			for _, fn := range fns {
+				if err := fn(estimated_cost); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// shoppingitemDescBought is the schema descriptor for bought field.
 	shoppingitemDescBought := shoppingitemFields[6].Descriptor()
 	// shoppingitem.DefaultBought holds the default value on creation for the bought field.

@@ -77,16 +77,16 @@ type priceRow struct {
 	On        string   `json:"on"`
 }
 
-// offers are what there is to buy of some foods, and its prices with the newest first.
+// offers are what there is to buy of each food, and its prices with the newest first.
 type offers struct {
-	products []product
-	prices   []priceRow
+	products map[string][]product
+	prices   map[string][]priceRow // that have a price per unit
 }
 
 // readOffers reads the products and prices of foods. It ignores names that begin with "?",
 // which stand for what is not a food.
 func readOffers(ctx context.Context, call framework.Call, names []string) (offers, error) {
-	var o offers
+	o := offers{map[string][]product{}, map[string][]priceRow{}}
 	var ids []string
 	for _, id := range names {
 		if id[0] != '?' {
@@ -97,26 +97,42 @@ func readOffers(ctx context.Context, call framework.Call, names []string) (offer
 		return o, nil
 	}
 	of := map[string]any{"foodId": map[string]any{"$in": ids}}
-	var err error
-	if o.products, err = all[product](ctx, call, "Product", map[string]any{"filter": map[string]any{"$and": []any{of, map[string]any{"state": "confirmed"}}}, "sort": "name"}); err != nil {
+	products, err := all[product](ctx, call, "Product", map[string]any{"filter": map[string]any{"$and": []any{of, map[string]any{"state": "confirmed"}}}, "sort": "name"})
+	if err != nil {
 		return o, err
 	}
-	o.prices, err = all[priceRow](ctx, call, "Price", map[string]any{"filter": of, "sort": "-on,id", "fields": "foodId,productId,storeId,perUnit,unit,on"})
+	for _, p := range products {
+		if p.FoodID != nil && p.PackageAmount != nil && p.PackageUnit != nil {
+			o.products[*p.FoodID] = append(o.products[*p.FoodID], p)
+		}
+	}
+	prices, err := all[priceRow](ctx, call, "Price", map[string]any{"filter": map[string]any{"$and": []any{of, map[string]any{"perUnit": map[string]any{"$null": false}}}}, "sort": "-on,id", "fields": "foodId,productId,storeId,perUnit,unit,on"})
+	for _, p := range prices {
+		o.prices[p.FoodID] = append(o.prices[p.FoodID], p)
+	}
 	return o, err
+}
+
+// of returns the products and prices of a food, those of the wanted store first.
+func (o offers) of(food string, store *string) ([]product, []priceRow) {
+	prices := slices.Clone(o.prices[food])
+	slices.SortStableFunc(prices, func(a, c priceRow) int { return cmp.Compare(elsewhere(a, store), elsewhere(c, store)) })
+	return o.products[food], prices
 }
 
 // fill sums what is missing by food, rounds it up to packages and says what it costs.
 func (b *basket) fill(o offers, store *string) []toBuy {
 	out := []toBuy{}
 	for _, id := range b.foods {
-		out = append(out, b.lines(id, o.products, o.prices, store)...)
+		products, prices := o.of(id, store)
+		out = append(out, b.lines(id, products, prices)...)
 	}
 	slices.SortStableFunc(out, func(a, b toBuy) int { return cmp.Or(cmp.Compare(a.Aisle, b.Aisle), cmp.Compare(a.Name, b.Name)) })
 	return out
 }
 
 // lines are what to buy of one food: one line a unit, where amounts stay apart.
-func (b *basket) lines(id string, products []product, prices []priceRow, store *string) []toBuy {
+func (b *basket) lines(id string, products []product, prices []priceRow) []toBuy {
 	needs := b.needs[id]
 	first := toBuy{Name: needs[0].Name, Aisle: "other", Problem: needs[0].Problem, Needs: []forMeal{}}
 	var amounts []quantity.Amount
@@ -138,44 +154,61 @@ func (b *basket) lines(id string, products []product, prices []priceRow, store *
 	}
 	if len(sums) == 0 { // nobody says how much: one package, if there is a product
 		first.Text = first.Name
-		if i := slices.IndexFunc(products, func(p product) bool {
-			return p.FoodID != nil && *p.FoodID == f.ID && p.PackageAmount != nil && p.PackageUnit != nil
-		}); i >= 0 {
-			b.pack(&first, f, amountOf(*products[i].PackageAmount, *products[i].PackageUnit), products[i:i+1], prices, store)
+		if len(products) > 0 {
+			one := amountOf(*products[0].PackageAmount, *products[0].PackageUnit)
+			b.pack(&first, f, one, []quantity.Amount{one}, products[:1], prices)
 		}
 		return []toBuy{first}
 	}
 	var out []toBuy
 	for _, sum := range sums {
-		l := first
-		b.pack(&l, f, sum, products, prices, store)
+		l, parts := first, amounts
+		if len(sums) > 1 {
+			parts = []quantity.Amount{sum}
+		}
+		b.pack(&l, f, sum, parts, products, prices)
 		out = append(out, l)
 		first.Needs = []forMeal{} // the meals stand with the first line
 	}
 	return out
 }
 
-// pack chooses a product and a price for a sum.
-func (b *basket) pack(l *toBuy, f foods.Food, sum quantity.Amount, products []product, prices []priceRow, store *string) {
-	mine := slices.DeleteFunc(slices.Clone(prices), func(p priceRow) bool { return p.FoodID != f.ID || p.PerUnit == nil })
-	// Those of the wanted store first; each kind has the newest first.
-	slices.SortStableFunc(mine, func(a, c priceRow) int { return cmp.Compare(elsewhere(a, store), elsewhere(c, store)) })
+// pack chooses a product and a price for a sum. parts are its amounts as they are needed: a sum
+// counts a large onion as a piece, and a package weighs it.
+func (b *basket) pack(l *toBuy, f foods.Food, sum quantity.Amount, parts []quantity.Amount, products []product, prices []priceRow) {
 	buy := sum
-	if p, count, packs := choose(f, sum, products, mine, b.h.system()); p != nil {
+	if p, count, packs := choose(f, parts, products, prices, b.h.system()); p != nil {
 		l.ProductID, l.Product, l.Packages, buy = &p.ID, p.Name, &count, packs
+		parts = []quantity.Amount{packs}
 	}
 	v, u := float(buy.Value), string(buy.Unit)
 	l.Amount, l.Unit, l.Text = &v, &u, buy.String()
-	for _, p := range mine {
-		unit := large(quantity.Unit(p.Unit))
-		in, err := f.Convert(buy, unit, b.h.system())
-		if err != nil {
-			continue
+	for _, p := range prices {
+		if cost, err := costs(f, parts, p, b.h.system()); err == nil {
+			cost := cost.Round(2).InexactFloat64()
+			l.Cost, l.StoreID = &cost, p.StoreID
+			return
 		}
-		cost := in.Value.Mul(decimal.NewFromFloat(*p.PerUnit)).Round(2).InexactFloat64()
-		l.Cost, l.StoreID = &cost, p.StoreID
-		return
 	}
+}
+
+// costs is what amounts cost together by a price.
+func costs(f foods.Food, parts []quantity.Amount, p priceRow, sys quantity.System) (decimal.Decimal, error) {
+	in, err := total(f, parts, large(quantity.Unit(p.Unit)), sys)
+	return in.Value.Mul(decimal.NewFromFloat(*p.PerUnit)), err
+}
+
+// total is what amounts are together in a unit.
+func total(f foods.Food, parts []quantity.Amount, unit quantity.Unit, sys quantity.System) (quantity.Amount, error) {
+	sum := quantity.Of(decimal.Zero, unit)
+	for _, part := range parts {
+		in, err := f.Convert(part, unit, sys)
+		if err != nil {
+			return sum, err
+		}
+		sum.Value = sum.Value.Add(in.Value)
+	}
+	return sum, nil
 }
 
 func elsewhere(p priceRow, store *string) int {
@@ -198,33 +231,42 @@ func large(u quantity.Unit) quantity.Unit {
 
 // choose returns the product to buy: the one that was bought last, else the one that
 // leaves the least over.
-func choose(f foods.Food, sum quantity.Amount, products []product, prices []priceRow, sys quantity.System) (best *product, count int64, packs quantity.Amount) {
-	var least decimal.Decimal
-	for _, bought := range []bool{true, false} {
-		for i := range products {
-			p := &products[i]
-			if p.FoodID == nil || *p.FoodID != f.ID || p.PackageAmount == nil || p.PackageUnit == nil {
-				continue
-			}
-			if bought && !slices.ContainsFunc(prices[:min(len(prices), 1)], func(r priceRow) bool { return r.ProductID != nil && *r.ProductID == p.ID }) {
-				continue
-			}
-			pack := amountOf(*p.PackageAmount, *p.PackageUnit)
-			n, left, err := f.Facts().Packages(sum, pack, sys)
-			if err != nil {
-				continue
-			}
-			over, err := f.Convert(left, sum.Unit, sys)
-			if err != nil {
-				continue
-			}
-			if best == nil || over.Value.LessThan(least) {
-				best, count, packs, least = p, n, pack.Scale(decimal.NewFromInt(n)), over.Value
-			}
+func choose(f foods.Food, parts []quantity.Amount, products []product, prices []priceRow, sys quantity.System) (best *product, count int64, packs quantity.Amount) {
+	fill := func(p *product) (n int64, over decimal.Decimal, pack quantity.Amount, err error) {
+		pack = amountOf(*p.PackageAmount, *p.PackageUnit)
+		sum, err := total(f, parts, pack.Unit, sys)
+		if err != nil {
+			return 0, over, pack, err
 		}
-		if best != nil {
-			return best, count, packs
+		n, left, err := f.Facts().Packages(sum, pack, sys)
+		if err == nil {
+			left, err = f.Convert(left, parts[0].Unit, sys)
+		}
+		return n, left.Value, pack, err
+	}
+	if last := boughtLast(products, prices); last != nil {
+		if n, _, pack, err := fill(last); err == nil {
+			return last, n, pack.Scale(decimal.NewFromInt(n))
 		}
 	}
-	return nil, 0, quantity.Amount{}
+	var least decimal.Decimal
+	for i := range products {
+		n, over, pack, err := fill(&products[i])
+		if err == nil && (best == nil || over.LessThan(least)) {
+			best, count, packs, least = &products[i], n, pack.Scale(decimal.NewFromInt(n)), over
+		}
+	}
+	return best, count, packs
+}
+
+// boughtLast is the product that the newest price is of, nil if there is none.
+func boughtLast(products []product, prices []priceRow) *product {
+	if len(prices) == 0 || prices[0].ProductID == nil {
+		return nil
+	}
+	at := slices.IndexFunc(products, func(p product) bool { return p.ID == *prices[0].ProductID })
+	if at < 0 {
+		return nil
+	}
+	return &products[at]
 }

@@ -19,6 +19,7 @@ type meal struct {
 	Key      string  `json:"key"      jsonschema_description:"comes back with the result"`
 	RecipeID string  `json:"recipeId"`
 	Servings float64 `json:"servings" jsonschema:"exclusiveMinimum=0"`
+	Date     string  `json:"date,omitempty" jsonschema_description:"the day of the meal, which takes nothing whose date is past by then; without it, today"`
 }
 
 type coverIn struct {
@@ -26,7 +27,6 @@ type coverIn struct {
 	Meals    []meal  `json:"meals"              jsonschema_description:"each is looked at by itself; with together, what one takes is not there for the next"`
 	Together bool    `json:"together,omitempty"`
 	Shop     bool    `json:"shop,omitempty"     jsonschema_description:"also return what to buy, summed over all meals, in whole packages"`
-	Costs    bool    `json:"costs,omitempty"    jsonschema_description:"also say of each meal what it costs by itself"`
 	StoreID  *string `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
 }
 
@@ -62,7 +62,6 @@ type covered struct {
 	Unclear   []lack   `json:"unclear"   jsonschema_description:"some of it is there, and amounts cannot be compared"`
 	Staples   []string `json:"staples"   jsonschema_description:"staples that are not in the house"`
 	Conflicts []string `json:"conflicts" jsonschema_description:"whom it does not suit, and why"`
-	Cost      *float64 `json:"cost"      jsonschema:"nullable" jsonschema_description:"with costs: of what this meal alone lacks, in whole packages; null: of something no price is known"`
 	FoodIDs   []string `json:"foodIds"`
 	Aisles    []string `json:"aisles"`
 }
@@ -116,8 +115,7 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 		shelf.cover(h, recipes[m.RecipeID], m)
 	}
 	all := basket{h: h}
-	alone := make([]basket, len(in.Meals))
-	for i, m := range in.Meals {
+	for _, m := range in.Meals {
 		from := shelf
 		if !in.Together {
 			from = shelf.clone()
@@ -125,40 +123,16 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 		c, lacks := from.cover(h, recipes[m.RecipeID], m)
 		out.Meals = append(out.Meals, c)
 		all.add(m.Key, lacks)
-		alone[i] = basket{h: h}
-		alone[i].add(m.Key, lacks)
 	}
-	if !in.Shop && !in.Costs {
+	if !in.Shop {
 		return out, nil
 	}
 	offers, err := readOffers(ctx, call, all.foods)
 	if err != nil {
 		return out, err
 	}
-	if in.Shop {
-		out.ToBuy = all.fill(offers, in.StoreID)
-	}
-	for i := range alone {
-		if in.Costs {
-			out.Meals[i].Cost = cost(alone[i].fill(offers, in.StoreID))
-		}
-	}
+	out.ToBuy = all.fill(offers, in.StoreID)
 	return out, nil
-}
-
-// cost is what lines cost together; nil where a price is missing.
-func cost(lines []toBuy) *float64 {
-	sum := decimal.Zero
-	for _, l := range lines {
-		switch {
-		case l.Cost != nil:
-			sum = sum.Add(decimal.NewFromFloat(*l.Cost))
-		case !l.Staple:
-			return nil
-		}
-	}
-	v := float(sum)
-	return &v
 }
 
 // readRecipes reads the recipes of meals with their lines, by id.
@@ -225,7 +199,7 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 			n.FoodID, n.Text, n.Problem = nil, l.Name, "no food of the catalogue is known by this name"
 			c.Unclear = appendUnless(l.Optional, c.Unclear, n.lack)
 		case f.Staple || l.Amount == nil || l.Unit == nil:
-			if s.has(f.ID) {
+			if s.has(f.ID, m.Date) {
 				continue
 			}
 			n.Text, n.staple = l.Name, true
@@ -239,7 +213,7 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 			}
 		default:
 			wanted := amountOf(*l.Amount, *l.Unit).Scale(factor)
-			uses, rest, problem := s.take(f, wanted, h.system())
+			uses, rest, problem := s.take(f, wanted, h.system(), m.Date)
 			c.Uses = append(c.Uses, uses...)
 			if !rest.Value.IsPositive() {
 				continue

@@ -2,10 +2,14 @@ package kitchen
 
 import (
 	"context"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/sample-pantrypal/foods"
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
 )
@@ -30,9 +34,15 @@ type findOut struct {
 	Found []found `json:"found"`
 }
 
+// maxName bounds the name of a food, in characters.
+const maxName = 120
+
 func findFood(_ context.Context, _ framework.Call, in findIn) (findOut, error) {
 	out := findOut{Found: []found{}}
-	for _, name := range in.Names {
+	for i, name := range in.Names {
+		if n := utf8.RuneCountInString(strings.TrimSpace(name)); n == 0 || n > maxName {
+			return findOut{}, fault.Newf(fault.InvalidPayload, "a name has 1 to %d characters, not %d", maxName, n).WithPath("/names/" + strconv.Itoa(i)).WithHint("Send what people call a food.")
+		}
 		out.Found = append(out.Found, match(name, foods.Find(name)))
 	}
 	return out, nil

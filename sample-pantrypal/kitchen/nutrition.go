@@ -49,7 +49,7 @@ type nutritionOut struct {
 // nutrition is the action of that name.
 func nutrition(ctx context.Context, call framework.Call, in nutritionIn) (nutritionOut, error) {
 	if in.RecipeID != "" && in.PlanID != "" {
-		return nutritionOut{}, fault.New(fault.InvalidPayload, "recipeId and planId exclude each other").WithHint("Send one of them.")
+		return nutritionOut{}, fault.New(fault.InvalidPayload, "recipeId and planId exclude each other").WithPath("/planId").WithHint("Send one of them.")
 	}
 	h, err := readHousehold(ctx, call)
 	if err != nil {

@@ -74,13 +74,17 @@ func (s *stock) clone() *stock {
 	return c
 }
 
-func (s *stock) has(food string) bool {
-	return slices.ContainsFunc(s.lots[food], func(l lot) bool { return l.left.IsPositive() })
+// has reports whether there is some of a food that is good on a day.
+func (s *stock) has(food, day string) bool {
+	return slices.ContainsFunc(s.lots[food], func(l lot) bool { return l.left.IsPositive() && l.good(day) })
 }
 
-// take takes an amount of a food. rest is what is not there; problem says why some of
+// good reports whether a lot can still be eaten on a day; "" is today.
+func (l lot) good(day string) bool { return l.BestBefore == nil || *l.BestBefore >= day }
+
+// take takes an amount of a food for a day. rest is what is not there; problem says why some of
 // what is there could not be compared with what is wanted.
-func (s *stock) take(f foods.Food, wanted quantity.Amount, sys quantity.System) (uses []use, rest quantity.Amount, problem string) {
+func (s *stock) take(f foods.Food, wanted quantity.Amount, sys quantity.System, day string) (uses []use, rest quantity.Amount, problem string) {
 	rest = wanted
 	lots := s.lots[f.ID]
 	for i := range lots {
@@ -88,7 +92,7 @@ func (s *stock) take(f foods.Food, wanted quantity.Amount, sys quantity.System) 
 		if !rest.Value.IsPositive() {
 			break
 		}
-		if !l.left.IsPositive() {
+		if !l.left.IsPositive() || !l.good(day) {
 			continue
 		}
 		there, err := f.Convert(quantity.Of(l.left, quantity.Unit(l.Unit)), rest.Unit, sys)

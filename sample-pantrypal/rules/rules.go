@@ -17,7 +17,8 @@ import (
 func Keep(c *ent.Client) {
 	c.MealPlan.Use(unlessUndoing(planDays))
 	c.PlannedMeal.Use(unlessUndoing(countCooked))
-	c.Product.Use(unlessUndoing(ownBarcodes))
+	c.Product.Use(unlessUndoing(ownBarcodes), unlessUndoing(rememberProducts))
+	c.Store.Use(unlessUndoing(rememberStores))
 	c.Recipe.Use(unlessUndoing(sharedRecipes))
 	c.RecipeIngredient.Use(unlessUndoing(sharedIngredients), unlessUndoing(joinIngredient))
 	c.PantryItem.Use(unlessUndoing(joinLot))

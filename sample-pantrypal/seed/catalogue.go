@@ -19,7 +19,7 @@ import (
 
 // catalogue brings a set to the catalogue. The ids are made of names and codes, so they are
 // the same everywhere. Foods, their portions and the catalogue's recipes become what they
-// are now; products and stores, which a household may change, are only added. Of a recipe,
+// are now; products and stores, which a household may change, are only added, save those that it has deleted. Of a recipe,
 // rating, favourite and timesCooked are the household's.
 func (w *writer) catalogue(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{w.foods, w.portions, w.stores, w.products, w.recipes} {
@@ -119,6 +119,9 @@ func (w *writer) portions(ctx context.Context) error {
 
 func (w *writer) stores(ctx context.Context) error {
 	there, err := known(w.Store.Query().IDs(ctx))
+	if err == nil {
+		err = w.addRemoved(ctx, there)
+	}
 	if err != nil {
 		return err
 	}
@@ -141,13 +144,16 @@ func (w *writer) products(ctx context.Context) error {
 	for _, p := range stored {
 		there[p.ID] = true
 		for _, code := range p.Barcodes {
-			there[ProductID(code)] = true
+			there[catalogue.ProductID(code)] = true
 		}
+	}
+	if err := w.addRemoved(ctx, there); err != nil {
+		return err
 	}
 	var rows []*ent.ProductCreate
 	for _, p := range w.data.Products {
-		if id := ProductID(p.Code); !there[id] {
-			rows = append(rows, w.Product.Create().SetID(id).SetName(p.Name).SetBrand(p.Brand).SetBarcodes([]string{Barcode(p.Code)}).
+		if id := catalogue.ProductID(p.Code); !there[id] {
+			rows = append(rows, w.Product.Create().SetID(id).SetName(p.Name).SetBrand(p.Brand).SetBarcodes([]string{catalogue.Barcode(p.Code)}).
 				SetFoodID(foods.Slug(p.Food)).SetPackageAmount(float(p.Package.Value)).SetPackageUnit(string(p.Package.Unit)).SetState(product.StateConfirmed))
 		}
 	}
@@ -251,6 +257,17 @@ func setIngredient(m *ent.RecipeIngredientMutation, at int, ing catalogue.Ingred
 	if ing.AmountMax.Valid {
 		m.SetAmountMax(float(ing.AmountMax.Decimal))
 	}
+}
+
+// addRemoved adds what the household has deleted to what need not be added.
+func (w *writer) addRemoved(ctx context.Context, there map[string]bool) error {
+	homes, err := w.Household.Query().All(ctx)
+	for _, h := range homes {
+		for _, id := range h.Removed {
+			there[id] = true
+		}
+	}
+	return err
 }
 
 // known is a set of ids.

@@ -64,17 +64,6 @@ type writer struct {
 	now  time.Time
 }
 
-// ProductID is the id that a product of the catalogue has in every set.
-func ProductID(code string) string { return "product-" + Barcode(code) }
-
-// Barcode is a code as scanners return it: a UPC-A has 13 digits with its leading zero.
-func Barcode(code string) string {
-	if len(code) == 12 {
-		return "0" + code
-	}
-	return code
-}
-
 func (w *writer) household(ctx context.Context, h catalogue.Household) error {
 	members := make([]schema.Member, len(h.Members))
 	for i, m := range h.Members {
@@ -127,7 +116,7 @@ func (w *writer) lots(ctx context.Context, lots []catalogue.Lot, today time.Time
 		row := w.PantryItem.Create().SetName(lot.Food).SetFoodID(foods.Slug(lot.Food)).SetAmount(float(lot.Amount)).SetInitialAmount(float(initial)).
 			SetUnit(string(lot.Unit)).SetPlace(pantryitem.Place(lot.Place)).SetAddedAt(today.AddDate(0, 0, -lot.BoughtAgo).Add(9 * time.Hour))
 		if lot.Product != "" {
-			row.SetProductID(ProductID(lot.Product))
+			row.SetProductID(catalogue.ProductID(lot.Product))
 			if p := w.product(lot.Product); p != nil && p.Price.IsPositive() && string(p.Package.Unit) == string(lot.Unit) {
 				row.SetUnitPrice(float(p.Price.Div(p.Package.Value)))
 			}

@@ -88,7 +88,7 @@ func (w *writer) pastLots(ctx context.Context, y *history.Year) ([]*ent.PantryIt
 			SetPlace(pantryitem.Place(l.Place)).SetStatus(pantryitem.Status(l.Status)).SetAddedAt(l.Bought).SetUnitPrice(float(l.UnitPrice)).
 			SetStoreID(foods.Slug(l.Store)).SetSource(pantryitem.SourceShopping)
 		if l.Product != "" {
-			rows[i].SetProductID(ProductID(l.Product))
+			rows[i].SetProductID(catalogue.ProductID(l.Product))
 		}
 		if !l.BestBefore.IsZero() {
 			rows[i].SetBestBefore(date(l.BestBefore))
@@ -125,7 +125,7 @@ func (w *writer) events(ctx context.Context, y *history.Year, lots []*ent.Pantry
 func (w *writer) prices(ctx context.Context, y *history.Year) error {
 	rows := make([]*ent.PriceCreate, len(y.Prices))
 	for i, p := range y.Prices {
-		rows[i] = w.Price.Create().SetFoodID(foods.Slug(p.Food)).SetProductID(ProductID(p.Product)).SetStoreID(foods.Slug(p.Store)).
+		rows[i] = w.Price.Create().SetFoodID(foods.Slug(p.Food)).SetProductID(catalogue.ProductID(p.Product)).SetStoreID(foods.Slug(p.Store)).
 			SetPrice(float(p.Price)).SetAmount(float(p.Amount)).SetUnit(string(p.Unit)).SetOn(date(p.Day))
 	}
 	_, err := inBatches(ctx, rows, func(b []*ent.PriceCreate) ([]*ent.Price, error) { return w.Price.CreateBulk(b...).Save(ctx) })

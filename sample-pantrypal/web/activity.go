@@ -145,19 +145,11 @@ type changedRow struct {
 type changedField struct{ Name, Before, After string }
 
 func (s *site) run(v *visit) (any, error) {
-	view := s.app.View(principal(v.Context()), exposure.Understands)
-	report := s.app.Snapshot().Document(catalog.RunReportURI)
-	if report == nil {
-		return nil, fault.New(fault.CapabilityUnsupported, "This app keeps no journal of its runs.")
-	}
-	raw, err := report.Read(v.Context(), view, v.PathValue("id"))
+	one, err := s.find(v, v.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
-	p := &runPage{}
-	if err := json.Unmarshal(raw, &p.record); err != nil {
-		return nil, err
-	}
+	p := &runPage{record: one}
 	p.What = s.words(p.Operation, p.Tool)
 	if p.Events, err = rows[event](v, "PantryEvent", query{"filter": query{"run": p.ID}, "sort": "itemName,id"}, pageRows); err != nil {
 		return nil, err
@@ -166,6 +158,21 @@ func (s *site) run(v *visit) (any, error) {
 		p.Rows, p.Problem = s.undoing(v, p.ID)
 	}
 	return p, nil
+}
+
+// find reads a run out of the journal.
+func (s *site) find(v *visit, id string) (record, error) {
+	var one record
+	view := s.app.View(principal(v.Context()), exposure.Understands)
+	report := s.app.Snapshot().Document(catalog.RunReportURI)
+	if report == nil {
+		return one, fault.New(fault.CapabilityUnsupported, "This app keeps no journal of its runs.")
+	}
+	raw, err := report.Read(v.Context(), view, id)
+	if err != nil {
+		return one, err
+	}
+	return one, json.Unmarshal(raw, &one)
 }
 
 // undoing is what an undo of a run would change, turned round: what the run changed.
@@ -247,9 +254,17 @@ func plain(raw json.RawMessage) string {
 }
 
 // undo undoes a run. If a person has to approve that, the plan is shown first, as that of any other
-// run.
+// run. But the Undo beside what somebody has done on these pages takes it back at once, for who may
+// decide anyway.
 func (s *site) undo(v *visit) (done, error) {
-	run, err := v.submit(catalog.CodeID("koan", "undo"), map[string]any{"runId": v.PathValue("id")}, nil)
+	id := v.PathValue("id")
+	run, err := v.submit(catalog.CodeID("koan", "undo"), map[string]any{"runId": id}, nil)
+	if plan := planOf(err); plan != "" && v.FormValue("now") != "" && mayDecide(v) {
+		one, unknown := s.find(v, id)
+		if unknown == nil && one.Surface == surface && one.Subject == principal(v.Context()).Subject {
+			run, _, err = s.approve(v, plan)
+		}
+	}
 	return done{v.back("/activity"), "undone", run}, err
 }
 

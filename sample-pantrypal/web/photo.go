@@ -127,8 +127,8 @@ func (s *site) takePhoto(v *visit) (done, error) {
 		Again   bool   `json:"again"`
 	}
 	run, err := v.action("haul", map[string]any{"file": id}, &out)
-	if f := fault.From(err); err != nil && f.Code == fault.ExecutionError {
-		return done{}, fault.New(fault.InvalidPayload, "The photo cannot be read: "+strings.TrimPrefix(f.Message, "haul failed: ")+".").WithHint(readable).Because(err)
+	if f := fault.From(err); err != nil && (f.Code == fault.InvalidPayload || f.Code == fault.ExecutionError) {
+		return done{}, fault.New(fault.InvalidPayload, "The photo cannot be read: "+strings.TrimSuffix(f.Message, ".")+".").WithHint(readable).Because(err)
 	}
 	if err != nil {
 		return done{}, err
@@ -200,7 +200,7 @@ func (s *site) photoFile(w http.ResponseWriter, r *http.Request) {
 		s.fail(v, err)
 		return
 	}
-	body, f, err := store.Open(caller, *one.FileID)
+	body, f, err := store.Open(r.Context(), caller, *one.FileID)
 	if err != nil {
 		s.fail(v, err)
 		return

@@ -157,6 +157,27 @@ func TestActionAsATool(t *testing.T) {
 	require.Zero(t, fault.From(err).Line)
 }
 
+// An action says what is wrong with its input beyond the schema, as the schema would.
+func TestActionRefusesInput(t *testing.T) {
+	kit := start(t, map[string]string{"book.js": `
+		export const action = { description: "Books days.", input: { type: "object", properties: { start: { type: "string" }, end: { type: "string" }, how: { type: "string" } } } };
+		export default ({ start, end, how }) => {
+			if (how === "bare") throw Object.assign(new Error("too late"), { path: "/start" });
+			if (how === "no path") throw Object.assign(new Error("too late"), { path: "start", hint: "Send an earlier day." });
+			if (end < start) throw Object.assign(new Error(end + " is before " + start), { path: "/end", hint: "Send a later day." });
+			return {};
+		};`})
+	_, err := kit.Call("action::book", map[string]any{"start": "b", "end": "a"})
+	f := fault.From(err)
+	require.Equal(t, []any{fault.InvalidPayload, "/end", "a is before b", "Send a later day.", fault.Fix, 0}, []any{f.Code, f.Path, f.Message, f.Hint, f.Retry, f.Line})
+	_, err = kit.Call("action::book", map[string]any{"how": "bare"})
+	require.Equal(t, []any{fault.InvalidPayload, "/start", fault.New(fault.InvalidPayload, "").Hint}, []any{fault.CodeOf(err), fault.From(err).Path, fault.From(err).Hint})
+	_, err = kit.Call("action::book", map[string]any{"how": "no path"})
+	require.Equal(t, fault.ExecutionError, fault.CodeOf(err))
+	r := kit.Run(`try { SDK.Actions.book({ start: "b", end: "a" }) } catch (e) { SDK.Out.answer([e.code, e.path, e.hint]) }`, koantest.Input{})
+	require.JSONEq(t, `["invalid_payload","/end","Send a later day."]`, string(r.Answer))
+}
+
 func TestActionThatLoopsOrRecursesEnds(t *testing.T) {
 	t.Parallel()
 	kit := start(t, map[string]string{

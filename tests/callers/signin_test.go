@@ -95,14 +95,25 @@ func (s *signIn) link() string {
 // at which that ends, and the page there.
 func browse(t *testing.T, link, person string, stay bool) (at, body string) {
 	t.Helper()
+	return browseIn(t, newBrowser(t, func(r *http.Request) bool { return stay && r.URL.Path == "/callback" }), link, person)
+}
+
+// newBrowser has no scripts. It does not follow redirects to some places.
+func newBrowser(t *testing.T, stays func(*http.Request) bool) *http.Client {
+	t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	browser := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
-		if stay && r.URL.Path == "/callback" {
+	return &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if stays(r) {
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}}
+}
+
+// browseIn is browse in a browser that may have been somewhere before.
+func browseIn(t *testing.T, browser *http.Client, link, person string) (at, body string) {
+	t.Helper()
 	resp, err := browser.Get(link)
 	for range 10 {
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -228,7 +229,14 @@ func TestMetricsTakeAScope(t *testing.T) {
 		}
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
+		raw, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, want, resp.StatusCode, token)
+		if want != http.StatusOK {
+			require.Equal(t, "application/problem+json", resp.Header.Get("Content-Type"))
+			require.Contains(t, string(raw), fmt.Sprintf(`"status":%d`, want))
+		}
+		require.Equal(t, want == http.StatusUnauthorized, resp.Header.Get("WWW-Authenticate") != "", token)
 	}
 }

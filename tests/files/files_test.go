@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -79,14 +78,15 @@ func TestFilesBelongToTheirCaller(t *testing.T) {
 func TestFilesAreKeptByWhatCommits(t *testing.T) {
 	dir := t.TempDir()
 	kit := koantest.New(t, fixture.App(), koantest.Setting{Key: "files.dir", Value: dir})
-	used := func() (out []string) {
-		entries, err := os.ReadDir(filepath.Join(dir, "used"))
+	marks := func(pattern string) (out []string) {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
 		require.NoError(t, err)
-		for _, e := range entries {
-			out = append(out, e.Name())
+		for _, name := range found {
+			out = append(out, filepath.Base(name))
 		}
 		return out
 	}
+	used := func() []string { return marks("used/*") }
 	dry := kit.Run(`SDK.Files.create({ text: "a" }).id`, koantest.Input{DryRun: true})
 	require.Empty(t, used(), "a dry run keeps nothing")
 	var id string
@@ -94,9 +94,10 @@ func TestFilesAreKeptByWhatCommits(t *testing.T) {
 	kit.Run(`SDK.Entities.Todo.upsert({ title: "see", notes: SDK.args })`, koantest.Input{Args: id})
 	require.Equal(t, []string{id}, used(), "a row refers to it")
 	kit.Try(`SDK.Files.create({ text: "b" }); throw new Error("no")`, koantest.Input{})
-	require.Len(t, used(), 1)
+	require.Empty(t, marks("runs/*/*"), "a run that fails keeps nothing")
 	kit.Run(`SDK.Files.create({ text: "c" })`, koantest.Input{})
-	require.Len(t, used(), 2)
+	require.Len(t, used(), 1)
+	require.Len(t, marks("runs/*/*"), 1, "it is kept as long as the run")
 }
 
 // A function of a real server gets the content of a file, and nothing that is kept of the

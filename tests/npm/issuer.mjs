@@ -3,7 +3,8 @@
 //
 //   node issuer.mjs PORT CLIENTS [PEOPLE]
 //
-// CLIENTS is JSON: {"id": {"scope": "a b", "sets": [...]}}. With PEOPLE, which is JSON too
+// CLIENTS is JSON: {"id": {"scope": "a b", "sets": [...]}}; one with "redirect", an address on loopback
+// with any port, is public, and people sign in by it. With PEOPLE, which is JSON too
 // ({"ttl": seconds of an access token, "age": how old it is at first}), people sign in with any name and any password,
 // by clients that register themselves; refresh tokens are good for one use, and GET /grants
 // counts what was granted and refused. PORT 0 takes a free one. It prints its URL, and ends
@@ -30,6 +31,14 @@ const provider = new Provider(url, {
     redirect_uris: [],
     response_types: [],
     scope: c.scope,
+    ...(c.redirect && {
+      client_secret: undefined,
+      token_endpoint_auth_method: "none",
+      application_type: "native", // any port
+      grant_types: ["authorization_code", "refresh_token"],
+      redirect_uris: [c.redirect],
+      response_types: ["code"],
+    }),
   })),
   features: {
     devInteractions: { enabled: !!people },

@@ -53,7 +53,9 @@ func TestEntityLife(t *testing.T) {
 	patched := s.do("PATCH", at, `{"notes":"two","completed":true}`, "Content-Type", "application/merge-patch+json", "If-Match", `"1"`)
 	require.Equal(t, "two", patched.object(http.StatusOK)["notes"])
 	require.Equal(t, `"2"`, patched.header.Get("ETag"))
-	code, path := s.do("PATCH", at, `{"notes":"three"}`, "If-Match", `"1"`).problem(http.StatusPreconditionFailed)
+	stale := s.do("PATCH", at, `{"notes":"three"}`, "If-Match", `"1"`)
+	require.Equal(t, "fix", stale.object(http.StatusPreconditionFailed)["retry"], "the same request fails again")
+	code, path := stale.problem(http.StatusPreconditionFailed)
 	require.Equal(t, "conflict", code)
 	require.Empty(t, path)
 
@@ -196,6 +198,8 @@ func TestFaultsOfRequests(t *testing.T) {
 		"weak key":           {"POST", "/api/todo", `{"title":"a"}`, []string{"Idempotency-Key", strings.Repeat("k", 201)}, 400, "invalid_payload", ""},
 		"key of a read":      {"GET", "/api/todo", ``, []string{"Idempotency-Key", "k"}, 400, "invalid_payload", ""},
 		"match of a create":  {"POST", "/api/todo", `{"title":"a"}`, []string{"If-Match", `"1"`}, 400, "invalid_request", ""},
+		"no more than /api":  {"GET", "/api", "", nil, 404, "not_found", ""},
+		"or than /tools":     {"POST", "/tools", `{}`, nil, 404, "not_found", ""},
 		"unknown tool":       {"POST", "/api/actions/gret", `{}`, nil, 404, "tool_not_found", ""},
 		"action's input":     {"POST", "/api/actions/greet", `{"name":1}`, nil, 400, "invalid_payload", "/name"},
 		"unknown plugin":     {"POST", "/api/plugins/vision/detect", `{}`, nil, 404, "tool_not_found", ""},

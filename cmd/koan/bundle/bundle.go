@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path"
@@ -42,6 +43,32 @@ type Options struct {
 	License  string
 	Registry string // name in the registry, such as io.github.ann/todo
 	Download string // where the bundle can be downloaded
+}
+
+var (
+	bundleName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
+	// bundleVersion is the form of a semantic version, which clients and the registry compare.
+	bundleVersion = regexp.MustCompile(`^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$`)
+)
+
+// Check reports what is wrong with the options themselves.
+func (o Options) Check() error {
+	if o.Author == "" {
+		return errors.New("a bundle names its author: give it with --author")
+	}
+	if o.Name != "" && !bundleName.MatchString(o.Name) {
+		return fmt.Errorf("--name takes letters, digits, dots, - and _, not %q", o.Name)
+	}
+	if o.Version != "" && !bundleVersion.MatchString(o.Version) {
+		return fmt.Errorf("--version takes a semantic version such as 1.2.3, not %q", o.Version)
+	}
+	if o.Registry != "" && !registryName.MatchString(o.Registry) {
+		return fmt.Errorf("--registry-name takes a name such as io.github.ann/todo, not %q", o.Registry)
+	}
+	if u, err := url.Parse(o.Download); o.Download != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("--download takes an https:// address, not %q", o.Download)
+	}
+	return nil
 }
 
 // app is what is packed.
@@ -159,9 +186,6 @@ func inspect(o Options) (*app, error) {
 	}
 	if a.Version == "" || a.Version == "(devel)" {
 		return nil, errors.New("the binary does not know its version: give it with --version")
-	}
-	if a.Author == "" {
-		return nil, errors.New("a bundle names its author: give it with --author")
 	}
 	a.About = cmp.Or(a.About, a.Name+", an MCP server made with Koan")
 	return a, a.collect()
@@ -288,11 +312,14 @@ func regular(file string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// oldest is the first time that a zip file can tell: without any, its files have a day zero.
+var oldest = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 // pack writes the bundle. The same files make the same bytes: the registry has their hash.
 func (a *app) pack(out io.Writer, manifest []byte) error {
 	w := zip.NewWriter(out)
 	add := func(name string, mode fs.FileMode, content io.Reader) error {
-		h := &zip.FileHeader{Name: name, Method: zip.Deflate}
+		h := &zip.FileHeader{Name: name, Method: zip.Deflate, Modified: oldest}
 		h.SetMode(mode)
 		f, err := w.CreateHeader(h)
 		if err == nil {

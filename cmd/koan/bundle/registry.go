@@ -61,8 +61,6 @@ func (a *app) server(file, sum string) (raw []byte, missing string) {
 	switch {
 	case name == "":
 		return nil, "the module is not from GitHub, so give its name in the registry with --registry-name, and the bundle's address with --download"
-	case !registryName.MatchString(name):
-		return nil, "the name in the registry must be like io.github.ann/todo, not " + name
 	case download == "":
 		return nil, "give the address of the bundle with --download"
 	}

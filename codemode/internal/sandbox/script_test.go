@@ -270,6 +270,12 @@ func TestLogs(t *testing.T) {
 			`info a 1 {"b":[2]} null undefined [function ] TypeError: t 5 Symbol(s)`, "debug d", "warn w", "error e", "info i", "info [Unserializable Object]",
 		}, got)
 
+		r = execute(t, x, job(`console.log(new Map([["a", {b: new Set([1])}]]), new Set(), {at: /x/g, why: new TypeError("t"), m: new Map()});
+			Map.prototype[Symbol.iterator] = () => { throw 1 }; console.log(new Map())`), newHost())
+		require.Nil(t, r.Fault)
+		require.Equal(t, `[["a",{"b":[1]}]] [] {"at":"/x/g","why":"TypeError: t","m":[]}`, r.Logs[0].Message)
+		require.Equal(t, "[Unserializable Object]", r.Logs[1].Message)
+
 		r = execute(t, x, job(`for (let i = 0; i < 300; i++) console.log(i)`), newHost())
 		require.Len(t, r.Logs, 201)
 		require.Equal(t, "warn", r.Logs[200].Level)

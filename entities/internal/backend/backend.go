@@ -124,6 +124,18 @@ func At(place string, err error, trouble error) error {
 	return f.Because(fmt.Errorf("%s: %w", place, err))
 }
 
+// Ledger stands in the place of a set's name where an error is of what is the app's and
+// no set's. No set's name has a dot.
+const Ledger = "koan.ledger"
+
+// Named is how messages name a set, or the ledger.
+func Named(set string) string {
+	if set == Ledger {
+		return "the ledger"
+	}
+	return fmt.Sprintf("the set %q", set)
+}
+
 // Owner is a Backend that has a place for what is the app's and no set's.
 type Owner interface {
 	// Own opens that place, making with the statements what is missing in it; an ALTER

@@ -73,10 +73,7 @@ func (k *Keys) Close() error {
 func (k *Keys) Keeps(s store.Store) bool { return s == k.data }
 
 // fault is what an error of the tables means: a fault where the database failed.
-func (k *Keys) fault(err error) error { return backend.Fault(k.backend, ledgerName, err) }
-
-// ledgerName stands in the place of a set's name in such a fault.
-const ledgerName = "koan.ledger"
+func (k *Keys) fault(err error) error { return backend.Fault(k.backend, backend.Ledger, err) }
 
 // Claim implements once.Ledger.
 func (k *Keys) Claim(ctx context.Context, c once.Claim) (standing once.Standing, err error) {

@@ -55,6 +55,17 @@ func (j *Journal) Runs(ctx context.Context, q journal.Query) (out *journal.Page,
 	return out, err
 }
 
+// Kept implements journal.Reader.
+func (j *Journal) Kept(ctx context.Context, runs []string) (map[string]bool, error) {
+	j.Flush(ctx)
+	rows, err := j.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	return rows.Kept(ctx, runs)
+}
+
 // withReader opens the journal for a reader, who sees what ended before. subject is
 // whose runs it may see, "" for everybody's.
 func (j *Journal) withReader(ctx context.Context, do func(rows *ledger.Journal, subject string) error) error {

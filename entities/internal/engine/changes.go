@@ -104,8 +104,8 @@ func (t *tx) recordBefore(ctx context.Context, k *model.Kind, id any, there bool
 // images reads rows as they are now, by their id as callers see it. Each is counted
 // before it is kept.
 func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][]byte, error) {
-	if len(ids) == 1 { // takes less time than watching for a cancel would
-		ctx = context.WithoutCancel(ctx)
+	if len(ids) == 1 {
+		ctx = t.brief(ctx)
 	}
 	out := make(map[string][]byte, len(ids))
 	err := t.engine.reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, image []byte) error {

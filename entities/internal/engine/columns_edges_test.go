@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -20,6 +21,28 @@ import (
 var hookings = map[string][]ent.EntitiesOption{
 	"native": nil,
 	"hooked": {ent.OnClient(func(c *ent.Client) { c.Renamed.Use(passing); c.NickName.Use(passing) })},
+}
+
+// An integer id that the schema declares may be given, and the database counts where it is not,
+// as ent has it.
+func TestDeclaredIDIsCountedUp(t *testing.T) {
+	if forEach(t, TestDeclaredIDIsCountedUp) {
+		return
+	}
+	for name, opts := range hookings {
+		t.Run(name, func(t *testing.T) {
+			a := start(t, ent.Entities(opts...))
+			id := func(input string) any { return a.call("Renamed.upsert", input)["id"] }
+			require.Equal(t, "1", id(`{"model":{"serialNo":"a"}}`))
+			require.Equal(t, "7", id(`{"model":{"id":7,"serialNo":"b"}}`))
+			var ids []any
+			for _, item := range a.call("Renamed.upsert-many", `{"models":[{"serialNo":"c"},{"id":"20","serialNo":"d"},{"serialNo":"a"}]}`)["items"].([]any) {
+				ids = append(ids, item.(map[string]any)["id"])
+			}
+			require.Equal(t, []any{"20", "1"}, ids[1:])
+			require.Equal(t, "c", a.call("Renamed.get-by-id", fmt.Sprintf(`{"id":%q}`, ids[0]))["serialNo"])
+		})
+	}
 }
 
 func TestRenamedEdgesKeepWhatIsLinked(t *testing.T) {

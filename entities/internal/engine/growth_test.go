@@ -182,6 +182,7 @@ func TestGrowsInPlaceAndNeverShrinksUnasked(t *testing.T) {
 	f := g.refused(1)
 	require.Contains(t, f.Message, "ahead of this build")
 	require.Contains(t, f.Hint, "growth migrate apply --drop")
+	require.Equal(t, fault.Never, f.Retry, "somebody has to migrate it")
 	_, errs, err := g.migrate(1, "apply")
 	require.ErrorIs(t, err, catalog.ErrNotice)
 	require.Contains(t, errs, "not current: 1 of 1 sets")

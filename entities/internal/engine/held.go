@@ -43,7 +43,7 @@ func (t *tx) heldID(k *model.Kind, id any) (string, error) {
 func (t *tx) heldLinks(ctx context.Context, of *past, j *join) (out []string, err error) {
 	b := t.newStatement()
 	b.Raw("SELECT CAST(").Name(j.other).Raw(" AS TEXT) FROM ").Name(j.table).Raw(" WHERE ").Name(j.own).Raw(" = ").Arg(of.kind.BoundID(of.id)).Raw(" ORDER BY 1")
-	rows, err := t.sql.QueryContext(context.WithoutCancel(ctx), string(b.Text()), b.Args()...)
+	rows, err := t.sql.QueryContext(t.brief(ctx), string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (t *tx) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[str
 		t.holding(b, c)
 	}
 	b.Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" IN (").List(k.BoundIDs(ids)).Raw(")")
-	if len(ids) == 1 { // takes less time than watching for a cancel would
-		ctx = context.WithoutCancel(ctx)
+	if len(ids) == 1 {
+		ctx = t.brief(ctx)
 	}
 	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {

@@ -170,8 +170,7 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 	}
 	var id any
 	err = t.sql.Alone(func() (wrote bool, err error) {
-		// One row takes less time than watching for a cancel would.
-		err = e.writer.Insert(context.WithoutCancel(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {
+		err = e.writer.Insert(t.brief(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {
 			wrote, out = true, read.Own(row)
 			id, err = k.ScanID(key)
 			return err
@@ -230,7 +229,7 @@ func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, 
 	}
 	var out []byte
 	err := t.sql.Alone(func() (wrote bool, err error) {
-		out, err = e.writer.Update(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(p.id), p.row, ifVersion)
+		out, err = e.writer.Update(t.brief(ctx), t.sql, k.Entity, k.BoundID(p.id), p.row, ifVersion)
 		return out != nil, err
 	})
 	if err != nil {

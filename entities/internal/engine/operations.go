@@ -33,9 +33,8 @@ var handlers = map[string]handler{
 			return nil, err
 		}
 		if in.Single() {
-			// One row by its key takes less time than watching for a cancel would.
 			t.once(true)
-			ctx = context.WithoutCancel(ctx)
+			ctx = t.brief(ctx)
 		}
 		return e.reader.Get(ctx, t.sql, in)
 	},

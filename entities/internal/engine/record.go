@@ -139,15 +139,14 @@ func (t *tx) hasHooks(k *model.Kind) bool {
 	return k.Entity.Hooked || t.client.Hooked(k.Type) || t.client.Ruled(k.Type)
 }
 
-// image reads a row as it is now; nil if there is none. One row by its key takes
-// less time than watching for a cancel would.
+// image reads a row as it is now; nil if there is none.
 func (t *tx) image(ctx context.Context, k *model.Kind, id any) ([]byte, error) {
-	return t.engine.reader.Image(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(id), nil)
+	return t.engine.reader.Image(t.brief(ctx), t.sql, k.Entity, k.BoundID(id), nil)
 }
 
 // exists reports whether there is a row with an id.
 func (t *tx) exists(ctx context.Context, k *model.Kind, id any) (bool, error) {
-	return t.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(id), nil)
+	return t.engine.reader.Exists(t.brief(ctx), t.sql, k.Entity, k.BoundID(id), nil)
 }
 
 func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {

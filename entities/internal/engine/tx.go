@@ -7,6 +7,8 @@ import (
 
 	"entgo.io/ent"
 
+	"entgo.io/ent/dialect"
+
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/ledger"
@@ -101,6 +103,15 @@ func (t *tx) Write(ctx context.Context) error {
 		return t.verdict(err)
 	}
 	return t.bindClient(ctx)
+}
+
+// brief is the context for a statement about one row by its key. In a file it takes less time
+// than watching for a cancel would; a server may never answer.
+func (t *tx) brief(ctx context.Context) context.Context {
+	if t.engine.backend.Dialect().Name() == dialect.SQLite {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 // bindClient binds ent's client to the transaction.

@@ -21,7 +21,7 @@ func (t *tx) visible(ctx context.Context, k *model.Kind, id any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return t.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(id), rule)
+	return t.engine.reader.Exists(t.brief(ctx), t.sql, k.Entity, k.BoundID(id), rule)
 }
 
 // readable returns those of some ids whose rows the caller may read.
@@ -35,7 +35,7 @@ func (t *tx) readable(ctx context.Context, k *model.Kind, ids []any) ([]any, err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		there, err := t.engine.reader.Exists(context.WithoutCancel(ctx), t.sql, k.Entity, k.BoundID(id), rule)
+		there, err := t.engine.reader.Exists(t.brief(ctx), t.sql, k.Entity, k.BoundID(id), rule)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func (t *tx) readVisible(ctx context.Context, k *model.Kind, id any) ([]byte, er
 	if err != nil || !t.caller.shows(k) {
 		return nil, err
 	}
-	return t.engine.reader.Image(context.WithoutCancel(ctx), t.sql, t.caller.of(k).Entity, k.BoundID(id), rule)
+	return t.engine.reader.Image(t.brief(ctx), t.sql, t.caller.of(k).Entity, k.BoundID(id), rule)
 }
 
 // visibleImage returns an image that was just read as the run may report it.

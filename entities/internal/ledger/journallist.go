@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -63,6 +64,31 @@ func (j *Journal) Runs(ctx context.Context, q journal.Query, subject string, kno
 		out.Next = ""
 	}
 	return out, err
+}
+
+// keptAtOnce is how many runs one statement asks for.
+const keptAtOnce = 500
+
+// Kept returns which of these runs the journal has.
+func (j *Journal) Kept(ctx context.Context, runs []string) (map[string]bool, error) {
+	out := map[string]bool{}
+	for some := range slices.Chunk(runs, keptAtOnce) {
+		ids := make([]any, len(some))
+		for i, id := range some {
+			ids[i] = id
+		}
+		b := j.statement("SELECT id FROM koan_journal WHERE id IN (").List(ids)
+		err := j.each(ctx, b.Raw(")"), func(rows *sql.Rows) error {
+			var id string
+			err := rows.Scan(&id)
+			out[id] = true
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // admits reports whether a query asks for a run.

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	entschema "entgo.io/ent/dialect/sql/schema"
 	"entgo.io/ent/schema/field"
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // upgrading returns a schema whose table has another column than the earlier one, and an
@@ -59,6 +62,12 @@ func TestUpgradeThatFails(t *testing.T) {
 	broken := errors.New("no")
 	_, err := in(upgrading(broken)).Open(ctx, drv, "default")
 	require.ErrorIs(t, err, broken, "and the caller rolls back")
+	for cause, retry := range map[error]fault.Retry{broken: fault.Never, context.DeadlineExceeded: fault.Safe, driver.ErrBadConn: fault.Safe} {
+		err := AtOpening(in(upgrading(cause)))(ctx, "default", made(t, table(1, &entschema.Column{Name: "name", Type: field.TypeString})))
+		require.ErrorIs(t, err, cause)
+		require.Equal(t, retry, fault.From(err).Retry, cause)
+		require.Contains(t, fault.From(err).Hint, "migrate apply")
+	}
 }
 
 // A set that a newer build has made is not upgraded to an older schema.

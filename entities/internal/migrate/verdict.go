@@ -2,8 +2,10 @@ package migrate
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -44,9 +46,10 @@ type Verdict struct {
 	pending []*file
 }
 
-// Fault is the refusal to work with a set that is not current.
+// Fault is the refusal to work with a set that is not current. Calling again does not help: somebody
+// has to migrate it, or to start another build.
 func (v *Verdict) Fault(set string) *fault.Fault {
-	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q are %s: %s", set, v.phrase(), v.Why).WithHint("%s", v.Do).
+	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q are %s: %s", set, v.phrase(), v.Why).WithHint("%s", v.Do).WithRetry(fault.Never).
 		WithDetails(map[string]any{"set": set, "state": string(v.State), "at": v.At})
 }
 
@@ -294,12 +297,18 @@ func AtOpening(w Way) func(ctx context.Context, set string, drv dialect.Driver) 
 }
 
 // failedMigration is the fault for a statement that the database refused. The
-// database's message is for the log only.
+// database's message is for the log only. It will refuse the statement again, unless it
+// could not be asked at all.
 func failedMigration(set string, err error) error {
 	var known *fault.Fault
 	if errors.As(err, &known) {
 		return err
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q could not be migrated and were not changed", set).
+	failed := fault.Newf(fault.ServiceUnavailable, "the tables of the set %q could not be migrated and were not changed", set).
 		WithHint("Check the server's log, or run `migrate apply` to see why.").Because(err)
+	var lost net.Error
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrBadConn) || errors.As(err, &lost) {
+		return failed
+	}
+	return failed.WithRetry(fault.Never)
 }

@@ -73,9 +73,10 @@ func parse(url, app string) (*address, error) {
 	}
 	config.StatementCacheCapacity = statements
 	// Who cancels stops the statement, not only the waiting for it: a statement that
-	// goes on without anybody would keep its locks.
+	// goes on without anybody would keep its locks. A server that does not answer even then
+	// is given up as one that does not answer a connection.
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: connecting}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: config.ConnectTimeout}
 	}
 	return a, nil
 }

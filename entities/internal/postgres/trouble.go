@@ -31,7 +31,7 @@ func Trouble(set string, err error) (as error, mine bool) {
 	}
 	var connecting *pgconn.ConnectError
 	if errors.As(err, &connecting) {
-		return unavailableFault(err, "the database of the set %q cannot be reached", set).WithHint("Try again. If it keeps failing, the server's log says why."), true
+		return unavailableFault(err, "the database of %s cannot be reached", backend.Named(set)).WithHint("Try again. If it keeps failing, the server's log says why."), true
 	}
 	if e := answerOf(err); e != nil {
 		return serverFault(set, e, err), true
@@ -43,7 +43,7 @@ func Trouble(set string, err error) (as error, mine bool) {
 	switch {
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.As(err, &network), pgconn.SafeToRetry(err), strings.HasSuffix(err.Error(), "conn closed"):
-		return unavailableFault(err, "the connection to the database of the set %q broke", set).
+		return unavailableFault(err, "the connection to the database of %s broke", backend.Named(set)).
 			WithHint("Try again. If it keeps failing, check the database server's log."), true
 	}
 	return err, false
@@ -60,14 +60,14 @@ func serverFault(set string, e *pgconn.PgError, err error) error {
 	const look = "The server's log has the database's own words."
 	switch e.Code {
 	case lockNotGiven, serialization, deadlock:
-		return fault.Newf(fault.SetBusy, "the set %q was not free for writing", set).Because(err)
+		return fault.Newf(fault.SetBusy, "%s was not free for writing", backend.Named(set)).Because(err)
 	case noPrivilege:
 		return unavailableFault(err, "the database refuses the app's role").
 			WithHint("Let the role create schemas in the database and own those of the sets; docs/howto/postgresql.md has the statements. %s", look)
 	case readOnlyServer:
 		return unavailableFault(err, "the database server is read-only").WithHint("Connect to the primary: target_session_attrs=read-write in the URL.")
 	case noTable, noColumn, noSchema:
-		return unavailableFault(err, "the tables of the set %q are missing or incomplete", set).WithHint("Restore them, or restart the app to create them again. %s", look)
+		return unavailableFault(err, "the tables of %s are missing or incomplete", backend.Named(set)).WithHint("Restore them, or restart the app to create them again. %s", look)
 	case spoiltBefore:
 		return unavailableFault(err, "an earlier statement failed, and the transaction with it")
 	case canceled:

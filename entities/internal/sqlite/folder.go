@@ -147,7 +147,7 @@ func (f *Folder) openFault(set string, err error) error {
 		return err
 	}
 	at := fmt.Errorf("%s: %w", f.file(set), err)
-	if as := fileFault(setName(set), at); errors.As(as, &known) {
+	if as := fileFault(backend.Named(set), at); errors.As(as, &known) {
 		return as
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the set %q cannot be opened", set).WithHint(look).Because(at)
@@ -176,7 +176,7 @@ func (f *Folder) prepare(ctx context.Context, set string) error {
 }
 
 // exists reports whether a set has a file. A file that cannot be a set's is a fault.
-func (f *Folder) exists(set string) (bool, error) { return fileExists(f.file(set), setName(set)) }
+func (f *Folder) exists(set string) (bool, error) { return fileExists(f.file(set), backend.Named(set)) }
 
 // isCurrent reports whether a set's file carries the schema's version.
 func (f *Folder) isCurrent(ctx context.Context, set string) (bool, error) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -29,7 +30,7 @@ const (
 
 // fileExists reports whether a file is there. One that is there and cannot be a database
 // of ours ends in service_unavailable: it is never filled again, since what was in it
-// may be wanted back. owner is named(set), or ledgerName.
+// may be wanted back. owner is what backend.Named gives.
 func fileExists(path, owner string) (bool, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +115,7 @@ func (f *Folder) checkOurs(ctx context.Context, set string, c *sql.Conn) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	return damagedFault(f.file(set), setName(set), "belongs to another program: it has none of the app's tables")
+	return damagedFault(f.file(set), backend.Named(set), "belongs to another program: it has none of the app's tables")
 }
 
 // recently is for how long reads trust a check of the file. They lose nothing by that: they get what
@@ -143,9 +144,9 @@ func (d *Database) checkSameFile() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		why = "is gone"
 	} else if err != nil {
-		return faultOr("the file of "+setName(d.set)+" cannot be used", err)
+		return faultOr("the file of "+backend.Named(d.set)+" cannot be used", err)
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s while the app had it open", setName(d.set), why).
+	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s while the app had it open", backend.Named(d.set), why).
 		WithHint("Restore the same file; or stop the app, move %[1]s-wal and %[1]s-shm away, and start it again.", filepath.Base(path)).
 		Because(fmt.Errorf("%s %s", path, why))
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 )
 
-// ownFile is the app's own file beside those of the sets. No set's name has a dot.
-const ownFile = "koan.ledger"
+// ownFile is the app's own file beside those of the sets.
+const ownFile = backend.Ledger
 
 // ledgerName is how messages name whose file that is.
-const ledgerName = "the ledger"
+var ledgerName = backend.Named(backend.Ledger)
 
 var _ backend.Owner = (*Folder)(nil)
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -33,7 +34,7 @@ func (f *Folder) Reach(ctx context.Context) error {
 		problems = append(problems, fault.Newf(fault.ServiceUnavailable, "the data folder cannot be written: %s", withoutPaths(err)).Because(err))
 	}
 	if err := f.defaultUsable(); err != nil {
-		problems = append(problems, faultOr("the file of "+setName(defaultSet)+" cannot be used", err))
+		problems = append(problems, faultOr("the file of "+backend.Named(defaultSet)+" cannot be used", err))
 	}
 	if err := f.ownReadable(ctx); err != nil {
 		problems = append(problems, faultOr("the ledger cannot be used", err))

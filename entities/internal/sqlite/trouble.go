@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -15,6 +15,9 @@ import (
 // which are for the log.
 func (f *Folder) Trouble(set string, err error) (error, bool) {
 	known, mine := Trouble(set, err)
+	if set == backend.Ledger {
+		return backend.At(filepath.Join(f.path, ownFile), err, known), mine
+	}
 	return backend.At(f.file(set), err, known), mine
 }
 
@@ -26,7 +29,7 @@ func Trouble(set string, err error) (as error, mine bool) {
 		return err, false
 	}
 	if Stale(err) {
-		return fault.Newf(fault.SetBusy, "the set %q could not be written", set).Because(err), true
+		return fault.Newf(fault.SetBusy, "%s could not be written", backend.Named(set)).Because(err), true
 	}
 	switch e.Code {
 	case sqlitedriver.TooBig:
@@ -34,11 +37,8 @@ func Trouble(set string, err error) (as error, mine bool) {
 	case sqlitedriver.Mismatch:
 		return fault.New(fault.InvalidPayload, "a value does not fit its column").Because(err), true
 	}
-	return fileFault(setName(set), err), true
+	return fileFault(backend.Named(set), err), true
 }
-
-// setName is how messages name a set.
-func setName(set string) string { return fmt.Sprintf("the set %q", set) }
 
 // Hints for files that cannot be used.
 const (
@@ -48,7 +48,7 @@ const (
 
 // fileFault turns what stands between the owner of a file and its disk into the fault
 // that it is: a full disk, a file that cannot be read or written or is damaged. Other
-// errors stay as they are. owner is named(set), or ledgerName.
+// errors stay as they are. owner is what backend.Named gives.
 func fileFault(owner string, err error) error {
 	if isFull(err) {
 		return fault.Newf(fault.ServiceUnavailable, "the disk of %s is full", owner).

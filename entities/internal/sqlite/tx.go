@@ -178,7 +178,7 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	var err error
 	if t.state == reading || t.state == writing {
 		if _, err = t.conn.ExecContext(ctx, statement); err != nil && statement == "COMMIT" {
-			return backend.At(*t.d.file.Load(), err, fileFault(setName(t.d.set), t.d.busyFault(err)))
+			return backend.At(*t.d.file.Load(), err, fileFault(backend.Named(t.d.set), t.d.busyFault(err)))
 		}
 	}
 	committed := err == nil && statement == "COMMIT" && t.state == writing

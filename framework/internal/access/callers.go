@@ -18,6 +18,7 @@ import (
 type Callers struct {
 	tokens atomic.Pointer[bearer.Tokens]
 	oauth  *oauth.Verifier // nil without an issuer
+	client oauth.Client
 	log    *slog.Logger
 }
 
@@ -32,7 +33,7 @@ type App struct {
 // Callers returns the authentication that is configured. The issuer's keys are fetched in
 // the background: see Ready.
 func (c Config) Callers(app App) (*Callers, error) {
-	out := &Callers{log: app.Log}
+	out := &Callers{log: app.Log, client: c.client}
 	out.tokens.Store(c.tokens)
 	if c.oauth == nil {
 		return out, nil
@@ -127,6 +128,16 @@ func (c *Callers) Metadata() http.Handler {
 		return nil
 	}
 	return c.oauth
+}
+
+// SignIn returns how people sign in at the issuer, who come back to a URL; nil if they do not.
+func (c *Callers) SignIn(redirect string) *oauth.SignIn {
+	if c.oauth == nil || c.client.ID == "" {
+		return nil
+	}
+	client := c.client
+	client.Redirect = redirect
+	return c.oauth.SignIn(client)
 }
 
 // Ready returns why callers cannot be authenticated now, nil if they can.

@@ -22,6 +22,8 @@ const (
 	keyAlgorithms = "server.oauth.algorithms"
 	keyTypes      = "server.oauth.tokenTypes"
 	keySkew       = "server.oauth.clockSkewMs"
+	keyClient     = "server.oauth.clientId"
+	keySecret     = "server.oauth.clientSecret"
 )
 
 // Settings are the keys of the configuration that this package reads.
@@ -37,6 +39,8 @@ func Settings() []catalog.Setting {
 		{Key: keyAlgorithms, Default: []string{"RS256", "PS256", "ES256", "EdDSA"}, Help: "accepted signature algorithms of access tokens: " + strings.Join(oauth.Algorithms, ", ")},
 		{Key: keyTypes, Default: []string{"at+jwt", "JWT"}, Help: "accepted values of the header `typ` of an access token"},
 		{Key: keySkew, Default: 30_000, Min: 1, Max: 600_000, Unit: "ms", Help: "how far the authorization server's clock may be from this one"},
+		{Key: keyClient, Default: "", Help: "client of the authorization server as which people sign in to the console and the app's pages; empty: they paste a token. Its redirect URI ends in /console/sign-in/done"},
+		{Key: keySecret, Default: "", Help: "secret of that client, if it has one; set it as KOAN_SERVER_OAUTH_CLIENTSECRET"},
 	}
 }
 
@@ -44,6 +48,7 @@ func Settings() []catalog.Setting {
 type Config struct {
 	tokens *bearer.Tokens // nil without server.tokensFile
 	oauth  *oauth.Options // nil without server.oauth.issuer
+	client oauth.Client   // without an ID nobody signs in at the issuer
 }
 
 // Read reads and checks the configuration of a server that listens on an address,
@@ -54,7 +59,7 @@ func Read(v catalog.Values, local bool) (Config, error) {
 	c.tokens, problems = readTokens(v)
 	issuer := v.String(keyIssuer)
 	if issuer == "" {
-		for _, key := range []string{keyAudience, keyScopes, keySets} {
+		for _, key := range []string{keyAudience, keyScopes, keySets, keyClient, keySecret} {
 			if v.IsSet(key) {
 				problems = append(problems, fmt.Errorf("%s has no meaning without %s", key, keyIssuer))
 			}
@@ -64,6 +69,10 @@ func Read(v catalog.Values, local bool) (Config, error) {
 	c.oauth = &oauth.Options{
 		Issuer: issuer, Resource: v.String(keyPublic), Algorithms: v.Strings(keyAlgorithms), Types: v.Strings(keyTypes),
 		SetsClaim: v.String(keySetsClaim), Sets: v.Strings(keySets), Skew: time.Duration(v.Int(keySkew)) * time.Millisecond,
+	}
+	c.client = oauth.Client{ID: v.String(keyClient), Secret: v.String(keySecret)}
+	if c.client.ID == "" && c.client.Secret != "" {
+		problems = append(problems, fmt.Errorf("%s has no meaning without %s", keySecret, keyClient))
 	}
 	if given := v.Strings(keyAudience); len(given) > 0 {
 		c.oauth.Audiences = given

@@ -99,7 +99,7 @@ func (c *command) listActions(i Instance) error {
 		fmt.Fprintln(c.app.Stderr, "There are no actions. Put NAME.ts or NAME.js into the folder that actions.dir names.")
 		return nil
 	}
-	printer{c.app.Stdout}.Table(rows)
+	c.printer().Table(rows)
 	return nil
 }
 

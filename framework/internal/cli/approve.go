@@ -128,7 +128,7 @@ func (c *command) listPlans(ctx context.Context) error {
 			{Text: p.ID}, {Text: p.Created.Format(time.RFC3339)}, {Text: p.Request.Principal.Subject}, {Text: p.Request.Tool}, {Text: p.Summary()},
 		})
 	}
-	printer{c.app.Stdout}.Table(rows)
+	c.printer().Table(rows)
 	return c.listGrants(ctx, i)
 }
 

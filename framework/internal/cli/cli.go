@@ -5,6 +5,8 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,8 +141,17 @@ func Main(app App, args []string) int {
 	c := &command{app: app, flags: flags}
 	root := c.root()
 	root.SetArgs(rest)
-	return c.status(root.ExecuteContext(ctx))
+	help := bufio.NewWriter(app.Stdout) // cobra drops what goes wrong with its texts
+	root.SetOut(help)
+	err = root.ExecuteContext(ctx)
+	if unwritten := cmp.Or(c.unwritten, help.Flush()); err == nil && unwritten != nil {
+		err = failed(unwritten)
+	}
+	return c.status(err)
 }
+
+// printer prints to standard output.
+func (c *command) printer() printer { return printer{c.app.Stdout, &c.unwritten} }
 
 // status prints an error and returns its exit status.
 func (c *command) status(err error) int {
@@ -162,6 +173,8 @@ type command struct {
 	flags  map[string]string
 	config string
 	dir    string
+
+	unwritten error // what kept a printer from writing
 }
 
 func (c *command) root() *cobra.Command {
@@ -182,7 +195,6 @@ func (c *command) root() *cobra.Command {
 			return usage(nil)
 		},
 	}
-	root.SetOut(c.app.Stdout)
 	root.SetErr(c.app.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknownFlag(cmd, err) })
 	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it exists)")
@@ -197,7 +209,19 @@ func (c *command) root() *cobra.Command {
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
 	}
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = knownTopic
+	}
 	return root
+}
+
+// knownTopic rejects a topic of help that is no command.
+func knownTopic(help *cobra.Command, args []string) error {
+	if found, _, err := help.Root().Find(args); err != nil || len(args) > 0 && found == help.Root() {
+		return fmt.Errorf("unknown command %q; see --help", args[0])
+	}
+	return nil
 }
 
 // long is the help text that holds for all commands.

@@ -80,7 +80,7 @@ func (c *command) listGrants(ctx context.Context, i Instance) error {
 		}
 		rows = append(rows, []catalog.Cell{{Text: g.Operation}, {Text: g.Subject}, {Text: source}, {Text: g.At.Format(time.RFC3339)}, {Text: g.By}, {Text: state}})
 	}
-	printer{c.app.Stdout}.Table(rows)
+	c.printer().Table(rows)
 	return nil
 }
 

@@ -233,6 +233,9 @@ func (d *endpoint) showConsole(i Instance, base string, out io.Writer) {
 	}
 	if d.callers != nil {
 		site.Authenticate = d.callers.Authenticate
+		if issuer := d.callers.SignIn(site.URL + console.DonePath); issuer != nil {
+			site.Issuer = issuer
+		}
 	}
 	d.console = i.Console(d.rest, d.mcp, site)
 }

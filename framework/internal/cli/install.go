@@ -190,13 +190,16 @@ func (c *command) clientFile() string {
 	return c.variable("KOAN_MCP_CONFIG")
 }
 
-// isSecret reports whether a flag's value has a password, or is one of the members of
-// another server that usually are.
+// isSecret reports whether a flag's value has a password, is a secret of the server, or is one of
+// the members of another server that usually are secret.
 func isSecret(key, value string) bool {
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
 			return true
 		}
+	}
+	if key == "files.s3.secretKey" || key == "server.secret" || key == "server.oauth.clientSecret" {
+		return true
 	}
 	return strings.HasPrefix(key, "upstreams.") && (strings.Contains(key, ".env.") || strings.Contains(key, ".headers.")) && !strings.Contains(value, "${")
 }

@@ -22,19 +22,18 @@ func (d *endpoint) metrics(next http.Handler) http.Handler {
 			}
 			from, _, err := net.SplitHostPort(r.RemoteAddr)
 			if err != nil || !isLocal(from) || !isLocal(host) || r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
-				http.Error(w, "only programs on this machine may read this", http.StatusForbidden)
+				d.rest.Reject(w, r, fault.New(fault.Forbidden, "only programs on this machine may read this").WithHint("Read it from this machine, or set server.tokensFile and give a token the scope %s.", metricsScope))
 				return
 			}
 			next.ServeHTTP(w, r)
 			return
 		}
-		p, err := d.callers.Authenticate(r)
-		if err == nil && !p.Has(metricsScope) {
-			err = fault.Newf(fault.Forbidden, "the scope %q is missing", metricsScope)
+		p, f := d.mcp.Admission().Admit(w, r)
+		if f == nil && !p.Has(metricsScope) {
+			f = fault.Newf(fault.Forbidden, "the scope %q is missing", metricsScope)
 		}
-		if err != nil {
-			entry, _ := fault.Lookup(fault.CodeOf(err))
-			http.Error(w, fault.From(err).Message, entry.HTTP)
+		if f != nil {
+			d.rest.Reject(w, r, f)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -34,7 +34,7 @@ func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 	cmd.Args = exactArgs(len(p.Args))
 	in := &catalog.Invocation{
 		Bools: map[string]bool{}, Strings: map[string]string{}, Lists: map[string][]string{},
-		In: c.app.Stdin, Out: printer{c.app.Stdout}, Err: printer{c.app.Stderr}, ListBytes: c.listBytes,
+		In: c.app.Stdin, Out: c.printer(), Err: printer{w: c.app.Stderr}, ListBytes: c.listBytes,
 	}
 	bools, texts, lists := map[string]*bool{}, map[string]*string{}, map[string]*[]string{}
 	for _, f := range p.Flags {
@@ -105,11 +105,18 @@ func (c *command) group(cmd *cobra.Command) {
 }
 
 // printer implements catalog.Printer.
-type printer struct{ w io.Writer }
+type printer struct {
+	w      io.Writer
+	failed *error // the first error of a write; nil where nobody wants to know
+}
 
 var _ catalog.Printer = printer{}
 
-func (p printer) Printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
+func (p printer) Printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(p.w, format, args...); err != nil && p.failed != nil && *p.failed == nil {
+		*p.failed = err
+	}
+}
 
 func (p printer) JSON(v any) error {
 	raw, err := json.Marshal(v)
@@ -147,7 +154,7 @@ func (p printer) Table(rows [][]catalog.Cell) {
 				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell.Text)+gap))
 			}
 		}
-		fmt.Fprintln(p.w, strings.TrimRight(line.String(), " "))
+		p.Printf("%s\n", strings.TrimRight(line.String(), " "))
 	}
 }
 

@@ -226,8 +226,11 @@ func (f runFlags) included(plan *approve.Plan) []string {
 func (c *command) notStarted(tool, code string, err error, took time.Duration) error {
 	var status *exit
 	var f *fault.Fault
-	if !errors.As(err, &status) || status.status != exitFail || !errors.As(err, &f) {
+	if !errors.As(err, &status) || status.status != exitFail {
 		return err
+	}
+	if !errors.As(err, &f) {
+		f = fault.New(fault.ServiceUnavailable, "the app did not start").WithHint("Standard error says why.").Because(err)
 	}
 	l, lerr := c.line(code, nil, run.NoRun(), f, took)
 	if lerr != nil {

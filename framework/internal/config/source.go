@@ -1,8 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -41,8 +43,14 @@ func (c *Config) file(src Source) Problems {
 
 // decode reads YAML and takes its values.
 func (c *Config) decode(name string, raw []byte) Problems {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(raw, &doc); err != nil {
+	var doc, more yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(raw))
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return Problems{name + ": " + err.Error()}
+	}
+	if err := d.Decode(&more); err == nil && more.Content[0].Tag != "!!null" {
+		return Problems{fmt.Sprintf("%s:%d: there is a second document; only one is read", name, more.Line)}
+	} else if err != nil && !errors.Is(err, io.EOF) {
 		return Problems{name + ": " + err.Error()}
 	}
 	if len(doc.Content) == 0 {
@@ -60,10 +68,16 @@ const maxDepth = 8
 
 func (c *Config) walk(name, prefix string, n *yaml.Node, depth int) Problems {
 	var problems Problems
+	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		key := prefix + k.Value
 		place := fmt.Sprintf("%s:%d", name, k.Line)
+		if first := lines[key]; first > 0 && c.known(key) {
+			problems = append(problems, fmt.Sprintf("%s: %s is there already, at line %d", place, key, first))
+			continue
+		}
+		lines[key] = k.Line
 		if v.Kind == yaml.AliasNode {
 			v = v.Alias
 		}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"html/template"
 	"io"
@@ -24,6 +25,8 @@ type Site struct {
 	// Authenticate returns the caller of a request with a bearer token. With it people sign in by
 	// a token. If it is nil, they sign in by a link, and are the person at the machine.
 	Authenticate func(*http.Request) (auth.Principal, error)
+	// Issuer is where people sign in for such a token; nil if they bring one.
+	Issuer Issuer
 	// Print shows a line to the person at the machine: where the console is, and links to sign in
 	// by.
 	Print func(line string)
@@ -48,6 +51,7 @@ type Handler struct {
 	origin   *url.URL
 	links    links
 	sessions sessions
+	flows    flows
 	mux      *http.ServeMux
 }
 
@@ -60,11 +64,13 @@ func New(o Options) *Handler {
 	if err != nil || at.Host == "" {
 		panic("console: " + o.URL + " is not the URL of a server")
 	}
-	h := &Handler{opts: o, origin: at, links: links{clock: o.Clock}, sessions: newSessions(o.Clock)}
+	h := &Handler{opts: o, origin: at, links: links{clock: o.Clock}, sessions: newSessions(o.Clock), flows: newFlows(o.Clock)}
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc(Path, h.serveFile)
 	h.mux.HandleFunc(Path+"/", h.serveFile)
 	h.mux.HandleFunc("GET "+Path+"/sign-in", h.serveSignIn)
+	h.mux.HandleFunc("GET "+Path+"/sign-in/issuer", h.serveIssuer)
+	h.mux.HandleFunc("GET "+DonePath, h.serveDone)
 	h.mux.HandleFunc(Path+"/session", h.serveSession)
 	h.mux.HandleFunc("POST "+Path+"/link", h.serveLink)
 	return h
@@ -73,7 +79,11 @@ func New(o Options) *Handler {
 // Announce prints where the console is, with a link to sign in by.
 func (h *Handler) Announce() {
 	if h.opts.Authenticate != nil {
-		h.opts.Print("Console: " + h.opts.URL + Path + " (sign in with a token)")
+		how := "a token"
+		if h.opts.Issuer != nil {
+			how = h.opts.Issuer.Name()
+		}
+		h.opts.Print("Console: " + h.opts.URL + Path + " (sign in with " + how + ")")
 		return
 	}
 	link := h.opts.URL + Path + "/sign-in?key=" + h.links.current()
@@ -150,7 +160,7 @@ func (h *Handler) AskToSignIn(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusUnauthorized)
-	_ = askPage.Execute(w, map[string]any{"Name": h.opts.Name, "Path": Path, "Sent": r.Method != http.MethodGet && r.Method != http.MethodHead})
+	_ = askPage.Execute(w, map[string]any{"Name": h.opts.Name, "Path": Path, "Issuer": h.issuer(), "Sent": r.Method != http.MethodGet && r.Method != http.MethodHead})
 }
 
 var askPage = template.Must(template.New("ask").Parse(`<!doctype html>
@@ -158,7 +168,7 @@ var askPage = template.Must(template.New("ask").Parse(`<!doctype html>
 <link rel="stylesheet" href="{{.Path}}/assets/app.css"></head>
 <body><main class="sign-in"><h1>Sign in to {{.Name}}</h1>
 {{if .Sent}}<p>Nothing was done: you have not signed in, or your session has ended.</p>{{else}}<p>This page is for people who have signed in.</p>{{end}}
-<p><a href="{{.Path}}/sign-in">Sign in with a token</a> of this server, and open this page again. Whoever runs {{.Name}} gives you one.</p></main></body></html>
+{{if .Issuer}}<p><a href="{{.Path}}/sign-in/issuer?home">Sign in with {{.Issuer}}</a>.</p>{{else}}<p><a href="{{.Path}}/sign-in">Sign in with a token</a> of this server, and open this page again. Whoever runs {{.Name}} gives you one.</p>{{end}}</main></body></html>
 `))
 
 // serveLink prints a link where the server runs.
@@ -184,7 +194,8 @@ type state struct {
 	App      string `json:"app"`
 	SignedIn bool   `json:"signedIn"`
 	Subject  string `json:"subject,omitempty"`
-	By       string `json:"by"` // link or token
+	By       string `json:"by"`               // link, token or issuer
+	Issuer   string `json:"issuer,omitempty"` // its name
 }
 
 // serveSession serves the session: what it is, opening one by a token, ending it.
@@ -214,6 +225,9 @@ func (h *Handler) writeState(w http.ResponseWriter, r *http.Request) {
 	if h.opts.Authenticate != nil {
 		s.By = "token"
 	}
+	if h.opts.Issuer != nil {
+		s.By, s.Issuer = "issuer", h.opts.Issuer.Name()
+	}
 	if p, ok, err := h.Caller(r); ok && err == nil {
 		s.SignedIn, s.Subject = true, p.Subject
 	}
@@ -238,7 +252,7 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, fault.Invalid(fault.Detail{Path: "/token", Message: "the body must have a token"}))
 		return
 	}
-	s := session{token: in.Token}
+	s := session{token: func(context.Context) (string, error) { return in.Token, nil }}
 	if _, err := h.callerOf(r, s); err != nil {
 		h.reject(w, fault.From(err))
 		return

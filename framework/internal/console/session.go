@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/oauth"
 )
 
 // header is on each request of the page. No page of another origin can set it, since it is none
@@ -26,7 +27,7 @@ const (
 // session is a person who has signed in.
 type session struct {
 	principal auth.Principal // of a link
-	token     string         // "" of a link
+	token     oauth.Token    // nil of a link
 	used      time.Time
 }
 
@@ -137,11 +138,15 @@ func (h *Handler) Visitor(r *http.Request) (p auth.Principal, ok bool, err error
 // callerOf returns the caller of a session. A token is checked each time: it may have been taken
 // back, or have expired.
 func (h *Handler) callerOf(r *http.Request, s session) (auth.Principal, error) {
-	if s.token == "" {
+	if s.token == nil {
 		return s.principal, nil
 	}
+	token, err := s.token(r.Context())
+	if err != nil {
+		return auth.Principal{}, err
+	}
 	asked := r.Clone(r.Context())
-	asked.Header.Set("Authorization", "Bearer "+s.token)
+	asked.Header.Set("Authorization", "Bearer "+token)
 	return h.opts.Authenticate(asked)
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -27,15 +27,18 @@ const readLimit = 4 << 20
 
 // Provider offers the functions of SDK.Files, and deletes what nothing refers to.
 type Provider struct {
-	beside func() string
-	store  atomic.Pointer[Store]
-	stop   context.CancelFunc
-	done   chan struct{}
+	beside  func() string
+	store   atomic.Pointer[Store]
+	journal atomic.Pointer[journal.Reader]
+	stop    context.CancelFunc
+	done    chan struct{}
 }
 
 var (
 	_ catalog.Provider     = (*Provider)(nil)
 	_ catalog.Configurable = (*Provider)(nil)
+	_ catalog.Checker      = (*Provider)(nil)
+	_ catalog.Reporter     = (*Provider)(nil)
 )
 
 // Provide makes the provider. beside returns the folder of the app's data, "" if it is in no
@@ -45,41 +48,29 @@ func Provide(beside func() string) *Provider { return &Provider{beside: beside} 
 // Name implements catalog.Provider.
 func (p *Provider) Name() string { return "files" }
 
-// Settings implements catalog.Configurable.
-func (p *Provider) Settings() []catalog.Setting {
-	return []catalog.Setting{
-		{Key: "files.dir", Default: "", Help: "folder that keeps uploaded and created files; servers with one database share it. Empty: the folder `files` beside the data in SQLite; with PostgreSQL there are no files then"},
-		{Key: "files.maxBytes", Default: 64 << 20, Min: 1, Max: 1 << 40, Unit: "bytes", Help: "largest file"},
-		{Key: "files.unusedHours", Default: 24, Min: 1, Max: 10000, Unit: "hours", Help: "how long a file is kept to which no committed run refers"},
-	}
-}
-
-// Start opens the store where there is a folder for it.
-func (p *Provider) Start(_ context.Context, host catalog.Host) error {
-	dir := p.folder(host.Settings())
-	if dir == "" {
-		return nil
-	}
-	s, err := Open(dir, int64(host.Settings().Int("files.maxBytes")))
-	if err != nil {
+// Start opens the store where there is a place for it.
+func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
+	blobs, err := p.place(ctx, host)
+	if err != nil || blobs == nil {
 		return err
 	}
-	p.store.Store(s)
-	ctx, cancel := context.WithCancel(context.Background())
+	p.store.Store(New(blobs, int64(host.Settings().Int(keyMaxBytes))))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop, p.done = cancel, make(chan struct{})
 	go p.collect(ctx, host)
 	return nil
 }
 
-// folder is where files are kept, "" for nowhere.
-func (p *Provider) folder(v catalog.Values) string {
-	if dir := v.String("files.dir"); dir != "" {
-		return dir
+// KeepWith has files live as long as the runs that refer to them, if no row may name them. Without a
+// journal they are kept for good.
+func (p *Provider) KeepWith(j journal.Reader) { p.journal.Store(&j) }
+
+// keptRuns says which runs are known, nil without a journal.
+func (p *Provider) keptRuns() Kept {
+	if j := p.journal.Load(); j != nil {
+		return (*j).Kept
 	}
-	if dir := p.beside(); dir != "" {
-		return filepath.Join(dir, "files")
-	}
-	return ""
+	return nil
 }
 
 // collectEvery is how often files are looked for that nothing refers to.
@@ -88,8 +79,8 @@ const collectEvery = time.Hour
 func (p *Provider) collect(ctx context.Context, host catalog.Host) {
 	defer close(p.done)
 	for {
-		n, err := p.store.Load().Collect(time.Duration(host.Settings().Int("files.unusedHours")) * time.Hour)
-		if err != nil {
+		n, err := p.store.Load().Collect(ctx, time.Duration(host.Settings().Int(keyUnusedHours))*time.Hour, p.keptRuns())
+		if err != nil && ctx.Err() == nil {
 			host.Log().Warn("files that nothing refers to could not be deleted", "error", err)
 		}
 		if n > 0 {
@@ -122,7 +113,7 @@ func (p *Provider) Store() (*Store, error) {
 	if s := p.store.Load(); s != nil {
 		return s, nil
 	}
-	return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files").WithHint("Set files.dir to a folder that all servers of the app share.")
+	return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files").WithHint("Set files.dir to a folder that all servers of the app share, or files.s3.bucket.")
 }
 
 // Schemas of the functions.
@@ -162,11 +153,11 @@ func (p *Provider) documents() []*catalog.Document {
 	return []*catalog.Document{{
 		URI: "koan://files/{name}", Name: "file", Description: "A file that was uploaded, or that a script created, by its id.", MIME: "application/octet-stream", Template: true,
 		Read: func(ctx context.Context, _ *catalog.View, id string) ([]byte, error) {
-			raw, _, err := p.store.Load().Bytes(auth.From(ctx), id, readLimit)
+			raw, _, err := p.store.Load().Bytes(ctx, auth.From(ctx), id, readLimit)
 			return raw, err
 		},
 		TypeOf: func(ctx context.Context, _ *catalog.View, id string) string {
-			f, err := p.store.Load().Find(auth.From(ctx), id)
+			f, err := p.store.Load().Find(ctx, auth.From(ctx), id)
 			if err != nil {
 				return "" // it has been read
 			}
@@ -175,12 +166,12 @@ func (p *Provider) documents() []*catalog.Document {
 	}}
 }
 
-func (p *Provider) get(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+func (p *Provider) get(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 	s, id, err := p.asked(c)
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.Find(c.Principal(), id)
+	f, err := s.Find(ctx, c.Principal(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +191,8 @@ func (p *Provider) asked(c catalog.Call) (*Store, string, error) {
 	return s, in.ID, nil
 }
 
-func (p *Provider) text(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-	raw, _, err := p.content(c)
+func (p *Provider) text(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+	raw, _, err := p.content(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -212,16 +203,16 @@ func (p *Provider) text(_ context.Context, c catalog.Call) (json.RawMessage, err
 }
 
 // content returns the bytes of the file that a call names.
-func (p *Provider) content(c catalog.Call) ([]byte, File, error) {
+func (p *Provider) content(ctx context.Context, c catalog.Call) ([]byte, File, error) {
 	s, id, err := p.asked(c)
 	if err != nil {
 		return nil, File{}, err
 	}
-	return s.Bytes(c.Principal(), id, readLimit)
+	return s.Bytes(ctx, c.Principal(), id, readLimit)
 }
 
-func (p *Provider) json(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-	raw, _, err := p.content(c)
+func (p *Provider) json(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+	raw, _, err := p.content(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 )
 
 // References takes part in runs: the files that a run refers to, in its input, in those of its calls
-// and in what calls without a transaction return, are kept from its commit on. A row that
-// has a file's id got it that way.
+// and in what calls without a transaction return, are kept from its commit on: those that a row may
+// have got for good, the others as long as the journal keeps the run.
 type References struct{ provider *Provider }
 
 var _ run.Participant = (*References)(nil)
@@ -32,26 +32,29 @@ func (r *References) Open(of *run.Run) (run.Part, error) {
 	if s == nil {
 		return nil, nil
 	}
-	n := &named{store: s, ids: map[string]bool{}}
-	n.note(of.Request().Input)
+	n := &named{store: s, run: of, ids: map[string]bool{}, rows: map[string]bool{}}
+	n.note(of.Request().Input, n.ids)
 	return n, nil
 }
 
 // named are the files that a run refers to.
 type named struct {
 	store *Store
+	run   *run.Run
 	mu    sync.Mutex
 	ids   map[string]bool
+	rows  map[string]bool // those that a row may have got
 }
 
 var (
 	_ run.AfterCaller = (*named)(nil)
 	_ run.Witness     = (*named)(nil)
+	_ run.Judge       = (*named)(nil)
 	_ run.Committer   = (*named)(nil)
 )
 
 // note finds ids in JSON.
-func (n *named) note(raw json.RawMessage) {
+func (n *named) note(raw json.RawMessage, in map[string]bool) {
 	for {
 		at := bytes.Index(raw, []byte(IDPrefix))
 		if at < 0 {
@@ -60,7 +63,7 @@ func (n *named) note(raw json.RawMessage) {
 		raw = raw[at:]
 		if end := len(IDPrefix) + idDigits; len(raw) >= end && IsID(string(raw[:end])) {
 			n.mu.Lock()
-			n.ids[string(raw[:end])] = true
+			in[string(raw[:end])] = true
 			n.mu.Unlock()
 		}
 		raw = raw[len(IDPrefix):]
@@ -68,7 +71,12 @@ func (n *named) note(raw json.RawMessage) {
 }
 
 // AfterCall implements run.AfterCaller.
-func (n *named) AfterCall(c run.CallEnd) { n.note(c.Input) }
+func (n *named) AfterCall(c run.CallEnd) {
+	n.note(c.Input, n.ids)
+	if c.ID.Kind == catalog.KindEntity && c.Operation != nil && !c.Operation.Effects.ReadOnly {
+		n.note(c.Input, n.rows)
+	}
+}
 
 // Recorded implements run.Witness.
 func (n *named) Recorded(*run.OutsideCall) {}
@@ -78,14 +86,25 @@ func (n *named) BeforeOutside(context.Context, *run.OutsideCall) error { return 
 
 // AfterOutside implements run.Witness.
 func (n *named) AfterOutside(_ context.Context, _ *run.OutsideCall, out json.RawMessage, _ error) {
-	n.note(out)
+	n.note(out, n.ids)
+}
+
+// Judge implements run.Judge: rows may get ids from hooks, and from actions that are Go functions.
+func (n *named) Judge(_ context.Context, _ *run.Attempt, e run.Effects) error {
+	for i := range e.Changes {
+		n.note(e.Changes[i].After, n.rows)
+	}
+	return nil
 }
 
 // BeforeCommit implements run.Committer.
-func (n *named) BeforeCommit(context.Context, []string) error {
+func (n *named) BeforeCommit(ctx context.Context, _ []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.store.Use(slices.Collect(maps.Keys(n.ids)))
+	for id := range n.rows {
+		n.ids[id] = true
+	}
+	return n.store.Use(ctx, Uses{Run: n.run.ID, IDs: slices.Collect(maps.Keys(n.ids)), Rows: n.rows})
 }
 
 // reference is the member of an object that stands for the content of a file.
@@ -93,7 +112,7 @@ const reference = "$file"
 
 // Expand replaces {"$file": id} in the input of a plugin's or server's function by the
 // content of the file, in base64. It returns nil where there is none.
-func (p *Provider) Expand(who auth.Principal, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
+func (p *Provider) Expand(ctx context.Context, who auth.Principal, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
 	if id.Kind != catalog.KindPlugin && id.Kind != catalog.KindUpstream || id.Owner == Domain || !bytes.Contains(input, []byte(`"`+reference+`"`)) {
 		return nil, nil
 	}
@@ -103,7 +122,7 @@ func (p *Provider) Expand(who auth.Principal, id catalog.ID, input json.RawMessa
 	if err := d.Decode(&v); err != nil {
 		return nil, nil // whoever reads it says what is wrong
 	}
-	x := &expansion{provider: p, who: who}
+	x := &expansion{ctx: ctx, provider: p, who: who}
 	v, err := x.expand(v, "")
 	if err != nil || x.found == 0 {
 		return nil, err
@@ -121,6 +140,7 @@ func (p *Provider) Expand(who auth.Principal, id catalog.ID, input json.RawMessa
 const maxExpanded = 16 << 20
 
 type expansion struct {
+	ctx      context.Context
 	provider *Provider
 	who      auth.Principal
 	found    int
@@ -159,7 +179,7 @@ func (x *expansion) content(id, path string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, f, err := s.Bytes(x.who, id, maxExpanded-x.size)
+	raw, f, err := s.Bytes(x.ctx, x.who, id, maxExpanded-x.size)
 	if err != nil {
 		return nil, fault.From(err).WithPath(path + "/" + reference)
 	}

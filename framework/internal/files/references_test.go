@@ -14,7 +14,7 @@ var detect = catalog.PluginID("vision", "detect")
 
 func TestExpand(t *testing.T) {
 	p := Provide(func() string { return "" })
-	_, err := p.Expand(ann, detect, []byte(`{"a":{"$file":"file_x"}}`))
+	_, err := p.Expand(t.Context(), ann, detect, []byte(`{"a":{"$file":"file_x"}}`))
 	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err))
 	s := open(t, 100)
 	p.store.Store(s)
@@ -27,7 +27,7 @@ func TestExpand(t *testing.T) {
 		{"not a text", `{"a":{"$file":1}}`, ""},
 		{"none", `{"a":1}`, ""},
 	} {
-		out, err := p.Expand(ann, detect, []byte(c.in))
+		out, err := p.Expand(t.Context(), ann, detect, []byte(c.in))
 		require.NoError(t, err, c.name)
 		if c.out == "" {
 			require.Nil(t, out, c.name)
@@ -35,10 +35,10 @@ func TestExpand(t *testing.T) {
 		}
 		require.JSONEq(t, c.out, string(out), c.name)
 	}
-	_, err = p.Expand(bob, detect, []byte(`{"list":[{"a/b":`+ref+`}]}`))
+	_, err = p.Expand(t.Context(), bob, detect, []byte(`{"list":[{"a/b":`+ref+`}]}`))
 	require.Equal(t, fault.NotFound, fault.CodeOf(err))
 	require.Equal(t, "/list/0/a~1b/$file", fault.From(err).Path)
-	out, err := p.Expand(ann, catalog.EntityID("Todo", "upsert"), []byte(`{"a":`+ref+`}`))
+	out, err := p.Expand(t.Context(), ann, catalog.EntityID("Todo", "upsert"), []byte(`{"a":`+ref+`}`))
 	require.NoError(t, err)
 	require.Nil(t, out, "rows keep the reference")
 }
@@ -46,6 +46,6 @@ func TestExpand(t *testing.T) {
 func TestIdsAreFoundInJSON(t *testing.T) {
 	id := newID()
 	n := &named{ids: map[string]bool{}}
-	n.note([]byte(`{"a":"` + id + `","b":"file_` + strings.Repeat("z", 32) + `","c":"file_file_` + id[5:] + `"}`))
+	n.note([]byte(`{"a":"`+id+`","b":"file_`+strings.Repeat("z", 32)+`","c":"file_file_`+id[5:]+`"}`), n.ids)
 	require.Equal(t, map[string]bool{id: true}, n.ids)
 }

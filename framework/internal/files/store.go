@@ -16,13 +16,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/files/blob"
 )
 
 // File is what callers learn of a file (CONTRACT section 11).
@@ -45,31 +46,27 @@ type record struct {
 // ReadScope lets a caller read the files of others, in the sets that it may use.
 const ReadScope = "files:read"
 
-// Store keeps files in a folder: their bytes by hash, so that equal ones are kept once, and
-// a record of each. Several servers may share it. Its methods may be called from several
+// Store keeps files: their bytes by hash, so that equal ones are kept once, and a record of each.
+// Several servers may share the blobs that it keeps them in. Its methods may be called from several
 // goroutines.
 type Store struct {
-	dir      string
+	blobs    blob.Store
 	maxBytes int64
 	clock    func() time.Time
+	kept     keptHashes
 }
 
-// Folders of a store.
+// Where blobs are.
 const (
-	recordFolder = "records" // ID.json
-	dataFolder   = "data"    // the first two digits of the hash, then the hash
-	usedFolder   = "used"    // ID, of files that a committed run refers to
-	newFolder    = "new"     // being written
+	recordFolder = "records/" // ID.json
+	dataFolder   = "data/"    // the first two digits of the hash, then the hash
+	usedFolder   = "used/"    // ID, of files that a row may name: they are kept for good
+	runsFolder   = "runs/"    // RUN/ID, of files that a run refers to: kept as long as it is
 )
 
-// Open makes the folder of a store where it is missing. Nobody but the app's user may read it.
-func Open(dir string, maxBytes int64) (*Store, error) {
-	for _, folder := range []string{recordFolder, dataFolder, usedFolder, newFolder} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
-			return nil, fmt.Errorf("files: %w", err)
-		}
-	}
-	return &Store{dir: dir, maxBytes: maxBytes, clock: time.Now}, nil
+// New returns a store in blobs.
+func New(blobs blob.Store, maxBytes int64) *Store {
+	return &Store{blobs: blobs, maxBytes: maxBytes, clock: time.Now, kept: keptHashes{}}
 }
 
 // Upload is a file to be kept.
@@ -102,23 +99,22 @@ func newID() string {
 	return IDPrefix + hex.EncodeToString(b[:])
 }
 
-// Put keeps a file. The bytes are on the disk when it returns, and nothing is kept when it
+// Put keeps a file. Its bytes are stored for good when it returns, and nothing is kept when it
 // fails: with call_too_large for a file larger than the store takes.
 func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 	name, err := validName(u.Name)
 	if err != nil {
 		return File{}, err
 	}
-	f, err := os.CreateTemp(filepath.Join(s.dir, newFolder), "upload-")
+	f, err := s.blobs.Spool()
 	if err != nil {
-		return File{}, s.broken(err)
+		return File{}, broken(err)
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
+	defer blob.Discard(f)
 	w := &writer{to: f, sum: sha256.New()}
 	switch n, err := io.Copy(w, io.LimitReader(&reader{ctx, u.Body}, s.maxBytes+1)); {
 	case w.failed != nil:
-		return File{}, s.broken(w.failed)
+		return File{}, broken(w.failed)
 	case err != nil:
 		return File{}, err
 	case n > s.maxBytes:
@@ -128,11 +124,8 @@ func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 		File: File{ID: newID(), SHA256: hex.EncodeToString(w.sum.Sum(nil)), Size: w.size, Type: mediaType(w.head, u.Type), Name: name},
 		Set:  u.Set, Owner: u.Owner, At: s.clock().UTC(),
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return File{}, s.broken(err)
-	}
-	if err := s.keep(f.Name(), &r); err != nil {
-		return File{}, s.broken(err)
+	if err := s.keep(ctx, f, &r); err != nil {
+		return File{}, broken(err)
 	}
 	return r.File, nil
 }
@@ -153,40 +146,46 @@ func (s *Store) TooLarge() *fault.Fault {
 	return fault.Newf(fault.CallTooLarge, "a file may have at most %d bytes", s.maxBytes).WithHint("Send a smaller file, or raise files.maxBytes.")
 }
 
-// keep moves the bytes to their place, and writes the record, which makes them a file.
-func (s *Store) keep(from string, r *record) error {
-	to := s.dataPath(r.SHA256)
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
-	}
-	if err := os.Rename(from, to); err != nil { // equal bytes replace each other
-		return err
-	}
+// keep stores the bytes, and then the record, which makes them a file.
+func (s *Store) keep(ctx context.Context, from *os.File, r *record) error {
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Join(s.dir, newFolder), "record-")
-	if err != nil {
+	if err := s.blobs.Put(ctx, dataName(r.SHA256), from, r.SHA256); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(raw)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err := s.blobs.Write(ctx, recordName(r.ID), raw); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), s.recordPath(r.ID))
+	// Who collected equal bytes at this moment may not have seen the record.
+	if _, err := s.blobs.Written(ctx, dataName(r.SHA256)); err != nil {
+		return errors.Join(err, s.blobs.Delete(context.WithoutCancel(ctx), recordName(r.ID)))
+	}
+	return nil
 }
 
 // broken is the fault of a store that cannot be read or written.
-func (s *Store) broken(err error) *fault.Fault {
-	return fault.New(fault.ServiceUnavailable, "the store of files cannot be used").Because(err)
+func broken(err error) *fault.Fault {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return fault.New(fault.ServiceUnavailable, "the disk of the files is full").
+			WithHint("Free space on the disk of the files' folder (files.dir; with a bucket that of temporary files, TMPDIR).").Because(err)
+	}
+	f := fault.New(fault.ServiceUnavailable, "the store of files cannot be used").Because(err)
+	switch {
+	case errors.Is(err, blob.ErrRefused):
+		return f.WithRetry(fault.Never).WithHint("The server of the bucket rejects what this app asks of it: its operator looks at files.s3.accessKey and files.s3.secretKey, at what they may do, and at files.s3.region.")
+	case errors.Is(err, blob.ErrNoBucket):
+		return f.WithRetry(fault.Never).WithHint("The bucket that files.s3.bucket names is not there: the operator of this app creates it.")
+	case errors.Is(err, blob.ErrUnreachable):
+		return f.WithHint("The server that files.s3.endpoint names does not answer, or broke off. Nothing was half-written: try again.")
+	}
+	return f
 }
 
-func (s *Store) recordPath(id string) string { return filepath.Join(s.dir, recordFolder, id+".json") }
-
-func (s *Store) dataPath(sum string) string { return filepath.Join(s.dir, dataFolder, sum[:2], sum) }
-func (s *Store) usedPath(id string) string  { return filepath.Join(s.dir, usedFolder, id) }
+func recordName(id string) string { return recordFolder + id + ".json" }
+func dataName(sum string) string  { return dataFolder + sum[:2] + "/" + sum }
+func usedName(id string) string   { return usedFolder + id }
 
 // may reports whether somebody may read a file: who made it, and who may read those of others, in
 // sets that it may name.
@@ -196,15 +195,15 @@ func may(p auth.Principal, f *record) bool {
 
 // Find returns a file. One that its reader may not know is not_found, like one that is not
 // there.
-func (s *Store) Find(p auth.Principal, id string) (File, error) {
-	found, err := s.find(p, id)
+func (s *Store) Find(ctx context.Context, p auth.Principal, id string) (File, error) {
+	found, err := s.find(ctx, p, id)
 	if err != nil {
 		return File{}, err
 	}
 	return found.File, nil
 }
 
-func (s *Store) find(p auth.Principal, id string) (*record, error) {
+func (s *Store) find(ctx context.Context, p auth.Principal, id string) (*record, error) {
 	missing := func() *fault.Fault {
 		return fault.Newf(fault.NotFound, "there is no file %q", fault.Clip(strings.ToValidUTF8(id, "?"), 64)).
 			WithHint("Use an id that POST /api/files or SDK.Files.create returned. What nothing refers to is deleted after a day.")
@@ -212,16 +211,16 @@ func (s *Store) find(p auth.Principal, id string) (*record, error) {
 	if !IsID(id) {
 		return nil, missing()
 	}
-	raw, err := os.ReadFile(s.recordPath(id))
+	raw, err := s.blobs.Read(ctx, recordName(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing()
 	}
 	if err != nil {
-		return nil, s.broken(err)
+		return nil, broken(err)
 	}
 	var found record
 	if err := json.Unmarshal(raw, &found); err != nil || len(found.SHA256) != 2*sha256.Size {
-		return nil, s.broken(fmt.Errorf("the record of %s is damaged: %w", id, err))
+		return nil, broken(fmt.Errorf("the record of %s is damaged: %w", id, err))
 	}
 	if !may(p, &found) {
 		return nil, missing()
@@ -230,21 +229,32 @@ func (s *Store) find(p auth.Principal, id string) (*record, error) {
 }
 
 // Open opens a file, which the caller closes.
-func (s *Store) Open(p auth.Principal, id string) (*os.File, File, error) {
-	found, err := s.Find(p, id)
+func (s *Store) Open(ctx context.Context, p auth.Principal, id string) (io.ReadSeekCloser, File, error) {
+	found, err := s.Find(ctx, p, id)
 	if err != nil {
 		return nil, File{}, err
 	}
-	f, err := os.Open(s.dataPath(found.SHA256))
+	f, err := s.blobs.Open(ctx, dataName(found.SHA256), found.Size)
 	if err != nil {
-		return nil, File{}, s.broken(err)
+		return nil, File{}, broken(err)
 	}
-	return f, found, nil
+	return &content{f}, found, nil
+}
+
+// content is the content of a file, whose errors are faults.
+type content struct{ io.ReadSeekCloser }
+
+func (c *content) Read(p []byte) (int, error) {
+	n, err := c.ReadSeekCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = broken(err)
+	}
+	return n, err
 }
 
 // Bytes returns a file's content, which is at most so long; else it is call_too_large.
-func (s *Store) Bytes(p auth.Principal, id string, most int64) ([]byte, File, error) {
-	f, found, err := s.Open(p, id)
+func (s *Store) Bytes(ctx context.Context, p auth.Principal, id string, most int64) ([]byte, File, error) {
+	f, found, err := s.Open(ctx, p, id)
 	if err != nil {
 		return nil, File{}, err
 	}
@@ -254,10 +264,10 @@ func (s *Store) Bytes(p auth.Principal, id string, most int64) ([]byte, File, er
 	}
 	raw, err := io.ReadAll(f)
 	if err != nil {
-		return nil, File{}, s.broken(err)
+		return nil, File{}, err
 	}
 	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != found.SHA256 {
-		return nil, File{}, s.broken(fmt.Errorf("the bytes of %s are not those that were kept", id))
+		return nil, File{}, broken(fmt.Errorf("the bytes of %s are not those that were kept", id))
 	}
 	return raw, found, nil
 }

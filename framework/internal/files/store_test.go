@@ -17,6 +17,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/files/blob"
 )
 
 var (
@@ -27,9 +28,9 @@ var (
 
 func open(t *testing.T, maxBytes int64) *Store {
 	t.Helper()
-	s, err := Open(t.TempDir(), maxBytes)
+	blobs, err := blob.OpenFolder(t.TempDir())
 	require.NoError(t, err)
-	return s
+	return New(blobs, maxBytes)
 }
 
 func put(t *testing.T, s *Store, set, text string) File {
@@ -42,9 +43,9 @@ func put(t *testing.T, s *Store, set, text string) File {
 // left are the files in the store's folders.
 func left(t *testing.T, s *Store) (out []string) {
 	t.Helper()
-	require.NoError(t, filepath.WalkDir(s.dir, func(path string, e os.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(s.blobs.String(), func(path string, e os.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
-			name, _ := filepath.Rel(s.dir, path)
+			name, _ := filepath.Rel(s.blobs.String(), path)
 			out = append(out, name)
 		}
 		return err
@@ -57,11 +58,11 @@ func TestPutAndRead(t *testing.T) {
 	f := put(t, s, "default", "hello")
 	require.True(t, IsID(f.ID))
 	require.Equal(t, File{ID: f.ID, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Size: 5, Type: "text/plain; charset=utf-8", Name: "notes.txt"}, f)
-	raw, found, err := s.Bytes(ann, f.ID, 5)
+	raw, found, err := s.Bytes(t.Context(), ann, f.ID, 5)
 	require.NoError(t, err)
 	require.Equal(t, "hello", string(raw))
 	require.Equal(t, f, found)
-	_, _, err = s.Bytes(ann, f.ID, 4)
+	_, _, err = s.Bytes(t.Context(), ann, f.ID, 4)
 	require.Equal(t, fault.CallTooLarge, fault.CodeOf(err))
 	other := put(t, s, "default", "hello")
 	require.NotEqual(t, f.ID, other.ID)
@@ -83,13 +84,13 @@ func TestFilesAreTheirOwners(t *testing.T) {
 		{desk, archived.ID, false},
 		{auth.Local(), archived.ID, true},
 	} {
-		_, err := s.Find(c.who, c.id)
+		_, err := s.Find(t.Context(), c.who, c.id)
 		if c.sees {
 			require.NoError(t, err)
 			continue
 		}
 		unknown := newID()
-		_, missing := s.Find(c.who, unknown)
+		_, missing := s.Find(t.Context(), c.who, unknown)
 		require.Equal(t, strings.ReplaceAll(missing.Error(), unknown, c.id), err.Error(), "what somebody may not see is not there")
 	}
 }
@@ -124,45 +125,92 @@ func TestBadUploadsLeaveNothing(t *testing.T) {
 func TestDamageIsNoticed(t *testing.T) {
 	s := open(t, 100)
 	f := put(t, s, "default", "hello")
-	require.NoError(t, os.WriteFile(s.dataPath(f.SHA256), []byte("jello"), 0o600))
-	_, _, err := s.Bytes(ann, f.ID, 100)
+	require.NoError(t, os.WriteFile(filepath.Join(s.blobs.String(), dataName(f.SHA256)), []byte("jello"), 0o600))
+	_, _, err := s.Bytes(t.Context(), ann, f.ID, 100)
 	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err))
-	require.NoError(t, os.WriteFile(s.recordPath(f.ID), []byte("{"), 0o600))
-	_, err = s.Find(ann, f.ID)
+	require.NoError(t, os.WriteFile(filepath.Join(s.blobs.String(), recordName(f.ID)), []byte("{"), 0o600))
+	_, err = s.Find(t.Context(), ann, f.ID)
 	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err))
-	require.NotContains(t, err.Error(), s.dir)
+	require.NotContains(t, err.Error(), s.blobs.String())
 	for _, id := range []string{"", "x", "../records/" + f.ID, IDPrefix, IDPrefix + strings.Repeat("A", idDigits), f.ID + "0"} {
-		_, err = s.Find(ann, id)
+		_, err = s.Find(t.Context(), ann, id)
 		require.Equal(t, fault.NotFound, fault.CodeOf(err), id)
 	}
 }
 
+// age makes everything in the store older.
+func age(t *testing.T, s *Store, by time.Duration) {
+	t.Helper()
+	for _, name := range left(t, s) {
+		path := filepath.Join(s.blobs.String(), name)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.NoError(t, os.Chtimes(path, time.Time{}, info.ModTime().Add(-by)))
+	}
+}
+
+func collect(t *testing.T, s *Store, kept Kept) int {
+	t.Helper()
+	n, err := s.Collect(t.Context(), 24*time.Hour, kept)
+	require.NoError(t, err)
+	return n
+}
+
 func TestCollect(t *testing.T) {
 	s := open(t, 100)
-	now := time.Now()
-	s.clock = func() time.Time { return now }
 	used, unused := put(t, s, "default", "used"), put(t, s, "default", "unused")
-	require.NoError(t, s.Use([]string{used.ID, newID()}))
-	n, err := s.Collect(24 * time.Hour)
-	require.NoError(t, err)
-	require.Zero(t, n)
-	now = now.Add(24*time.Hour + time.Minute)
+	require.NoError(t, s.Use(t.Context(), Uses{Run: "r", IDs: []string{used.ID, newID()}, Rows: map[string]bool{used.ID: true}}))
+	require.Zero(t, collect(t, s, nil))
+	age(t, s, 25*time.Hour)
 	again := put(t, s, "default", "unused") // the bytes of what goes are those of a new file
-	n, err = s.Collect(24 * time.Hour)
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
-	_, err = s.Find(ann, unused.ID)
+	require.Equal(t, 1, collect(t, s, nil))
+	_, err := s.Find(t.Context(), ann, unused.ID)
 	require.Equal(t, fault.NotFound, fault.CodeOf(err))
 	for _, f := range []File{used, again} {
-		_, _, err = s.Bytes(ann, f.ID, 100)
+		_, _, err = s.Bytes(t.Context(), ann, f.ID, 100)
 		require.NoError(t, err)
 	}
 	require.Len(t, left(t, s), 5)
-	now = now.Add(2 * 24 * time.Hour)
-	n, err = s.Collect(24 * time.Hour)
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
+	age(t, s, 25*time.Hour)
+	require.Equal(t, 1, collect(t, s, nil))
 	require.Len(t, left(t, s), 3, "the record, its bytes, and that it is used")
+}
+
+// A run that the journal has dropped refers to nothing any more; what a row may name stays.
+func TestCollectGoesByTheJournal(t *testing.T) {
+	s := open(t, 100)
+	inRow, read, shared := put(t, s, "default", "row"), put(t, s, "default", "read"), put(t, s, "default", "shared")
+	require.NoError(t, s.Use(t.Context(), Uses{Run: "old", IDs: []string{inRow.ID, read.ID, shared.ID}, Rows: map[string]bool{inRow.ID: true}}))
+	require.NoError(t, s.Use(t.Context(), Uses{Run: "new", IDs: []string{shared.ID}}))
+	journal := map[string]bool{"old": true, "new": true}
+	var asked []string
+	kept := func(_ context.Context, runs []string) (map[string]bool, error) {
+		asked = append(asked, runs...)
+		return journal, nil
+	}
+	there := func(f File) bool {
+		_, err := s.Find(t.Context(), ann, f.ID)
+		return err == nil
+	}
+	require.Zero(t, collect(t, s, kept))
+	require.Empty(t, asked, "what has just been used may not be in the journal yet")
+	age(t, s, 25*time.Hour)
+	require.Zero(t, collect(t, s, kept))
+	require.ElementsMatch(t, []string{"old", "new"}, asked)
+
+	require.Zero(t, collect(t, s, nil), "without a journal nothing says when a run is forgotten")
+	_, err := s.Collect(t.Context(), 24*time.Hour, func(context.Context, []string) (map[string]bool, error) { return nil, errors.New("no database") })
+	require.Error(t, err)
+	require.True(t, there(read), "a journal that cannot be read forgets nothing")
+
+	delete(journal, "old")
+	require.Equal(t, 1, collect(t, s, kept))
+	require.False(t, there(read))
+	require.True(t, there(inRow) && there(shared))
+	delete(journal, "new")
+	require.Equal(t, 1, collect(t, s, kept))
+	require.False(t, there(shared))
+	require.Len(t, left(t, s), 3, "the record of the row's file, its bytes, and that it is used")
 }
 
 func TestMediaTypes(t *testing.T) {
@@ -198,8 +246,9 @@ func FuzzMediaType(f *testing.F) {
 }
 
 func FuzzExpand(f *testing.F) {
-	s, err := Open(f.TempDir(), 100)
+	blobs, err := blob.OpenFolder(f.TempDir())
 	require.NoError(f, err)
+	s := New(blobs, 100)
 	p := Provide(func() string { return "" })
 	p.store.Store(s)
 	file, err := s.Put(f.Context(), Upload{Owner: "ann", Set: "default", Body: strings.NewReader("hello")})
@@ -207,7 +256,7 @@ func FuzzExpand(f *testing.F) {
 	f.Add(`{"a":{"$file":"` + file.ID + `"},"b":[1,{"$file":1}]}`)
 	f.Add(`{"$file":"x"}`)
 	f.Fuzz(func(t *testing.T, input string) {
-		out, err := p.Expand(ann, detect, []byte(input))
+		out, err := p.Expand(t.Context(), ann, detect, []byte(input))
 		var known *fault.Fault
 		if err != nil {
 			require.True(t, errors.As(err, &known))

@@ -143,8 +143,7 @@ func (h *HTTP) Admission() *admission.Admission { return h.admission }
 
 // refuse rejects a request that has no session: the status is the fault's.
 func (h *HTTP) refuse(w http.ResponseWriter, f *fault.Fault) {
-	e, _ := fault.Lookup(f.Code)
-	h.refuseAs(w, e.HTTP, nil, protocolError(f))
+	h.refuseAs(w, f.HTTPStatus(), nil, protocolError(f))
 }
 
 func (h *HTTP) refuseAs(w http.ResponseWriter, status int, id []byte, e *rpcError) {
@@ -327,8 +326,7 @@ func (f frame) id() []byte {
 }
 
 func (h *HTTP) refuseIn(w http.ResponseWriter, f *fault.Fault, id []byte) {
-	e, _ := fault.Lookup(f.Code)
-	h.refuseAs(w, e.HTTP, id, protocolError(f))
+	h.refuseAs(w, f.HTTPStatus(), id, protocolError(f))
 }
 
 // modernHeaders checks the headers of a POST of 2026-07-28: the version must be in header

@@ -143,8 +143,8 @@ func (k *keys) ready(ctx context.Context) error {
 	return nil
 }
 
-// fetch fetches the issuer's metadata, and then its keys.
-func (k *keys) fetch() ([]jose.JSONWebKey, error) {
+// about fetches the issuer's metadata.
+func (k *keys) about() (map[string]json.RawMessage, error) {
 	var about map[string]json.RawMessage
 	var problems []error
 	for _, where := range metadataOf(k.issuer) {
@@ -154,15 +154,24 @@ func (k *keys) fetch() ([]jose.JSONWebKey, error) {
 		}
 		problems = append(problems, err)
 	}
-	issuer, _ := text(about["issuer"])
-	where, _ := text(about["jwks_uri"])
-	switch {
-	case about == nil:
+	if about == nil {
 		return nil, errors.Join(problems...)
-	case issuer != k.issuer:
+	}
+	if issuer, _ := text(about["issuer"]); issuer != k.issuer {
 		return nil, fmt.Errorf("%s says that its issuer is %q", k.issuer, shorten(issuer))
-	case address(where) != nil:
-		return nil, fmt.Errorf("%s: jwks_uri: %w", k.issuer, address(where))
+	}
+	return about, nil
+}
+
+// fetch fetches the issuer's metadata, and then its keys.
+func (k *keys) fetch() ([]jose.JSONWebKey, error) {
+	about, err := k.about()
+	if err != nil {
+		return nil, err
+	}
+	where, _ := text(about["jwks_uri"])
+	if err := address(where); err != nil {
+		return nil, fmt.Errorf("%s: jwks_uri: %w", k.issuer, err)
 	}
 	set, err := k.get(where)
 	if err != nil {

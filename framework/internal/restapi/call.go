@@ -90,7 +90,7 @@ func (c *call) rejection(f *fault.Fault) error {
 	case f.Path == "/idempotencyKey":
 		return rejection{Fault: f.WithPath("")}
 	case f.Code == fault.Conflict && (f.Path == "/ifVersion" || f.Path == matchPath):
-		return rejection{Fault: f.WithPath(""), status: http.StatusPreconditionFailed}
+		return rejection{Fault: f.WithPath("").WithRetry(fault.Fix), status: http.StatusPreconditionFailed} // the same request fails again
 	case c.faultPath == nil:
 		return f
 	}

@@ -324,8 +324,7 @@ func (l *listener) texts(events []feed.Event) net.Buffers {
 
 // end sends why the stream ends, with the id from which the client can go on.
 func (l *listener) end(f *fault.Fault) {
-	entry, _ := fault.Lookup(f.Code)
-	l.stream.put("id: " + l.follower.ID() + "\nevent: error\ndata: " + string(problem(f, entry.HTTP)) + "\n\n")
+	l.stream.put("id: " + l.follower.ID() + "\nevent: error\ndata: " + string(problem(f, f.HTTPStatus())) + "\n\n")
 }
 
 // reader is who listens, with the rights that it has now.

@@ -120,7 +120,7 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		h.rejectAs(w, r, asRejection(err))
 		return
 	}
-	body, f, err := store.Open(auth.From(r.Context()), r.PathValue("id"))
+	body, f, err := store.Open(r.Context(), auth.From(r.Context()), r.PathValue("id"))
 	if err != nil {
 		h.rejectAs(w, r, asRejection(err))
 		return
@@ -137,14 +137,38 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		disposition = "attachment"
 	}
 	header.Set("Content-Disposition", cmp.Or(mime.FormatMediaType(disposition, filename(f.Name)), disposition))
+	h.sendFile(w, r, &fileReader{ReadSeeker: body}, f.Size)
+}
+
+// sendFile sends what the request asks for of a file. The header waits for the first bytes: until
+// they have been read, there may be none.
+func (h *Handler) sendFile(w http.ResponseWriter, r *http.Request, body *fileReader, size int64) {
 	out := &fileWriter{ResponseWriter: w, control: http.NewResponseController(w), idle: h.opts.WriteTime}
 	http.ServeContent(out, r, "", time.Time{}, body)
-	if out.unsatisfied {
-		for _, name := range []string{"Content-Disposition", "Cache-Control", "Content-Length"} {
-			header.Del(name)
-		}
-		h.rejectAs(w, r, rejection{Fault: fault.New(fault.InvalidRequest, "the file has no such range").WithHint("It has %d bytes: ask for others, or for all of it.", f.Size), status: http.StatusRequestedRangeNotSatisfiable})
+	switch {
+	case out.sent: // what breaks off now is shorter than its header says, which ends the connection
+	case out.status == http.StatusRequestedRangeNotSatisfiable:
+		out.rejectWith(h, r, rejection{Fault: fault.New(fault.InvalidRequest, "the file has no such range").WithHint("It has %d bytes: ask for others, or for all of it.", size), status: out.status})
+	case body.failed != nil:
+		w.Header().Del("Content-Range")
+		out.rejectWith(h, r, asRejection(body.failed))
+	default:
+		w.WriteHeader(out.status)
 	}
+}
+
+// fileReader remembers why a file could not be read on.
+type fileReader struct {
+	io.ReadSeeker
+	failed error
+}
+
+func (f *fileReader) Read(p []byte) (int, error) {
+	n, err := f.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.failed = err
+	}
+	return n, err
 }
 
 func filename(name string) map[string]string {
@@ -155,26 +179,35 @@ func filename(name string) map[string]string {
 }
 
 // fileWriter writes to a client that may take as long as it likes while it keeps reading. It holds
-// back what net/http says in plain text of a range that there is not.
+// back the status until there is something to write.
 type fileWriter struct {
 	http.ResponseWriter
-	control     *http.ResponseController
-	idle        time.Duration
-	unsatisfied bool
+	control *http.ResponseController
+	idle    time.Duration
+	status  int
+	sent    bool
 }
 
-func (s *fileWriter) WriteHeader(status int) {
-	if s.unsatisfied = status == http.StatusRequestedRangeNotSatisfiable; !s.unsatisfied {
-		s.ResponseWriter.WriteHeader(status)
-	}
-}
+func (s *fileWriter) WriteHeader(status int) { s.status = status }
 
 func (s *fileWriter) Write(p []byte) (int, error) {
-	if s.unsatisfied {
-		return len(p), nil
+	if s.status == http.StatusRequestedRangeNotSatisfiable {
+		return len(p), nil // what net/http says of it in plain text
+	}
+	if !s.sent {
+		s.sent = true
+		s.ResponseWriter.WriteHeader(s.status)
 	}
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.idle))
 	return s.ResponseWriter.Write(p)
+}
+
+// rejectWith sends a problem in place of the file.
+func (s *fileWriter) rejectWith(h *Handler, r *http.Request, rejected rejection) {
+	for _, name := range []string{"Content-Disposition", "Cache-Control", "Content-Length", "Accept-Ranges", "ETag"} {
+		s.Header().Del(name)
+	}
+	h.rejectAs(s.ResponseWriter, r, rejected)
 }
 
 // fileRoutes describes the routes of files.

@@ -160,7 +160,7 @@ func (h *Handler) routes() *http.ServeMux {
 // Paths are the patterns of net/http under which a program with a server of its own mounts
 // the handler.
 func Paths() []string {
-	return []string{"/api/", "/tools/", healthPath, "/status", "/status/stream", "/openapi.json", docsPath}
+	return []string{"/api", "/api/", "/tools", "/tools/", healthPath, "/status", "/status/stream", "/openapi.json", docsPath}
 }
 
 func noRoute(r *http.Request) *fault.Fault {

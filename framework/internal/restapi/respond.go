@@ -36,6 +36,13 @@ func (h *Handler) reject(w http.ResponseWriter, r *http.Request, f *fault.Fault)
 	h.rejectAs(w, r, rejection{Fault: f})
 }
 
+// Reject answers a request of another route of the same server as REST rejects its own.
+func (h *Handler) Reject(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	h.reject(w, r, f)
+}
+
 func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) {
 	status := h.rejectionHeader(w, r, j)
 	h.write(w, status, problemType, problem(j.Fault, status))
@@ -43,9 +50,8 @@ func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) 
 
 // rejectionHeader sets the headers of a rejection and returns its status.
 func (h *Handler) rejectionHeader(w http.ResponseWriter, r *http.Request, j rejection) (status int) {
-	entry, _ := fault.Lookup(j.Code)
 	if status = j.status; status == 0 {
-		status = entry.HTTP
+		status = j.HTTPStatus()
 	}
 	if challenge := h.opts.Admission.StepUp(r, j.scopes); challenge != "" {
 		w.Header().Set("WWW-Authenticate", challenge)
@@ -54,7 +60,7 @@ func (h *Handler) rejectionHeader(w http.ResponseWriter, r *http.Request, j reje
 	if j.allow != "" {
 		w.Header().Set("Allow", j.allow)
 	}
-	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
+	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && j.Retry != fault.Never && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.Header().Del("ETag")

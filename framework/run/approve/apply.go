@@ -186,8 +186,8 @@ func (g *Guard) Deny(ctx context.Context, v Verdict) (trace string, err error) {
 	case now.State == PlanReplaced:
 		return "", g.replacedFault(ctx, now, v.By)
 	}
-	return "", fault.New(fault.Conflict, "this plan is no longer waiting for a decision").
-		WithDetails(map[string]any{"planId": now.ID, "state": now.State})
+	return "", fault.Newf(fault.Conflict, "this plan is no longer waiting for a decision: it is %s", now.State).
+		WithRetry(fault.Never).WithHint("Ask for the plans that are waiting: `approve --list`.").WithDetails(map[string]any{"planId": now.ID, "state": now.State})
 }
 
 // refuseDenied lets the participants know that somebody refused a plan outside of a call: as

@@ -25,6 +25,8 @@ const (
 	FieldLocale = "locale"
 	// FieldUnits holds the string denoting the units field in the database.
 	FieldUnits = "units"
+	// FieldRemoved holds the string denoting the removed field in the database.
+	FieldRemoved = "removed"
 	// FieldWeeklyBudget holds the string denoting the weekly_budget field in the database.
 	FieldWeeklyBudget = "weekly_budget"
 	// FieldWeekdayMinutes holds the string denoting the weekday_minutes field in the database.
@@ -46,6 +48,7 @@ var Columns = []string{
 	FieldCurrency,
 	FieldLocale,
 	FieldUnits,
+	FieldRemoved,
 	FieldWeeklyBudget,
 	FieldWeekdayMinutes,
 	FieldWeekendMinutes,

@@ -392,6 +392,16 @@ func UnitsNotIn(vs ...Units) predicate.Household {
 	return predicate.Household(sql.FieldNotIn(FieldUnits, vs...))
 }
 
+// RemovedIsNil applies the IsNil predicate on the "removed" field.
+func RemovedIsNil() predicate.Household {
+	return predicate.Household(sql.FieldIsNull(FieldRemoved))
+}
+
+// RemovedNotNil applies the NotNil predicate on the "removed" field.
+func RemovedNotNil() predicate.Household {
+	return predicate.Household(sql.FieldNotNull(FieldRemoved))
+}
+
 // WeeklyBudgetEQ applies the EQ predicate on the "weekly_budget" field.
 func WeeklyBudgetEQ(v float64) predicate.Household {
 	return predicate.Household(sql.FieldEQ(FieldWeeklyBudget, v))

@@ -138,6 +138,7 @@ var (
 		{Name: "currency", Type: field.TypeString, Default: "EUR"},
 		{Name: "locale", Type: field.TypeString, Size: 20, Default: "en"},
 		{Name: "units", Type: field.TypeEnum, Enums: []string{"metric", "us"}, Default: "metric"},
+		{Name: "removed", Type: field.TypeJSON, Nullable: true},
 		{Name: "weekly_budget", Type: field.TypeFloat64, Nullable: true},
 		{Name: "weekday_minutes", Type: field.TypeInt, Default: 45},
 		{Name: "weekend_minutes", Type: field.TypeInt, Default: 90},

@@ -53,9 +53,12 @@ func validZone(name string) error {
 	return nil
 }
 
+// most is the largest amount or price that a household can have: a tonne, or a million of anything.
+const most = 1_000_000
+
 // optionalAmount is how much of something, in the field unit beside it.
 func optionalAmount(name, comment string) ent.Field {
-	return field.Float(name).Optional().Nillable().Min(0).Comment(comment).Annotations(expose.Field{Min: expose.Number(0)})
+	return field.Float(name).Optional().Nillable().Min(0).Max(most).Comment(comment).Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(most)})
 }
 
 const (
@@ -83,7 +86,7 @@ func noteField(name string) ent.Field {
 }
 
 func price(name, comment string) ent.Field {
-	return field.Float(name).Optional().Nillable().Min(0).Comment(comment).Annotations(expose.Field{Min: expose.Number(0)})
+	return field.Float(name).Optional().Nillable().Min(0).Max(most).Comment(comment).Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(most)})
 }
 
 func versionField() ent.Field {

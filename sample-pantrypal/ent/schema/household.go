@@ -75,6 +75,9 @@ func (Household) Fields() []ent.Field {
 			Annotations(expose.Field{Example: "en-GB", MaxLength: expose.Length(20)}),
 		field.Enum("units").Values("metric", "us").Default("metric").
 			Comment("How amounts are shown."),
+		field.Strings("removed").Optional().
+			Comment("Ids of products and stores of the catalogue that the household has deleted: a new release does not bring them back.").
+			Annotations(expose.Field{ReadOnly: expose.Yes()}),
 		field.Float("weekly_budget").Optional().Nillable().Min(0).
 			Comment("For groceries, in currency.").
 			Annotations(expose.Field{Min: expose.Number(0)}),

@@ -11,6 +11,9 @@ import (
 	"github.com/koan-go/koan/entities/expose"
 )
 
+// maxServings is for how many portions a meal is planned at most.
+const maxServings = 100
+
 // PlanRule is what a household wants of its weeks.
 type PlanRule struct{ ent.Schema }
 
@@ -81,9 +84,9 @@ func (PlannedMeal) Fields() []ent.Field {
 	return []ent.Field{
 		day("date", "The day, in the household's time zone.").known("scheduled for", "when").required(),
 		field.Enum("meal_type").Values(mealTypes...).Default("dinner"),
-		field.Float("servings").Positive().Default(2).
+		field.Float("servings").Positive().Max(maxServings).Default(2).
 			Comment("Portions: scale the recipe's amounts by servings / recipe.servings.").
-			Annotations(expose.Field{Min: expose.Number(0)}),
+			Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(maxServings)}),
 		field.Enum("status").Values("planned", "cooked", "skipped").Default("planned").
 			Comment("The action cooked sets it and takes out what was used."),
 		field.Int("rating").Optional().Nillable().Range(1, 5).
@@ -126,7 +129,7 @@ func (Leftover) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 func (Leftover) Fields() []ent.Field {
 	return []ent.Field{
 		nameField("What it is."),
-		field.Float("servings").Min(0).Comment("Portions that are left.").Annotations(expose.Field{Min: expose.Number(0)}),
+		field.Float("servings").Min(0).Max(maxServings).Comment("Portions that are left.").Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(maxServings)}),
 		field.Enum("place").Values(places...).Default("fridge"),
 		day("cooked_on", "The day on which it was cooked.").required(),
 		day("best_before", "The last good day.").known("expires").optional(),

@@ -54,7 +54,7 @@ func (PantryItem) Fields() []ent.Field {
 }
 
 func amountDefault(name, comment string) ent.Field {
-	return field.Float(name).Min(0).Default(1).Comment(comment).Annotations(expose.Field{Min: expose.Number(0)})
+	return field.Float(name).Min(0).Max(most).Default(1).Comment(comment).Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(most)})
 }
 
 func (PantryItem) Edges() []ent.Edge {

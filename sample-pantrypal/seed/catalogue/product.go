@@ -68,3 +68,14 @@ func (p *problems) product(c *Catalogue, product Product) {
 		p.when(err != nil, "%s: %v", at, err)
 	}
 }
+
+// ProductID is the id that a product of the catalogue has in every set.
+func ProductID(code string) string { return "product-" + Barcode(code) }
+
+// Barcode is a code as scanners return it: a UPC-A has 13 digits with its leading zero.
+func Barcode(code string) string {
+	if len(code) == 12 {
+		return "0" + code
+	}
+	return code
+}

@@ -166,7 +166,11 @@ function toast(text, run) {
     key.type = "hidden";
     key.name = "key";
     key.value = crypto.randomUUID();
-    form.append(back, key, button);
+    const now = document.createElement("input");
+    now.type = "hidden";
+    now.name = "now";
+    now.value = "1";
+    form.append(back, now, key, button);
     box.append(form);
   }
   document.getElementById("toast").replaceChildren(box);

@@ -398,7 +398,7 @@ func koanKindCounter() *shim.Kind {
 			Resource: catalog.Resource{
 				Name:        "Counter",
 				Description: "A counter.",
-				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "owner", Type: "uuid", Nullable: true},
 				},
@@ -704,7 +704,7 @@ func koanKindNickName() *shim.Kind {
 			Resource: catalog.Resource{
 				Name:        "NickName",
 				Description: "A name of several words.",
-				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "theWords", Type: "json", Nullable: true},
 					{Name: "theBig", Type: "string", Nullable: true, Opaque: true},
@@ -1201,7 +1201,7 @@ func koanKindRenamed() *shim.Kind {
 			Resource: catalog.Resource{
 				Name:        "Renamed",
 				Description: "A column of another name for every type.",
-				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "theYes", Type: "bool", Nullable: true},
 					{Name: "theI8", Type: "int", Nullable: true, Min: new(float64(-128)), Max: new(float64(127))},

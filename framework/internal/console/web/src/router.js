@@ -31,7 +31,7 @@ export function narrow(query) {
 addEventListener("popstate", () => (route.value = read()));
 addEventListener("click", (e) => {
   const a = e.target.closest?.("a[href]");
-  if (!a || e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || a.target || a.origin !== location.origin) return;
+  if (!a || e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || a.target || "leaves" in a.dataset || a.origin !== location.origin) return;
   if (a.pathname !== base && !a.pathname.startsWith(base + "/")) return;
   if (a.pathname.startsWith(base + "/assets/")) return;
   e.preventDefault();

@@ -4,9 +4,12 @@ import { post } from "../api.js";
 import { notify, Notices } from "../notice.js";
 import { FaultText } from "../parts/fault.js";
 
+const Instead = ({ children }) => html`<details><summary>Use a token instead</summary>${children}</details>`;
+
 export function SignIn() {
   const token = useSignal(""), fault = useSignal(null), printed = useSignal(false), busy = useSignal(false);
-  const { app, by } = session.value;
+  const { app, by, issuer } = session.value;
+  const there = "/console/sign-in/issuer?to=" + encodeURIComponent(location.pathname + location.search);
   const attempt = (work) => async (e) => {
     e.preventDefault();
     busy.value = true;
@@ -36,12 +39,14 @@ export function SignIn() {
       <p>${app} printed a link where it runs, on standard error: a line that begins with <code>Console:</code>. Open that link in this browser. It works once.</p>
       <button class="primary" onClick=${print} disabled=${busy.value}>Print a new link</button>
       ${printed.value && html`<p role="status" class="good-text">A link was printed where ${app} runs.</p>`}`
-    : html`<form onSubmit=${withToken}>
+    : html`${by === "issuer" && html`<p>The console can do what you may do, and nothing else.</p>
+      <a class="button primary" data-leaves href=${there}>Sign in with ${issuer}</a>`}
+      <${by === "issuer" ? Instead : "div"}><form onSubmit=${withToken}>
       <p>Use an access token of this server. The console can do what the token can do, and nothing else.</p>
       <label for="token">Token</label>
       <input id="token" type="password" autocomplete="current-password" value=${token.value} onInput=${(e) => (token.value = e.target.value)} required />
       <button class="primary" disabled=${busy.value}>Sign in</button>
-    </form>`}
+    </form><//>`}
     <${FaultText} fault=${fault.value} /><${Notices} />
   </main>`;
 }

@@ -1,0 +1,5 @@
+//go:build pictures
+
+package main
+
+func init() { pictures = "../docs/images" }
