@@ -7,11 +7,11 @@ export const action = {
     properties: {
       listId: { type: "string", description: "Without it, the newest open list." },
       items: {
-        type: "array", maxItems: 200, description: "What was bought; without it, everything that is left.",
+        type: "array", maxItems: 200, description: "Without it, everything that is left.",
         items: {
           type: "object", required: ["item"], additionalProperties: false,
           properties: {
-            item: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name of the item." },
+            item: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of the item." },
             amount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "How much it was, where it is not what the list says." }, unit: { enum: ["g", "kg", "ml", "cl", "l", "piece", "bunch", "can", "bottle", "jar", "pack", "bar", "head", "bulb", "loaf"], description: "Of amount, where it is not the list's." },
             price: { type: "number", minimum: 0, maximum: 100000, description: "What was paid for all of it." },
             bestBefore: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$" },
@@ -26,7 +26,7 @@ export const action = {
     type: "object", required: ["bought", "already", "left"],
     properties: {
       bought: { type: "array", items: { type: "object", properties: { itemId: { type: "string" }, lotId: { type: "string" }, name: { type: "string" }, amount: { type: "number" }, unit: { type: "string" }, place: { type: "string" }, bestBefore: { type: ["string", "null"] } } } },
-      already: { type: "array", items: { type: "string" }, description: "Names of what had been checked off before." },
+      already: { type: "array", items: { type: "string" }, description: "Checked off before." },
       left: { type: "integer", description: "How many items are still to buy; the list is done at 0." },
     },
   },

@@ -6,7 +6,7 @@ export const action = {
     type: "object",
     properties: {
       mealId: { type: "string", description: "The planned meal." },
-      recipe: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe; today's planned meal of it, or one that nobody had planned." },
+      recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe; today's planned meal of it, or one that nobody had planned." },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions that were cooked; without it, as planned." },
       leftovers: { type: "number", minimum: 0, maximum: 100, default: 0, description: "Portions that are left." },
       freeze: { type: "boolean", default: false, description: "The leftovers go to the freezer." },

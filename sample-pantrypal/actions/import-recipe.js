@@ -1,14 +1,14 @@
 // A recipe as text or as the JSON-LD that web pages carry becomes a recipe of the household.
 export const action = {
   title: "Import a recipe",
-  description: "Makes a recipe of a text (title, ingredients, steps) or of schema.org JSON-LD as web pages carry it. Each line is read and joined to its food; lines that name no food of the catalogue are kept as they are and named.",
+  description: "Makes a recipe of a text (title, ingredients, steps) or of schema.org JSON-LD as web pages carry it. Each line is read and joined to its food; lines that name no known food are kept and named.",
   input: {
     type: "object",
     properties: {
-      text: { type: "string", minLength: 1, maxLength: 20000, description: "The recipe: its title in the first line, a line \"Ingredients\" before one line for each, a line \"Steps\", \"Method\" or \"Instructions\" before the steps." },
-      jsonLd: { description: "schema.org Recipe, as a string or an object; of a @graph or a list, the first Recipe counts." },
-      name: { type: "string", minLength: 1, maxLength: 120, description: "Another name than the source has." },
-      source: { type: "string", maxLength: 400, description: "Where it is from, such as its address." },
+      text: { type: "string", minLength: 1, maxLength: 20000, description: "Title in the first line; a line \"Ingredients\", then one line for each; a line \"Steps\" or \"Method\", then the steps." },
+      jsonLd: { anyOf: [{ type: "object" }, { type: "array", items: { type: "object" } }, { type: "string" }], description: "schema.org Recipe; of a @graph or a list, the first." },
+      name: { type: "string", minLength: 1, maxLength: 120, description: "Instead of its own name." },
+      source: { type: "string", maxLength: 400, description: "Such as its address." },
     },
     additionalProperties: false,
   },
@@ -21,7 +21,7 @@ export const action = {
     },
   },
   effects: {},
-  examples: [{ text: "Tomato toast\n\nServes 2\n\nIngredients\n4 slices bread\n2 tomatoes, sliced\nsalt, to taste\n\nSteps\nToast the bread.\nPut the tomatoes on it." }],
+  examples: [{ text: "Tomato toast\n\nIngredients\n4 slices bread\n2 tomatoes, sliced\nsalt, to taste\n\nSteps\nToast the bread.\nPut the tomatoes on it." }],
 };
 
 const LINES = 200, MOST = 100, LONGEST = 7 * 1440; // lines of a recipe, its portions, its minutes

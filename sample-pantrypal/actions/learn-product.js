@@ -6,7 +6,7 @@ export const action = {
     type: "object",
     properties: {
       code: { type: "string", pattern: "^(\\d{8}|\\d{12}|\\d{13})$", description: "The barcode: EAN-13, EAN-8 or UPC-A." },
-      food: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Which food it is: an id or a name." },
+      food: { type: "string", maxLength: 120, pattern: "\\S", description: "Which food it is: an id or a name." },
       name: { type: "string", minLength: 1, maxLength: 120, description: "What the package says; without it, the food's name." },
       brand: { type: "string", maxLength: 80 },
       packageAmount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "How much one package holds." },
@@ -19,7 +19,7 @@ export const action = {
     type: "object", required: ["productId", "resolved", "lots"],
     properties: {
       productId: { type: "string" }, name: { type: "string" },
-      resolved: { type: "integer", description: "How many open detections were resolved." },
+      resolved: { type: "integer", description: "Open detections that were resolved." },
       lots: { type: "array", items: { type: "object", required: ["lotId", "name", "amount", "unit"], properties: { lotId: { type: "string" }, name: { type: "string" }, amount: { type: "number" }, unit: { type: "string" } } } },
     },
   },

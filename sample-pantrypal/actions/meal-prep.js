@@ -1,11 +1,11 @@
 // One recipe cooked at once for several days.
 export const action = {
   title: "Cook ahead",
-  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Chooses a recipe worth cooking in a batch if none is named, and says what to buy and where the portions go.",
+  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Without a recipe it chooses one; says what to buy and where the portions go.",
   input: {
     type: "object",
     properties: {
-      recipe: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name; without it, the batch recipe that needs the least shopping." },
+      recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name; without it, the batch recipe that needs the least shopping." },
       meals: { type: "integer", minimum: 2, maximum: 14, default: 4, description: "How many meals it is for." },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
       start: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "The day of cooking; without it, today." },

@@ -5,8 +5,8 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      from: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name of a food, or the name of lots that have no food." },
-      into: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name of the food that it is." },
+      from: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of a food, or the name of lots that have no food." },
+      into: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of the food that it is." },
     },
     required: ["from", "into"],
     additionalProperties: false,

@@ -5,7 +5,7 @@ export const action = {
   input: {
     type: "object",
     properties: {
-      food: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name." },
+      food: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name." },
       months: { type: "integer", minimum: 1, maximum: 60, default: 12 },
     },
     required: ["food"],

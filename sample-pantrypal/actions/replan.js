@@ -1,7 +1,7 @@
 // Something changes: somebody cannot come, guests do, a meal moves or falls out. The list follows.
 export const action = {
   title: "Change a planned meal",
-  description: "Changes a planned meal when somebody cannot come or guests do: fewer or more people, another day, another recipe, or not at all. Swaps with the meal that is planned on the new day. The open shopping list of its plan follows.",
+  description: "Changes a planned meal: fewer or more people, another day, another recipe, or not at all. Swaps with the meal that is planned on the new day. The open shopping list of its plan follows.",
   input: {
     type: "object",
     properties: {
@@ -9,10 +9,10 @@ export const action = {
       date: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Without mealId: the day whose meal changes; without both, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "The new number of portions." },
-      absent: { type: "array", items: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members of the household who do not eat." },
+      absent: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members of the household who do not eat." },
       guests: { type: "number", minimum: 0, maximum: 100, description: "Portions for guests, more than now." },
       to: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Another day." },
-      recipe: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S", description: "Id or name of another recipe." },
+      recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of another recipe." },
       skip: { type: "boolean", default: false, description: "The meal falls out." },
     },
     additionalProperties: false,

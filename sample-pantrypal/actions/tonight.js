@@ -9,7 +9,7 @@ export const action = {
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions; without it, those of the household." },
       minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, that of the household for this weekday." },
-      with: { type: "array", items: { type: "string", minLength: 1, maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
+      with: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
       count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How many suggestions." },
       plan: { type: "boolean", default: false },
     },

@@ -70,8 +70,7 @@ func (b bounded) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // The database says that it is full where the app opened it with a bound.
-func TestFullDatabaseIsAFault(t *testing.T) {
-	t.Parallel()
+func TestFullDatabaseIsAFault(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	folder := t.TempDir()
 	file := filepath.Join(folder, "bounded.db")
 	for name, opts := range map[string][]ent.EntitiesOption{"native": nil, "hooked": {ent.OnClient(func(c *ent.Client) { c.Use(passing) })}} {
@@ -99,8 +98,7 @@ func openedHere(t *testing.T, db *sql.DB, shimmed *shim.App) *app {
 }
 
 // A file that cannot be written refuses writes, not reads.
-func TestReadOnlyDatabaseIsAFault(t *testing.T) {
-	t.Parallel()
+func TestReadOnlyDatabaseIsAFault(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	folder := t.TempDir()
 	file := filepath.Join(folder, "kept.db")
 	db := sqlitedriver.Open("file:" + file + "?_fk=1")

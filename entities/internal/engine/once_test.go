@@ -412,8 +412,7 @@ func TestOnceOverAttempts(t *testing.T) {
 	require.Equal(t, first, again)
 }
 
-func TestNoKeysInDatabasesOfTheApp(t *testing.T) {
-	t.Parallel()
+func TestNoKeysInDatabasesOfTheApp(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	if forEach(t, TestNoKeysInDatabasesOfTheApp) {
 		return
 	}

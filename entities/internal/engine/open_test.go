@@ -123,8 +123,7 @@ func served(t *testing.T, source string, shimmed *shim.App) (a *app, statements 
 	return &app{TB: t, engine: run.NewEngine(run.Options{}), provider: p, as: auth.Local(), view: s.View(auth.Local(), exposure.Full, false)}, statements
 }
 
-func TestServesWhatTheAppOpens(t *testing.T) {
-	t.Parallel()
+func TestServesWhatTheAppOpens(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	if forEach(t, TestServesWhatTheAppOpens) {
 		return
 	}
@@ -195,8 +194,7 @@ func TestServesWhatTheAppOpens(t *testing.T) {
 	require.Contains(t, checks[1].Detail, "lines in the log")
 }
 
-func TestNoUpdateOfAnOwnedDatabaseIsLost(t *testing.T) {
-	t.Parallel()
+func TestNoUpdateOfAnOwnedDatabaseIsLost(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	if forEach(t, TestNoUpdateOfAnOwnedDatabaseIsLost) {
 		return
 	}

@@ -105,8 +105,7 @@ func rowSecuredApps(t *testing.T, test func(t *testing.T, a *rowSecured)) {
 
 func ids(page map[string]any) string { return strings.Join(found(page), " ") }
 
-func TestSessionVariablesHoldForTheirCallerOnly(t *testing.T) {
-	t.Parallel()
+func TestSessionVariablesHoldForTheirCallerOnly(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	rowSecuredApps(t, func(t *testing.T, a *rowSecured) {
 		for _, who := range []*app{a.ann, a.bob} { // interleaved, over two connections
 			name := who.as.Subject
@@ -159,8 +158,7 @@ func TestSessionVariablesHoldForTheirCallerOnly(t *testing.T) {
 	})
 }
 
-func TestSessionVariablesHoldInParallel(t *testing.T) {
-	t.Parallel()
+func TestSessionVariablesHoldInParallel(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	rowSecuredApps(t, func(t *testing.T, a *rowSecured) {
 		var group sync.WaitGroup
 		wrong := make(chan string, 100)
@@ -201,8 +199,7 @@ func TestSessionVariablesHoldInParallel(t *testing.T) {
 	})
 }
 
-func TestSessionVariablesHoldInRuns(t *testing.T) {
-	t.Parallel()
+func TestSessionVariablesHoldInRuns(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	rowSecuredApps(t, func(t *testing.T, a *rowSecured) {
 		a.bob.call("Todo.upsert", `{"model":{"id":"b","title":"his","notes":"bob"}}`)
 		a.ann.call("Todo.upsert", `{"model":{"id":"a","title":"hers","notes":"ann"}}`)
@@ -233,8 +230,7 @@ func TestSessionVariablesHoldInRuns(t *testing.T) {
 
 // A hook that looks at somebody else's rows, in a context of its own, changes
 // nothing about whose rows its caller writes.
-func TestSessionVariablesOfHooksAreTheirOwn(t *testing.T) {
-	t.Parallel()
+func TestSessionVariablesOfHooksAreTheirOwn(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	for name, opened := range map[string]bool{"own": false, "opened": true} {
 		t.Run(name, func(t *testing.T) {
 			var seen []string
@@ -268,8 +264,7 @@ func TestSessionVariablesOfHooksAreTheirOwn(t *testing.T) {
 	}
 }
 
-func TestSessionVariablesNeedPostgreSQL(t *testing.T) {
-	t.Parallel()
+func TestSessionVariablesNeedPostgreSQL(t *testing.T) { // not parallel: ent's Create writes to tables that all tests share
 	p := entities.Provide(ent.Entities(), entities.Options{Viewer: tenantVariable})
 	require.NoError(t, p.Start(t.Context(), host{"sqlite://" + t.TempDir()}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
