@@ -34,6 +34,7 @@ const (
 	againShare       = 0.4  // of what a term is worth, where another word stood for it before
 	onlyOneShare     = 0.4  // of a hit's score that does not depend on how many of the words it has
 	ownerShare       = 0.3  // of an operation whose owner the query does not name, where it names one
+	ownerScore       = 0.01 // of an operation whose owner the query names, and nothing else of it
 	verbWeight       = 0.85 // of a verb that many tools have: fit counts it, too
 	minPrefix        = 4    // characters of a word that may match as a beginning
 )
@@ -105,7 +106,7 @@ func (ix *index) search(text string, limit int, keep func(*Operation) bool) []Hi
 }
 
 // weigh lowers the scores of operations that do something else than the query wants, and of
-// those of other owners than it names.
+// those of other owners than it names. All of an owner that it names are hits.
 func (ix *index) weigh(scores []float64, q query) {
 	named := map[string]bool{}
 	for owner, words := range ix.owners {
@@ -119,8 +120,12 @@ func (ix *index) weigh(scores []float64, q query) {
 			continue
 		}
 		scores[at] *= fit(q.wants, q.sure, ix.intents[at])
-		if len(named) > 0 && !named[h.Operation.ID.Owner] {
+		switch {
+		case len(named) == 0:
+		case !named[h.Operation.ID.Owner]:
 			scores[at] *= ownerShare
+		case scores[at] == 0:
+			scores[at] = ownerScore
 		}
 	}
 }

@@ -1,7 +1,7 @@
 // Something changes: somebody cannot come, guests do, a meal moves or falls out. The list follows.
 export const action = {
   title: "Change a planned meal",
-  description: "Changes a planned meal: fewer or more people, another day, another recipe, or not at all. Swaps with the meal that is planned on the new day. The open shopping list of its plan follows.",
+  description: "Changes a planned meal when somebody cannot come or guests do: fewer or more people, another day, another recipe, or not at all. Swaps with the meal that is planned on the new day. The open shopping list of its plan follows.",
   input: {
     type: "object",
     properties: {

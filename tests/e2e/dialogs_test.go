@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -70,21 +72,23 @@ func (d dialogs) call(behaviour string) (saw dialog) {
 	return saw
 }
 
-// last is the journal's word on the latest script.
-func (d dialogs) last() (outcome, approval string) {
+// ended waits until the journal says of the latest script that it ended so. The journal is
+// written after the answer.
+func (d dialogs) ended(outcome fault.Code, approval, behaviour string) {
 	d.t.Helper()
-	r := d.a.exec(`SDK.Out.answer(SDK.Entities.KoanRun.firstPage(1, {filter: {surface: "mcp"}, sort: "-id"}).items[0])`, "run", "-")
-	require.Zero(d.t, r.status, r.stderr)
-	run := d.a.lineOf(r).Result.Answer.(map[string]any)
-	return run["outcome"].(string), run["approval"].(string)
+	require.EventuallyWithT(d.t, func(c *assert.CollectT) {
+		r := d.a.exec(`SDK.Out.answer(SDK.Entities.KoanRun.firstPage(1, {filter: {surface: "mcp"}, sort: "-id"}).items[0])`, "run", "-")
+		require.Zero(c, r.status, r.stderr)
+		run := d.a.lineOf(r).Result.Answer.(map[string]any)
+		require.Equal(c, []any{string(outcome), approval}, []any{run["outcome"], run["approval"]}, behaviour)
+	}, 10*time.Second, 50*time.Millisecond)
 }
 
 func (d dialogs) waits(saw dialog, behaviour string) {
 	d.t.Helper()
 	require.Equal(d.t, string(fault.ApprovalRequired), saw.Body.Error.Code, behaviour)
 	require.NotEmpty(d.t, saw.Body.Error.Details.(map[string]any)["planId"], behaviour)
-	outcome, approval := d.last()
-	require.Equal(d.t, []string{string(fault.ApprovalRequired), "required"}, []string{outcome, approval}, behaviour)
+	d.ended(fault.ApprovalRequired, "required", behaviour)
 }
 
 // slack is what a loaded machine may take beside the wait.
@@ -126,8 +130,7 @@ func (d dialogs) check(web bool) {
 	dropped := d.call("drops")
 	require.Len(t, dropped.Asked, 1)
 	if !web {
-		outcome, approval := d.last()
-		require.Equal(t, []string{string(fault.Cancelled), "required"}, []string{outcome, approval}, "the server has ended, and the plan waits")
+		d.ended(fault.Cancelled, "required", "the server has ended, and the plan waits")
 	} else {
 		require.Equal(t, "waiting", dropped.Body.State, "the plan waits for somebody else")
 		answered := d.call("drops:answer")
