@@ -160,6 +160,7 @@ func TestRunsHoldLittleMemory(t *testing.T) {
 		"SQLite": func(*testing.T) []string { return nil }, "PostgreSQL": func(t *testing.T) []string { return onPostgres(t).env },
 	} {
 		t.Run(place, func(t *testing.T) {
+			t.Parallel()
 			a, look := vitalsApp(t)
 			withBulk(t, a)
 			a.env = append(a.env, env(t)...)

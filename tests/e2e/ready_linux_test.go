@@ -44,7 +44,7 @@ func TestRunOfAnAppThatCannotStart(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	require.Zero(t, a.exec("1", "run", "-").status)
-	for _, files := range []string{"8", "12", "16", "18"} {
+	for _, files := range []string{"8", "10", "12", "14"} {
 		cmd := a.command(t.Context(), "run", "-")
 		cmd.Args = append([]string{"sh", "-c", "ulimit -n " + files + `; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 		cmd.Path = "/bin/sh"
