@@ -227,6 +227,7 @@ func (s *session) try(id string, in []byte) (goja.Value, *fault.Fault) {
 	if err != nil {
 		return nil, undecodable(err)
 	}
+	s.notePartials(id, in, v)
 	return v, nil
 }
 

@@ -43,6 +43,8 @@ type session struct {
 	inFlight callsInFlight
 	modules  map[string]*goja.Object // by path, once imported
 
+	partials partials
+
 	faults     map[*goja.Object]*fault.Fault // the faults of errors thrown into the script, by the error
 	usages     map[*fault.Fault]string       // the usage of the method that threw a fault
 	rejections []*goja.Promise               // rejected and not handled
