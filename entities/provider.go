@@ -278,7 +278,7 @@ func folder(database, app string) (string, error) {
 		return filepath.Abs(path)
 	}
 	home := os.Getenv("XDG_DATA_HOME")
-	if home == "" {
+	if !filepath.IsAbs(home) { // what is relative is to be ignored, says the specification of these folders
 		user, err := os.UserHomeDir()
 		if err != nil {
 			return "", fault.New(fault.ServiceUnavailable, "there is no home directory to keep data in").

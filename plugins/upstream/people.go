@@ -54,7 +54,7 @@ func signInFiles(app string) (dir, key string, err error) {
 		return "", "", err
 	}
 	data := os.Getenv("XDG_DATA_HOME")
-	if data == "" {
+	if !filepath.IsAbs(data) { // what is relative is to be ignored
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", "", err
