@@ -185,7 +185,7 @@ await koan.note_upsert({ model: { id: "1", text: n.text + "!" } });
 }
 
 func TestModuleFailures(t *testing.T) {
-	m := newModules(t, map[string]any{"sandbox.cpuMs": 200, "codeMode.maxSdkCalls": 5, "codeMode.maxParallelCalls": 3})
+	m := newModules(t, map[string]any{"sandbox.cpuMs": 1000, "codeMode.maxSdkCalls": 5, "codeMode.maxParallelCalls": 3})
 	for name, c := range map[string]struct {
 		code, diagnostic, class, path string
 	}{

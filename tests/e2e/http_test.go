@@ -158,7 +158,7 @@ func TestReadinessFollowsTheData(t *testing.T) {
 		_ = resp.Body.Close()
 		return resp.StatusCode
 	}
-	require.Equal(t, http.StatusOK, status("/readyz"))
+	require.Eventually(t, func() bool { return status("/readyz") == http.StatusOK }, 10*time.Second, 100*time.Millisecond)
 	require.NoError(t, os.Rename(a.data, a.data+"-away"))
 	require.Eventually(t, func() bool { return status("/readyz") == http.StatusServiceUnavailable }, 10*time.Second, 100*time.Millisecond)
 	require.Equal(t, http.StatusOK, status("/healthz"))

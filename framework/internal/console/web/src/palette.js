@@ -43,6 +43,14 @@ function matches(label, typed) {
   return true;
 }
 
+// find returns what fits a text, what begins with it first.
+function find(text) {
+  const begins = (c) => Number(c.label.toLowerCase().startsWith(text.toLowerCase()));
+  const found = commands().filter((c) => matches(c.label, text)).sort((a, b) => begins(b) - begins(a)).slice(0, 12);
+  if (/^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(text.trim())) found.unshift({ label: "Open the run " + text.trim(), kind: "run", run: () => go(url("/runs/" + text.trim())) });
+  return found;
+}
+
 export function Palette() {
   const dialog = useRef(), typed = useSignal(""), at = useSignal(0);
   useEffect(() => {
@@ -54,9 +62,7 @@ export function Palette() {
   });
   const is = shown.value;
   const text = typed.value;
-  let found = is ? commands().filter((c) => matches(c.label, text)) : [];
-  found = found.sort((a, b) => Number(b.label.toLowerCase().startsWith(text.toLowerCase())) - Number(a.label.toLowerCase().startsWith(text.toLowerCase()))).slice(0, 12);
-  if (is && /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(text.trim())) found.unshift({ label: "Open the run " + text.trim(), kind: "run", run: () => go(url("/runs/" + text.trim())) });
+  const found = is ? find(text) : [];
   const choose = (c) => {
     shown.value = false;
     c?.run();
@@ -64,7 +70,7 @@ export function Palette() {
   const key = (e) => {
     if (e.key === "ArrowDown") at.value = Math.min(at.value + 1, found.length - 1);
     else if (e.key === "ArrowUp") at.value = Math.max(at.value - 1, 0);
-    else if (e.key === "Enter") choose(found[at.value]);
+    else if (e.key === "Enter") choose(find(e.target.value)[at.value]); // who types fast is ahead of what is shown
     else return;
     e.preventDefault();
   };
