@@ -36,8 +36,8 @@ var requestsFile []byte
 // written, by the one who then collected most of the words, before that, and no miss of it was
 // looked at. Both say most of other requests, and stay so only as long as nobody makes a rule
 // for them. Studied is requests whose misses were looked at for what kinds there are; unread was
-// written by the same one at the same time, and no miss of it was looked at. Elsewhere is
-// requests over the tools of other servers, which nobody collected words for.
+// written by the same one before any rule for them, and no miss of it was looked at. Elsewhere is
+// requests over the tools of other servers; its misses were looked at, too.
 var requests = func() (out struct{ Tuned, Developed, Fresh, Unseen, Apart, Afar, Studied, Unread, Elsewhere []request }) {
 	if err := json.Unmarshal(requestsFile, &out); err != nil {
 		panic(err)
