@@ -37,14 +37,15 @@ var shortened = []struct {
 // quoted is what a text of somebody else looks like.
 var quoted = regexp.MustCompile(`"[^"]*"|“[^”]*”`)
 
+// maxQuery is how much of a query is read, in bytes: more than maxTerms words have.
+const maxQuery = 4 << 10
+
 // newQuery reads a query.
 func newQuery(text string) query {
 	for _, prefix := range []string{"SDK.", "Entities."} { // as results and scripts name things
 		text = strings.TrimPrefix(strings.TrimSpace(text), prefix)
 	}
-	if len(text) > maxQuery {
-		text = text[:maxQuery]
-	}
+	text = text[:min(len(text), maxQuery)]
 	q := query{words: stems(text)}
 	for _, s := range shortened {
 		text = s.form.ReplaceAllString(text, s.long)

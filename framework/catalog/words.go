@@ -9,8 +9,8 @@ import (
 // maxTerms is how many words of a query count.
 const maxTerms = 64
 
-// maxQuery is how much of a text is split into words, in bytes.
-const maxQuery = 64 << 10
+// maxText is how much of a text is split into words, in bytes.
+const maxText = 64 << 10
 
 // terms are the stems of a text, and its names unchanged: "expiresAt" is more than
 // "expires" and "at".
@@ -55,9 +55,7 @@ const whole = "="
 
 // split returns the words of a text unchanged.
 func split(text string) []string {
-	if len(text) > maxQuery {
-		text = text[:maxQuery]
-	}
+	text = text[:min(len(text), maxText)]
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
