@@ -14,7 +14,8 @@ const (
 	creates
 	updates
 	deletes
-	acts // changes something otherwise
+	acts    // changes something otherwise
+	changes // the same, by a verb that is in no list
 )
 
 // intents are the verbs of each intent by their stems, both those of tools' names and those
@@ -38,14 +39,20 @@ var intents = sync.OnceValue(func() map[string]intent {
 })
 
 // intentOfQuery returns what a query wants, and whether it begins with the verb that says so.
-// What only names things is read.
+// What only names things is read, and so is what a verb describes ("files attached to the
+// ticket"), unless a word before says that somebody wants it ("the file should be attached").
 func intentOfQuery(all []said) (wants intent, sure bool) {
-	beginning := true
+	if beginsWithVerb(all) {
+		return changes, true
+	}
+	beginning, wanted := true, false
 	for at, s := range all {
 		of := intentOfWord(s)
-		if slices.Contains(auxiliaries, s.word) && at > 0 {
+		describes := s.form == plural || s.form == participle && !wanted
+		if describes || slices.Contains(auxiliaries, s.word) && at > 0 {
 			of = unclear
 		}
+		wanted = wanted || slices.Contains(wishes, s.word)
 		if of != unclear && beginning {
 			return of, true
 		}
@@ -64,6 +71,30 @@ func intentOfQuery(all []said) (wants intent, sure bool) {
 
 // auxiliaries are verbs of reading only where a query begins with them: then it is a question.
 var auxiliaries = stems("are be did do does had has have is was were")
+
+// wishes are verbs after which another verb says what somebody wants, in any form.
+var wishes = stems("can could have let like must need ought please should want would")
+
+// determiners stand before nouns, and after a verb in the imperative.
+var determiners = stems("a an her his my our the their these those your")
+
+// prepositions are those that are no fillers. A noun follows them, too.
+var prepositions = stems(`above across after against along among around before behind below beneath beside between beyond despite during except inside like near off
+	outside past per since toward under underneath until versus within`)
+
+// beginsWithVerb reports whether a query begins with a verb in the imperative that is in no list,
+// as "label the task" does. Verbs of reading are few, and in the list: it changes something.
+func beginsWithVerb(all []said) bool {
+	for at, s := range all {
+		switch {
+		case s.word == "" || intentOfWord(s) != unclear || slices.Contains(determiners, s.word):
+			return false
+		case !isFiller(s.word):
+			return s.form == base && !slices.Contains(prepositions, s.word) && at+1 < len(all) && slices.Contains(determiners, all[at+1].word)
+		}
+	}
+	return false
+}
 
 // intentOfWord returns what a word of people wants, itself or what it stands for.
 func intentOfWord(s said) intent {
@@ -108,7 +139,7 @@ const (
 func fit(wanted intent, sure bool, does intent) float64 {
 	share := 1.0
 	switch {
-	case does == wanted || does == unclear:
+	case does == wanted || does == unclear || wanted == changes && does != reads && does != deletes:
 	case (does == reads) != (wanted == reads) || (does == deletes) != (wanted == deletes):
 		share = oppositeShare
 	default:

@@ -17,7 +17,18 @@ func TestIntentOfQuery(t *testing.T) {
 		"could you add a row":         creates,
 		"merge the pull request":      acts,
 		"the laundry is to be folded": reads,
-		"":                            reads,
+
+		"label the task as important":          changes,
+		"please shelve my old card":            changes,
+		"the order the customer placed":        reads,
+		"orders the customer placed":           reads,
+		"within the last week":                 reads,
+		"newest posts in the channel":          reads,
+		"files attached to the ticket":         reads,
+		"the file should be deleted":           deletes,
+		"my meeting got moved, please push it": creates,
+		"I found a typo, correct it":           updates,
+		"":                                     reads,
 	} {
 		require.Equal(t, want, newQuery(query).wants, query)
 	}

@@ -11,6 +11,7 @@ type said struct {
 	word  string // "" for an expression
 	means *meaning
 	exact bool // a word of an expression: others do not stand for it
+	form  form
 }
 
 // query is what somebody asks for.
@@ -36,14 +37,15 @@ var shortened = []struct {
 // quoted is what a text of somebody else looks like.
 var quoted = regexp.MustCompile(`"[^"]*"|“[^”]*”`)
 
+// maxQuery is how much of a query is read, in bytes: more than maxTerms words have.
+const maxQuery = 4 << 10
+
 // newQuery reads a query.
 func newQuery(text string) query {
 	for _, prefix := range []string{"SDK.", "Entities."} { // as results and scripts name things
 		text = strings.TrimPrefix(strings.TrimSpace(text), prefix)
 	}
-	if len(text) > maxQuery {
-		text = text[:maxQuery]
-	}
+	text = text[:min(len(text), maxQuery)]
 	q := query{words: stems(text)}
 	for _, s := range shortened {
 		text = s.form.ReplaceAllString(text, s.long)
@@ -51,7 +53,7 @@ func newQuery(text string) query {
 	if rest := quoted.ReplaceAllString(text, " "); len(meaningful(stems(rest))) > 0 {
 		text = rest
 	}
-	all := everyday().read(terms(text))
+	all := everyday().read(nameThings(text))
 	q.wants, q.sure = intentOfQuery(all)
 	q.said = slices.DeleteFunc(slices.Clone(all), func(s said) bool { return s.word != "" && (isFiller(s.word) || isNumber(s.word)) })
 	if len(q.said) == 0 {
@@ -61,9 +63,11 @@ func newQuery(text string) query {
 	return q
 }
 
-// read puts the meanings of expressions in the place of their words, which come last.
-func (lex *lexicon) read(words []string) []said {
+// read returns what a text says. The meanings of expressions stand in the place of their
+// words, which come last.
+func (lex *lexicon) read(text string) []said {
 	var out, own []said
+	words, forms := terms(text), formsIn(text)
 	used := make([]bool, len(words))
 	for at, word := range words {
 		if used[at] {
@@ -73,7 +77,7 @@ func (lex *lexicon) read(words []string) []said {
 			for _, place := range places {
 				used[place] = true
 				if !means.isEmpty() && !isFiller(words[place]) {
-					own = append(own, said{word: words[place], exact: true})
+					own = append(own, said{word: words[place], exact: true, form: forms[place]})
 				}
 			}
 			if !means.isEmpty() {
@@ -81,7 +85,11 @@ func (lex *lexicon) read(words []string) []said {
 			}
 			continue
 		}
-		out = append(out, said{word: word, means: lex.said[word]})
+		one := said{word: word, means: lex.said[word]}
+		if at < len(forms) { // names come after the words
+			one.form = forms[at]
+		}
+		out = append(out, one)
 	}
 	return append(out, own...)
 }

@@ -119,13 +119,14 @@ func (ix *index) weigh(scores []float64, q query) {
 		if h.Operation == nil {
 			continue
 		}
-		scores[at] *= fit(q.wants, q.sure, ix.intents[at])
+		share := fit(q.wants, q.sure, ix.intents[at])
+		scores[at] *= share
 		switch {
 		case len(named) == 0:
 		case !named[h.Operation.ID.Owner]:
 			scores[at] *= ownerShare
 		case scores[at] == 0:
-			scores[at] = ownerScore
+			scores[at] = ownerScore * share
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 // maxTerms is how many words of a query count.
 const maxTerms = 64
 
-// maxQuery is how much of a text is split into words, in bytes.
-const maxQuery = 64 << 10
+// maxText is how much of a text is split into words, in bytes.
+const maxText = 64 << 10
 
 // terms are the stems of a text, and its names unchanged: "expiresAt" is more than
 // "expires" and "at".
@@ -55,9 +55,7 @@ const whole = "="
 
 // split returns the words of a text unchanged.
 func split(text string) []string {
-	if len(text) > maxQuery {
-		text = text[:maxQuery]
-	}
+	text = text[:min(len(text), maxText)]
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
@@ -80,11 +78,7 @@ func stem(w string) string {
 		w = present
 	}
 	w = singular(w)
-	for _, ending := range []string{"ing", "ed"} {
-		rest, ok := strings.CutSuffix(w, ending)
-		if !ok || len(rest) < 3 || !strings.ContainsAny(rest, vowels+"y") || strings.HasSuffix(w, "eed") {
-			continue
-		}
+	if rest, ok := withoutEnding(w); ok {
 		once := undouble(rest)
 		if once == rest && isShort(rest) {
 			return rest + "e" // naming
@@ -100,6 +94,49 @@ func stem(w string) string {
 		return w[:len(w)-1]
 	}
 	return undouble(w)
+}
+
+// withoutEnding removes -ing and -ed from a verb, and reports whether it has one of them.
+func withoutEnding(w string) (string, bool) {
+	for _, ending := range []string{"ing", "ed"} {
+		rest, ok := strings.CutSuffix(w, ending)
+		if ok && len(rest) >= 3 && strings.ContainsAny(rest, vowels+"y") && !strings.HasSuffix(w, "eed") {
+			return rest, true
+		}
+	}
+	return w, false
+}
+
+// form is the form of a word.
+type form uint8
+
+const (
+	base       form = iota // delete
+	plural                 // deletes, files
+	participle             // deleting, deleted, found
+)
+
+// formsIn returns the forms of the words that stems returns of a text.
+func formsIn(text string) []form {
+	var out []form
+	for _, w := range split(text) {
+		for _, part := range words(w) {
+			out = append(out, formOf(part))
+		}
+	}
+	return out
+}
+
+// formOf returns the form of a word in lower case.
+func formOf(w string) form {
+	_, ended := withoutEnding(w)
+	switch {
+	case ended || irregular[w] != "":
+		return participle
+	case singular(w) != w:
+		return plural
+	}
+	return base
 }
 
 // irregular are forms of verbs that do not look like the others, and the verbs.

@@ -35,6 +35,32 @@ func TestStemKeepsWordsApart(t *testing.T) {
 	}
 }
 
+func TestFormOf(t *testing.T) {
+	for want, words := range map[form]string{
+		base:       "add delete bring string need feed speed status bus process key ring red",
+		plural:     "adds bugs entries boxes processes",
+		participle: "added deleting found stopped planned naming went",
+	} {
+		for _, w := range strings.Fields(words) {
+			require.Equal(t, want, formOf(w), w)
+		}
+	}
+}
+
+func FuzzQuery(f *testing.F) {
+	for _, text := range []string{"throw the old invoices away", "file.txt", "a/b/c.md, 1.5,2.5", "don't @me #x WEB-1", `"quoted`, "\xffed", "AddItem addItem"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q := newQuery(text)
+		require.LessOrEqual(t, len(q.said), maxTerms)
+		require.NotEqual(t, unclear, q.wants)
+		for _, s := range q.said {
+			require.True(t, s.word != "" || s.means != nil, text)
+		}
+	})
+}
+
 func FuzzStem(f *testing.F) {
 	for _, w := range []string{"expiring", "ing", "éed", "ssssed", "aaing", "日本語ing", "\xffed", "xes"} {
 		f.Add(w)
