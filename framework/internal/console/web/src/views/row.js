@@ -1,5 +1,5 @@
 import { html, useEffect, useSignal } from "../html.js";
-import { request } from "../api.js";
+import { Fault, request } from "../api.js";
 import { entity, may } from "../session.js";
 import { route, go, url } from "../router.js";
 import { notify } from "../notice.js";
@@ -68,9 +68,11 @@ function Record({ e, id, made }) {
         const { body, headers } = await request("GET", at + query);
         theirs.value = { row: body, tag: headers.get("ETag") || "" };
       } catch (g) {
-        if (g.code !== "not_found") f = g;
-        else theirs.value = { row: null };
+        if (g.code === "not_found") theirs.value = { row: null };
+        else return void (fault.value = g);
       }
+      // The server's words are about headers.
+      f = new Fault(412, { code: f.code, message: `Somebody else has ${theirs.value.row ? "changed" : "deleted"} this row since you opened it.`, hint: "What you typed is still in the form." });
     }
     fault.value = f;
   };
@@ -125,7 +127,7 @@ function Record({ e, id, made }) {
         ${fields.map((f) => editable(f) ? html`<${Labelled} key=${f.name} name=${f.name} schema=${schemaOf(f)} value=${draft.value[f.name] ?? undefined} required=${made && f.required && !f.nullable} wrong=${wrong["/" + f.name]}
             change=${(v) => (draft.value = { ...draft.value, [f.name]: v ?? null })} />`
           : !f.writeOnly && html`<div class="field" key=${f.name}><span class="label">${f.name}</span><p class="fixed">${short(stored.value[f.name], 2000) || html`<span class="quiet">empty</span>`}</p></div>`)}
-        <${FaultText} fault=${fault.value}>${theirs.value && html`<${Conflict} fields=${e.fields.filter((f) => editable(f))} read=${stored.value} now=${theirs.value.row} mine=${changes()} save=${() => (settle(changes()), save())} drop=${() => settle({})} />`}<//>
+        <${FaultText} fault=${fault.value}>${theirs.value?.row && html`<${Conflict} fields=${e.fields.filter((f) => editable(f))} read=${stored.value} now=${theirs.value.row} mine=${changes()} save=${() => (settle(changes()), save())} drop=${() => settle({})} />`}<//>
         ${(made ? may(e, "upsert") : may(e, "patch")) ? html`<div class="row"><button class="primary" disabled=${busy.value || (!made && !dirty)}>${made ? "Create" : "Save"}</button>${dirty && !made && html`<button type="button" onClick=${() => (draft.value = { ...stored.value })}>Discard</button>`}</div>` : html`<p class="quiet">You may read this row, and not change it.</p>`}
       </form>
       ${!made && e.relationships.length > 0 && html`<aside aria-label="Relationships"><h2>Relationships</h2>${e.relationships.map((r) => html`<${Related} key=${r.name} r=${r} value=${related.value?.[r.name]} known=${related.value !== null} set=${set} />`)}</aside>`}
