@@ -52,7 +52,7 @@ func (x *act) run(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	job.Inner = inner
-	timed, cancel := deadline.WithTimeout(ctx, x.p.config().wall, context.DeadlineExceeded)
+	timed, cancel := deadline.WithTimeout(ctx, x.p.config().wall, timeUp)
 	defer cancel()
 	timed, stop := context.WithCancel(timed)
 	defer stop()

@@ -148,7 +148,7 @@ func (e *execution) run(ctx context.Context) error {
 	if err := e.once(); err != nil {
 		return err
 	}
-	timed, cancel := deadline.WithTimeout(ctx, e.wall, context.DeadlineExceeded)
+	timed, cancel := deadline.WithTimeout(ctx, e.wall, timeUp)
 	defer cancel()
 	e.spec.Reply = func(_ run.Return, o *run.Outcome, err error) (json.RawMessage, error) {
 		if err != nil && ctx.Err() == nil && (timed.Err() != nil || fault.CodeOf(err) == fault.Timeout) {
@@ -443,3 +443,6 @@ func (e *execution) lateFault(err error) error {
 		return f
 	}
 }
+
+// timeUp is why a script or an action in a file ends when its time is up.
+func timeUp() error { return context.DeadlineExceeded }

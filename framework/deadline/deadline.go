@@ -11,9 +11,9 @@ import (
 )
 
 // WithTimeout is context.WithTimeoutCause with a deadline that Pause postpones, and that Of
-// returns. After it, Err of the context is context.DeadlineExceeded; contexts made from it
+// returns. cause is called when the time is up, which for most work it never is. After it, Err of the context is context.DeadlineExceeded; contexts made from it
 // have context.Canceled, and context.Cause returns the cause for all of them.
-func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+func WithTimeout(ctx context.Context, limit time.Duration, cause func() error) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
 	c := &clock{Context: inner, parent: clockOf(ctx), left: limit}
 	c.up = func() {
@@ -22,7 +22,7 @@ func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context
 		over := c.over
 		c.mu.Unlock()
 		if over {
-			cancel(cause)
+			cancel(cause())
 		}
 	}
 	c.mu.Lock()

@@ -12,9 +12,11 @@ import (
 
 var errUp = errors.New("time is up")
 
+func causeUp() error { return errUp }
+
 func TestDeadlineExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := WithTimeout(t.Context(), time.Second, errUp)
+		ctx, stop := WithTimeout(t.Context(), time.Second, causeUp)
 		defer stop()
 		inner, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -31,9 +33,9 @@ func TestDeadlineExpires(t *testing.T) {
 
 func TestPausePostponesDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		outer, stop := WithTimeout(t.Context(), 3*time.Second, errUp)
+		outer, stop := WithTimeout(t.Context(), 3*time.Second, causeUp)
 		defer stop()
-		ctx, stopInner := WithTimeout(outer, time.Second, errors.New("inner"))
+		ctx, stopInner := WithTimeout(outer, time.Second, func() error { return errors.New("inner") })
 		defer stopInner()
 		time.Sleep(900 * time.Millisecond)
 		first := Pause(context.WithoutCancel(ctx))
@@ -61,7 +63,7 @@ func TestPausePostponesDeadline(t *testing.T) {
 
 func TestNestedLongerDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := WithTimeout(t.Context(), time.Second, errUp)
+		ctx, stop := WithTimeout(t.Context(), time.Second, causeUp)
 		defer stop()
 		longer, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
@@ -74,7 +76,7 @@ func TestNestedLongerDeadline(t *testing.T) {
 }
 
 func TestCancelIsNotTimeout(t *testing.T) {
-	ctx, stop := WithTimeout(t.Context(), time.Hour, errUp)
+	ctx, stop := WithTimeout(t.Context(), time.Hour, causeUp)
 	stop()
 	require.Equal(t, context.Canceled, ctx.Err())
 	Pause(ctx)()

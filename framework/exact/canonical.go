@@ -39,7 +39,7 @@ func appendCanonical(b []byte, v any) []byte {
 	case json.Number:
 		return appendNumber(b, v.String())
 	case string:
-		return appendString(b, v)
+		return AppendString(b, v)
 	case []any:
 		b = append(b, '[')
 		for i, item := range v {
@@ -68,12 +68,13 @@ func appendObject(b []byte, members map[string]any) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendCanonical(append(appendString(b, name), ':'), members[name])
+		b = appendCanonical(append(AppendString(b, name), ':'), members[name])
 	}
 	return append(b, '}')
 }
 
-func appendString(b []byte, s string) []byte {
+// AppendString appends a string in its canonical form. The string must be valid UTF-8.
+func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {
 		switch c := s[i]; c {

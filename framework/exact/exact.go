@@ -49,12 +49,23 @@ func Members(text []byte) (map[string]json.RawMessage, error) {
 // Anything but an object has none.
 func All(text []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
+		for raw, value := range members(text) {
+			if !yield(unquoted(raw), value) {
+				return
+			}
+		}
+	}
+}
+
+// members is All with names as they are written, with their quotes.
+func members(text []byte) iter.Seq2[[]byte, json.RawMessage] {
+	return func(yield func([]byte, json.RawMessage) bool) {
 		s := scanner{text: text}
 		if len(text) == 0 || s.next() != '{' {
 			return
 		}
 		for s.at++; s.next() != '}'; {
-			name := s.string()
+			name := s.quoted()
 			s.next()
 			s.at++ // the colon
 			s.next()
@@ -72,8 +83,8 @@ func All(text []byte) iter.Seq2[string, json.RawMessage] {
 
 // Member returns the value of one member of All, nil if there is none.
 func Member(text []byte, name string) json.RawMessage {
-	for member, value := range All(text) {
-		if member == name {
+	for raw, value := range members(text) {
+		if inner, plain := unescaped(raw); plain && string(inner) == name || !plain && unquoted(raw) == name {
 			return value
 		}
 	}
@@ -218,23 +229,31 @@ func (o *names) add(name string) (again bool) {
 	return false
 }
 
-// quoted passes a string, and returns its bytes between the quotes.
-func (s *scanner) quoted() (raw []byte, escaped bool) {
+// quoted passes a string, and returns it with its quotes.
+func (s *scanner) quoted() []byte {
 	start := s.at
 	for s.at++; s.text[s.at] != '"'; s.at++ {
 		if s.text[s.at] == '\\' {
 			s.at++
-			escaped = true
 		}
 	}
 	s.at++
-	return s.text[start:s.at], escaped
+	return s.text[start:s.at]
 }
 
 // string passes a string, and returns its value.
-func (s *scanner) string() string {
-	raw, escaped := s.quoted()
-	if inner := raw[1 : len(raw)-1]; !escaped && utf8.Valid(inner) {
+func (s *scanner) string() string { return unquoted(s.quoted()) }
+
+// unescaped returns what is between the quotes of a string of JSON; plain reports whether that is its
+// value.
+func unescaped(raw []byte) (inner []byte, plain bool) {
+	inner = raw[1 : len(raw)-1]
+	return inner, bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner)
+}
+
+// unquoted returns the value of a string of JSON.
+func unquoted(raw []byte) string {
+	if inner, plain := unescaped(raw); plain {
 		return string(inner)
 	}
 	var out string

@@ -1,8 +1,11 @@
 package run
 
 import (
+	"bufio"
+	"crypto/rand"
 	"encoding/json"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -125,4 +128,14 @@ func (o *Outcome) ScriptMetrics() map[string]any {
 func NoRun() *Outcome { return &Outcome{Run: NewID(), Trace: observe.NewTraceID(), Refused: true} }
 
 // NewID returns the id of a run to come.
-func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+func NewID() string {
+	random.Lock()
+	defer random.Unlock()
+	return uuid.Must(uuid.NewV7FromReader(&random)).String()
+}
+
+// random reads for many ids at once: to ask the system takes longer than all else of an id.
+var random = struct {
+	sync.Mutex
+	*bufio.Reader
+}{Reader: bufio.NewReader(rand.Reader)}

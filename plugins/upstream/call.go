@@ -53,7 +53,7 @@ func (r *request) user() string { return r.call.Principal().Subject }
 // section 8).
 func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) {
 	outer := ctx
-	ctx, cancel := deadline.WithTimeout(ctx, s.cfg.Timeout, context.DeadlineExceeded) // does not run while somebody is asked; ended makes the fault
+	ctx, cancel := deadline.WithTimeout(ctx, s.cfg.Timeout, func() error { return context.DeadlineExceeded }) // does not run while somebody is asked; ended makes the fault
 	defer cancel()
 	select {
 	case s.slots <- struct{}{}:

@@ -273,11 +273,25 @@ const stories = {
     await press(p, "Save");
     await says(p, "Saved.", ".notices");
     same((({ title, priority }) => ({ title, priority }))(await call("GET", "/api/todo/e")), { title: "Edited", priority: "high" }, "the row");
-    await call("PATCH", "/api/todo/e", { title: "Somebody was faster" });
-    await put(p, "#field-title", "Mine");
+    // Somebody else is faster: both are shown, and what was typed is kept until it is given up.
+    const late = async (theirs) => {
+      await call("PATCH", "/api/todo/e", theirs);
+      await put(p, "#field-title", "Mine");
+      await press(p, "Save");
+      await says(p, "Somebody else has changed this row");
+      same(await p.$eval("#field-title", (f) => f.value), "Mine", "what was typed");
+      same(await p.$$eval("table.both tbody tr:first-child > *", (cells) => cells.map((c) => c.textContent)), ["title", theirs.title, "Mine"], "what both changed");
+    };
+    await late({ title: "Theirs", priority: "low" });
+    await press(p, "Save my changes over it");
+    await says(p, "Saved.", ".notices");
+    await p.waitForFunction(() => !document.querySelector("table.both"), { polling: 30 });
+    same((({ title, priority }) => ({ title, priority }))(await call("GET", "/api/todo/e")), { title: "Mine", priority: "low" }, "the row with both changes");
+    await put(p, "#field-title", "Mine again");
     await press(p, "Save");
-    await says(p, "Somebody else has changed this row");
-    await press(p, "Read it again");
+    await p.waitForFunction(() => document.querySelector("h1").textContent === "Mine again", { polling: 30 });
+    await late({ title: "Somebody was faster" });
+    await press(p, "Take theirs");
     await p.waitForFunction(() => document.querySelector("#field-title").value === "Somebody was faster", { polling: 30 });
     await put(p, "#field-effort", "5000");
     await p.$eval("main form", (f) => (f.noValidate = true));

@@ -29,8 +29,10 @@ const as = "KOANTEST_REST"
 var apps = map[string]func() framework.App{"fixture": fixtureApp, "pantrypal": pantryPal}
 
 func TestMain(m *testing.M) {
-	if app := apps[os.Getenv(as)]; app != nil {
-		framework.Main(app())
+	for _, known := range []map[string]func() framework.App{apps, withActions} {
+		if app := known[os.Getenv(as)]; app != nil {
+			framework.Main(app())
+		}
 	}
 	os.Exit(m.Run())
 }

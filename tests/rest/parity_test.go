@@ -103,8 +103,13 @@ func stepsOf(t *testing.T, s *server, entity string) (steps []step) {
 
 // tool calls the tool of a step.
 func (s *server) tool(st step) outcome {
-	body, _ := json.Marshal(st.input)
-	name := s.kit.Instance().Snapshot().ToolName(catalog.EntityID(st.entity, st.op.Name))
+	return s.callTool(catalog.EntityID(st.entity, st.op.Name), st.input)
+}
+
+// callTool calls the tool of an operation.
+func (s *server) callTool(id catalog.ID, input map[string]any) outcome {
+	body, _ := json.Marshal(input)
+	name := s.kit.Instance().Snapshot().ToolName(id)
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, name, body)
 	r := s.do("POST", "/mcp", message, "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", name)
 	var got struct {
@@ -159,7 +164,12 @@ func (s *server) rest(st step, route catalog.Route) outcome {
 		}
 		path += "?" + query.Encode()
 	}
-	r := s.do(route.Method, strings.TrimSuffix(path, "?"), body)
+	return s.ask(route.Method, strings.TrimSuffix(path, "?"), body)
+}
+
+// ask sends a request of REST.
+func (s *server) ask(method, path, body string) outcome {
+	r := s.do(method, path, body)
 	var got map[string]any
 	require.NoError(s.t, json.Unmarshal(r.body, &got), "%s", r.body)
 	if r.status >= 300 {
@@ -184,9 +194,18 @@ func (st step) script() string {
 	return "SDK.Entities." + st.entity + "." + st.op.Methods[0].Name + "(" + strings.Join(append(arguments, string(raw)), ", ") + ")"
 }
 
-// guarded is a script that gives what the step gives, as an outcome.
-func (st step) guarded() string {
-	return "(() => { try { return {output: " + st.script() + "} } catch (e) { return {code: e.code} } })()"
+// guarded is a script that gives what an expression gives, as an outcome.
+func guarded(expression string) string {
+	return "(() => { try { return {output: " + expression + "} } catch (e) { return {code: e.code} } })()"
+}
+
+// execute runs an expression in a script.
+func (s *server) execute(expression string) (o outcome) {
+	body, _ := json.Marshal(map[string]any{"code": guarded(expression)})
+	got := s.do("POST", "/tools/koan.code.execute", string(body)).object(http.StatusOK)["result"].(map[string]any)["result"]
+	raw, _ := json.Marshal(got)
+	require.NoError(s.t, json.Unmarshal(raw, &o))
+	return o
 }
 
 // asMethod is an outcome as the method of the SDK gives it.
@@ -232,12 +251,7 @@ func TestParity(t *testing.T) {
 							break // once
 						}
 					}
-					body, _ := json.Marshal(map[string]any{"code": script[i].guarded()})
-					got := byScript.do("POST", "/tools/koan.code.execute", string(body)).object(http.StatusOK)["result"].(map[string]any)["result"]
-					raw, _ := json.Marshal(got)
-					var o outcome
-					require.NoError(t, json.Unmarshal(raw, &o))
-					require.Equal(t, want[i].asMethod(tool[i].op).String(), o.String(), "script: %s", script[i].script())
+					require.Equal(t, want[i].asMethod(tool[i].op).String(), byScript.execute(script[i].script()).String(), "script: %s", script[i].script())
 				}
 				for i, got := range command.run(entity, script) {
 					require.Equal(t, want[i].asMethod(tool[i].op).String(), got.String(), "run: %s", script[i].script())
@@ -261,17 +275,25 @@ type commandLine struct {
 // run makes the steps of an entity in one script.
 func (c *commandLine) run(entity string, steps []step) []outcome {
 	c.t.Helper()
-	self, err := os.Executable()
-	require.NoError(c.t, err)
 	// The ids are those of another app: the script finds its own.
 	var parts []string
 	for _, st := range steps {
-		parts = append(parts, st.guarded())
+		parts = append(parts, guarded(st.script()))
 	}
 	code := "[" + strings.Join(parts, ",\n") + "]"
 	if id := idOf(steps); id != "" && generated.MatchString(`"`+id+`"`) {
 		code = "const own = SDK.Entities." + entity + ".collection({pageSize: 1}).items[0].id;\n" + strings.ReplaceAll(code, `"`+id+`"`, "own")
 	}
+	outcomes := c.execute(code)
+	require.Len(c.t, outcomes, len(steps))
+	return outcomes
+}
+
+// execute runs a script that gives outcomes.
+func (c *commandLine) execute(code string) []outcome {
+	c.t.Helper()
+	self, err := os.Executable()
+	require.NoError(c.t, err)
 	cmd := exec.Command(self, "run", "-", "--atomic=false")
 	cmd.Dir, cmd.Stdin = c.t.TempDir(), strings.NewReader(code)
 	cmd.Env = []string{as + "=" + c.app, "HOME=" + c.t.TempDir(), "PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=sqlite://" + filepath.Join(c.data, "data"), "KOAN_LOG_LEVEL=error"}
@@ -283,7 +305,6 @@ func (c *commandLine) run(entity string, steps []step) []outcome {
 		Result struct{ Data []outcome }
 	}
 	require.NoError(c.t, json.Unmarshal(out, &line), "%s", out)
-	require.Len(c.t, line.Result.Data, len(steps))
 	return line.Result.Data
 }
 

@@ -39,7 +39,7 @@ func NewOpened(most int, open func(ctx context.Context, set string) (Database, a
 // Use is Backend.Use. Whoever comes while a set is being opened waits for that; a
 // set that could not be opened is tried again by the next who wants it.
 func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any, release func(), err error) {
-	if !ValidSet.MatchString(set) {
+	if !ValidSet(set) {
 		return nil, nil, nil, fault.Newf(fault.UnknownSet, "%q is not a valid name of a set", set)
 	}
 	o.mu.Lock()

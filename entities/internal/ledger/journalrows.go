@@ -41,6 +41,7 @@ func journalRows(records []journal.Record, sealing Sealing) (rows []journalRow, 
 	for i := range records {
 		last[records[i].Run] = i
 	}
+	rows = make([]journalRow, 0, len(last))
 	var b []byte
 	for i := range records {
 		r := &records[i]

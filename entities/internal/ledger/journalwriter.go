@@ -71,7 +71,7 @@ type Writer struct {
 
 // item is the record of a run that has begun, or has ended.
 type item struct {
-	record journal.Record
+	record *journal.Record
 	begun  bool
 }
 
@@ -116,12 +116,12 @@ func NewWriter(open func(ctx context.Context) (*Journal, error), beat time.Durat
 }
 
 // Begin implements journal.Sink.
-func (w *Writer) Begin(_ context.Context, r journal.Record) { w.put(item{record: r, begun: true}) }
+func (w *Writer) Begin(_ context.Context, r journal.Record) { w.put(item{record: &r, begun: true}) }
 
 // Append implements journal.Sink.
 func (w *Writer) Append(_ context.Context, r journal.Record) {
 	r.Lost = int(w.lost.Swap(0))
-	if !w.put(item{record: r}) {
+	if !w.put(item{record: &r}) {
 		w.lost.Add(int64(r.Lost) + 1)
 		w.said.Add(1)
 	}
@@ -422,8 +422,9 @@ func (w *Writer) batch(l batchLoad) (b Batch) {
 	w.bytes -= l.bytes
 	w.mu.Unlock()
 	ended := make(map[string]bool, len(l.items))
+	b.Ended = make([]journal.Record, 0, len(l.items))
 	for i := range l.items {
-		r := &l.items[i].record
+		r := l.items[i].record
 		if l.items[i].begun {
 			continue
 		}
@@ -435,7 +436,7 @@ func (w *Writer) batch(l batchLoad) (b Batch) {
 	}
 	for i := range l.items {
 		if it := &l.items[i]; it.begun && !ended[it.record.Run] {
-			b.Begun = append(b.Begun, it.record)
+			b.Begun = append(b.Begun, *it.record)
 		}
 	}
 	return b

@@ -14,7 +14,7 @@ const DefaultSet = "default"
 
 // LivesIn reports whether an entity lives in a set.
 func LivesIn(r *catalog.Resource, set string) bool {
-	return backend.ValidSet.MatchString(set) && r.LivesIn(set)
+	return backend.ValidSet(set) && r.LivesIn(set)
 }
 
 // CheckSet refuses a set that an entity does not live in.
@@ -33,7 +33,7 @@ func CheckSet(r *catalog.Resource, set string) error {
 		}
 	}
 	hint := "The sets of " + r.Name + " are " + strings.Join(sets, ", ") + "."
-	if len(named) < len(sets) && !backend.ValidSet.MatchString(set) {
+	if len(named) < len(sets) && !backend.ValidSet(set) {
 		hint += " A name has at most 48 characters of a-z, 0-9, _ and -."
 	}
 	return fault.Newf(fault.UnknownSet, "%s has no set %s%s", r.Name, filter.Quote(set), fault.DidYouMean(set, named)).

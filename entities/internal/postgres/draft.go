@@ -28,7 +28,7 @@ type Draft struct {
 
 // Draft implements backend.Drafter.
 func (s *Server) Draft(ctx context.Context, set string) (d backend.Draft, attached any, release func(), err error) {
-	if !backend.ValidSet.MatchString(set) || s.opened.Has(set) {
+	if !backend.ValidSet(set) || s.opened.Has(set) {
 		return nil, nil, nil, nil
 	}
 	there, err := s.exists(ctx, s.database(set))

@@ -170,7 +170,7 @@ func (s *Server) Scratch(ctx context.Context, fn func(ctx context.Context, drv d
 
 // mustExist ends in unknown_set where a set has no data.
 func (s *Server) mustExist(ctx context.Context, t *Tx, d *Database) error {
-	if backend.ValidSet.MatchString(d.set) {
+	if backend.ValidSet(d.set) {
 		missing, err := s.missingFault(ctx, t, d)
 		if err != nil {
 			return s.openFault(d.set, err)

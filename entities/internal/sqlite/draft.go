@@ -38,7 +38,7 @@ const (
 
 // Draft implements backend.Drafter.
 func (f *Folder) Draft(ctx context.Context, set string) (d backend.Draft, attached any, release func(), err error) {
-	if !backend.ValidSet.MatchString(set) || f.opened.Has(set) {
+	if !backend.ValidSet(set) || f.opened.Has(set) {
 		return nil, nil, nil, nil
 	}
 	there, err := f.exists(set)

@@ -89,7 +89,7 @@ func (f *Folder) Sets(context.Context) ([]string, error) {
 	}
 	var out []string
 	for _, file := range files {
-		if name, ok := strings.CutSuffix(file.Name(), suffix); ok && backend.ValidSet.MatchString(name) {
+		if name, ok := strings.CutSuffix(file.Name(), suffix); ok && backend.ValidSet(name) {
 			out = append(out, name)
 		}
 	}

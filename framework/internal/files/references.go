@@ -32,8 +32,8 @@ func (r *References) Open(of *run.Run) (run.Part, error) {
 	if s == nil {
 		return nil, nil
 	}
-	n := &named{store: s, run: of, ids: map[string]bool{}, rows: map[string]bool{}}
-	n.note(of.Request().Input, n.ids)
+	n := &named{store: s, run: of}
+	n.note(of.Request().Input, &n.ids)
 	return n, nil
 }
 
@@ -42,7 +42,7 @@ type named struct {
 	store *Store
 	run   *run.Run
 	mu    sync.Mutex
-	ids   map[string]bool
+	ids   map[string]bool // nil where it refers to none, as most do
 	rows  map[string]bool // those that a row may have got
 }
 
@@ -54,7 +54,7 @@ var (
 )
 
 // note finds ids in JSON.
-func (n *named) note(raw json.RawMessage, in map[string]bool) {
+func (n *named) note(raw json.RawMessage, in *map[string]bool) {
 	for {
 		at := bytes.Index(raw, []byte(IDPrefix))
 		if at < 0 {
@@ -63,7 +63,10 @@ func (n *named) note(raw json.RawMessage, in map[string]bool) {
 		raw = raw[at:]
 		if end := len(IDPrefix) + idDigits; len(raw) >= end && IsID(string(raw[:end])) {
 			n.mu.Lock()
-			in[string(raw[:end])] = true
+			if *in == nil {
+				*in = map[string]bool{}
+			}
+			(*in)[string(raw[:end])] = true
 			n.mu.Unlock()
 		}
 		raw = raw[len(IDPrefix):]
@@ -72,9 +75,9 @@ func (n *named) note(raw json.RawMessage, in map[string]bool) {
 
 // AfterCall implements run.AfterCaller.
 func (n *named) AfterCall(c run.CallEnd) {
-	n.note(c.Input, n.ids)
+	n.note(c.Input, &n.ids)
 	if c.ID.Kind == catalog.KindEntity && c.Operation != nil && !c.Operation.Effects.ReadOnly {
-		n.note(c.Input, n.rows)
+		n.note(c.Input, &n.rows)
 	}
 }
 
@@ -86,13 +89,13 @@ func (n *named) BeforeOutside(context.Context, *run.OutsideCall) error { return 
 
 // AfterOutside implements run.Witness.
 func (n *named) AfterOutside(_ context.Context, _ *run.OutsideCall, out json.RawMessage, _ error) {
-	n.note(out, n.ids)
+	n.note(out, &n.ids)
 }
 
 // Judge implements run.Judge: rows may get ids from hooks, and from actions that are Go functions.
 func (n *named) Judge(_ context.Context, _ *run.Attempt, e run.Effects) error {
 	for i := range e.Changes {
-		n.note(e.Changes[i].After, n.rows)
+		n.note(e.Changes[i].After, &n.rows)
 	}
 	return nil
 }
@@ -101,10 +104,13 @@ func (n *named) Judge(_ context.Context, _ *run.Attempt, e run.Effects) error {
 func (n *named) BeforeCommit(ctx context.Context, _ []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for id := range n.rows {
-		n.ids[id] = true
+	if n.ids == nil && n.rows == nil {
+		return nil
 	}
-	return n.store.Use(ctx, Uses{Run: n.run.ID, IDs: slices.Collect(maps.Keys(n.ids)), Rows: n.rows})
+	all := map[string]bool{}
+	maps.Copy(all, n.ids)
+	maps.Copy(all, n.rows)
+	return n.store.Use(ctx, Uses{Run: n.run.ID, IDs: slices.Collect(maps.Keys(all)), Rows: n.rows})
 }
 
 // reference is the member of an object that stands for the content of a file.

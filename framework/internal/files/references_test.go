@@ -45,7 +45,7 @@ func TestExpand(t *testing.T) {
 
 func TestIdsAreFoundInJSON(t *testing.T) {
 	id := newID()
-	n := &named{ids: map[string]bool{}}
-	n.note([]byte(`{"a":"`+id+`","b":"file_`+strings.Repeat("z", 32)+`","c":"file_file_`+id[5:]+`"}`), n.ids)
+	n := &named{}
+	n.note([]byte(`{"a":"`+id+`","b":"file_`+strings.Repeat("z", 32)+`","c":"file_file_`+id[5:]+`"}`), &n.ids)
 	require.Equal(t, map[string]bool{id: true}, n.ids)
 }

@@ -42,6 +42,9 @@ func (r Result) Fault() *fault.Fault {
 // ErrTimeUp is the cause of the end of what did not end in its time.
 var ErrTimeUp = fmt.Errorf("the tool's time is up: %w", context.DeadlineExceeded)
 
+// TimeUp returns ErrTimeUp, as the cause of a deadline.
+func TimeUp() error { return ErrTimeUp }
+
 // Limit is how long a call of an operation may take; standard is server.toolTimeoutMs.
 func Limit(op *catalog.Operation, standard time.Duration) time.Duration {
 	if op.Timeout > 0 {
@@ -52,7 +55,7 @@ func Limit(op *catalog.Operation, standard time.Duration) time.Duration {
 
 // WithLimit returns the context of a call, which ends at its limit.
 func WithLimit(ctx context.Context, op *catalog.Operation, limit time.Duration) (context.Context, context.CancelFunc) {
-	return deadline.WithTimeout(ctx, limit, timeoutFault(op, limit))
+	return deadline.WithTimeout(ctx, limit, func() error { return timeoutFault(op, limit) })
 }
 
 // Call makes a call in a context of WithLimit.

@@ -106,7 +106,7 @@ func (s *session) withPictures(p peer, all []catalog.Content) []catalog.Content 
 		if d == nil {
 			continue
 		}
-		ctx, stop := deadline.WithTimeout(auth.With(context.Background(), p.principal), s.server.now().ToolTimeout, invoke.ErrTimeUp)
+		ctx, stop := deadline.WithTimeout(auth.With(context.Background(), p.principal), s.server.now().ToolTimeout, invoke.TimeUp)
 		if raw, err := d.Read(ctx, v, name); err == nil && len(raw) <= maxPicture {
 			out = append(out, catalog.Content{Data: raw, MIME: c.MIME})
 		}

@@ -82,7 +82,7 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, invoke.ErrTimeUp)
+	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, invoke.TimeUp)
 	defer stop()
 	messages, err := one.Render(ctx, view, arguments)
 	if result, failed, ok := s.inputOutcome(ex, err); ok {

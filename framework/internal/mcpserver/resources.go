@@ -115,7 +115,7 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, invoke.ErrTimeUp)
+	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, invoke.TimeUp)
 	defer stop()
 	raw, err := d.Read(ctx, v, name)
 	if result, failed, ok := s.inputOutcome(ex, err); ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path"
 	"runtime/debug"
@@ -198,12 +199,18 @@ func (h *Handler) Pages(pages http.Handler) http.Handler {
 	})
 }
 
+// everywhere are the headers of every response, in which a page may widen some. The lists of values
+// are shared, so that a response takes no copies: nobody changes a list of a header in place.
+var everywhere = http.Header{
+	"X-Content-Type-Options":  {"nosniff"},
+	"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
+	"Cache-Control":           {"private, no-cache"},
+}
+
 // serve has next serve a request that is admitted.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, next http.Handler, session Session) {
 	defer h.recovered(w, r)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	w.Header().Set("Cache-Control", "private, no-cache")
+	maps.Copy(w.Header(), everywhere)
 	w.Header().Add("Vary", "Authorization")
 	if f := h.opts.Admission.RejectForeign(r); f != nil {
 		h.reject(w, r, f)

@@ -267,7 +267,9 @@ func (h *Handler) limited(w http.ResponseWriter, r *http.Request, do func(contex
 		return
 	}
 	defer gate.Leave()
-	ctx, stop := deadline.WithTimeout(r.Context(), live.ToolTimeout, fault.Newf(fault.ToolTimeout, "it did not finish within %d ms", live.ToolTimeout.Milliseconds()))
+	ctx, stop := deadline.WithTimeout(r.Context(), live.ToolTimeout, func() error {
+		return fault.Newf(fault.ToolTimeout, "it did not finish within %d ms", live.ToolTimeout.Milliseconds())
+	})
 	defer stop()
 	out, err := do(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -74,10 +75,7 @@ func parameter(f form, value string) json.RawMessage {
 }
 
 // text is a JSON string.
-func text(s string) json.RawMessage {
-	raw, _ := json.Marshal(strings.ToValidUTF8(s, "\uFFFD")) // a string is always JSON
-	return raw
-}
+func text(s string) json.RawMessage { return exact.AppendString(nil, strings.ToValidUTF8(s, "\uFFFD")) }
 
 // object is the JSON of members, in the order of their names.
 func object(members map[string]json.RawMessage) json.RawMessage {
@@ -86,7 +84,7 @@ func object(members map[string]json.RawMessage) json.RawMessage {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, text(name)...), ':'), members[name]...)
+		b = append(append(exact.AppendString(b, name), ':'), members[name]...)
 	}
 	return append(b, '}')
 }

@@ -24,7 +24,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, fou
 			w.Header().Set("Location", location(r, e, got.Output))
 		}
 		// With other fields or related rows it is not the entity that a write would match.
-		if q := r.URL.Query(); !q.Has("fields") && !q.Has("with") {
+		if q := r.URL.RawQuery; q == "" || !selects(r.URL.Query()) {
 			tag := h.tag(e.Resource, got.Output)
 			w.Header().Set("ETag", tag)
 			if found.Method == http.MethodGet && matches(r.Header.Values("If-None-Match"), tag, true) {
@@ -39,6 +39,9 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, fou
 	}
 	h.write(w, status, jsonType, got.Output)
 }
+
+// selects reports whether a query asks for other fields than the entity's own.
+func selects(q url.Values) bool { return q.Has("fields") || q.Has("with") }
 
 // describe says which run a response is of.
 func describe(w http.ResponseWriter, got invoke.Result) {

@@ -107,7 +107,7 @@ func setFault(rec *journal.Record, err error) {
 type recorder struct {
 	journal *Journal
 	run     *run.Run
-	start   *journal.Record // what is known before the run ends; nil until it is asked for
+	start   *journal.Record // of a script: what was known when it began
 
 	mu      sync.Mutex
 	attempt int // whose calls these are
@@ -123,23 +123,25 @@ var (
 // Begin notes a script's start.
 func (p *recorder) Begin(ctx context.Context) {
 	if p.run.Scripted() {
-		p.journal.sink.Begin(context.WithoutCancel(ctx), p.started().Bounded())
+		rec := p.started()
+		p.start = &rec
+		p.journal.sink.Begin(context.WithoutCancel(ctx), rec.Bounded())
 	}
 }
 
 // started is what of the record is known before the run ends.
 func (p *recorder) started() journal.Record {
 	r, spec := p.run, p.run.Spec()
-	if p.start == nil {
-		rec := p.journal.request(r.Request(), journal.Digest(r.Request().Input))
-		rec.Trace, rec.Started = r.Trace, r.Started()
-		rec.CorrelationID, rec.Set, rec.Keyed = spec.CorrelationID, spec.Set, spec.IdempotencyKey != ""
-		rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = spec.CodeDigest, spec.Runtime, spec.Atomic, spec.DryRun
-		rec.Code = r.Redact(spec.Code)
-		p.start = &rec
+	if p.start != nil {
+		rec := *p.start
+		rec.Run = r.ID // a key may give it another
+		return rec
 	}
-	rec := *p.start
-	rec.Run = r.ID // a key may give it another
+	rec := p.journal.request(r.Request(), journal.Digest(r.Request().Input))
+	rec.Run, rec.Trace, rec.Started = r.ID, r.Trace, r.Started()
+	rec.CorrelationID, rec.Set, rec.Keyed = spec.CorrelationID, spec.Set, spec.IdempotencyKey != ""
+	rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = spec.CodeDigest, spec.Runtime, spec.Atomic, spec.DryRun
+	rec.Code = r.Redact(spec.Code)
 	return rec
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -39,10 +40,42 @@ func (f *Folder) Put(_ context.Context, name string, from *os.File, _ string) er
 		return err
 	}
 	to := f.path(name)
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+	err := os.Rename(from.Name(), to)
+	created := false
+	for tries := 0; (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)) && tries < 100; tries++ {
+		// Its folder is not there yet, or another server has just found it empty and removed it; if that
+		// happens while it is created, the error is that it exists.
+		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
+			created, err = true, os.Rename(from.Name(), to)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	return os.Rename(from.Name(), to)
+	return f.syncFolders(filepath.Dir(to), created)
+}
+
+// syncFolders makes what was put into a folder outlive a loss of power: the folder's entry too, where
+// it was created.
+func (f *Folder) syncFolders(dir string, created bool) error {
+	if runtime.GOOS == "windows" { // where folders cannot be synced, and their entries are journalled
+		return nil
+	}
+	for {
+		d, err := os.Open(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // then all in it was deleted
+			return err
+		}
+		if err == nil {
+			if err = errors.Join(d.Sync(), d.Close()); err != nil {
+				return err
+			}
+		}
+		if !created || dir == f.dir {
+			return nil
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // Write implements Store.

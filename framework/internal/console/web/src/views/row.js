@@ -1,5 +1,5 @@
 import { html, useEffect, useSignal } from "../html.js";
-import { request } from "../api.js";
+import { Fault, request } from "../api.js";
 import { entity, may } from "../session.js";
 import { route, go, url } from "../router.js";
 import { notify } from "../notice.js";
@@ -7,6 +7,7 @@ import { Empty } from "../parts/empty.js";
 import { FaultText } from "../parts/fault.js";
 import { Labelled, places } from "../parts/form.js";
 import { Confirm } from "../parts/confirm.js";
+import { Conflict } from "../parts/conflict.js";
 import { short } from "../parts/value.js";
 
 // schemaOf is the JSON Schema by which a field is asked for.
@@ -32,9 +33,10 @@ function Record({ e, id, made }) {
   const set = route.value.query.get("set") || "", query = set ? "?set=" + encodeURIComponent(set) : "";
   const at = e.path + "/" + encodeURIComponent(id);
   const stored = useSignal(null), tag = useSignal(""), draft = useSignal({}), fault = useSignal(null), busy = useSignal(false), asking = useSignal(false), gone = useSignal(false), related = useSignal(null);
+  const theirs = useSignal(null); // the row that somebody else has changed, and its tag
 
   const load = async () => {
-    fault.value = null;
+    fault.value = theirs.value = null;
     try {
       if (made) {
         const { body } = may(e, "new") ? await request("POST", e.path + ":new", { body: set ? { set } : {} }) : { body: {} };
@@ -60,10 +62,30 @@ function Record({ e, id, made }) {
 
   const editable = (f) => (made ? may(e, "upsert") : may(e, "patch")) && !f.readOnly && f.name !== e.version && (made || (!f.immutable && f.name !== e.key)) && !(made && f.name === e.key && !f.required);
   const changes = () => Object.fromEntries(e.fields.filter((f) => editable(f) && !same(draft.value[f.name], stored.value?.[f.name])).map((f) => [f.name, draft.value[f.name] ?? null]));
+  const failed = async (f) => {
+    if (f.status === 412) {
+      try {
+        const { body, headers } = await request("GET", at + query);
+        theirs.value = { row: body, tag: headers.get("ETag") || "" };
+      } catch (g) {
+        if (g.code === "not_found") theirs.value = { row: null };
+        else return void (fault.value = g);
+      }
+      // The server's words are about headers.
+      f = new Fault(412, { code: f.code, message: `Somebody else has ${theirs.value.row ? "changed" : "deleted"} this row since you opened it.`, hint: "What you typed is still in the form." });
+    }
+    fault.value = f;
+  };
+  // settle puts what was typed here on the row as it is now.
+  const settle = (mine) => {
+    const { row, tag: now } = theirs.value;
+    [stored.value, draft.value, tag.value] = [row, { ...row, ...mine }, now];
+    fault.value = theirs.value = null;
+  };
   const save = async (ev) => {
-    ev.preventDefault();
+    ev?.preventDefault();
     busy.value = true;
-    fault.value = null;
+    fault.value = theirs.value = null;
     try {
       if (made) {
         const body = Object.fromEntries(Object.entries(changes()).filter(([, v]) => v !== null));
@@ -78,7 +100,7 @@ function Record({ e, id, made }) {
         notify("Saved.");
       }
     } catch (f) {
-      fault.value = f;
+      await failed(f);
     }
     busy.value = false;
   };
@@ -90,7 +112,7 @@ function Record({ e, id, made }) {
       notify(e.name + " was deleted.");
       go(url("/entities/" + e.name, { set }));
     } catch (f) {
-      fault.value = f;
+      await failed(f);
     }
   };
   if (gone.value) return html`<${Empty} whole title="This row does not exist" help="It was deleted, or it is in another set."><a class="button" href=${url("/entities/" + e.name, { set })}>All of ${e.name}</a><//>`;
@@ -105,7 +127,7 @@ function Record({ e, id, made }) {
         ${fields.map((f) => editable(f) ? html`<${Labelled} key=${f.name} name=${f.name} schema=${schemaOf(f)} value=${draft.value[f.name] ?? undefined} required=${made && f.required && !f.nullable} wrong=${wrong["/" + f.name]}
             change=${(v) => (draft.value = { ...draft.value, [f.name]: v ?? null })} />`
           : !f.writeOnly && html`<div class="field" key=${f.name}><span class="label">${f.name}</span><p class="fixed">${short(stored.value[f.name], 2000) || html`<span class="quiet">empty</span>`}</p></div>`)}
-        <${FaultText} fault=${fault.value}>${fault.value?.status === 412 && html`<p>Somebody else has changed this row since you opened it. <button type="button" onClick=${load}>Read it again</button></p>`}<//>
+        <${FaultText} fault=${fault.value}>${theirs.value?.row && html`<${Conflict} fields=${e.fields.filter((f) => editable(f))} read=${stored.value} now=${theirs.value.row} mine=${changes()} save=${() => (settle(changes()), save())} drop=${() => settle({})} />`}<//>
         ${(made ? may(e, "upsert") : may(e, "patch")) ? html`<div class="row"><button class="primary" disabled=${busy.value || (!made && !dirty)}>${made ? "Create" : "Save"}</button>${dirty && !made && html`<button type="button" onClick=${() => (draft.value = { ...stored.value })}>Discard</button>`}</div>` : html`<p class="quiet">You may read this row, and not change it.</p>`}
       </form>
       ${!made && e.relationships.length > 0 && html`<aside aria-label="Relationships"><h2>Relationships</h2>${e.relationships.map((r) => html`<${Related} key=${r.name} r=${r} value=${related.value?.[r.name]} known=${related.value !== null} set=${set} />`)}</aside>`}
