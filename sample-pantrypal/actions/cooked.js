@@ -8,7 +8,7 @@ export const action = {
       mealId: { type: "string", description: "The planned meal." },
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe, planned that day or not." },
       date: { type: "string", format: "date", description: "Without it, today." },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions that were cooked; without it, as planned." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions cooked; without it, as planned." },
       leftovers: { type: "number", minimum: 0, maximum: 100, default: 0, description: "Portions that are left." },
       freeze: { type: "boolean", default: false, description: "The leftovers go to the freezer." },
       rating: { type: "integer", minimum: 1, maximum: 5 },

@@ -22,7 +22,7 @@ export const action = {
         type: "array",
         items: {
           type: "object", required: ["itemId", "name", "aisle", "text"],
-          properties: { itemId: { type: "string" }, name: { type: "string" }, aisle: { type: "string" }, text: { type: "string" }, product: { type: "string" }, packages: { type: ["integer", "null"] }, cost: { type: ["number", "null"] }, storeId: { type: "string", description: "Whose price it is." }, for: { type: "array", items: { type: "string" } }, problem: { type: "string" } },
+          properties: { itemId: { type: "string" }, name: { type: "string" }, aisle: { type: "string" }, text: { type: "string" }, product: { type: "string" }, packages: { type: ["integer", "null"] }, cost: { type: ["number", "null"] }, storeId: { type: "string" }, for: { type: "array", items: { type: "string" } }, problem: { type: "string" } },
         },
       },
       estimatedCost: { type: ["number", "null"], description: "Of what has a price." },

@@ -19,7 +19,7 @@ export const action = {
     properties: {
       planId: { type: ["string", "null"] }, name: { type: "string" },
       meals: { type: "array", items: { type: "object", required: ["mealId", "date", "recipeId", "name"], properties: { mealId: { type: "string" }, date: { type: "string" }, weekday: { type: "string" }, recipeId: { type: "string" }, name: { type: "string" }, minutes: { type: "integer" }, servings: { type: "number" }, usesSoon: { type: "array", items: { type: "string" } }, toBuy: { type: "array", items: { type: "string" } }, kept: { type: "boolean" } } } },
-      cost: { type: ["number", "null"], description: "Of what has to be bought, as far as prices are known." },
+      cost: { type: ["number", "null"], description: "Of what has to be bought and has a price." },
       budget: { type: ["number", "null"] },
       notes: { type: "array", items: { type: "string" } },
     },
