@@ -58,8 +58,8 @@ func TestNewestColumnsComeIntoPostgreSQL(t *testing.T) {
 	})
 	at, err := url.Parse(database.Value)
 	require.NoError(t, err)
-	schema := at.Query().Get("schema_prefix") + "_default"
-	pgtest.Psql(t, `SET search_path = `+schema, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
+	schema := `"` + at.Query().Get("schema_prefix") + `.default"`
+	pgtest.Psql(t, `UPDATE "`+at.Query().Get("schema_prefix")+`".koan_sets SET version = 0`, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
 		`UPDATE `+schema+`.foods SET energy_kcal = 1 WHERE id = 'feta'`, `UPDATE `+schema+`.koan_set SET schema_hash = 12345`, `UPDATE `+schema+`.koan_migrations SET schema_hash = 12345`)
 	k := openAt(t, monday, database, koantest.Setting{Key: "approval.mode", Value: "never"})
 	after := value[[]any](k, look)
@@ -67,4 +67,7 @@ func TestNewestColumnsComeIntoPostgreSQL(t *testing.T) {
 	require.Equal(t, []any{[]any{"penny-barrel"}, 2100.0}, value[[]any](k, `
 		SDK.Entities.Store.delete("penny-barrel");
 		(h => [h.removed, h.energyTargetKcal])(SDK.Entities.Household.patch("household", {energyTargetKcal: 2100}))`))
+	require.Equal(t, 2.0, value[float64](k, `
+		const listId = SDK.Entities.ShoppingList.upsert({name: "x"}).id, [one, two] = [1, 2].map((i) => SDK.Entities.ShoppingItem.upsert({listId, name: "Milk " + i, foodId: "milk", amount: 500, unit: "ml"}));
+		Math.round(SDK.Entities.ShoppingItem.patch(one.id, {amount: 1000}).estimatedCost / two.estimatedCost * 100) / 100`), "what a hook sets anew")
 }

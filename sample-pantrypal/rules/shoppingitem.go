@@ -75,8 +75,13 @@ func estimateAnew(ctx context.Context, m *ent.ShoppingItemMutation) error {
 			return err
 		}
 	}
-	m.ClearEstimatedCost()
-	return estimate(ctx, m, f, amount, unit)
+	if err := estimate(ctx, m, f, amount, unit); err != nil {
+		return err
+	}
+	if _, found := m.EstimatedCost(); !found {
+		m.ClearEstimatedCost()
+	}
+	return nil
 }
 
 // recentPrices is how many prices estimate looks at: the newest may be by a unit that does not convert.

@@ -291,17 +291,21 @@ func setIngredient(m *ent.RecipeIngredientMutation, at int, ing catalogue.Ingred
 	m.SetPreparation(ing.Preparation)
 	m.SetOptional(ing.Optional)
 	m.SetText(ing.Text)
-	m.ClearAmount()
-	m.ClearAmountMax()
-	m.ClearUnit()
+	// One or the other: PostgreSQL takes no statement that clears a column and sets it.
 	if ing.Amount.Valid {
 		m.SetAmount(float(ing.Amount.Decimal))
-		if ing.Unit != "" {
-			m.SetUnit(string(ing.Unit))
-		}
+	} else {
+		m.ClearAmount()
+	}
+	if ing.Amount.Valid && ing.Unit != "" {
+		m.SetUnit(string(ing.Unit))
+	} else {
+		m.ClearUnit()
 	}
 	if ing.AmountMax.Valid {
 		m.SetAmountMax(float(ing.AmountMax.Decimal))
+	} else {
+		m.ClearAmountMax()
 	}
 }
 
