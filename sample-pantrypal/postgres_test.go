@@ -68,6 +68,6 @@ func TestNewestColumnsComeIntoPostgreSQL(t *testing.T) {
 		SDK.Entities.Store.delete("penny-barrel");
 		(h => [h.removed, h.energyTargetKcal])(SDK.Entities.Household.patch("household", {energyTargetKcal: 2100}))`))
 	require.Equal(t, 2.0, value[float64](k, `
-		const listId = SDK.Entities.ShoppingList.upsert({name: "x"}).id, [one, two] = [1, 2].map((i) => SDK.Entities.ShoppingItem.upsert({listId, name: "Milk " + i, foodId: "milk", amount: 500, unit: "ml"}));
-		Math.round(SDK.Entities.ShoppingItem.patch(one.id, {amount: 1000}).estimatedCost / two.estimatedCost * 100) / 100`), "what a hook sets anew")
+		const listId = SDK.Entities.ShoppingList.upsert({name: "x"}).id, [one, two] = [1, 2].map((i) => SDK.Entities.ShoppingItem.upsert({listId, name: "Milk " + i, foodId: "milk", amount: 100, unit: "l"}));
+		Math.round(SDK.Entities.ShoppingItem.patch(one.id, {amount: 200}).estimatedCost / two.estimatedCost * 100) / 100`), "what a hook sets anew")
 }
