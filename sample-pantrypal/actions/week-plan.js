@@ -56,7 +56,7 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
 
   const chosen = [], notes = [], kept = [];
   for (const r of named) {
-    if (!foodOf.get(r.id) && !isAisle(r.what) && !recipes.some((x) => isCalled(r.what, x))) notes.push('"' + r.name + '" has no effect: no food, aisle, cuisine or tag is called "' + r.what + '".');
+    if (!foodOf.get(r.id) && !recipes.some((x) => isCalled(r.what, x)) && !isAisle(r.what)) notes.push('"' + r.name + '" has no effect: no food, aisle, cuisine or tag is called "' + r.what + '".');
   }
   const apart = Math.max(repeat, 3), near = (a, b) => Math.abs(Date.parse(a) - Date.parse(b)) < apart * DAY;
   for (let i = 0; i < days; i++) {
