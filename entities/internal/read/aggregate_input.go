@@ -334,9 +334,9 @@ func (a *Aggregate) columnsHint() string {
 	}
 	more := ""
 	if !slices.Contains(names, string(count)) {
-		more = "; send count: true for the column count"
+		more = "; count: true adds the column count"
 	}
-	return " (there are: " + strings.Join(names, ", ") + more + ")"
+	return " (there are: " + strings.Join(names, ", ") + ")" + more
 }
 
 // positions reads the sort. What it leaves open is sorted by the groups, so that
