@@ -93,3 +93,45 @@ func TestNewCatalogueLeavesDeletedAway(t *testing.T) {
 	require.Equal(t, []any{nil, nil, 3.0, []any{cheddar, "penny-barrel"}}, value[[]any](k, look))
 	require.NotEmpty(t, value[string](k, `SDK.Entities.Product.getById("product-2000000000022").name`))
 }
+
+// What an earlier release had, and this one has under another name or no more, is still in the house:
+// it can be planned, cooked and bought.
+func TestNewCatalogueKeepsWhatItHasNoMore(t *testing.T) {
+	t.Parallel()
+	from, err := seeded()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	raw, err := os.ReadFile(filepath.Join(from, "default.db"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "default.db"), raw, 0o600))
+	db, err := sql.Open("sqlite3", filepath.Join(dir, "default.db"))
+	require.NoError(t, err)
+	for _, s := range []string{
+		`PRAGMA user_version = 0`, `UPDATE koan_set SET schema_hash = 12345`, `UPDATE koan_migrations SET schema_hash = 12345`,
+		// Aubergines were called eggplants: their name now is an alias.
+		`INSERT INTO foods (id, name, aisle, staple) VALUES ('eggplant', 'Eggplant', 'produce', false), ('stardust', 'Stardust', 'dry', false)`,
+		`UPDATE products SET food_id = 'eggplant' WHERE food_id = 'aubergine'`, `UPDATE prices SET food_id = 'eggplant' WHERE food_id = 'aubergine'`,
+		`UPDATE pantry_items SET food_id = 'eggplant', name = 'Eggplant' WHERE name = 'Carrots' AND status = 'available'`,
+		// Stardust, and a recipe of it, were in the catalogue.
+		`INSERT INTO food_portions (id, unit, grams, food_id) VALUES ('stardust-jar', 'jar', 70, 'stardust')`,
+		`UPDATE pantry_items SET food_id = 'stardust', name = 'Stardust' WHERE name = 'Rice' AND status = 'available'`,
+		`INSERT INTO recipes (id, name, origin, difficulty, servings, meal_types, favourite, prep_minutes, cook_minutes, times_cooked) SELECT 'moon-pie', 'Moon Pie', origin, difficulty, 2, meal_types, favourite, 5, 5, 0 FROM recipes WHERE id = 'shakshuka'`,
+		`INSERT INTO recipe_ingredients (id, position, name, amount, unit, optional, food_id, recipe_id) VALUES ('moon-pie-1', 0, 'stardust', 10, 'g', false, 'stardust', 'moon-pie'), ('moon-pie-2', 1, 'eggs', 1, 'piece', false, 'eggs', 'moon-pie')`,
+	} {
+		_, err := db.Exec(s)
+		require.NoError(t, err, s)
+	}
+	require.NoError(t, db.Close())
+	k := openAt(t, monday, koantest.Setting{Key: "database", Value: "sqlite://" + dir})
+	fresh := value[[]any](open(t), `["Product", "Price"].map(e => SDK.Entities[e].count({foodId: "aubergine"}))`)
+	require.Equal(t, fresh, value[[]any](k, `["Product", "Price"].map(e => SDK.Entities[e].count({foodId: "aubergine"}))`))
+	require.Equal(t, []any{"aubergine", "stardust"}, value[[]any](k, `["Eggplant", "Stardust"].map(name => SDK.Entities.PantryItem.all({filter: {name, status: "available"}})[0].foodId)`))
+	require.Equal(t, []any{2.0, 70.0}, value[[]any](k, `[SDK.Entities.Recipe.getById("moon-pie", {with: "ingredients"}).ingredients.length, SDK.Entities.FoodPortion.getById("stardust-jar").grams]`))
+	out := value[map[string]any](k, `
+		const list = SDK.Entities.ShoppingList.upsert({name: "x"});
+		SDK.Entities.ShoppingItem.upsert({listId: list.id, name: "Stardust", foodId: "stardust", unit: "jar"});
+		({bought: SDK.Actions.checkOff({listId: list.id}).bought.length, cooked: SDK.Actions.cooked({recipe: "moon-pie", servings: 2}), waste: SDK.Actions.waste({}).since, due: SDK.Actions.reminders({}).today})`)
+	require.Equal(t, 1.0, out["bought"])
+	require.Len(t, out["cooked"].(map[string]any)["took"], 1, "the egg; of stardust it says that nobody knows it")
+	require.Len(t, out["cooked"].(map[string]any)["notThere"], 1)
+}

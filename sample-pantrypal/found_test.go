@@ -40,6 +40,16 @@ func TestModelRefusesWhatCannotBe(t *testing.T) {
 		"more leftovers than portions":      {`SDK.Actions.cooked({recipe: "shakshuka", servings: 2, leftovers: 3})`, "3 portions left of 2"},
 		"a food that nobody knows":          {`SDK.Actions.tonight({with: ["tomatos from mars"]})`, "There is no food"},
 		"a meal that is not planned":        {`SDK.Actions.replan({date: "2026-12-24", guests: 1})`, "No dinner is planned"},
+		"a member who eats less than none":  {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: -1}]})`, "portion of Mia is -1"},
+		"an allergy that no food has":       {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1, allergies: ["dairy"]}]})`, `allergen "dairy"`},
+		"a diet that is none":               {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1, diet: "keto"}]})`, `"keto"`},
+		"a dislike that is no food":         {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1, dislikes: ["stardust"]}]})`, `"stardust"`},
+		"two members of one name":           {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1}, {name: "mia", portion: 1}]})`, "two members"},
+		"a member without a name":           {`SDK.Entities.Household.patch("household", {members: [{name: " ", portion: 1}]})`, "has no name"},
+		"a wish for nothing":                {`SDK.Entities.PlanRule.upsert({name: "Fish on Friday", kind: "want", weekdays: ["friday"]})`, "needs what"},
+		"a pause of no length":              {`SDK.Entities.PlanRule.upsert({name: "Not twice", kind: "no-repeat"})`, "needs days"},
+		"a rule that is patched so":         {`SDK.Entities.PlanRule.patch(SDK.Entities.PlanRule.all({filter: {kind: "max-minutes"}})[0].id, {minutes: null})`, "needs minutes"},
+		"a weekday that is none":            {`SDK.Entities.PlanRule.upsert({name: "x", kind: "avoid", what: "milk", weekdays: ["Freitag"]})`, "unknown weekday"},
 		"a recipe that is none":             {`SDK.Actions.importRecipe({jsonLd: {"@type": "Person"}})`, "no schema.org Recipe"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,6 +162,73 @@ func TestDeletingPlannedRecipe(t *testing.T) {
 	require.Contains(t, r.Error.Message+r.Error.Hint, "PlannedMeal")
 }
 
+// One meal is noted once, also by two people at one table, and also the day after.
+func TestMealIsNotedOnce(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	k.Run(`SDK.Actions.importRecipe({text: "Old toast\nServes 1\nIngredients\n100 g bread"});
+		SDK.Entities.PantryItem.all({filter: {foodId: "bread", status: "available"}}).forEach(l => SDK.Entities.PantryItem.patch(l.id, {amount: 0, status: "consumed"}));
+		SDK.Entities.PantryItem.upsert({name: "Bread", amount: 300, unit: "g", bestBefore: "2026-11-22"})`, koantest.Input{})
+	bread := `SDK.Entities.PantryItem.all({filter: {name: "Bread"}, sort: "-addedAt"})[0].amount`
+	require.Equal(t, []any{1.0, 300.0}, value[[]any](k, `[SDK.Actions.tonight({}).pastDate.length, `+bread+`]`), "it is past its date today")
+	first := value[map[string]any](k, `SDK.Actions.cooked({recipe: "Old toast", servings: 2, leftovers: 1, date: "2026-11-22"})`)
+	require.Empty(t, first["notThere"], "it was good then")
+	require.Equal(t, 100.0, value[float64](k, bread))
+	require.Equal(t, []any{"2026-11-22", "2026-11-25"}, value[[]any](k, `(l => [l.cookedOn, l.bestBefore])(SDK.Entities.Leftover.getById("`+first["leftoverId"].(string)+`"))`))
+	for _, again := range []string{`{recipe: "Old toast", date: "2026-11-22"}`, `{mealId: "` + first["mealId"].(string) + `"}`} {
+		require.Contains(t, k.refused(`SDK.Actions.cooked(`+again+`)`), "of 2026-11-22 is noted as cooked already")
+	}
+	require.Equal(t, 100.0, value[float64](k, bread), "it left the stock once")
+	// Once more on the same day is a meal of its own.
+	second := value[map[string]any](k, `
+		const recipeId = SDK.Entities.Recipe.all({filter: {name: "Old toast"}})[0].id;
+		SDK.Entities.PlannedMeal.upsert({recipeId, date: "2026-11-22", mealType: "lunch", servings: 1});
+		SDK.Actions.cooked({recipe: "Old toast", date: "2026-11-22"})`)
+	require.NotEqual(t, first["mealId"], second["mealId"])
+	require.Zero(t, value[float64](k, bread))
+}
+
+// What was ticked by mistake is put back: it is to buy, and not in the house; of what was used since,
+// that is not so easy.
+func TestBoughtThingIsPutBack(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	k.Run(`const l = SDK.Entities.ShoppingList.upsert({name: "Saturday"});
+		for (const name of ["Bananas", "Oats"]) SDK.Entities.ShoppingItem.upsert({listId: l.id, name, amount: 400, unit: "g"});
+		SDK.Actions.checkOff({})`, koantest.Input{})
+	look := `SDK.Entities.ShoppingList.all({filter: {name: "Saturday"}, with: "items.lot"}).map(l => [l.status, ...l.items.sort((a, b) => a.name < b.name ? -1 : 1).map(i => [i.bought, i.boughtAt !== null, i.lot?.amount ?? null])])[0]`
+	require.Equal(t, []any{"done", []any{true, true, 400.0}, []any{true, true, 400.0}}, value[[]any](k, look))
+	out := value[map[string]any](k, `SDK.Actions.checkOff({items: [{item: "bananas"}, {item: "Bananas"}], back: true})`)
+	require.Equal(t, 1.0, out["left"])
+	require.Equal(t, []any{"open", []any{false, false, nil}, []any{true, true, 400.0}}, value[[]any](k, look))
+	require.Equal(t, []any{0.0, "consumed", "corrected"}, value[[]any](k, `(l => [l.amount, l.status, l.reason])(SDK.Entities.PantryItem.all({filter: {name: "Bananas"}, sort: "-addedAt"})[0])`))
+	require.Equal(t, []any{"Bananas"}, value[map[string]any](k, `SDK.Actions.checkOff({items: [{item: "bananas"}], back: true})`)["already"], "it is back")
+	k.Run(`SDK.Entities.PantryItem.patch(SDK.Entities.PantryItem.all({filter: {name: "Oats", amount: 400}, sort: "-addedAt"})[0].id, {amount: 300, reason: "eaten"})`, koantest.Input{})
+	require.Contains(t, k.refused(`SDK.Actions.checkOff({items: [{item: "oats"}], back: true})`), "something was used already")
+	require.Equal(t, []any{"open", []any{false, false, nil}, []any{true, true, 300.0}}, value[[]any](k, look))
+}
+
+// What is put on a list by hand costs what the newest price says, of another amount as well.
+func TestThingsAddedByHandHavePrices(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	require.Equal(t, []any{1.2, 2.4, nil, 9.0, nil}, value[[]any](k, `
+		const E = SDK.Entities, listId = E.ShoppingList.upsert({name: "x"}).id;
+		E.Price.upsert({foodId: "milk", price: 0.6, amount: 500, unit: "ml", on: "2026-11-23"});
+		const milk = E.ShoppingItem.upsert({listId, name: "milk", unit: "l"}), soap = E.ShoppingItem.upsert({listId, name: "soap"});
+		[milk.estimatedCost, E.ShoppingItem.patch(milk.id, {amount: 2}).estimatedCost, soap.estimatedCost, E.ShoppingItem.patch(milk.id, {amount: 3, estimatedCost: 9}).estimatedCost, E.ShoppingItem.patch(soap.id, {amount: 2}).estimatedCost]`))
+}
+
+// A rule that keeps nothing is named where it was meant to.
+func TestRuleWithoutEffectIsNamed(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	notes := value[[]string](k, `
+		for (const what of ["pineapple pizza", "seafood", "quick", "italian", "feta"]) SDK.Entities.PlanRule.upsert({name: "No " + what, kind: "avoid", what});
+		SDK.Actions.weekPlan({days: 1}).notes`)
+	require.Equal(t, []string{`"No pineapple pizza" has no effect: no food, aisle, cuisine or tag is called "pineapple pizza".`}, notes)
+}
+
 func TestCookedCountsRecipe(t *testing.T) {
 	t.Parallel()
 	k := open(t)
@@ -190,7 +267,7 @@ func TestLakeHouseHasCatalogue(t *testing.T) {
 // Lots go to the other household whole: first they are there, then they are gone here.
 func TestMoveBetweenHouseholds(t *testing.T) {
 	t.Parallel()
-	k := open(t)
+	k := open(t, koantest.Setting{Key: "journal.enabled", Value: "true"}, koantest.Setting{Key: "approval.mode", Value: "never"})
 	lot := value[string](k, `SDK.Entities.PantryItem.upsert({name: "Polenta", amount: 500, unit: "g", productId: SDK.Entities.Product.upsert({name: "Polenta", barcodes: ["2000000000992"], packageAmount: 500, packageUnit: "g"}).id, openedAt: "2026-11-20"}).id`)
 	var out struct {
 		Done          bool
@@ -198,14 +275,37 @@ func TestMoveBetweenHouseholds(t *testing.T) {
 	}
 	dry := k.Run(`SDK.Actions.move({lots: [SDK.args]}).arrived`, koantest.Input{Args: lot, DryRun: true})
 	require.JSONEq(t, `1`, string(dry.Result))
+	move := fmt.Sprintf(`SDK.Actions.move({lots: [%q]})`, lot)
+	where := func() (here, there any) {
+		at := `(l => l && [l.amount, l.status])(SDK.Entities.PantryItem.findById(SDK.args))`
+		k.Run(at, koantest.Input{Args: lot}).ResultInto(&here)
+		k.Run(at, koantest.Input{Args: lot, Set: "lake-house"}).ResultInto(&there)
+		return here, there
+	}
+	whole, none := []any{500.0, "available"}, any(nil)
+	// Each of the two calls can be undone, and nothing is ever in neither.
+	arrive := k.Run(move, koantest.Input{})
+	here, there := where()
+	require.Equal(t, []any{whole, whole}, []any{here, there})
+	k.undo(arrive.RunID)
+	here, there = where()
+	require.Equal(t, []any{whole, none}, []any{here, there})
+	k.Run(move, koantest.Input{})
+	leave := k.Run(move, koantest.Input{})
+	here, there = where()
+	require.Equal(t, []any{[]any{0.0, "consumed"}, whole}, []any{here, there})
+	k.undo(leave.RunID)
+	here, there = where()
+	require.Equal(t, []any{whole, whole}, []any{here, there})
+	k.Run(`SDK.Entities.PantryItem.delete(SDK.args)`, koantest.Input{Args: lot, Set: "lake-house"})
 	k.Action("move", map[string]any{"lots": []string{lot}}, &out)
 	require.Equal(t, []any{false, 1, 0}, []any{out.Done, out.Arrived, out.Left})
 	k.Action("move", map[string]any{"lots": []string{lot}}, &out)
 	require.Equal(t, []any{true, 0, 1}, []any{out.Done, out.Arrived, out.Left})
-	there := k.Run(`(l => [l.amount, l.openedAt, l.product.barcodes[0]])(SDK.Entities.PantryItem.getById(SDK.args, {with: "product"}))`, koantest.Input{Set: "lake-house", Args: lot})
-	require.JSONEq(t, `[500, "2026-11-20", "2000000000992"]`, string(there.Result))
-	here := k.Run(`[SDK.Entities.PantryItem.getById(SDK.args).amount, SDK.Entities.PantryEvent.all({filter: {itemId: SDK.args}, sort: "-id"})[0].reason]`, koantest.Input{Args: lot})
-	require.JSONEq(t, `[0, "moved"]`, string(here.Result))
+	arrived := k.Run(`(l => [l.amount, l.openedAt, l.product.barcodes[0]])(SDK.Entities.PantryItem.getById(SDK.args, {with: "product"}))`, koantest.Input{Set: "lake-house", Args: lot})
+	require.JSONEq(t, `[500, "2026-11-20", "2000000000992"]`, string(arrived.Result))
+	left := k.Run(`[SDK.Entities.PantryItem.getById(SDK.args).amount, SDK.Entities.PantryEvent.all({filter: {itemId: SDK.args}, sort: "-id"})[0].reason]`, koantest.Input{Args: lot})
+	require.JSONEq(t, `[0, "moved"]`, string(left.Result))
 }
 
 // Two people in the shop check off the same thing: it is bought once, and both are told.

@@ -47,10 +47,12 @@ var badInputs = map[string]map[string]string{
 		`{"items": [{"item": "tea", "amount": 1e20}]}`: "/items/0/amount", `{"items": [{"item": "tea", "amount": 1, "unit": "furlong"}]}`: "/items/0/unit", `{"items": [{"item": "tea", "unit": "g"}]}`: "/items/0/amount",
 		`{"items": [{"item": "tea", "price": -0.01}]}`: "/items/0/price", `{"items": [{"item": "tea", "bestBefore": "2026-02-30"}]}`: "/items/0/bestBefore", `{"items": [{"item": "tea", "bestBefore": "never"}]}`: "/items/0/bestBefore",
 		`{"items": [{}]}`: "/items/0/item", `{"items": "tea"}`: "/items", `{"items": [{"item": "tea"}, {"item": "rope"}]}`: "/items/1/item",
+		`{"back": true}`: "/items", `{"items": [{"item": "rope"}], "back": true}`: "/items/0/item", `{"back": "yes"}`: "/back",
 	},
 	"cooked": {
 		`{}`: "/recipe", `{"recipe": "stardust pie"}`: "/recipe", `{"recipe": "shakshuka", "servings": 0}`: "/servings", `{"recipe": "shakshuka", "servings": 1e20}`: "/servings", `{"recipe": "shakshuka", "servings": 2, "leftovers": 3}`: "/leftovers",
-		`{"recipe": "shakshuka", "leftovers": -1}`: "/leftovers", `{"recipe": "shakshuka", "rating": 6}`: "/rating", `{"recipe": "shakshuka", "rating": 4.5}`: "/rating", `{"recipe": "shakshuka", "freeze": 1}`: "/freeze", `{"recipe": {}}`: "/recipe",
+		`{"recipe": "shakshuka", "leftovers": -1}`: "/leftovers", `{"recipe": "shakshuka", "rating": 6}`: "/rating", `{"recipe": "shakshuka", "rating": 4.5}`: "/rating", `{"recipe": "shakshuka", "freeze": 1}`: "/freeze",
+		`{"recipe": "shakshuka", "date": "2026-11-24"}`: "/date", `{"recipe": "shakshuka", "date": "2026-02-30"}`: "/date", `{"recipe": "shakshuka", "date": "yesterday"}`: "/date", `{"recipe": "shakshuka", "date": "2020-01-01"}`: "/date", `{"recipe": {}}`: "/recipe",
 	},
 	"replan": {
 		`{}`: "/servings", `{"guests": -1}`: "/guests", `{"guests": 1e20}`: "/guests", `{"guests": 99.5}`: "/guests", `{"servings": 0}`: "/servings", `{"servings": 101}`: "/servings", `{"absent": ["Casper"]}`: "/absent/0", `{"absent": ["Alex", "Casper"]}`: "/absent/1",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"testing"
 
@@ -42,4 +43,31 @@ func TestFirstModelIsTakenOverInPostgreSQL(t *testing.T) {
 	t.Parallel()
 	pgtest.Psql(t, string(unpacked(t, "earlier/testdata/default.sql.gz")))
 	takeOver(t, koantest.Setting{Key: "database", Value: pgtest.Server(t)}) // its schemas have the app's name
+}
+
+// A database of the release before the newest columns gets them, and keeps what is in it.
+func TestNewestColumnsComeIntoPostgreSQL(t *testing.T) {
+	t.Parallel()
+	database := koantest.Setting{Key: "database", Value: pgtest.Place(t)}
+	const look = `[SDK.Entities.Household.getById("household").removed, SDK.Entities.PantryItem.count(), SDK.Entities.PantryEvent.count(), SDK.Entities.Food.getById("feta").energyKcal]`
+	var before []any
+	t.Run("with them", func(t *testing.T) {
+		k := openAt(t, monday, database)
+		before = value[[]any](k, look)
+		k.Run(`SDK.Entities.PantryItem.upsert({name: "Jam", amount: 200, unit: "g"})`, koantest.Input{})
+	})
+	at, err := url.Parse(database.Value)
+	require.NoError(t, err)
+	schema := `"` + at.Query().Get("schema_prefix") + `.default"`
+	pgtest.Psql(t, `UPDATE "`+at.Query().Get("schema_prefix")+`".koan_sets SET version = 0`, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
+		`UPDATE `+schema+`.foods SET energy_kcal = 1 WHERE id = 'feta'`, `UPDATE `+schema+`.koan_set SET schema_hash = 12345`, `UPDATE `+schema+`.koan_migrations SET schema_hash = 12345`)
+	k := openAt(t, monday, database, koantest.Setting{Key: "approval.mode", Value: "never"})
+	after := value[[]any](k, look)
+	require.Equal(t, []any{before[0], before[1].(float64) + 1, before[2].(float64) + 1, before[3]}, after)
+	require.Equal(t, []any{[]any{"penny-barrel"}, 2100.0}, value[[]any](k, `
+		SDK.Entities.Store.delete("penny-barrel");
+		(h => [h.removed, h.energyTargetKcal])(SDK.Entities.Household.patch("household", {energyTargetKcal: 2100}))`))
+	require.Equal(t, 2.0, value[float64](k, `
+		const listId = SDK.Entities.ShoppingList.upsert({name: "x"}).id, [one, two] = [1, 2].map((i) => SDK.Entities.ShoppingItem.upsert({listId, name: "Milk " + i, foodId: "milk", amount: 100, unit: "l"}));
+		Math.round(SDK.Entities.ShoppingItem.patch(one.id, {amount: 200}).estimatedCost / two.estimatedCost * 100) / 100`), "what a hook sets anew")
 }

@@ -149,7 +149,7 @@ func (w *web) stories(t *testing.T) {
 		})
 	}
 	require.NoError(t, cmd.Wait())
-	require.Equal(t, 11, stories)
+	require.Equal(t, 12, stories)
 }
 
 func (w *web) attacks(t *testing.T) {
@@ -196,6 +196,7 @@ func (w *web) badInput(t *testing.T) {
 		"an amount that is none":       {"POST", "/shopping", "name=Rope&amount=much", http.StatusBadRequest, "is not a number"},
 		"a unit that is none":          {"POST", "/shelves", "name=Rope&amount=1&unit=furlong&place=pantry", http.StatusBadRequest, "unknown unit"},
 		"a lot that there is not":      {"POST", "/lots/none", "do=used", http.StatusNotFound, "That did not work"},
+		"a thing that is on no list":   {"POST", "/shopping/back", "item=Rope", http.StatusBadRequest, "no open shopping list"},
 		"nothing to do":                {"POST", "/lots/none", "", http.StatusBadRequest, "nothing to do"},
 		"a day that is none":           {"GET", "/week?from=tomorrow", "", http.StatusBadRequest, "is not a day"},
 		"portions that are none":       {"GET", "/recipes/shakshuka?servings=-1", "", http.StatusBadRequest, "portions"},

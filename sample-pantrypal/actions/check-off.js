@@ -1,4 +1,4 @@
-// What was bought leaves the list and is in the house.
+// What was bought leaves the list and is in the house; what was not comes back.
 export const action = {
   title: "Check things off",
   description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off meanwhile is left alone and named.",
@@ -19,6 +19,7 @@ export const action = {
         },
       },
       storeId: { type: "string" },
+      back: { type: "boolean", default: false, description: "They were not bought." },
     },
     additionalProperties: false,
   },
@@ -26,7 +27,7 @@ export const action = {
     type: "object", required: ["bought", "already", "left"],
     properties: {
       bought: { type: "array", items: { type: "object", properties: { itemId: { type: "string" }, lotId: { type: "string" }, name: { type: "string" }, amount: { type: "number" }, unit: { type: "string" }, place: { type: "string" }, bestBefore: { type: ["string", "null"] } } } },
-      already: { type: "array", items: { type: "string" }, description: "Checked off before." },
+      already: { type: "array", items: { type: "string" } },
       left: { type: "integer", description: "How many items are still to buy; the list is done at 0." },
     },
   },
@@ -34,20 +35,23 @@ export const action = {
   examples: [{}],
 };
 
-export default ({ listId, items, storeId }) => {
+export default ({ listId, items, storeId, back = false }) => {
+  if (back && !items) refuse("/items", "The input does not say what was not bought.", "Send the items to put back onto the list.");
   const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open" }, sort: "-createdAt", count: false }).items[0]
     ?? (items ? SDK.Entities.ShoppingList.firstPage(1, { sort: "-createdAt", count: false }).items[0] : undefined); // somebody else may just have finished it
-  if (!list) throw new Error("There is no open shopping list.");
+  if (!list) refuse("/listId", "There is no open shopping list.", "Make one with shop.");
   const all = SDK.Entities.ShoppingItem.all({ filter: { listId: list.id }, sort: "id", with: "product" });
   const wanted = (items ?? all.filter((i) => !i.bought).map((i) => ({ item: i.id }))).map((w, i) => {
     const at = "/items/" + i;
     if (w.unit && w.amount === undefined) refuse(at + "/amount", "A unit needs an amount.", "Send both, or neither.");
     if (w.bestBefore && !isDay(w.bestBefore)) refuse(at + "/bestBefore", w.bestBefore + " is no day of the calendar.", "Send a day such as 2026-01-31.");
     const same = (x) => x.name.toLowerCase() === w.item.toLowerCase();
-    const item = all.find((x) => x.id === w.item) ?? all.find((x) => same(x) && !x.bought) ?? all.find(same);
+    const item = all.find((x) => x.id === w.item) ?? all.find((x) => same(x) && x.bought === back) ?? all.find(same);
     if (!item) refuse(at + "/item", '"' + w.item + '" is not on the list ' + list.name + ".", all.length ? "It has: " + all.slice(0, 50).map((i) => i.name).join(", ") + "." : "It is empty.");
     return { ...w, row: item };
   });
+  const already = wanted.filter((w) => w.row.bought !== back).map((w) => w.row.name);
+  if (back) return { bought: [], already, left: putBack(list, wanted) };
   const fresh = [...new Map(wanted.filter((w) => !w.row.bought).map((w) => [w.row.id, w])).values()];
   const stow = SDK.Actions.stow({ foodIds: [...new Set(fresh.map((w) => w.row.foodId).filter((id) => id))] });
   const places = new Map(stow.things.map((t) => [t.foodId, t]));
@@ -66,7 +70,23 @@ export default ({ listId, items, storeId }) => {
   });
   const left = SDK.Entities.ShoppingItem.count({ listId: list.id, bought: false });
   if (left === 0 && list.status !== "done") SDK.Entities.ShoppingList.patch(list.id, { status: "done" });
-  return { bought, already: wanted.filter((w) => w.row.bought).map((w) => w.row.name), left };
+  return { bought, already, left };
+};
+
+/** Puts things back onto the list and takes their lots out of the house; returns how many are to buy. */
+const putBack = (list, wanted) => {
+  wanted.forEach(({ row }, i) => {
+    if (wanted.findIndex((w) => w.row.id === row.id) < i) return;
+    const lot = row.bought && row.lotId ? SDK.Entities.PantryItem.findById(row.lotId) : null;
+    if (lot && (lot.status !== "available" || lot.amount !== lot.initialAmount)) {
+      refuse("/items/" + i + "/item", "Of " + lot.name + " something was used already.", "Correct what is left of it: patch the PantryItem " + lot.id + ".");
+    }
+    if (lot) SDK.Entities.PantryItem.patch(lot.id, { amount: 0, status: "consumed", reason: "corrected" });
+    if (row.bought) SDK.Entities.ShoppingItem.patch(row.id, { bought: false, boughtAt: null, lotId: null }, { ifVersion: row.version });
+  });
+  const left = SDK.Entities.ShoppingItem.count({ listId: list.id, bought: false });
+  if (left > 0 && list.status === "done") SDK.Entities.ShoppingList.patch(list.id, { status: "open" });
+  return left;
 };
 
 const isDay = (day) => { const at = new Date(Date.parse(day)); return !Number.isNaN(at.getTime()) && at.toISOString().slice(0, 10) === day; };

@@ -1,13 +1,14 @@
 // A meal was cooked: what it took leaves the stock, what is left comes in.
 export const action = {
   title: "A meal was cooked",
-  description: "Notes that a meal was cooked: takes its ingredients out of the stock, oldest lots first, keeps leftovers, counts the recipe. What was not in the house is named, never taken below nothing.",
+  description: "Notes that a meal was cooked: takes its ingredients out of the stock, oldest lots first, keeps leftovers, counts the recipe. What was not in the house is named.",
   input: {
     type: "object",
     properties: {
       mealId: { type: "string", description: "The planned meal." },
-      recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe; today's planned meal of it, or one that nobody had planned." },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions that were cooked; without it, as planned." },
+      recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe, planned that day or not." },
+      date: { type: "string", format: "date", description: "Without it, today." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions cooked; without it, as planned." },
       leftovers: { type: "number", minimum: 0, maximum: 100, default: 0, description: "Portions that are left." },
       freeze: { type: "boolean", default: false, description: "The leftovers go to the freezer." },
       rating: { type: "integer", minimum: 1, maximum: 5 },
@@ -29,27 +30,33 @@ export const action = {
 
 const KEEPS = { fridge: 3, freezer: 90, pantry: 1 }; // days that cooked food is good
 
-export default ({ mealId, recipe, servings, leftovers = 0, freeze = false, rating }) => {
+export default ({ mealId, recipe, servings, date, leftovers = 0, freeze = false, rating }) => {
   if (!mealId && !recipe) refuse("/recipe", "The input says no meal.", "Send mealId, or recipe.");
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
+  const day = date ?? today;
+  if (date) checkPast("/date", date, today);
   let meal = mealId ? SDK.Entities.PlannedMeal.getById(mealId, { with: "recipe" }) : null;
   if (!meal) {
     const r = SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0];
     if (!r) refuse("/recipe", 'There is no recipe "' + recipe + '".', "Send the id or name of a Recipe.");
-    meal = SDK.Entities.PlannedMeal.firstPage(1, { filter: { recipeId: r.id, date: today, status: "planned" }, with: "recipe", count: false }).items[0]
-      ?? { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: today, servings: servings ?? portions }), recipe: r };
+    const there = SDK.Entities.PlannedMeal.all({ filter: { recipeId: r.id, date: day, status: { $ne: "skipped" } }, with: "recipe", sort: "id" });
+    const done = there.find((m) => m.status === "cooked");
+    meal = there.find((m) => m.status === "planned");
+    // Two people at one table both note it: what was cooked once leaves the stock once.
+    if (!meal && done) refuse("/recipe", r.name + " of " + day + " is noted as cooked already.", "Was it cooked once more? Then make a PlannedMeal of it, and send its mealId.");
+    meal ??= { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: day, servings: servings ?? portions }), recipe: r };
   }
-  if (meal.status === "cooked") throw new Error(meal.recipe.name + " of " + meal.date + " is noted as cooked already.");
+  if (meal.status === "cooked") refuse("/mealId", meal.recipe.name + " of " + meal.date + " is noted as cooked already.", "Send the mealId of a meal that is planned. koan.code.undo takes back what was noted by mistake.");
   const cooked = servings ?? meal.servings;
   if (leftovers > cooked) refuse("/leftovers", "There cannot be " + leftovers + " portions left of " + cooked + ".", "Send at most " + cooked + ".");
-  const [c] = SDK.Actions.coverMeals({ meals: [{ key: meal.id, recipeId: meal.recipeId, servings: cooked }] }).meals;
+  const [c] = SDK.Actions.coverMeals({ meals: [{ key: meal.id, recipeId: meal.recipeId, servings: cooked, date: day }] }).meals;
   for (const u of c.uses) {
     SDK.Entities.PantryItem.patch(u.lotId, { amount: u.left, reason: "cooked", mealId: meal.id, ...(u.left > 0 ? {} : { status: "consumed" }) });
   }
-  SDK.Entities.PlannedMeal.patch(meal.id, { status: "cooked", servings: cooked, ...(rating === undefined ? {} : { rating }) });
+  SDK.Entities.PlannedMeal.patch(meal.id, { status: "cooked", servings: cooked, ...(date ? { date } : {}), ...(rating === undefined ? {} : { rating }) });
   if (rating !== undefined) SDK.Entities.Recipe.patch(meal.recipeId, { rating });
   const place = freeze ? "freezer" : "fridge";
-  const left = leftovers > 0 ? SDK.Entities.Leftover.upsert({ name: meal.recipe.name, servings: leftovers, place, cookedOn: today, bestBefore: plus(today, KEEPS[place]), mealId: meal.id }) : null;
+  const left = leftovers > 0 ? SDK.Entities.Leftover.upsert({ name: meal.recipe.name, servings: leftovers, place, cookedOn: day, bestBefore: plus(day, KEEPS[place]), mealId: meal.id }) : null;
   return {
     mealId: meal.id, name: meal.recipe.name, servings: cooked,
     took: c.uses.map((u) => ({ lotId: u.lotId, name: u.name, text: u.text, left: u.left, unit: u.unit })),
@@ -62,3 +69,11 @@ const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOStr
 
 /** Refuses the input at a path, and says what to send instead. */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
+
+/** Refuses what is no day of the calendar, is yet to come, or is more than a year ago. */
+const checkPast = (path, day, today) => {
+  const at = new Date(Date.parse(day));
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
+  if (day > today) refuse(path, day + " is after today, " + today + ".", "Send today or an earlier day.");
+  if (day < plus(today, -366)) refuse(path, day + " is more than a year ago.", "Send a day after " + plus(today, -366) + ".");
+};

@@ -6,9 +6,9 @@ export const action = {
     type: "object",
     properties: {
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name; without it, the batch recipe that needs the least shopping." },
-      meals: { type: "integer", minimum: 2, maximum: 14, default: 4, description: "How many meals it is for." },
+      meals: { type: "integer", minimum: 2, maximum: 14, default: 4, description: "How many meals, the first on the day of cooking." },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
-      start: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "The day of cooking; without it, today." },
+      start: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Without it, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "lunch" },
     },
     additionalProperties: false,
@@ -38,10 +38,10 @@ export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
     ? [SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0]].filter((r) => r)
     : SDK.Entities.Recipe.all({ filter: { tags: { $has: "batch" } } });
   if (!candidates.length && recipe) refuse("/recipe", 'There is no recipe "' + recipe + '".', "Send the id or name of a Recipe.");
-  if (!candidates.length) throw new Error("No recipe is marked as worth cooking in a batch (tag batch).");
+  if (!candidates.length) refuse("/recipe", "No recipe is marked as worth cooking in a batch.", "Send a recipe, or give one of your own the tag batch.");
   const cover = SDK.Actions.coverMeals({ meals: candidates.map((r) => ({ key: r.id, recipeId: r.id, servings: all, date })) });
   const best = cover.meals.filter((m) => recipe || !m.conflicts.length).sort((a, b) => a.missing.length / a.needed - b.missing.length / b.needed || (a.name < b.name ? -1 : 1))[0];
-  if (!best) throw new Error("No batch recipe suits everybody.");
+  if (!best) refuse("/recipe", "No batch recipe suits everybody.", "Send the recipe to cook.");
   const freezer = candidates.find((r) => r.id === best.recipeId).tags?.includes("freezer");
   const late = (i) => i > FRIDGE;
   if (!freezer && meals - 1 > FRIDGE) refuse("/meals", best.name + " keeps " + FRIDGE + " days in the fridge and does not freeze well.", "Plan at most " + (FRIDGE + 1) + " meals of it.");

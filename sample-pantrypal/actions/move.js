@@ -27,8 +27,8 @@ export default ({ lots, from = "default", to = "lake-house" }) => {
   const here = ids.map((id) => SDK.Entities.PantryItem.getById(id, { set: from, with: "product,store" }));
   const there = new Set(SDK.Entities.PantryItem.all({ filter: { id: { $in: ids } }, fields: ["id"], set: to }).map((l) => l.id));
   const missing = here.filter((l) => !there.has(l.id));
-  const gone = here.filter((l) => !there.has(l.id) && l.status !== "available");
-  if (gone.length) throw new Error(gone.map((l) => l.name).join(", ") + ": not in the house any more.");
+  const gone = missing.find((l) => l.status !== "available");
+  if (gone) refuse("/lots/" + lots.indexOf(gone.id), gone.name + " is not in the house any more.", "Send lots that are available.");
   for (const l of missing) {
     const p = l.product;
     if (p && !SDK.Entities.Product.findById(p.id, { set: to })) {

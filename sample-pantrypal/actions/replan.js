@@ -34,7 +34,7 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
   if (date) checkDay("/date", date, today);
   const row = mealId ? SDK.Entities.PlannedMeal.getById(mealId) : SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: date ?? today, mealType: meal, status: "planned" }, sort: "id", count: false }).items[0];
   if (!row) refuse("/date", "No " + meal + " is planned for " + (date ?? today) + ".", "Send the day of a planned meal, or its mealId.");
-  if (row.status === "cooked") throw new Error("The meal of " + row.date + " is cooked already.");
+  if (row.status === "cooked") refuse("/mealId", "The meal of " + row.date + " is cooked already.", "Send the mealId of a meal that is planned.");
   const changes = {};
   if (servings !== undefined || absent.length || guests !== undefined) {
     const members = SDK.Entities.Household.findById("household")?.members ?? [];

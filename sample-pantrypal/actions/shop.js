@@ -8,7 +8,7 @@ export const action = {
     properties: {
       planId: { type: "string", description: "Without it, all planned meals from today on." },
       listId: { type: "string", description: "The list to bring up to date; without it, the plan's open list, or a new one." },
-      storeId: { type: "string", description: "Whose prices count, and in whose order of aisles the list is." },
+      storeId: { type: "string", description: "Whose prices come first, and in whose order of aisles the list is." },
       until: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Only meals up to this day." },
       name: { type: "string", minLength: 1, maxLength: 120 },
     },
@@ -22,10 +22,10 @@ export const action = {
         type: "array",
         items: {
           type: "object", required: ["itemId", "name", "aisle", "text"],
-          properties: { itemId: { type: "string" }, name: { type: "string" }, aisle: { type: "string" }, text: { type: "string" }, product: { type: "string" }, packages: { type: ["integer", "null"] }, cost: { type: ["number", "null"] }, for: { type: "array", items: { type: "string" } }, problem: { type: "string" } },
+          properties: { itemId: { type: "string" }, name: { type: "string" }, aisle: { type: "string" }, text: { type: "string" }, product: { type: "string" }, packages: { type: ["integer", "null"] }, cost: { type: ["number", "null"] }, storeId: { type: "string" }, for: { type: "array", items: { type: "string" } }, problem: { type: "string" } },
         },
       },
-      estimatedCost: { type: ["number", "null"], description: "Of what has a price; null where nothing has." },
+      estimatedCost: { type: ["number", "null"], description: "Of what has a price." },
       withoutPrice: { type: "array", items: { type: "string" } },
       meals: { type: "integer" },
     },
@@ -70,7 +70,7 @@ export default ({ planId, listId, storeId, until, name }) => {
     keep.add(item.id);
     if (was) SDK.Entities.ShoppingNeed.deleteMany(was.needs.map((n) => n.id));
     if (b.needs.length) SDK.Entities.ShoppingNeed.upsertMany(b.needs.map((n) => ({ itemId: item.id, mealId: n.key, amount: n.amount ?? 0, unit: n.unit ?? unit })));
-    items.push({ itemId: item.id, name: b.name, aisle: b.aisle, text: (b.packages ? b.packages + " x " + b.product + " (" + b.text + ")" : b.text), product: b.product, packages: b.packages, cost: b.cost, for: [...new Set(b.needs.map((n) => title.get(n.key)))], problem: b.problem });
+    items.push({ itemId: item.id, name: b.name, aisle: b.aisle, text: (b.packages ? b.packages + " x " + b.product + " (" + b.text + ")" : b.text), product: b.product, packages: b.packages, cost: b.cost, ...(b.storeId ? { storeId: b.storeId } : {}), for: [...new Set(b.needs.map((n) => title.get(n.key)))], problem: b.problem });
   }
   const gone = [...mine.values()].filter((i) => !keep.has(i.id)).map((i) => i.id);
   if (gone.length) SDK.Entities.ShoppingItem.deleteMany(gone);

@@ -19,7 +19,7 @@ export const action = {
     properties: {
       planId: { type: ["string", "null"] }, name: { type: "string" },
       meals: { type: "array", items: { type: "object", required: ["mealId", "date", "recipeId", "name"], properties: { mealId: { type: "string" }, date: { type: "string" }, weekday: { type: "string" }, recipeId: { type: "string" }, name: { type: "string" }, minutes: { type: "integer" }, servings: { type: "number" }, usesSoon: { type: "array", items: { type: "string" } }, toBuy: { type: "array", items: { type: "string" } }, kept: { type: "boolean" } } } },
-      cost: { type: ["number", "null"], description: "Of what has to be bought, as far as prices are known." },
+      cost: { type: ["number", "null"], description: "Of what has to be bought and has a price." },
       budget: { type: ["number", "null"] },
       notes: { type: "array", items: { type: "string" } },
     },
@@ -41,8 +41,8 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   const home = SDK.Entities.Household.findById("household");
   const limit = budget ?? (home?.weeklyBudget != null ? (home.weeklyBudget * days) / 7 : null);
   const rules = SDK.Entities.PlanRule.all({ filter: { active: true } });
-  const named = rules.filter((r) => r.kind === "want" || r.kind === "avoid");
-  const foods = named.length ? SDK.Actions.findFood({ names: named.map((r) => r.what || r.name) }).found : [];
+  const named = rules.filter((r) => r.what && (r.kind === "want" || r.kind === "avoid"));
+  const foods = named.length ? SDK.Actions.findFood({ names: named.map((r) => r.what) }).found : [];
   const foodOf = new Map(named.map((r, i) => [r.id, foods[i].food?.id]));
 
   const recipes = SDK.Entities.Recipe.all({ filter: { mealTypes: { $has: meal } }, fields: ["id", "name", "cuisine", "tags", "dietaryTags", "rating", "favourite", "prepMinutes", "cookMinutes"], sort: "name" });
@@ -51,11 +51,13 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   const repeat = Math.max(0, ...rules.filter((r) => r.kind === "no-repeat").map((r) => r.days ?? 0));
   const around = SDK.Entities.PlannedMeal.all({ filter: { date: { $gte: plus(first, -Math.max(repeat, 3)), $lte: plus(last, Math.max(repeat, 3)) }, status: { $ne: "skipped" } }, with: "recipe", sort: "date,id" });
   const fits = (rule, r, m) => {
-    const what = rule.what.toLowerCase();
-    return m.foodIds.includes(foodOf.get(rule.id)) || m.aisles.includes(what) || r.cuisine === what || (r.tags ?? []).includes(what) || (r.dietaryTags ?? []).includes(what);
+    return m.foodIds.includes(foodOf.get(rule.id)) || m.aisles.includes(rule.what.toLowerCase()) || isCalled(rule.what, r);
   };
 
   const chosen = [], notes = [], kept = [];
+  for (const r of named) {
+    if (!foodOf.get(r.id) && !recipes.some((x) => isCalled(r.what, x)) && !isAisle(r.what)) notes.push('"' + r.name + '" has no effect: no food, aisle, cuisine or tag is called "' + r.what + '".');
+  }
   const apart = Math.max(repeat, 3), near = (a, b) => Math.abs(Date.parse(a) - Date.parse(b)) < apart * DAY;
   for (let i = 0; i < days; i++) {
     const date = plus(first, i), weekday = weekdayOf(date);
@@ -73,7 +75,7 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
       before: chosen.filter(takes).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
       meals: free.map((r) => ({ key: r.id, recipeId: r.id, servings: portions, date })),
     });
-    const suits = cover.meals.filter((m) => !m.conflicts.length && today.every((r) => r.kind !== "avoid" || !fits(r, of.get(m.recipeId), m)));
+    const suits = cover.meals.filter((m) => !m.conflicts.length && today.every((r) => r.kind !== "avoid" || !r.what || !fits(r, of.get(m.recipeId), m)));
     const wants = today.filter((r) => r.kind === "want" && r.what);
     const wanted = suits.filter((m) => wants.every((r) => fits(r, of.get(m.recipeId), m)));
     if (wants.length && !wanted.length) notes.push(date + ": nothing keeps " + wants.map((r) => '"' + r.name + '"').join(" and ") + ".");
@@ -113,6 +115,12 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   });
   return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost: choice.cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes };
 };
+
+/** Whether a name is the cuisine or a tag of a recipe. */
+const isCalled = (name, r) => [r.cuisine, ...(r.tags ?? []), ...(r.dietaryTags ?? [])].includes(name.toLowerCase());
+
+/** Whether shops have foods in an aisle of this name. */
+const isAisle = (name) => SDK.Entities.Food.count({ aisle: name.toLowerCase() }) > 0;
 
 /** What of a meal would go off soon. */
 const soon = (m, date) => [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON)).map((u) => u.name))];

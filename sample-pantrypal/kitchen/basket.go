@@ -194,7 +194,7 @@ func (b *basket) pack(l *toBuy, f foods.Food, sum quantity.Amount, parts []quant
 
 // costs is what amounts cost together by a price.
 func costs(f foods.Food, parts []quantity.Amount, p priceRow, sys quantity.System) (decimal.Decimal, error) {
-	in, err := total(f, parts, large(quantity.Unit(p.Unit)), sys)
+	in, err := total(f, parts, quantity.Unit(p.Unit).Large(), sys)
 	return in.Value.Mul(decimal.NewFromFloat(*p.PerUnit)), err
 }
 
@@ -216,17 +216,6 @@ func elsewhere(p priceRow, store *string) int {
 		return 0
 	}
 	return 1
-}
-
-// large is the unit in which a price per unit is.
-func large(u quantity.Unit) quantity.Unit {
-	switch u.Dimension() {
-	case quantity.Mass:
-		return "kg"
-	case quantity.Volume:
-		return "l"
-	}
-	return u
 }
 
 // choose returns the product to buy: the one that was bought last, else the one that

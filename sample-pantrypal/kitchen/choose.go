@@ -85,7 +85,7 @@ func readChoice(ctx context.Context, call framework.Call, in chooseIn) (*choice,
 	if c.h, err = readHousehold(ctx, call); err != nil {
 		return nil, err
 	}
-	if c.shelf, _, err = readStock(ctx, call, c.h); err != nil {
+	if c.shelf, _, err = readStock(ctx, call, c.h, c.h.day(0)); err != nil {
 		return nil, err
 	}
 	if c.recipes, err = readRecipes(ctx, call, meals); err != nil {

@@ -1,6 +1,7 @@
 package kitchen
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -102,7 +103,13 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 	if err != nil {
 		return coverOut{}, err
 	}
-	shelf, past, err := readStock(ctx, call, h)
+	from := h.day(0)
+	for _, m := range slices.Concat(in.Before, in.Meals) {
+		if m.Date != "" {
+			from = min(from, m.Date)
+		}
+	}
+	shelf, past, err := readStock(ctx, call, h, from)
 	if err != nil {
 		return coverOut{}, err
 	}
@@ -116,11 +123,11 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 	}
 	all := basket{h: h}
 	for _, m := range in.Meals {
-		from := shelf
+		left := shelf
 		if !in.Together {
-			from = shelf.clone()
+			left = shelf.clone()
 		}
-		c, lacks := from.cover(h, recipes[m.RecipeID], m)
+		c, lacks := left.cover(h, recipes[m.RecipeID], m)
 		out.Meals = append(out.Meals, c)
 		all.add(m.Key, lacks)
 	}
@@ -180,6 +187,7 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 		Key: m.Key, RecipeID: r.ID, Name: r.Name, Minutes: r.PrepMinutes + r.CookMinutes, Servings: m.Servings,
 		Uses: []use{}, Missing: []lack{}, Unclear: []lack{}, Staples: []string{}, Conflicts: h.conflicts(r.Ingredients), FoodIDs: []string{}, Aisles: []string{},
 	}
+	m.Date = cmp.Or(m.Date, h.day(0))
 	factor := decimal.NewFromFloat(m.Servings).Div(decimal.NewFromFloat(max(r.Servings, 1)))
 	var lacks []need
 	for _, l := range r.Ingredients {

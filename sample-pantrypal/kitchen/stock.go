@@ -28,8 +28,9 @@ type lot struct {
 // stock is what is in the house, by food and with the oldest first.
 type stock struct{ lots map[string][]lot }
 
-// readStock reads the lots that can be eaten, and the names of those past their date.
-func readStock(ctx context.Context, call framework.Call, h household) (*stock, []string, error) {
+// readStock reads the lots that could be eaten on a day or later, and the names of those past their
+// date today.
+func readStock(ctx context.Context, call framework.Call, h household, from string) (*stock, []string, error) {
 	rows, err := all[lot](ctx, call, "PantryItem", map[string]any{
 		"filter": map[string]any{"status": "available", "amount": map[string]any{"$gt": 0}},
 		"fields": "id,name,foodId,amount,unit,bestBefore,addedAt",
@@ -41,6 +42,8 @@ func readStock(ctx context.Context, call framework.Call, h household) (*stock, [
 	for _, l := range rows {
 		if l.BestBefore != nil && *l.BestBefore < today {
 			past = append(past, l.Name)
+		}
+		if !l.good(from) {
 			continue
 		}
 		if l.FoodID == nil {
@@ -79,7 +82,7 @@ func (s *stock) has(food, day string) bool {
 	return slices.ContainsFunc(s.lots[food], func(l lot) bool { return l.left.IsPositive() && l.good(day) })
 }
 
-// good reports whether a lot can still be eaten on a day; "" is today.
+// good reports whether a lot can be eaten on a day.
 func (l lot) good(day string) bool { return l.BestBefore == nil || *l.BestBefore >= day }
 
 // take takes an amount of a food for a day. rest is what is not there; problem says why some of

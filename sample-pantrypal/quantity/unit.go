@@ -179,3 +179,14 @@ func (u Unit) size(s System) decimal.Decimal {
 var pieceSizes = []Unit{Piece, "small", "medium", "large"}
 
 func (u Unit) isPiece() bool { return slices.Contains(pieceSizes, u) }
+
+// Large is the unit in which a price is compared: kg, l, or the unit itself.
+func (u Unit) Large() Unit {
+	switch u.Dimension() {
+	case Mass:
+		return "kg"
+	case Volume:
+		return "l"
+	}
+	return u
+}

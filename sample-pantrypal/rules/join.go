@@ -70,29 +70,6 @@ func joinIngredient(next ent.Mutator) ent.Mutator {
 	})
 }
 
-// joinShoppingItem completes a line of a list by its food and aisle, and notes when it
-// was bought.
-func joinShoppingItem(next ent.Mutator) ent.Mutator {
-	return hook.ShoppingItemFunc(func(ctx context.Context, m *ent.ShoppingItemMutation) (ent.Value, error) {
-		if m.Op().Is(ent.OpCreate) {
-			name, _ := m.Name()
-			id, said := m.FoodID()
-			if !said {
-				if found := foods.Find(name); found.ID != "" {
-					id = found.ID
-					m.SetFoodID(id)
-				}
-			}
-			if f, ok := foods.Of(id); ok {
-				if aisle, said := m.Aisle(); !said || aisle == "other" {
-					m.SetAisle(f.Aisle)
-				}
-			}
-		}
-		return next.Mutate(ctx, m)
-	})
-}
-
 // comparePrices computes what 1 kg, 1 l or 1 piece costs.
 func comparePrices(next ent.Mutator) ent.Mutator {
 	return hook.PriceFunc(func(ctx context.Context, m *ent.PriceMutation) (ent.Value, error) {

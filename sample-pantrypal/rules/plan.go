@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
+	"github.com/koan-go/koan/sample-pantrypal/ent/planrule"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 )
 
@@ -99,5 +100,40 @@ func countCooked(next ent.Mutator) ent.Mutator {
 			}
 		}
 		return value, nil
+	})
+}
+
+// wholeRules refuses a rule that does not say what it is about, and would keep nothing.
+func wholeRules(next ent.Mutator) ent.Mutator {
+	return hook.PlanRuleFunc(func(ctx context.Context, m *ent.PlanRuleMutation) (ent.Value, error) {
+		if m.Op().Is(ent.OpDelete | ent.OpDeleteOne) {
+			return next.Mutate(ctx, m)
+		}
+		var ids []string
+		if !m.Op().Is(ent.OpCreate) {
+			var err error
+			if ids, err = m.IDs(ctx); err != nil {
+				return nil, err
+			}
+		}
+		value, err := next.Mutate(ctx, m)
+		if err != nil {
+			return value, err
+		}
+		rows, err := m.Client().PlanRule.Query().Where(planrule.IDIn(ids...)).All(ctx)
+		if made, ok := value.(*ent.PlanRule); ok {
+			rows = append(rows, made)
+		}
+		for _, r := range rows {
+			switch {
+			case (r.Kind == planrule.KindWant || r.Kind == planrule.KindAvoid) && r.What == "":
+				return nil, fmt.Errorf("a rule of kind %s needs what: a food, an aisle, a cuisine or a tag", r.Kind)
+			case r.Kind == planrule.KindNoRepeat && r.Days == nil:
+				return nil, fmt.Errorf("a rule of kind %s needs days", r.Kind)
+			case r.Kind == planrule.KindMaxMinutes && r.Minutes == nil:
+				return nil, fmt.Errorf("a rule of kind %s needs minutes", r.Kind)
+			}
+		}
+		return value, err
 	})
 }

@@ -15,7 +15,9 @@ import (
 
 // Keep adds the hooks to a client.
 func Keep(c *ent.Client) {
+	c.Household.Use(unlessUndoing(knownMembers))
 	c.MealPlan.Use(unlessUndoing(planDays))
+	c.PlanRule.Use(unlessUndoing(wholeRules))
 	c.PlannedMeal.Use(unlessUndoing(countCooked))
 	c.Product.Use(unlessUndoing(ownBarcodes), unlessUndoing(rememberProducts))
 	c.Store.Use(unlessUndoing(rememberStores))

@@ -9,9 +9,12 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/food"
 	"github.com/koan-go/koan/sample-pantrypal/ent/foodportion"
 	"github.com/koan-go/koan/sample-pantrypal/ent/household"
+	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
+	"github.com/koan-go/koan/sample-pantrypal/ent/price"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
 	"github.com/koan-go/koan/sample-pantrypal/foods"
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
 	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
@@ -20,7 +23,8 @@ import (
 // catalogue brings a set to the catalogue. The ids are made of names and codes, so they are
 // the same everywhere. Foods, their portions and the catalogue's recipes become what they
 // are now; products and stores, which a household may change, are only added, save those that it has deleted. Of a recipe,
-// rating, favourite and timesCooked are the household's.
+// rating, favourite and timesCooked are the household's. What a release has no more stays with what
+// belongs to it: it may be in the house, or planned.
 func (w *writer) catalogue(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{w.foods, w.portions, w.stores, w.products, w.recipes} {
 		if err := step(ctx); err != nil {
@@ -50,7 +54,41 @@ func (w *writer) foods(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.Food.CreateBulk(rows...).Exec(ctx)
+	if err := w.Food.CreateBulk(rows...).Exec(ctx); err != nil {
+		return err
+	}
+	return w.renamed(ctx)
+}
+
+// renamed gives what the household has of a food that an earlier release had under another name, now
+// one of its aliases, to that food. What no release knows any more stays as it is, and so does the
+// diary, which says what was.
+func (w *writer) renamed(ctx context.Context) error {
+	stored, err := w.Food.Query().All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, old := range stored {
+		if _, ours := foods.Of(old.ID); ours {
+			continue
+		}
+		now := foods.Find(old.Name).ID
+		if now == "" {
+			continue
+		}
+		for _, err := range []error{
+			w.PantryItem.Update().Where(pantryitem.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
+			w.Product.Update().Where(product.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
+			w.Price.Update().Where(price.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
+			w.ShoppingItem.Update().Where(shoppingitem.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
+			w.RecipeIngredient.Update().Where(recipeingredient.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
+		} {
+			if err != nil {
+				return fmt.Errorf("%s is now %s: %w", old.Name, now, err)
+			}
+		}
+	}
+	return nil
 }
 
 // setFood sets every field that the catalogue knows, and clears those that it does not.
@@ -91,7 +129,11 @@ func setFood(m *ent.FoodMutation, f catalogue.Food) {
 }
 
 func (w *writer) portions(ctx context.Context) error {
-	gone, err := known(w.FoodPortion.Query().IDs(ctx))
+	ids := make([]string, len(w.data.Foods))
+	for i, f := range w.data.Foods {
+		ids[i] = foods.Slug(f.Name)
+	}
+	gone, err := known(w.FoodPortion.Query().Where(foodportion.FoodIDIn(ids...)).IDs(ctx))
 	if err != nil {
 		return err
 	}
@@ -174,7 +216,11 @@ func (w *writer) recipes(ctx context.Context) error {
 			taken[r.ID], taken[foods.Slug(r.Name)] = true, true
 		}
 	}
-	gone, err := known(w.RecipeIngredient.Query().Where(recipeingredient.HasRecipeWith(recipe.OriginEQ(recipe.OriginCatalogue))).IDs(ctx))
+	ids := make([]string, len(w.data.Recipes))
+	for i, r := range w.data.Recipes {
+		ids[i] = foods.Slug(r.Name)
+	}
+	gone, err := known(w.RecipeIngredient.Query().Where(recipeingredient.HasRecipeWith(recipe.OriginEQ(recipe.OriginCatalogue), recipe.IDIn(ids...))).IDs(ctx))
 	if err != nil {
 		return err
 	}
@@ -245,17 +291,21 @@ func setIngredient(m *ent.RecipeIngredientMutation, at int, ing catalogue.Ingred
 	m.SetPreparation(ing.Preparation)
 	m.SetOptional(ing.Optional)
 	m.SetText(ing.Text)
-	m.ClearAmount()
-	m.ClearAmountMax()
-	m.ClearUnit()
+	// One or the other: PostgreSQL takes no statement that clears a column and sets it.
 	if ing.Amount.Valid {
 		m.SetAmount(float(ing.Amount.Decimal))
-		if ing.Unit != "" {
-			m.SetUnit(string(ing.Unit))
-		}
+	} else {
+		m.ClearAmount()
+	}
+	if ing.Amount.Valid && ing.Unit != "" {
+		m.SetUnit(string(ing.Unit))
+	} else {
+		m.ClearUnit()
 	}
 	if ing.AmountMax.Valid {
 		m.SetAmountMax(float(ing.AmountMax.Decimal))
+	} else {
+		m.ClearAmountMax()
 	}
 }
 

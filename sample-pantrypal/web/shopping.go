@@ -222,6 +222,14 @@ func (s *site) check(v *visit) (checked, error) {
 	return out, err
 }
 
+// putBack puts one thing back onto the list that was not bought after all.
+func (s *site) putBack(v *visit) (done, error) {
+	in := map[string]any{"items": []any{map[string]any{"item": v.FormValue("item")}}, "back": true}
+	v.texts(in, "listId")
+	run, err := v.act("check-off", in, nil)
+	return done{"/shopping", "back", run}, err
+}
+
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	raw, err := json.Marshal(value)
 	if err != nil {

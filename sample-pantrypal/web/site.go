@@ -57,6 +57,7 @@ func Pages(app *framework.Instance) http.Handler {
 	s.post("/shopping", s.addItem)
 	s.post("/shopping/list", s.makeList)
 	s.mux.HandleFunc("POST /shopping/check", s.checkOff)
+	s.post("/shopping/back", s.putBack)
 	s.get("/photo", "photos", s.photos)
 	s.post("/photo", s.takePhoto)
 	s.get("/photo/{id}", "photo", s.photo)

@@ -230,6 +230,29 @@ const stories = {
     await other.close();
   },
 
+  async "what was ticked by mistake is put back"() {
+    const list = await call("POST", "/api/shopping-list", { name: "Mistake" });
+    const item = await call("POST", "/api/shopping-item", { listId: list.id, name: "Couscous", amount: 500, unit: "g" });
+    await call("POST", "/api/shopping-item", { listId: list.id, name: "Soap" });
+    const lots = () => count("pantry-item", { name: "Couscous", source: "shopping", status: "available" });
+    const before = await lots();
+    const p = await page(phone);
+    await open(p, "/shopping");
+    await p.$eval(`[data-item="${item.id}"] button`, (b) => b.click());
+    await says(p, "in the house", "#toast");
+    same(await lots(), before + 1, "lots");
+    await open(p, "/shopping"); // the message with its undo is gone
+    await press(p, "1 bought", "summary", true);
+    await p.waitForFunction(() => document.querySelector("#bought button").getBoundingClientRect().height >= 44, { polling: 50 });
+    await fits(p);
+    await press(p, "Put back");
+    await says(p, "Back on the list", "#toast");
+    await p.waitForSelector(`.checks [data-item="${item.id}"]`);
+    same(await lots(), before, "lots after it was put back");
+    await call("DELETE", "/api/shopping-list/" + list.id);
+    await close(p);
+  },
+
   async "a phone that comes back after an hour"() {
     const list = await call("POST", "/api/shopping-list", { name: "Far away" });
     const items = {};

@@ -332,7 +332,11 @@ func (a *Aggregate) columnsHint() string {
 	for i := range a.columns {
 		names[i] = a.columns[i].name
 	}
-	return " (there are: " + strings.Join(names, ", ") + ")"
+	more := ""
+	if !slices.Contains(names, string(count)) {
+		more = "; count: true adds the column count"
+	}
+	return " (there are: " + strings.Join(names, ", ") + ")" + more
 }
 
 // positions reads the sort. What it leaves open is sorted by the groups, so that

@@ -1,0 +1,80 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
+	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
+)
+
+// maxPortion is what the hungriest member eats, in portions of an adult.
+const maxPortion = 10
+
+// knownMembers refuses members of whom something would be passed over in silence: an allergy that
+// no food is marked with must not look as if it were heeded.
+func knownMembers(next ent.Mutator) ent.Mutator {
+	return hook.HouseholdFunc(func(ctx context.Context, m *ent.HouseholdMutation) (ent.Value, error) {
+		members, said := m.Members()
+		if !said {
+			return next.Mutate(ctx, m)
+		}
+		members = slices.Clone(members)
+		for i := range members {
+			one := &members[i]
+			if one.Name = strings.TrimSpace(one.Name); one.Name == "" {
+				return nil, fmt.Errorf("member %d has no name", i+1)
+			}
+			for _, other := range members[:i] {
+				if strings.EqualFold(other.Name, one.Name) {
+					return nil, fmt.Errorf("two members are called %s; actions tell them apart by name", one.Name)
+				}
+			}
+			if one.Portion == 0 {
+				one.Portion = 1
+			}
+			if one.Portion < 0 || one.Portion > maxPortion {
+				return nil, fmt.Errorf("the portion of %s is %v; want one above 0 and up to %d, such as 1 for an adult", one.Name, one.Portion, maxPortion)
+			}
+			if one.Diet = strings.ToLower(one.Diet); one.Diet != "" && one.Diet != "none" && !slices.Contains(catalogue.Diets, one.Diet) {
+				return nil, fmt.Errorf("the diet of %s is %q; want none, or one of %s", one.Name, one.Diet, strings.Join(catalogue.Diets, ", "))
+			}
+			if err := known(one); err != nil {
+				return nil, err
+			}
+		}
+		m.SetMembers(members)
+		return next.Mutate(ctx, m)
+	})
+}
+
+// known refuses allergens that foods are not marked with, and foods that nobody knows.
+func known(one *schema.Member) error {
+	one.Allergies, one.Dislikes = slices.Clone(one.Allergies), slices.Clone(one.Dislikes)
+	for i, a := range one.Allergies {
+		a = strings.ToLower(strings.TrimSpace(a))
+		if plural := a + "s"; slices.Contains(catalogue.Allergens, plural) {
+			a = plural
+		}
+		if !slices.Contains(catalogue.Allergens, a) {
+			return fmt.Errorf("foods are not marked with the allergen %q of %s; they are with %s. A single food can be a dislike", one.Allergies[i], one.Name, strings.Join(catalogue.Allergens, ", "))
+		}
+		one.Allergies[i] = a
+	}
+	for _, name := range one.Dislikes {
+		match := foods.Find(name)
+		if match.ID == "" {
+			like := ""
+			if len(match.Candidates) > 0 {
+				like = "; did you mean " + strings.Join(match.Candidates, ", ") + "?"
+			}
+			return fmt.Errorf("%s dislikes %q, and no food is called so%s", one.Name, name, like)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package rules
+
+import (
+	"context"
+
+	"entgo.io/ent/dialect/sql"
+	"github.com/shopspring/decimal"
+
+	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
+	"github.com/koan-go/koan/sample-pantrypal/ent/household"
+	"github.com/koan-go/koan/sample-pantrypal/ent/price"
+	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
+	"github.com/koan-go/koan/sample-pantrypal/foods"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
+)
+
+// joinShoppingItem completes a line of a list by its food, its aisle, and what it will cost.
+func joinShoppingItem(next ent.Mutator) ent.Mutator {
+	return hook.ShoppingItemFunc(func(ctx context.Context, m *ent.ShoppingItemMutation) (ent.Value, error) {
+		if !m.Op().Is(ent.OpCreate) {
+			if err := estimateAnew(ctx, m); err != nil {
+				return nil, err
+			}
+			return next.Mutate(ctx, m)
+		}
+		name, _ := m.Name()
+		id, said := m.FoodID()
+		if !said {
+			if found := foods.Find(name); found.ID != "" {
+				id = found.ID
+				m.SetFoodID(id)
+			}
+		}
+		f, ok := foods.Of(id)
+		if !ok {
+			return next.Mutate(ctx, m)
+		}
+		if aisle, said := m.Aisle(); !said || aisle == "other" {
+			m.SetAisle(f.Aisle)
+		}
+		if _, said := m.EstimatedCost(); !said {
+			amount, _ := m.Amount()
+			unit, _ := m.Unit()
+			if err := estimate(ctx, m, f, amount, unit); err != nil {
+				return nil, err
+			}
+		}
+		return next.Mutate(ctx, m)
+	})
+}
+
+// estimateAnew does so when somebody wants more or less of a line.
+func estimateAnew(ctx context.Context, m *ent.ShoppingItemMutation) error {
+	amount, more := m.Amount()
+	unit, other := m.Unit()
+	if _, said := m.EstimatedCost(); said || m.EstimatedCostCleared() || !m.Op().Is(ent.OpUpdateOne) || !more && !other {
+		return nil
+	}
+	id, err := m.OldFoodID(ctx)
+	if err != nil || id == nil {
+		return err
+	}
+	f, ok := foods.Of(*id)
+	if !ok {
+		return nil
+	}
+	if !more {
+		if amount, err = m.OldAmount(ctx); err != nil {
+			return err
+		}
+	}
+	if !other {
+		if unit, err = m.OldUnit(ctx); err != nil {
+			return err
+		}
+	}
+	if err := estimate(ctx, m, f, amount, unit); err != nil {
+		return err
+	}
+	if _, found := m.EstimatedCost(); !found {
+		m.ClearEstimatedCost()
+	}
+	return nil
+}
+
+// recentPrices is how many prices estimate looks at: the newest may be by a unit that does not convert.
+const recentPrices = 10
+
+// estimate sets what a line will cost by the newest price of its food that is comparable.
+func estimate(ctx context.Context, m *ent.ShoppingItemMutation, f foods.Food, amount float64, unit string) error {
+	system := quantity.Metric
+	home, err := m.Client().Household.Query().Where(household.ID(schema.HouseholdID)).Only(ctx)
+	switch {
+	case err == nil && home.Units == household.UnitsUs:
+		system = quantity.US
+	case err == nil:
+		system = quantity.SystemOf(home.Locale)
+	case !ent.IsNotFound(err):
+		return err
+	}
+	rows, err := m.Client().Price.Query().Where(price.FoodID(f.ID), price.PerUnitNotNil()).Order(price.ByOn(sql.OrderDesc()), price.ByID()).Limit(recentPrices).All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range rows {
+		in, err := f.Convert(quantity.Of(decimal.NewFromFloat(amount), quantity.Unit(unit)), quantity.Unit(p.Unit).Large(), system)
+		if err != nil {
+			continue
+		}
+		m.SetEstimatedCost(in.Value.Mul(decimal.NewFromFloat(*p.PerUnit)).Round(2).InexactFloat64())
+		return nil
+	}
+	return nil
+}
