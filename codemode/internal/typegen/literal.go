@@ -67,12 +67,24 @@ func enum(values []any) string {
 	return union(parts)
 }
 
-// union joins with |: a type that admits everything makes the others redundant.
+// union joins with |, null last: a type that admits everything makes the others redundant.
 func union(kinds []string) string {
 	if i := slices.IndexFunc(kinds, isUnsaid); i >= 0 {
 		return kinds[i]
 	}
-	return join(kinds, " | ")
+	var said []string
+	nullable := false
+	for _, k := range kinds {
+		rest, ends := strings.CutSuffix(k, " | null")
+		nullable = nullable || ends || k == "null"
+		if k != "null" {
+			said = append(said, rest)
+		}
+	}
+	if nullable {
+		said = append(said, "null")
+	}
+	return join(said, " | ")
 }
 
 // intersection joins with &: a type that admits everything is left out, and unions inside

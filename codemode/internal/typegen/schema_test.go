@@ -37,6 +37,7 @@ func TestSchemas(t *testing.T) {
 		"alternatives that ask":     {`{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]},{"minProperties":1}]}`, `{ a?: string }`},
 		"nullable":                  {`{"type":"string","nullable":true}`, `string | null`},
 		"nullable by a list":        {`{"type":["integer","null"]}`, `number | null`},
+		"nullable twice":            {`{"anyOf":[{"type":["number","null"],"nullable":true},{"type":"null"}]}`, `number | null`},
 		"a nullable reference":      {`{"$ref":"#/$defs/A","nullable":true,"$defs":{"A":{"type":"string"}}}`, `type FInput = FInputA | null;`},
 		"reference with siblings":   {`{"properties":{"a":{"$ref":"#/$defs/A","properties":{"b":{"type":"number"}}}},"$defs":{"A":{"properties":{"c":{"type":"string"}}}}}`, `a?: FInputA & { b?: number }`},
 		"escaped reference":         {`{"properties":{"a":{"$ref":"#/$defs/a%20b~1c"}},"$defs":{"a b/c":{"type":"boolean"}}}`, `= boolean;`},

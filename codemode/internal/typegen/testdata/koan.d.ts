@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-WaNZ9ELKTPpzc9o3Gbkjqk+Hg06Or5Eb79B0M2r2xis=
+// integrity of what follows this line: sha256-9GXqCX9O3IC9vCYZ6CVr9HXjgXLSEX6l8eyEoI3H/tc=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -229,13 +229,13 @@ declare namespace SDK {
   }
 
   namespace Out2 {
-    type DeleteInput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /** a reference to nothing */; class: -1.5; deep?: DeleteInputPair; empty?: never; far?: unknown /** a reference to another document */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteInputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteInput; tree: DeleteInputNode; values?: "*/" | "`${1}" | 1 | true | null | { a: [1] }; [key: `x${string}`]: string };
+    type DeleteInput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /** a reference to nothing */; class: -1.5; deep?: DeleteInputPair; empty?: never; far?: unknown /** a reference to another document */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteInputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteInput; tree: DeleteInputNode; values?: "*/" | "`${1}" | 1 | true | { a: [1] } | null; [key: `x${string}`]: string };
     type DeleteInputPair = [string, number, ...boolean[]];
     type DeleteInputA = DeleteInputB;
     type DeleteInputNode = { children?: DeleteInputNode[] };
     type DeleteInputB = unknown /** circular */;
     type DeleteInputC = unknown /** circular */;
-    type DeleteOutput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /** a reference to nothing */; class: -1.5; deep?: DeleteOutputPair; empty?: never; far?: unknown /** a reference to another document */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteOutputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteOutput; tree: DeleteOutputNode; values?: "*/" | "`${1}" | 1 | true | null | { a: [1] }; [key: `x${string}`]: string };
+    type DeleteOutput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /** a reference to nothing */; class: -1.5; deep?: DeleteOutputPair; empty?: never; far?: unknown /** a reference to another document */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteOutputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteOutput; tree: DeleteOutputNode; values?: "*/" | "`${1}" | 1 | true | { a: [1] } | null; [key: `x${string}`]: string };
     type DeleteOutputPair = [string, number, ...boolean[]];
     type DeleteOutputA = DeleteOutputB;
     type DeleteOutputNode = { children?: DeleteOutputNode[] };
