@@ -64,6 +64,13 @@ async function page(viewport, context = browser) {
     addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI));
   });
   p.setDefaultTimeout(30000);
+  const wait = p.waitForFunction.bind(p);
+  p.waitForFunction = (...what) => { // a failure says which wait it was
+    const from = new Error();
+    return wait(...what).catch((e) => {
+      throw new Error(e.message + from.stack.replace("Error", ""));
+    });
+  };
   return p;
 }
 async function close(p) {
@@ -79,9 +86,11 @@ async function press(p, text, selector = "button, a.button", stays = false) {
   const found = await p.waitForFunction((s, t) => [...document.querySelectorAll(s)].find((b) => b.innerText.trim().startsWith(t) && b.checkVisibility()), { polling: 50 }, selector, text);
   const at = found.asElement();
   await at.evaluate((e) => e.scrollIntoView({ block: "center" })).catch(() => {}); // from under the bar, if nothing has replaced it
-  const click = () => at.click().catch(() => press(p, text, selector, true)); // a change has replaced it meanwhile: once more
-  if (stays) return click();
-  await Promise.all([p.waitForNavigation({ waitUntil: "domcontentloaded" }), click()]);
+  const again = () => press(p, text, selector, true); // where a change has replaced it meanwhile
+  if (stays) return at.click().catch(again);
+  const followed = p.waitForNavigation({ waitUntil: "domcontentloaded" });
+  // A click may fail though it was made: the page that follows has taken its place.
+  await Promise.all([followed, at.click().catch(() => Promise.race([followed, again()]))]);
 }
 async function picture(p, name) {
   if (!folder) return;
@@ -140,6 +149,7 @@ async function evening(viewport, photo, name) {
   const first = await p.$eval(".checks li", (li) => ({ id: li.dataset.item, name: li.querySelector(".name").innerText }));
   const stock = await count("pantry-item", { status: "available" });
   await p.waitForFunction((id) => document.querySelector(`[data-item="${id}"] button`)?.getBoundingClientRect().height >= 44, { polling: 50 }, first.id); // for a thumb
+  await p.waitForFunction(() => typeof send === "function" && document.readyState === "complete", { polling: 50 });
   await p.$eval(`[data-item="${first.id}"] button`, (b) => b.click()); // the list may have been drawn anew since
   await says(p, "in the house", "#toast");
   await p.waitForFunction((id) => !document.querySelector(`.checks [data-item="${id}"]`), { polling: 50 }, first.id);
