@@ -7,6 +7,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -68,15 +69,20 @@ type connector struct {
 
 // Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) {
-	return sqlitedriver.Connect(dsn(*c.d.file.Load(), c.busy, "_journal_mode=WAL", "_synchronous=NORMAL"))
+	conn, err := sqlitedriver.Connect(dsn(*c.d.file.Load(), c.busy, "_journal_mode=WAL", "_synchronous=NORMAL"))
+	if err != nil {
+		return nil, cmp.Or(c.d.checkSameFile(), err)
+	}
+	return conn, nil
 }
 
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return sqlitedriver.Driver() }
 
-// dsn names a file with the settings that every connection has.
+// dsn names a file with the settings that every connection has. SQLite does not create the file:
+// one that was taken away while the app has it open must not come back empty.
 func dsn(path string, busy time.Duration, more ...string) string {
-	s := fmt.Sprintf("file:%s?_foreign_keys=1&_txlock=immediate&_busy_timeout=%d&_stmt_cache_size=%d",
+	s := fmt.Sprintf("file:%s?mode=rw&_foreign_keys=1&_txlock=immediate&_busy_timeout=%d&_stmt_cache_size=%d",
 		(&url.URL{Path: path}).EscapedPath(), busy.Milliseconds(), statements)
 	for _, m := range more {
 		s += "&" + m

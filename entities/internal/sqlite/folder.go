@@ -282,6 +282,9 @@ func (f *Folder) empty(ctx context.Context) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "template"+suffix)
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		return nil, err
+	}
 	if err := change(ctx, file, f.schema.Version, func(c *sql.Conn) error { return f.schema.Create(ctx, singleConnDriver(c)) }); err != nil {
 		return nil, err
 	}

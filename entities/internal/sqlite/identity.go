@@ -30,7 +30,7 @@ const (
 
 // fileExists reports whether a file is there. One that is there and cannot be a database
 // of ours ends in service_unavailable: it is never filled again, since what was in it
-// may be wanted back. owner is what backend.Named gives.
+// may be wanted back. owner is what backend.Named returns.
 func fileExists(path, owner string) (bool, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -111,7 +111,7 @@ func (f *Folder) ownReadable(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return withConnection(ctx, dsn(path, busyTimeout, "mode=rw"), func(c *sql.Conn) error {
+	return withConnection(ctx, dsn(path, busyTimeout), func(c *sql.Conn) error {
 		if info.Size() <= wholly {
 			return quickCheck(ctx, c)
 		}

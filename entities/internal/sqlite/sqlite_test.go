@@ -322,6 +322,22 @@ func TestBrokenFileIsAFault(t *testing.T) {
 	require.Contains(t, string(b), "no database", "what is there is never overwritten")
 }
 
+// TestNewConnectionsCreateNoFile checks that a connection that the pool adds does not put an empty
+// file where the set's was.
+func TestNewConnectionsCreateNoFile(t *testing.T) {
+	f := opened(t, t.TempDir(), things())
+	d := use(t, f, "s")
+	first, err := d.db.Conn(t.Context())
+	require.NoError(t, err)
+	defer first.Close()
+	require.NoError(t, os.Rename(f.file("s"), f.file("s")+".kept"))
+	_, err = d.db.Conn(t.Context())
+	require.ErrorContains(t, err, "is gone while the app had it open")
+	require.NoFileExists(t, f.file("s"))
+	require.NoError(t, os.Rename(f.file("s")+".kept", f.file("s")))
+	require.Zero(t, number(t, d))
+}
+
 func TestTimesAreBoundInUTC(t *testing.T) {
 	zone := time.FixedZone("x", 7200)
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, zone)

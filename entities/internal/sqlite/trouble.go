@@ -48,7 +48,7 @@ const (
 
 // fileFault turns what stands between the owner of a file and its disk into the fault
 // that it is: a full disk, a file that cannot be read or written or is damaged. Other
-// errors stay as they are. owner is what backend.Named gives.
+// errors stay as they are. owner is what backend.Named returns.
 func fileFault(owner string, err error) error {
 	if isFull(err) {
 		return fault.Newf(fault.ServiceUnavailable, "the disk of %s is full", owner).
