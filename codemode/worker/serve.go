@@ -55,7 +55,7 @@ func serve(layers []string) int {
 	}
 	ready := wire.Ready{Protocol: wire.Protocol, Build: Build(), Isolation: Isolation(layers)}
 	if ready.DataBytes, ready.SizeBytes = memorySizes(); ready.DataBytes > 0 {
-		ready.DataBytes += runtimeDataBytes
+		ready.DataBytes += runtimeDataBytes()
 	}
 	if err = confine(layers); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -56,6 +56,9 @@ func LauncherArgs(layers []string) []string {
 // serveLauncher starts workers until the host closes the socket.
 func serveLauncher(layers []string) int {
 	unix.CloseOnExec(launcherRoot)
+	if err := lowerStackLimit(); err != nil {
+		return exitBroken
+	}
 	const program = "/proc/self/exe"
 	args := append([]string{program}, Args(layers)...)
 	attr := &syscall.ProcAttr{Dir: "/proc/self/fd/" + strconv.Itoa(launcherRoot), Env: Environment(), Sys: Attributes(layers)}
@@ -87,6 +90,20 @@ func serveLauncher(layers []string) int {
 		}
 	}
 }
+
+// lowerStackLimit lowers the limit of stacks that workers inherit. The stacks of their threads
+// count against the limit of a script's memory, and Go runs on stacks of its own.
+func lowerStackLimit() error {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_STACK, &l); err != nil {
+		return err
+	}
+	l.Cur = min(l.Cur, stackBytes)
+	return unix.Setrlimit(unix.RLIMIT_STACK, &l)
+}
+
+// stackBytes is the size of a C stack of a worker's thread, in bytes.
+const stackBytes = 1 << 20
 
 // receivedFiles returns the descriptors in the control data of a message.
 func receivedFiles(oob []byte) (files []int) {
