@@ -66,7 +66,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return status
 }
 
-// knownTopic rejects a topic of help that is no command.
+// knownTopic rejects a topic of help that is not a command.
 func knownTopic(help *cobra.Command, args []string) error {
 	if found, _, err := help.Root().Find(args); err != nil || len(args) > 0 && found == help.Root() {
 		return fmt.Errorf("unknown command %q; see --help", args[0])

@@ -57,7 +57,7 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 	case why != "":
 	case goja.IsUndefined(v) && l.inFilter():
 		why, hint = "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null."
-	case l.inModel() && s.isPartial(v):
+	case s.unlinks(holder, key.String(), v):
 		why, hint = "these are not all related rows, since they were read with a limit or a filter: writing them would unlink the others", partialHint
 	case goja.IsNull(v) && s.invalidDate(holder, key):
 		why, hint = "an invalid Date has no time", "Check what the Date was made of: RFC 3339, such as 2026-01-31T08:00:00Z."

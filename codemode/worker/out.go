@@ -252,7 +252,7 @@ func (s *session) display(v goja.Value) string {
 	return text
 }
 
-// visible is the replacer of the JSON in logs. It gives the content of what is {} in JSON, since
+// visible is the replacer of the JSON in logs. It returns the content of what is {} in JSON, since
 // who looks for an error would take a Map for an empty one: of a Map its entries, of a Set its
 // elements, the text of an error and of a regular expression.
 func (s *session) visible(c goja.FunctionCall) goja.Value {

@@ -10,8 +10,9 @@ import (
 )
 
 // partials are the arrays of related rows that a script read with a limit or a filter, so that
-// there may be more. Written back in a model they would unlink the others.
-type partials map[weak.Pointer[goja.Object]]struct{}
+// there may be more, and the ids of the rows that they were read with. Written back to those rows
+// they would unlink the others.
+type partials map[weak.Pointer[goja.Object]]goja.Value
 
 // relation is what a read asks of a relationship, as far as it decides which rows it returns.
 type relation struct {
@@ -63,24 +64,26 @@ func (s *session) noteRelations(rows []goja.Value, with json.RawMessage) {
 				continue
 			}
 			if r.filters() || r.Limit > 0 && int64(len(items)) >= r.Limit {
-				s.partials[weak.Make(related.(*goja.Object))] = struct{}{}
+				s.partials[weak.Make(related.(*goja.Object))] = s.member(row, "id")
 			}
 			s.noteRelations(items, r.With)
 		}
 	}
 }
 
-// isPartial reports whether a value is such an array.
-func (s *session) isPartial(v goja.Value) bool {
+// unlinks reports whether a member of an input is such an array, and would take the place of all
+// related rows. For another row it is as good as any array; changes do not say whose they are.
+func (s *session) unlinks(holder goja.Value, key string, v goja.Value) bool {
 	o, ok := v.(*goja.Object)
-	if !ok || len(s.partials) == 0 {
+	if !ok || len(s.partials) == 0 || !s.check.entity || key == "$add" || key == "$remove" {
 		return false
 	}
-	_, partial := s.partials[weak.Make(o)]
-	return partial
-}
-
-// inModel reports whether the member being checked is written to an entity.
-func (l *inputCheck) inModel() bool {
-	return l.entity && (l.at == "/model" || l.at == "/models" || l.at == "/changes")
+	of, partial := s.partials[weak.Make(o)]
+	switch s.check.at {
+	case "/changes":
+		return partial
+	case "/model", "/models":
+		return partial && s.member(holder, "id").StrictEquals(of)
+	}
+	return false
 }

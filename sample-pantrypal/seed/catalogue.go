@@ -57,13 +57,13 @@ func (w *writer) foods(ctx context.Context) error {
 	if err := w.Food.CreateBulk(rows...).Exec(ctx); err != nil {
 		return err
 	}
-	return w.renamed(ctx)
+	return w.followNames(ctx)
 }
 
-// renamed gives what the household has of a food that an earlier release had under another name, now
-// one of its aliases, to that food. What no release knows any more stays as it is, and so does the
-// diary, which says what was.
-func (w *writer) renamed(ctx context.Context) error {
+// followNames moves what the household has of a food to the food's present name, where an earlier
+// release had it under another one that is now an alias. What no release knows any more stays as it
+// is, and so does the diary, which says what was.
+func (w *writer) followNames(ctx context.Context) error {
 	stored, err := w.Food.Query().All(ctx)
 	if err != nil {
 		return err
@@ -76,14 +76,14 @@ func (w *writer) renamed(ctx context.Context) error {
 		if now == "" {
 			continue
 		}
-		for _, err := range []error{
-			w.PantryItem.Update().Where(pantryitem.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
-			w.Product.Update().Where(product.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
-			w.Price.Update().Where(price.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
-			w.ShoppingItem.Update().Where(shoppingitem.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
-			w.RecipeIngredient.Update().Where(recipeingredient.FoodID(old.ID)).SetFoodID(now).Exec(ctx),
+		for _, move := range []func(context.Context) error{
+			w.PantryItem.Update().Where(pantryitem.FoodID(old.ID)).SetFoodID(now).Exec,
+			w.Product.Update().Where(product.FoodID(old.ID)).SetFoodID(now).Exec,
+			w.Price.Update().Where(price.FoodID(old.ID)).SetFoodID(now).Exec,
+			w.ShoppingItem.Update().Where(shoppingitem.FoodID(old.ID)).SetFoodID(now).Exec,
+			w.RecipeIngredient.Update().Where(recipeingredient.FoodID(old.ID)).SetFoodID(now).Exec,
 		} {
-			if err != nil {
+			if err := move(ctx); err != nil {
 				return fmt.Errorf("%s is now %s: %w", old.Name, now, err)
 			}
 		}

@@ -226,19 +226,22 @@ func TestRelationsReadInPartAreNotWritten(t *testing.T) {
 	require.True(t, p.execute(readingStock).Success)
 	const begin = `const { Todo, Person } = SDK.Entities, ada = Person.firstPage(1).items[0].id; `
 	for code, path := range map[string]string{
-		`const t = Todo.getById("t1", {with: {labels: {limit: 1}}}); t.title = "x"; Todo.upsert(t)`:                                               "/model/labels",
-		`const t = Todo.findById("t1", {with: {labels: {filter: {name: "home"}}}}); Todo.upsert({...t, title: "x"})`:                              "/model/labels",
-		`const t = Todo.getById("t1", {with: {labels: {filter: {name: "none"}}}}); Todo.patch("t1", {labels: t.labels})`:                          "/changes/labels",
-		`Todo.upsertMany(Todo.all({filter: {id: "t1"}, with: {labels: {limit: 1}}}))`:                                                             "/models/0/labels",
-		`for (const t of Todo.each({filter: {id: "t1"}, with: {labels: {limit: 2}}})) { t.labels.push(t.labels[0]); Todo.upsert(t) }`:             "/model/labels",
-		`Todo.upsert(Todo.firstPage(1, {filter: {id: "t1"}, with: {labels: {sort: "name", limit: 1}}}).items[0])`:                                 "/model/labels",
-		`Todo.upsert(Person.getById(ada, {with: {todos: {with: {labels: {limit: 1}}}}}).todos[0])`:                                                "/model/labels",
-		`Person.upsert(Todo.getById("t1", {with: {assignedUser: {with: {todos: {filter: {title: "none"}}}}}}).assignedUser)`:                      "/model/todos",
-		`Todo.upsert(Todo.getById("t1", {with: {labels: {limit: 3, sort: "name"}}}))`:                                                             "",
-		`Todo.upsert(Todo.getById("t1", {with: {labels: {filter: {}, fields: "name"}}}))`:                                                         "",
-		`Todo.upsert(Todo.getById("t1", {with: "labels"}))`:                                                                                       "",
-		`const { labels, ...t } = Todo.getById("t1", {with: {labels: {limit: 1}}}); Todo.upsert(t)`:                                               "",
-		`const t = Todo.getById("t1", {with: {labels: {limit: 1}}}); t.labels = [...Todo.getById("t1", {with: "labels"}).labels]; Todo.upsert(t)`: "",
+		`const t = Todo.getById("t1", {with: {labels: {limit: 1}}}); t.title = "x"; Todo.upsert(t)`:                                                "/model/labels",
+		`const t = Todo.findById("t1", {with: {labels: {filter: {name: "home"}}}}); Todo.upsert({...t, title: "x"})`:                               "/model/labels",
+		`const t = Todo.getById("t1", {with: {labels: {filter: {name: "none"}}}}); Todo.patch("t1", {labels: t.labels})`:                           "/changes/labels",
+		`Todo.upsertMany(Todo.all({filter: {id: "t1"}, with: {labels: {limit: 1}}}))`:                                                              "/models/0/labels",
+		`for (const t of Todo.each({filter: {id: "t1"}, with: {labels: {limit: 2}}})) { t.labels.push(t.labels[0]); Todo.upsert(t) }`:              "/model/labels",
+		`Todo.upsert(Todo.firstPage(1, {filter: {id: "t1"}, with: {labels: {sort: "name", limit: 1}}}).items[0])`:                                  "/model/labels",
+		`Todo.upsert(Person.getById(ada, {with: {todos: {with: {labels: {limit: 1}}}}}).todos[0])`:                                                 "/model/labels",
+		`Person.upsert(Todo.getById("t1", {with: {assignedUser: {with: {todos: {filter: {title: "none"}}}}}}).assignedUser)`:                       "/model/todos",
+		`Todo.upsert(Todo.getById("t1", {with: {labels: {limit: 3, sort: "name"}}}))`:                                                              "",
+		`Todo.upsert(Todo.getById("t1", {with: {labels: {filter: {}, fields: "name"}}}))`:                                                          "",
+		`const t = Todo.getById("t1", {with: {labels: {limit: 1}}}); Todo.upsert({id: "copy", title: "x", labels: t.labels}); Todo.delete("copy")`: "",
+		`const t = Todo.getById("t1", {with: {labels: {limit: 1}}}); Todo.patch("t1", {labels: {$add: t.labels}})`:                                 "",
+		`const t = Todo.getById("t1", {with: {labels: {limit: 1}}}); Todo.patch("t1", {labels: {$set: t.labels}})`:                                 "/changes/labels/$set",
+		`Todo.upsert(Todo.getById("t1", {with: "labels"}))`:                                                                                        "",
+		`const { labels, ...t } = Todo.getById("t1", {with: {labels: {limit: 1}}}); Todo.upsert(t)`:                                                "",
+		`const t = Todo.getById("t1", {with: {labels: {limit: 1}}}); t.labels = [...Todo.getById("t1", {with: "labels"}).labels]; Todo.upsert(t)`:  "",
 	} {
 		e := p.execute(begin + code)
 		require.Equal(t, path == "", e.Success, "%s: %+v", code, e.Error)

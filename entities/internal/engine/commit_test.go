@@ -2,9 +2,9 @@ package engine_test
 
 import (
 	"bytes"
-	"io"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	flags "sync/atomic"
 	"testing"
@@ -16,19 +16,23 @@ import (
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
-// wire is a network between the app and PostgreSQL that can break at a commit.
+// wire is a network between the app and PostgreSQL that can break.
 type wire struct {
-	lose flags.Bool // the server's answer to the next COMMIT, and the connection
-	cut  flags.Bool // before the server hears of it
+	lose   flags.Bool // the server's answer to the next COMMIT, and the connection
+	cut    flags.Bool // before the server hears of it
+	silent flags.Bool // nothing is passed on any more, and nothing is closed
 }
 
-// between puts a wire between an app and a place; it gives the place's new URL.
+// between puts a wire between an app and a place, and returns the place's new URL.
 func between(t *testing.T, place string) (*wire, string) {
 	t.Helper()
 	at, err := url.Parse(place)
 	require.NoError(t, err)
 	query := at.Query()
-	folder, real := t.TempDir(), query.Get("host")
+	real := query.Get("host")
+	folder, err := os.MkdirTemp("", "wire") // the path of a socket must be short
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	l, err := net.Listen("unix", filepath.Join(folder, ".s.PGSQL.5432"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
@@ -48,22 +52,25 @@ func between(t *testing.T, place string) (*wire, string) {
 		}
 	}()
 	query.Set("host", folder)
+	query.Set("connect_timeout", "1")
 	at.RawQuery = query.Encode()
 	return w, at.String()
 }
 
 func (w *wire) carry(client, server net.Conn) {
-	defer client.Close()
 	var deaf flags.Bool
 	go func() {
-		defer client.Close()
 		buf := make([]byte, 1<<16)
 		for {
 			n, err := server.Read(buf)
-			if err != nil || deaf.Load() {
+			if w.silent.Load() {
 				return
 			}
-			if _, err := client.Write(buf[:n]); err != nil {
+			if err == nil && !deaf.Load() {
+				_, err = client.Write(buf[:n])
+			}
+			if err != nil || deaf.Load() {
+				_ = client.Close()
 				return
 			}
 		}
@@ -71,18 +78,22 @@ func (w *wire) carry(client, server net.Conn) {
 	buf := make([]byte, 1<<16)
 	for {
 		n, err := client.Read(buf)
+		if w.silent.Load() {
+			return
+		}
 		if err != nil {
 			_ = server.Close()
 			return
 		}
 		if bytes.Contains(buf[:n], []byte("COMMIT\x00")) {
 			if w.cut.CompareAndSwap(true, false) {
-				_ = server.Close()
+				_, _ = server.Close(), client.Close()
 				return
 			}
 			deaf.Store(w.lose.CompareAndSwap(true, false))
 		}
-		if _, err := io.Copy(server, bytes.NewReader(buf[:n])); err != nil {
+		if _, err := server.Write(buf[:n]); err != nil {
+			_ = client.Close()
 			return
 		}
 	}

@@ -431,62 +431,6 @@ func TestDoctorKnowsTheSets(t *testing.T) {
 	require.Contains(t, about["journal"], "not kept: journal.enabled is false")
 }
 
-func TestHooksMayUseAnyClientOfTheirs(t *testing.T) {
-	t.Parallel()
-	if forEach(t, TestHooksMayUseAnyClientOfTheirs) {
-		return
-	}
-	var base *ent.Client
-	a := start(t, ent.Entities(ent.OnClient(func(c *ent.Client) {
-		base = c
-		c.Todo.Use(func(next stdent.Mutator) stdent.Mutator {
-			return stdent.MutateFunc(func(ctx context.Context, m stdent.Mutation) (stdent.Value, error) {
-				v, err := next.Mutate(ctx, m)
-				if err != nil {
-					return v, err
-				}
-				if err := c.AuditLog.Create().SetMessage("base").Exec(ctx); err != nil {
-					return v, err
-				}
-				if err := m.(*ent.TodoMutation).Client().AuditLog.Create().SetMessage("mutation").Exec(ctx); err != nil {
-					return v, err
-				}
-				tx, err := m.(*ent.TodoMutation).Tx()
-				if err != nil {
-					return v, err
-				}
-				if err := tx.Commit(); err == nil {
-					return v, errors.New("a hook could commit the run's transaction")
-				}
-				return v, nil
-			})
-		})
-	})))
-	_, out, err := a.try("Todo.upsert", `{"model":{"id":"x","title":"x"}}`)
-	require.NoError(t, err)
-	require.Len(t, out.Changes, 3)
-	require.NotNil(t, base)
-	_, err = a.run(script(atomic, func(call func(string, string) (map[string]any, error), _ *run.Attempt) error {
-		if _, err := call("Todo.upsert", `{"model":{"title":"y"}}`); err != nil {
-			return err
-		}
-		return errors.New("boom")
-	}))
-	require.Error(t, err)
-	require.EqualValues(t, 2, a.call("AuditLog.count", `{}`)["count"], "what hooks wrote went with the run")
-}
-
-func TestInterceptorsAreRefused(t *testing.T) {
-	t.Parallel()
-	if forEach(t, TestInterceptorsAreRefused) {
-		return
-	}
-	p := entities.Provide(ent.Entities(ent.OnClient(func(c *ent.Client) {
-		c.Todo.Intercept(stdent.InterceptFunc(func(next stdent.Querier) stdent.Querier { return next }))
-	})), entities.Options{})
-	require.ErrorContains(t, p.Start(context.Background(), host{place(t)}), "Todo")
-}
-
 // A read that fails spoils the transaction on PostgreSQL; the next attempt guards
 // its reads, so that a script can go on after one.
 func TestCaughtFailureOfARead(t *testing.T) {

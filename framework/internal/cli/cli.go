@@ -216,7 +216,7 @@ func (c *command) root() *cobra.Command {
 	return root
 }
 
-// knownTopic rejects a topic of help that is no command.
+// knownTopic rejects a topic of help that is not a command.
 func knownTopic(help *cobra.Command, args []string) error {
 	if found, _, err := help.Root().Find(args); err != nil || len(args) > 0 && found == help.Root() {
 		return fmt.Errorf("unknown command %q; see --help", args[0])

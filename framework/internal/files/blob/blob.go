@@ -33,7 +33,7 @@ type Store interface {
 	Written(ctx context.Context, name string) (time.Time, error)
 	// List visits the blobs whose names begin with a prefix that ends in a slash.
 	List(ctx context.Context, prefix string, visit func(name string, written time.Time) error) error
-	// Delete deletes a blob. That it is not there is no error.
+	// Delete deletes a blob. It is not an error if there is none.
 	Delete(ctx context.Context, name string) error
 	// Tidy deletes what unfinished writes left behind before a time.
 	Tidy(ctx context.Context, before time.Time) error
