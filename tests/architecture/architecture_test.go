@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,12 +31,21 @@ type source struct {
 	imports []string
 }
 
-// sources parses every Go file of the repository.
+// sources returns every Go file of the repository.
 func sources(t *testing.T) []source {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	out, err := parsed()
 	require.NoError(t, err)
-	var out []source
+	require.Greater(t, len(out), 50, "the walk found the repository")
+	return out
+}
+
+// parsed parses them, once for all tests.
+var parsed = sync.OnceValues(func() (out []source, err error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -67,10 +77,8 @@ func sources(t *testing.T) []source {
 		out = append(out, s)
 		return nil
 	})
-	require.NoError(t, err)
-	require.Greater(t, len(out), 50, "the walk found the repository")
-	return out
-}
+	return out, err
+})
 
 // own returns a package of this repository as a folder, "" for others.
 func own(imported string) string {
