@@ -152,16 +152,19 @@ func TestThrowingCancelsCalls(t *testing.T) {
 	require.EqualValues(t, 0, m.square.running.Load())
 }
 
+// Calls beyond the limit wait, and are made in the order of issue.
 func TestParallelCallsAtTheirLimit(t *testing.T) {
 	m := newModules(t, map[string]any{"codeMode.maxParallelCalls": 3})
 	const code = `import { of } from "@codemode/servers/square"; import * as koan from "@codemode/servers/koan";
 for (let round = 0; round < 3; round++)
   await Promise.all([...Array.from({ length: %d }, (_, n) => of({ n, ms: 5 })), ...Array.from({ length: 10 }, () => koan.note_get_by_id({ id: "1" }))]);
 globalThis.__codemode_result__ = "done";`
-	require.JSONEq(t, `"done"`, m.gives(fmt.Sprintf(code, 3)))
-	e := m.module(fmt.Sprintf(code, 4))
-	require.Equal(t, []string{"SANDBOX_LIMIT"}, e.errors())
-	require.Contains(t, e.Diagnostics[0].Message, "more than 3 calls")
+	require.JSONEq(t, `"done"`, m.gives(fmt.Sprintf(code, 40)))
+	require.EqualValues(t, 3, m.square.most.Load())
+	e := m.module(`import { of } from "@codemode/servers/square";
+await Promise.all(Array.from({ length: 40 }, (_, n) => of({ n: n === 0 ? -1 : n, ms: n ? 60000 : 5 })));`)
+	require.Equal(t, []string{"UNCAUGHT_EXCEPTION"}, e.errors(), "%+v", e.Diagnostics)
+	require.EqualValues(t, 0, m.square.running.Load(), "those that wait are not made any more")
 }
 
 // A script that starts calls and awaits none is stopped, and its line is known.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/wire"
-	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -35,7 +34,7 @@ const (
 )
 
 // host serves the calls of one attempt. The executor's goroutine calls its
-// methods; each started call has a goroutine of its own.
+// methods; started calls are made in goroutines of their own.
 type host struct {
 	call     catalog.Call
 	view     *catalog.View // what the script sees
@@ -52,24 +51,27 @@ type host struct {
 	files    map[string]json.RawMessage // what calls have said of files, by id
 	asked    int                        // calls of discovery, which are not calls of a provider
 
-	last     chan struct{} // closed when the last of the ordered calls has ended
-	flights  map[uint32]*flight
-	parallel int
-	ready    []*flight // arrived and not delivered, in the order of arrival
-	ended    error     // what ends the attempt
-	endedBy  uint32    // the call that it is the end of, 0 for none
-	history  [sha256.Size]byte
-	running  sync.WaitGroup
+	last    chan struct{} // closed when the last of the ordered calls has ended
+	flights map[uint32]*flight
+	ready   []*flight // arrived and not delivered, in the order of arrival
+	ended   error     // what ends the attempt
+	endedBy uint32    // the call that it is the end of, 0 for none
+	history [sha256.Size]byte
+	running sync.WaitGroup
 
-	arrival chan struct{} // something has arrived
-	mu      sync.Mutex
-	arrived []*flight
+	arrival  chan struct{} // something has arrived
+	mu       sync.Mutex
+	arrived  []*flight
+	parallel int       // calls that are being made at once
+	queue    []*flight // started calls that wait for one of these to end, in the order of issue
 }
 
 // flight is a started call.
 type flight struct {
 	ref     uint32
 	at      run.Position
+	id      catalog.ID
+	in      json.RawMessage // until it is called
 	ordered bool
 	held    int // bytes of input and output that are counted for the attempt
 	out     json.RawMessage
@@ -191,15 +193,21 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 		h.ready = append(h.ready, f)
 		return
 	}
-	var turn, over chan struct{}
+	f.id, f.in = parsed, input
 	if f.ordered = h.ordered(parsed); f.ordered {
-		turn, over = h.last, make(chan struct{})
+		turn, over := h.last, make(chan struct{})
 		h.last = over
-	} else if h.parallel++; h.parallel > h.limits.MaxParallelCalls {
-		h.end(worker.ParallelCallsExceeded(h.limits.MaxParallelCalls), ref)
+		h.running.Go(func() { h.makeInTurn(ctx, f, turn, over) })
 		return
 	}
-	h.running.Go(func() { h.runStarted(ctx, f, parsed, input, turn, over) })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.parallel >= h.limits.MaxParallelCalls {
+		h.queue = append(h.queue, f)
+		return
+	}
+	h.parallel++
+	h.running.Go(func() { h.makeParallel(ctx, f) })
 }
 
 // admit bounds the calls that wait: a script that starts calls faster than they are made
@@ -214,7 +222,7 @@ func (h *host) admit(f *flight, asks bool) error {
 	case h.maxCalls > 0 && h.started > h.maxCalls:
 		return fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", h.maxCalls).WithDetails(map[string]any{"limit": h.maxCalls})
 	case len(h.flights) >= maxInFlight:
-		return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls wait to be made or to be awaited", maxInFlight)
+		return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls wait to be made or to be awaited", maxInFlight).WithDetails(map[string]any{"limit": maxInFlight})
 	}
 	return h.attempt.Hold(f.held)
 }
@@ -233,19 +241,42 @@ func (h *host) holdOutput(f *flight) error {
 	return nil
 }
 
-// runStarted makes a started call; an ordered one waits for its turn.
-func (h *host) runStarted(ctx context.Context, f *flight, id catalog.ID, input json.RawMessage, turn, over chan struct{}) {
-	if over != nil {
-		defer close(over)
-		select {
-		case <-turn:
-		case <-ctx.Done():
+// makeInTurn makes an ordered call when the one before it is over.
+func (h *host) makeInTurn(ctx context.Context, f *flight, turn, over chan struct{}) {
+	defer close(over)
+	select {
+	case <-turn:
+	case <-ctx.Done():
+	}
+	h.make(ctx, f)
+}
+
+// makeParallel makes a call that waits for no other, and after it those that wait for its
+// place. It makes no more once a call has ended the attempt.
+func (h *host) makeParallel(ctx context.Context, f *flight) {
+	for f != nil {
+		h.make(ctx, f)
+		h.mu.Lock()
+		if run.Ends(f.err) {
+			h.queue = nil
 		}
+		f = nil
+		if len(h.queue) > 0 {
+			f, h.queue = h.queue[0], h.queue[1:]
+		} else {
+			h.parallel--
+		}
+		h.mu.Unlock()
 	}
+}
+
+// make makes a started call, and notes that it has ended.
+func (h *host) make(ctx context.Context, f *flight) {
 	if f.err = ctx.Err(); f.err == nil {
-		f.out, f.err = h.calls.Invoke(ctx, f.at, id, input)
-		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(id), input)
+		f.out, f.err = h.calls.Invoke(ctx, f.at, f.id, f.in)
+		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(f.id), f.in)
 	}
+	f.in = nil
 	_ = h.holdOutput(f) // its end tells
 	h.mu.Lock()
 	h.arrived = append(h.arrived, f)
@@ -356,9 +387,6 @@ func (h *host) take(ctx context.Context, ref uint32) (*flight, error) {
 				h.ready = append(h.ready[:i], h.ready[i+1:]...)
 				delete(h.flights, ref)
 				h.attempt.Release(f.held)
-				if !f.ordered {
-					h.parallel--
-				}
 				return f, nil
 			}
 		}

@@ -59,6 +59,9 @@ func given(input json.RawMessage) (map[string]json.RawMessage, error) {
 	case err != nil:
 		return nil, fault.Invalid(fault.Detail{Message: "the input must be a JSON object", Expected: "object"})
 	}
+	if path, found := exact.Malformed(input); found {
+		return nil, fault.Invalid(fault.Detail{Path: path, Message: exact.NotText})
+	}
 	return in, nil
 }
 

@@ -185,7 +185,7 @@ await koan.note_upsert({ model: { id: "1", text: n.text + "!" } });
 }
 
 func TestModuleFailures(t *testing.T) {
-	m := newModules(t, map[string]any{"sandbox.cpuMs": 1000, "codeMode.maxSdkCalls": 5, "codeMode.maxParallelCalls": 3})
+	m := newModules(t, map[string]any{"sandbox.cpuMs": 1000, "codeMode.maxSdkCalls": 5})
 	for name, c := range map[string]struct {
 		code, diagnostic, class, path string
 	}{
@@ -200,7 +200,6 @@ func TestModuleFailures(t *testing.T) {
 		"dynamic import": {"const id = 'x';\nawait import('@codemode/servers/' + id)", "IMPORT_FAILURE", "ServerNotFoundError", "script:2:7"},
 		"cpu":            {"for (;;);", "SANDBOX_LIMIT", "SandboxLimitError", "script:1:1"},
 		"calls":          {"import { of } from '@codemode/servers/square';\nfor (let i = 0; i < 9; i++) await of({ n: i })", "SANDBOX_LIMIT", "SandboxLimitError", "script:2:37"},
-		"parallel":       {"import { of } from '@codemode/servers/square';\nawait Promise.all([1, 2, 3, 4].map((n) => of({ n })))", "SANDBOX_LIMIT", "SandboxLimitError", "script:2:45"},
 		"never settles":  {"await new Promise(() => {})", "NEVER_SETTLED", "", "script:1:7"},
 		"result too big": {"globalThis.__codemode_result__ = 'x'.repeat(300000)", "SANDBOX_LIMIT", "SandboxLimitError", ""},
 		"empty":          {"  ", "INVALID_CODE", "", "/code"},

@@ -53,7 +53,7 @@ func declared() []catalog.Setting {
 		{Key: keyRuntime, Default: runtimeGoja, Help: "JavaScript engine"},
 		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools: koan, codemode, gateway"},
 		{Key: keyMaxSDKCalls, Default: 1000, Min: 0, Max: 1_000_000, Help: "calls that one script may make; 0 is unlimited"},
-		{Key: keyMaxParallel, Default: sandbox.DefaultLimits().MaxParallelCalls, Min: 1, Max: 10_000, Help: "calls to plugins and upstream servers that one script may have in flight at once"},
+		{Key: keyMaxParallel, Default: sandbox.DefaultLimits().MaxParallelCalls, Min: 1, Max: 10_000, Help: "calls to plugins and upstream servers of one script that are made at once; others wait"},
 		{Key: keyRequireAnswer, Live: true, Default: false, Help: "a script must call SDK.Out.answer"},
 		{Key: keyMaxLogEntries, Live: true, Default: 200, Min: 1, Max: 100_000, Help: "log messages kept of one script"},
 		{Key: keyMaxLogBytes, Live: true, Default: 64 << 10, Min: 256, Max: 16 << 20, Unit: "bytes", Help: "log text kept of one script"},

@@ -69,7 +69,10 @@ func (s *session) callTool(call goja.FunctionCall) goja.Value {
 	if !ok {
 		s.throw(fault.Invalid(fault.Detail{Path: "/0", Message: "callTool(id, params) takes the id of an operation", Expected: "string", Received: call.Argument(0).String()}))
 	}
-	return s.domainFunction(wire.Function{ID: id.String()})(goja.FunctionCall{This: call.This, Arguments: call.Arguments[1:]})
+	of, err := catalog.ParseID(id.String())
+	in := s.functionInput(s.takeScratch(), nil, call.Arguments[1:], place{entity: err == nil && of.Kind == catalog.KindEntity})
+	s.scratch = in[:0]
+	return s.call(id.String(), in)
 }
 
 // define adds a member that a script cannot overwrite by assignment.
@@ -110,13 +113,13 @@ func (s *session) upstream(d wire.Domain) *goja.Object {
 
 // functionInput appends the input of a function. The arguments are an object, or, if
 // the first one is a string, the members named in leading by position.
-func (s *session) functionInput(out []byte, leading []string, args []goja.Value) []byte {
+func (s *session) functionInput(out []byte, leading []string, args []goja.Value, where place) []byte {
 	var first goja.Value = goja.Undefined()
 	if len(args) > 0 {
 		first = args[0]
 	}
 	if _, ok := first.(goja.String); !ok || len(leading) == 0 {
-		in, ok := s.encode(out, first, place{})
+		in, ok := s.encode(out, first, where)
 		if !ok {
 			in = append(in, "{}"...)
 		}
@@ -167,7 +170,7 @@ func (a *dynamicServer) function(name, tool string, leading []string) *goja.Obje
 		in := append(s.takeScratch(), `{"tool":`...)
 		in, _ = s.encode(in, s.vm.ToValue(tool), place{})
 		in = append(in, `,"input":`...)
-		in = append(in, s.functionInput(nil, leading, call.Arguments)...)
+		in = append(in, s.functionInput(nil, leading, call.Arguments, place{})...)
 		in = append(in, '}')
 		s.scratch = in[:0]
 		return s.call(a.id, in)
@@ -188,7 +191,7 @@ func (*dynamicServer) Keys() []string { return nil }
 
 func (s *session) domainFunction(f wire.Function) native {
 	return func(call goja.FunctionCall) goja.Value {
-		in := s.functionInput(s.takeScratch(), f.Leading, call.Arguments)
+		in := s.functionInput(s.takeScratch(), f.Leading, call.Arguments, place{})
 		s.scratch = in[:0]
 		return s.call(f.ID, in)
 	}

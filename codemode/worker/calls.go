@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
@@ -15,15 +16,15 @@ import (
 // order that the host decides. That order is on the tape, so the script runs the same way in
 // every attempt.
 type callsInFlight struct {
-	last     uint32
-	open     map[uint32]*pendingCall
-	parallel int // how many of the open calls are not ordered
+	last uint32
+	open map[uint32]*pendingCall
 }
 
 type pendingCall struct {
 	callee
 	resolve, reject func(any) error
 	origin          []goja.StackFrame // the stack that started it
+	asked           []byte            // its input, if its output may have partial relationships
 }
 
 // callee is the operation that a function of a module calls.
@@ -64,24 +65,14 @@ func (s *session) startCall(fl *pendingCall, in []byte) {
 	if most := s.job.Limits.MaxCallBytes; len(in) > most {
 		s.tooLarge(most)
 	}
-	if !fl.ordered() {
-		if most := s.job.Limits.MaxParallelCalls; s.inFlight.parallel >= most {
-			s.end(ParallelCallsExceeded(most))
-			return
-		}
-		s.inFlight.parallel++
+	if fl.ordered() && readsParts(fl.id, in) {
+		fl.asked = bytes.Clone(in)
 	}
 	s.inFlight.last++
 	s.inFlight.open[s.inFlight.last] = fl
 	s.watch.Pause()
 	s.port.Start(s.inFlight.last, fl.id, in)
 	s.watch.Resume()
-}
-
-// ParallelCallsExceeded returns the fault of a script with more than most calls in flight.
-func ParallelCallsExceeded(most int) *fault.Fault {
-	return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls were in flight at once (codeMode.maxParallelCalls)", most).
-		WithDetails(map[string]any{"limit": most})
 }
 
 // waitOnce waits for the next timer or the end of a call in flight, whichever comes first, and
@@ -114,9 +105,6 @@ func (s *session) settleCall(ref uint32, r Reply) error {
 	fl := s.inFlight.open[ref]
 	if fl != nil {
 		delete(s.inFlight.open, ref)
-		if !fl.ordered() {
-			s.inFlight.parallel--
-		}
 		s.sites.origin = fl.origin
 		defer func() { s.sites.origin = nil }()
 	}
@@ -135,6 +123,7 @@ func (s *session) settleCall(ref uint32, r Reply) error {
 		return fl.reject(s.callError(fl.callee, undecodable(err)))
 	}
 	if fl.ordered() {
+		s.notePartials(fl.id, fl.asked, v)
 		v = s.asPage(fl.id, v)
 	}
 	return fl.resolve(v)

@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -102,12 +103,16 @@ func (s *session) encode(out []byte, v goja.Value, where place) (encoded []byte,
 		if most := s.job.Limits.MaxCallBytes; x.Length() > most {
 			s.tooLarge(most)
 		}
-		return appendString(out, x.String()), true
+		text := x.String()
+		if hasSurrogate(x, text) {
+			s.throwNotText(where.at)
+		}
+		return appendString(out, text), true
 	case *goja.Object, *goja.Symbol:
 	default:
 		switch n := v.Export().(type) {
 		case int64:
-			return strconv.AppendInt(out, n, 10), true
+			return appendInteger(out, n, where), true
 		case bool:
 			return strconv.AppendBool(out, n), true
 		case nil:
@@ -128,7 +133,20 @@ func (s *session) encode(out []byte, v goja.Value, where place) (encoded []byte,
 	if most := s.job.Limits.MaxCallBytes; str.Length() > most {
 		s.tooLarge(most)
 	}
-	return append(out, wellFormed([]byte(str.String()))...), true
+	raw := []byte(str.String())
+	if path, found := malformed(raw); found {
+		s.throwNotText(where.at + path)
+	}
+	if where.entity {
+		raw = markInexact(raw)
+	}
+	return append(out, raw...), true
+}
+
+// throwNotText throws the fault of a string in a call's input that no JSON text can have.
+func (s *session) throwNotText(path string) {
+	s.throw(fault.Invalid(fault.Detail{Path: path, Message: exact.NotText, Expected: "string of Unicode characters"}).
+		WithHint("Cut texts between characters: [...text].slice(0, n).join(\"\"). text.toWellFormed() replaces what is cut apart."))
 }
 
 func (s *session) tooLarge(most int) {

@@ -57,10 +57,10 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 	case why != "":
 	case goja.IsUndefined(v) && l.inFilter():
 		why, hint = "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null."
-	case s.unlinks(holder, key.String(), v):
-		why, hint = "these are not all related rows, since they were read with a limit or a filter: writing them would unlink the others", partialHint
 	case goja.IsNull(v) && s.invalidDate(holder, key):
 		why, hint = "an invalid Date has no time", "Check what the Date was made of: RFC 3339, such as 2026-01-31T08:00:00Z."
+	default:
+		why, hint = s.unlinks(holder, key.String(), v)
 	}
 	if why != "" {
 		detail := fault.Detail{Path: l.pointer(key.String()), Message: why, Expected: "JSON data", Received: s.kindOf(v)}
@@ -76,6 +76,17 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 func (l *inputCheck) inFilter() bool {
 	at := l.holder() + "/"
 	return l.entity && (strings.HasPrefix(at, "/filter/") || strings.HasPrefix(at, "/with/") && strings.Contains(at, "/filter/"))
+}
+
+// part returns the name of the member of the call's input that is being checked, or has what is.
+func (l *inputCheck) part() string {
+	switch {
+	case l.at != "":
+		return l.at[1:]
+	case len(l.path) > 1: // the first step is the whole input
+		return l.path[1].key
+	}
+	return ""
 }
 
 // holder returns the JSON Pointer of the object whose member is being checked.

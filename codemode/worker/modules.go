@@ -145,7 +145,7 @@ func (s *session) serverModule(o *goja.Object, server *wire.Server) {
 		group := s.vm.CreateObject(nil)
 		for _, f := range g.Functions {
 			s.export(group, f.Name, s.asyncFunction(f.Name, 1, callee{server, &wire.Tool{Name: g.Name + "." + f.Name, Export: g.Name + "." + f.Name, ID: f.ID}, f.ID}, func(c goja.FunctionCall, out []byte) []byte {
-				return s.functionInput(out, f.Leading, c.Arguments)
+				return s.functionInput(out, f.Leading, c.Arguments, place{})
 			}))
 		}
 		s.export(o, g.Name, s.freeze(group))

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/script"
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -148,7 +150,11 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 		return nil, nil
 	}
 	if str.Length() <= most {
-		if raw := wellFormed([]byte(str.String())); len(raw) <= most {
+		raw := []byte(str.String())
+		if path, found := malformed(raw); found {
+			warnings = append(warnings, fmt.Sprintf("in %s, at %q: %s. U+FFFD takes its place.", what, path, exact.NotText))
+		}
+		if raw = replaceSurrogates(raw); len(raw) <= most {
 			for _, w := range warnings {
 				s.log("warn", w)
 			}

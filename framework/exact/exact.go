@@ -116,7 +116,8 @@ func (s *scanner) skip() {
 // scalar passes a value that is neither an object nor a list.
 func (s *scanner) scalar() {
 	if s.text[s.at] == '"' {
-		s.quoted()
+		raw := s.quoted()
+		s.checkText(raw)
 		return
 	}
 	for ; s.at < len(s.text); s.at++ {
@@ -148,6 +149,9 @@ type scanner struct {
 	at       int
 	path     []string // to where it is
 	repeated []string // the path of the first duplicate name
+
+	strict    bool     // look for what is not well formed
+	malformed []string // the path of the first such string or name
 }
 
 func (s *scanner) next() byte {
@@ -189,7 +193,11 @@ func (s *scanner) step(name string) {
 func (s *scanner) object() {
 	var seen names
 	for s.at++; s.next() != '}'; {
-		name := s.string()
+		raw := s.quoted()
+		name := unquoted(raw)
+		s.path = append(s.path, name)
+		s.checkText(raw)
+		s.path = s.path[:len(s.path)-1]
 		if seen.add(name) && s.repeated == nil {
 			s.repeated = append(append([]string(nil), s.path...), name)
 		}
@@ -241,8 +249,12 @@ func (s *scanner) quoted() []byte {
 	return s.text[start:s.at]
 }
 
-// string passes a string, and returns its value.
-func (s *scanner) string() string { return unquoted(s.quoted()) }
+// checkText notes where the text is of the string that was just passed, if it is not well formed.
+func (s *scanner) checkText(raw []byte) {
+	if s.strict && s.malformed == nil && !WellFormed(raw) {
+		s.malformed = append(make([]string, 0, len(s.path)), s.path...)
+	}
+}
 
 // unescaped returns what is between the quotes of a string of JSON; plain reports whether that is its
 // value.

@@ -62,8 +62,15 @@ func Check(schema, input json.RawMessage) error { return new(Cache).Check(schema
 
 func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, error) {
 	var twice *exact.Repeated
-	if err := exact.Once(raw); errors.As(err, &twice) { // who reads it next may take the other one
+	err := exact.Once(raw)
+	switch {
+	case errors.As(err, &twice): // who reads it next may take the other one
 		return []fault.Detail{{Path: twice.Path, Message: "the name appears twice"}}, nil
+	case err != nil:
+		return []fault.Detail{{Message: "must be JSON: " + err.Error()}}, nil
+	}
+	if path, found := exact.Malformed(raw); found {
+		return []fault.Detail{{Path: path, Message: exact.NotText}}, nil
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -163,6 +170,7 @@ func violations(v *jsonschema.ValidationError, known []string) []fault.Detail {
 	case *kind.Type:
 		want := strings.Join(k.Want, " or ")
 		out = append(out, fault.Detail{Path: at, Message: fmt.Sprintf("must be %s, not %s", want, k.Got), Expected: want, Received: k.Got})
+	case *kind.RefCycle: // a definition by itself demands nothing, and is not the value's mistake
 	default:
 		out = append(out, fault.Detail{Path: at, Message: v.ErrorKind.LocalizedString(english)})
 	}

@@ -68,6 +68,25 @@ func TestGatewayFindsReadsAndCalls(t *testing.T) {
 	require.JSONEq(t, `["call by id",1]`, string(done.Result))
 }
 
+// What is checked of the inputs of SDK.Entities is checked of those of callTool.
+func TestGatewayChecksInputsOfEntities(t *testing.T) {
+	t.Parallel()
+	k := gatewayKit(t)
+	for code, path := range map[string]string{
+		`const read = callTool("koan::Todo.get-by-id", {id: made.id, with: {labels: {limit: 1}}}); callTool("koan::Todo.upsert", {model: read})`:                        "/model/labels",
+		`const read = SDK.Entities.Todo.getById(made.id, {with: {assignedUser: {filter: {name: "none"}}}}); callTool("koan::Todo.patch", {id: made.id, changes: read})`: "/changes/assignedUser",
+		`callTool("koan::Todo.delete-by-query", {filter: {title: undefined}, all: true})`:                                                                               "/filter/title",
+		`SDK.Entities.Label.delete(9007199254740993)`:                                                      "/id",
+		`callTool("koan::Todo.update-by-query", {filter: {views: {$gt: 2 ** 53}}, changes: {title: "x"}})`: "/filter/views/$gt",
+		`SDK.Entities.Todo.patch(made.id, {effort: 1, views: 1e18})`:                                       "/changes/views",
+		`callTool("koan::Todo.count", {filter: {title: "\ud800"}})`:                                        "/filter/title",
+	} {
+		err := gatewayCall(t, k, "execute", map[string]any{"code": `const label = callTool("koan::Label.upsert", {model: {name: "l"}}), made = callTool("koan::Todo.upsert", {model: {title: "t", labels: [label.id]}}); ` + code}, &struct{}{})
+		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err), code)
+		require.Equal(t, path, fault.From(err).Path, code)
+	}
+}
+
 func TestGatewayFaultsHaveTheirKind(t *testing.T) {
 	t.Parallel()
 	k := gatewayKit(t, koantest.Setting{Key: "codeMode.maxSdkCalls", Value: "2"})

@@ -64,7 +64,7 @@ var ends = []struct {
 	{"never settles", `await new Promise(() => {})`, fault.NeverSettled, nil, false},
 	{"a result too large", `globalThis.result = "x".repeat(300000)`, fault.ResultTooLarge, nil, false},
 	{"one call too large", `Todo.upsert({ title: "x", notes: "x".repeat(9e6) })`, fault.CallTooLarge, nil, false},
-	{"too many calls at once", `await Promise.all(Array.from({ length: 200 }, () => take({ ms: 300 })))`, fault.ParallelCallsExceeded, nil, false},
+	{"too many calls at once", `await Promise.all(Array.from({ length: 1200 }, () => take({ ms: 300 })))`, fault.SDKCallsExceeded, nil, false},
 	{"no such entry", `0`, fault.InvalidPayload, input{"entryFunction": "nothing"}, false},
 	{"a second set", `Todo.upsert({ title: "never" }, "archive")`, fault.CrossSet, nil, true},
 	{"an unknown set", `Todo.upsert({ title: "never" }, "nowhere")`, fault.UnknownSet, nil, false},

@@ -126,9 +126,7 @@ SDK.Out.answer(all.length);`
 	require.Less(t, time.Since(began), 490*time.Millisecond)
 
 	e = p.execute(`import { take } from "@codemode/servers/nap"; await Promise.all(Array.from({ length: 300 }, () => take({ ms: 1 })))`)
-	require.False(t, e.Success)
-	require.Equal(t, string(fault.ParallelCallsExceeded), e.Error.Code)
-	require.Equal(t, 1, e.Error.Line)
+	require.True(t, e.Success, "those beyond the limit wait: %+v", e.Error)
 }
 
 // A run that is cancelled with calls in flight stops them, and holds nothing.

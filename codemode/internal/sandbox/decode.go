@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -33,7 +34,7 @@ func (e *execution) acceptResult(payload []byte) error {
 		return err
 	}
 	for _, value := range []json.RawMessage{c.Result, c.Answer} {
-		if len(value) > e.job.Limits.MaxResultBytes || !wire.WellFormed(value) {
+		if len(value) > e.job.Limits.MaxResultBytes || !exact.WellFormed(value) {
 			return wire.ErrFrame
 		}
 	}
@@ -93,7 +94,7 @@ func (e *execution) decodeCall(f wire.Frame) (id string, input json.RawMessage, 
 		return "", nil, e.ended
 	}
 	id, input, err = wire.DecodeCall(f.Payload)
-	if err == nil && (len(input) > e.job.Limits.MaxCallBytes || !wire.WellFormed(input)) {
+	if err == nil && (len(input) > e.job.Limits.MaxCallBytes || !exact.WellFormed(input)) {
 		err = wire.ErrFrame
 	}
 	return id, input, err

@@ -39,7 +39,8 @@ func TestEntryIsCalledWhenNothingCalledIt(t *testing.T) {
 		"pollution of options": {`Object.prototype.pageSize = 1; Object.prototype.count = false; SDK.Entities.Todo.all().length`, "", `5`},
 		"lone surrogates":      {`["\ud800", "a\udc00b", "\\ud800", {"\udbff": 1}]`, "", "[\"\ufffd\",\"a\ufffdb\",\"\\\\ud800\",{\"\ufffd\":1}]"},
 		"lone surrogate":       {`"\ud83d\ude00\ud83d"`, "", "\"\U0001F600\ufffd\""},
-		"surrogate in a call":  {`SDK.Vision.detect({a: "\ud800", b: {c: ["\ud800"]}})`, "", "{\"a\":\"\ufffd\",\"b\":{\"c\":[\"\ufffd\"]}}"},
+		"pair in a call":       {`SDK.Vision.detect({a: "\ud83d\ude00", b: {c: ["\\ud800", "\ufffd"]}})`, "", "{\"a\":\"\U0001F600\",\"b\":{\"c\":[\"\\\\ud800\",\"\ufffd\"]}}"},
+		"surrogate in a call":  {`[() => SDK.Vision.detect({b: {c: ["\ud800"]}}), () => SDK.Vision.detect({"\udc00": 1}), () => SDK.Entities.Todo.getById("\ud800"), () => SDK.Entities.Todo.count({title: "x\udc00"}), () => SDK.Entities.Todo.all({set: "\ud83dx"})].map((f) => { try { f(); return "sent" } catch (e) { return e.code + " " + e.path } })`, "", "[\"invalid_payload /b/c/0\",\"invalid_payload /\ufffd\",\"invalid_payload /id\",\"invalid_payload /filter/title\",\"invalid_payload /set\"]"},
 		"loops keep the value": {`let i = 0; while (i < 3) { i++; i * 2 }`, "", `6`},
 	}
 	executors(t, func(t *testing.T, x wire.Executor) {

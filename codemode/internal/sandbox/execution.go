@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -338,7 +339,7 @@ func (e *execution) emitted(value []byte) error {
 	for _, v := range e.result.Emitted {
 		bytes += len(v)
 	}
-	if e.ended != nil || len(value) == 0 || len(e.result.Emitted) >= wire.MaxEmitted || bytes > e.job.Limits.MaxResultBytes || !wire.WellFormed(value) || !json.Valid(value) {
+	if e.ended != nil || len(value) == 0 || len(e.result.Emitted) >= wire.MaxEmitted || bytes > e.job.Limits.MaxResultBytes || !exact.WellFormed(value) || !json.Valid(value) {
 		return wire.ErrFrame
 	}
 	e.result.Emitted = append(e.result.Emitted, value)

@@ -79,8 +79,8 @@ type Limits struct {
 	// MaxLogMessageBytes bounds one log message, MaxStackFrames the stack of a failure.
 	MaxLogMessageBytes int `json:"maxLogMessageBytes"`
 	MaxStackFrames     int `json:"maxStackFrames"`
-	// MaxParallelCalls bounds the calls to plugins and upstreams that are in flight at once.
-	// Calls to entities are queued and do not count.
+	// MaxParallelCalls bounds the calls to plugins and upstreams that the host makes at once;
+	// others wait. Calls to entities are made one at a time and do not count.
 	MaxParallelCalls int `json:"maxParallelCalls"`
 }
 

@@ -31,6 +31,11 @@ func Decode(raw json.RawMessage) (any, error) {
 
 // Input is Decode for the whole input of an operation.
 func Input(raw json.RawMessage) (any, *fault.Detail) {
+	if json.Valid(raw) {
+		if path, found := exact.Malformed(raw); found {
+			return nil, &fault.Detail{Path: path, Message: exact.NotText}
+		}
+	}
 	v, err := Decode(raw)
 	var twice *exact.Repeated
 	switch {
