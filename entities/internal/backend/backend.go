@@ -230,6 +230,7 @@ const (
 	Exclusion   // a row that is in another's way: EXCLUDE
 	Raised      // a trigger's own reason
 	RowSecurity // a policy on the table
+	Exhausted   // the counter of ids is at its end
 )
 
 // Violation is a broken rule. Table, Columns and Name, of a constraint, are as far

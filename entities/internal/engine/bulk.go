@@ -42,6 +42,9 @@ type bulk struct {
 
 // upsertMany stores models in order.
 func (e *Engine) upsertMany(ctx context.Context, t *tx, k *model.Kind, models []*model.Values, call catalog.Call) (json.RawMessage, error) {
+	if err := t.countPastAll(ctx, k, models); err != nil {
+		return nil, err
+	}
 	b := &bulk{Engine: e, t: t, k: k, call: call, models: models, items: make([][]byte, len(models)), problems: map[int]*fault.Fault{}}
 	if t.native(k) {
 		if err := b.prepareAll(ctx); err != nil {
@@ -285,6 +288,9 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		return err
 	})
 	if err != nil {
+		if f := b.t.exhaustedFault(ctx, b.k, "/models", err); f != nil {
+			return f
+		}
 		return err
 	}
 	if len(back) != len(some) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +43,40 @@ func TestDeclaredIDIsCountedUp(t *testing.T) {
 			}
 			require.Equal(t, []any{"20", "1"}, ids[1:])
 			require.Equal(t, "c", a.call("Renamed.get-by-id", fmt.Sprintf(`{"id":%q}`, ids[0]))["serialNo"])
+
+			// It counts on from what is given, one by one or in a batch, in whatever order, also in one
+			// that was rolled back with what gave it.
+			counts := func(serials ...string) {
+				t.Helper()
+				for _, s := range serials {
+					id(fmt.Sprintf(`{"model":{"serialNo":%q}}`, s))
+				}
+			}
+			counts("e")
+			require.Equal(t, "22", id(`{"model":{"id":22,"serialNo":"f"}}`))
+			counts("g", "h")
+			a.call("Renamed.upsert-many", `{"models":[{"id":25,"serialNo":"i"},{"id":26,"serialNo":"j"},{"id":5000,"serialNo":"k"}]}`)
+			counts("l", "m")
+			for i := range 4 { // the ids that are counted next
+				next, err := strconv.Atoi(id(fmt.Sprintf(`{"model":{"serialNo":"n%d"}}`, i)).(string))
+				require.NoError(t, err)
+				a.call("Renamed.upsert-many", fmt.Sprintf(`{"models":[{"serialNo":"o%d"},{"id":%d,"serialNo":"p%d"},{"serialNo":"q%d"}]}`, i, next+1+i, i, i))
+			}
+			require.EqualValues(t, 28, a.call("Renamed.count", `{}`)["count"])
+
+			// After the last id SQLite counts no more.
+			id(`{"model":{"id":"9223372036854775807","serialNo":"z"}}`)
+			if postgres(t) {
+				counts("after", "the", "end")
+				return
+			}
+			for op, input := range map[string]string{"Renamed.upsert": `{"model":{"serialNo":"none"}}`, "Renamed.upsert-many": `{"models":[{"serialNo":"none"}]}`} {
+				f := a.fails(fault.Conflict, op, input)
+				require.Contains(t, f.Message, "ids of Renamed")
+				require.Contains(t, input, strings.Split(f.Path, "/")[1])
+				require.Equal(t, fault.Fix, f.Retry)
+			}
+			a.call("Renamed.upsert", `{"model":{"id":"6000","serialNo":"chosen"}}`)
 		})
 	}
 }

@@ -168,6 +168,9 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
+	if err := t.countPast(ctx, k, p.model.ID); err != nil {
+		return nil, err
+	}
 	var id any
 	err = t.sql.Alone(func() (wrote bool, err error) {
 		err = e.writer.Insert(t.brief(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {

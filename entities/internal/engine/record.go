@@ -158,6 +158,11 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	if err != nil {
 		return nil, err
 	}
+	if id, ok := k.ID(m); ok {
+		if err := t.countPast(ctx, k, id); err != nil {
+			return nil, err
+		}
+	}
 	made := t.log.BeginCreation(k, m)
 	v, err := next.Mutate(ctx, m)
 	made.End()

@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -39,6 +40,7 @@ type tx struct {
 	touched  bool                      // something was written, exposed or not
 	chosen   choices                   // of the write that the engine makes now
 	counter  map[slot]int              // how many mutations a call made, by kind: slots of the tape
+	counters map[*model.Kind]int64     // the largest chosen ids that the database counts on from
 	passing  int                       // bytes that are counted for the call that is being served
 	ahead    int                       // bytes that are counted for what rows become, where the run records
 }

@@ -32,6 +32,9 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return fault.New(fault.Forbidden, denial(err)).WithPath(at).
 			WithHint("A policy of the app refused the change; its message says why.").Because(err)
 	}
+	if f := t.exhaustedFault(ctx, k, at, err); f != nil {
+		return f
+	}
 	if broken := t.engine.backend.Violation(err); broken != nil {
 		return e.violationFault(ctx, t, k, m, broken).Because(err)
 	}

@@ -27,6 +27,7 @@ const (
 	raised         = "P0001" // RAISE in a trigger
 	tooLong        = "22001"
 	outOfRange     = "22003"
+	counterAtEnd   = "2200H"
 	noSuchText     = "22P05" // an escape in JSON that no text can hold: \u0000
 	notInEncoding  = "22021"
 	noPrivilege    = "42501"
@@ -104,6 +105,8 @@ func Violation(err error) *backend.Violation {
 		v.Rule, v.Name = backend.Check, e.ConstraintName
 	case exclusion:
 		v.Rule, v.Name = backend.Exclusion, e.ConstraintName
+	case counterAtEnd:
+		v.Rule = backend.Exhausted
 	case raised:
 		v.Rule, v.Message = backend.Raised, e.Message
 	case noPrivilege:

@@ -64,6 +64,9 @@ type Dialect interface {
 	// takes more than so many bytes. The error names mark and, behind it, how many bytes
 	// there are; binary says that the value is not text.
 	Bound(b *Builder, value func(*Builder), binary bool, most int, mark string)
+	// CountPast appends a statement after which the database counts the ids of a table's new rows on
+	// from one that was chosen.
+	CountPast(b *Builder, table, column string, id int64)
 	// NullsFirst reports whether an ascending sort puts null before all values, and a
 	// descending one behind them; else it is the other way round.
 	NullsFirst() bool

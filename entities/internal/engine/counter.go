@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// countsIDs reports whether the database counts the ids of new rows, and callers may choose others.
+func countsIDs(k *model.Kind) bool {
+	return k.Entity != nil && k.SettableID && k.Entity.Key.Storage == descriptor.Int && k.Entity.Resource.Key.Generated
+}
+
+// number returns an id that the database could have counted to; ok is false for any other.
+func number(k *model.Kind, id any) (n int64, ok bool) {
+	n, err := strconv.ParseInt(k.FormatID(id), 10, 64)
+	return n, err == nil
+}
+
+// countPast has the database count on from an id that was chosen for a new row. SQLite does by
+// itself once the row is there.
+func (t *tx) countPast(ctx context.Context, k *model.Kind, id any) error {
+	if id == nil || !countsIDs(k) || t.engine.backend.Dialect().Name() == dialect.SQLite {
+		return nil
+	}
+	return t.moveCounter(ctx, k, id)
+}
+
+func (t *tx) moveCounter(ctx context.Context, k *model.Kind, id any) error {
+	n, ok := number(k, id)
+	if past, known := t.counters[k]; !ok || n > sqltext.MaxCounted || known && n <= past {
+		return nil
+	}
+	b := t.newStatement()
+	b.Dialect.CountPast(b, k.Entity.Table, k.Entity.Key.Name, n)
+	if _, err := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		return t.verdict(err)
+	}
+	if t.engine.backend.Dialect().Name() == dialect.SQLite { // where it is rolled back with the rows
+		return nil
+	}
+	if t.counters == nil {
+		t.counters = map[*model.Kind]int64{}
+	}
+	t.counters[k] = n
+	return nil
+}
+
+// countPastAll does so for the models of one call before any is stored: a row without an id must not
+// be given one that a model behind it has chosen, which would then change that row.
+func (t *tx) countPastAll(ctx context.Context, k *model.Kind, models []*model.Values) error {
+	if !countsIDs(k) {
+		return nil
+	}
+	var last any
+	chosen, free := int64(math.MinInt64), false
+	for _, m := range models {
+		free = free || m.ID == nil
+		if m.ID == nil {
+			continue
+		}
+		if n, ok := number(k, m.ID); ok && n > chosen && n <= sqltext.MaxCounted {
+			chosen, last = n, m.ID
+		}
+	}
+	if last == nil || !free && t.engine.backend.Dialect().Name() == dialect.SQLite {
+		return nil
+	}
+	if t.engine.backend.Dialect().Name() == dialect.SQLite && !t.countsByTable(ctx) {
+		return nil
+	}
+	return t.moveCounter(ctx, k, last)
+}
+
+// countsByTable reports whether a SQLite database has the table of counters, which comes with the first
+// AUTOINCREMENT.
+func (t *tx) countsByTable(ctx context.Context) bool {
+	ok, err := t.asks(ctx, "SELECT 1 FROM sqlite_master WHERE name='sqlite_sequence'")
+	return err == nil && ok
+}
+
+// asks reports whether a query has a row.
+func (t *tx) asks(ctx context.Context, query string, args ...any) (there bool, err error) {
+	rows, err := t.sql.QueryContext(ctx, query, args...)
+	if err != nil {
+		return false, err
+	}
+	there = rows.Next()
+	return there, errors.Join(rows.Err(), rows.Close())
+}
+
+// exhaustedFault is the fault for a row that got no id because the database has counted to the last
+// one, which SQLite calls a full disk; nil where an error means anything else.
+func (t *tx) exhaustedFault(ctx context.Context, k *model.Kind, at string, err error) *fault.Fault {
+	if k.Entity == nil || k.Entity.Key.Storage != descriptor.Int {
+		return nil
+	}
+	if v := t.engine.backend.Violation(err); v == nil || v.Rule != backend.Exhausted {
+		if t.engine.backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(backend.Fault(t.engine.backend, t.set, err)) != fault.ServiceUnavailable {
+			return nil
+		}
+		last, lost := t.asks(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, k.Entity.Table))+" WHERE rowid=?", int64(math.MaxInt64))
+		if lost == nil && !last && t.countsByTable(ctx) {
+			last, lost = t.asks(ctx, "SELECT 1 FROM sqlite_sequence WHERE name=? AND seq>=?", k.Entity.Table, int64(math.MaxInt64))
+		}
+		if lost != nil || !last {
+			return nil
+		}
+	}
+	return fault.Newf(fault.Conflict, "the database has counted the ids of %s to the last one, and has none for a new row", k.Name()).
+		WithPath(at).WithRetry(fault.Fix).WithHint("Choose an id, if the entity lets you; else somebody must reset the counter of the table.").Because(err)
+}
