@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +80,8 @@ func TestUploadAndDownload(t *testing.T) {
 		require.Contains(t, string(refused.body), `"status":416`)
 	}
 	require.Equal(t, http.StatusNotModified, s.do("GET", "/api/files/"+f.ID, "", "If-None-Match", got.header.Get("ETag")).status)
+	code, _ := s.do("GET", "/api/files/"+f.ID, "", "If-Match", `"other"`).problem(http.StatusPreconditionFailed)
+	require.Equal(t, "conflict", code)
 	head := s.do("HEAD", "/api/files/"+f.ID, "")
 	require.Equal(t, http.StatusOK, head.status)
 	require.Empty(t, head.body)
@@ -115,6 +118,7 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"POST", "/api/files?set=No%20Set", "x", nil, 404, fault.UnknownSet, "/set"},
 		{"POST", "/api/files?name=" + strings.Repeat("n", 300), "x", nil, 400, fault.InvalidPayload, "/name"},
 		{"POST", "/api/files", "--b\r\n\r\nx\r\n--b--", []string{"Content-Type", "multipart/form-data; boundary=b"}, 415, fault.InvalidPayload, ""},
+		{"POST", "/api/files", "x", []string{"Content-Type", "image/png", "Content-Encoding", "gzip"}, 415, fault.InvalidRequest, ""},
 		{"PUT", "/api/files", "x", nil, 405, fault.InvalidRequest, ""},
 		{"GET", "/api/files", "", nil, 405, fault.InvalidRequest, ""},
 		{"DELETE", "/api/files/file_00000000000000000000000000000000", "", nil, 405, fault.InvalidRequest, ""},
@@ -130,6 +134,19 @@ func TestFaultsOfFiles(t *testing.T) {
 		require.Equal(t, tt.at, f.Path, "%s", r.body)
 		require.NotEmpty(t, f.Hint)
 	}
+}
+
+// curl says that every body is a form, and the hint how to say otherwise.
+func TestUploadWithoutATypeIsTaught(t *testing.T) {
+	t.Parallel()
+	s := serve(t, fixture.App(), framework.HTTPOptions{})
+	out, err := exec.Command("curl", "-sS", "--data-binary", "@files_test.go", s.url+"/api/files").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), `"status":415`)
+	require.Contains(t, string(out), "-H 'Content-Type: image/jpeg'")
+	out, err = exec.Command("curl", "-sS", "--data-binary", "@files_test.go", "-H", "Content-Type: application/octet-stream", s.url+"/api/files").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), `"type":"text/plain`)
 }
 
 // A body of unknown length is cut at the bound; one that ends early keeps nothing.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	_ "github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/plugins/kit"
 	"github.com/koan-go/koan/sample-pantrypal/app"
 	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/pgtest"
@@ -29,7 +31,10 @@ const as = "KOANTEST_REST"
 var apps = map[string]func() framework.App{"fixture": fixtureApp, "pantrypal": pantryPal}
 
 func TestMain(m *testing.M) {
-	for _, known := range []map[string]func() framework.App{apps, withActions} {
+	if filepath.Base(os.Args[0]) == chorus {
+		kit.Serve(chorusPlugin())
+	}
+	for _, known := range []map[string]func() framework.App{apps, withFunctions} {
 		if app := known[os.Getenv(as)]; app != nil {
 			framework.Main(app())
 		}

@@ -29,10 +29,17 @@ type step struct {
 	input  map[string]any
 }
 
-// outcome is what a step gave: an output, or the code of a fault.
+// outcome is what a step gave: an output, or the code of a fault and its place in the input.
 type outcome struct {
 	Output any    `json:"output,omitempty"`
 	Code   string `json:"code,omitempty"`
+	Path   string `json:"path,omitempty"`
+}
+
+// placeless is an outcome without the place: REST has parts of some inputs elsewhere.
+func (o outcome) placeless() outcome {
+	o.Path = ""
+	return o
 }
 
 // generated are values that differ from app to app: ids, times, cursors.
@@ -117,14 +124,14 @@ func (s *server) callTool(id catalog.ID, input map[string]any) outcome {
 			StructuredContent map[string]any
 			IsError           bool
 		}
-		Error *struct{ Data struct{ Code string } }
+		Error *struct{ Data struct{ Code, Path string } }
 	}
 	require.NoError(s.t, json.Unmarshal(r.body, &got), "%s", r.body)
 	switch {
 	case got.Error != nil:
-		return outcome{Code: got.Error.Data.Code}
+		return outcome{Code: got.Error.Data.Code, Path: got.Error.Data.Path}
 	case got.Result.IsError:
-		return outcome{Code: got.Result.StructuredContent["error"].(map[string]any)["code"].(string)}
+		return refusal(got.Result.StructuredContent["error"].(map[string]any))
 	}
 	return outcome{Output: got.Result.StructuredContent}
 }
@@ -173,9 +180,15 @@ func (s *server) ask(method, path, body string) outcome {
 	var got map[string]any
 	require.NoError(s.t, json.Unmarshal(r.body, &got), "%s", r.body)
 	if r.status >= 300 {
-		return outcome{Code: got["code"].(string)}
+		return refusal(got)
 	}
 	return outcome{Output: got}
+}
+
+// refusal is the outcome that is a fault.
+func refusal(fault map[string]any) outcome {
+	path, _ := fault["path"].(string)
+	return outcome{Code: fault["code"].(string), Path: path}
 }
 
 // script is the expression by which a script makes a step.
@@ -196,7 +209,7 @@ func (st step) script() string {
 
 // guarded is a script that gives what an expression gives, as an outcome.
 func guarded(expression string) string {
-	return "(() => { try { return {output: " + expression + "} } catch (e) { return {code: e.code} } })()"
+	return "(() => { try { return {output: " + expression + "} } catch (e) { return {code: e.code, path: e.path} } })()"
 }
 
 // execute runs an expression in a script.
@@ -246,7 +259,7 @@ func TestParity(t *testing.T) {
 							continue // an input of its own
 						}
 						seen[entity+"."+tool[i].op.Name] = true
-						require.Equal(t, want[i].String(), byREST.rest(rest[i], route).String(), "%s %s: %v", tool[i].op.Name, route.Method, rest[i].input)
+						require.Equal(t, want[i].placeless().String(), byREST.rest(rest[i], route).placeless().String(), "%s %s: %v", tool[i].op.Name, route.Method, rest[i].input)
 						if tool[i].op.Access.Writes() {
 							break // once
 						}
@@ -270,6 +283,7 @@ func TestParity(t *testing.T) {
 type commandLine struct {
 	t         *testing.T
 	app, data string
+	env       []string
 }
 
 // run makes the steps of an entity in one script.
@@ -296,7 +310,7 @@ func (c *commandLine) execute(code string) []outcome {
 	require.NoError(c.t, err)
 	cmd := exec.Command(self, "run", "-", "--atomic=false")
 	cmd.Dir, cmd.Stdin = c.t.TempDir(), strings.NewReader(code)
-	cmd.Env = []string{as + "=" + c.app, "HOME=" + c.t.TempDir(), "PATH=" + os.Getenv("PATH"), "KOAN_DATABASE=sqlite://" + filepath.Join(c.data, "data"), "KOAN_LOG_LEVEL=error"}
+	cmd.Env = append(c.env, as+"="+c.app, "HOME="+c.t.TempDir(), "PATH="+os.Getenv("PATH"), "KOAN_DATABASE=sqlite://"+filepath.Join(c.data, "data"), "KOAN_LOG_LEVEL=error")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -45,6 +45,8 @@ func TestEntityLife(t *testing.T) {
 	require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
 
 	require.Equal(t, http.StatusNotModified, s.do("GET", at, "", "If-None-Match", `"0", W/"1"`).status)
+	require.Equal(t, http.StatusNotModified, s.do("GET", at, "", "If-None-Match", `"a,b" ,, "1"`).status)
+	require.Equal(t, http.StatusOK, s.do("GET", at, "", "If-Match", `"a,b", "1"`).status)
 	head := s.do("HEAD", at, "")
 	require.Equal(t, http.StatusOK, head.status)
 	require.Empty(t, head.body)
@@ -197,6 +199,15 @@ func TestFaultsOfRequests(t *testing.T) {
 		"read-only suffix":   {"POST", "/api/audit-log:delete-many", `{"ids":[]}`, nil, 405, "read_only", ""},
 		"weak key":           {"POST", "/api/todo", `{"title":"a"}`, []string{"Idempotency-Key", strings.Repeat("k", 201)}, 400, "invalid_payload", ""},
 		"key of a read":      {"GET", "/api/todo", ``, []string{"Idempotency-Key", "k"}, 400, "invalid_payload", ""},
+		"empty match":        {"PATCH", "/api/todo/1", `{"title":"a"}`, []string{"If-Match", ""}, 400, "invalid_request", ""},
+		"match no tag":       {"PATCH", "/api/todo/1", `{"title":"a"}`, []string{"If-Match", `1`}, 400, "invalid_request", ""},
+		"match all and one":  {"DELETE", "/api/todo/1", ``, []string{"If-Match", `*, "1"`}, 400, "invalid_request", ""},
+		"match unclosed":     {"DELETE", "/api/todo/1", ``, []string{"If-Match", `"1", "2`}, 400, "invalid_request", ""},
+		"weak match":         {"PATCH", "/api/todo/1", `{"title":"a"}`, []string{"If-Match", `W/"1"`}, 412, "conflict", ""},
+		"match of a read":    {"GET", "/api/todo/1", ``, []string{"If-Match", `"0"`}, 412, "conflict", ""},
+		"match of a query":   {"POST", "/api/todo:delete-many", `{"ids":[]}`, []string{"If-Match", `"1"`}, 400, "invalid_request", ""},
+		"id in no UTF-8":     {"PUT", "/api/todo/%ff", `{"title":"a"}`, nil, 404, "not_found", "/id"},
+		"text in no UTF-8":   {"GET", "/api/todo?q=%ff", ``, nil, 400, "invalid_payload", "/q"},
 		"match of a create":  {"POST", "/api/todo", `{"title":"a"}`, []string{"If-Match", `"1"`}, 400, "invalid_request", ""},
 		"no more than /api":  {"GET", "/api", "", nil, 404, "not_found", ""},
 		"or than /tools":     {"POST", "/tools", `{}`, nil, 404, "not_found", ""},

@@ -22,11 +22,20 @@ func Media(r *http.Request, wanted ...string) (media string, ok bool) {
 	return media, err == nil && slices.Contains(wanted, media) && (strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "us-ascii"))
 }
 
+// Encoded returns why a body is rejected that is not sent as it is, such as a compressed one; nil if it is.
+func Encoded(r *http.Request) *fault.Fault {
+	encoding := r.Header.Get("Content-Encoding")
+	if encoding == "" || strings.EqualFold(encoding, "identity") {
+		return nil
+	}
+	return fault.Newf(fault.InvalidRequest, "a body with the Content-Encoding %q cannot be read here", fault.Clip(encoding, 40)).WithHint("Send the body as it is.")
+}
+
 // ReadBody reads a body within its bounds of size and time. A rejection comes with its HTTP
 // status, which is not that of the fault's code.
 func (a *Admission) ReadBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, f *fault.Fault) {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, http.StatusUnsupportedMediaType, fault.Newf(fault.InvalidRequest, "a body with the Content-Encoding %q cannot be read here", fault.Clip(encoding, 40)).WithHint("Send the body as it is.")
+	if f := Encoded(r); f != nil {
+		return nil, http.StatusUnsupportedMediaType, f
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.opts.BodyTime))
 	limit := a.opts.MaxBody

@@ -252,6 +252,15 @@ func (d *endpoint) reload(next catalog.Values) (apply func(), err error) {
 	}, err
 }
 
+// elsewhere serves paths that nothing has. A person who opens the bare address comes to the console.
+func (d *endpoint) elsewhere(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/" && d.console != nil && restapi.WantsPage(r) {
+		http.Redirect(w, r, console.Path, http.StatusSeeOther)
+		return
+	}
+	d.rest.RejectPath(w, r)
+}
+
 func (d *endpoint) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", d.mcp)
@@ -260,6 +269,8 @@ func (d *endpoint) routes() http.Handler {
 	}
 	if d.pages != nil {
 		mux.Handle("/", d.pages)
+	} else {
+		mux.HandleFunc("/", d.elsewhere)
 	}
 	if d.console != nil {
 		mux.Handle(console.Path, d.console)

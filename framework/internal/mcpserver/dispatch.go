@@ -267,7 +267,8 @@ func (s *session) delegate(ctx context.Context, m message, p peer) (any, *rpcErr
 // the library's error would name Go types.
 func (s *session) initialize(ctx context.Context, m message, p peer) (any, *rpcError) {
 	var wrong *json.UnmarshalTypeError
-	err := json.Unmarshal(rawOrEmpty(m.params), new(mcp.InitializeParams))
+	var params mcp.InitializeParams
+	err := json.Unmarshal(rawOrEmpty(m.params), &params)
 	switch {
 	case errors.As(err, &wrong):
 		return nil, protocolError(fault.Invalid(fault.Detail{
@@ -275,6 +276,8 @@ func (s *session) initialize(ctx context.Context, m message, p peer) (any, *rpcE
 		}))
 	case err != nil:
 		return nil, protocolError(fault.Invalid(fault.Detail{Message: "the params of initialize do not have the form that the protocol requires"}))
+	case params.ProtocolVersion == "":
+		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/protocolVersion", Message: "initialize must name the version of the protocol", Expected: "string"}))
 	}
 	return s.delegate(ctx, m, p)
 }

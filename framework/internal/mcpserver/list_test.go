@@ -156,7 +156,7 @@ func TestUnsupportedProtocolVersions(t *testing.T) {
 func TestMalformedInitialize(t *testing.T) {
 	w := dial(t, options(t, newGarden()))
 	for params, path := range map[string]string{
-		`{"protocolVersion":7}`: "/protocolVersion", `{"protocolVersion":"2025-11-25","capabilities":[]}`: "/capabilities",
+		`{}`: "/protocolVersion", `null`: "/protocolVersion", `{"protocolVersion":""}`: "/protocolVersion", `{"protocolVersion":7}`: "/protocolVersion", `{"protocolVersion":"2025-11-25","capabilities":[]}`: "/capabilities",
 		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":{}}}`: "/clientInfo/name",
 	} {
 		r := w.call(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + params + `}`)
@@ -165,6 +165,10 @@ func TestMalformedInitialize(t *testing.T) {
 		require.Contains(t, string(r.raw), `"path":"`+path+`"`)
 		require.NotContains(t, string(r.raw), "Go ")
 	}
+	r := w.call(`{"jsonrpc":"2.0","id":2,"method":"initialize"}`)
+	require.NotNil(t, r.Error, "%s", r.raw)
+	require.Equal(t, -32602, r.Error.Code)
+	require.Equal(t, string(fault.InvalidPayload), r.Error.Data.Code)
 	w.hello("2025-11-25", "")
 }
 

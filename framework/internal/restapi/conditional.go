@@ -87,16 +87,29 @@ func changed(message string) error {
 
 // conditional makes a call depend on the row that is there, where the request says so.
 func (h *Handler) conditional(r *http.Request, e *entity, found route, c *call) error {
-	match, none := tags(r.Header.Values("If-Match")), tags(r.Header.Values("If-None-Match"))
+	match, err := condition(r, "If-Match")
+	if err != nil {
+		return err
+	}
+	none, err := condition(r, "If-None-Match")
+	if err != nil {
+		return err
+	}
 	merge, absent := c.merge && mergesObjects(c.input), len(none) > 0
 	if len(match) == 0 && !merge && !absent {
 		return nil
 	}
-	if absent && (len(match) > 0 || found.Method != http.MethodPut || len(none) > 1 || none[0] != "*") {
+	if absent && (len(match) > 0 || found.Method != http.MethodPut || len(none) > 1 || none[0] != anyTag) {
 		return fault.New(fault.InvalidRequest, "of what writes, PUT alone takes If-None-Match, and only as `If-None-Match: *`").WithHint("Use If-Match with the ETag of the entity that you have read.")
 	}
 	if !found.Item {
 		return fault.New(fault.InvalidRequest, "If-Match is for a path that ends in an id").WithHint("PUT to the path of the entity instead.")
+	}
+	if len(match) > 0 && !slices.ContainsFunc(match, func(tag string) bool { return !strings.HasPrefix(tag, weakMark) }) {
+		return rejection{
+			Fault:  fault.New(fault.Conflict, "a weak entity tag matches nothing in If-Match").WithHint("Send the ETag without W/, which proxies add that compress.").WithRetry(fault.Fix),
+			status: http.StatusPreconditionFailed,
+		}
 	}
 	if version, ok := versionTag(match); ok && e.Versioned && !merge && !absent {
 		input := rowOf(c.input)

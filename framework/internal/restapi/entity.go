@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -53,6 +54,9 @@ func (h *Handler) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.
 		}
 		body, _, err := h.members(w, r, jsonType)
 		c.input = body
+		if err == nil && found.spec.Access.Writes() {
+			err = h.conditional(r, e, found, c)
+		}
 		return c, err
 	}
 	input, err := decodeQuery(r.URL.RawQuery, queryParameters(found))
@@ -60,6 +64,9 @@ func (h *Handler) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.
 		return nil, err
 	}
 	id := r.PathValue("id")
+	if found.Item && !utf8.ValidString(id) { // it would become the id of another entity
+		return nil, fault.New(fault.NotFound, "no entity has an id like this: it is not UTF-8").WithPath("/id")
+	}
 	if found.Item && found.Body != "model" {
 		input["id"] = text(id)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/admission"
 	"github.com/koan-go/koan/framework/internal/files"
 )
 
@@ -65,8 +66,11 @@ func upload(r *http.Request) (files.Upload, error) {
 	}
 	u := files.Upload{Type: r.Header.Get("Content-Type"), Set: files.DefaultSet, Owner: auth.From(r.Context()).Subject}
 	if media, _, _ := mime.ParseMediaType(u.Type); strings.HasPrefix(media, "multipart/") || media == "application/x-www-form-urlencoded" {
-		return u, rejection{Fault: fault.New(fault.InvalidPayload, "the body is the file itself, not a form").
-			WithHint("Send the bytes: curl --data-binary @photo.jpg -H 'Content-Type: image/jpeg' ."), status: http.StatusUnsupportedMediaType}
+		return u, rejection{Fault: fault.Newf(fault.InvalidPayload, "the Content-Type %s says that the body is a form; it must be the file itself", media).
+			WithHint("Name the file's type: curl --data-binary @photo.jpg -H 'Content-Type: image/jpeg' (curl says that it sends a form unless -H says otherwise; application/octet-stream will do for any file)."), status: http.StatusUnsupportedMediaType}
+	}
+	if f := admission.Encoded(r); f != nil {
+		return u, rejection{Fault: f, status: http.StatusUnsupportedMediaType}
 	}
 	_, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Disposition"))
 	u.Name = parameters["filename"]
@@ -149,6 +153,8 @@ func (h *Handler) sendFile(w http.ResponseWriter, r *http.Request, body *fileRea
 	case out.sent: // what breaks off now is shorter than its header says, which ends the connection
 	case out.status == http.StatusRequestedRangeNotSatisfiable:
 		out.rejectWith(h, r, rejection{Fault: fault.New(fault.InvalidRequest, "the file has no such range").WithHint("It has %d bytes: ask for others, or for all of it.", size), status: out.status})
+	case out.status == http.StatusPreconditionFailed:
+		out.rejectWith(h, r, rejection{Fault: fault.New(fault.Conflict, "the file is not the one that the request names").WithHint("Read it without If-Match.").WithRetry(fault.Fix), status: out.status})
 	case body.failed != nil:
 		w.Header().Del("Content-Range")
 		out.rejectWith(h, r, asRejection(body.failed))

@@ -116,9 +116,9 @@ func (h *Handler) UseSessions(s, visitor Session, signIn SignIn) {
 // SignIn shows a person how to sign in.
 type SignIn func(http.ResponseWriter, *http.Request)
 
-// wantsPage reports whether a request is that of a person with a browser for a page, which has no
+// WantsPage reports whether a request is that of a person with a browser for a page, which has no
 // token to send.
-func wantsPage(r *http.Request) bool {
+func WantsPage(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html") && r.Header.Get("Authorization") == ""
 }
 
@@ -167,6 +167,9 @@ func Paths() []string {
 func noRoute(r *http.Request) *fault.Fault {
 	return fault.Newf(fault.NotFound, "there is no route %s", catalog.Quote(fault.Clip(r.URL.Path, 128))).WithHint("GET /openapi.json lists the routes.")
 }
+
+// RejectPath answers a request for a path of the same server that nothing serves.
+func (h *Handler) RejectPath(w http.ResponseWriter, r *http.Request) { h.Reject(w, r, noRoute(r)) }
 
 // crossOrigin is what pages of allowed origins may do.
 var crossOrigin = admission.CORS{
@@ -234,7 +237,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 	}
 	p, f := h.admit(w, r, session)
 	if f != nil {
-		if f.Code == fault.Unauthorized && h.signIn != nil && wantsPage(r) {
+		if f.Code == fault.Unauthorized && h.signIn != nil && WantsPage(r) {
 			h.signIn(w, r)
 			return
 		}

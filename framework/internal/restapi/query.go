@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
@@ -47,6 +48,8 @@ func decodeQuery(raw string, known []string) (map[string]json.RawMessage, error)
 			wrong = append(wrong, fault.Detail{Path: at, Message: "unknown query parameter " + catalog.Quote(fault.Clip(name, 64)) + fault.DidYouMean(name, known)})
 		case len(values) > 1:
 			wrong = append(wrong, fault.Detail{Path: at, Message: "the query parameter " + catalog.Quote(name) + " is there more than once"})
+		case !utf8.ValidString(values[0]):
+			wrong = append(wrong, fault.Detail{Path: at, Message: "the query parameter " + catalog.Quote(name) + " is not UTF-8"})
 		default:
 			out[name] = parameter(forms[name], values[0])
 		}

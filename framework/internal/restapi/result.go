@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
@@ -27,6 +28,10 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, fou
 		if q := r.URL.RawQuery; q == "" || !selects(r.URL.Query()) {
 			tag := h.tag(e.Resource, got.Output)
 			w.Header().Set("ETag", tag)
+			if given, ok := tags(r.Header.Values("If-Match")); found.Method == http.MethodGet && ok && len(given) > 0 && !matches(given, tag, false) {
+				h.rejectAs(w, r, rejection{Fault: fault.New(fault.Conflict, "the "+e.Name+" is not the one that If-Match names").WithHint("Read it without If-Match.").WithRetry(fault.Fix), status: http.StatusPreconditionFailed})
+				return
+			}
 			if found.Method == http.MethodGet && matches(r.Header.Values("If-None-Match"), tag, true) {
 				w.WriteHeader(http.StatusNotModified)
 				return
@@ -77,6 +82,14 @@ func rowOf(out json.RawMessage) map[string]json.RawMessage {
 	return row
 }
 
+// before is the page before one: the last one, if that is beyond it.
+func before(page, size int, total *int) int {
+	if total == nil || size < 1 {
+		return page - 1
+	}
+	return max(1, min(page-1, (*total+size-1)/size))
+}
+
 // pageLinks are the links of a page to others (RFC 8288), "" for none.
 func pageLinks(at *url.URL, out json.RawMessage) string {
 	var page struct {
@@ -114,7 +127,7 @@ func pageLinks(at *url.URL, out json.RawMessage) string {
 		add("next", onPage(page.Page+1))
 	}
 	if page.Page > 1 {
-		add("prev", onPage(page.Page-1))
+		add("prev", onPage(before(page.Page, page.PageSize, page.TotalCount)))
 		add("first", onPage(1))
 	}
 	if page.TotalCount != nil && page.PageSize > 0 && *page.TotalCount > page.PageSize {
