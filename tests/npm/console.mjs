@@ -29,6 +29,12 @@ async function call(method, path, body) {
   return r.status === 204 ? null : r.json();
 }
 const execute = (code, more) => call("POST", "/tools/koan.code.execute", { code, ...more });
+// remove deletes a row, which the person at the page approves.
+async function remove(p, path) {
+  const { details } = await call("DELETE", path);
+  const approve = (id) => fetch(`/api/console/plans/${id}/approve`, { method: "POST", headers: { "Koan-Console": "1", "Content-Type": "application/json" }, body: "{}" }).then((r) => r.status);
+  same(await p.evaluate(approve, details.planId), 200, "the plan is applied");
+}
 const title = async (id) => (await call("GET", "/api/todo/" + encodeURIComponent(id))).title;
 
 // page opens a page that notes what goes wrong in it.
@@ -98,6 +104,10 @@ const stories = {
     const before = await page(wide, stranger);
     await open(before, "/runs");
     await says(before, "Sign in to the console");
+    await before.goto(base); // the bare address
+    await says(before, "Sign in to the console");
+    same(new URL(before.url()).pathname, "/console", "where a person comes who opens the bare address");
+    same((await call("GET", "/nothing")).code, "not_found", "another path");
     await press(before, "Print a new link");
     await says(before, "A link was printed");
     const p = await page();
@@ -293,6 +303,36 @@ const stories = {
     await late({ title: "Somebody was faster" });
     await press(p, "Take theirs");
     await p.waitForFunction(() => document.querySelector("#field-title").value === "Somebody was faster", { polling: 30 });
+    // Somebody else deletes it: what was typed is kept, and becomes a row again.
+    await put(p, "#field-title", "Typed at length");
+    await p.select("#field-priority", '"high"');
+    await remove(p, "/api/todo/e");
+    await press(p, "Save");
+    await says(p, "Somebody else has deleted this row", ".fault");
+    await says(p, "undo the run that deleted it", ".fault");
+    const typed = await p.$$eval("#field-title, #field-priority", (all) => all.map((f) => f.value));
+    same(typed, ["Typed at length", '"high"'], "what was typed");
+    check((await p.$$eval(".fault a", (all) => all.map((a) => a.target))).includes("_blank"), "looking for the run does not close the form");
+    await press(p, "Save");
+    await says(p, "Somebody else has deleted this row", ".fault");
+    await press(p, "Create it again");
+    await says(p, "Todo was created again.", ".notices");
+    await p.waitForFunction(() => !document.querySelector(".fault"), { polling: 30 });
+    same((({ title, priority, assignedUserId }) => ({ title, priority, assignedUserId }))(await call("GET", "/api/todo/e")), { title: "Typed at length", priority: "high", assignedUserId: "ann" }, "the row that was deleted");
+    // The same of a row whose ids the database makes: it gets another one.
+    const { id: last } = await call("POST", "/api/label", { name: "Label" });
+    await open(p, "/entities/Label/" + last);
+    await put(p, "#field-name", "Typed label");
+    await remove(p, "/api/label/" + last);
+    await press(p, "Save");
+    await press(p, "Create it again");
+    await p.waitForFunction((was) => /Label\/\d+$/.test(location.pathname) && !location.pathname.endsWith("/" + was), { polling: 30 }, last);
+    await p.waitForFunction(() => document.querySelector("#field-name")?.value === "Typed label", { polling: 30 });
+    await remove(p, "/api/label/" + p.url().split("/").at(-1));
+    await press(p, "Delete");
+    await press(p, "Delete", "dialog[open] button");
+    await says(p, "Somebody else had deleted it before.", ".notices");
+    await open(p, "/entities/Todo/e");
     await put(p, "#field-effort", "5000");
     await p.$eval("main form", (f) => (f.noValidate = true));
     await press(p, "Save");
@@ -468,9 +508,9 @@ SDK.Out.answer(soon.items.map((one) => one.name));
     await says(p, "freezer", ".changes");
     await p.waitForFunction(() => document.querySelector(".editor.read")?.shadowRoot?.textContent.includes("goes off"), { polling: 30 });
   });
-  const waits = await execute("const old = SDK.Entities.PantryItem.collection({ sort: 'bestBefore', pageSize: 2 }).items;\nSDK.Entities.PantryItem.deleteMany(old.map((one) => one.id));");
+  const waits = await execute("const old = SDK.Entities.PantryItem.collection({ filter: { status: 'available', bestBefore: { $ne: null } }, sort: 'bestBefore', pageSize: 2 }).items;\nSDK.Entities.PantryItem.deleteMany(old.map((one) => one.id));");
   await take("console-plan", phone, "light", (p) => open(p, "/plans/" + waits.error.details.planId));
-  await take("console-entities", { width: 1280, height: 620 }, "dark", (p) => open(p, "/entities/PantryItem?sort=bestBefore"));
+  await take("console-entities", { width: 1280, height: 620 }, "dark", (p) => open(p, "/entities/PantryItem?sort=bestBefore&filter=" + encodeURIComponent('{"status":"available","bestBefore":{"$ne":null}}')));
 }
 
 if (folder) {

@@ -18,7 +18,8 @@ export function Time({ at }) {
   return html`<time datetime=${at} title=${when.toISOString()}>${ago(when)}</time>`;
 }
 
-export const ms = (n) => (n === undefined || n === null ? "" : n < 1 ? "<1 ms" : n < 1000 ? Math.round(n) + " ms" : (n / 1000).toFixed(n < 10000 ? 2 : 1) + " s");
+export const ms = (n) => (n === undefined || n === null ? "" : n < 1 ? "<1 ms" : n < 1000 ? Math.round(n) + " ms" : n < 120_000 ? (n / 1000).toFixed(n < 10000 ? 2 : 1) + " s" : long(n / 60_000));
+const long = (minutes) => (minutes < 120 ? Math.floor(minutes) + " min" : minutes < 2880 ? Math.floor(minutes / 60) + " h" : Math.floor(minutes / 1440) + " days");
 
 // short is a value in a cell, in one line.
 export function short(v, most = 80) {

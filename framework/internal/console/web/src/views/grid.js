@@ -19,6 +19,8 @@ export function Cell({ field, value }) {
   return short(value, 60);
 }
 
+const numeric = (f) => (["int", "float", "decimal"].includes(f.type) ? "number" : "");
+
 const columnsOf = (e) => {
   const fields = e.fields.filter((f) => !f.writeOnly);
   const rank = (f) => (f.name === e.key ? 9 : /^(name|title|label)$/.test(f.name) ? 0 : f.type === "json" || f.type === "text" || f.type === "bytes" ? 7 : f.name === e.version || /^(created|updated)At$/.test(f.name) ? 6 : f.edge ? 5 : 2);
@@ -106,9 +108,9 @@ function Rows({ e }) {
       ? html`<${Empty} title="Nothing fits" help="No row has all of this."><button onClick=${() => go(url("/entities/" + e.name, { set }))}>Remove all filters</button><//>`
       : html`<${Empty} title=${`No ${e.name} yet`} help="Scripts, tools and people make rows.">${may(e, "upsert") && html`<a class="button primary" href=${url("/entities/" + e.name + "/+new", { set })}>Make the first one</a>`}<//>`)}
     ${items.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label=${"Rows of " + e.name}><table class="grid">
-      <thead><tr>${columns.map((f) => html`<th key=${f.name} scope="col" aria-sort=${sort === f.name ? "ascending" : sort === "-" + f.name ? "descending" : undefined}>
+      <thead><tr>${columns.map((f) => html`<th key=${f.name} scope="col" class=${numeric(f)} aria-sort=${sort === f.name ? "ascending" : sort === "-" + f.name ? "descending" : undefined}>
         ${f.type === "json" ? f.name : html`<button class="plain" onClick=${() => order(f)}>${f.name}<span aria-hidden="true">${sort === f.name ? " ↑" : sort === "-" + f.name ? " ↓" : ""}</span></button>`}</th>`)}</tr></thead>
-      <tbody>${items.map((row) => html`<tr key=${row[e.key]} onClick=${(ev) => !ev.target.closest("a") && go(to(row[e.key]))}>${columns.map((f, i) => html`<td key=${f.name} class=${f.type === "int" || f.type === "float" || f.type === "decimal" ? "number" : ""}>
+      <tbody>${items.map((row) => html`<tr key=${row[e.key]} onClick=${(ev) => !ev.target.closest("a") && go(to(row[e.key]))}>${columns.map((f, i) => html`<td key=${f.name} class=${numeric(f)}>
         ${i === 0 ? html`<a href=${to(row[e.key])}>${short(row[f.name], 60) || short(row[e.key])}</a>` : html`<${Cell} field=${f} value=${row[f.name]} />`}</td>`)}</tr>`)}</tbody></table></div>
       <nav class="row pages" aria-label="Pages"><button disabled=${at <= 1} onClick=${() => narrow({ page: at - 1 })}>Earlier</button><span>${at} of ${pages}</span><button disabled=${at >= pages} onClick=${() => narrow({ page: at + 1 })}>Later</button></nav>`}`;
 }

@@ -8,6 +8,7 @@ import { FaultText } from "../parts/fault.js";
 import { Labelled, places } from "../parts/form.js";
 import { Confirm } from "../parts/confirm.js";
 import { Conflict } from "../parts/conflict.js";
+import { Deleted } from "../parts/deleted.js";
 import { short } from "../parts/value.js";
 
 // schemaOf is the JSON Schema by which a field is asked for.
@@ -33,7 +34,7 @@ function Record({ e, id, made }) {
   const set = route.value.query.get("set") || "", query = set ? "?set=" + encodeURIComponent(set) : "";
   const at = e.path + "/" + encodeURIComponent(id);
   const stored = useSignal(null), tag = useSignal(""), draft = useSignal({}), fault = useSignal(null), busy = useSignal(false), asking = useSignal(false), gone = useSignal(false), related = useSignal(null);
-  const theirs = useSignal(null); // the row that somebody else has changed, and its tag
+  const theirs = useSignal(null); // the row that somebody else has changed, and its tag; {} where it is deleted
 
   const load = async () => {
     fault.value = theirs.value = null;
@@ -62,19 +63,43 @@ function Record({ e, id, made }) {
 
   const editable = (f) => (made ? may(e, "upsert") : may(e, "patch")) && !f.readOnly && f.name !== e.version && (made || (!f.immutable && f.name !== e.key)) && !(made && f.name === e.key && !f.required);
   const changes = () => Object.fromEntries(e.fields.filter((f) => editable(f) && !same(draft.value[f.name], stored.value?.[f.name])).map((f) => [f.name, draft.value[f.name] ?? null]));
+  const list = url("/entities/" + e.name, { set });
+  // The server's words are about headers and ids.
+  const overtaken = (status, what, hint) => (fault.value = new Fault(status, { code: "conflict", message: `Somebody else has ${what} this row since you opened it.`, hint }));
   const failed = async (f) => {
-    if (f.status === 412) {
-      try {
-        const { body, headers } = await request("GET", at + query);
-        theirs.value = { row: body, tag: headers.get("ETag") || "" };
-      } catch (g) {
-        if (g.code === "not_found") theirs.value = { row: null };
-        else return void (fault.value = g);
-      }
-      // The server's words are about headers.
-      f = new Fault(412, { code: f.code, message: `Somebody else has ${theirs.value.row ? "changed" : "deleted"} this row since you opened it.`, hint: "What you typed is still in the form." });
+    if (made || (f.status !== 412 && f.code !== "not_found")) return void (fault.value = f);
+    try {
+      const { body, headers } = await request("GET", at + query);
+      if (f.status !== 412) return void (fault.value = f); // another row is missing, or it is there again
+      theirs.value = { row: body, tag: headers.get("ETag") || "" };
+      overtaken(412, "changed", "What you typed is still in the form.");
+    } catch (g) {
+      if (g.code !== "not_found") return void (fault.value = g);
+      theirs.value = {};
+      overtaken(404, "deleted", "What you typed is still in the form. You can create the row again with it. To bring back what was deleted along with it, too, undo the run that deleted it, and save again.");
     }
-    fault.value = f;
+  };
+  const rowPath = (row) => url("/entities/" + e.name + "/" + encodeURIComponent(row[e.key]), { set });
+  // again creates the row that somebody else has deleted, as the form has it.
+  const again = async () => {
+    busy.value = true;
+    const kept = (f) => !f.readOnly && f.name !== e.version && f.name !== e.key && (draft.value[f.name] ?? null) !== null;
+    const body = Object.fromEntries(e.fields.filter(kept).map((f) => [f.name, draft.value[f.name]]));
+    try {
+      const put = () => request("PUT", at + query, { body, headers: { "If-None-Match": "*" } });
+      const { body: row, headers } = await put().catch((f) => {
+        if (f.code !== "not_found") throw f;
+        return request("POST", e.path + query, { body }); // the database makes the ids of new rows
+      });
+      notify(e.name + " was created again.");
+      if (row[e.key] !== id) return void go(rowPath(row), { replace: true });
+      [stored.value, draft.value, tag.value] = [row, { ...row }, headers.get("ETag") || ""];
+      fault.value = theirs.value = null;
+    } catch (f) {
+      await failed(f);
+    } finally {
+      busy.value = false;
+    }
   };
   // settle puts what was typed here on the row as it is now.
   const settle = (mine) => {
@@ -91,7 +116,7 @@ function Record({ e, id, made }) {
         const body = Object.fromEntries(Object.entries(changes()).filter(([, v]) => v !== null));
         const { body: row } = await request("POST", e.path + query, { body });
         notify(e.name + " was created.");
-        go(url("/entities/" + e.name + "/" + encodeURIComponent(row[e.key]), { set }), { replace: true });
+        go(rowPath(row), { replace: true });
       } else {
         const { body, headers } = await request("PATCH", at + query, { body: changes(), headers: { "Content-Type": "application/merge-patch+json", ...(tag.value && { "If-Match": tag.value }) } });
         stored.value = body;
@@ -108,26 +133,31 @@ function Record({ e, id, made }) {
     asking.value = false;
     if (!yes) return;
     try {
-      await request("DELETE", at + query, { headers: tag.value ? { "If-Match": tag.value } : {} });
-      notify(e.name + " was deleted.");
-      go(url("/entities/" + e.name, { set }));
+      const { body } = await request("DELETE", at + query, { headers: tag.value ? { "If-Match": tag.value } : {} });
+      notify(body.deleted ? e.name + " was deleted." : "Somebody else had deleted it before.");
+      go(list);
     } catch (f) {
       await failed(f);
+      if (theirs.value && !theirs.value.row && !Object.keys(changes()).length) {
+        notify("Somebody else had deleted it before.");
+        go(list);
+      }
     }
   };
-  if (gone.value) return html`<${Empty} whole title="This row does not exist" help="It was deleted, or it is in another set."><a class="button" href=${url("/entities/" + e.name, { set })}>All of ${e.name}</a><//>`;
+  if (gone.value) return html`<${Empty} whole title="This row does not exist" help="It was deleted, or it is in another set."><a class="button" href=${list}>All of ${e.name}</a><//>`;
   if (!stored.value) return html`<${FaultText} fault=${fault.value} />`;
   const wrong = places(fault.value), dirty = Object.keys(changes()).length > 0, fields = e.fields.filter((f) => made ? editable(f) : true);
   const title = made ? "New " + e.name : short(stored.value.name || stored.value.title || stored.value[e.key], 80);
   return html`
-    <p class="crumbs"><a href=${url("/entities/" + e.name, { set })}>${e.name}</a></p>
+    <p class="crumbs"><a href=${list}>${e.name}</a></p>
     <div class="row"><h1>${title}</h1><span class="grow"></span>${!made && may(e, "delete") && html`<button class="danger" onClick=${() => (asking.value = true)}>Delete</button>`}</div>
     <div class="split">
       <form onSubmit=${save} aria-label=${e.name}>
         ${fields.map((f) => editable(f) ? html`<${Labelled} key=${f.name} name=${f.name} schema=${schemaOf(f)} value=${draft.value[f.name] ?? undefined} required=${made && f.required && !f.nullable} wrong=${wrong["/" + f.name]}
             change=${(v) => (draft.value = { ...draft.value, [f.name]: v ?? null })} />`
           : !f.writeOnly && html`<div class="field" key=${f.name}><span class="label">${f.name}</span><p class="fixed">${short(stored.value[f.name], 2000) || html`<span class="quiet">empty</span>`}</p></div>`)}
-        <${FaultText} fault=${fault.value}>${theirs.value?.row && html`<${Conflict} fields=${e.fields.filter((f) => editable(f))} read=${stored.value} now=${theirs.value.row} mine=${changes()} save=${() => (settle(changes()), save())} drop=${() => settle({})} />`}<//>
+        <${FaultText} fault=${fault.value}>${theirs.value?.row && html`<${Conflict} fields=${e.fields.filter((f) => editable(f))} read=${stored.value} now=${theirs.value.row} mine=${changes()} save=${() => (settle(changes()), save())} drop=${() => settle({})} />`}
+          ${theirs.value && !theirs.value.row && html`<${Deleted} again=${may(e, "upsert") && again} busy=${busy.value} list=${list} />`}<//>
         ${(made ? may(e, "upsert") : may(e, "patch")) ? html`<div class="row"><button class="primary" disabled=${busy.value || (!made && !dirty)}>${made ? "Create" : "Save"}</button>${dirty && !made && html`<button type="button" onClick=${() => (draft.value = { ...stored.value })}>Discard</button>`}</div>` : html`<p class="quiet">You may read this row, and not change it.</p>`}
       </form>
       ${!made && e.relationships.length > 0 && html`<aside aria-label="Relationships"><h2>Relationships</h2>${e.relationships.map((r) => html`<${Related} key=${r.name} r=${r} value=${related.value?.[r.name]} known=${related.value !== null} set=${set} />`)}</aside>`}
