@@ -33,7 +33,7 @@ func gatewayCommand(status *int) *cobra.Command {
 write it (--mcp-config), and those of koan.yaml (upstreams.<id>). A model sends one script
 that calls as many of their tools as it needs.
 
-  check     connects each server, and says what is wrong
+  check     connects each server (of --mcp-config and koan.yaml), and says what is wrong
   list      shows the servers, and what is known of their tools
   COMMAND   is one that every app has: run, validate, sdk, tools, doctor, approve, replay,
             upstream login (signs in to a server), upstream logout`,

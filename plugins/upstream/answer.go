@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"sync"
@@ -68,6 +69,9 @@ func (a *answer) take(err error) (json.RawMessage, *mcp.JSONRPCErrorDetails, err
 // needsInput reports whether a result is a question, which the client library cannot
 // answer.
 func needsInput(result json.RawMessage) bool {
+	if !bytes.Contains(result, []byte(mcp.ResultTypeInputRequired)) {
+		return false
+	}
 	var r struct {
 		ResultType mcp.ResultType `json:"resultType"`
 	}
@@ -83,8 +87,15 @@ type recorder struct {
 // SendRequest implements transport.Interface.
 func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	resp, err := r.Interface.SendRequest(ctx, req)
-	if a := answerOf(ctx); a != nil {
-		a.note(resp, err)
+	a := answerOf(ctx)
+	if a == nil {
+		return resp, err
+	}
+	a.note(resp, err)
+	if err == nil && resp != nil && resp.Error == nil && !needsInput(resp.Result) {
+		taken := *resp
+		taken.Result = json.RawMessage("{}") // nobody reads what the client library would make of it
+		resp = &taken
 	}
 	return resp, err
 }

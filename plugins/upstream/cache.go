@@ -32,7 +32,7 @@ type listing struct {
 
 // listingFormat is raised when older files cannot be read any more, and when other schemas
 // can be used.
-const listingFormat = 3
+const listingFormat = 4
 
 // check finds the schemas that cannot be used.
 func (l *listing) check() {

@@ -53,14 +53,14 @@ func (r *request) user() string { return r.call.Principal().Subject }
 // section 8).
 func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) {
 	outer := ctx
-	ctx, cancel := deadline.WithTimeout(ctx, s.cfg.Timeout, func() error { return context.DeadlineExceeded }) // does not run while somebody is asked; ended makes the fault
-	defer cancel()
-	select {
+	select { // the time limit is the server's: it does not run while the call waits here
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-ctx.Done():
-		return nil, s.ended(outer, ctx, r, ctx.Err())
+		return nil, context.Cause(ctx)
 	}
+	ctx, cancel := deadline.WithTimeout(ctx, s.cfg.Timeout, func() error { return context.DeadlineExceeded }) // does not run while somebody is asked; ended makes the fault
+	defer cancel()
 	release, err := hold(ctx, len(r.input))
 	if err != nil {
 		return nil, err

@@ -59,12 +59,28 @@ func (s *server) check(ctx context.Context) catalog.Check {
 func (s *server) advice(why error) string {
 	var u *unresolved
 	if errors.As(why, &u) {
+		if strings.HasPrefix(u.ref, "${file:") {
+			return "Make a file there that this user can read, or correct the path."
+		}
 		return fmt.Sprintf("Give %s a value where this program is started.", u.ref)
 	}
-	if len(s.cfg.Command) > 0 {
-		return "Run the command in a terminal: " + strings.Join(s.cfg.Command, " ")
+	slow := ""
+	if errors.As(why, new(*slowStart)) {
+		slow = fmt.Sprintf(" If it is only slow, as a first start with npx is, set upstreams.%s.startMs.", s.cfg.ID)
 	}
-	return "Check the url and the headers of " + s.cfg.Place + "."
+	if len(s.cfg.Command) > 0 {
+		return "Run the command in a terminal: " + shellCommand(s.cfg.Command) + slow
+	}
+	return "Check the url and the headers of " + s.cfg.Place + "." + slow
+}
+
+// shellCommand returns a command as one types it into a shell.
+func shellCommand(words []string) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, shellWord(w))
+	}
+	return strings.Join(out, " ")
 }
 
 func count(n int, what string) string {
@@ -81,10 +97,10 @@ func (p *Provider) Commands() []*catalog.Command {
 		Sub: append([]*catalog.Command{
 			{
 				Name: "list", Short: "Show the configured servers, and what is known of their tools",
-				Long: "Shows the configured servers and the tools that they listed last. It connects none of them.", Run: listServers,
+				Long: "Shows the configured servers and the tools that they listed last. It connects none of them.", Example: "upstream list --mcp-config mcp.json", Run: listServers,
 			},
 			{
-				Name: "check", Short: "Connect each server, and say what is wrong", Example: "upstream check",
+				Name: "check", Short: "Connect each server, and say what is wrong", Example: "upstream check --mcp-config mcp.json",
 				Long: "Connects each configured server and lists its tools. The status is 1 where one of them cannot be used.", Run: checkServers,
 			},
 		}, signInCommands()...),
@@ -110,7 +126,7 @@ func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
 }
 
 // noServers is what the commands say of a configuration without servers.
-const noServers = "No servers are configured: see upstreams.<id>.command, upstreams.<id>.url and --mcp-config.\n"
+const noServers = "No servers are configured: name a file of Claude, Cursor or VS Code with --mcp-config FILE, or servers in koan.yaml (upstreams.<id>.command or upstreams.<id>.url).\n"
 
 func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
 	servers, err := standing(ctx, host)

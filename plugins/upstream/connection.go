@@ -56,8 +56,8 @@ func (a about) offered() about {
 const probe = 2 * time.Second
 
 // connect opens a session, within ctx; life is the context of the session. Requests over
-// HTTP have the token of the credentials; nil sends none. changed is called from another
-// goroutine when the server notifies that its list of tools has changed.
+// HTTP have the token of the credentials; nil sends none. changed is called when the server
+// notifies that its list of tools has changed; it must not block.
 func connect(ctx, life context.Context, c *Config, credentials *signin.Credentials, version string, changed func()) (*connection, error) {
 	r, err := c.resolve()
 	if err != nil {
@@ -97,7 +97,11 @@ func open(ctx, life context.Context, c *Config, r *resolved, version string, lis
 	req.Params.ClientInfo = mcp.Implementation{Name: "koan", Version: version}
 	result, err := conn.client.Initialize(ctx, req)
 	if err != nil {
-		err = conn.why(ctx, err)
+		if ctx.Err() != nil && conn.process != nil {
+			err = conn.process.late(context.Cause(ctx))
+		} else {
+			err = conn.why(ctx, err)
+		}
 		conn.close()
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	switch n.Method {
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged):
-		go changed()
+		changed()
 	case "notifications/progress":
 		fields := n.Params.AdditionalFields
 		token, _ := fields["progressToken"].(string)
@@ -204,6 +208,7 @@ func (conn *connection) tools(ctx context.Context) ([]json.RawMessage, error) {
 	}
 	var out []json.RawMessage
 	var req mcp.ListToolsRequest
+	size := 0
 	for range maxPages {
 		listed, a := withAnswer(ctx)
 		_, err := conn.client.ListToolsByPage(listed, req)
@@ -215,6 +220,9 @@ func (conn *connection) tools(ctx context.Context) ([]json.RawMessage, error) {
 			return nil, fmt.Errorf("it refused to list its tools: %s", plainText(refusal.Message, 300))
 		case err != nil:
 			return nil, conn.why(ctx, err)
+		}
+		if size += len(raw); size > maxListing {
+			return nil, fmt.Errorf("its list of tools has more than %d bytes", maxListing)
 		}
 		var page struct {
 			Tools      []json.RawMessage `json:"tools"`

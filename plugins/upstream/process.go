@@ -1,15 +1,18 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -123,6 +126,8 @@ func (p *process) terminate() {
 type lineReader struct {
 	from io.Reader
 	line int
+	odd  []byte                 // the beginning of a line that is no message
+	said atomic.Pointer[string] // the last such line
 	done chan struct{}
 	once sync.Once
 	err  error
@@ -133,10 +138,10 @@ func (l *lineReader) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := l.from.Read(b)
-	for _, c := range b[:n] {
-		if l.line++; c == '\n' {
-			l.line = 0
-		}
+	for rest := b[:n]; len(rest) > 0; {
+		part, after, ended := bytes.Cut(rest, []byte{'\n'})
+		l.take(part, ended)
+		rest = after
 	}
 	if l.line > maxMessage {
 		n, err = 0, errMessageTooLong
@@ -147,6 +152,24 @@ func (l *lineReader) Read(b []byte) (int, error) {
 	l.err = err
 	l.once.Do(func() { close(l.done) })
 	return n, io.EOF // the client library would log another one
+}
+
+// take notes the next part of a line.
+func (l *lineReader) take(part []byte, ended bool) {
+	const most = 300
+	if l.line == 0 && len(part) > 0 && part[0] != '{' && part[0] != '[' {
+		l.odd = []byte{}
+	}
+	if l.line += len(part); l.odd != nil {
+		l.odd = append(l.odd, part[:min(len(part), most-len(l.odd))]...)
+	}
+	if !ended {
+		return
+	}
+	if text := plainText(string(l.odd), most); text != "" {
+		l.said.Store(&text)
+	}
+	l.line, l.odd = 0, nil
 }
 
 // tail keeps the end of a server's standard error.
@@ -166,12 +189,30 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// last returns the last line that is not blank.
+// A line that says why a program ended: of Node.js, Python, Go and others; and of npm, whose
+// first line but the code says it.
+var (
+	reason    = regexp.MustCompile(`(?i)^([\w.]*(error|exception)( \[\w+\])?|panic|fatal( error)?): \S`)
+	npmReason = regexp.MustCompile(`(?i)^npm err(or|!) (.+)`)
+)
+
+// last returns the line that says why the program ended, as far as that can be seen: else the
+// last line that is not blank.
 func (t *tail) last() string {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
-	return plainText(lines[len(lines)-1], 300)
+	t.mu.Unlock()
+	best := lines[len(lines)-1]
+	for _, line := range slices.Backward(lines) {
+		line = strings.TrimSpace(line)
+		if reason.MatchString(line) {
+			return plainText(line, 300)
+		}
+		if m := npmReason.FindStringSubmatch(line); m != nil && !strings.HasPrefix(m[2], "code ") {
+			best = line
+		}
+	}
+	return plainText(best, 300)
 }
 
 // why adds to a failure what the process wrote last, and how it ended.
@@ -183,18 +224,13 @@ func (p *process) why(err error) error {
 	if errors.Is(p.out.failure(), errMessageTooLong) {
 		return errMessageTooLong
 	}
-	text := ""
+	var parts []string
 	select {
 	case <-p.ended:
-		text = "it ended with " + p.cmd.ProcessState.String()
+		parts = append(parts, "it ended with "+p.cmd.ProcessState.String())
 	default:
 	}
-	if last := p.says.last(); last != "" {
-		if text != "" {
-			text += "; "
-		}
-		text += "its last words: " + last
-	}
+	text := strings.Join(append(parts, p.words()...), "; ")
 	switch {
 	case text == "":
 		return err
@@ -202,6 +238,23 @@ func (p *process) why(err error) error {
 		return &explained{text: text, err: err}
 	}
 	return &explained{text: err.Error() + "; " + text, err: err}
+}
+
+// words are what the process wrote last that is no message.
+func (p *process) words() []string {
+	var out []string
+	if last := p.says.last(); last != "" {
+		out = append(out, "its last words: "+last)
+	}
+	if said := p.out.said.Load(); said != nil {
+		out = append(out, "its standard output, where only messages belong, has: "+*said)
+	}
+	return out
+}
+
+// late adds to the end of the time for a start what the process wrote.
+func (p *process) late(err error) error {
+	return &explained{text: strings.Join(append([]string{err.Error()}, p.words()...), "; "), err: err}
 }
 
 // explained is an error with another message.

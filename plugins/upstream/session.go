@@ -19,6 +19,8 @@ type session struct {
 	credentials *signin.Credentials // nil for nobody
 
 	conn     *connection
+	stale    bool          // the server has said that its tools have changed
+	listing  bool          // a goroutine lists them until it has not
 	dialing  chan struct{} // closed when the dial under way has ended; nil for none
 	failure  error         // why the last dial failed
 	failures int           // one after the other
@@ -90,7 +92,7 @@ func (s *server) acquire(ctx context.Context, user string) (*connection, error) 
 				return nil, s.paused(user, failure, wait)
 			}
 			dialing = make(chan struct{})
-			x.dialing = dialing
+			x.dialing, x.stale = dialing, false
 			go x.dial(dialing)
 		}
 		s.mu.Unlock()
@@ -126,6 +128,11 @@ func (x *session) dial(done chan struct{}) {
 	}
 }
 
+// slowStart is the error of a server that did not start in time.
+type slowStart struct{ limit time.Duration }
+
+func (e *slowStart) Error() string { return fmt.Sprintf("it did not start in %s", e.limit) }
+
 // connect connects, within the time that the server's start may take. Time that the
 // authorization server takes is not part of it: it has limits of its own.
 func (x *session) connect() (*connection, error) {
@@ -135,7 +142,7 @@ func (x *session) connect() (*connection, error) {
 			return nil, &tokenError{err}
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.Start, fmt.Errorf("it did not start in %s", s.cfg.Start))
+	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.Start, &slowStart{s.cfg.Start})
 	defer cancel()
 	conn, err := connect(ctx, s.life, &s.cfg, x.credentials, s.version, x.relist)
 	if err == nil {
@@ -144,8 +151,8 @@ func (x *session) connect() (*connection, error) {
 			conn = nil
 		}
 	}
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		err = cause
 	}
 	return conn, err
 }
@@ -167,24 +174,56 @@ func (s *server) dialed(x *session, conn *connection, err error) (unused *connec
 		return conn
 	default:
 		x.conn, x.failure, x.failures = conn, nil, 0
+		x.refresh() // they may have changed after they were listed
 		s.log.Info("connected an upstream server", "upstream", s.cfg.ID, "name", conn.about.Name, "version", conn.about.Version, "protocol", conn.about.Protocol)
 	}
 	return nil
 }
 
-// relist lists the tools again, after the server has said that they have changed.
+// relist makes the tools be listed again, after the server has said that they have changed.
 func (x *session) relist() {
-	s := x.server
-	s.mu.Lock()
-	conn := x.conn
-	s.mu.Unlock()
-	if conn == nil {
-		return // the dial under way lists them
+	x.server.mu.Lock()
+	defer x.server.mu.Unlock()
+	x.stale = true
+	x.refresh()
+}
+
+// refresh lists the tools until the server says no more that they have changed. The lock is
+// held.
+func (x *session) refresh() {
+	if x.conn != nil && x.stale && !x.listing {
+		x.listing = true
+		go x.keepListed()
 	}
-	ctx, cancel := context.WithTimeout(s.life, s.cfg.Start)
-	defer cancel()
-	if err := s.list(ctx, x, conn); err != nil {
-		s.log.Warn("the tools of an upstream server cannot be listed again", "upstream", s.cfg.ID, "error", err)
+}
+
+// Bounds of the time between two listings of a server that goes on to say that they change.
+const (
+	firstRelist = 50 * time.Millisecond
+	maxRelist   = 5 * time.Second
+)
+
+func (x *session) keepListed() {
+	s := x.server
+	for pause := firstRelist; ; pause = min(2*pause, maxRelist) {
+		s.mu.Lock()
+		conn := x.conn
+		if !x.stale || conn == nil {
+			x.listing = false
+			s.mu.Unlock()
+			return
+		}
+		x.stale = false
+		s.mu.Unlock()
+		ctx, cancel := context.WithTimeout(s.life, s.cfg.Start)
+		if err := s.list(ctx, x, conn); err != nil {
+			s.log.Warn("the tools of an upstream server cannot be listed again", "upstream", s.cfg.ID, "error", err)
+		}
+		cancel()
+		select {
+		case <-time.After(pause):
+		case <-s.life.Done():
+		}
 	}
 }
 

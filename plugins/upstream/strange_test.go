@@ -43,8 +43,11 @@ type message struct {
 func strangeServer(mode string) {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 64<<20)
-	calls := 0
+	calls, lists := 0, 0
 	a := asking{mode: mode}
+	if mode == "writes its log to standard output" {
+		fmt.Print("Server started.\nlistening on stdio {\n\n[INFO] {\"level\":1}\n{\"level\":\"info\"}\n")
+	}
 	for in.Scan() {
 		var m message
 		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
@@ -63,9 +66,19 @@ func strangeServer(mode string) {
 			}
 			reply(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"strange","version":"1"},"instructions":"Does what nobody expects. And more."}`)
 		case "tools/list":
+			lists++
+			if mode == "changes its list with each answer" {
+				reply(m.ID, fmt.Sprintf(`{"tools":[{"name":"work","inputSchema":{"type":"object"}},{"name":"lists_%d","inputSchema":{"type":"object"}}]}`, lists))
+				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				continue
+			}
 			reply(m.ID, toolsOf(mode, m.Params.Cursor, calls))
 		case "tools/call":
 			calls++
+			if mode == "changes its list with each answer" && lists > 50 {
+				reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"I am asked too often"}]}`)
+				continue
+			}
 			work(mode, &m, calls)
 		default:
 			if len(m.ID) > 0 {
@@ -126,6 +139,28 @@ func toolsOf(mode, cursor string, calls int) string {
 			tools = append(tools, fmt.Sprintf(`{"name":%s,"inputSchema":{"type":"object"},"icons":[{"src":"x"}]}`, encoded))
 		}
 		return `{"tools":[` + strings.Join(tools, ",") + `]}`
+	case "has names of JavaScript":
+		var tools []string
+		for _, name := range namesOfJavaScript {
+			tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+		}
+		return `{"tools":[` + strings.Join(tools, ",") + `]}`
+	case "has hard schemas":
+		var choices []string
+		for n := range 500 {
+			choices = append(choices, fmt.Sprintf(`{"type":"object","properties":{"kind":{"const":"k%d"},"n":{"type":"integer"}},"required":["kind"]}`, n))
+		}
+		deep := strings.Repeat(`{"type":"array","items":`, 3000) + `{}` + strings.Repeat(`}`, 3000)
+		return strings.ReplaceAll(`{"tools":[{"name":"work","inputSchema":{"type":"object"}},
+			{"name":"cycle","inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}},
+			{"name":"self","inputSchema":{"$ref":"#"}},
+			{"name":"tree","inputSchema":{"type":"object","properties":{"kids":{"type":"array","items":{"$ref":"#"}}},"additionalProperties":false}},
+			{"name":"large","inputSchema":{"type":"object","description":"`+strings.Repeat("x", 5<<20)+`"}},
+			{"name":"choices","inputSchema":{"type":"object","properties":{"c":{"oneOf":[`+strings.Join(choices, ",")+`]}}}},
+			{"name":"deep","inputSchema":{"type":"object","properties":{"d":`+deep+`}}},
+			{"name":"defaults","inputSchema":{"type":"object","properties":{"n":{"type":"integer","default":"five"},"m":{"enum":[1,2],"default":3}},"required":["n"]}},
+			{"name":"pattern","inputSchema":{"type":"object","properties":{"p":{"type":"string","pattern":"^(?=a)[a-z]+$"}}}},
+			{"name":"proto","inputSchema":{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"string"}},"required":["constructor"]}}]}`, "\n", "")
 	case "has odd schemas":
 		return `{"tools":[{"name":"work","inputSchema":{"type":"nonsense"}},{"name":"text","inputSchema":{"type":"string"}},{"name":"none"},{"name":"remote","inputSchema":{"$ref":"https://example.org/schema.json"}},{"inputSchema":{}},5]}`
 	case "says hostile things":
@@ -167,6 +202,39 @@ func work(mode string, m *message, calls int) {
 		reply(m.ID, fine)
 	case "answers somebody else":
 		reply(json.RawMessage("987654"), fine)
+	case "answers with its id as a text":
+		id, _ := json.Marshal(string(m.ID))
+		reply(id, fine)
+	case "floods with notifications":
+		for n := range 50_000 {
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%d}}`+"\n", n)
+		}
+		for range 2_000 {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+		reply(m.ID, fine)
+	case "closes its output":
+		_ = os.Stdout.Close()
+		time.Sleep(time.Minute)
+	case "writes its log to standard output":
+		fmt.Println("working ...")
+		reply(m.ID, fine)
+		fmt.Println("worked")
+	case "wants roots":
+		fmt.Println(`{"jsonrpc":"2.0","id":"r1","method":"roots/list"}`)
+		fmt.Println(`{"jsonrpc":"2.0","id":"r2","method":"ping"}`)
+		fmt.Println(`{"jsonrpc":"2.0","id":"r3","method":"no/such"}`)
+		reply(m.ID, fine)
+	case "fails without a word":
+		reply(m.ID, `{"isError":true}`)
+	case "answers with nothing":
+		reply(m.ID, `{}`)
+	case "links":
+		reply(m.ID, `{"content":[{"type":"resource_link","uri":"file:///a","name":"a"},{"type":"resource","resource":{"uri":"file:///b","mimeType":"image/png","blob":"aGk="}}]}`)
+	case "sends 20 MB":
+		reply(m.ID, `{"structuredContent":{"text":"`+strings.Repeat("x", 20<<20)+`"}}`)
+	case "sends 12 MB":
+		reply(m.ID, `{"structuredContent":{"text":"`+strings.Repeat("x", 12<<20)+`"}}`)
 	case "answers twice":
 		reply(m.ID, fine)
 		reply(m.ID, fine)

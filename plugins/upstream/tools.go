@@ -63,6 +63,10 @@ const (
 	maxSchema      = 256 << 10
 )
 
+// maxSchemaDepth bounds how deeply objects and lists of a schema are nested: the validator's
+// time grows with its square, and beyond.
+const maxSchemaDepth = 200
+
 // anyObject is the schema of a tool whose own cannot be used.
 const anyObject = `{"type":"object","description":%s}`
 
@@ -219,6 +223,9 @@ func unusable(raw json.RawMessage) string {
 	if len(raw) > maxSchema {
 		return fmt.Sprintf("it has %d bytes, and %d are the most", len(raw), maxSchema)
 	}
+	if deeper(raw, maxSchemaDepth) {
+		return fmt.Sprintf("it is nested more than %d levels deep", maxSchemaDepth)
+	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
 		return "it is not an object"
@@ -228,6 +235,27 @@ func unusable(raw json.RawMessage) string {
 		return plainText(ownName.ReplaceAllString(err.Error(), "it"), 200)
 	}
 	return ""
+}
+
+// deeper reports whether objects and lists of a JSON text are nested more than n levels deep.
+func deeper(raw json.RawMessage, n int) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > n {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // ownName is the validator's name of a schema without one.

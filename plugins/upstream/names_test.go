@@ -1,0 +1,41 @@
+package upstream_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
+)
+
+// namesOfJavaScript are names of tools that mean something to the language.
+var namesOfJavaScript = []string{"__proto__", "constructor", "then", "toString", "valueOf", "hasOwnProperty", "prototype", "default", "await", "eval", "arguments", "enum", "implements", "undefined", "NaN", "__meta__", "toJSON", "$resources", "name", "length", "class", "class_", "async", "get", "of", "let"}
+
+func TestToolsWithNamesOfJavaScript(t *testing.T) {
+	t.Parallel()
+	kit := strange(t, "has names of JavaScript", nil)
+	var names []string
+	kit.Run(`Object.keys(SDK.Servers.x)`, koantest.Input{}).ResultInto(&names)
+	require.Len(t, names, len(namesOfJavaScript))
+	for _, name := range names {
+		require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x[SDK.args]({})`, koantest.Input{Args: name}).Result), name)
+		require.JSONEq(t, `"done"`, string(kit.Run("import * as x from '@codemode/servers/x';\nglobalThis.result = await x[SDK.args]({});", koantest.Input{Args: name}).Result), name)
+	}
+	// As everywhere in JavaScript, what has a function called then is a promise to await: the tool
+	// is not called with what it gets there.
+	require.Equal(t, fault.InvalidPayload, kit.Try("await import('@codemode/servers/x')", koantest.Input{}).Error.Code)
+}
+
+func TestHardSchemas(t *testing.T) {
+	t.Parallel()
+	kit := strange(t, "has hard schemas", nil)
+	for _, call := range []string{"cycle({a: 1})", "self({})", "tree({kids: [{kids: []}]})", "large({})", "choices({c: {kind: 'k499', n: 1}})", "deep({d: [[[]]]})", "defaults({n: 5})", "pattern({p: 'abc'})", "proto({constructor: 'x'})"} {
+		require.JSONEq(t, `"done"`, string(kit.Run("SDK.Servers.x."+call, koantest.Input{}).Result), call)
+	}
+	for _, call := range []string{"tree({kids: [{kid: []}]})", "choices({c: {kind: 'k500'}})", "proto({})", "defaults({})"} {
+		got := kit.Try("SDK.Servers.x."+call, koantest.Input{})
+		require.False(t, got.Success, call)
+		require.Equal(t, fault.InvalidPayload, got.Error.Code, "%s: %s", call, got.Error.Message)
+	}
+}
