@@ -23,7 +23,7 @@ func TestRequests(t *testing.T) {
 	page, err := os.ReadFile(file)
 	require.NoError(t, err)
 	found := request.FindAllStringSubmatch(string(page), -1)
-	require.Len(t, found, 40)
+	require.Len(t, found, 47)
 	k := open(t)
 	k.sample("haul.png")
 	for i, m := range found {

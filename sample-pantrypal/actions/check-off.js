@@ -1,7 +1,7 @@
 // What was bought leaves the list and is in the house; what was not comes back.
 export const action = {
   title: "Check things off",
-  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off meanwhile is left alone and named.",
+  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off is left alone and named.",
   input: {
     type: "object",
     properties: {

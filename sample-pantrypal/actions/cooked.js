@@ -6,7 +6,7 @@ export const action = {
     type: "object",
     properties: {
       mealId: { type: "string", description: "The planned meal." },
-      recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe, planned that day or not." },
+      recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe." },
       date: { type: "string", format: "date", description: "Without it, today." },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions cooked; without it, as planned." },
       leftovers: { type: "number", minimum: 0, maximum: 100, default: 0, description: "Portions that are left." },
@@ -34,7 +34,7 @@ export default ({ mealId, recipe, servings, date, leftovers = 0, freeze = false,
   if (!mealId && !recipe) refuse("/recipe", "The input says no meal.", "Send mealId, or recipe.");
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   const day = date ?? today;
-  if (date) checkPast("/date", date, today);
+  if (date !== undefined) checkPast("/date", date, today);
   let meal = mealId ? SDK.Entities.PlannedMeal.getById(mealId, { with: "recipe" }) : null;
   if (!meal) {
     const r = SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0];
@@ -44,7 +44,7 @@ export default ({ mealId, recipe, servings, date, leftovers = 0, freeze = false,
     meal = there.find((m) => m.status === "planned");
     // Two people at one table both note it: what was cooked once leaves the stock once.
     if (!meal && done) refuse("/recipe", r.name + " of " + day + " is noted as cooked already.", "Was it cooked once more? Then make a PlannedMeal of it, and send its mealId.");
-    meal ??= { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: day, servings: servings ?? portions }), recipe: r };
+    meal ??= { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: day, mealType: mealOf(r), servings: servings ?? portions }), recipe: r };
   }
   if (meal.status === "cooked") refuse("/mealId", meal.recipe.name + " of " + meal.date + " is noted as cooked already.", "Send the mealId of a meal that is planned. koan.code.undo takes back what was noted by mistake.");
   const cooked = servings ?? meal.servings;
@@ -63,6 +63,12 @@ export default ({ mealId, recipe, servings, date, leftovers = 0, freeze = false,
     notThere: [...c.missing.map((l) => (l.text === l.name ? l.name : l.text + " " + l.name)), ...c.unclear.map((l) => l.name + ": " + l.problem)],
     leftoverId: left?.id ?? null,
   };
+};
+
+/** What a recipe is eaten as: pancakes that nobody had planned were breakfast. */
+const mealOf = (r) => {
+  const of = (r.mealTypes ?? []).filter((m) => ["breakfast", "lunch", "dinner", "snack", "dessert"].includes(m));
+  return of.length && !of.includes("dinner") ? of[0] : "dinner";
 };
 
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);

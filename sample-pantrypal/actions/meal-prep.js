@@ -8,7 +8,7 @@ export const action = {
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name; without it, the batch recipe that needs the least shopping." },
       meals: { type: "integer", minimum: 2, maximum: 14, default: 4, description: "How many meals, the first on the day of cooking." },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
-      start: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Without it, today." },
+      start: { type: "string", format: "date", description: "Without it, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "lunch" },
     },
     additionalProperties: false,

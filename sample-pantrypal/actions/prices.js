@@ -6,7 +6,7 @@ export const action = {
     type: "object",
     properties: {
       food: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name." },
-      months: { type: "integer", minimum: 1, maximum: 60, default: 12 },
+      months: { type: "integer", minimum: 1, maximum: 60, default: 12, description: "This one included." },
     },
     required: ["food"],
     additionalProperties: false,

@@ -1,7 +1,7 @@
 // What to think of in the next days.
 export const action = {
   title: "What to think of",
-  description: "What to think of in the next three days: what expires, what is past its date, leftovers, planned meals and what they still need, what to take out of the freezer, what is open too long, codes that nobody has named.",
+  description: "What to think of in the next three days: what expires or is past its date, leftovers, planned meals and what they need, what to take out of the freezer, what is open too long, codes that nobody has named.",
   input: {
     type: "object",
     properties: { days: { type: "integer", minimum: 1, maximum: 31, default: 3 } },
@@ -29,7 +29,7 @@ export default ({ days = 3 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   const until = plus(today, days);
   const lots = SDK.Entities.PantryItem.all({ filter: { status: "available", amount: { $gt: 0 }, bestBefore: { $lte: until } }, sort: "bestBefore,name" });
-  const show = (l) => ({ lotId: l.id, name: l.name, text: l.amount + " " + l.unit, place: l.place, date: l.bestBefore });
+  const show = (l) => ({ lotId: l.id, name: l.name, text: l.unit === "piece" ? String(l.amount) : l.amount + " " + l.unit, place: l.place, date: l.bestBefore });
   const meals = SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: { $gte: today, $lte: until } }, sort: "date,id", with: "recipe" });
   const cover = SDK.Actions.coverMeals({ meals: meals.map((m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date })), together: true });
   const frozen = new Set(SDK.Entities.PantryItem.all({ filter: { status: "available", place: "freezer" }, fields: ["id"] }).map((l) => l.id));

@@ -1,17 +1,17 @@
 // Something changes: somebody cannot come, guests do, a meal moves or falls out. The list follows.
 export const action = {
   title: "Change a planned meal",
-  description: "Changes a planned meal when somebody cannot come or guests do: fewer or more people, another day, another recipe, or not at all. Swaps with the meal that is planned on the new day. The open shopping list of its plan follows.",
+  description: "Changes a planned meal when somebody cannot come or guests do: fewer or more people, another day or recipe, or not at all. Swaps with the meal of the new day; the open shopping list follows.",
   input: {
     type: "object",
     properties: {
       mealId: { type: "string" },
-      date: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Without mealId: the day whose meal changes; without both, today." },
+      date: { type: "string", format: "date", description: "Without mealId: the day whose meal changes; without both, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "The new number of portions." },
       absent: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members of the household who do not eat." },
       guests: { type: "number", minimum: 0, maximum: 100, description: "Portions for guests, more than now." },
-      to: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Another day." },
+      to: { type: "string", format: "date", description: "Another day." },
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of another recipe." },
       skip: { type: "boolean", default: false, description: "The meal falls out." },
     },
@@ -31,7 +31,7 @@ export const action = {
 
 export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, to, recipe, skip = false }) => {
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
-  if (date) checkDay("/date", date, today);
+  if (date !== undefined) checkDay("/date", date, today);
   const row = mealId ? SDK.Entities.PlannedMeal.getById(mealId) : SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: date ?? today, mealType: meal, status: "planned" }, sort: "id", count: false }).items[0];
   if (!row) refuse("/date", "No " + meal + " is planned for " + (date ?? today) + ".", "Send the day of a planned meal, or its mealId.");
   if (row.status === "cooked") refuse("/mealId", "The meal of " + row.date + " is cooked already.", "Send the mealId of a meal that is planned.");

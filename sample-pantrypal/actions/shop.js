@@ -9,7 +9,7 @@ export const action = {
       planId: { type: "string", description: "Without it, all planned meals from today on." },
       listId: { type: "string", description: "The list to bring up to date; without it, the plan's open list, or a new one." },
       storeId: { type: "string", description: "Whose prices come first, and in whose order of aisles the list is." },
-      until: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Only meals up to this day." },
+      until: { type: "string", format: "date", description: "Only meals up to this day." },
       name: { type: "string", minLength: 1, maxLength: 120 },
     },
     additionalProperties: false,
@@ -36,7 +36,7 @@ export const action = {
 
 export default ({ planId, listId, storeId, until, name }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
-  if (until) checkDay("/until", until, today);
+  if (until !== undefined) checkDay("/until", until, today);
   const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", planId: planId ?? null, ...(name ? { name } : {}) }, sort: "-createdAt", count: false }).items[0];
   const plan = planId ?? list?.planId ?? null;
   const store = storeId ?? list?.storeId ?? null;

@@ -2,12 +2,14 @@
 // and needs little shopping. With plan it is planned, once a day and meal.
 export const action = {
   title: "What to cook tonight",
-  description: "Suggests what to cook today from what is in the house: respects allergies, diets, dislikes and time, uses first what expires soon, says what is missing. With plan: true the best one is planned, unless a meal is planned already.",
+  description: "Suggests what to cook today, or on another day, from what is in the house: respects time, allergies, diets and dislikes, guests' too; uses first what expires soon, says what is missing. With plan: true the best one is planned, unless a meal is planned already.",
   input: {
     type: "object",
     properties: {
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions; without it, those of the household." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions; without it, those of the household and guests." },
+      date: { type: "string", format: "date", description: "Without it, today." },
+      guests: { type: "array", items: { type: "object" }, description: "[{name, portion, diet, allergies, dislikes}], as Household.members." },
       minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, that of the household for this weekday." },
       with: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
       count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How many suggestions." },
@@ -41,12 +43,13 @@ export const action = {
 
 const SOON = 4; // days
 
-export default ({ meal = "dinner", servings, minutes, with: wanted = [], count = 3, plan = false }) => {
-  const day = SDK.Actions.stow({ foodIds: [] });
+export default ({ date, meal = "dinner", servings, guests = [], minutes, with: wanted = [], count = 3, plan = false }) => {
+  const stow = SDK.Actions.stow({ foodIds: [] }), day = date ?? stow.today;
+  if (date !== undefined) checkDay("/date", date, stow.today);
   const home = SDK.Entities.Household.findById("household");
-  const weekend = day.weekday === "saturday" || day.weekday === "sunday";
+  const weekend = [0, 6].includes(new Date(day).getUTCDay());
   const limit = minutes ?? (weekend ? home?.weekendMinutes : home?.weekdayMinutes) ?? 60;
-  const portions = servings ?? day.portions;
+  const portions = servings ?? guests.reduce((sum, g) => sum + (g.portion ?? 1), stow.portions);
   const must = wanted.length ? SDK.Actions.findFood({ names: wanted }).found : [];
   must.forEach((f, i) => {
     if (!f.food) refuse("/with/" + i, 'There is no food "' + f.name + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
@@ -54,9 +57,9 @@ export default ({ meal = "dinner", servings, minutes, with: wanted = [], count =
 
   const recipes = SDK.Entities.Recipe.all({ filter: { mealTypes: { $has: meal } }, fields: ["id", "rating", "favourite", "prepMinutes", "cookMinutes"] })
     .filter((r) => r.prepMinutes + r.cookMinutes <= limit);
-  const recent = new Set(SDK.Entities.PlannedMeal.all({ filter: { date: { $gte: plus(day.today, -3), $lte: day.today }, status: "cooked" }, fields: ["recipeId"] }).map((m) => m.recipeId));
-  const covered = SDK.Actions.coverMeals({ meals: recipes.map((r) => ({ key: r.id, recipeId: r.id, servings: portions })) });
-  const soon = plus(day.today, SOON);
+  const recent = new Set(SDK.Entities.PlannedMeal.all({ filter: { date: { $gte: plus(day, -3), $lte: day }, status: "cooked" }, fields: ["recipeId"] }).map((m) => m.recipeId));
+  const covered = cover({ guests, meals: recipes.map((r) => ({ key: r.id, recipeId: r.id, servings: portions, date: day })) });
+  const soon = plus(day, SOON);
   const of = new Map(recipes.map((r) => [r.id, r]));
   const ideas = covered.meals
     .filter((m) => m.conflicts.length === 0 && must.every((f) => m.foodIds.includes(f.food.id)))
@@ -77,18 +80,39 @@ export default ({ meal = "dinner", servings, minutes, with: wanted = [], count =
     unclear: m.unclear.map((l) => l.name + ": " + l.problem),
   }));
 
-  const today = SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: day.today, mealType: meal, status: { $ne: "skipped" } }, with: "recipe", count: false }).items[0];
+  const today = SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: day, mealType: meal, status: { $ne: "skipped" } }, with: "recipe", count: false }).items[0];
   let planned = today ? { mealId: today.id, name: today.recipe.name, new: false } : null;
   if (plan && !today && suggestions.length) {
-    const made = SDK.Entities.PlannedMeal.upsert({ date: day.today, mealType: meal, recipeId: suggestions[0].recipeId, servings: portions });
+    const made = SDK.Entities.PlannedMeal.upsert({ date: day, mealType: meal, recipeId: suggestions[0].recipeId, servings: portions, ...(guests.length ? { notes: "With " + guests.map(describe).join("; ") + "." } : {}) });
     planned = { mealId: made.id, name: suggestions[0].name, new: true };
   }
   const note = suggestions.length ? "" : "Nothing fits: no recipe for " + meal + " within " + limit + " minutes suits everybody and has half of its ingredients in the house.";
-  return { date: day.today, suggestions, planned, pastDate: covered.past, note };
+  return { date: day, suggestions, planned, pastDate: covered.past, note };
 };
+
+/** What meals take, and whom they do not suit; a guest of whom something is wrong is refused. */
+const cover = (input) => {
+  try {
+    return SDK.Actions.coverMeals(input);
+  } catch (e) {
+    if (e.path?.startsWith("/guests")) refuse(e.path, e.message, e.hint);
+    throw e;
+  }
+};
+
+/** Who a guest is, for those who cook. */
+const describe = (g) => [(g.name ?? "a guest"), g.diet && g.diet !== "none" ? g.diet : "", g.allergies?.length ? "allergic to " + g.allergies.join(", ") : "", g.dislikes?.length ? "no " + g.dislikes.join(", ") : ""].filter((t) => t).join(", ");
 
 /** A day some days later. */
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
 
 /** Refuses the input at a path, and says what to send instead. */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
+
+/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+const checkDay = (path, day, today) => {
+  const at = new Date(Date.parse(day));
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
+  if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
+  if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
+};

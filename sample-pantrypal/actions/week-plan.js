@@ -1,11 +1,11 @@
 // Meals for some days: by the household's rules, time, allergies and budget, with what expires first.
 export const action = {
   title: "Plan the week",
-  description: "Plans meals for the next days: keeps the household's rules (fish on Friday, not twice in ten days, quick on Tuesdays), allergies, dislikes, time and budget, uses what expires soon first. Days that have a meal already keep it. The shopping list follows with shop.",
+  description: "Plans meals for the next days: keeps the household's rules (fish on Friday, not twice in ten days), allergies, dislikes, time and budget, uses what expires soon first. Days that have a meal already keep it. The shopping list follows with shop.",
   input: {
     type: "object",
     properties: {
-      start: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "The first day; without it, today." },
+      start: { type: "string", format: "date", description: "The first day; without it, today." },
       days: { type: "integer", minimum: 1, maximum: 31, default: 7 },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
@@ -35,7 +35,7 @@ const weekdayOf = (day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
 
 export default ({ start, days = 7, meal = "dinner", servings, budget, name }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
-  if (start) checkDay("/start", start, stow.today);
+  if (start !== undefined) checkDay("/start", start, stow.today);
   const first = start ?? stow.today, last = plus(first, days - 1);
   const portions = servings ?? stow.portions;
   const home = SDK.Entities.Household.findById("household");

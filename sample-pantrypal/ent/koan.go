@@ -2128,7 +2128,7 @@ func koanKindRecipe() *shim.Kind {
 					{Name: "description", Description: "What it is, and how it is made, in short.", Type: "text", Nullable: true, Searchable: true},
 					{Name: "steps", Description: "What to do, one step each.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "cuisine", Type: "string", Nullable: true, Example: json.RawMessage(`"italian"`), MaxLength: new(int(40))},
-					{Name: "mealTypes", Description: "Of: breakfast, lunch, dinner, snack, dessert.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "mealTypes", Description: "Of: breakfast, lunch, dinner, snack, dessert, side. A side alone is no dinner.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "dietaryTags", Description: "Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "tags", Description: "A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ...", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "favourite", Type: "bool", Default: json.RawMessage("false")},

@@ -25,7 +25,7 @@ type Recipe struct {
 	Steps []string `json:"steps,omitempty"`
 	// Cuisine holds the value of the "cuisine" field.
 	Cuisine string `json:"cuisine,omitempty"`
-	// Of: breakfast, lunch, dinner, snack, dessert.
+	// Of: breakfast, lunch, dinner, snack, dessert, side. A side alone is no dinner.
 	MealTypes []string `json:"meal_types,omitempty"`
 	// Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.
 	DietaryTags []string `json:"dietary_tags,omitempty"`

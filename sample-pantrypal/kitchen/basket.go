@@ -181,6 +181,9 @@ func (b *basket) pack(l *toBuy, f foods.Food, sum quantity.Amount, parts []quant
 		l.ProductID, l.Product, l.Packages, buy = &p.ID, p.Name, &count, packs
 		parts = []quantity.Amount{packs}
 	}
+	if buy.Unit == quantity.Piece {
+		buy.Value = buy.Value.Ceil()
+	}
 	v, u := float(buy.Value), string(buy.Unit)
 	l.Amount, l.Unit, l.Text = &v, &u, buy.String()
 	for _, p := range prices {

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
 	"github.com/koan-go/koan/sample-pantrypal/foods"
 	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 )
@@ -23,7 +24,7 @@ func invent(t *testing.T, rng *rand.Rand, days, recipes int) *choice {
 	require.NoError(t, err)
 	start := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	c := &choice{
-		h: household{Members: []member{{Name: "Alex", Portion: 1}, {Name: "Robin", Portion: 1}}, Locale: "de", today: start}, apart: 3 + rng.IntN(8),
+		h: household{Members: []schema.Member{{Name: "Alex", Portion: 1}, {Name: "Robin", Portion: 1}}, Locale: "de", today: start}, apart: 3 + rng.IntN(8),
 		shelf: &stock{map[string][]lot{}}, recipes: map[string]recipe{}, offers: offers{map[string][]product{}, map[string][]priceRow{}},
 	}
 	for i, p := range data.Products {

@@ -29,6 +29,7 @@ type coverIn struct {
 	Together bool    `json:"together,omitempty"`
 	Shop     bool    `json:"shop,omitempty"     jsonschema_description:"also return what to buy, summed over all meals, in whole packages"`
 	StoreID  *string `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
+	Guests   []guest `json:"guests,omitempty"   jsonschema:"maxItems=100"                           jsonschema_description:"who eats too: meals have to suit them as well"`
 }
 
 type use struct {
@@ -101,6 +102,9 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 	}
 	h, err := readHousehold(ctx, call)
 	if err != nil {
+		return coverOut{}, err
+	}
+	if h, err = h.with(in.Guests); err != nil {
 		return coverOut{}, err
 	}
 	from := h.day(0)
@@ -241,9 +245,16 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 	return c, lacks
 }
 
-// text is an amount for people: part of a can or bunch is told in grams, if those are known.
+// holders are units of which a part is of use, and can be weighed.
+var holders = []quantity.Unit{"can", "bottle", "jar", "pack", "bunch", "head", "bulb", "loaf", "bar"}
+
+// text is an amount to buy, for people: part of a can or bunch in grams, if those are known, and
+// nothing less than a whole egg.
 func text(f foods.Food, a quantity.Amount, sys quantity.System) string {
-	if a.Unit.Dimension() == quantity.Count && !a.Value.IsInteger() {
+	switch {
+	case a.Unit.Dimension() == quantity.Count && !slices.Contains(holders, a.Unit), a.Unit == quantity.Gram, a.Unit == quantity.Millilitre:
+		return quantity.Of(a.Value.Ceil(), a.Unit).String()
+	case a.Unit.Dimension() == quantity.Count && !a.Value.IsInteger():
 		if grams, err := f.Convert(a, quantity.Gram, sys); err == nil {
 			return quantity.Of(grams.Value.Ceil(), quantity.Gram).String()
 		}

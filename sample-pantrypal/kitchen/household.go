@@ -1,32 +1,38 @@
 package kitchen
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
 	"github.com/koan-go/koan/sample-pantrypal/foods"
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
 	"github.com/koan-go/koan/sample-pantrypal/rules"
 )
 
-// member is somebody of Household.members.
-type member struct {
-	Name      string   `json:"name"`
-	Portion   float64  `json:"portion"`
-	Diet      string   `json:"diet"`
-	Allergies []string `json:"allergies"`
-	Dislikes  []string `json:"dislikes"`
+// guest is somebody who eats with the household once.
+type guest struct {
+	Name      string   `json:"name,omitempty"      jsonschema:"maxLength=120"`
+	Portion   float64  `json:"portion,omitempty"   jsonschema:"minimum=0"     jsonschema_description:"without it, 1"`
+	Diet      string   `json:"diet,omitempty"      jsonschema_description:"vegan, vegetarian, pescatarian"`
+	Allergies []string `json:"allergies,omitempty" jsonschema_description:"allergens as in Food.allergens"`
+	Dislikes  []string `json:"dislikes,omitempty"  jsonschema_description:"names of foods"`
 }
 
 // household is what the actions need of the entity Household. A set that has none is
 // one with its defaults.
 type household struct {
-	Members  []member `json:"members"`
-	TimeZone string   `json:"timeZone"`
-	Locale   string   `json:"locale"`
-	Units    string   `json:"units"`
-	Target   *float64 `json:"energyTargetKcal"`
+	Members  []schema.Member `json:"members"`
+	TimeZone string          `json:"timeZone"`
+	Locale   string          `json:"locale"`
+	Units    string          `json:"units"`
+	Target   *float64        `json:"energyTargetKcal"`
 
 	today time.Time
 }
@@ -64,6 +70,19 @@ func readHousehold(ctx context.Context, call framework.Call) (household, error) 
 	}
 	h.today, err = rules.Today(call.Now(), h.TimeZone)
 	return h, err
+}
+
+// with returns the household with guests at its table.
+func (h household) with(guests []guest) (household, error) {
+	h.Members = slices.Clone(h.Members)
+	for i, g := range guests {
+		m := schema.Member{Name: cmp.Or(strings.TrimSpace(g.Name), fmt.Sprintf("guest %d", i+1)), Portion: g.Portion, Diet: g.Diet, Allergies: g.Allergies, Dislikes: g.Dislikes}
+		if err := rules.CheckMember(&m); err != nil {
+			return h, fault.New(fault.InvalidPayload, err.Error()).WithPath(fmt.Sprintf("/guests/%d", i)).WithHint("Say of a guest what Household.members says of a member.")
+		}
+		h.Members = append(h.Members, m)
+	}
+	return h, nil
 }
 
 // all reads every row that fits, page by page.

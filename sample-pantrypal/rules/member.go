@@ -35,22 +35,28 @@ func knownMembers(next ent.Mutator) ent.Mutator {
 					return nil, fmt.Errorf("two members are called %s; actions tell them apart by name", one.Name)
 				}
 			}
-			if one.Portion == 0 {
-				one.Portion = 1
-			}
-			if one.Portion < 0 || one.Portion > maxPortion {
-				return nil, fmt.Errorf("the portion of %s is %v; want one above 0 and up to %d, such as 1 for an adult", one.Name, one.Portion, maxPortion)
-			}
-			if one.Diet = strings.ToLower(one.Diet); one.Diet != "" && one.Diet != "none" && !slices.Contains(catalogue.Diets, one.Diet) {
-				return nil, fmt.Errorf("the diet of %s is %q; want none, or one of %s", one.Name, one.Diet, strings.Join(catalogue.Diets, ", "))
-			}
-			if err := known(one); err != nil {
+			if err := CheckMember(one); err != nil {
 				return nil, err
 			}
 		}
 		m.SetMembers(members)
 		return next.Mutate(ctx, m)
 	})
+}
+
+// CheckMember refuses of somebody who eats what would be passed over in silence, and writes the rest
+// as the catalogue does.
+func CheckMember(one *schema.Member) error {
+	if one.Portion == 0 {
+		one.Portion = 1
+	}
+	if one.Portion < 0 || one.Portion > maxPortion {
+		return fmt.Errorf("the portion of %s is %v; want one above 0 and up to %d, such as 1 for an adult", one.Name, one.Portion, maxPortion)
+	}
+	if one.Diet = strings.ToLower(one.Diet); one.Diet != "" && one.Diet != "none" && !slices.Contains(catalogue.Diets, one.Diet) {
+		return fmt.Errorf("the diet of %s is %q; want none, or one of %s", one.Name, one.Diet, strings.Join(catalogue.Diets, ", "))
+	}
+	return known(one)
 }
 
 // known refuses allergens that foods are not marked with, and foods that nobody knows.

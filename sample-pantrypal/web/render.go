@@ -29,7 +29,7 @@ type frame struct {
 // said is what the pages say after a form, by done.did.
 var said = map[string]string{
 	"added": "It is in the house.", "changed": "Changed.", "eaten": "Noted as used up.", "wasted": "Noted as thrown away.", "moved": "Moved.",
-	"checked": "Checked off, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.", "back": "Back on the list.",
+	"checked": "Bought, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.", "back": "Back on the list.",
 	"read": "The photo was read.", "learned": "Learned, and put away.", "dismissed": "Dismissed.",
 	"planned": "Planned.", "replanned": "The plan was changed.", "cooked": "Cooked: the stock is up to date.",
 	already: "Somebody had it already.", "undone": "Undone.", "approved": "Approved and carried out.",

@@ -28,7 +28,7 @@ func (Recipe) Fields() []ent.Field {
 		field.String("cuisine").Optional().MaxLen(40).
 			Annotations(expose.Field{Example: "italian", MaxLength: expose.Length(40)}),
 		field.Strings("meal_types").Optional().
-			Comment("Of: breakfast, lunch, dinner, snack, dessert."),
+			Comment("Of: breakfast, lunch, dinner, snack, dessert, side. A side alone is no dinner."),
 		field.Strings("dietary_tags").Optional().
 			Comment("Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian."),
 		field.Strings("tags").Optional().

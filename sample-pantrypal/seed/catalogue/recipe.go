@@ -41,7 +41,7 @@ type Ingredient struct {
 
 // The words that recipes may use.
 var (
-	Meals        = []string{"breakfast", "lunch", "dinner", "snack", "dessert"}
+	Meals        = []string{"breakfast", "lunch", "dinner", "snack", "dessert", "side"}
 	Tags         = []string{"quick", "batch", "freezer", "one-pot", "no-cook", "lunchbox", "festive", "summer", "winter", "fish", "meat", "soup", "salad", "pasta", "baking"}
 	difficulties = []string{"easy", "medium", "hard"}
 )

@@ -3,23 +3,71 @@
 
 const main = document.getElementById("main");
 
+// A finger is on the page.
+let pressed = false;
+
 // busy reports whether somebody is in the middle of something that a new page would take away.
 function busy() {
+  if (pressed) return true;
   const at = document.activeElement;
   if (at && main.contains(at) && at.matches("input, select, textarea")) return true;
   if (document.body.classList.contains("cooking") || document.querySelector(".dragging")) return true;
   return [...main.querySelectorAll("input:not([type=hidden]), textarea")].some((i) => (i.type === "file" ? i.files.length > 0 : i.value !== i.defaultValue));
 }
 
+// served is a page as the server rendered it, without what differs each time or belongs to the
+// reader: forms' keys, and what is open.
+function served(page) {
+  const copy = page.cloneNode(true);
+  for (const key of copy.querySelectorAll("[name=key]")) key.removeAttribute("value");
+  for (const d of copy.querySelectorAll("details[open]")) d.removeAttribute("open");
+  return copy.innerHTML;
+}
+
+// What this page shows of the server; "" lets the next refresh take over everything.
+let shown = served(main);
+
+// nameOf is what an element is known by from one rendering to the next.
+const nameOf = (n) => (n.nodeType === Node.ELEMENT_NODE ? n.id || n.dataset.item || n.dataset.meal || "" : "");
+
+// The page's own marks on elements, which a rendering does not know.
+const own = new Set(["open", "data-sent"]);
+
+// patch makes an element the same as another one. Elements that both have stay the same objects:
+// a tap, the focus and what was opened are not lost with them.
+function patch(old, next) {
+  for (const a of [...old.attributes]) if (!next.hasAttribute(a.name) && !own.has(a.name)) old.removeAttribute(a.name);
+  for (const a of next.attributes) if (old.getAttribute(a.name) !== a.value) old.setAttribute(a.name, a.value);
+  const wanted = new Set([...next.childNodes].map(nameOf)), named = new Map();
+  for (const n of [...old.childNodes]) {
+    const name = nameOf(n);
+    if (name && !wanted.has(name)) n.remove();
+    else if (name) named.set(name, n);
+  }
+  let at = old.firstChild;
+  for (const want of [...next.childNodes]) {
+    const name = nameOf(want), have = name ? named.get(name) : at && !nameOf(at) ? at : null;
+    if (have?.nodeName !== want.nodeName) {
+      old.insertBefore(want, at);
+      continue;
+    }
+    if (have === at) at = at.nextSibling;
+    else old.insertBefore(have, at);
+    if (have.nodeType === Node.ELEMENT_NODE) patch(have, want);
+    else if (have.data !== want.data) have.data = want.data;
+  }
+  while (at) {
+    const rest = at.nextSibling;
+    at.remove();
+    at = rest;
+  }
+}
+
 let waiting = null, again = false;
 
-// refresh takes over the page as it is now. What was opened stays open.
+// refresh takes over the page as it is now.
 async function refresh() {
-  if (waiting) {
-    again = true;
-    return;
-  }
-  if (busy() || document.hidden) {
+  if (waiting || busy() || document.hidden) {
     again = true;
     return;
   }
@@ -29,18 +77,15 @@ async function refresh() {
       for (const name of ["did", "run"]) at.searchParams.delete(name);
       const r = await fetch(at, { headers: { Accept: "text/html" }, cache: "no-store" });
       if (!r.ok) return;
-      const next = new DOMParser().parseFromString(await r.text(), "text/html").getElementById("main");
-      for (const key of next.querySelectorAll("[name=key]")) key.removeAttribute("value");
-      const now = main.cloneNode(true);
-      for (const key of now.querySelectorAll("[name=key]")) key.removeAttribute("value");
-      for (const d of now.querySelectorAll("details[open]")) d.open = next.querySelector("#" + CSS.escape(d.id || "-"))?.open ?? false;
-      if (busy() || now.innerHTML === next.innerHTML) return;
-      const open = [...main.querySelectorAll("details[open][id]")].map((d) => d.id);
-      const focus = document.activeElement?.closest?.("[data-item]")?.dataset.item;
-      for (const key of next.querySelectorAll("[name=key]")) key.value = crypto.randomUUID();
-      main.replaceChildren(...next.childNodes);
-      for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-      if (focus) main.querySelector(`[data-item="${CSS.escape(focus)}"] button`)?.focus();
+      const next = new DOMParser().parseFromString(await r.text(), "text/html").getElementById("main"), now = served(next);
+      if (now === shown) return;
+      if (busy()) {
+        again = true;
+        return;
+      }
+      for (const key of next.querySelectorAll("[name=key]")) key.setAttribute("value", crypto.randomUUID());
+      patch(main, next);
+      shown = now;
       dispatchEvent(new Event("pantrypal:shown"));
     } catch { /* without a network the page stays as it is */ }
   })();
@@ -72,6 +117,13 @@ function follow() {
 follow();
 document.addEventListener("visibilitychange", () => { if (!document.hidden) soon(); });
 main.addEventListener("focusout", () => { if (again) setTimeout(refresh, 300); });
+
+// Nothing moves under a finger: what changed meanwhile is shown when it is lifted.
+document.addEventListener("pointerdown", () => { pressed = true; }, true);
+for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => {
+  pressed = false;
+  if (again) soon();
+}, true);
 
 // The address says what a form did until the page is left; loading it again must not say it again.
 if (new URL(location.href).searchParams.has("did")) {
@@ -118,32 +170,40 @@ document.addEventListener("drop", (e) => {
 });
 
 // Cook mode: large steps, one after the other, and the screen stays on.
-function cookMode() {
-  const bar = document.getElementById("cook-mode"), steps = [...document.querySelectorAll(".steps li")];
-  if (!bar || !steps.length) return;
-  bar.hidden = false;
-  let lock = null;
-  const button = document.getElementById("cook-start");
-  const step = (n) => {
-    steps.forEach((s, i) => s.classList.toggle("at", i === n));
-    steps[n]?.scrollIntoView({ block: "center" });
-  };
-  const awake = async () => { try { lock = await navigator.wakeLock?.request("screen"); } catch { /* the screen may go dark */ } };
-  button.addEventListener("click", async () => {
-    const on = document.body.classList.toggle("cooking");
-    button.textContent = on ? "Leave cook mode" : "Cook mode";
-    if (on) {
-      step(0);
-      await awake();
-    } else {
-      steps.forEach((s) => s.classList.remove("at"));
-      await lock?.release();
-    }
-  });
-  steps.forEach((s, n) => s.addEventListener("click", () => document.body.classList.contains("cooking") && step(n)));
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && document.body.classList.contains("cooking")) awake(); });
+let lock = null;
+const steps = () => [...document.querySelectorAll(".steps li")];
+
+// offerCookMode shows the button, which does nothing without this script.
+function offerCookMode() {
+  const bar = document.getElementById("cook-mode");
+  if (bar && steps().length) bar.hidden = false;
 }
-cookMode();
+
+async function keepAwake() {
+  try {
+    lock = await navigator.wakeLock?.request("screen");
+  } catch { /* the screen may go dark */ }
+}
+
+function goToStep(step) {
+  for (const s of steps()) s.classList.toggle("at", s === step);
+  step?.scrollIntoView({ block: "center" });
+}
+
+main.addEventListener("click", async (e) => {
+  const cooking = document.body.classList.contains("cooking"), button = e.target.closest("#cook-start"), step = e.target.closest(".steps li");
+  if (step && cooking) goToStep(step);
+  if (!button) return;
+  document.body.classList.toggle("cooking");
+  button.textContent = cooking ? "Cook mode" : "Leave cook mode";
+  goToStep(cooking ? null : steps()[0]);
+  if (!cooking) return keepAwake();
+  await lock?.release();
+  if (again) soon();
+});
+document.addEventListener("visibilitychange", () => { if (!document.hidden && document.body.classList.contains("cooking")) keepAwake(); });
+addEventListener("pantrypal:shown", offerCookMode);
+offerCookMode();
 
 // toast says something, with the undo of a run if there is one.
 function toast(text, run) {

@@ -52,7 +52,10 @@ function send() {
     mark();
     if (gone.length) toast(gone.join(". "));
     else if (bought) toast(`${bought.name}: bought, and in the house.`, bought.run);
-    if (gone.length || bought) refresh();
+    if (gone.length || bought) {
+      shown = ""; // it is not ticked any more, and may be on the list again
+      refresh();
+    }
   });
 }
 

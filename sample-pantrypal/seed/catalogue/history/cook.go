@@ -160,4 +160,5 @@ func (s *simulation) takeStock(when time.Time) {
 // sort puts the events in the order of time.
 func (s *simulation) sort() {
 	slices.SortStableFunc(s.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(s.Prices, func(a, b Price) int { return a.Day.Compare(b.Day) })
 }

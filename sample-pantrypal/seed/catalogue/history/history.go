@@ -128,6 +128,7 @@ func Generate(c *catalogue.Catalogue, h catalogue.Household, today time.Time, se
 			return nil, err
 		}
 	}
+	s.labels(time.Date(y, m, d-Days, 0, 0, 0, 0, time.UTC))
 	s.takeStock(time.Date(y, m, d-1, 20, 30, 0, 0, zone))
 	s.sort()
 	return s.Year, nil

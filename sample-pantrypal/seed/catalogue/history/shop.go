@@ -187,3 +187,27 @@ func shelf(f catalogue.Food) (place string, days int) {
 	}
 	return "fridge", s.Fridge
 }
+
+// labels notes what the household saw on the shelves, and never bought, so that what it may want to
+// buy next has a price.
+func (s *simulation) labels(first time.Time) {
+	bought := map[string]bool{}
+	for _, p := range s.Prices {
+		bought[p.Food] = true
+	}
+	for _, f := range s.catalogue.Foods {
+		if bought[f.Name] {
+			continue
+		}
+		for _, p := range s.products[f.Name] {
+			for _, store := range s.catalogue.Stores[:min(2, len(s.catalogue.Stores))] {
+				if !slices.Contains(store.Aisles, f.Aisle) {
+					continue
+				}
+				day := first.AddDate(0, 0, int(s.market.draw(Days, "label", p.Code, store.Name)))
+				price, offer := s.market.price(p, store, day)
+				s.Prices = append(s.Prices, Price{f.Name, p.Code, store.Name, day, p.Package.Value, p.Package.Unit, price, offer})
+			}
+		}
+	}
+}
