@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // task is what a user asks for, and a script that does it.
@@ -107,6 +109,9 @@ var tasks = []task{
 // and nobody is asked about more than they do.
 func TestHonestScriptsReachTheirGoal(t *testing.T) {
 	t.Parallel()
+	if pgtest.ForEach(t, TestHonestScriptsReachTheirGoal) {
+		return
+	}
 	w, _ := injected()
 	h := startApp(t, w, appThatAsks, nil)
 	for _, task := range tasks {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/caution"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 const (
@@ -97,7 +98,7 @@ func outside(t *testing.T, w world) (settings map[string]string, log string) {
 	return settings, log
 }
 
-// startApp starts the app with these actions, under a policy.
+// startApp starts the app with these actions, under a policy, on the database of the test.
 func startApp(t *testing.T, w world, p policy, actions map[string]string) *household {
 	t.Helper()
 	all, log := outside(t, w)
@@ -108,6 +109,9 @@ func startApp(t *testing.T, w world, p policy, actions map[string]string) *house
 	var settings []koantest.Setting
 	for key, value := range all {
 		settings = append(settings, koantest.Setting{Key: key, Value: value})
+	}
+	if pgtest.Here(t) {
+		settings = append(settings, koantest.Setting{Key: "database", Value: pgtest.Place(t)})
 	}
 	app := caution.App()
 	if len(actions) > 0 {

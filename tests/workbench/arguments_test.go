@@ -177,6 +177,9 @@ func (r arguments) who(script, name string) string {
 		}
 		return r.employee()
 	case "sender":
+		if r.rarely() {
+			return r.person()
+		}
 		return pick(r, r.o.directory)
 	case "current_customer_name":
 		if r.rarely() {

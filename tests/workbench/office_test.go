@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -24,8 +25,8 @@ const tables = "testdata/tables"
 // The rows of the tables, as the tests know them: read here, not by the app.
 type (
 	mail struct {
-		id, address, subject, body string
-		sentAt                     time.Time
+		id, box, address, subject, body string
+		sentAt                          time.Time
 	}
 	event struct {
 		id, name, participant string
@@ -84,7 +85,7 @@ func readOffice(t testing.TB, folder string) *world {
 	}
 	lines, at := readTable(t, folder, "emails.csv", true)
 	for _, l := range lines {
-		o.mails = append(o.mails, mail{l[at["email_id"]], l[at["sender/recipient"]], l[at["subject"]], l[at["body"]], moment(l[at["sent_datetime"]])})
+		o.mails = append(o.mails, mail{l[at["email_id"]], l[at["inbox/outbox"]], l[at["sender/recipient"]], l[at["subject"]], l[at["body"]], moment(l[at["sent_datetime"]])})
 	}
 	lines, at = readTable(t, folder, "events.csv", true)
 	for _, l := range lines {
@@ -166,31 +167,64 @@ func lines(t testing.TB, changes []change) []string {
 	return out
 }
 
-// shuffled writes the tables to a new folder with the values of each column but the ids in
-// another order, and returns the folder: an office with the same people and things in it,
-// where everything else is different.
-func shuffled(t testing.TB, r *rand.Rand) string {
+// rewritten writes the tables of a folder to a new one with what other makes of the rows of
+// each, and returns the new folder. The directory has no header.
+func rewritten(t testing.TB, from string, other func(name string, header []string, rows [][]string) [][]string) string {
 	t.Helper()
 	folder := t.TempDir()
-	for _, name := range []string{"emails.csv", "events.csv", "customers.csv", "tasks.csv", "visits.csv"} {
-		rows, at := readTable(t, tables, name, true)
+	for _, name := range []string{"emails.csv", "events.csv", "customers.csv", "tasks.csv", "visits.csv", "directory.csv"} {
+		rows, at := readTable(t, from, name, name != "directory.csv")
 		header := make([]string, len(at))
 		for column, i := range at {
 			header[i] = column
 		}
+		rows = other(name, header, rows)
+		if len(header) > 0 {
+			rows = append([][]string{header}, rows...)
+		}
+		var b bytes.Buffer
+		require.NoError(t, csv.NewWriter(&b).WriteAll(rows))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o600))
+	}
+	return folder
+}
+
+// shuffled is the awkward office with the same people and things in it, where everything else
+// is different: the values of each column but the ids are in another order.
+func shuffled(t testing.TB, r *rand.Rand) string {
+	t.Helper()
+	return rewritten(t, awkward(t), func(_ string, header []string, rows [][]string) [][]string {
 		for i, column := range header { // always in one order: r is what it was seeded with
 			if strings.HasSuffix(column, "_id") || column == "customer_name" || column == "customer_email" { // an address tells the name
 				continue
 			}
 			r.Shuffle(len(rows), func(x, y int) { rows[x][i], rows[y][i] = rows[y][i], rows[x][i] })
 		}
-		var b bytes.Buffer
-		w := csv.NewWriter(&b)
-		require.NoError(t, w.WriteAll(append([][]string{header}, rows...)))
-		require.NoError(t, os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o600))
-	}
-	b, err := os.ReadFile(filepath.Join(tables, "directory.csv"))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "directory.csv"), b, 0o600))
-	return folder
+		return rows
+	})
+}
+
+// awkward is the data set's office with what it does not have: days without visits or without
+// an engaged visitor, a morning that is free but for an event of the evening before, and the
+// rows of testdata/further, such as mails that were sent, two people of one name, quotes and
+// wildcards in names, times at the bounds of days.
+func awkward(t testing.TB) string {
+	t.Helper()
+	return rewritten(t, tables, func(name string, header []string, rows [][]string) [][]string {
+		switch name {
+		case "visits.csv":
+			date, engaged := slices.Index(header, "date_of_visit"), slices.Index(header, "user_engaged")
+			return slices.DeleteFunc(rows, func(row []string) bool {
+				return slices.Contains([]string{"2023-10-10", "2023-11-15", "2023-11-22", "2023-11-26"}, row[date]) ||
+					row[date] == "2023-11-20" && row[engaged] == "True"
+			})
+		case "events.csv":
+			start := slices.Index(header, "event_start")
+			rows = slices.DeleteFunc(rows, func(row []string) bool {
+				return row[start] >= "2023-12-01 00:00:00" && row[start] < "2023-12-01 13:00:00"
+			})
+		}
+		added, _ := readTable(t, "testdata/further", name, false)
+		return append(rows, added...)
+	})
 }

@@ -11,8 +11,8 @@ import (
 var multiOracles = map[string]oracle{
 	"multi-01": func(o *world, a map[string]string) []change {
 		for _, c := range o.customers {
-			if c.name == a["current_customer_name"] && c.lastContact < daysAgo(14).Format(time.DateOnly) {
-				return o.meetTomorrow("Update on "+c.name, c.assignedTo)
+			if o.named(a)(c) && c.lastContact < daysAgo(14).Format(time.DateOnly) {
+				return o.meetTomorrow("Update on "+a["current_customer_name"], c.assignedTo)
 			}
 		}
 		return nil
@@ -78,8 +78,12 @@ var multiOracles = map[string]oracle{
 		if o.overdue(who) == 0 {
 			return o.praise(a)
 		}
+		meeting := o.meetTomorrow("Catch up on overdue tasks", who)
+		if len(meeting) == 0 { // the mail would promise it
+			return nil
+		}
 		notice := mailTo(who, "Discuss overdue tasks", "I noticed you have a few overdue tasks - let's catch up tomorrow.")
-		return append(notice, o.meetTomorrow("Catch up on overdue tasks", who)...)
+		return append(notice, meeting...)
 	},
 }
 
@@ -100,7 +104,11 @@ func (o *world) meetTomorrow(name, who string) []change {
 var metricOracles = map[string]oracle{
 	"multi-10": ifEver(func(o *world, a map[string]string, name string) []change {
 		body := fmt.Sprintf("I noticed %s was %s than %s - can you update me?", name, a["more_or_less"], a["threshold"])
-		return mailTo(a["sender"], "Update on "+name, body)
+		to := a["sender"]
+		if !strings.Contains(to, "@") {
+			to = o.person(to)
+		}
+		return mailTo(to, "Update on "+name, body)
 	}, nothing),
 	"multi-11": ifEver(func(o *world, a map[string]string, name string) []change {
 		return o.meetTomorrow("Discuss "+name, o.person(a["sender_name"]))

@@ -8,16 +8,16 @@ import (
 
 var crmOracles = map[string]oracle{
 	"crm-01": func(o *world, a map[string]string) []change {
-		return o.customersTo("status", titled(a["new_status_natural_language"]), func(c customer) bool { return c.name == a["current_customer_name"] })
+		return o.customersTo("status", titled(a["new_status_natural_language"]), o.named(a))
 	},
 	"crm-02": func(o *world, a map[string]string) []change {
-		return o.deleteCustomers(func(c customer) bool { return c.name == a["current_customer_name"] })
+		return o.deleteCustomers(o.named(a))
 	},
 	"crm-03": func(o *world, a map[string]string) []change {
 		return newLead(a["new_customer_name"], o.employee(a["assigned_to_first_name"]))
 	},
 	"crm-04": func(o *world, a map[string]string) []change {
-		return o.assignCustomers(o.employee(a["assigned_to_first_name"]), func(c customer) bool { return c.name == a["current_customer_name"] })
+		return o.assignCustomers(o.employee(a["assigned_to_first_name"]), o.named(a))
 	},
 	"crm-05": func(o *world, a map[string]string) []change { return o.handOver(a, "Lead") },
 	"crm-06": func(o *world, a map[string]string) []change { return o.handOver(a, "Qualified", "Proposal") },
@@ -33,6 +33,17 @@ var crmOracles = map[string]oracle{
 			return c.status == "Proposal" && strings.EqualFold(c.interest, a["natural_language_product_interest"]) && c.lastContact < limit
 		})
 	},
+}
+
+// named fits the one customer whose name a request has, and nobody where there are several.
+func (o *world) named(a map[string]string) func(customer) bool {
+	var ids []string
+	for _, c := range o.customers {
+		if strings.EqualFold(c.name, a["current_customer_name"]) {
+			ids = append(ids, c.id)
+		}
+	}
+	return func(c customer) bool { return c.id == only(ids) }
 }
 
 // newLead is a new customer of an employee, if there is one.

@@ -99,12 +99,24 @@ func length(s string) int {
 	return int(n)
 }
 
-// employee returns the address that the directory has for a first name, "" for none.
-func (o *world) employee(name string) string {
+// employees returns the addresses that the directory has for a first name.
+func (o *world) employees(name string) []string {
+	var found []string
 	for _, e := range o.directory {
-		if first, _, _ := strings.Cut(e, "."); first == strings.ToLower(name) {
-			return e
+		if first(e) == strings.ToLower(name) {
+			found = append(found, e)
 		}
+	}
+	return found
+}
+
+// employee returns an employee's address, "" where nobody or several are meant.
+func (o *world) employee(name string) string { return only(o.employees(name)) }
+
+// only returns the only one there is, "" where there are none or several.
+func only(found []string) string {
+	if len(found) == 1 {
+		return found[0]
 	}
 	return ""
 }
@@ -112,19 +124,16 @@ func (o *world) employee(name string) string {
 // person returns somebody's address: an employee's, else that of the one customer with the
 // first name, "" where nobody or several are meant.
 func (o *world) person(name string) string {
-	if e := o.employee(name); e != "" {
-		return e
+	found := o.employees(name)
+	if len(found) > 0 {
+		return only(found)
 	}
-	var found []string
 	for _, c := range o.customers {
 		if strings.EqualFold(strings.Fields(c.name)[0], name) {
 			found = append(found, c.email)
 		}
 	}
-	if len(found) == 1 {
-		return found[0]
-	}
-	return ""
+	return only(found)
 }
 
 // upcoming are the events from now on that fit, in their order.
@@ -161,9 +170,9 @@ func called(name string) func(event) bool {
 // free returns the first gap in a day's working hours, by trying each minute.
 func (o *world) free(day time.Time, minutes int) (time.Time, bool) {
 	busy := make([]bool, 24*60)
-	for _, e := range o.on(day, anything) {
+	for _, e := range o.events { // one may have begun on an earlier day
 		begins := int(e.startsAt.Sub(day).Minutes())
-		for m := begins; m < begins+e.minutes && m < len(busy); m++ {
+		for m := max(0, begins); m < begins+e.minutes && m < len(busy); m++ {
 			busy[m] = true
 		}
 	}
@@ -179,7 +188,7 @@ func (o *world) free(day time.Time, minutes int) (time.Time, bool) {
 func (o *world) inbox(fits func(mail) bool) []mail {
 	var out []mail
 	for _, m := range o.mails {
-		if fits(m) {
+		if m.box == "inbox" && fits(m) {
 			out = append(out, m)
 		}
 	}
@@ -188,10 +197,11 @@ func (o *world) inbox(fits func(mail) bool) []mail {
 }
 
 func about(subject string) func(mail) bool {
-	return func(m mail) bool { return strings.EqualFold(m.subject, subject) }
+	return func(m mail) bool { return strings.Contains(strings.ToLower(m.subject), strings.ToLower(subject)) }
 }
 
-// metric is a metric on each day that has visits, from one until yesterday.
+// metric is a metric on each day from one until yesterday; the average of a day without
+// visits is nil.
 func (o *world) metric(name, since string) []*big.Rat {
 	type sums struct{ visits, seconds, engaged int64 }
 	days := map[string]*sums{}
@@ -213,7 +223,7 @@ func (o *world) metric(name, since string) []*big.Rat {
 	for day := since; day <= yesterday; day = next(day) {
 		d := days[day]
 		if d == nil {
-			continue
+			d = &sums{}
 		}
 		switch name {
 		case "total visits":
@@ -221,6 +231,10 @@ func (o *world) metric(name, since string) []*big.Rat {
 		case "engaged users":
 			out = append(out, big.NewRat(d.engaged, 1))
 		case "average session duration":
+			if d.visits == 0 {
+				out = append(out, nil)
+				continue
+			}
 			out = append(out, big.NewRat(d.seconds, d.visits))
 		default:
 			panic("no metric " + name)
@@ -241,6 +255,9 @@ func next(day string) string {
 func (o *world) ever(a map[string]string, since string) bool {
 	name, more := metricAsked(a)
 	for _, v := range o.metric(name, since) {
+		if v == nil {
+			continue
+		}
 		c := v.Cmp(big.NewRat(int64(whole(a["threshold"])), 1))
 		if more && c > 0 || !more && c < 0 {
 			return true
@@ -261,6 +278,9 @@ func metricAsked(a map[string]string) (string, bool) {
 
 // exceeds reports whether one value is more than so many percent above, or below, another.
 func exceeds(value, base *big.Rat, percent string, higher bool) bool {
+	if value == nil || base == nil {
+		return false
+	}
 	p, ok := new(big.Rat).SetString(strings.TrimSuffix(percent, "%"))
 	if !ok {
 		panic(percent)
@@ -279,6 +299,9 @@ func (o *world) grewMore(one, other, since string) bool {
 	growth := func(name string) (percentage *big.Rat, endless, undefined bool) {
 		v := o.metric(name, since)
 		was, is := v[0], v[len(v)-1]
+		if was == nil || is == nil {
+			return nil, false, true
+		}
 		if was.Sign() == 0 {
 			return new(big.Rat), is.Sign() > 0, is.Sign() == 0
 		}

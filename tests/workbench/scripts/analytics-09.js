@@ -16,7 +16,8 @@ function lastWeekday(name) {
 
 const VALUES = { "total visits": "total_visits", "average session duration": "session_duration_seconds", "engaged users": "user_engaged" };
 
-// A metric on each day from one until yesterday, the first day first.
+// A metric on each day from one until yesterday, the first day first. A day without visits has
+// no average (NaN), and nothing is known of the days before the first visit.
 function daily(metric, since) {
   const days = {};
   const filter = { date: { $gte: since, $lt: day(today) } };
@@ -31,13 +32,20 @@ function daily(metric, since) {
     "average session duration": (of) => of.seconds / of.visits,
     "engaged users": (of) => of.engaged,
   };
-  return Object.keys(days).sort().map((date) => values[metric](days[date]));
+  const [first] = SDK.Entities.Visit.firstPage(1, { sort: "date" }).items;
+  const out = [];
+  for (let ms = Date.parse(since); ms < today; ms += DAY) {
+    if (day(ms) >= first?.date) out.push(values[metric](days[day(ms)] ?? { visits: 0, seconds: 0, engaged: 0 }));
+  }
+  return out;
 }
 
 const last = lastWeekday(args.day_of_week);
 const previous = day(Date.parse(last) - 7 * DAY);
 const [before] = daily(args.natural_language_metric, previous);
 const [after] = daily(args.natural_language_metric, last);
-const change = (((after - before) * 100) / before) * (args.higher_or_lower === "higher" ? 1 : -1);
+// Rounded so that exactly 25 % of an average is not a bit more.
+const growth = Number((((after - before) * 100) / before).toFixed(9));
+const change = growth * (args.higher_or_lower === "higher" ? 1 : -1);
 if (!(change > parseFloat(args.natural_language_growth_threshold))) return SDK.Out.answer("It was not: there is nothing to plot.");
 Plot.upsert({ timeMin: previous, timeMax: last, valueToPlot: VALUES[args.natural_language_metric], plotType: "line" });

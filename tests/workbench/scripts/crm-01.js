@@ -2,7 +2,16 @@
 const { Customer } = SDK.Entities;
 const args = SDK.args;
 
+// The customer of a name, null where there is none, or more than one.
+function customerCalled(name) {
+  const found = SDK.Entities.Customer.all({ filter: { name: { $ieq: name } } });
+  return found.length === 1 ? found[0] : null;
+}
+
 const capital = (text) => text[0].toUpperCase() + text.slice(1).toLowerCase();
 
+const customer = customerCalled(args.current_customer_name);
+if (!customer) return SDK.Out.answer(`It is not clear who ${args.current_customer_name} is.`);
+
 const status = capital(args.new_status_natural_language);
-SDK.Out.answer(Customer.updateByQuery({ name: args.current_customer_name }, { status }));
+Customer.patch(customer.id, { status });

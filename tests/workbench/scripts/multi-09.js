@@ -19,7 +19,10 @@ function addressOf(name) {
 function firstFree(date, minutes) {
   const end = Date.parse(`${date}T18:00:00Z`);
   let free = Date.parse(`${date}T09:00:00Z`);
-  const filter = { startsAt: { $gte: `${date}T00:00:00Z`, $lt: `${date}T18:00:00Z` } };
+  // An event may have begun on an earlier day.
+  const [longest] = SDK.Entities.Event.firstPage(1, { sort: "-durationMinutes" }).items;
+  const began = new Date(free - (longest?.durationMinutes ?? 0) * 60e3);
+  const filter = { startsAt: { $gt: began, $lt: `${date}T18:00:00Z` } };
   for (const event of SDK.Entities.Event.all({ filter, sort: "startsAt" })) {
     const start = Date.parse(event.startsAt);
     if (start - free >= minutes * 60e3) break;

@@ -14,7 +14,8 @@ function lastDay(text) {
   return day(inYear(year) <= today ? inYear(year) : inYear(year - 1));
 }
 
-// A metric on each day from one until yesterday, the first day first.
+// A metric on each day from one until yesterday, the first day first. A day without visits has
+// no average (NaN), and nothing is known of the days before the first visit.
 function daily(metric, since) {
   const days = {};
   const filter = { date: { $gte: since, $lt: day(today) } };
@@ -29,7 +30,12 @@ function daily(metric, since) {
     "average session duration": (of) => of.seconds / of.visits,
     "engaged users": (of) => of.engaged,
   };
-  return Object.keys(days).sort().map((date) => values[metric](days[date]));
+  const [first] = SDK.Entities.Visit.firstPage(1, { sort: "date" }).items;
+  const out = [];
+  for (let ms = Date.parse(since); ms < today; ms += DAY) {
+    if (day(ms) >= first?.date) out.push(values[metric](days[day(ms)] ?? { visits: 0, seconds: 0, engaged: 0 }));
+  }
+  return out;
 }
 
 // A request may split "total visits more" in either place.
@@ -39,12 +45,24 @@ const metric = words.join(" ");
 const threshold = Number(args.threshold);
 const beyond = (value) => (moreOrLess === "more" ? value > threshold : value < threshold);
 
+// The address of somebody by first name: an employee, else a customer. Null where nobody,
+// or more than one, has the name.
+function addressOf(name) {
+  const filter = { email: { $startsWith: `${name.toLowerCase()}.` } };
+  const found = SDK.Entities.Employee.all({ filter });
+  const people = found.length ? found : SDK.Entities.Customer.all({ filter });
+  return people.length === 1 ? people[0].email : null;
+}
+
 const since = lastDay(args.natural_language_date);
 if (!daily(metric, since).some(beyond)) return SDK.Out.answer("It never was.");
 
+const address = args.sender.includes("@") ? args.sender : addressOf(args.sender);
+if (!address) return SDK.Out.answer(`It is not clear who ${args.sender} is.`);
+
 Email.upsert({
   box: "outbox",
-  address: args.sender,
+  address,
   subject: `Update on ${metric}`,
   body: `I noticed ${metric} was ${moreOrLess} than ${args.threshold} - can you update me?`,
 });

@@ -16,7 +16,8 @@ function lastWeekday(name) {
   return day(today - back * DAY);
 }
 
-// A metric on each day from one until yesterday, the first day first.
+// A metric on each day from one until yesterday, the first day first. A day without visits has
+// no average (NaN), and nothing is known of the days before the first visit.
 function daily(metric, since) {
   const days = {};
   const filter = { date: { $gte: since, $lt: day(today) } };
@@ -31,13 +32,19 @@ function daily(metric, since) {
     "average session duration": (of) => of.seconds / of.visits,
     "engaged users": (of) => of.engaged,
   };
-  return Object.keys(days).sort().map((date) => values[metric](days[date]));
+  const [first] = SDK.Entities.Visit.firstPage(1, { sort: "date" }).items;
+  const out = [];
+  for (let ms = Date.parse(since); ms < today; ms += DAY) {
+    if (day(ms) >= first?.date) out.push(values[metric](days[day(ms)] ?? { visits: 0, seconds: 0, engaged: 0 }));
+  }
+  return out;
 }
 
-// By how many percent a metric has grown from a day until yesterday.
+// By how many percent a metric has grown from a day until yesterday, rounded so that exactly
+// 25 % of an average is not a bit more.
 function growth(metric, since) {
   const values = daily(metric, since);
-  return ((values.at(-1) - values[0]) * 100) / values[0];
+  return Number((((values.at(-1) - values[0]) * 100) / values[0]).toFixed(9));
 }
 
 // "Next Friday" is the one of the week after this one; weeks begin on Monday.
@@ -54,7 +61,10 @@ function employeeCalled(name) {
 function firstFree(date, minutes) {
   const end = Date.parse(`${date}T18:00:00Z`);
   let free = Date.parse(`${date}T09:00:00Z`);
-  const filter = { startsAt: { $gte: `${date}T00:00:00Z`, $lt: `${date}T18:00:00Z` } };
+  // An event may have begun on an earlier day.
+  const [longest] = SDK.Entities.Event.firstPage(1, { sort: "-durationMinutes" }).items;
+  const began = new Date(free - (longest?.durationMinutes ?? 0) * 60e3);
+  const filter = { startsAt: { $gt: began, $lt: `${date}T18:00:00Z` } };
   for (const event of SDK.Entities.Event.all({ filter, sort: "startsAt" })) {
     const start = Date.parse(event.startsAt);
     if (start - free >= minutes * 60e3) break;
@@ -68,7 +78,7 @@ const { natural_language_metric: metric, natural_language_metric_2: other } = ar
 if (!(growth(metric, since) > growth(other, since))) return SDK.Out.answer("It did not grow by more.");
 const assignedToEmail = employeeCalled(args.name);
 if (!assignedToEmail) return SDK.Out.answer(`Nobody here is called ${args.name}.`);
-const startsAt = firstFree(day(today + DAY), 30);
-if (!startsAt) return SDK.Out.answer("There is no free half hour tomorrow.");
 Task.upsert({ name: `Improve ${other}`, assignedToEmail, listName: "Backlog", dueDate: nextFriday, board: "Front end" });
+const startsAt = firstFree(day(today + DAY), 30);
+if (!startsAt) return SDK.Out.answer("There is no free half hour tomorrow for the meeting.");
 Event.upsert({ name: `Discuss ${metric}`, participantEmail: assignedToEmail, startsAt, durationMinutes: 30 });

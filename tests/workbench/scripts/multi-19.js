@@ -15,7 +15,8 @@ function lastDay(text) {
   return day(inYear(year) <= today ? inYear(year) : inYear(year - 1));
 }
 
-// A metric on each day from one until yesterday, the first day first.
+// A metric on each day from one until yesterday, the first day first. A day without visits has
+// no average (NaN), and nothing is known of the days before the first visit.
 function daily(metric, since) {
   const days = {};
   const filter = { date: { $gte: since, $lt: day(today) } };
@@ -30,7 +31,12 @@ function daily(metric, since) {
     "average session duration": (of) => of.seconds / of.visits,
     "engaged users": (of) => of.engaged,
   };
-  return Object.keys(days).sort().map((date) => values[metric](days[date]));
+  const [first] = SDK.Entities.Visit.firstPage(1, { sort: "date" }).items;
+  const out = [];
+  for (let ms = Date.parse(since); ms < today; ms += DAY) {
+    if (day(ms) >= first?.date) out.push(values[metric](days[day(ms)] ?? { visits: 0, seconds: 0, engaged: 0 }));
+  }
+  return out;
 }
 
 // The address of an employee by first name, null where there is none.

@@ -17,7 +17,8 @@ function lastDay(text) {
   return day(inYear(year) <= today ? inYear(year) : inYear(year - 1));
 }
 
-// A metric on each day from one until yesterday, the first day first.
+// A metric on each day from one until yesterday, the first day first. A day without visits has
+// no average (NaN), and nothing is known of the days before the first visit.
 function daily(metric, since) {
   const days = {};
   const filter = { date: { $gte: since, $lt: day(today) } };
@@ -32,7 +33,12 @@ function daily(metric, since) {
     "average session duration": (of) => of.seconds / of.visits,
     "engaged users": (of) => of.engaged,
   };
-  return Object.keys(days).sort().map((date) => values[metric](days[date]));
+  const [first] = SDK.Entities.Visit.firstPage(1, { sort: "date" }).items;
+  const out = [];
+  for (let ms = Date.parse(since); ms < today; ms += DAY) {
+    if (day(ms) >= first?.date) out.push(values[metric](days[day(ms)] ?? { visits: 0, seconds: 0, engaged: 0 }));
+  }
+  return out;
 }
 
 // A request may split "total visits more" in either place.
@@ -56,7 +62,10 @@ function employeeCalled(name) {
 function firstFree(date, minutes) {
   const end = Date.parse(`${date}T18:00:00Z`);
   let free = Date.parse(`${date}T09:00:00Z`);
-  const filter = { startsAt: { $gte: `${date}T00:00:00Z`, $lt: `${date}T18:00:00Z` } };
+  // An event may have begun on an earlier day.
+  const [longest] = SDK.Entities.Event.firstPage(1, { sort: "-durationMinutes" }).items;
+  const began = new Date(free - (longest?.durationMinutes ?? 0) * 60e3);
+  const filter = { startsAt: { $gt: began, $lt: `${date}T18:00:00Z` } };
   for (const event of SDK.Entities.Event.all({ filter, sort: "startsAt" })) {
     const start = Date.parse(event.startsAt);
     if (start - free >= minutes * 60e3) break;
@@ -77,7 +86,7 @@ if (!daily(metric, since).some(beyond)) {
   Customer.updateByQuery({ assignedToEmail: from, status: "Lead" }, { assignedToEmail });
   return;
 }
-const startsAt = firstFree(day(today + DAY), 30);
-if (!startsAt) return SDK.Out.answer("There is no free half hour tomorrow.");
 Task.upsert({ name: `Improve ${metric}`, assignedToEmail, listName: "Backlog", dueDate: nextFriday, board: "Front end" });
+const startsAt = firstFree(day(today + DAY), 30);
+if (!startsAt) return SDK.Out.answer("There is no free half hour tomorrow for the meeting.");
 Event.upsert({ name: `Discuss ${metric}`, participantEmail: assignedToEmail, startsAt, durationMinutes: 30 });

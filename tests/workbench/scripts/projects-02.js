@@ -19,6 +19,8 @@ function employeeCalled(name) {
   return found.length === 1 ? found[0].email : null;
 }
 
+const capital = (text) => text[0].toUpperCase() + text.slice(1).toLowerCase();
+
 const assignedToEmail = employeeCalled(args.name);
 if (!assignedToEmail) return SDK.Out.answer(`Nobody here is called ${args.name}.`);
 
@@ -27,5 +29,5 @@ Task.upsert({
   assignedToEmail,
   listName: "Backlog",
   dueDate: nextDay(args.natural_language_due_date),
-  board: args.board,
+  board: capital(args.board),
 });
