@@ -28,8 +28,9 @@ var intents = sync.OnceValue(func() map[string]intent {
 		creates: `add append arrange book create fork insert make new organize plan post push put save schedule send set start upload upsert write`,
 		updates: `change edit mark modify move patch rename replace shift switch update`,
 		deletes: `cancel clear delete discard dismiss drop erase forget remove throw trash wipe`,
-		acts: `accept archive assign click close commit complete copy drag fill invite lock merge press reopen reply resolve respond restore submit
-			transition type`,
+		acts: `accept apply approve archive assign click close commit complete connect convert copy deploy disconnect drag emulate execute export fill format
+			generate handle hover invite lock merge navigate play press promote protect publish reopen reply rerun resize resolve respond restore retry run
+			stop submit toggle transition trigger type unlock unprotect wait`,
 	} {
 		for _, verb := range stems(verbs) {
 			out[verb] = of

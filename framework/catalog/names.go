@@ -112,7 +112,7 @@ func Identifier(tool string) string {
 }
 
 // words splits a name in any of the usual spellings: at case changes, dashes,
-// underscores, dots and spaces. Runs of capitals count as one word.
+// underscores, dots and spaces. Runs of capitals count as one word, with the s of a plural: URLs.
 func words(s string) []string {
 	var out []string
 	var cur []rune
@@ -130,7 +130,7 @@ func words(s string) []string {
 			continue
 		case unicode.IsUpper(r):
 			before := i > 0 && (unicode.IsLower(rs[i-1]) || unicode.IsDigit(rs[i-1]))
-			after := i > 0 && unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1])
+			after := i > 0 && unicode.IsUpper(rs[i-1]) && i+1 < len(rs) && unicode.IsLower(rs[i+1]) && !endsPlural(rs[i+1:])
 			if before || after {
 				flush()
 			}
@@ -139,6 +139,11 @@ func words(s string) []string {
 	}
 	flush()
 	return out
+}
+
+// endsPlural reports whether what follows a run of capitals is the s of its plural.
+func endsPlural(rest []rune) bool {
+	return rest[0] == 's' && (len(rest) == 1 || !unicode.IsLower(rest[1]))
 }
 
 // Kebab spells a name as kebab-case: "PantryItem" is "pantry-item".

@@ -28,7 +28,9 @@ var shortened = []struct {
 	form *regexp.Regexp
 	long string
 }{
-	{regexp.MustCompile(`(?i)\b(can|won|shan)['’]t\b`), "$1 not"},
+	{regexp.MustCompile(`(?i)\bcan(['’]t| not)\b`), "cannot"},
+	{regexp.MustCompile(`(?i)\bwon['’]t\b`), "will not"},
+	{regexp.MustCompile(`(?i)\bshan['’]t\b`), "shall not"},
 	{regexp.MustCompile(`(?i)n['’]t\b`), " not"},
 	{regexp.MustCompile(`(?i)\b(what|who|where|when|how|it|that|there|here)['’]s\b`), "$1 is"},
 	{regexp.MustCompile(`(?i)['’](s|m|d|ll|re|ve)\b`), " "},
