@@ -95,12 +95,12 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 
 // Inline returns the text about a View for a tool's description, within a budget in bytes:
 // the declarations of SDK (complete), with their comments or, if that is too long,
-// without; else a line for each entity and domain, if there are at most 40 entities; else
-// nothing.
+// without; else a line for each entity and domain, if there are at most 40 entities, with the
+// values and units of fields or, if that is too long, without; else nothing.
 func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
 		if functions(v)*leastDeclaration > budget {
-			return lines(v, budget)
+			return detailedLines(v, budget)
 		}
 		all := strings.ReplaceAll(shorter.Replace(namespaceSDK(v, true)), "\n    ", "\n  ")
 		if len(all) <= budget {
@@ -109,7 +109,7 @@ func Inline(v *catalog.View, budget int) (text string, complete bool) {
 		if all = uncommented(all); len(all) <= budget {
 			return all
 		}
-		return lines(v, budget)
+		return detailedLines(v, budget)
 	})
 	return text, strings.HasPrefix(text, "declare ")
 }
@@ -179,10 +179,55 @@ func lines(v *catalog.View, budget int) string {
 	if len(v.Resources()) > maxInlineLines {
 		return ""
 	}
-	if text := summary(v); len(text) <= budget {
+	if text := summary(v, func(*catalog.Field) string { return "" }); len(text) <= budget {
 		return text
 	}
 	return ""
+}
+
+// detailedLines are lines with what the fields hold, or those without, if that is too long.
+func detailedLines(v *catalog.View, budget int) string {
+	if len(v.Resources()) <= maxInlineLines {
+		if text := summary(v, contents); len(text) <= budget {
+			return text
+		}
+	}
+	return lines(v, budget)
+}
+
+// maxContents bounds what a line says of one field, in bytes.
+const maxContents = 60
+
+// contents returns what a field holds, as far as its name cannot say it: the values of an enum, the
+// unit of a number, and which texts there may be, where its description begins with them. "" if
+// that is too long.
+func contents(f *catalog.Field) string {
+	if f.Type == catalog.TypeEnum {
+		return atMost(maxContents, "="+strings.Join(f.Enum, "|"))
+	}
+	begin, _, _ := strings.Cut(f.Description, ";")
+	begin, _, _ = strings.Cut(begin, ". ")
+	begin = strings.TrimSuffix(begin, ".")
+	switch f.Type {
+	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeDecimal:
+		if begin == "" || f.ReadOnly {
+			return ""
+		}
+	case catalog.TypeString, catalog.TypeJSON:
+		if !strings.Contains(begin, ": ") || !strings.Contains(begin, ", ") { // it lists none
+			return ""
+		}
+	default:
+		return ""
+	}
+	return atMost(maxContents, " ("+begin+")")
+}
+
+func atMost(bytes int, text string) string {
+	if len(text) > bytes {
+		return ""
+	}
+	return text
 }
 
 // uncommented removes the comments that lines begin with.
@@ -202,7 +247,8 @@ func uncommented(text string) string {
 	return b.String()
 }
 
-func summary(v *catalog.View) string {
+// summary returns a line for each entity and domain. After each field stands what of returns.
+func summary(v *catalog.View, of func(*catalog.Field) string) string {
 	var b strings.Builder
 	for _, r := range v.Resources() {
 		b.WriteString("SDK.Entities." + r.Name)
@@ -214,7 +260,7 @@ func summary(v *catalog.View) string {
 		for _, f := range r.Fields {
 			if readable(&f) {
 				b.WriteString(sep)
-				sep = ", " + f.Name
+				sep = ", " + f.Name + of(&f)
 			}
 		}
 		b.WriteString(sep)

@@ -172,7 +172,9 @@ func TestInlineKeepsItsBudget(t *testing.T) {
 	require.NotContains(t, bare, "What is to be done")
 	require.Contains(t, bare, "title?: string;")
 	require.NoError(t, balanced(bare))
-	lines := inline(v, len(bare)-1)
+	detailed := inline(v, len(bare)-1)
+	require.Contains(t, detailed, `SDK.Entities.Todo: id, title, completed, priority=low|high "x", effort, dueAt`)
+	lines := inline(v, len(detailed)-1)
 	require.Contains(t, lines, "SDK.Entities.Todo: id, title, completed, priority, effort, dueAt, startsOn, tags, meta, assigneeId; with assignee, steps\n")
 	require.Contains(t, lines, "SDK.Entities.Product (read-only): id, gtin, price-class\n")
 	require.Contains(t, lines, "SDK.Vision: detect\n")
@@ -190,6 +192,29 @@ func TestInlineKeepsItsBudget(t *testing.T) {
 	require.Greater(t, len(all), 880)
 	require.Contains(t, all, fmt.Sprintf(" … and %d more\n", len(more)))
 	require.Len(t, append(strings.Fields(strings.Split(all, " …")[0])[1:], more...), 200, "none is lost")
+}
+
+// What a field holds stands beside its name where few words say it.
+func TestInlineSaysWhatFieldsHold(t *testing.T) {
+	lot := &catalog.Resource{Name: "Lot", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Operations: writing, Sets: []string{"default"}}
+	for _, f := range []struct {
+		name, description string
+		of                catalog.FieldType
+	}{
+		{"amount", "How much is left, in unit; null: nobody knows.", catalog.TypeDecimal},
+		{"unit", "Unit of amount: g, ml or piece. Staples have none.", catalog.TypeString},
+		{"name", "What it is: as people say it.", catalog.TypeString},
+		{"tags", "Of: fresh, frozen, dry.", catalog.TypeJSON},
+		{"days", strings.Repeat("Long words. ", 9) + "; x", catalog.TypeInt},
+		{"weight", strings.Repeat("long words ", 9), catalog.TypeFloat},
+		{"opened", "When it was opened, in UTC.", catalog.TypeTime},
+	} {
+		lot.Fields = append(lot.Fields, catalog.Field{Name: f.name, Description: f.description, Type: f.of})
+	}
+	lot.Fields = append(lot.Fields, catalog.Field{Name: "place", Type: catalog.TypeEnum, Enum: []string{"pantry", "fridge"}}, catalog.Field{Name: "made", Description: "Counted up.", Type: catalog.TypeInt, ReadOnly: true})
+	text, complete := typegen.Inline(view(t, offer(lot)), 600)
+	require.False(t, complete)
+	require.Equal(t, "SDK.Entities.Lot: id, amount (How much is left, in unit), unit (Unit of amount: g, ml or piece), name, tags (Of: fresh, frozen, dry), days (Long words), weight, opened, place=pantry|fridge, made\n", text)
 }
 
 func many(n int) catalog.Offer {
