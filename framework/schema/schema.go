@@ -17,8 +17,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
@@ -140,8 +138,6 @@ type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("no schema at %q", url) }
 
-var english = message.NewPrinter(language.English)
-
 // violations flattens the tree of a validation error into its leaves. A missing or
 // unknown property gets its own path.
 func violations(v *jsonschema.ValidationError, known []string) []fault.Detail {
@@ -167,12 +163,9 @@ func violations(v *jsonschema.ValidationError, known []string) []fault.Detail {
 			}
 			out = append(out, fault.Detail{Path: at + pointer([]string{name}), Message: fmt.Sprintf("there is no %q here", name) + near})
 		}
-	case *kind.Type:
-		want := strings.Join(k.Want, " or ")
-		out = append(out, fault.Detail{Path: at, Message: fmt.Sprintf("must be %s, not %s", want, k.Got), Expected: want, Received: k.Got})
 	case *kind.RefCycle: // a definition by itself demands nothing, and is not the value's mistake
 	default:
-		out = append(out, fault.Detail{Path: at, Message: v.ErrorKind.LocalizedString(english)})
+		out = append(out, violation(v.ErrorKind, at))
 	}
 	return out
 }

@@ -23,3 +23,21 @@ func TestHugeNumbersAreReportedByPath(t *testing.T) {
 	}
 	require.NoError(t, Check(anything, json.RawMessage(`{"a":[1e300,{"b":-1.5e-300}]}`)))
 }
+
+// What a value does not keep to is said as entities say it.
+func TestViolationsReadWell(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{
+		"n":{"exclusiveMinimum":0,"maximum":10.5},"t":{"type":"string","minLength":1,"maxLength":3,"pattern":"\\S"},"e":{"enum":["a",1,null]},"c":{"const":"x"},
+		"l":{"maxItems":1,"uniqueItems":true},"d":{"format":"date"},"x":false,"m":{"multipleOf":2,"minimum":-1e300},"o":{"oneOf":[{"type":"string"},{"maxLength":2}]},"code":{"pattern":"^[a-z]+$"}}}`)
+	for input, want := range map[string]string{
+		`{"n":0}`: "must be more than 0, not 0", `{"n":1e30}`: "must be at most 10.5, not 1e+30", `{"t":""}`: "must have at least 1 character, not 0", `{"t":"four"}`: "must have at most 3 characters, not 4",
+		`{"t":"  "}`: "must not be blank", `{"t":5}`: "must be string, not number", `{"e":"b"}`: `must be one of "a", 1, null`, `{"c":"y"}`: `must be "x"`, `{"l":[1,2]}`: "must have at most 1 item, not 2",
+		`{"x":1}`: "must not be here", `{"m":3}`: "must be a multiple of 2, not 3", `{"o":"b"}`: "has several of the forms of the schema, and must have one", `{"code":"A1"}`: "must match the pattern ^[a-z]+$",
+	} {
+		f := fault.From(Check(schema, json.RawMessage(input)))
+		require.Equal(t, fault.InvalidPayload, f.Code, input)
+		details, _ := f.Details.([]fault.Detail)
+		require.NotEmpty(t, details, input)
+		require.Equal(t, want, details[0].Message, input)
+	}
+}

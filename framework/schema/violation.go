@@ -1,0 +1,128 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+var english = message.NewPrinter(language.English)
+
+// violation returns what a value does not keep to, in the words that entities use for the same.
+func violation(of jsonschema.ErrorKind, at string) fault.Detail {
+	d := fault.Detail{Path: at}
+	switch k := of.(type) {
+	case *kind.Type:
+		d.Expected, d.Received = strings.Join(k.Want, " or "), k.Got
+		d.Message = fmt.Sprintf("must be %s, not %s", d.Expected, d.Received)
+	case *kind.Enum:
+		d.Expected = oneOf(k.Want)
+		d.Message = "must be " + d.Expected
+	case *kind.Const:
+		d.Expected = text(k.Want)
+		d.Message = "must be " + d.Expected
+	case *kind.Minimum:
+		d.Message = fmt.Sprintf("must be at least %s, not %s", number(k.Want), number(k.Got))
+	case *kind.Maximum:
+		d.Message = fmt.Sprintf("must be at most %s, not %s", number(k.Want), number(k.Got))
+	case *kind.ExclusiveMinimum:
+		d.Message = fmt.Sprintf("must be more than %s, not %s", number(k.Want), number(k.Got))
+	case *kind.ExclusiveMaximum:
+		d.Message = fmt.Sprintf("must be less than %s, not %s", number(k.Want), number(k.Got))
+	case *kind.MultipleOf:
+		d.Message = fmt.Sprintf("must be a multiple of %s, not %s", number(k.Want), number(k.Got))
+	case *kind.MinLength:
+		d.Message = size("at least", k.Want, "character", k.Got)
+	case *kind.MaxLength:
+		d.Message = size("at most", k.Want, "character", k.Got)
+	case *kind.MinItems:
+		d.Message = size("at least", k.Want, "item", k.Got)
+	case *kind.MaxItems:
+		d.Message = size("at most", k.Want, "item", k.Got)
+	case *kind.MinProperties:
+		d.Message = size("at least", k.Want, "member", k.Got)
+	case *kind.MaxProperties:
+		d.Message = size("at most", k.Want, "member", k.Got)
+	case *kind.UniqueItems:
+		d.Message = fmt.Sprintf("must have no item twice; %d and %d are the same", k.Duplicates[0], k.Duplicates[1])
+	case *kind.Pattern:
+		d.Expected = "text that matches " + k.Want
+		d.Message = "must match the pattern " + k.Want
+		if k.Want == notBlank {
+			d.Expected, d.Message = "text", "must not be blank"
+		}
+	case *kind.Format:
+		d.Expected = k.Want
+		d.Message = fmt.Sprintf("must be %s, not %s", formatName(k.Want), fault.Clip(text(k.Got), 64))
+	case *kind.FalseSchema:
+		d.Message = "must not be here"
+	case *kind.OneOf:
+		d.Message = "must have one of the forms of the schema"
+		if len(k.Subschemas) > 0 {
+			d.Message = "has several of the forms of the schema, and must have one"
+		}
+	default:
+		d.Message = of.LocalizedString(english)
+	}
+	return d
+}
+
+// notBlank is the usual pattern of a text that says something.
+const notBlank = `\S`
+
+func size(bound string, want int, unit string, got int) string {
+	if want != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("must have %s %d %s, not %d", bound, want, unit, got)
+}
+
+func oneOf(values []any) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = text(v)
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return "one of " + strings.Join(texts, ", ")
+}
+
+// text returns the JSON of a value.
+func text(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(raw)
+}
+
+func number(r *big.Rat) string {
+	if r.IsInt() && len(r.Num().String()) < 20 {
+		return r.Num().String()
+	}
+	x, _ := r.Float64()
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// formatName is what people call a format.
+func formatName(format string) string {
+	switch format {
+	case "date":
+		return "a day such as 2026-01-31"
+	case "date-time":
+		return "a time such as 2026-01-31T08:00:00Z"
+	case "time":
+		return "a time of the day such as 08:00:00Z"
+	}
+	return "of the format " + format
+}
