@@ -85,7 +85,10 @@ func (p *provider) executeOperation() *catalog.Operation {
 		ID: catalog.CodeID(faceKoan, "execute"), Title: "Run a script",
 		Summary: "Runs one JavaScript program against the app's entities and plugins, as one transaction.",
 		Describe: func(v *catalog.View) string {
-			return catalog.Memo(v, describeKey{p}, func() string { return p.describeExecute(v) })
+			return catalog.Memo(v, describeKey{p, true}, func() string { return p.describeExecute(v, true) })
+		},
+		Abridge: func(v *catalog.View) string {
+			return catalog.Memo(v, describeKey{p, false}, func() string { return p.describeExecute(v, false) })
 		},
 		Input: executeMembers.schema(), Decode: decodeExecute, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
 		Effects: catalog.Effects{Destructive: true}, Present: presentFiles,
@@ -117,7 +120,10 @@ func (p *provider) searchOperation() *catalog.Operation {
 }
 
 // describeKey is the provider's, since its configuration decides the text.
-type describeKey struct{ p *provider }
+type describeKey struct {
+	p        *provider
+	declares bool
+}
 
 const rules = `Runs one JavaScript program as one transaction: it commits on a clean end; a throw or a passed limit keeps nothing.
 - SDK calls are synchronous and throw KoanError (code, hint).
@@ -149,8 +155,8 @@ const (
 
 // describeExecute is the description that a model reads before it writes a script. The
 // rules, an example that runs, and the names in SDK come first; the declarations within
-// their budget follow.
-func (p *provider) describeExecute(v *catalog.View) string {
+// their budget follow, or, if it declares nothing, a line for each entity.
+func (p *provider) describeExecute(v *catalog.View, declares bool) string {
 	var b strings.Builder
 	b.WriteString(rules)
 	if p.config().maxCalls > 0 {
@@ -163,7 +169,10 @@ func (p *provider) describeExecute(v *catalog.View) string {
 	b.WriteString(searching)
 	overview, more := typegen.Overview(v, essential-b.Len())
 	b.WriteString(overview)
-	inline, complete := typegen.Inline(v, p.config().inlineTypes)
+	inline, complete := typegen.Lines(v, p.config().inlineTypes), false
+	if declares {
+		inline, complete = typegen.Inline(v, p.config().inlineTypes)
+	}
 	switch {
 	case complete:
 		b.WriteString("\nDeclarations:\n```ts\n" + inline + "```\n")

@@ -55,7 +55,7 @@ func (p *provider) scriptPrompt(v *catalog.View, task, entities string) (string,
 	var b strings.Builder
 	b.WriteString("Write one script for koan.code.execute, check it with koan.code.validate, and run it; where it changes data, first with dryRun: true, and show what it would change.\n\nTask: ")
 	b.WriteString(strings.TrimSpace(task) + "\n\n")
-	b.WriteString(p.describeExecute(v))
+	b.WriteString(p.describeExecute(v, true))
 	return b.String(), nil
 }
 

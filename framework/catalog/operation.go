@@ -75,6 +75,9 @@ type Operation struct {
 	// nil, the description is Summary. It is byte-stable for one View and memoises.
 	// Surfaces call Description.
 	Describe func(v *View) string
+	// Abridge returns Describe's text with less in it, for a list that has no room for all;
+	// nil where there is no such text.
+	Abridge func(v *View) string
 	// Input and Output are JSON Schema 2020-12. Input is always an object schema.
 	// Output describes success only; surfaces admit the fault shape beside it.
 	Input  json.RawMessage

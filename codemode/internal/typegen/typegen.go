@@ -100,7 +100,7 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
 		if functions(v)*leastDeclaration > budget {
-			return detailedLines(v, budget)
+			return Lines(v, budget)
 		}
 		all := strings.ReplaceAll(shorter.Replace(namespaceSDK(v, true)), "\n    ", "\n  ")
 		if len(all) <= budget {
@@ -109,7 +109,7 @@ func Inline(v *catalog.View, budget int) (text string, complete bool) {
 		if all = uncommented(all); len(all) <= budget {
 			return all
 		}
-		return detailedLines(v, budget)
+		return Lines(v, budget)
 	})
 	return text, strings.HasPrefix(text, "declare ")
 }
@@ -185,8 +185,9 @@ func lines(v *catalog.View, budget int) string {
 	return ""
 }
 
-// detailedLines are lines with what the fields hold, or those without, if that is too long.
-func detailedLines(v *catalog.View, budget int) string {
+// Lines returns a line for each entity and domain, if there are at most 40 entities: with what the
+// fields hold or, if that is longer than budget bytes, without; else nothing.
+func Lines(v *catalog.View, budget int) string {
 	if len(v.Resources()) <= maxInlineLines {
 		if text := summary(v, contents); len(text) <= budget {
 			return text

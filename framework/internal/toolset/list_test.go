@@ -92,6 +92,11 @@ func TestListsAreBounded(t *testing.T) {
 	tools, _ = listed(t, view(t, exposure.Full, append(entities(3), code(16_000))...), toolset.Options{})
 	require.Greater(t, len(tools[slices.Index(namesOf(tools), "koan_code_execute")].Description), 15_000, "what has room is not cut")
 	require.NotContains(t, tools[0].Description, "koan.code.execute", "texts name tools as the list does")
+
+	short := code(38_000)
+	short.Operations[0].Abridge = func(*catalog.View) string { return "In a few words." }
+	tools, _ = listed(t, view(t, exposure.Full, append(entities(3), short)...), toolset.Options{})
+	require.Equal(t, "In a few words.", tools[slices.Index(namesOf(tools), "koan_code_execute")].Description)
 }
 
 // Names of entities stand in every tool: in an enum while that is short.

@@ -157,8 +157,8 @@ func JSON(v *catalog.View, o Options) json.RawMessage {
 // configured style is kept even where the list does not fit.
 func list(v *catalog.View, o Options) []Row {
 	b := &builder{view: v, options: o}
-	perEntity := []form{{perEntity: true}, {perEntity: true, lean: true}, {perEntity: true, lean: true, brief: true}}
-	generic := []form{{}, {brief: true}, {folded: true}, {folded: true, brief: true}}
+	perEntity := []form{{perEntity: true}, {perEntity: true, lean: true}, {perEntity: true, lean: true, abridged: true}, {perEntity: true, lean: true, brief: true}}
+	generic := []form{{}, {abridged: true}, {brief: true}, {folded: true}, {folded: true, abridged: true}, {folded: true, brief: true}}
 	forms := append(perEntity, generic...)
 	switch o.Style {
 	case PerEntity:
@@ -181,6 +181,7 @@ type form struct {
 	perEntity bool
 	folded    bool // plugin functions are called through one tool
 	lean      bool // without operations that a list can do without
+	abridged  bool // descriptions of code tools have less in them
 	brief     bool // descriptions of code tools are cut to Essential characters
 }
 
@@ -210,7 +211,7 @@ func (b *builder) rows(f form) []Row {
 		case op.ID.Kind == catalog.KindPlugin:
 			functions = append(functions, op)
 		default:
-			tools = append(tools, b.single(op))
+			tools = append(tools, b.code(op, f))
 		}
 	}
 	if f.perEntity {
@@ -232,8 +233,7 @@ func (b *builder) rows(f form) []Row {
 		if b.options.Names != Dotted {
 			t.Name = catalog.Underscored(t.Name)
 		}
-		t.Description = spell(t.Description)
-		if f.brief && t.isCode {
+		if t.Description = spell(t.Description); f.brief && t.isCode {
 			t.Description = essential(t.Description)
 		}
 		rows[i] = Row{t.id.String(), encoded(t)}
@@ -251,6 +251,15 @@ func essential(text string) string {
 		return text[:end]
 	}
 	return bounded(text, Essential)
+}
+
+// code returns the tool of a code operation or an action.
+func (b *builder) code(op *catalog.Operation, f form) *tool {
+	t := b.single(op)
+	if f.abridged && op.Abridge != nil {
+		t.Description = op.Abridge(b.view)
+	}
+	return t
 }
 
 // single returns the tool of an operation that does not belong to an entity.
