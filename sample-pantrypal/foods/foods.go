@@ -90,6 +90,27 @@ func (f Food) Convert(a quantity.Amount, to quantity.Unit, s quantity.System) (q
 	return f.Facts().Convert(a, to, s)
 }
 
+// packages are units in which shops sell a food and recipes count it.
+var packages = []quantity.Unit{"can", "jar", "bottle", "pack", "bar", "loaf"}
+
+// Packed returns the food as packages of a product hold it. A recipe that says a can means the one
+// in the cupboard, though one brand's holds some grams less than another's. What differs by more
+// than a quarter from the usual weight is not one can but half a one, or two.
+func (f Food) Packed(pack quantity.Amount, s quantity.System) Food {
+	holds, err := f.Convert(pack, quantity.Gram, s)
+	if err != nil || !holds.Value.IsPositive() {
+		return f
+	}
+	f.Portions = slices.Clone(f.Portions)
+	for i, p := range f.Portions {
+		differs := holds.Value.Sub(p.Grams).Abs()
+		if slices.Contains(packages, p.Unit) && differs.Mul(decimal.NewFromInt(4)).LessThanOrEqual(p.Grams) {
+			f.Portions[i].Grams = holds.Value
+		}
+	}
+	return f
+}
+
 // Contains reports whether the food contains an allergen.
 func (f Food) Contains(allergen string) bool {
 	return slices.Contains(f.Allergens, strings.ToLower(strings.TrimSpace(allergen)))
