@@ -27,6 +27,7 @@ type Food struct {
 type book struct {
 	byID  map[string]Food
 	index *quantity.Index
+	forms map[string][]string // by id, the foods that are the same in another form
 }
 
 var open = sync.OnceValue(func() book {
@@ -39,8 +40,38 @@ var open = sync.OnceValue(func() book {
 		id := Slug(f.Name)
 		b.byID[id] = Food{f, id}
 	}
+	b.forms = map[string][]string{}
+	for _, f := range c.Foods {
+		plain := b.plainly(f.Name)
+		for _, other := range c.Foods {
+			if f.Name != other.Name && (f.NDB == other.NDB || plain == other.Name) {
+				b.forms[Slug(other.Name)] = append(b.forms[Slug(other.Name)], Slug(f.Name))
+			}
+		}
+	}
 	return b
 })
+
+// looks are words that say how a food was kept, or its colour. Behind them stands what it is.
+var looks = []string{"canned", "dried", "sun", "frozen", "smoked", "roasted", "red", "green", "yellow", "white", "brown", "black"}
+
+// plainly is the food that a name stands for without its looks: "Sun-dried tomatoes" are tomatoes.
+// It is empty where there is no such food, or the name has no looks.
+func (b book) plainly(name string) string {
+	words := strings.Fields(strings.ToLower(strings.ReplaceAll(name, "-", " ")))
+	for len(words) > 1 && slices.Contains(looks, words[0]) {
+		words = words[1:]
+		if m := b.index.Find(strings.Join(words, " ")); m.ID != "" && m.ID != name {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// Forms returns the foods that are the same as one in another form, by the catalogue: of the same
+// entry of USDA (tomatoes and cherry tomatoes), or of the same name but for how they were kept and
+// their colour (canned tomatoes). What is made of it, such as ketchup, is another food.
+func Forms(id string) []string { return open().forms[id] }
 
 // Of returns the food with an id.
 func Of(id string) (Food, bool) {
