@@ -1,7 +1,7 @@
 // Says what an unknown barcode is, and puts away what had been seen of it.
 export const action = {
   title: "Say what a code is",
-  description: "Says what an unknown code is: makes or completes its product. What photos showed of it (open detections) becomes lots in the pantry, as if it had been known.",
+  description: "Says what an unknown barcode, or another code, is: makes or completes its product. What photos showed of it (open detections) becomes lots in the pantry, as if it had been known.",
   input: {
     type: "object",
     properties: {
