@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestModelRefusesWhatCannotBe(t *testing.T) {
 		"an amount without end":             {`SDK.Entities.PantryItem.upsert({name: "Gold", amount: 1e300, unit: "g"})`, "at most"},
 		"portions for a town":               {`SDK.Entities.PlannedMeal.upsert({recipeId: "shakshuka", date: "2026-11-24", servings: 1e20})`, "100"},
 		"a price of nothing":                {`SDK.Entities.Price.upsert({foodId: "milk", price: 1, amount: 0, unit: "l", on: "2026-11-23"})`, "above 0"},
-		"a code by a wrong length":          {`SDK.Actions.learnProduct({code: "123", food: "milk", packageAmount: 1, packageUnit: "l"})`, "pattern"},
+		"a code by a wrong length":          {`SDK.Actions.learnProduct({code: "123", food: "milk", packageAmount: 1, packageUnit: "l"})`, "no product's number"},
 		"a plan in the past":                {`SDK.Actions.weekPlan({start: "2026-11-01"})`, "before today"},
 		"more leftovers than portions":      {`SDK.Actions.cooked({recipe: "shakshuka", servings: 2, leftovers: 3})`, "3 portions left of 2"},
 		"a food that nobody knows":          {`SDK.Actions.tonight({with: ["tomatos from mars"]})`, "There is no food"},
@@ -67,6 +68,7 @@ func TestNamesUnitsAndPricesJoin(t *testing.T) {
 	t.Parallel()
 	k := open(t)
 	require.Equal(t, []any{"feta", "onions", nil}, value[[]any](k, `SDK.Actions.findFood({names: ["Feta", "large onion", "stardust"]}).found.map(f => f.food && f.food.id)`))
+	require.Equal(t, []any{"bell-peppers", "black-pepper", "bell-peppers", "bell-peppers", "black-pepper"}, value[[]any](k, `[...SDK.Actions.findFood({names: ["peppers", "pepper"]}).found.map(f => f.food.id), ...SDK.Actions.readIngredients({lines: ["2 peppers, sliced", "1 pepper", "1 tsp pepper"]}).lines.map(l => l.foodId)]`), "nobody counts a spice")
 	require.Equal(t, "onions", value[string](k, `SDK.Entities.PantryItem.upsert({name: "large onions", amount: 2}).foodId`))
 	require.Equal(t, []any{"salt", true}, value[[]any](k, `(l => [l.foodId, l.staple])(SDK.Entities.PantryItem.upsert({name: "Salt", amount: 100, unit: "g"}))`))
 	require.Equal(t, []any{6.0, ""}, value[[]any](k, `(c => [Math.round(c.amount), c.problem])(SDK.Actions.convertAmounts({amounts: [{foodId: "salt", amount: 1, unit: "tsp", to: "g"}]}).amounts[0])`))
@@ -102,6 +104,47 @@ func TestUnknownCodeIsNoDeadEnd(t *testing.T) {
 	k.Action("learn-product", map[string]any{"code": "2000000000992", "food": "penne", "packageAmount": 500, "packageUnit": "g"}, &learned)
 	require.Zero(t, learned.Resolved, "once is enough")
 	require.Equal(t, 1, value[int](k, `SDK.Entities.Product.count({barcodes: {$has: "2000000000992"}})`))
+}
+
+// Whatever a photo shows as a code can be learned, though no product's number looks like it; what none
+// shows has to be one.
+func TestAnyCodeOfAPhotoCanBeLearned(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	for kind, code := range map[string]string{"itf": "12000000000992", "code128": "LOT 7/b", "qr": "https://example.com/jam?batch=7\n" + strings.Repeat("ü", 500), "short": "123", "digits": "2000000000993", "twelve": "200000000099"} {
+		learn := `SDK.Actions.learnProduct({code: SDK.args, food: "jam", name: "Jam " + SDK.args.length, packageAmount: 340, packageUnit: "g"})`
+		in := koantest.Input{Args: code}
+		if kind != "itf" {
+			require.False(t, k.Try(learn, in).Success, "no photo shows it")
+		}
+		k.Run(`const photo = SDK.Entities.PantryPhoto.upsert({fileName: "a.png", sha256: "`+fmt.Sprintf("%064x", len(code))+`", width: 1, height: 1});
+			SDK.Entities.Detection.upsert({photoId: photo.id, kind: "`+kind+`", value: SDK.args, confidence: 1})`, in)
+		r := k.Run(`(l => [l.resolved, l.lots[0].amount, SDK.Entities.Product.getById(l.productId).barcodes[0] === SDK.args])(`+learn+`)`, in)
+		require.JSONEq(t, `[1, 340, true]`, string(r.Result), kind)
+		r = k.Run(learn+`.resolved`, in)
+		require.JSONEq(t, `0`, string(r.Result), "once is enough")
+	}
+	require.Zero(t, value[int](k, `SDK.Entities.Detection.count({status: "open"})`))
+}
+
+// Who does not like a food is spared its other forms, and not what is only named after it.
+func TestDislikeHoldsForForms(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	conflicts := func(dislike, line string) int {
+		return value[int](k, `
+			const r = SDK.Actions.importRecipe({text: "Dish\nServes 1\nIngredients\n`+line+`\nSteps\nCook."});
+			const [m] = SDK.Actions.coverMeals({meals: [{key: "m", recipeId: r.recipeId, servings: 1}], guests: [{name: "Mia", dislikes: ["`+dislike+`"]}]}).meals;
+			SDK.Entities.Recipe.delete(r.recipeId);
+			m.conflicts.filter(c => c.startsWith("Mia")).length`)
+	}
+	for line, dislike := range map[string]string{"1 can (400 g) tomatoes": "tomatoes", "50 g sun-dried tomatoes": "tomatoes", "100 g cherry tomatoes": "tomatoes", "100 g dried chickpeas": "chickpeas", "100 g frozen spinach": "spinach", "1 green pepper": "peppers", "1 red onion": "onions", "100 g tomatoes": "tomatoes"} {
+		require.Equal(t, 1, conflicts(dislike, line), line)
+	}
+	for line, dislike := range map[string]string{"100 g tomatoes": "canned tomatoes", "1 tbsp ketchup": "tomatoes", "2 tbsp peanut butter": "butter", "2 sweet potatoes": "potatoes", "100 ml coconut milk": "milk", "1 tsp black pepper": "peppers"} {
+		require.Zero(t, conflicts(dislike, line), line)
+	}
+	require.Empty(t, value[[]string](k, `SDK.Actions.tonight({count: 20, guests: [{dislikes: ["tomatoes"]}]}).suggestions.filter(s => SDK.Entities.RecipeIngredient.count({recipeId: s.recipeId, foodId: {$in: ["tomatoes", "canned-tomatoes", "cherry-tomatoes"]}}) > 0).map(s => s.name)`))
 }
 
 // Two photos in one day are two hauls, and one dinner.
@@ -203,9 +246,32 @@ func TestBoughtThingIsPutBack(t *testing.T) {
 	require.Equal(t, []any{"open", []any{false, false, nil}, []any{true, true, 400.0}}, value[[]any](k, look))
 	require.Equal(t, []any{0.0, "consumed", "corrected"}, value[[]any](k, `(l => [l.amount, l.status, l.reason])(SDK.Entities.PantryItem.all({filter: {name: "Bananas"}, sort: "-addedAt"})[0])`))
 	require.Equal(t, []any{"Bananas"}, value[map[string]any](k, `SDK.Actions.checkOff({items: [{item: "bananas"}], back: true})`)["already"], "it is back")
+	// It was not paid: no price of it, and nothing in what was spent.
+	const paid = `[SDK.Actions.prices({food: "bananas"}).stores.map(s => [s.store, s.now]), SDK.Entities.PantryEvent.aggregate({filter: {reason: "bought", foodId: "bananas"}, sum: ["cost"]})[0].sumCost]`
+	before := value[[]any](k, paid)
+	k.Run(`SDK.Actions.checkOff({items: [{item: "bananas", price: 9.99, amount: 5, unit: "piece"}], storeId: "fairlane-market"})`, koantest.Input{})
+	after := value[[]any](k, paid)
+	require.Contains(t, after[0], []any{"Fairlane Market", 2.0})
+	require.InDelta(t, before[1].(float64)+9.99, after[1], 0.001)
+	k.Run(`SDK.Actions.checkOff({items: [{item: "bananas"}], back: true})`, koantest.Input{})
+	after = value[[]any](k, paid)
+	require.Equal(t, before[0], after[0])
+	require.InDelta(t, before[1], after[1], 0.001)
 	k.Run(`SDK.Entities.PantryItem.patch(SDK.Entities.PantryItem.all({filter: {name: "Oats", amount: 400}, sort: "-addedAt"})[0].id, {amount: 300, reason: "eaten"})`, koantest.Input{})
 	require.Contains(t, k.refused(`SDK.Actions.checkOff({items: [{item: "oats"}], back: true})`), "something was used already")
 	require.Equal(t, []any{"open", []any{false, false, nil}, []any{true, true, 300.0}}, value[[]any](k, look))
+}
+
+// Each thing is bought once, for what was paid in the shop that its lot is from.
+func TestThingStandsOnceInWhatWasBought(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	list := `const E = SDK.Entities, l = E.ShoppingList.upsert({name: "Saturday"}); E.ShoppingItem.upsert({listId: l.id, name: "Broccoli", amount: 500, unit: "g", storeId: "penny-barrel"});`
+	require.Contains(t, k.refused(list+`SDK.Actions.checkOff({items: [{item: "Broccoli", price: 2.5, amount: 1, unit: "kg"}, {item: "broccoli"}]})`), "Broccoli stands in the items already")
+	require.Equal(t, []any{1.0, "kg", 2.5, "penny-barrel", "penny-barrel"}, value[[]any](k, list+`
+		const [b] = SDK.Actions.checkOff({listId: l.id, items: [{item: "broccoli", price: 2.5, amount: 1, unit: "kg"}]}).bought, lot = E.PantryItem.getById(b.lotId), [p] = E.Price.all({filter: {lotId: lot.id}});
+		[lot.amount, lot.unit, lot.unitPrice, lot.storeId, p.storeId]`))
+	require.Equal(t, 2, value[int](k, list+`E.ShoppingItem.upsert({listId: l.id, name: "Broccoli", amount: 2}); SDK.Actions.checkOff({listId: l.id, items: [{item: "broccoli"}, {item: "broccoli"}]}).bought.length`), "two lines of one name are two things")
 }
 
 // What is put on a list by hand costs what the newest price says, of another amount as well.

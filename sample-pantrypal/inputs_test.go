@@ -16,7 +16,7 @@ import (
 var badInputs = map[string]map[string]string{
 	"haul": {
 		`{}`: "", `{"photo": ""}`: "/photo", `{"photo": 7}`: "/photo", `{"photo": null}`: "/photo", `{"photo": "a.png", "file": "b"}`: "", `{"foto": "a.png"}`: "/foto",
-		`{"photo": ["a.png"]}`: "/photo", `{"photo": "a.png", "storeId": 1}`: "/storeId", `{"file": {}}`: "/file", `"a.png"`: "",
+		`{"photo": ["a.png"]}`: "/photo", `{"photo": "a.png", "storeId": 1}`: "/storeId", `{"file": {}}`: "/file", `"a.png"`: "", `{"photo": "a.png", "storeId": "nope"}`: "/storeId",
 	},
 	"learn-product": {
 		`{}`: "/code", `{"code": "2000000000992", "food": "penne", "packageAmount": 0, "packageUnit": "g"}`: "/packageAmount", `{"code": "2000000000992", "food": "penne", "packageAmount": -5, "packageUnit": "g"}`: "/packageAmount",
@@ -24,6 +24,7 @@ var badInputs = map[string]map[string]string{
 		`{"code": "2000000000993", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code", `{"code": "12", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code",
 		`{"code": 2000000000992, "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code", `{"code": "2000000000992", "food": "stardust", "packageAmount": 1, "packageUnit": "g"}`: "/food",
 		`{"code": "2000000000992", "food": "", "packageAmount": 1, "packageUnit": "g"}`: "/food", `{"code": "2000000000039", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code",
+		`{"code": "", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code", `{"code": "` + strings.Repeat("x", 8193) + `", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code",
 	},
 	"tonight": {
 		`{"servings": 0}`: "/servings", `{"servings": -2}`: "/servings", `{"servings": 1e20}`: "/servings", `{"servings": "two"}`: "/servings", `{"minutes": 0}`: "/minutes", `{"minutes": 1e9}`: "/minutes",
@@ -43,6 +44,7 @@ var badInputs = map[string]map[string]string{
 	"shop": {
 		`{"until": "2026-11-22"}`: "/until", `{"until": "later"}`: "/until", `{"until": "2026-11-31"}`: "/until", `{"until": 5}`: "/until", `{"name": ""}`: "/name", `{"planId": 7}`: "/planId", `{"listId": []}`: "/listId",
 		`{"storeId": null}`: "/storeId", `{"list": "x"}`: "/list", `{"until": "20261124"}`: "/until",
+		`{"storeId": "nope"}`: "/storeId",
 	},
 	"check-off": {
 		`{"items": [{"item": "rope"}]}`: "/items/0/item", `{"items": [{"item": "tea", "amount": 0}]}`: "/items/0/amount", `{"items": [{"item": "tea", "amount": -1}]}`: "/items/0/amount",
@@ -50,6 +52,7 @@ var badInputs = map[string]map[string]string{
 		`{"items": [{"item": "tea", "price": -0.01}]}`: "/items/0/price", `{"items": [{"item": "tea", "bestBefore": "2026-02-30"}]}`: "/items/0/bestBefore", `{"items": [{"item": "tea", "bestBefore": "never"}]}`: "/items/0/bestBefore",
 		`{"items": [{}]}`: "/items/0/item", `{"items": "tea"}`: "/items", `{"items": [{"item": "tea"}, {"item": "rope"}]}`: "/items/1/item",
 		`{"back": true}`: "/items", `{"items": [{"item": "rope"}], "back": true}`: "/items/0/item", `{"back": "yes"}`: "/back",
+		`{"items": [{"item": "tea"}], "storeId": "nope"}`: "/storeId", `{"items": [{"item": "tea", "price": 2.5}, {"item": "Tea"}]}`: "/items/1/item",
 	},
 	"cooked": {
 		`{}`: "/recipe", `{"recipe": "stardust pie"}`: "/recipe", `{"recipe": "shakshuka", "servings": 0}`: "/servings", `{"recipe": "shakshuka", "servings": 1e20}`: "/servings", `{"recipe": "shakshuka", "servings": 2, "leftovers": 3}`: "/leftovers",

@@ -50,6 +50,19 @@ type short struct {
 	grams float64
 }
 
+// atHome weighs a line as the household does: a can is one of those in the cupboard, if there are any.
+func (o oracle) atHome(t *testing.T, f catalogue.Food, line catalogue.Ingredient) float64 {
+	t.Helper()
+	for _, l := range o.home.Lots {
+		for _, p := range o.Products {
+			if line.Unit == "can" && l.Food == f.Name && l.Product == p.Code {
+				return line.Amount.Decimal.InexactFloat64() * weigh(t, f, p.Package.Value.InexactFloat64(), p.Package.Unit)
+			}
+		}
+	}
+	return grams(t, f, line)
+}
+
 // lacks is what meals, with their portions, need beyond the stock, by aisle and name. Of a staple
 // anything in the house is enough, and else one package is missing.
 func (o oracle) lacks(t *testing.T, meals map[string]float64) []short {
@@ -64,7 +77,7 @@ func (o oracle) lacks(t *testing.T, meals map[string]float64) []short {
 			case f.Staple || !line.Amount.Valid:
 				need[f.Name] = max(need[f.Name], 0.01)
 			default:
-				need[f.Name] += grams(t, f, line) * servings / float64(r.Servings)
+				need[f.Name] += o.atHome(t, f, line) * servings / float64(r.Servings)
 			}
 		}
 	}

@@ -39,33 +39,37 @@ export default ({ listId, items, storeId, back = false }) => {
   if (back && !items) refuse("/items", "The input does not say what was not bought.", "Send the items to put back onto the list.");
   const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open" }, sort: "-createdAt", count: false }).items[0]
     ?? (items ? SDK.Entities.ShoppingList.firstPage(1, { sort: "-createdAt", count: false }).items[0] : undefined); // somebody else may just have finished it
+  if (storeId !== undefined && !SDK.Entities.Store.findById(storeId)) refuse("/storeId", 'There is no store "' + storeId + '".', "The stores are: " + SDK.Entities.Store.all({ sort: "name" }).map((s) => s.id).join(", ") + ".");
   if (!list) refuse("/listId", "There is no open shopping list.", "Make one with shop.");
   const all = SDK.Entities.ShoppingItem.all({ filter: { listId: list.id }, sort: "id", with: "product" });
+  const named = new Set();
   const wanted = (items ?? all.filter((i) => !i.bought).map((i) => ({ item: i.id }))).map((w, i) => {
     const at = "/items/" + i;
     if (w.unit && w.amount === undefined) refuse(at + "/amount", "A unit needs an amount.", "Send both, or neither.");
     if (w.bestBefore && !isDay(w.bestBefore)) refuse(at + "/bestBefore", w.bestBefore + " is no day of the calendar.", "Send a day such as 2026-01-31.");
-    const same = (x) => x.name.toLowerCase() === w.item.toLowerCase();
-    const item = all.find((x) => x.id === w.item) ?? all.find((x) => same(x) && x.bought === back) ?? all.find(same);
+    const same = all.filter((x) => x.name.toLowerCase() === w.item.toLowerCase());
+    const item = all.find((x) => x.id === w.item) ?? same.find((x) => x.bought === back && !named.has(x.id)) ?? same.find((x) => x.bought === back) ?? same[0];
     if (!item) refuse(at + "/item", '"' + w.item + '" is not on the list ' + list.name + ".", all.length ? "It has: " + all.slice(0, 50).map((i) => i.name).join(", ") + "." : "It is empty.");
+    if (named.has(item.id) && !back) refuse(at + "/item", item.name + " stands in the items already.", "Send each thing once, with its amount and price.");
+    named.add(item.id);
     return { ...w, row: item };
   });
   const already = wanted.filter((w) => w.row.bought !== back).map((w) => w.row.name);
   if (back) return { bought: [], already, left: putBack(list, wanted) };
-  const fresh = [...new Map(wanted.filter((w) => !w.row.bought).map((w) => [w.row.id, w])).values()];
+  const fresh = wanted.filter((w) => !w.row.bought);
   const stow = SDK.Actions.stow({ foodIds: [...new Set(fresh.map((w) => w.row.foodId).filter((id) => id))] });
   const places = new Map(stow.things.map((t) => [t.foodId, t]));
   const at = storeId ?? list.storeId ?? null;
   const bought = fresh.map((w) => {
     const i = w.row, t = places.get(i.foodId) ?? { place: "pantry", bestBefore: null, staple: false };
     const amount = w.amount ?? i.amount, unit = w.unit ?? i.unit;
-    const paid = w.price ?? null;
+    const paid = w.price ?? null, store = at ?? i.storeId;
     const lot = SDK.Entities.PantryItem.upsert({
       name: i.product?.name ?? i.name, foodId: i.foodId, productId: i.productId, amount, unit, place: t.place, bestBefore: w.bestBefore ?? t.bestBefore,
-      source: "shopping", reason: "bought", storeId: at ?? i.storeId, unitPrice: paid !== null ? paid / amount : i.estimatedCost !== null && amount === i.amount ? i.estimatedCost / amount : null,
+      source: "shopping", reason: "bought", storeId: store, unitPrice: paid !== null ? paid / amount : i.estimatedCost !== null && amount === i.amount ? i.estimatedCost / amount : null,
     });
     SDK.Entities.ShoppingItem.patch(i.id, { bought: true, boughtAt: new Date().toISOString(), lotId: lot.id }, { ifVersion: i.version });
-    if (paid !== null && i.foodId) SDK.Entities.Price.upsert({ foodId: i.foodId, productId: i.productId, storeId: at, price: paid, amount, unit, on: stow.today });
+    if (paid !== null && i.foodId) SDK.Entities.Price.upsert({ foodId: i.foodId, productId: i.productId, storeId: store, lotId: lot.id, price: paid, amount, unit, on: stow.today });
     return { itemId: i.id, lotId: lot.id, name: lot.name, amount, unit, place: lot.place, bestBefore: lot.bestBefore };
   });
   const left = SDK.Entities.ShoppingItem.count({ listId: list.id, bought: false });
@@ -73,7 +77,7 @@ export default ({ listId, items, storeId, back = false }) => {
   return { bought, already, left };
 };
 
-/** Puts things back onto the list and takes their lots out of the house; returns how many are to buy. */
+/** Puts things back onto the list and takes their lots out of the house, as if nothing had been paid; returns how many are to buy. */
 const putBack = (list, wanted) => {
   wanted.forEach(({ row }, i) => {
     if (wanted.findIndex((w) => w.row.id === row.id) < i) return;
@@ -81,7 +85,11 @@ const putBack = (list, wanted) => {
     if (lot && (lot.status !== "available" || lot.amount !== lot.initialAmount)) {
       refuse("/items/" + i + "/item", "Of " + lot.name + " something was used already.", "Correct what is left of it: patch the PantryItem " + lot.id + ".");
     }
-    if (lot) SDK.Entities.PantryItem.patch(lot.id, { amount: 0, status: "consumed", reason: "corrected" });
+    if (lot) {
+      SDK.Entities.PantryItem.patch(lot.id, { amount: 0, status: "consumed", reason: "corrected" });
+      for (const e of SDK.Entities.PantryEvent.all({ filter: { itemId: lot.id, reason: "bought" } })) SDK.Entities.PantryEvent.patch(e.id, { reason: "corrected" });
+      SDK.Entities.Price.updateByQuery({ lotId: lot.id }, { withdrawn: true });
+    }
     if (row.bought) SDK.Entities.ShoppingItem.patch(row.id, { bought: false, boughtAt: null, lotId: null }, { ifVersion: row.version });
   });
   const left = SDK.Entities.ShoppingItem.count({ listId: list.id, bought: false });

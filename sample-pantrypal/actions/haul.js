@@ -28,6 +28,9 @@ export const action = {
 
 export default ({ photo, file, storeId }) => {
   const started = Date.now();
+  if (storeId !== undefined && !SDK.Entities.Store.findById(storeId)) {
+    throw Object.assign(new Error('There is no store "' + storeId + '".'), { path: "/storeId", hint: "The stores are: " + SDK.Entities.Store.all({ sort: "name" }).map((s) => s.id).join(", ") + "." });
+  }
   const { detections: codes, image } = read(photo, file);
   const fileName = (file ? SDK.Files.get(file).name : image.name) || photo || "photo";
   const known = SDK.Entities.PantryPhoto.firstPage(1, { filter: { sha256: image.sha256 }, count: false, with: "detections" }).items[0];
@@ -65,7 +68,7 @@ export default ({ photo, file, storeId }) => {
     }
     const t = stowed.get(product.foodId) ?? { place: "pantry", bestBefore: null };
     const amount = found.length * (product.packageAmount ?? 1), unit = product.packageUnit ?? "piece";
-    const price = SDK.Entities.Price.firstPage(1, { filter: { productId: product.id, ...(storeId ? { storeId } : {}) }, sort: "-on", count: false }).items[0];
+    const price = SDK.Entities.Price.firstPage(1, { filter: { productId: product.id, withdrawn: false, ...(storeId ? { storeId } : {}) }, sort: "-on", count: false }).items[0];
     const lot = SDK.Entities.PantryItem.upsert({
       name: product.name, foodId: product.foodId, productId: product.id, amount, unit, place: t.place, bestBefore: t.bestBefore,
       source: "photo", reason: "bought", detectionId: rows[0].id, storeId: storeId ?? null,

@@ -1,11 +1,11 @@
 // Says what an unknown barcode is, and puts away what had been seen of it.
 export const action = {
   title: "Say what a code is",
-  description: "Says what an unknown barcode is: makes or completes its product. What photos showed of it (open detections) becomes lots in the pantry, as if it had been known.",
+  description: "Says what an unknown barcode, or another code, is: makes or completes its product. What photos showed of it (open detections) becomes lots in the pantry, as if it had been known.",
   input: {
     type: "object",
     properties: {
-      code: { type: "string", pattern: "^(\\d{8}|\\d{12}|\\d{13})$", description: "The barcode: EAN-13, EAN-8 or UPC-A." },
+      code: { type: "string", minLength: 1, maxLength: 8192, description: "The code of an open Detection, whatever it is; or a product's number: EAN-13, EAN-8, UPC-A or ITF-14." },
       food: { type: "string", maxLength: 120, pattern: "\\S", description: "Which food it is: an id or a name." },
       name: { type: "string", minLength: 1, maxLength: 120, description: "What the package says; without it, the food's name." },
       brand: { type: "string", maxLength: 80 },
@@ -28,8 +28,7 @@ export const action = {
 };
 
 export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
-  const barcode = code.length === 12 ? "0" + code : code;
-  if (!valid(barcode)) refuse("/code", code + " is no barcode: its last digit does not fit the others.", "Read it again from the package.");
+  const barcode = asRead(code);
   const match = SDK.Entities.Food.findById(food) ?? SDK.Actions.findFood({ names: [food] }).found.map((f) => {
     if (!f.food) refuse("/food", 'There is no food "' + food + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
     return f.food;
@@ -56,6 +55,15 @@ export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
     lots.push({ lotId: lot.id, name: lot.name, amount, unit: packageUnit });
   }
   return { productId: product.id, name: product.name, resolved: open.length, lots };
+};
+
+/** The code as readers return it: what a photo shows is taken as it is, else it has to be a product's number. */
+const asRead = (code) => {
+  if (SDK.Entities.Detection.count({ value: code }) > 0) return code;
+  const number = code.length === 12 ? "0" + code : code;
+  if (!/^(\d{8}|\d{13}|\d{14})$/.test(number)) refuse("/code", "This is no product's number, and no photo shows it as a code.", "Send the value of an open Detection, or an EAN-13, EAN-8, UPC-A or ITF-14.");
+  if (!valid(number)) refuse("/code", code + " is no barcode: its last digit does not fit the others.", "Read it again from the package.");
+  return number;
 };
 
 /** Whether the check digit fits: from the right, digits count once and three times in turn. */

@@ -25,32 +25,57 @@ export default ({ lots, from = "default", to = "lake-house" }) => {
   if (from === to) refuse("/to", "from and to are both " + from + ".", "Send the other household.");
   const ids = [...new Set(lots)];
   const here = ids.map((id) => SDK.Entities.PantryItem.getById(id, { set: from, with: "product,store" }));
-  const there = new Set(SDK.Entities.PantryItem.all({ filter: { id: { $in: ids } }, fields: ["id"], set: to }).map((l) => l.id));
-  const missing = here.filter((l) => !there.has(l.id));
-  const gone = missing.find((l) => l.status !== "available");
-  if (gone) refuse("/lots/" + lots.indexOf(gone.id), gone.name + " is not in the house any more.", "Send lots that are available.");
-  for (const l of missing) {
-    const p = l.product;
-    if (p && !SDK.Entities.Product.findById(p.id, { set: to })) {
-      SDK.Entities.Product.upsert({ id: p.id, name: p.name, brand: p.brand, barcodes: p.barcodes, foodId: p.foodId, packageAmount: p.packageAmount, packageUnit: p.packageUnit, state: p.state }, { set: to });
+  const there = new Map(SDK.Entities.PantryItem.all({ filter: { id: { $in: ids } }, set: to }).map((l) => [l.id, l]));
+  const replaced = byDiary(ids, from, to);
+  let arrived = 0;
+  for (const l of here) {
+    const other = there.get(l.id);
+    if (other && inHouse(other)) {
+      if (!inHouse(l)) continue; // it went before
+      if (replaced(l.id)) refuse("/lots/" + lots.indexOf(l.id), l.name + " was moved to " + to + " and is there still; what is here came later.", "Make a lot of its own of what is here, and move that.");
+      if (l.unit === other.unit && l.amount >= other.amount) continue; // it is there, whole or less what was used there since
+    } else if (!inHouse(l)) {
+      refuse("/lots/" + lots.indexOf(l.id), l.name + " is not in the house any more.", "Send lots that are available.");
     }
-    if (l.store && !SDK.Entities.Store.findById(l.store.id, { set: to })) SDK.Entities.Store.upsert({ id: l.store.id, name: l.store.name, aisles: l.store.aisles, note: l.store.note }, { set: to });
-    SDK.Entities.PantryItem.upsert({
-      id: l.id, name: l.name, foodId: l.foodId, productId: l.productId, storeId: l.storeId, amount: l.amount, initialAmount: l.initialAmount, unit: l.unit, place: l.place, bestBefore: l.bestBefore, openedAt: l.openedAt,
-      unitPrice: l.unitPrice, staple: l.staple, source: l.source, addedAt: l.addedAt, reason: "moved",
-    }, { set: to });
+    bring(l, to);
+    arrived++;
   }
   let left = 0;
   try {
-    for (const l of here.filter((l) => l.status === "available")) {
+    for (const l of here.filter(inHouse)) {
       SDK.Entities.PantryItem.patch(l.id, { amount: 0, status: "consumed", reason: "moved" }, { set: from });
       left++;
     }
   } catch (e) {
     if (e.code !== "cross_set") throw e;
-    return { done: false, arrived: missing.length, left: 0, next: "They are in " + to + ". Call move again with the same lots to take them out of " + from + "." };
+    return { done: false, arrived, left: 0, next: "They are in " + to + ". Call move again with the same lots to take them out of " + from + "." };
   }
-  return { done: true, arrived: missing.length, left, next: "" };
+  return { done: true, arrived, left, next: "" };
+};
+
+const inHouse = (lot) => lot.status === "available";
+
+/**
+ * Tells of lots that are in both households whether they are two: the diaries say that the one there came from
+ * here, left here after that, and that what is here now was not moved here.
+ */
+const byDiary = (ids, from, to) => {
+  const last = (set, kinds) => new Map(SDK.Entities.PantryEvent.all({ filter: { itemId: { $in: ids }, reason: "moved", kind: { $in: kinds } }, fields: ["id", "itemId", "kind"], sort: "id", set }).map((e) => [e.itemId, e]));
+  const here = last(from, ["came", "went"]), arrived = last(to, ["came"]);
+  return (id) => here.get(id)?.kind === "went" && here.get(id).id > (arrived.get(id)?.id ?? "");
+};
+
+/** Makes a lot of the other household what it is here, and before it what it refers to. */
+const bring = (l, set) => {
+  const p = l.product, s = l.store;
+  if (p && !SDK.Entities.Product.findById(p.id, { set })) {
+    SDK.Entities.Product.upsert({ id: p.id, name: p.name, brand: p.brand, barcodes: p.barcodes, foodId: p.foodId, packageAmount: p.packageAmount, packageUnit: p.packageUnit, state: p.state }, { set });
+  }
+  if (s && !SDK.Entities.Store.findById(s.id, { set })) SDK.Entities.Store.upsert({ id: s.id, name: s.name, aisles: s.aisles, note: s.note }, { set });
+  SDK.Entities.PantryItem.upsert({
+    id: l.id, name: l.name, foodId: l.foodId, productId: l.productId, storeId: l.storeId, amount: l.amount, initialAmount: l.initialAmount, unit: l.unit, place: l.place, bestBefore: l.bestBefore, openedAt: l.openedAt,
+    unitPrice: l.unitPrice, staple: l.staple, source: l.source, addedAt: l.addedAt, status: "available", reason: "moved",
+  }, { set });
 };
 
 /** Refuses the input at a path, and says what to send instead. */

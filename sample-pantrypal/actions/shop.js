@@ -2,7 +2,7 @@
 // A staple is there or not: one that a meal needs and the house has none of is bought, one package of it.
 export const action = {
   title: "Make the shopping list",
-  description: "Writes the shopping list of a plan, or of all planned meals: what they need minus the stock, summed across units, in whole packages, by aisle, with prices and the meals that need it. Called again, it brings the list up to date; what was bought or added by hand stays.",
+  description: "Writes the shopping list of a plan, or of all planned meals: what they need minus the stock, summed across units, in whole packages, by aisle, with prices and the meals that need it. Called again, it brings the list up to date; what was bought or added by hand stays, and is not bought twice.",
   input: {
     type: "object",
     properties: {
@@ -36,6 +36,7 @@ export const action = {
 
 export default ({ planId, listId, storeId, until, name }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
+  if (storeId !== undefined) checkStore(storeId);
   if (until !== undefined) checkDay("/until", until, today);
   const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", planId: planId ?? null, ...(name ? { name } : {}) }, sort: "-createdAt", count: false }).items[0];
   const plan = planId ?? list?.planId ?? null;
@@ -49,18 +50,16 @@ export default ({ planId, listId, storeId, until, name }) => {
   // Meals of the plan that come earlier but are not of this list take from the stock as well.
   const before = plan ? SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: days, planId: { $ne: plan } }, sort: "date,id" }) : [];
   const toCook = (m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date });
-  const cover = SDK.Actions.coverMeals({ before: before.map(toCook), meals: meals.map(toCook), together: true, shop: true, ...(store ? { storeId: store } : {}) });
+  // What this action wrote before has needs, and is written anew. What somebody added by hand will be
+  // bought anyway. What was bought counts as bought: check-off has put it into the stock.
+  const old = SDK.Entities.ShoppingItem.all({ filter: { listId: to.id, bought: false }, sort: "id", with: "needs" });
+  const made = old.filter((i) => i.needs.length > 0), mine = new Map(made.map((i) => [(i.foodId ?? i.name) + " " + i.unit, i]));
+  const listed = old.filter((i) => i.needs.length === 0).map(({ foodId, name, amount, unit }) => ({ foodId, name, amount, unit }));
+  const cover = SDK.Actions.coverMeals({ before: before.map(toCook), meals: meals.map(toCook), together: true, shop: true, listed, ...(store ? { storeId: store } : {}) });
   const title = new Map(meals.map((m) => [m.id, m.recipe.name]));
-
-  // What this action wrote before has needs, and is written anew. What was bought stays, and counts
-  // as bought: check-off has put it into the stock.
-  const old = SDK.Entities.ShoppingItem.all({ filter: { listId: to.id, bought: false }, with: "needs" });
-  const mine = new Map(old.filter((i) => i.needs.length > 0).map((i) => [(i.foodId ?? i.name) + " " + i.unit, i]));
-  const byHand = new Map(old.filter((i) => i.needs.length === 0).map((i) => [i.foodId ?? i.name, i]));
   const items = [], keep = new Set();
   for (const b of cover.toBuy) {
     const unit = b.unit ?? "piece", key = (b.foodId ?? b.name) + " " + unit;
-    if (byHand.has(b.foodId ?? b.name) && b.amount === null) continue; // it is on the list already
     const was = mine.get(key);
     const model = {
       name: b.name, foodId: b.foodId, productId: b.productId, amount: b.amount ?? 1, unit, packages: b.packages, aisle: b.aisle, estimatedCost: b.cost, storeId: b.storeId,
@@ -72,7 +71,7 @@ export default ({ planId, listId, storeId, until, name }) => {
     if (b.needs.length) SDK.Entities.ShoppingNeed.upsertMany(b.needs.map((n) => ({ itemId: item.id, mealId: n.key, amount: n.amount ?? 0, unit: n.unit ?? unit })));
     items.push({ itemId: item.id, name: b.name, aisle: b.aisle, text: (b.packages ? b.packages + " x " + b.product + " (" + b.text + ")" : b.text), product: b.product, packages: b.packages, cost: b.cost, ...(b.storeId ? { storeId: b.storeId } : {}), for: [...new Set(b.needs.map((n) => title.get(n.key)))], problem: b.problem });
   }
-  const gone = [...mine.values()].filter((i) => !keep.has(i.id)).map((i) => i.id);
+  const gone = made.filter((i) => !keep.has(i.id)).map((i) => i.id);
   if (gone.length) SDK.Entities.ShoppingItem.deleteMany(gone);
 
   const aisles = store ? SDK.Entities.Store.getById(store).aisles ?? [] : [];
@@ -90,6 +89,11 @@ const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOStr
 
 /** Refuses the input at a path, and says what to send instead. */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
+
+/** Refuses a store that there is not. */
+const checkStore = (id) => {
+  if (!SDK.Entities.Store.findById(id)) refuse("/storeId", 'There is no store "' + id + '".', "The stores are: " + SDK.Entities.Store.all({ sort: "name" }).map((s) => s.id).join(", ") + ".");
+};
 
 /** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
 const checkDay = (path, day, today) => {

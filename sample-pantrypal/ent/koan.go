@@ -63,7 +63,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1191625756,
+		SchemaHash: 1548797549,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -1839,11 +1839,13 @@ func koanKindPrice() *shim.Kind {
 					{Name: "price", Description: "What was paid for amount, in the household's currency.", Type: "float", Required: true, Min: new(float64(0))},
 					{Name: "amount", Description: "How much that was, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of amount: g, kg, ml, l or piece.", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
-					{Name: "perUnit", Description: "Price of 1 kg, 1 l or 1 piece, computed from price and amount.", Type: "float", Nullable: true, ReadOnly: true},
+					{Name: "perUnit", Description: "Price of 1 kg, 1 l or 1 piece, computed from price and amount; null: it compares with none.", Type: "float", Nullable: true, ReadOnly: true},
 					{Name: "on", Description: "The day.", Type: "day", Required: true},
+					{Name: "withdrawn", Description: "It was not paid after all, as when check-off puts something back: it has no perUnit, and nothing looks at it.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "foodId", Type: "id", Required: true, Edge: "food"},
 					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
 					{Name: "storeId", Type: "id", Nullable: true, Edge: "store"},
+					{Name: "lotId", Description: "Id of the PantryItem that was paid for, where check-off noted it; the lot may be gone by now.", Type: "string", Nullable: true, Immutable: true},
 				},
 				Edges: []catalog.Edge{
 					{Name: "food", Target: "Food", Required: true, Reference: "foodId"},
@@ -1860,9 +1862,11 @@ func koanKindPrice() *shim.Kind {
 				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text"},
 				{Field: "perUnit", Ent: "per_unit", Name: "per_unit", Storage: "float", Nullable: true},
 				{Field: "on", Ent: "on", Name: "on", Storage: "day"},
+				{Field: "withdrawn", Ent: "withdrawn", Name: "withdrawn", Storage: "bool"},
 				{Field: "foodId", Ent: "food_id", Name: "food_id", Storage: "text", Refers: "Food"},
 				{Field: "productId", Ent: "product_id", Name: "product_id", Storage: "text", Nullable: true, Refers: "Product"},
 				{Field: "storeId", Ent: "store_id", Name: "store_id", Storage: "text", Nullable: true, Refers: "Store"},
+				{Field: "lotId", Ent: "lot_id", Name: "lot_id", Storage: "text", Nullable: true},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "food", Ent: "food", Target: "Food", Relation: "m2o", OwnKey: "food_id"},
@@ -1932,12 +1936,16 @@ func koanSetPrice(m stdent.Mutation, column string, v any) error {
 		return shim.Float(v, x.SetPerUnit)
 	case "on":
 		return shim.Time(v, x.SetOn)
+	case "withdrawn":
+		return shim.Bool(v, x.SetWithdrawn)
 	case "food_id":
 		return shim.Text(v, x.SetFoodID)
 	case "product_id":
 		return shim.Text(v, x.SetProductID)
 	case "store_id":
 		return shim.Text(v, x.SetStoreID)
+	case "lot_id":
+		return shim.Text(v, x.SetLotID)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -1985,7 +1993,7 @@ func koanKindProduct() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "name", Description: "What the package says.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "brand", Type: "string", Nullable: true, Searchable: true, MaxLength: new(int(80))},
-					{Name: "barcodes", Description: "Its codes: 13 digits (EAN-13, or UPC-A with a leading 0) or 8 digits (EAN-8), with a right check digit. A code belongs to one product.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "barcodes", Description: "Its codes: 13 digits (EAN-13, or UPC-A with a leading 0), 8 (EAN-8) or 14 (ITF), with a right check digit, or whatever else a Detection says. A code belongs to one product.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "packageAmount", Description: "How much one package holds, in packageUnit; null: sold loose.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "packageUnit", Description: "Unit of packageAmount: g, kg, ml, l or piece.", Type: "string", Nullable: true, Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "state", Description: "draft: made of an unknown code; somebody still has to look at it.", Type: "enum", Enum: []string{"draft", "confirmed"}, Default: json.RawMessage(`"confirmed"`)},

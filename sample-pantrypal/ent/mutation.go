@@ -12378,6 +12378,8 @@ type PriceMutation struct {
 	per_unit       *float64
 	addper_unit    *float64
 	on             *time.Time
+	withdrawn      *bool
+	lot_id         *string
 	clearedFields  map[string]struct{}
 	food           *string
 	clearedfood    bool
@@ -12748,6 +12750,42 @@ func (m *PriceMutation) ResetOn() {
 	m.on = nil
 }
 
+// SetWithdrawn sets the "withdrawn" field.
+func (m *PriceMutation) SetWithdrawn(b bool) {
+	m.withdrawn = &b
+}
+
+// Withdrawn returns the value of the "withdrawn" field in the mutation.
+func (m *PriceMutation) Withdrawn() (r bool, exists bool) {
+	v := m.withdrawn
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWithdrawn returns the old "withdrawn" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldWithdrawn(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWithdrawn is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWithdrawn requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWithdrawn: %w", err)
+	}
+	return oldValue.Withdrawn, nil
+}
+
+// ResetWithdrawn resets all changes to the "withdrawn" field.
+func (m *PriceMutation) ResetWithdrawn() {
+	m.withdrawn = nil
+}
+
 // SetFoodID sets the "food_id" field.
 func (m *PriceMutation) SetFoodID(s string) {
 	m.food = &s
@@ -12882,6 +12920,55 @@ func (m *PriceMutation) ResetStoreID() {
 	delete(m.clearedFields, price.FieldStoreID)
 }
 
+// SetLotID sets the "lot_id" field.
+func (m *PriceMutation) SetLotID(s string) {
+	m.lot_id = &s
+}
+
+// LotID returns the value of the "lot_id" field in the mutation.
+func (m *PriceMutation) LotID() (r string, exists bool) {
+	v := m.lot_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLotID returns the old "lot_id" field's value of the Price entity.
+// If the Price object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PriceMutation) OldLotID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLotID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLotID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLotID: %w", err)
+	}
+	return oldValue.LotID, nil
+}
+
+// ClearLotID clears the value of the "lot_id" field.
+func (m *PriceMutation) ClearLotID() {
+	m.lot_id = nil
+	m.clearedFields[price.FieldLotID] = struct{}{}
+}
+
+// LotIDCleared returns if the "lot_id" field was cleared in this mutation.
+func (m *PriceMutation) LotIDCleared() bool {
+	_, ok := m.clearedFields[price.FieldLotID]
+	return ok
+}
+
+// ResetLotID resets all changes to the "lot_id" field.
+func (m *PriceMutation) ResetLotID() {
+	m.lot_id = nil
+	delete(m.clearedFields, price.FieldLotID)
+}
+
 // ClearFood clears the "food" edge to the Food entity.
 func (m *PriceMutation) ClearFood() {
 	m.clearedfood = true
@@ -12997,7 +13084,7 @@ func (m *PriceMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PriceMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 10)
 	if m.price != nil {
 		fields = append(fields, price.FieldPrice)
 	}
@@ -13013,6 +13100,9 @@ func (m *PriceMutation) Fields() []string {
 	if m.on != nil {
 		fields = append(fields, price.FieldOn)
 	}
+	if m.withdrawn != nil {
+		fields = append(fields, price.FieldWithdrawn)
+	}
 	if m.food != nil {
 		fields = append(fields, price.FieldFoodID)
 	}
@@ -13021,6 +13111,9 @@ func (m *PriceMutation) Fields() []string {
 	}
 	if m.store != nil {
 		fields = append(fields, price.FieldStoreID)
+	}
+	if m.lot_id != nil {
+		fields = append(fields, price.FieldLotID)
 	}
 	return fields
 }
@@ -13040,12 +13133,16 @@ func (m *PriceMutation) Field(name string) (ent.Value, bool) {
 		return m.PerUnit()
 	case price.FieldOn:
 		return m.On()
+	case price.FieldWithdrawn:
+		return m.Withdrawn()
 	case price.FieldFoodID:
 		return m.FoodID()
 	case price.FieldProductID:
 		return m.ProductID()
 	case price.FieldStoreID:
 		return m.StoreID()
+	case price.FieldLotID:
+		return m.LotID()
 	}
 	return nil, false
 }
@@ -13065,12 +13162,16 @@ func (m *PriceMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldPerUnit(ctx)
 	case price.FieldOn:
 		return m.OldOn(ctx)
+	case price.FieldWithdrawn:
+		return m.OldWithdrawn(ctx)
 	case price.FieldFoodID:
 		return m.OldFoodID(ctx)
 	case price.FieldProductID:
 		return m.OldProductID(ctx)
 	case price.FieldStoreID:
 		return m.OldStoreID(ctx)
+	case price.FieldLotID:
+		return m.OldLotID(ctx)
 	}
 	return nil, fmt.Errorf("unknown Price field %s", name)
 }
@@ -13115,6 +13216,13 @@ func (m *PriceMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetOn(v)
 		return nil
+	case price.FieldWithdrawn:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWithdrawn(v)
+		return nil
 	case price.FieldFoodID:
 		v, ok := value.(string)
 		if !ok {
@@ -13135,6 +13243,13 @@ func (m *PriceMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetStoreID(v)
+		return nil
+	case price.FieldLotID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLotID(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Price field %s", name)
@@ -13214,6 +13329,9 @@ func (m *PriceMutation) ClearedFields() []string {
 	if m.FieldCleared(price.FieldStoreID) {
 		fields = append(fields, price.FieldStoreID)
 	}
+	if m.FieldCleared(price.FieldLotID) {
+		fields = append(fields, price.FieldLotID)
+	}
 	return fields
 }
 
@@ -13236,6 +13354,9 @@ func (m *PriceMutation) ClearField(name string) error {
 		return nil
 	case price.FieldStoreID:
 		m.ClearStoreID()
+		return nil
+	case price.FieldLotID:
+		m.ClearLotID()
 		return nil
 	}
 	return fmt.Errorf("unknown Price nullable field %s", name)
@@ -13260,6 +13381,9 @@ func (m *PriceMutation) ResetField(name string) error {
 	case price.FieldOn:
 		m.ResetOn()
 		return nil
+	case price.FieldWithdrawn:
+		m.ResetWithdrawn()
+		return nil
 	case price.FieldFoodID:
 		m.ResetFoodID()
 		return nil
@@ -13268,6 +13392,9 @@ func (m *PriceMutation) ResetField(name string) error {
 		return nil
 	case price.FieldStoreID:
 		m.ResetStoreID()
+		return nil
+	case price.FieldLotID:
+		m.ResetLotID()
 		return nil
 	}
 	return fmt.Errorf("unknown Price field %s", name)

@@ -26,16 +26,20 @@ type Price struct {
 	Amount float64 `json:"amount,omitempty"`
 	// Unit of amount: g, kg, ml, l or piece.
 	Unit string `json:"unit,omitempty"`
-	// Price of 1 kg, 1 l or 1 piece, computed from price and amount.
+	// Price of 1 kg, 1 l or 1 piece, computed from price and amount; null: it compares with none.
 	PerUnit *float64 `json:"per_unit,omitempty"`
 	// On holds the value of the "on" field.
 	On time.Time `json:"on,omitempty"`
+	// It was not paid after all, as when check-off puts something back: it has no perUnit, and nothing looks at it.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 	// FoodID holds the value of the "food_id" field.
 	FoodID string `json:"food_id,omitempty"`
 	// ProductID holds the value of the "product_id" field.
 	ProductID *string `json:"product_id,omitempty"`
 	// StoreID holds the value of the "store_id" field.
 	StoreID *string `json:"store_id,omitempty"`
+	// Id of the PantryItem that was paid for, where check-off noted it; the lot may be gone by now.
+	LotID *string `json:"lot_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the PriceQuery when eager-loading is set.
 	Edges        PriceEdges `json:"edges"`
@@ -93,9 +97,11 @@ func (*Price) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case price.FieldWithdrawn:
+			values[i] = new(sql.NullBool)
 		case price.FieldPrice, price.FieldAmount, price.FieldPerUnit:
 			values[i] = new(sql.NullFloat64)
-		case price.FieldID, price.FieldUnit, price.FieldFoodID, price.FieldProductID, price.FieldStoreID:
+		case price.FieldID, price.FieldUnit, price.FieldFoodID, price.FieldProductID, price.FieldStoreID, price.FieldLotID:
 			values[i] = new(sql.NullString)
 		case price.FieldOn:
 			values[i] = new(sql.NullTime)
@@ -151,6 +157,12 @@ func (_m *Price) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.On = value.Time
 			}
+		case price.FieldWithdrawn:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field withdrawn", values[i])
+			} else if value.Valid {
+				_m.Withdrawn = value.Bool
+			}
 		case price.FieldFoodID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field food_id", values[i])
@@ -170,6 +182,13 @@ func (_m *Price) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.StoreID = new(string)
 				*_m.StoreID = value.String
+			}
+		case price.FieldLotID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field lot_id", values[i])
+			} else if value.Valid {
+				_m.LotID = new(string)
+				*_m.LotID = value.String
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -239,6 +258,9 @@ func (_m *Price) String() string {
 	builder.WriteString("on=")
 	builder.WriteString(_m.On.Format(time.ANSIC))
 	builder.WriteString(", ")
+	builder.WriteString("withdrawn=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Withdrawn))
+	builder.WriteString(", ")
 	builder.WriteString("food_id=")
 	builder.WriteString(_m.FoodID)
 	builder.WriteString(", ")
@@ -249,6 +271,11 @@ func (_m *Price) String() string {
 	builder.WriteString(", ")
 	if v := _m.StoreID; v != nil {
 		builder.WriteString("store_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.LotID; v != nil {
+		builder.WriteString("lot_id=")
 		builder.WriteString(*v)
 	}
 	builder.WriteByte(')')

@@ -77,6 +77,20 @@ func (_c *PriceCreate) SetOn(v time.Time) *PriceCreate {
 	return _c
 }
 
+// SetWithdrawn sets the "withdrawn" field.
+func (_c *PriceCreate) SetWithdrawn(v bool) *PriceCreate {
+	_c.mutation.SetWithdrawn(v)
+	return _c
+}
+
+// SetNillableWithdrawn sets the "withdrawn" field if the given value is not nil.
+func (_c *PriceCreate) SetNillableWithdrawn(v *bool) *PriceCreate {
+	if v != nil {
+		_c.SetWithdrawn(*v)
+	}
+	return _c
+}
+
 // SetFoodID sets the "food_id" field.
 func (_c *PriceCreate) SetFoodID(v string) *PriceCreate {
 	_c.mutation.SetFoodID(v)
@@ -107,6 +121,20 @@ func (_c *PriceCreate) SetStoreID(v string) *PriceCreate {
 func (_c *PriceCreate) SetNillableStoreID(v *string) *PriceCreate {
 	if v != nil {
 		_c.SetStoreID(*v)
+	}
+	return _c
+}
+
+// SetLotID sets the "lot_id" field.
+func (_c *PriceCreate) SetLotID(v string) *PriceCreate {
+	_c.mutation.SetLotID(v)
+	return _c
+}
+
+// SetNillableLotID sets the "lot_id" field if the given value is not nil.
+func (_c *PriceCreate) SetNillableLotID(v *string) *PriceCreate {
+	if v != nil {
+		_c.SetLotID(*v)
 	}
 	return _c
 }
@@ -183,6 +211,10 @@ func (_c *PriceCreate) defaults() {
 		v := price.DefaultUnit
 		_c.mutation.SetUnit(v)
 	}
+	if _, ok := _c.mutation.Withdrawn(); !ok {
+		v := price.DefaultWithdrawn
+		_c.mutation.SetWithdrawn(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := price.DefaultID()
 		_c.mutation.SetID(v)
@@ -217,6 +249,9 @@ func (_c *PriceCreate) check() error {
 	}
 	if _, ok := _c.mutation.On(); !ok {
 		return &ValidationError{Name: "on", err: errors.New(`ent: missing required field "Price.on"`)}
+	}
+	if _, ok := _c.mutation.Withdrawn(); !ok {
+		return &ValidationError{Name: "withdrawn", err: errors.New(`ent: missing required field "Price.withdrawn"`)}
 	}
 	if _, ok := _c.mutation.FoodID(); !ok {
 		return &ValidationError{Name: "food_id", err: errors.New(`ent: missing required field "Price.food_id"`)}
@@ -283,6 +318,14 @@ func (_c *PriceCreate) createSpec() (*Price, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.On(); ok {
 		_spec.SetField(price.FieldOn, field.TypeTime, value)
 		_node.On = value
+	}
+	if value, ok := _c.mutation.Withdrawn(); ok {
+		_spec.SetField(price.FieldWithdrawn, field.TypeBool, value)
+		_node.Withdrawn = value
+	}
+	if value, ok := _c.mutation.LotID(); ok {
+		_spec.SetField(price.FieldLotID, field.TypeString, value)
+		_node.LotID = &value
 	}
 	if nodes := _c.mutation.FoodIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

@@ -128,6 +128,20 @@ func (_u *PriceUpdate) SetNillableOn(v *time.Time) *PriceUpdate {
 	return _u
 }
 
+// SetWithdrawn sets the "withdrawn" field.
+func (_u *PriceUpdate) SetWithdrawn(v bool) *PriceUpdate {
+	_u.mutation.SetWithdrawn(v)
+	return _u
+}
+
+// SetNillableWithdrawn sets the "withdrawn" field if the given value is not nil.
+func (_u *PriceUpdate) SetNillableWithdrawn(v *bool) *PriceUpdate {
+	if v != nil {
+		_u.SetWithdrawn(*v)
+	}
+	return _u
+}
+
 // SetFoodID sets the "food_id" field.
 func (_u *PriceUpdate) SetFoodID(v string) *PriceUpdate {
 	_u.mutation.SetFoodID(v)
@@ -308,6 +322,12 @@ func (_u *PriceUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.On(); ok {
 		_spec.SetField(price.FieldOn, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.Withdrawn(); ok {
+		_spec.SetField(price.FieldWithdrawn, field.TypeBool, value)
+	}
+	if _u.mutation.LotIDCleared() {
+		_spec.ClearField(price.FieldLotID, field.TypeString)
 	}
 	if _u.mutation.FoodCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -509,6 +529,20 @@ func (_u *PriceUpdateOne) SetOn(v time.Time) *PriceUpdateOne {
 func (_u *PriceUpdateOne) SetNillableOn(v *time.Time) *PriceUpdateOne {
 	if v != nil {
 		_u.SetOn(*v)
+	}
+	return _u
+}
+
+// SetWithdrawn sets the "withdrawn" field.
+func (_u *PriceUpdateOne) SetWithdrawn(v bool) *PriceUpdateOne {
+	_u.mutation.SetWithdrawn(v)
+	return _u
+}
+
+// SetNillableWithdrawn sets the "withdrawn" field if the given value is not nil.
+func (_u *PriceUpdateOne) SetNillableWithdrawn(v *bool) *PriceUpdateOne {
+	if v != nil {
+		_u.SetWithdrawn(*v)
 	}
 	return _u
 }
@@ -723,6 +757,12 @@ func (_u *PriceUpdateOne) sqlSave(ctx context.Context) (_node *Price, err error)
 	}
 	if value, ok := _u.mutation.On(); ok {
 		_spec.SetField(price.FieldOn, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.Withdrawn(); ok {
+		_spec.SetField(price.FieldWithdrawn, field.TypeBool, value)
+	}
+	if _u.mutation.LotIDCleared() {
+		_spec.ClearField(price.FieldLotID, field.TypeString)
 	}
 	if _u.mutation.FoodCleared() {
 		edge := &sqlgraph.EdgeSpec{

@@ -837,6 +837,10 @@ func init() {
 			return nil
 		}
 	}()
+	// priceDescWithdrawn is the schema descriptor for withdrawn field.
+	priceDescWithdrawn := priceFields[5].Descriptor()
+	// price.DefaultWithdrawn holds the default value on creation for the withdrawn field.
+	price.DefaultWithdrawn = priceDescWithdrawn.Default.(bool)
 	// priceDescID is the schema descriptor for id field.
 	priceDescID := priceMixinFields0[0].Descriptor()
 	// price.DefaultID holds the default value on creation for the id field.

@@ -27,6 +27,7 @@ type Food struct {
 type book struct {
 	byID  map[string]Food
 	index *quantity.Index
+	forms map[string][]string // by id, the foods that are the same in another form
 }
 
 var open = sync.OnceValue(func() book {
@@ -39,8 +40,38 @@ var open = sync.OnceValue(func() book {
 		id := Slug(f.Name)
 		b.byID[id] = Food{f, id}
 	}
+	b.forms = map[string][]string{}
+	for _, f := range c.Foods {
+		plain := b.plainly(f.Name)
+		for _, other := range c.Foods {
+			if f.Name != other.Name && (f.NDB == other.NDB || plain == other.Name) {
+				b.forms[Slug(other.Name)] = append(b.forms[Slug(other.Name)], Slug(f.Name))
+			}
+		}
+	}
 	return b
 })
+
+// looks are words that say how a food was kept, or its colour. Behind them stands what it is.
+var looks = []string{"canned", "dried", "sun", "frozen", "smoked", "roasted", "red", "green", "yellow", "white", "brown", "black"}
+
+// plainly is the food that a name stands for without its looks: "Sun-dried tomatoes" are tomatoes.
+// It is empty where there is no such food, or the name has no looks.
+func (b book) plainly(name string) string {
+	words := strings.Fields(strings.ToLower(strings.ReplaceAll(name, "-", " ")))
+	for len(words) > 1 && slices.Contains(looks, words[0]) {
+		words = words[1:]
+		if m := b.index.Find(strings.Join(words, " ")); m.ID != "" && m.ID != name {
+			return m.ID
+		}
+	}
+	return ""
+}
+
+// Forms returns the foods that are the same as one in another form, by the catalogue: of the same
+// entry of USDA (tomatoes and cherry tomatoes), or of the same name but for how they were kept and
+// their colour (canned tomatoes). What is made of it, such as ketchup, is another food.
+func Forms(id string) []string { return open().forms[id] }
 
 // Of returns the food with an id.
 func Of(id string) (Food, bool) {
@@ -88,6 +119,27 @@ var fold = strings.NewReplacer("à", "a", "á", "a", "â", "a", "ä", "a", "ã",
 // Convert returns an amount of the food in another unit.
 func (f Food) Convert(a quantity.Amount, to quantity.Unit, s quantity.System) (quantity.Amount, error) {
 	return f.Facts().Convert(a, to, s)
+}
+
+// packages are units in which shops sell a food and recipes count it.
+var packages = []quantity.Unit{"can", "jar", "bottle", "pack", "bar", "loaf"}
+
+// Packed returns the food as packages of a product hold it. A recipe that says a can means the one
+// in the cupboard, though one brand's holds some grams less than another's. What differs by more
+// than a quarter from the usual weight is not one can but half a one, or two.
+func (f Food) Packed(pack quantity.Amount, s quantity.System) Food {
+	holds, err := f.Convert(pack, quantity.Gram, s)
+	if err != nil || !holds.Value.IsPositive() {
+		return f
+	}
+	f.Portions = slices.Clone(f.Portions)
+	for i, p := range f.Portions {
+		differs := holds.Value.Sub(p.Grams).Abs()
+		if slices.Contains(packages, p.Unit) && differs.Mul(decimal.NewFromInt(4)).LessThanOrEqual(p.Grams) {
+			f.Portions[i].Grams = holds.Value
+		}
+	}
+	return f
 }
 
 // Contains reports whether the food contains an allergen.

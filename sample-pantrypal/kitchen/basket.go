@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -41,6 +42,45 @@ type basket struct {
 	foods []string // in the order in which they were first missed; names of what is no food
 	needs map[string][]need
 	keys  map[string][]string
+
+	listed stock // what is to be bought anyway
+}
+
+// onList is what somebody has put on the list.
+type onList struct {
+	FoodID *string `json:"foodId" jsonschema:"nullable"`
+	Name   string  `json:"name"`
+	Amount float64 `json:"amount"`
+	Unit   string  `json:"unit"`
+}
+
+// list takes note of what is to be bought anyway: meals take from it as from the stock.
+func (b *basket) list(lines []onList) {
+	b.listed.lots = map[string][]lot{}
+	for _, l := range lines {
+		id := unknown(l.Name)
+		if l.FoodID != nil {
+			id = *l.FoodID
+		}
+		b.listed.lots[id] = append(b.listed.lots[id], lot{Name: l.Name, Unit: l.Unit, left: decimal.NewFromFloat(l.Amount)})
+	}
+}
+
+// unknown stands for the id of what is not a food.
+func unknown(name string) string { return "?" + strings.ToLower(name) }
+
+// onTop is what of a need is not on the list; false if all of it is. Of what has no amount,
+// any line is enough.
+func (b *basket) onTop(id string, n need) (need, bool) {
+	if n.amount.Unit == "" {
+		return n, !b.listed.has(id, "")
+	}
+	_, rest, problem := b.listed.take(n.food, n.amount, b.h.system(), "")
+	n.Problem = cmp.Or(problem, n.Problem)
+	if rest.Value.LessThan(n.amount.Value) {
+		n.set(rest, b.h.system())
+	}
+	return n, rest.Value.IsPositive()
 }
 
 func (b *basket) add(key string, lacks []need) {
@@ -50,7 +90,11 @@ func (b *basket) add(key string, lacks []need) {
 	for _, n := range lacks {
 		id := n.food.ID
 		if id == "" {
-			id = "?" + n.Name
+			id = unknown(n.Name)
+		}
+		n, missing := b.onTop(id, n)
+		if !missing {
+			continue
 		}
 		if b.needs[id] == nil {
 			b.foods = append(b.foods, id)
@@ -134,10 +178,9 @@ func (b *basket) fill(o offers, store *string) []toBuy {
 // lines are what to buy of one food: one line a unit, where amounts stay apart.
 func (b *basket) lines(id string, products []product, prices []priceRow) []toBuy {
 	needs := b.needs[id]
-	first := toBuy{Name: needs[0].Name, Aisle: "other", Problem: needs[0].Problem, Needs: []forMeal{}}
+	first := toBuy{Name: needs[0].Name, Aisle: "other", Problem: needs[0].Problem, Needs: b.meals(id, func(need) bool { return true })}
 	var amounts []quantity.Amount
-	for i, n := range needs {
-		first.Needs = append(first.Needs, forMeal{b.keys[id][i], n.Amount, n.Unit})
+	for _, n := range needs {
 		if n.amount.Unit != "" {
 			amounts = append(amounts, n.amount)
 		}
@@ -165,12 +208,36 @@ func (b *basket) lines(id string, products []product, prices []priceRow) []toBuy
 		l, parts := first, amounts
 		if len(sums) > 1 {
 			parts = []quantity.Amount{sum}
+			l.Needs = b.meals(id, func(n need) bool { return n.within(sums, b.h.system()) == sum.Unit })
 		}
 		b.pack(&l, f, sum, parts, products, prices)
 		out = append(out, l)
-		first.Needs = []forMeal{} // the meals stand with the first line
 	}
 	return out
+}
+
+// meals are the meals with those needs of a food that fit.
+func (b *basket) meals(id string, fits func(need) bool) []forMeal {
+	out := []forMeal{}
+	for i, n := range b.needs[id] {
+		if fits(n) {
+			out = append(out, forMeal{b.keys[id][i], n.Amount, n.Unit})
+		}
+	}
+	return out
+}
+
+// within is the unit of the sum that a need is part of: its own, if amounts in it stayed apart, else
+// what all others were summed in. What has no amount goes with the first.
+func (n need) within(sums []quantity.Amount, sys quantity.System) quantity.Unit {
+	own := n.amount.Canonical(sys).Unit
+	if slices.ContainsFunc(sums, func(s quantity.Amount) bool { return s.Unit == own }) {
+		return own
+	}
+	if n.amount.Unit != "" {
+		return quantity.Gram
+	}
+	return sums[0].Unit
 }
 
 // pack chooses a product and a price for a sum. parts are its amounts as they are needed: a sum
@@ -226,13 +293,14 @@ func elsewhere(p priceRow, store *string) int {
 func choose(f foods.Food, parts []quantity.Amount, products []product, prices []priceRow, sys quantity.System) (best *product, count int64, packs quantity.Amount) {
 	fill := func(p *product) (n int64, over decimal.Decimal, pack quantity.Amount, err error) {
 		pack = amountOf(*p.PackageAmount, *p.PackageUnit)
-		sum, err := total(f, parts, pack.Unit, sys)
+		own := f.Packed(pack, sys)
+		sum, err := total(own, parts, pack.Unit, sys)
 		if err != nil {
 			return 0, over, pack, err
 		}
-		n, left, err := f.Facts().Packages(sum, pack, sys)
+		n, left, err := own.Facts().Packages(sum, pack, sys)
 		if err == nil {
-			left, err = f.Convert(left, parts[0].Unit, sys)
+			left, err = own.Convert(left, parts[0].Unit, sys)
 		}
 		return n, left.Value, pack, err
 	}

@@ -24,12 +24,13 @@ type meal struct {
 }
 
 type coverIn struct {
-	Before   []meal  `json:"before,omitempty"   jsonschema_description:"meals that take from the stock first, one after the other; nothing is reported of them"`
-	Meals    []meal  `json:"meals"              jsonschema_description:"each is looked at by itself; with together, what one takes is not there for the next"`
-	Together bool    `json:"together,omitempty"`
-	Shop     bool    `json:"shop,omitempty"     jsonschema_description:"also return what to buy, summed over all meals, in whole packages"`
-	StoreID  *string `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
-	Guests   []guest `json:"guests,omitempty"   jsonschema:"maxItems=100"                           jsonschema_description:"who eats too: meals have to suit them as well"`
+	Before   []meal   `json:"before,omitempty"   jsonschema_description:"meals that take from the stock first, one after the other; nothing is reported of them"`
+	Meals    []meal   `json:"meals"              jsonschema_description:"each is looked at by itself; with together, what one takes is not there for the next"`
+	Together bool     `json:"together,omitempty"`
+	Shop     bool     `json:"shop,omitempty"     jsonschema_description:"also return what to buy, summed over all meals, in whole packages"`
+	StoreID  *string  `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
+	Listed   []onList `json:"listed,omitempty"  jsonschema:"maxItems=1000"                          jsonschema_description:"what is on the list by hand: with shop, it is not bought twice"`
+	Guests   []guest  `json:"guests,omitempty"   jsonschema:"maxItems=100"                           jsonschema_description:"who eats too: meals have to suit them as well"`
 }
 
 type use struct {
@@ -126,6 +127,7 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 		shelf.cover(h, recipes[m.RecipeID], m)
 	}
 	all := basket{h: h}
+	all.list(in.Listed)
 	for _, m := range in.Meals {
 		left := shelf
 		if !in.Together {
@@ -185,6 +187,12 @@ type need struct {
 	staple bool
 }
 
+// set says how much of it is missing.
+func (n *need) set(a quantity.Amount, sys quantity.System) {
+	v, u := float(a.Value), string(a.Unit)
+	n.amount, n.Amount, n.Unit, n.Text = a, &v, &u, text(n.food, a, sys)
+}
+
 // cover takes what a meal needs from the stock, oldest lots first.
 func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 	c := covered{
@@ -230,8 +238,8 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 			if !rest.Value.IsPositive() {
 				continue
 			}
-			v, u := float(rest.Value), string(rest.Unit)
-			n.amount, n.Amount, n.Unit, n.Text, n.Problem = rest, &v, &u, text(f, rest, h.system()), problem
+			n.set(rest, h.system())
+			n.Problem = problem
 			if problem != "" {
 				c.Unclear = appendUnless(l.Optional, c.Unclear, n.lack)
 			} else {

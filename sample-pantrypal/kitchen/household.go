@@ -125,6 +125,9 @@ func (h household) conflicts(lines []line) []string {
 		for _, name := range m.Dislikes {
 			if match := foods.Find(name); match.ID != "" {
 				disliked[match.ID] = true
+				for _, id := range foods.Forms(match.ID) {
+					disliked[id] = true
+				}
 			}
 		}
 		for _, l := range lines {

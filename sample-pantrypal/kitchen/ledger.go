@@ -58,6 +58,12 @@ func (s *search) count(index map[string]int, r recipe, servings float64) []deman
 			if piece, err := f.Convert(wanted.Canonical(s.h.system()), s.unit(f), s.h.system()); err == nil {
 				d.amount = min(d.amount, piece.Value.InexactFloat64())
 			}
+			// So does a can: the smallest that there is to buy, or was bought, will do.
+			for _, p := range s.offers.products[f.ID] {
+				if can, err := f.Packed(amountOf(*p.PackageAmount, *p.PackageUnit), s.h.system()).Convert(wanted, s.unit(f), s.h.system()); err == nil {
+					d.amount = min(d.amount, can.Value.InexactFloat64())
+				}
+			}
 		}
 		if same := slices.IndexFunc(out, func(o demand) bool { return o.food == at }); same >= 0 {
 			out[same].amount, out[same].any = out[same].amount+d.amount, out[same].any && d.any

@@ -21,8 +21,20 @@ type lot struct {
 	Unit       string  `json:"unit"`
 	BestBefore *string `json:"bestBefore"`
 	AddedAt    string  `json:"addedAt"`
+	Product    *struct {
+		PackageAmount *float64 `json:"packageAmount"`
+		PackageUnit   *string  `json:"packageUnit"`
+	} `json:"product"`
 
 	left decimal.Decimal
+}
+
+// food is the food of a lot as its packages hold it.
+func (l lot) food(f foods.Food, sys quantity.System) foods.Food {
+	if l.Product == nil || l.Product.PackageAmount == nil || l.Product.PackageUnit == nil {
+		return f
+	}
+	return f.Packed(amountOf(*l.Product.PackageAmount, *l.Product.PackageUnit), sys)
 }
 
 // stock is what is in the house, by food and with the oldest first.
@@ -34,6 +46,7 @@ func readStock(ctx context.Context, call framework.Call, h household, from strin
 	rows, err := all[lot](ctx, call, "PantryItem", map[string]any{
 		"filter": map[string]any{"status": "available", "amount": map[string]any{"$gt": 0}},
 		"fields": "id,name,foodId,amount,unit,bestBefore,addedAt",
+		"with":   map[string]any{"product": map[string]any{"fields": "packageAmount,packageUnit"}},
 	})
 	if err != nil {
 		return nil, nil, err
@@ -98,14 +111,15 @@ func (s *stock) take(f foods.Food, wanted quantity.Amount, sys quantity.System, 
 		if !l.left.IsPositive() || !l.good(day) {
 			continue
 		}
-		there, err := f.Convert(quantity.Of(l.left, quantity.Unit(l.Unit)), rest.Unit, sys)
+		own := l.food(f, sys)
+		there, err := own.Convert(quantity.Of(l.left, quantity.Unit(l.Unit)), rest.Unit, sys)
 		if err != nil {
 			problem = err.Error()
 			continue
 		}
 		taken := l.left
 		if there.Value.GreaterThan(rest.Value) {
-			part, err := f.Convert(rest, quantity.Unit(l.Unit), sys)
+			part, err := own.Convert(rest, quantity.Unit(l.Unit), sys)
 			if err != nil {
 				problem = err.Error()
 				continue

@@ -47,7 +47,7 @@ func NewIndex(foods []Named) (*Index, error) {
 	var problems []error
 	for _, f := range foods {
 		for _, name := range f.Names {
-			key := normalize(name)
+			key := several(normalize(name), isPlural(name))
 			other, taken := x.ids[key]
 			switch {
 			case key == "":
@@ -68,7 +68,9 @@ func NewIndex(foods []Named) (*Index, error) {
 var bones = strings.NewReplacer("bone in ", "", "bone on ", "", "skin on ", "", "skin off ", "", "with bone ", "")
 
 // Find returns the food that a name such as "Large onions" stands for.
-func (x *Index) Find(name string) Match {
+func (x *Index) Find(name string) Match { return x.find(name, isPlural(name)) }
+
+func (x *Index) find(name string, plural bool) Match {
 	words := strings.Fields(bones.Replace(normalize(name)))
 	tries := [][]string{words}
 	for i := 0; i < len(words) && qualifiers[words[i]]; i++ {
@@ -76,7 +78,7 @@ func (x *Index) Find(name string) Match {
 	}
 	tries = append(tries, without(words, qualifiers), without(words, qualifiers, parts))
 	for _, try := range tries {
-		if id, ok := x.ids[strings.Join(try, " ")]; ok && len(try) > 0 {
+		if id, ok := x.ids[several(strings.Join(try, " "), plural)]; ok && len(try) > 0 {
 			return Match{ID: id}
 		}
 	}
@@ -91,7 +93,30 @@ func (x *Index) FindLine(l Line) Match {
 			return m
 		}
 	}
-	return x.Find(l.Name)
+	return x.find(l.Name, isPlural(l.Name) || l.Amount.Valid && l.Unit.isPiece())
+}
+
+// severals are names of what nobody counts, and how there are several of them: pepper is a spice,
+// and peppers, or one pepper, are a vegetable.
+var severals = map[string]string{"pepper": "peppers"}
+
+// several returns the key of a normalized name of which there are several.
+func several(key string, plural bool) string {
+	if s, ok := severals[key]; ok && plural {
+		return s
+	}
+	return key
+}
+
+// isPlural reports whether a name says that there are several of what severals knows.
+func isPlural(name string) bool {
+	words := strings.Fields(strings.ToLower(name))
+	for _, s := range severals {
+		if len(words) > 0 && words[len(words)-1] == s {
+			return true
+		}
+	}
+	return false
 }
 
 // normalize makes one key of all ways to write a name: case, accents, marks and

@@ -8,13 +8,16 @@ import (
 	"entgo.io/ent/dialect/sql/sqljson"
 
 	"github.com/koan-go/koan/sample-pantrypal/ent"
+	"github.com/koan-go/koan/sample-pantrypal/ent/detection"
 	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipeingredient"
+	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
 )
 
-// ownBarcodes refuses a code that another product has.
+// ownBarcodes refuses a code that another product has, and one with a wrong digit, unless a photo
+// shows that very code: a warehouse may print as many digits as a shop does, and mean another thing.
 func ownBarcodes(next ent.Mutator) ent.Mutator {
 	return hook.ProductFunc(func(ctx context.Context, m *ent.ProductMutation) (ent.Value, error) {
 		codes, _ := m.Barcodes()
@@ -30,6 +33,9 @@ func ownBarcodes(next ent.Mutator) ent.Mutator {
 			}
 		}
 		for _, code := range append(append([]string{}, codes...), added...) {
+			if err := readable(ctx, m.Client(), code); err != nil {
+				return nil, err
+			}
 			other, err := m.Client().Product.Query().Where(product.IDNotIn(own...), func(s *sql.Selector) {
 				s.Where(sqljson.ValueContains(product.FieldBarcodes, code))
 			}).First(ctx)
@@ -42,6 +48,19 @@ func ownBarcodes(next ent.Mutator) ent.Mutator {
 		}
 		return next.Mutate(ctx, m)
 	})
+}
+
+// readable refuses a code that no reader returns.
+func readable(ctx context.Context, c *ent.Client, code string) error {
+	wrong := schema.CheckGTIN(code)
+	if wrong == nil {
+		return nil
+	}
+	seen, err := c.Detection.Query().Where(detection.Value(code)).Exist(ctx)
+	if err != nil || seen {
+		return err
+	}
+	return wrong
 }
 
 // ownFields are the fields of a recipe of the catalogue that are the household's.

@@ -70,7 +70,7 @@ func joinIngredient(next ent.Mutator) ent.Mutator {
 	})
 }
 
-// comparePrices computes what 1 kg, 1 l or 1 piece costs.
+// comparePrices computes what 1 kg, 1 l or 1 piece costs. A price that is withdrawn compares with none.
 func comparePrices(next ent.Mutator) ent.Mutator {
 	return hook.PriceFunc(func(ctx context.Context, m *ent.PriceMutation) (ent.Value, error) {
 		if m.Op().Is(ent.OpDelete | ent.OpDeleteOne) {
@@ -81,7 +81,7 @@ func comparePrices(next ent.Mutator) ent.Mutator {
 		unit, _ := m.Unit()
 		if !m.Op().Is(ent.OpCreate) {
 			changed := slices.ContainsFunc(m.Fields(), func(f string) bool {
-				return f == price.FieldPrice || f == price.FieldAmount || f == price.FieldUnit
+				return f == price.FieldPrice || f == price.FieldAmount || f == price.FieldUnit || f == price.FieldWithdrawn
 			})
 			if !changed && len(m.AddedFields()) == 0 {
 				return next.Mutate(ctx, m)
@@ -99,6 +99,12 @@ func comparePrices(next ent.Mutator) ent.Mutator {
 				return nil, err
 			}
 			for _, row := range rows {
+				if row.Withdrawn {
+					if err := row.Update().ClearPerUnit().Exec(ctx); err != nil {
+						return nil, err
+					}
+					continue
+				}
 				per, err := perUnit(row.Price, row.Amount, row.Unit)
 				if err != nil {
 					return nil, err
@@ -115,7 +121,9 @@ func comparePrices(next ent.Mutator) ent.Mutator {
 		if err != nil {
 			return nil, err
 		}
-		m.SetPerUnit(per)
+		if withdrawn, _ := m.Withdrawn(); !withdrawn {
+			m.SetPerUnit(per)
+		}
 		return next.Mutate(ctx, m)
 	})
 }

@@ -16,9 +16,9 @@ import (
 // Keep adds the hooks to a client.
 func Keep(c *ent.Client) {
 	c.Household.Use(unlessUndoing(knownMembers))
-	c.MealPlan.Use(unlessUndoing(planDays))
+	c.MealPlan.Use(unlessUndoing(planDays), unlessUndoing(listFollowsPlans))
 	c.PlanRule.Use(unlessUndoing(wholeRules))
-	c.PlannedMeal.Use(unlessUndoing(countCooked))
+	c.PlannedMeal.Use(unlessUndoing(countCooked), unlessUndoing(listFollowsMeals))
 	c.Product.Use(unlessUndoing(ownBarcodes), unlessUndoing(rememberProducts))
 	c.Store.Use(unlessUndoing(rememberStores))
 	c.Recipe.Use(unlessUndoing(sharedRecipes))

@@ -41,11 +41,6 @@ type detection struct {
 	PantryItem *lot `json:"pantryItem"`
 }
 
-// IsBarcode reports whether learn-product can learn the code.
-func (d detection) IsBarcode() bool {
-	return (len(d.Value) == 8 || len(d.Value) == 12 || len(d.Value) == 13) && strings.Trim(d.Value, "0123456789") == ""
-}
-
 type photosPage struct {
 	Photos []photo
 	Open   []detection

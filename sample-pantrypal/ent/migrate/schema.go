@@ -452,6 +452,8 @@ var (
 		{Name: "unit", Type: field.TypeString, Size: 20, Default: "piece"},
 		{Name: "per_unit", Type: field.TypeFloat64, Nullable: true},
 		{Name: "on", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
+		{Name: "withdrawn", Type: field.TypeBool, Default: false},
+		{Name: "lot_id", Type: field.TypeString, Nullable: true},
 		{Name: "food_id", Type: field.TypeString, Size: 64},
 		{Name: "product_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "store_id", Type: field.TypeString, Nullable: true, Size: 64},
@@ -464,19 +466,19 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "prices_foods_food",
-				Columns:    []*schema.Column{PricesColumns[6]},
+				Columns:    []*schema.Column{PricesColumns[8]},
 				RefColumns: []*schema.Column{FoodsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "prices_products_product",
-				Columns:    []*schema.Column{PricesColumns[7]},
+				Columns:    []*schema.Column{PricesColumns[9]},
 				RefColumns: []*schema.Column{ProductsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 			{
 				Symbol:     "prices_stores_store",
-				Columns:    []*schema.Column{PricesColumns[8]},
+				Columns:    []*schema.Column{PricesColumns[10]},
 				RefColumns: []*schema.Column{StoresColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
@@ -485,17 +487,22 @@ var (
 			{
 				Name:    "price_food_id_on",
 				Unique:  false,
-				Columns: []*schema.Column{PricesColumns[6], PricesColumns[5]},
+				Columns: []*schema.Column{PricesColumns[8], PricesColumns[5]},
 			},
 			{
 				Name:    "price_product_id",
 				Unique:  false,
-				Columns: []*schema.Column{PricesColumns[7]},
+				Columns: []*schema.Column{PricesColumns[9]},
 			},
 			{
 				Name:    "price_store_id",
 				Unique:  false,
-				Columns: []*schema.Column{PricesColumns[8]},
+				Columns: []*schema.Column{PricesColumns[10]},
+			},
+			{
+				Name:    "price_lot_id",
+				Unique:  false,
+				Columns: []*schema.Column{PricesColumns[7]},
 			},
 		},
 	}

@@ -22,12 +22,16 @@ const (
 	FieldPerUnit = "per_unit"
 	// FieldOn holds the string denoting the on field in the database.
 	FieldOn = "on"
+	// FieldWithdrawn holds the string denoting the withdrawn field in the database.
+	FieldWithdrawn = "withdrawn"
 	// FieldFoodID holds the string denoting the food_id field in the database.
 	FieldFoodID = "food_id"
 	// FieldProductID holds the string denoting the product_id field in the database.
 	FieldProductID = "product_id"
 	// FieldStoreID holds the string denoting the store_id field in the database.
 	FieldStoreID = "store_id"
+	// FieldLotID holds the string denoting the lot_id field in the database.
+	FieldLotID = "lot_id"
 	// EdgeFood holds the string denoting the food edge name in mutations.
 	EdgeFood = "food"
 	// EdgeProduct holds the string denoting the product edge name in mutations.
@@ -67,9 +71,11 @@ var Columns = []string{
 	FieldUnit,
 	FieldPerUnit,
 	FieldOn,
+	FieldWithdrawn,
 	FieldFoodID,
 	FieldProductID,
 	FieldStoreID,
+	FieldLotID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -93,6 +99,8 @@ var (
 	DefaultUnit string
 	// UnitValidator is a validator for the "unit" field. It is called by the builders before save.
 	UnitValidator func(string) error
+	// DefaultWithdrawn holds the default value on creation for the "withdrawn" field.
+	DefaultWithdrawn bool
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -132,6 +140,11 @@ func ByOn(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldOn, opts...).ToFunc()
 }
 
+// ByWithdrawn orders the results by the withdrawn field.
+func ByWithdrawn(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldWithdrawn, opts...).ToFunc()
+}
+
 // ByFoodID orders the results by the food_id field.
 func ByFoodID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldFoodID, opts...).ToFunc()
@@ -145,6 +158,11 @@ func ByProductID(opts ...sql.OrderTermOption) OrderOption {
 // ByStoreID orders the results by the store_id field.
 func ByStoreID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldStoreID, opts...).ToFunc()
+}
+
+// ByLotID orders the results by the lot_id field.
+func ByLotID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLotID, opts...).ToFunc()
 }
 
 // ByFoodField orders the results by food field.

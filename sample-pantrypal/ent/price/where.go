@@ -90,6 +90,11 @@ func On(v time.Time) predicate.Price {
 	return predicate.Price(sql.FieldEQ(FieldOn, v))
 }
 
+// Withdrawn applies equality check predicate on the "withdrawn" field. It's identical to WithdrawnEQ.
+func Withdrawn(v bool) predicate.Price {
+	return predicate.Price(sql.FieldEQ(FieldWithdrawn, v))
+}
+
 // FoodID applies equality check predicate on the "food_id" field. It's identical to FoodIDEQ.
 func FoodID(v string) predicate.Price {
 	return predicate.Price(sql.FieldEQ(FieldFoodID, v))
@@ -103,6 +108,11 @@ func ProductID(v string) predicate.Price {
 // StoreID applies equality check predicate on the "store_id" field. It's identical to StoreIDEQ.
 func StoreID(v string) predicate.Price {
 	return predicate.Price(sql.FieldEQ(FieldStoreID, v))
+}
+
+// LotID applies equality check predicate on the "lot_id" field. It's identical to LotIDEQ.
+func LotID(v string) predicate.Price {
+	return predicate.Price(sql.FieldEQ(FieldLotID, v))
 }
 
 // PriceEQ applies the EQ predicate on the "price" field.
@@ -340,6 +350,16 @@ func OnLTE(v time.Time) predicate.Price {
 	return predicate.Price(sql.FieldLTE(FieldOn, v))
 }
 
+// WithdrawnEQ applies the EQ predicate on the "withdrawn" field.
+func WithdrawnEQ(v bool) predicate.Price {
+	return predicate.Price(sql.FieldEQ(FieldWithdrawn, v))
+}
+
+// WithdrawnNEQ applies the NEQ predicate on the "withdrawn" field.
+func WithdrawnNEQ(v bool) predicate.Price {
+	return predicate.Price(sql.FieldNEQ(FieldWithdrawn, v))
+}
+
 // FoodIDEQ applies the EQ predicate on the "food_id" field.
 func FoodIDEQ(v string) predicate.Price {
 	return predicate.Price(sql.FieldEQ(FieldFoodID, v))
@@ -553,6 +573,81 @@ func StoreIDEqualFold(v string) predicate.Price {
 // StoreIDContainsFold applies the ContainsFold predicate on the "store_id" field.
 func StoreIDContainsFold(v string) predicate.Price {
 	return predicate.Price(sql.FieldContainsFold(FieldStoreID, v))
+}
+
+// LotIDEQ applies the EQ predicate on the "lot_id" field.
+func LotIDEQ(v string) predicate.Price {
+	return predicate.Price(sql.FieldEQ(FieldLotID, v))
+}
+
+// LotIDNEQ applies the NEQ predicate on the "lot_id" field.
+func LotIDNEQ(v string) predicate.Price {
+	return predicate.Price(sql.FieldNEQ(FieldLotID, v))
+}
+
+// LotIDIn applies the In predicate on the "lot_id" field.
+func LotIDIn(vs ...string) predicate.Price {
+	return predicate.Price(sql.FieldIn(FieldLotID, vs...))
+}
+
+// LotIDNotIn applies the NotIn predicate on the "lot_id" field.
+func LotIDNotIn(vs ...string) predicate.Price {
+	return predicate.Price(sql.FieldNotIn(FieldLotID, vs...))
+}
+
+// LotIDGT applies the GT predicate on the "lot_id" field.
+func LotIDGT(v string) predicate.Price {
+	return predicate.Price(sql.FieldGT(FieldLotID, v))
+}
+
+// LotIDGTE applies the GTE predicate on the "lot_id" field.
+func LotIDGTE(v string) predicate.Price {
+	return predicate.Price(sql.FieldGTE(FieldLotID, v))
+}
+
+// LotIDLT applies the LT predicate on the "lot_id" field.
+func LotIDLT(v string) predicate.Price {
+	return predicate.Price(sql.FieldLT(FieldLotID, v))
+}
+
+// LotIDLTE applies the LTE predicate on the "lot_id" field.
+func LotIDLTE(v string) predicate.Price {
+	return predicate.Price(sql.FieldLTE(FieldLotID, v))
+}
+
+// LotIDContains applies the Contains predicate on the "lot_id" field.
+func LotIDContains(v string) predicate.Price {
+	return predicate.Price(sql.FieldContains(FieldLotID, v))
+}
+
+// LotIDHasPrefix applies the HasPrefix predicate on the "lot_id" field.
+func LotIDHasPrefix(v string) predicate.Price {
+	return predicate.Price(sql.FieldHasPrefix(FieldLotID, v))
+}
+
+// LotIDHasSuffix applies the HasSuffix predicate on the "lot_id" field.
+func LotIDHasSuffix(v string) predicate.Price {
+	return predicate.Price(sql.FieldHasSuffix(FieldLotID, v))
+}
+
+// LotIDIsNil applies the IsNil predicate on the "lot_id" field.
+func LotIDIsNil() predicate.Price {
+	return predicate.Price(sql.FieldIsNull(FieldLotID))
+}
+
+// LotIDNotNil applies the NotNil predicate on the "lot_id" field.
+func LotIDNotNil() predicate.Price {
+	return predicate.Price(sql.FieldNotNull(FieldLotID))
+}
+
+// LotIDEqualFold applies the EqualFold predicate on the "lot_id" field.
+func LotIDEqualFold(v string) predicate.Price {
+	return predicate.Price(sql.FieldEqualFold(FieldLotID, v))
+}
+
+// LotIDContainsFold applies the ContainsFold predicate on the "lot_id" field.
+func LotIDContainsFold(v string) predicate.Price {
+	return predicate.Price(sql.FieldContainsFold(FieldLotID, v))
 }
 
 // HasFood applies the HasEdge predicate on the "food" edge.

@@ -109,7 +109,7 @@ func (Product) Fields() []ent.Field {
 		field.String("brand").Optional().MaxLen(80).
 			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(80)}),
 		field.Strings("barcodes").Optional().Validate(validBarcodes).
-			Comment("Its codes: 13 digits (EAN-13, or UPC-A with a leading 0) or 8 digits (EAN-8), with a right check digit. A code belongs to one product."),
+			Comment("Its codes: 13 digits (EAN-13, or UPC-A with a leading 0), 8 (EAN-8) or 14 (ITF), with a right check digit, or whatever else a Detection says. A code belongs to one product."),
 		optionalAmount("package_amount", "How much one package holds, in packageUnit; null: sold loose."),
 		optionalUnit("package_unit", "Unit of packageAmount: g, kg, ml, l or piece."),
 		field.Enum("state").Values("draft", "confirmed").Default("confirmed").

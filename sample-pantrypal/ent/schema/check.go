@@ -19,21 +19,36 @@ func validUnit(unit string) error {
 	return fmt.Errorf("unknown unit %q; want one of %v", unit, quantity.Units())
 }
 
-var gtin = regexp.MustCompile(`^(\d{8}|\d{13})$`)
+var gtin = regexp.MustCompile(`^(\d{8}|\d{12,14})$`)
 
-// validBarcodes refuses what no scanner returns: an EAN-13 and a UPC-A (with its
-// leading zero) have 13 digits, an EAN-8 has 8, and the last one is the check digit.
+// maxCode is how many bytes a code has at most: a QR code of the largest kind has fewer.
+const maxCode = 8192
+
+// validBarcodes refuses what is no code at all.
 func validBarcodes(codes []string) error {
 	for i, code := range codes {
-		if !gtin.MatchString(code) {
-			return fmt.Errorf("barcode %q; want 13 digits (EAN-13, or UPC-A with a leading 0) or 8 (EAN-8)", code)
-		}
-		if want := checkDigit(code[:len(code)-1]); code[len(code)-1] != want {
-			return fmt.Errorf("barcode %s has the check digit %c, not %c, so one of its digits is wrong", code, want, code[len(code)-1])
+		if code == "" || len(code) > maxCode {
+			return fmt.Errorf("a barcode has 1 to %d bytes, not %d", maxCode, len(code))
 		}
 		if contains(codes[:i], code) {
-			return fmt.Errorf("barcode %s stands twice", code)
+			return fmt.Errorf("barcode %q stands twice", code)
 		}
+	}
+	return nil
+}
+
+// CheckGTIN refuses a code that looks like a product's number and is none: an EAN-13 and a UPC-A
+// (with its leading zero) have 13 digits, an EAN-8 has 8, an ITF 14, and the last one is the check
+// digit. Other codes, such as a text in a QR code, say nothing by which they could be checked.
+func CheckGTIN(code string) error {
+	if !gtin.MatchString(code) {
+		return nil
+	}
+	if len(code) == 12 {
+		return fmt.Errorf("barcode %s has 12 digits; write a UPC-A with a leading 0", code)
+	}
+	if want := checkDigit(code[:len(code)-1]); code[len(code)-1] != want {
+		return fmt.Errorf("barcode %s has the check digit %c, not %c, so one of its digits is wrong", code, want, code[len(code)-1])
 	}
 	return nil
 }

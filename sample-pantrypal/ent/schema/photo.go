@@ -75,7 +75,7 @@ func (Detection) Fields() []ent.Field {
 		field.String("kind").NotEmpty().MaxLen(40).
 			Comment("What kind of code, as the reader names it.").
 			Annotations(expose.Field{Example: "ean13", MaxLength: expose.Length(40)}),
-		field.String("value").NotEmpty().MaxLen(8192).
+		field.String("value").NotEmpty().MaxLen(maxCode).
 			Comment("What the code says."),
 		field.Strings("candidates").Optional().
 			Comment("Ids of the products that it may be, best first."),

@@ -45,12 +45,16 @@ func (Price) Fields() []ent.Field {
 		amountDefault("amount", "How much that was, in unit."),
 		unitField("unit", "Unit of amount: g, kg, ml, l or piece."),
 		field.Float("per_unit").Optional().Nillable().
-			Comment("Price of 1 kg, 1 l or 1 piece, computed from price and amount.").
+			Comment("Price of 1 kg, 1 l or 1 piece, computed from price and amount; null: it compares with none.").
 			Annotations(expose.Field{ReadOnly: expose.Yes()}),
 		day("on", "The day.").required(),
+		field.Bool("withdrawn").Default(false).
+			Comment("It was not paid after all, as when check-off puts something back: it has no perUnit, and nothing looks at it."),
 		field.String("food_id"),
 		field.String("product_id").Optional().Nillable(),
 		field.String("store_id").Optional().Nillable(),
+		field.String("lot_id").Optional().Nillable().Immutable().
+			Comment("Id of the PantryItem that was paid for, where check-off noted it; the lot may be gone by now."),
 	}
 }
 
@@ -63,7 +67,7 @@ func (Price) Edges() []ent.Edge {
 }
 
 func (Price) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("food_id", "on"), index.Fields("product_id"), index.Fields("store_id")}
+	return []ent.Index{index.Fields("food_id", "on"), index.Fields("product_id"), index.Fields("store_id"), index.Fields("lot_id")}
 }
 
 func (Price) Annotations() []schema.Annotation {
