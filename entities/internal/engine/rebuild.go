@@ -142,7 +142,7 @@ func typed(s descriptor.Storage, v any) (any, error) {
 		return strconv.ParseFloat(text, 64)
 	case descriptor.Bool:
 		return strconv.ParseBool(text)
-	case descriptor.Time:
+	case descriptor.Time, descriptor.Day:
 		return parseMoment(text)
 	case descriptor.JSON:
 		return json.RawMessage(text), nil
