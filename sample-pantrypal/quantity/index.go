@@ -94,6 +94,9 @@ func (x *Index) FindLine(l Line) Match {
 	return x.Find(l.Name)
 }
 
+// Words are those of a name in a form in which case, accents, marks and plurals do not count.
+func Words(name string) []string { return strings.Fields(normalize(name)) }
+
 // normalize makes one key of all ways to write a name: case, accents, marks and
 // plurals do not count.
 func normalize(name string) string {
