@@ -15,7 +15,7 @@ export const action = {
   output: {
     type: "object", required: ["recipeId", "name", "servings", "minutes", "ingredients", "unknown"],
     properties: {
-      recipeId: { type: "string" }, name: { type: "string" }, servings: { type: "integer" }, minutes: { type: ["integer", "null"], description: "null: it says no time, so tonight and week-plan pass it over until it has one." },
+      recipeId: { type: "string" }, name: { type: "string" }, servings: { type: "integer" }, minutes: { type: ["integer", "null"], description: "null: unknown, so nothing plans it." },
       ingredients: { type: "array", items: { type: "object", properties: { text: { type: "string" }, foodId: { type: ["string", "null"] }, amount: { type: ["number", "null"] }, unit: { type: ["string", "null"] } } } },
       unknown: { type: "array", items: { type: "object", properties: { text: { type: "string" }, candidates: { type: "array", items: { type: "string" } } } }, description: "Lines that join to no food." },
     },

@@ -2,7 +2,7 @@
 // and needs little shopping. With plan it is planned, once a day and meal.
 export const action = {
   title: "What to cook tonight",
-  description: "Suggests what to cook today, or on another day, from what the meals planned before leave in the house: keeps the household's rules, time, allergies, diets and dislikes, guests' too; uses first what expires soon, says what is missing. With plan: true the best one is planned, unless a meal is planned already.",
+  description: "Suggests what to cook today, or on another day, from what earlier meals leave in the house: respects rules, time, allergies, diets and dislikes, guests' too; uses first what expires soon, says what is missing. With plan: true the best one is planned, unless a meal is planned already.",
   input: {
     type: "object",
     properties: {

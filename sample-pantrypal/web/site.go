@@ -215,13 +215,16 @@ type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// forPeople returns a fault with a hint that says what to do on a page.
+// forPeople returns a fault with a hint that says what to do on a page. What pages say themselves
+// is for people, also about a refusal.
 func forPeople(err error, f *fault.Fault) *fault.Fault {
 	shown := *f
+	var r refusal
+	refused := errors.As(err, &r) && fault.From(r) == f
 	switch {
 	case f.Code == fault.Conflict:
 		shown.Hint = "Somebody else was faster. Go back, load the page again, and see whether it is still to be done."
-	case !errors.As(err, new(refusal)), strings.HasPrefix(f.Hint, "Did you mean"):
+	case !refused, strings.HasPrefix(f.Hint, "Did you mean"):
 	case f.Code == fault.NotFound:
 		shown.Hint = "It may have been removed. Go back, and load the page again."
 	default:
