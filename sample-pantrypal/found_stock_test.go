@@ -98,7 +98,7 @@ func TestUndoKeepsDiaryAndLotOne(t *testing.T) {
 	}
 	whole := diary()
 	require.Equal(t, []any{[]any{"came", 300.0}, []any{"went", 200.0}, []any{"went", 100.0}}, whole)
-	for _, how := range []string{"fail", "skip"} {
+	for _, how := range []string{"refuse", "skip"} {
 		raw, err := k.Call("code::koan.undo", map[string]any{"runId": eaten.RunID, "onConflict": how})
 		require.Equal(t, whole, diary(), "%s: %s %v", how, raw, err)
 		if how == "skip" {

@@ -1,7 +1,7 @@
 // A meal was cooked: what it took leaves the stock, what is left comes in.
 export const action = {
   title: "A meal was cooked",
-  description: "Notes that a meal was cooked: takes its ingredients out of the stock, oldest lots first, keeps leftovers, counts the recipe. What was not in the house is named.",
+  description: "Notes that a meal was cooked: takes its ingredients out of the stock, oldest lots first, keeps leftovers, counts the recipe.",
   input: {
     type: "object",
     properties: {
@@ -20,9 +20,9 @@ export const action = {
     properties: {
       mealId: { type: "string" }, name: { type: "string" }, servings: { type: "number" },
       took: { type: "array", items: { type: "object", properties: { lotId: { type: "string" }, name: { type: "string" }, text: { type: "string" }, left: { type: "number" }, unit: { type: "string" } } } },
-      notThere: { type: "array", items: { type: "string" }, description: "What the recipe needs and the stock does not have, as far as it can be compared." },
+      notThere: { type: "array", items: { type: "string" }, description: "What the stock does not have." },
       leftoverId: { type: ["string", "null"] },
-      kept: { type: "array", items: { type: "object" }, description: "leftoverId, servings, place" },
+      kept: { type: "array", items: { type: "object" }, description: "Leftovers: leftoverId, servings, place" },
     },
   },
   effects: {},

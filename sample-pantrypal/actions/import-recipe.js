@@ -1,11 +1,11 @@
 // A recipe as text or as the JSON-LD that web pages carry becomes a recipe of the household.
 export const action = {
   title: "Import a recipe",
-  description: "Makes a recipe of a text (title, ingredients, steps) or of schema.org JSON-LD as web pages carry it. Each line is read and joined to its food; lines that name no known food are kept and named.",
+  description: "Makes a recipe of a text or of schema.org JSON-LD as web pages carry it. Each line is joined to its food; those that name none are kept and named.",
   input: {
     type: "object",
     properties: {
-      text: { type: "string", minLength: 1, maxLength: 20000, description: "Title in the first line; a line \"Ingredients\", then one line for each; a line \"Steps\" or \"Method\", then the steps." },
+      text: { type: "string", minLength: 1, maxLength: 20000, description: "Title; a line \"Ingredients\", then one line for each; a line \"Steps\", then the steps." },
       jsonLd: { anyOf: [{ type: "object" }, { type: "array", items: { type: "object" } }, { type: "string" }], description: "schema.org Recipe; of a @graph or a list, the first." },
       name: { type: "string", minLength: 1, maxLength: 120, description: "Instead of its own name." },
       source: { type: "string", maxLength: 400, description: "Such as its address." },
@@ -13,7 +13,7 @@ export const action = {
     additionalProperties: false,
   },
   output: {
-    type: "object", required: ["recipeId", "name", "servings", "minutes", "ingredients", "unknown"],
+    type: "object", required: ["recipeId", "name", "servings", "ingredients", "unknown"],
     properties: {
       recipeId: { type: "string" }, name: { type: "string" }, servings: { type: "integer" }, minutes: { type: ["integer", "null"], description: "null: unknown, so nothing plans it." },
       ingredients: { type: "array", items: { type: "object", properties: { text: { type: "string" }, foodId: { type: ["string", "null"] }, amount: { type: ["number", "null"] }, unit: { type: ["string", "null"] } } } },

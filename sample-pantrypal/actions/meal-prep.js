@@ -1,7 +1,7 @@
 // One recipe cooked at once for several days.
 export const action = {
   title: "Cook ahead",
-  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Without a recipe it chooses one; says what to buy and where the portions go.",
+  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Says what to buy and where the portions go.",
   input: {
     type: "object",
     properties: {

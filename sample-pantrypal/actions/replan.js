@@ -9,7 +9,7 @@ export const action = {
       date: { type: "string", format: "date", description: "Without mealId: the day whose meal changes; without both, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "The new number of portions." },
-      absent: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members of the household who do not eat." },
+      absent: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members who do not eat." },
       guests: { type: "number", minimum: 0, maximum: 100, description: "Portions for guests, more than now." },
       to: { type: "string", format: "date", description: "Another day." },
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of another recipe." },

@@ -9,8 +9,8 @@ export const action = {
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions; without it, those of the household and guests." },
       date: { type: "string", format: "date", description: "Without it, today." },
-      guests: { type: "array", items: { type: "object", properties: { portion: { type: "number", exclusiveMinimum: 0, maximum: 10 } } }, description: "[{name, portion, diet, allergies, dislikes}], as Household.members." },
-      minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, that of the household for this weekday." },
+      guests: { type: "array", items: { type: "object" }, description: "[{name, portion, diet, allergies, dislikes}], as Household.members." },
+      minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, the household's for the day." },
       with: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
       count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How many suggestions." },
       plan: { type: "boolean", default: false },
@@ -42,10 +42,14 @@ export const action = {
 };
 
 const SOON = 4; // days
+const MOST = 10; // portions of one guest
 
 export default ({ date, meal = "dinner", servings, guests = [], minutes, with: wanted = [], count = 3, plan = false }) => {
   const stow = SDK.Actions.stow({ foodIds: [] }), day = date ?? stow.today;
   if (date !== undefined) checkDay("/date", date, stow.today);
+  guests.forEach((g, i) => {
+    if (g.portion !== undefined && !(typeof g.portion === "number" && g.portion > 0 && g.portion <= MOST)) refuse("/guests/" + i + "/portion", "A guest eats " + JSON.stringify(g.portion) + " portions.", "Send a number above 0 and up to " + MOST + ", such as 1 for an adult.");
+  });
   const portions = servings ?? guests.reduce((sum, g) => sum + (g.portion ?? 1), stow.portions);
   const must = wanted.length ? SDK.Actions.findFood({ names: wanted }).found : [];
   must.forEach((f, i) => {

@@ -1,7 +1,7 @@
 // What was thrown away, and what that cost.
 export const action = {
   title: "What was wasted",
-  description: "What was wasted or expired, by month and by aisle, with its cost, and which foods most often. Costs are those of the amounts that went, where a price is known.",
+  description: "What was wasted or expired, by month and by aisle, with its cost, and which foods most often.",
   input: {
     type: "object",
     properties: { months: { type: "integer", minimum: 1, maximum: 60, default: 12, description: "How many months, this one included." } },

@@ -1,7 +1,7 @@
 // Meals for some days: by the household's rules, time, allergies and budget, with what expires first.
 export const action = {
   title: "Plan the week",
-  description: "Plans meals for the next days: keeps the household's rules (fish on Friday, not twice in ten days), allergies, dislikes, time and budget, uses what expires soon first. Days that have a meal already keep it. The shopping list follows with shop.",
+  description: "Plans meals for the next days: keeps the household's rules (fish on Friday), allergies, dislikes, time and budget, uses what expires soon first. Days that have a meal already keep it.",
   input: {
     type: "object",
     properties: {
