@@ -51,6 +51,13 @@ func TestModelRefusesWhatCannotBe(t *testing.T) {
 		"a pause of no length":              {`SDK.Entities.PlanRule.upsert({name: "Not twice", kind: "no-repeat"})`, "needs days"},
 		"a rule that is patched so":         {`SDK.Entities.PlanRule.patch(SDK.Entities.PlanRule.all({filter: {kind: "max-minutes"}})[0].id, {minutes: null})`, "needs minutes"},
 		"a weekday that is none":            {`SDK.Entities.PlanRule.upsert({name: "x", kind: "avoid", what: "milk", weekdays: ["Freitag"]})`, "unknown weekday"},
+		"more left than came":               {`SDK.Entities.PantryItem.upsert({name: "Rice", amount: 5, initialAmount: 2, unit: "kg"})`, "amount is 5, more than initialAmount, 2"},
+		"less came than is left":            {`SDK.Entities.PantryItem.patch(SDK.Entities.PantryItem.upsert({name: "Rice", amount: 5, unit: "kg"}).id, {initialAmount: 2})`, "more than initialAmount, 2"},
+		"opened tomorrow":                   {`SDK.Entities.PantryItem.upsert({name: "Rice", amount: 5, openedAt: "2026-11-24"})`, "after today, 2026-11-23"},
+		"bad before it was cooked":          {`SDK.Entities.Leftover.upsert({name: "Rice", servings: 1, cookedOn: "2026-11-23", bestBefore: "2026-11-22"})`, "before cookedOn, 2026-11-23"},
+		"cooked when it was bad":            {`SDK.Entities.Leftover.patch(SDK.Entities.Leftover.upsert({name: "Rice", servings: 1, cookedOn: "2026-11-20"}).id, {cookedOn: "2026-11-24"})`, "bestBefore is 2026-11-23"},
+		"a meal outside of its plan":        {`SDK.Entities.PlannedMeal.upsert({planId: SDK.Entities.MealPlan.upsert({name: "x", start: "2026-11-25", end: "2026-11-26"}).id, recipeId: "shakshuka", date: "2026-11-27"})`, "goes from 2026-11-25 to 2026-11-26"},
+		"a plan that leaves a meal out":     {`const p = SDK.Entities.MealPlan.upsert({name: "x", start: "2026-11-25", end: "2026-11-26"}); SDK.Entities.PlannedMeal.upsert({planId: p.id, recipeId: "shakshuka", date: "2026-11-26"}); SDK.Entities.MealPlan.patch(p.id, {end: "2026-11-25"})`, "has a meal on 2026-11-26"},
 		"a recipe that is none":             {`SDK.Actions.importRecipe({jsonLd: {"@type": "Person"}})`, "no schema.org Recipe"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,8 +218,9 @@ func TestMealIsNotedOnce(t *testing.T) {
 	k := open(t)
 	k.Run(`SDK.Actions.importRecipe({text: "Old toast\nServes 1\nIngredients\n100 g bread"});
 		SDK.Entities.PantryItem.all({filter: {foodId: "bread", status: "available"}}).forEach(l => SDK.Entities.PantryItem.patch(l.id, {amount: 0, status: "consumed"}));
-		SDK.Entities.PantryItem.upsert({name: "Bread", amount: 300, unit: "g", bestBefore: "2026-11-22"})`, koantest.Input{})
-	bread := `SDK.Entities.PantryItem.all({filter: {name: "Bread"}, sort: "-addedAt"})[0].amount`
+		SDK.Entities.PantryItem.upsert({name: "Bread", amount: 500, unit: "g", addedAt: "2026-11-23T08:00:00Z"});
+		SDK.Entities.PantryItem.upsert({name: "Bread", amount: 300, unit: "g", bestBefore: "2026-11-22", addedAt: "2026-11-20T08:00:00Z"})`, koantest.Input{})
+	bread := `SDK.Entities.PantryItem.all({filter: {name: "Bread", bestBefore: "2026-11-22"}, sort: "-addedAt"})[0].amount`
 	require.Equal(t, []any{1.0, 300.0}, value[[]any](k, `[SDK.Actions.tonight({}).pastDate.length, `+bread+`]`), "it is past its date today")
 	first := value[map[string]any](k, `SDK.Actions.cooked({recipe: "Old toast", servings: 2, leftovers: 1, date: "2026-11-22"})`)
 	require.Empty(t, first["notThere"], "it was good then")
@@ -226,9 +234,13 @@ func TestMealIsNotedOnce(t *testing.T) {
 	second := value[map[string]any](k, `
 		const recipeId = SDK.Entities.Recipe.all({filter: {name: "Old toast"}})[0].id;
 		SDK.Entities.PlannedMeal.upsert({recipeId, date: "2026-11-22", mealType: "lunch", servings: 1});
-		SDK.Actions.cooked({recipe: "Old toast", date: "2026-11-22"})`)
+		({recipeId, ...SDK.Actions.cooked({recipe: "Old toast", date: "2026-11-22"})})`)
 	require.NotEqual(t, first["mealId"], second["mealId"])
 	require.Zero(t, value[float64](k, bread))
+	third := value[map[string]any](k, `SDK.Entities.PlannedMeal.upsert({recipeId: "`+second["recipeId"].(string)+`", date: "2026-11-22", mealType: "snack", servings: 1});
+		SDK.Actions.cooked({recipe: "Old toast", date: "2026-11-22"})`)
+	require.Equal(t, []any{"bread: what is in the house came after 2026-11-22"}, third["notThere"])
+	require.Empty(t, third["took"], "nobody eats on Sunday what was bought on Monday")
 }
 
 // What was ticked by mistake is put back: it is to buy, and not in the house; of what was used since,

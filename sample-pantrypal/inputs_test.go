@@ -30,7 +30,7 @@ var badInputs = map[string]map[string]string{
 		`{"servings": 0}`: "/servings", `{"servings": -2}`: "/servings", `{"servings": 1e20}`: "/servings", `{"servings": "two"}`: "/servings", `{"minutes": 0}`: "/minutes", `{"minutes": 1e9}`: "/minutes",
 		`{"meal": "brunch"}`: "/meal", `{"count": 21}`: "/count", `{"with": ["stardust"]}`: "/with/0", `{"with": ["eggs", ""]}`: "/with/1", `{"plan": "yes"}`: "/plan",
 		`{"date": ""}`: "/date", `{"date": "next Friday"}`: "/date", `{"date": "2026-11-22"}`: "/date", `{"guests": 2}`: "/guests", `{"guests": [{"diet": "carnivore"}]}`: "/guests/0",
-		`{"guests": [{}, {"allergies": ["stardust"]}]}`: "/guests/1", `{"guests": [{"dislikes": ["stardust"]}]}`: "/guests/0", `{"guests": [{"portion": -1}]}`: "/guests/0/portion", `{"guests": [{"vegan": true}]}`: "/guests/0/vegan",
+		`{"guests": [{}, {"allergies": ["stardust"]}]}`: "/guests/1", `{"guests": [{"dislikes": ["stardust"]}]}`: "/guests/0", `{"guests": [{"portion": -1}]}`: "/guests/0/portion", `{"guests": [{"name": "A", "portion": -3}]}`: "/guests/0/portion", `{"guests": [{"portion": 11}]}`: "/guests/0/portion", `{"guests": [{"vegan": true}]}`: "/guests/0/vegan",
 	},
 	"week-plan": {
 		`{"start": "soon"}`: "/start", `{"start": "2026-13-01"}`: "/start", `{"start": "2027-02-29"}`: "/start", `{"start": "2026-11-22"}`: "/start", `{"start": "9999-12-31"}`: "/start", `{"start": ""}`: "/start",

@@ -278,3 +278,28 @@ func (w *web) together(t *testing.T) {
 	require.Contains(t, text, `"amount":7`, "a new date alone leaves the amount that the page had rounded")
 	require.Contains(t, text, `"bestBefore":"2031-01-02"`)
 }
+
+// A dinner that was cooked is shown as that, and a refusal is in words for people.
+func TestHomeShowsWhatWasCooked(t *testing.T) {
+	w := serveWeb(t, "sqlite://"+t.TempDir())
+	status, _, text := w.do("POST", "/meals", "recipe=shakshuka&servings=2")
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+	_, _, text = w.do("GET", "/", "")
+	meal := regexp.MustCompile(`action="(/meals/[^"]+/cooked)"`).FindStringSubmatch(text)
+	require.NotNil(t, meal, "%s", text)
+	status, _, text = w.do("POST", meal[1], "")
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+	_, _, text = w.do("GET", "/", "")
+	require.Contains(t, text, "Shakshuka")
+	require.Contains(t, text, "Cooked: the stock is up to date")
+	require.Regexp(t, `action="/activity/[^"]+/undo"`, text)
+	require.NotContains(t, text, "Not today")
+	for _, again := range []string{meal[1], strings.TrimSuffix(meal[1], "/cooked")} { // of a page that was open before
+		status, _, text = w.do("POST", again, "do=skip")
+		require.Equal(t, http.StatusBadRequest, status)
+		require.Contains(t, text, "cooked already")
+		for _, tool := range []string{"koan.code", "mealId", "invalid_payload"} {
+			require.NotContains(t, text, tool)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 // A meal was cooked: what it took leaves the stock, what is left comes in.
 export const action = {
   title: "A meal was cooked",
-  description: "Notes that a meal was cooked: takes its ingredients out of the stock, oldest lots first, keeps leftovers, counts the recipe. What was not in the house is named.",
+  description: "Notes that a meal was cooked: takes its ingredients out of the stock, oldest lots first, keeps leftovers, counts the recipe.",
   input: {
     type: "object",
     properties: {
@@ -9,7 +9,7 @@ export const action = {
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe." },
       date: { type: "string", format: "date", description: "Without it, today." },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions cooked; without it, as planned." },
-      leftovers: { type: "number", minimum: 0, maximum: 100, default: 0, description: "Portions that are left." },
+      leftovers: { type: "number", minimum: 0, maximum: 100, description: "Portions that are left; without it, those cooked ahead." },
       freeze: { type: "boolean", default: false, description: "The leftovers go to the freezer." },
       rating: { type: "integer", minimum: 1, maximum: 5 },
     },
@@ -20,25 +20,25 @@ export const action = {
     properties: {
       mealId: { type: "string" }, name: { type: "string" }, servings: { type: "number" },
       took: { type: "array", items: { type: "object", properties: { lotId: { type: "string" }, name: { type: "string" }, text: { type: "string" }, left: { type: "number" }, unit: { type: "string" } } } },
-      notThere: { type: "array", items: { type: "string" }, description: "What the recipe needs and the stock does not have, as far as it can be compared." },
+      notThere: { type: "array", items: { type: "string" }, description: "What the stock does not have." },
       leftoverId: { type: ["string", "null"] },
+      kept: { type: "array", items: { type: "object" }, description: "Leftovers: leftoverId, servings, place" },
     },
   },
   effects: {},
   examples: [{ recipe: "Chickpea and Spinach Curry" }],
 };
 
-const KEEPS = { fridge: 3, freezer: 90, pantry: 1 }; // days that cooked food is good
+const FRIDGE = 3; // days that cooked food keeps there: what is for later goes to the freezer
 
-export default ({ mealId, recipe, servings, date, leftovers = 0, freeze = false, rating }) => {
+export default ({ mealId, recipe, servings, date, leftovers, freeze = false, rating }) => {
   if (!mealId && !recipe) refuse("/recipe", "The input says no meal.", "Send mealId, or recipe.");
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   const day = date ?? today;
   if (date !== undefined) checkPast("/date", date, today);
   let meal = mealId ? SDK.Entities.PlannedMeal.getById(mealId, { with: "recipe" }) : null;
   if (!meal) {
-    const r = SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0];
-    if (!r) refuse("/recipe", 'There is no recipe "' + recipe + '".', "Send the id or name of a Recipe.");
+    const r = SDK.Entities.Recipe.getById(meant(recipe));
     const there = SDK.Entities.PlannedMeal.all({ filter: { recipeId: r.id, date: day, status: { $ne: "skipped" } }, with: "recipe", sort: "id" });
     const done = there.find((m) => m.status === "cooked");
     meal = there.find((m) => m.status === "planned");
@@ -46,23 +46,35 @@ export default ({ mealId, recipe, servings, date, leftovers = 0, freeze = false,
     if (!meal && done) refuse("/recipe", r.name + " of " + day + " is noted as cooked already.", "Was it cooked once more? Then make a PlannedMeal of it, and send its mealId.");
     meal ??= { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: day, mealType: mealOf(r), servings: servings ?? portions }), recipe: r };
   }
-  if (meal.status === "cooked") refuse("/mealId", meal.recipe.name + " of " + meal.date + " is noted as cooked already.", "Send the mealId of a meal that is planned. koan.code.undo takes back what was noted by mistake.");
+  if (meal.status === "cooked") refuse("/mealId", meal.recipe.name + " of " + meal.date + " is noted as cooked already.", "Send the mealId of a meal that is planned; an undo takes back what was noted by mistake.");
   const cooked = servings ?? meal.servings;
-  if (leftovers > cooked) refuse("/leftovers", "There cannot be " + leftovers + " portions left of " + cooked + ".", "Send at most " + cooked + ".");
+  const eaten = Math.max(0, meal.servings - (meal.forLater ?? 0)), left = leftovers ?? (meal.forLater > 0 ? Math.max(0, cooked - eaten) : 0);
+  if (left > cooked) refuse("/leftovers", "There cannot be " + left + " portions left of " + cooked + ".", "Send at most " + cooked + ".");
   const [c] = SDK.Actions.coverMeals({ meals: [{ key: meal.id, recipeId: meal.recipeId, servings: cooked, date: day }] }).meals;
   for (const u of c.uses) {
     SDK.Entities.PantryItem.patch(u.lotId, { amount: u.left, reason: "cooked", mealId: meal.id, ...(u.left > 0 ? {} : { status: "consumed" }) });
   }
   SDK.Entities.PlannedMeal.patch(meal.id, { status: "cooked", servings: cooked, ...(date ? { date } : {}), ...(rating === undefined ? {} : { rating }) });
   if (rating !== undefined) SDK.Entities.Recipe.patch(meal.recipeId, { rating });
-  const place = freeze ? "freezer" : "fridge";
-  const left = leftovers > 0 ? SDK.Entities.Leftover.upsert({ name: meal.recipe.name, servings: leftovers, place, cookedOn: day, bestBefore: plus(day, KEEPS[place]), mealId: meal.id }) : null;
+  // What was cooked ahead is eaten meal by meal, and the fridge is good for some of them.
+  const cold = freeze ? 0 : leftovers === undefined && eaten > 0 ? Math.min(left, FRIDGE * eaten) : left;
+  const kept = [["fridge", cold], ["freezer", left - cold]].filter(([, n]) => n > 0).map(([place, n]) => {
+    const row = SDK.Entities.Leftover.upsert({ name: meal.recipe.name, servings: n, place, cookedOn: day, mealId: meal.id });
+    return { leftoverId: row.id, servings: n, place };
+  });
   return {
     mealId: meal.id, name: meal.recipe.name, servings: cooked,
     took: c.uses.map((u) => ({ lotId: u.lotId, name: u.name, text: u.text, left: u.left, unit: u.unit })),
-    notThere: [...c.missing.map((l) => (l.text === l.name ? l.name : l.text + " " + l.name)), ...c.unclear.map((l) => l.name + ": " + l.problem)],
-    leftoverId: left?.id ?? null,
+    notThere: [...c.missing.map((l) => l.say), ...c.unclear.map((l) => l.name + ": " + l.problem)],
+    leftoverId: kept[0]?.leftoverId ?? null, kept,
   };
+};
+
+/** The recipe that an id or name means. */
+const meant = (recipe) => {
+  const found = SDK.Actions.findRecipe({ recipe });
+  if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
+  return found.recipeId;
 };
 
 /** What a recipe is eaten as: pancakes that nobody had planned were breakfast. */

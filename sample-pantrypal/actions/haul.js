@@ -36,7 +36,7 @@ export default ({ photo, file, storeId }) => {
   const known = SDK.Entities.PantryPhoto.firstPage(1, { filter: { sha256: image.sha256 }, count: false, with: "detections" }).items[0];
   if (known) {
     const open = known.detections.filter((d) => d.status === "open").map((d) => ({ detectionId: d.id, code: d.value, kind: d.kind }));
-    return { summary: fileName + " was put away on " + known.addedAt.slice(0, 10) + " already (as " + known.fileName + "): nothing was added twice." + (open.length ? " Open: " + open.map((o) => o.code).join(", ") + "." : ""), photoId: known.id, again: true, lots: [], open };
+    return { summary: fileName + " was put away on " + SDK.Actions.localDays({ times: [known.addedAt] }).days[0] + " already (as " + known.fileName + "): nothing was added twice." + (open.length ? " Open: " + open.map((o) => o.code).join(", ") + "." : ""), photoId: known.id, again: true, lots: [], open };
   }
   const seen = SDK.Entities.PantryPhoto.upsert({
     fileName, fileId: file ?? null, sha256: image.sha256, width: image.width, height: image.height, status: codes.length ? "processed" : "no_codes", processingMs: Date.now() - started,

@@ -1,11 +1,11 @@
 // A recipe as text or as the JSON-LD that web pages carry becomes a recipe of the household.
 export const action = {
   title: "Import a recipe",
-  description: "Makes a recipe of a text (title, ingredients, steps) or of schema.org JSON-LD as web pages carry it. Each line is read and joined to its food; lines that name no known food are kept and named.",
+  description: "Makes a recipe of a text or of schema.org JSON-LD as web pages carry it. Each line is joined to its food; those that name none are kept and named.",
   input: {
     type: "object",
     properties: {
-      text: { type: "string", minLength: 1, maxLength: 20000, description: "Title in the first line; a line \"Ingredients\", then one line for each; a line \"Steps\" or \"Method\", then the steps." },
+      text: { type: "string", minLength: 1, maxLength: 20000, description: "Title; a line \"Ingredients\", then one line for each; a line \"Steps\", then the steps." },
       jsonLd: { anyOf: [{ type: "object" }, { type: "array", items: { type: "object" } }, { type: "string" }], description: "schema.org Recipe; of a @graph or a list, the first." },
       name: { type: "string", minLength: 1, maxLength: 120, description: "Instead of its own name." },
       source: { type: "string", maxLength: 400, description: "Such as its address." },
@@ -15,7 +15,7 @@ export const action = {
   output: {
     type: "object", required: ["recipeId", "name", "servings", "ingredients", "unknown"],
     properties: {
-      recipeId: { type: "string" }, name: { type: "string" }, servings: { type: "integer" },
+      recipeId: { type: "string" }, name: { type: "string" }, servings: { type: "integer" }, minutes: { type: ["integer", "null"], description: "null: unknown, so nothing plans it." },
       ingredients: { type: "array", items: { type: "object", properties: { text: { type: "string" }, foodId: { type: ["string", "null"] }, amount: { type: ["number", "null"] }, unit: { type: ["string", "null"] } } } },
       unknown: { type: "array", items: { type: "object", properties: { text: { type: "string" }, candidates: { type: "array", items: { type: "string" } } } }, description: "Lines that join to no food." },
     },
@@ -28,7 +28,8 @@ const LINES = 200, MOST = 100, LONGEST = 7 * 1440; // lines of a recipe, its por
 const MEALS = ["breakfast", "lunch", "dinner", "snack", "dessert"];
 
 export default ({ text, jsonLd, name, source }) => {
-  if ((text === undefined) === (jsonLd === undefined)) refuse(text === undefined ? "/text" : "/jsonLd", "text and jsonLd are two ways to say one recipe.", "Send one of them.");
+  if (text === undefined && jsonLd === undefined) refuse("/text", "There is no recipe in the input.", "Send text, or jsonLd.");
+  if (text !== undefined && jsonLd !== undefined) refuse("/jsonLd", "text and jsonLd are two ways to say one recipe.", "Send one of them.");
   const r = text !== undefined ? fromText(text) : fromJsonLd(jsonLd);
   const at = text !== undefined ? "/text" : "/jsonLd";
   const title = (name ?? r.name ?? "").trim().slice(0, 120);
@@ -40,14 +41,14 @@ export default ({ text, jsonLd, name, source }) => {
   const lines = SDK.Actions.readIngredients({ lines: r.lines }).lines.filter((l) => l.text.trim());
   const recipe = SDK.Entities.Recipe.upsert({
     name: title, description: r.description, steps: r.steps, cuisine: r.cuisine, mealTypes: r.meals.length ? r.meals : ["dinner"], dietaryTags: [], tags: [],
-    prepMinutes: r.prep, cookMinutes: r.cook, servings: r.servings, source: source ?? r.source, equipment: [],
+    ...times(r), servings: r.servings, source: source ?? r.source, equipment: [],
   });
   SDK.Entities.RecipeIngredient.upsertMany(lines.map((l, position) => ({
     recipeId: recipe.id, position, name: (l.name || l.text).slice(0, 120), foodId: l.foodId, amount: l.amount, amountMax: l.amountMax, unit: l.unit,
     preparation: l.preparation.slice(0, 240), optional: l.optional, text: l.text.slice(0, 400),
   })));
   return {
-    recipeId: recipe.id, name: recipe.name, servings: recipe.servings,
+    recipeId: recipe.id, name: recipe.name, servings: recipe.servings, minutes: recipe.prepMinutes + recipe.cookMinutes || null,
     ingredients: lines.map((l) => ({ text: l.text, foodId: l.foodId, amount: l.amount, unit: l.unit })),
     unknown: lines.filter((l) => !l.foodId).map((l) => ({ text: l.text, candidates: l.candidates.map((c) => c.name) })),
   };
@@ -55,7 +56,7 @@ export default ({ text, jsonLd, name, source }) => {
 
 /** Reads a text by its headings. */
 function fromText(text) {
-  const r = { name: "", description: "", lines: [], steps: [], servings: 2, prep: 0, cook: 0, meals: [], cuisine: "", source: "" };
+  const r = { name: "", description: "", lines: [], steps: [], servings: 2, prep: 0, cook: 0, total: 0, meals: [], cuisine: "", source: "" };
   let part = "head";
   for (const raw of text.split(/\r?\n/)) {
     const line = raw.replace(/^\s*(#+|[-*•])\s*/, "").trim();
@@ -64,9 +65,9 @@ function fromText(text) {
     if (["ingredients", "you need", "what you need"].includes(head)) { part = "lines"; continue; }
     if (["steps", "method", "instructions", "directions", "preparation"].includes(head)) { part = "steps"; continue; }
     const serves = /^(?:serves|servings|yield|makes|for)\s*:?\s*(\d+)/i.exec(line);
-    const time = /^(prep|preparation|cook|cooking|total)(?: time)?\s*:?\s*(\d+)\s*(h|m)/i.exec(line);
+    const time = /^(prep|cook|total)(?:aration|ing)?(?: time)?\s*:?\s*(\d.*)$/i.exec(line), spent = time ? spoken(time[2]) : 0;
     if (serves && part !== "steps") r.servings = Math.max(1, Math.min(MOST, Number(serves[1])));
-    else if (time && part !== "steps") r[/^prep/i.test(time[1]) ? "prep" : "cook"] = Math.min(LONGEST, Number(time[2]) * (/h/i.test(time[3]) ? 60 : 1));
+    else if (spent && part !== "steps") r[time[1].toLowerCase()] = spent;
     else if (part === "lines") r.lines.push(line);
     else if (part === "steps") r.steps.push(line.replace(/^\d+[.)]\s*/, ""));
     else if (!r.name) r.name = line;
@@ -87,10 +88,9 @@ function fromJsonLd(data) {
   const texts = (v) => list(v).flatMap((x) => (typeof x === "string" ? x.split(/\r?\n/) : x?.itemListElement ? texts(x.itemListElement) : [x?.text ?? x?.name ?? ""])).map((s) => clean(String(s))).filter((s) => s);
   const servings = /\d+/.exec(String(list(found.recipeYield)[0] ?? ""));
   const categories = list(found.recipeCategory).join(" ").toLowerCase();
-  const cook = minutes(found.cookTime), prep = minutes(found.prepTime), total = minutes(found.totalTime);
   return {
     name: clean(String(found.name ?? "")), description: clean(String(found.description ?? "")), lines: texts(found.recipeIngredient ?? found.ingredients), steps: texts(found.recipeInstructions),
-    servings: servings ? Math.max(1, Math.min(MOST, Number(servings[0]))) : 2, prep, cook: cook || Math.max(0, total - prep), meals: MEALS.filter((m) => categories.includes(m)),
+    servings: servings ? Math.max(1, Math.min(MOST, Number(servings[0]))) : 2, prep: minutes(found.prepTime), cook: minutes(found.cookTime), total: minutes(found.totalTime), meals: MEALS.filter((m) => categories.includes(m)),
     cuisine: clean(String(list(found.recipeCuisine)[0] ?? "")).toLowerCase().slice(0, 40), source: String(found.url ?? "").slice(0, 400),
   };
 }
@@ -105,10 +105,23 @@ function find(node, depth) {
   return find(node["@graph"], depth + 1) ?? find(node.mainEntity, depth + 1);
 }
 
+/** The minutes of a recipe, 0 where it does not say: what it leaves out is the rest of the total. */
+function times({ prep, cook, total }) {
+  const rest = Math.max(0, total - prep - cook), most = (n) => Math.min(LONGEST, n);
+  return cook === 0 ? { prepMinutes: most(prep), cookMinutes: most(rest) } : { prepMinutes: most(prep || rest), cookMinutes: most(cook) };
+}
+
+/** Minutes as people write them: "1 h 30 min", "1.5 hours". 0 where there are none. */
+function spoken(text) {
+  let sum = 0;
+  for (const [, n, unit] of text.matchAll(/(\d+(?:[.,]\d+)?)\s*(h|m)/gi)) sum += Number(n.replace(",", ".")) * (unit.toLowerCase() === "h" ? 60 : 1);
+  return Math.round(sum);
+}
+
 /** ISO 8601: PT1H30M. */
 function minutes(iso) {
   const m = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?/.exec(String(iso ?? ""));
-  return m ? Math.min(LONGEST, Number(m[1] ?? 0) * 1440 + Number(m[2] ?? 0) * 60 + Number(m[3] ?? 0)) : 0;
+  return m ? Number(m[1] ?? 0) * 1440 + Number(m[2] ?? 0) * 60 + Number(m[3] ?? 0) : 0;
 }
 
 const clean = (s) => s.replace(/<[^>]*>/g, " ").replace(/&amp;/g, "&").replace(/&nbsp;/g, " ").replace(/&#39;|&apos;/g, "'").replace(/&quot;/g, '"').replace(/\s+/g, " ").trim();

@@ -1,7 +1,7 @@
 // One recipe cooked at once for several days.
 export const action = {
   title: "Cook ahead",
-  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Without a recipe it chooses one; says what to buy and where the portions go.",
+  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Says what to buy and where the portions go.",
   input: {
     type: "object",
     properties: {
@@ -34,10 +34,7 @@ export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
   const date = start ?? stow.today, each = servings ?? stow.portions, all = each * meals;
   checkDay("/start", date, stow.today);
   if (all > MOST) refuse("/servings", meals + " meals of " + each + " portions are " + all + ", more than the " + MOST + " that one meal is planned for.", "Send fewer servings or meals.");
-  const candidates = recipe
-    ? [SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0]].filter((r) => r)
-    : SDK.Entities.Recipe.all({ filter: { tags: { $has: "batch" } } });
-  if (!candidates.length && recipe) refuse("/recipe", 'There is no recipe "' + recipe + '".', "Send the id or name of a Recipe.");
+  const candidates = recipe ? [SDK.Entities.Recipe.getById(meant(recipe))] : SDK.Entities.Recipe.all({ filter: { tags: { $has: "batch" } } });
   if (!candidates.length) refuse("/recipe", "No recipe is marked as worth cooking in a batch.", "Send a recipe, or give one of your own the tag batch.");
   const cover = SDK.Actions.coverMeals({ meals: candidates.map((r) => ({ key: r.id, recipeId: r.id, servings: all, date })) });
   const best = cover.meals.filter((m) => recipe || !m.conflicts.length).sort((a, b) => a.missing.length / a.needed - b.missing.length / b.needed || (a.name < b.name ? -1 : 1))[0];
@@ -46,13 +43,20 @@ export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
   const late = (i) => i > FRIDGE;
   if (!freezer && meals - 1 > FRIDGE) refuse("/meals", best.name + " keeps " + FRIDGE + " days in the fridge and does not freeze well.", "Plan at most " + (FRIDGE + 1) + " meals of it.");
   const row = SDK.Entities.PlannedMeal.upsert({
-    recipeId: best.recipeId, date, mealType: meal, servings: all, notes: "Cooked ahead for " + meals + " meals of " + each + " portions.",
+    recipeId: best.recipeId, date, mealType: meal, servings: all, forLater: all - each, notes: "Cooked ahead for " + meals + " meals of " + each + " portions.",
   });
   return {
     mealId: row.id, recipeId: best.recipeId, name: best.name, date, servings: all,
-    toBuy: best.missing.map((l) => (l.text === l.name ? l.name : l.text + " " + l.name)),
+    toBuy: best.missing.map((l) => l.say),
     portions: Array.from({ length: meals }, (_, i) => ({ date: plus(date, i), place: i === 0 ? "table" : late(i) ? "freezer" : "fridge", servings: each })),
   };
+};
+
+/** The recipe that an id or name means. */
+const meant = (recipe) => {
+  const found = SDK.Actions.findRecipe({ recipe });
+  if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
+  return found.recipeId;
 };
 
 /** Refuses the input at a path, and says what to send instead. */

@@ -12,35 +12,51 @@ export const action = {
     additionalProperties: false,
   },
   output: {
-    type: "object", required: ["into", "lots", "products", "prices", "items", "ingredients"],
-    properties: { into: { type: "string" }, lots: { type: "integer" }, products: { type: "integer" }, prices: { type: "integer" }, items: { type: "integer" }, ingredients: { type: "integer" } },
+    type: "object", required: ["into", "lots", "products", "prices", "items", "ingredients", "byName"],
+    properties: { byName: { type: "array", items: { type: "string" }, description: "What had no food and was taken by its name." }, into: { type: "string" }, lots: { type: "integer" }, products: { type: "integer" }, prices: { type: "integer" }, items: { type: "integer" }, ingredients: { type: "integer" } },
   },
   listed: false,
-  effects: {},
+  effects: { destructive: true },
   examples: [{ from: "Parmigiano", into: "Parmesan" }],
 };
 
+const KINDS = { lots: "PantryItem", products: "Product", items: "ShoppingItem", ingredients: "RecipeIngredient" };
+
 export default ({ from, into }) => {
-  const [a, b] = SDK.Actions.findFood({ names: [from, into] }).found;
-  const target = SDK.Entities.Food.findById(into) ?? (b.food ? SDK.Entities.Food.getById(b.food.id) : null);
-  if (!target) refuse("/into", 'There is no food "' + into + '".', b.candidates.length ? "Did you mean " + b.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
-  const source = SDK.Entities.Food.findById(from)?.id ?? a.food?.id ?? null;
-  // Rows that name it: those of the source, and those without a food that have its name.
-  const named = { foodId: null, name: { $icontains: from } };
-  const rows = (filter) => (source && source !== target.id ? { $or: [{ foodId: source }, filter] } : filter);
-  const change = (entity, filter) => {
-    const found = SDK.Entities[entity].all({ filter });
-    for (const row of found) SDK.Entities[entity].patch(row.id, entity === "PantryItem" ? { foodId: target.id, reason: "merged" } : { foodId: target.id });
-    return found.length;
+  const target = food(into), source = food(from), byName = [], unnamed = new Set();
+  if (!target.id) refuse("/into", 'There is no food "' + into + '".', target.hint ?? "find-food looks for foods.");
+  const other = source.id && source.id !== target.id ? source.id : null;
+  const out = { into: target.id, lots: 0, products: 0, prices: 0, items: 0, ingredients: 0, byName };
+  const change = (kind, entity, rows) => {
+    for (const row of rows) SDK.Entities[entity].patch(row.id, { foodId: target.id, ...(entity === "PantryItem" ? { reason: "merged" } : {}) });
+    out[kind] += rows.length;
   };
-  const out = {
-    into: target.id,
-    lots: change("PantryItem", rows(named)), products: change("Product", rows(named)),
-    prices: source && source !== target.id ? change("Price", { foodId: source }) : 0,
-    items: change("ShoppingItem", rows(named)), ingredients: change("RecipeIngredient", { $and: [rows(named), { recipe: { origin: "household" } }] }),
-  };
-  if (!out.lots && !out.products && !out.prices && !out.items && !out.ingredients) refuse("/from", 'Nothing of the household is kept as "' + from + '".', "Send the id or name of a food, or the name of lots.");
+  for (const [kind, entity] of Object.entries(KINDS)) {
+    const own = entity === "RecipeIngredient" ? { recipe: { origin: "household" } } : {};
+    const loose = SDK.Entities[entity].all({ filter: { foodId: null, ...own }, sort: "id" }), among = loose.map((row) => row.name);
+    const { same, alike } = SDK.Actions.matchNames({ name: from, among });
+    for (const i of alike) unnamed.add(among[i]);
+    for (const i of same) byName.push(entity + " " + among[i]);
+    change(kind, entity, same.map((i) => loose[i]));
+    if (other) change(kind, entity, SDK.Entities[entity].all({ filter: { foodId: other, ...own } }));
+  }
+  if (other) change("prices", "Price", SDK.Entities.Price.all({ filter: { foodId: other } }));
+  if (!out.lots && !out.products && !out.prices && !out.items && !out.ingredients) {
+    const hints = [source.hint, unnamed.size ? "There is " + [...unnamed].slice(0, 8).join(", ") + "." : undefined].filter((h) => h);
+    refuse("/from", 'Nothing of the household is kept as "' + from + '".', hints.join(" ") || "Send the id or name of a food, or the name of lots.");
+  }
   return out;
+};
+
+/** The food that is called so, case and plural apart; else what it may be. */
+const food = (name) => {
+  const known = SDK.Entities.Food.findById(name);
+  if (known) return { id: known.id };
+  const { food: like, candidates } = SDK.Actions.findFood({ names: [name] }).found[0];
+  const found = like && SDK.Entities.Food.getById(like.id);
+  if (found && SDK.Actions.matchNames({ name, among: [found.name, ...(found.aliases ?? [])] }).same.length) return { id: found.id };
+  const names = [...(like ? [like] : []), ...candidates].map((c) => c.name);
+  return { id: null, hint: names.length ? "Did you mean " + names.join(", ") + "?" : undefined };
 };
 
 /** Refuses the input at a path, and says what to send instead. */

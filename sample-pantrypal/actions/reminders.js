@@ -29,14 +29,15 @@ export default ({ days = 3 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   const until = plus(today, days);
   const lots = SDK.Entities.PantryItem.all({ filter: { status: "available", amount: { $gt: 0 }, bestBefore: { $lte: until } }, sort: "bestBefore,name" });
-  const show = (l) => ({ lotId: l.id, name: l.name, text: l.unit === "piece" ? String(l.amount) : l.amount + " " + l.unit, place: l.place, date: l.bestBefore });
+  const texts = SDK.Actions.convertAmounts({ amounts: lots.map((l) => ({ foodId: l.foodId ?? "", amount: l.amount, unit: l.unit })) }).amounts;
+  const shown = lots.map((l, i) => ({ lotId: l.id, name: l.name, text: texts[i].text, place: l.place, date: l.bestBefore }));
   const meals = SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: { $gte: today, $lte: until } }, sort: "date,id", with: "recipe" });
   const cover = SDK.Actions.coverMeals({ meals: meals.map((m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date })), together: true });
   const frozen = new Set(SDK.Entities.PantryItem.all({ filter: { status: "available", place: "freezer" }, fields: ["id"] }).map((l) => l.id));
   const byKey = new Map(cover.meals.map((c) => [c.key, c]));
   return {
     today, until,
-    expiring: lots.filter((l) => l.bestBefore >= today).map(show), past: lots.filter((l) => l.bestBefore < today).map(show),
+    expiring: shown.filter((l) => l.date >= today), past: shown.filter((l) => l.date < today),
     leftovers: SDK.Entities.Leftover.all({ filter: { status: "available", servings: { $gt: 0 }, bestBefore: { $lte: until } }, sort: "bestBefore" }).map((l) => ({ name: l.name, servings: l.servings, bestBefore: l.bestBefore })),
     meals: meals.map((m) => ({ date: m.date, mealType: m.mealType, name: m.recipe.name, toBuy: byKey.get(m.id).missing.map((l) => l.name) })),
     defrost: meals.flatMap((m) => byKey.get(m.id).uses.filter((u) => frozen.has(u.lotId)).map((u) => ({ name: u.name, text: u.text, for: m.recipe.name, date: m.date }))),

@@ -9,7 +9,7 @@ export const action = {
       date: { type: "string", format: "date", description: "Without mealId: the day whose meal changes; without both, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "The new number of portions." },
-      absent: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members of the household who do not eat." },
+      absent: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members who do not eat." },
       guests: { type: "number", minimum: 0, maximum: 100, description: "Portions for guests, more than now." },
       to: { type: "string", format: "date", description: "Another day." },
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of another recipe." },
@@ -39,11 +39,12 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
   if (servings !== undefined || absent.length || guests !== undefined) {
     const members = SDK.Entities.Household.findById("household")?.members ?? [];
     let n = servings ?? row.servings;
-    absent.forEach((name, i) => {
-      const m = members.find((x) => x.name.toLowerCase() === name.toLowerCase());
+    const away = new Set(absent.map((name, i) => {
+      const m = members.find((x) => x.name.toLowerCase() === name.trim().toLowerCase());
       if (!m) refuse("/absent/" + i, 'Nobody here is called "' + name + '".', members.length ? "There are " + members.map((x) => x.name).join(", ") + "." : "The household names its members.");
-      n -= m.portion;
-    });
+      return m;
+    }));
+    for (const m of away) n -= m.portion;
     n += guests ?? 0;
     if (n > MOST) refuse(guests ? "/guests" : "/servings", "That makes " + n + " portions, more than the " + MOST + " that a meal is planned for.", "Send less.");
     if (n <= 0) changes.status = "skipped";
@@ -51,18 +52,20 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
   }
   if (skip) changes.status = "skipped";
   if (recipe) {
-    const r = SDK.Entities.Recipe.findById(recipe) ?? SDK.Entities.Recipe.firstPage(1, { filter: { name: recipe }, count: false }).items[0] ?? SDK.Entities.Recipe.firstPage(1, { q: recipe, count: false }).items[0];
-    if (!r) refuse("/recipe", 'There is no recipe "' + recipe + '".', "Send the id or name of a Recipe.");
-    changes.recipeId = r.id;
+    const found = SDK.Actions.findRecipe({ recipe });
+    if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
+    changes.recipeId = found.recipeId;
   }
   let swapped = null;
   if (to && to !== row.date) {
     checkDay("/to", to, today);
     const other = SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: to, mealType: row.mealType, status: "planned", id: { $ne: row.id } }, sort: "id", with: "recipe", count: false }).items[0];
     if (other) {
+      reach(other.planId, row.date);
       SDK.Entities.PlannedMeal.patch(other.id, { date: row.date });
       swapped = other.recipe.name;
     }
+    reach(row.planId, to);
     changes.date = to;
   }
   if (!Object.keys(changes).length) refuse("/servings", "The input changes nothing.", "Send servings, absent, guests, to, recipe or skip.");
@@ -71,6 +74,13 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
   const open = SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", ...(now.planId ? { $or: [{ planId: now.planId }, { planId: null }] } : { planId: null }), items: { $some: { needs: { $exists: true } } } }, sort: "-createdAt", count: false }).items[0];
   const list = open ? SDK.Actions.shop({ listId: open.id }) : null;
   return { mealId: now.id, name: now.recipe.name, date: now.date, servings: now.servings, status: now.status, swapped, list: list ? { listId: list.listId, items: list.items.length, estimatedCost: list.estimatedCost } : null };
+};
+
+/** A plan reaches as far as its meals do. */
+const reach = (planId, day) => {
+  const plan = planId ? SDK.Entities.MealPlan.getById(planId) : null;
+  if (plan && day < plan.start) SDK.Entities.MealPlan.patch(plan.id, { start: day });
+  if (plan && day > plan.end) SDK.Entities.MealPlan.patch(plan.id, { end: day });
 };
 
 const MOST = 100; // portions of a planned meal

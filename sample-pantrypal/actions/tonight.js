@@ -2,7 +2,7 @@
 // and needs little shopping. With plan it is planned, once a day and meal.
 export const action = {
   title: "What to cook tonight",
-  description: "Suggests what to cook today, or on another day, from what is in the house: respects time, allergies, diets and dislikes, guests' too; uses first what expires soon, says what is missing. With plan: true the best one is planned, unless a meal is planned already.",
+  description: "Suggests what to cook today, or on another day, from what earlier meals leave in the house: respects rules, time, allergies, diets and dislikes, guests' too; uses first what expires soon, says what is missing. With plan: true the best one is planned, unless a meal is planned already.",
   input: {
     type: "object",
     properties: {
@@ -10,7 +10,7 @@ export const action = {
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions; without it, those of the household and guests." },
       date: { type: "string", format: "date", description: "Without it, today." },
       guests: { type: "array", items: { type: "object" }, description: "[{name, portion, diet, allergies, dislikes}], as Household.members." },
-      minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, that of the household for this weekday." },
+      minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, the household's for the day." },
       with: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
       count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How many suggestions." },
       plan: { type: "boolean", default: false },
@@ -42,41 +42,37 @@ export const action = {
 };
 
 const SOON = 4; // days
+const MOST = 10; // portions of one guest
 
 export default ({ date, meal = "dinner", servings, guests = [], minutes, with: wanted = [], count = 3, plan = false }) => {
   const stow = SDK.Actions.stow({ foodIds: [] }), day = date ?? stow.today;
   if (date !== undefined) checkDay("/date", date, stow.today);
-  const home = SDK.Entities.Household.findById("household");
-  const weekend = [0, 6].includes(new Date(day).getUTCDay());
-  const limit = minutes ?? (weekend ? home?.weekendMinutes : home?.weekdayMinutes) ?? 60;
+  guests.forEach((g, i) => {
+    if (g.portion !== undefined && !(typeof g.portion === "number" && g.portion > 0 && g.portion <= MOST)) refuse("/guests/" + i + "/portion", "A guest eats " + JSON.stringify(g.portion) + " portions.", "Send a number above 0 and up to " + MOST + ", such as 1 for an adult.");
+  });
   const portions = servings ?? guests.reduce((sum, g) => sum + (g.portion ?? 1), stow.portions);
   const must = wanted.length ? SDK.Actions.findFood({ names: wanted }).found : [];
   must.forEach((f, i) => {
     if (!f.food) refuse("/with/" + i, 'There is no food "' + f.name + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
   });
 
-  const recipes = SDK.Entities.Recipe.all({ filter: { mealTypes: { $has: meal } }, fields: ["id", "rating", "favourite", "prepMinutes", "cookMinutes"] })
-    .filter((r) => r.prepMinutes + r.cookMinutes <= limit);
-  const recent = new Set(SDK.Entities.PlannedMeal.all({ filter: { date: { $gte: plus(day, -3), $lte: day }, status: "cooked" }, fields: ["recipeId"] }).map((m) => m.recipeId));
-  const covered = cover({ guests, meals: recipes.map((r) => ({ key: r.id, recipeId: r.id, servings: portions, date: day })) });
+  const fits = meals({ guests, date: day, meal, servings: portions, ...(minutes === undefined ? {} : { minutes }) });
   const soon = plus(day, SOON);
-  const of = new Map(recipes.map((r) => [r.id, r]));
-  const ideas = covered.meals
-    .filter((m) => m.conflicts.length === 0 && must.every((f) => m.foodIds.includes(f.food.id)))
+  const ideas = fits.meals
+    .filter((m) => must.every((f) => m.foodIds.includes(f.food.id)))
     .map((m) => {
       const usesSoon = [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= soon).map((u) => u.name))];
       const lacking = m.missing.length + m.unclear.length;
       const share = m.needed ? 1 - lacking / m.needed : 0;
-      const r = of.get(m.recipeId);
-      const score = 2 * share + Math.min(usesSoon.length, 3) / 3 + (r.favourite ? 0.1 : 0) + (r.rating ?? 0) / 50 - (recent.has(r.id) ? 1 : 0);
+      const score = 2 * share + Math.min(usesSoon.length, 3) / 3 + (m.favourite ? 0.1 : 0) + (m.rating ?? 0) / 50;
       return { m, usesSoon, share, score };
     })
-    .filter((i) => i.share >= 0.5)
+    .filter((i) => i.share >= 0.5 || fits.wanted.length > 0) // for what a rule wants one goes shopping
     .sort((a, b) => b.score - a.score || (a.m.name < b.m.name ? -1 : 1))
     .slice(0, count);
   const suggestions = ideas.map(({ m, usesSoon }) => ({
     recipeId: m.recipeId, name: m.name, minutes: m.minutes, servings: portions, usesSoon,
-    toBuy: [...m.missing.map((l) => (l.text === l.name ? l.name : l.text + " " + l.name)), ...m.staples],
+    toBuy: [...m.missing.map((l) => l.say), ...m.staples],
     unclear: m.unclear.map((l) => l.name + ": " + l.problem),
   }));
 
@@ -86,14 +82,15 @@ export default ({ date, meal = "dinner", servings, guests = [], minutes, with: w
     const made = SDK.Entities.PlannedMeal.upsert({ date: day, mealType: meal, recipeId: suggestions[0].recipeId, servings: portions, ...(guests.length ? { notes: "With " + guests.map(describe).join("; ") + "." } : {}) });
     planned = { mealId: made.id, name: suggestions[0].name, new: true };
   }
-  const note = suggestions.length ? "" : "Nothing fits: no recipe for " + meal + " within " + limit + " minutes suits everybody and has half of its ingredients in the house.";
-  return { date: day, suggestions, planned, pastDate: covered.past, note };
+  const notes = fits.unkept.map((name) => 'Nothing keeps "' + name + '".');
+  if (!suggestions.length) notes.push("Nothing fits: no recipe for " + meal + " within " + fits.minutes + " minutes suits everybody and has half of its ingredients in the house.");
+  return { date: day, suggestions, planned, pastDate: fits.past, note: notes.join(" ") };
 };
 
-/** What meals take, and whom they do not suit; a guest of whom something is wrong is refused. */
-const cover = (input) => {
+/** What the day could have; a guest of whom something is wrong is refused. */
+const meals = (input) => {
   try {
-    return SDK.Actions.coverMeals(input);
+    return SDK.Actions.dayMeals(input);
   } catch (e) {
     if (e.path?.startsWith("/guests")) refuse(e.path, e.message, e.hint);
     throw e;

@@ -1,7 +1,7 @@
 // What was thrown away, and what that cost.
 export const action = {
   title: "What was wasted",
-  description: "What was wasted or expired, by month and by aisle, with its cost, and which foods most often. Costs are those of the amounts that went, where a price is known.",
+  description: "What was wasted or expired, by month and by aisle, with its cost, and which foods most often.",
   input: {
     type: "object",
     properties: { months: { type: "integer", minimum: 1, maximum: 60, default: 12, description: "How many months, this one included." } },
@@ -25,11 +25,13 @@ export default ({ months = 12 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   const [y, m] = today.split("-").map(Number);
   const since = new Date(Date.UTC(y, m - months, 1)).toISOString().slice(0, 10);
-  const events = SDK.Entities.PantryEvent.all({ filter: { kind: "went", reason: { $in: ["wasted", "expired"] }, at: { $gte: since + "T00:00:00Z" } }, sort: "at,id", with: "food" });
+  const events = SDK.Entities.PantryEvent.all({ filter: { kind: "went", reason: { $in: ["wasted", "expired"] }, at: { $gte: since + "T00:00:00+14:00" } }, sort: "at,id", with: "food" });
+  const days = SDK.Actions.localDays({ times: events.map((e) => e.at) }).days; // the household's
   const total = sum();
   const byMonth = new Map(), byAisle = new Map(), byFood = new Map();
-  for (const e of events) {
-    const month = e.at.slice(0, 7), aisle = e.food?.aisle ?? "other", name = e.food?.name ?? e.itemName;
+  for (const [i, e] of events.entries()) {
+    if (days[i] < since) continue;
+    const month = days[i].slice(0, 7), aisle = e.food?.aisle ?? "other", name = e.food?.name ?? e.itemName;
     if (!byMonth.has(month)) byMonth.set(month, { sum: sum(), aisles: new Map() });
     const of = byMonth.get(month);
     for (const s of [total, of.sum, at(of.aisles, aisle), at(byAisle, aisle), at(byFood, name)]) {

@@ -1,7 +1,7 @@
 // Meals for some days: by the household's rules, time, allergies and budget, with what expires first.
 export const action = {
   title: "Plan the week",
-  description: "Plans meals for the next days: keeps the household's rules (fish on Friday, not twice in ten days), allergies, dislikes, time and budget, uses what expires soon first. Days that have a meal already keep it. The shopping list follows with shop.",
+  description: "Plans meals for the next days: keeps the household's rules (fish on Friday), allergies, dislikes, time and budget, uses what expires soon first. Days that have a meal already keep it.",
   input: {
     type: "object",
     properties: {
@@ -40,56 +40,35 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   const portions = servings ?? stow.portions;
   const home = SDK.Entities.Household.findById("household");
   const limit = budget ?? (home?.weeklyBudget != null ? (home.weeklyBudget * days) / 7 : null);
-  const rules = SDK.Entities.PlanRule.all({ filter: { active: true } });
-  const named = rules.filter((r) => r.what && (r.kind === "want" || r.kind === "avoid"));
-  const foods = named.length ? SDK.Actions.findFood({ names: named.map((r) => r.what) }).found : [];
-  const foodOf = new Map(named.map((r, i) => [r.id, foods[i].food?.id]));
-
-  const recipes = SDK.Entities.Recipe.all({ filter: { mealTypes: { $has: meal } }, fields: ["id", "name", "cuisine", "tags", "dietaryTags", "rating", "favourite", "prepMinutes", "cookMinutes"], sort: "name" });
-  const of = new Map(recipes.map((r) => [r.id, r]));
-  // What was or will be eaten around these days.
-  const repeat = Math.max(0, ...rules.filter((r) => r.kind === "no-repeat").map((r) => r.days ?? 0));
-  const around = SDK.Entities.PlannedMeal.all({ filter: { date: { $gte: plus(first, -Math.max(repeat, 3)), $lte: plus(last, Math.max(repeat, 3)) }, status: { $ne: "skipped" } }, with: "recipe", sort: "date,id" });
-  const fits = (rule, r, m) => {
-    return m.foodIds.includes(foodOf.get(rule.id)) || m.aisles.includes(rule.what.toLowerCase()) || isCalled(rule.what, r);
-  };
+  const there = SDK.Entities.PlannedMeal.all({ filter: { mealType: meal, date: { $gte: first, $lte: last }, status: { $ne: "skipped" } }, with: "recipe", sort: "date,id" });
 
   const chosen = [], notes = [], kept = [];
-  for (const r of named) {
-    if (!foodOf.get(r.id) && !recipes.some((x) => isCalled(r.what, x)) && !isAisle(r.what)) notes.push('"' + r.name + '" has no effect: no food, aisle, cuisine or tag is called "' + r.what + '".');
-  }
-  const apart = Math.max(repeat, 3), near = (a, b) => Math.abs(Date.parse(a) - Date.parse(b)) < apart * DAY;
+  let apart = 1;
   for (let i = 0; i < days; i++) {
     const date = plus(first, i), weekday = weekdayOf(date);
-    const there = around.find((m) => m.date === date && m.mealType === meal);
-    if (there) {
-      kept.push(there);
-      chosen.push({ date, weekday, kept: there, recipeId: there.recipeId, servings: there.servings });
+    const planned = there.find((m) => m.date === date);
+    if (planned) {
+      kept.push(planned);
+      chosen.push({ date, weekday, kept: planned, recipeId: planned.recipeId, servings: planned.servings });
       continue;
     }
-    const today = rules.filter((r) => !r.weekdays?.length || r.weekdays.includes(weekday));
-    const weekend = weekday === "saturday" || weekday === "sunday";
-    const minutes = Math.min(weekend ? home?.weekendMinutes ?? 90 : home?.weekdayMinutes ?? 45, ...today.filter((r) => r.kind === "max-minutes" && r.minutes).map((r) => r.minutes));
-    const free = recipes.filter((r) => r.prepMinutes + r.cookMinutes <= minutes && !around.some((m) => m.recipeId === r.id && near(m.date, date)));
-    const cover = SDK.Actions.coverMeals({
-      before: chosen.filter(takes).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
-      meals: free.map((r) => ({ key: r.id, recipeId: r.id, servings: portions, date })),
+    const day = SDK.Actions.dayMeals({
+      date, meal, servings: portions, before: chosen.filter((c) => !c.kept).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
     });
-    const suits = cover.meals.filter((m) => !m.conflicts.length && today.every((r) => r.kind !== "avoid" || !r.what || !fits(r, of.get(m.recipeId), m)));
-    const wants = today.filter((r) => r.kind === "want" && r.what);
-    const wanted = suits.filter((m) => wants.every((r) => fits(r, of.get(m.recipeId), m)));
-    if (wants.length && !wanted.length) notes.push(date + ": nothing keeps " + wants.map((r) => '"' + r.name + '"').join(" and ") + ".");
-    const ranked = (wanted.length ? wanted : suits).map((m) => {
-      const r = of.get(m.recipeId);
-      const cuisine = chosen.some((c) => c.cuisine === r.cuisine) ? 0.2 : 0;
-      return { r, score: 1 - (m.missing.length + m.unclear.length) / Math.max(m.needed, 1) + Math.min(soon(m, date).length, 3) / 3 + (r.rating ?? 0) / 20 + (r.favourite ? 0.15 : 0) - cuisine };
-    }).sort((a, b) => b.score - a.score || (a.r.name < b.r.name ? -1 : 1)).map((x) => x.r);
-    const best = ranked.find((r) => !chosen.some((c) => c.recipeId === r.id && near(c.date, date)));
+    apart = day.apart;
+    for (const idle of day.idle) if (!notes.includes(idle)) notes.push(idle);
+    if (day.unkept.length) notes.push(date + ": nothing keeps " + day.unkept.map((name) => '"' + name + '"').join(" and ") + ".");
+    const ranked = day.meals.map((m) => {
+      const cuisine = chosen.some((c) => c.cuisine === m.cuisine) ? 0.2 : 0;
+      return { m, score: 1 - (m.missing.length + m.unclear.length) / Math.max(m.needed, 1) + Math.min(soon(m, date).length, 3) / 3 + (m.rating ?? 0) / 20 + (m.favourite ? 0.15 : 0) - cuisine };
+    }).sort((a, b) => b.score - a.score || (a.m.name < b.m.name ? -1 : 1)).map((x) => x.m);
+    const near = (other) => Math.abs(Date.parse(other) - Date.parse(date)) < apart * DAY;
+    const best = ranked.find((m) => !chosen.some((c) => c.recipeId === m.recipeId && near(c.date)));
     if (!best) {
-      notes.push(date + ": no recipe for " + meal + " suits everybody within " + minutes + " minutes.");
+      notes.push(date + ": no recipe for " + meal + " suits everybody within " + day.minutes + " minutes.");
       continue;
     }
-    chosen.push({ date, weekday, recipeId: best.id, servings: portions, cuisine: best.cuisine, recipes: ranked.map((r) => r.id) });
+    chosen.push({ date, weekday, recipeId: best.recipeId, servings: portions, cuisine: best.cuisine, recipes: ranked.map((m) => m.recipeId) });
   }
 
   // Of what suits each day, the best that the budget allows for all of them.
@@ -109,18 +88,12 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   const meals = chosen.map((c) => {
     const m = cover.meals.find((x) => x.key === c.date);
     return {
-      mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId, name: c.kept ? c.kept.recipe.name : of.get(c.recipeId).name,
+      mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId, name: c.kept ? c.kept.recipe.name : m.name,
       minutes: m?.minutes ?? 0, servings: c.servings, usesSoon: m && !c.kept ? soon(m, c.date) : [], toBuy: m ? m.missing.map((l) => l.name) : [], kept: !!c.kept,
     };
   });
   return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost: choice.cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes };
 };
-
-/** Whether a name is the cuisine or a tag of a recipe. */
-const isCalled = (name, r) => [r.cuisine, ...(r.tags ?? []), ...(r.dietaryTags ?? [])].includes(name.toLowerCase());
-
-/** Whether shops have foods in an aisle of this name. */
-const isAisle = (name) => SDK.Entities.Food.count({ aisle: name.toLowerCase() }) > 0;
 
 /** What of a meal would go off soon. */
 const soon = (m, date) => [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON)).map((u) => u.name))];

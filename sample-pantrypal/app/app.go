@@ -32,11 +32,14 @@ func At(clock func() time.Time) framework.App {
 		Description: "What is in the house, what can be cooked from it, and what is missing. " +
 			"Whole jobs are actions, in scripts SDK.Actions: haul (photo to pantry), learn-product, tonight, week-plan, meal-prep, shop, check-off, cooked, replan, import-recipe, waste, prices, nutrition, reminders, open-too-long, merge-foods, move. " +
 			"Days are the household's; find-food joins a name to its food.",
-		// Somebody in the household agrees before anything is thrown away.
-		// What a list needs for which meal is made anew with the list, and asks nobody.
+		// Somebody in the household agrees before rows are deleted, lots are changed by a filter, more
+		// lots are changed in one run than a meal takes (so that nobody throws the pantry away), or two
+		// foods become one. A single lot is noted as thrown away without a question: an undo takes that
+		// back. What a list needs for which meal is made anew with the list, and asks nobody.
 		Defaults: map[string]string{
-			"approval.mode":  "destructive",
-			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}]`,
+			"approval.mode": "destructive",
+			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}, {"operation": "action::merge-foods", "mode": "destructive"},` +
+				` {"operation": "koan::PantryItem.update-by-query", "mode": "always"}, {"entity": "PantryItem", "operation": "update", "rows": 20, "mode": "writes"}]`,
 		},
 		Entities:  entities(clock),
 		Actions:   actions.Files,

@@ -9,15 +9,50 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
+	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 )
 
-// Keep adds the hook to a client. Events are written through the mutation's own
+// Keep adds the hooks to a client. Events are written through the mutation's own
 // client, so in the transaction of the change: both are committed or neither.
-func Keep(c *ent.Client) { c.PantryItem.Use(write) }
+func Keep(c *ent.Client) {
+	c.PantryItem.Use(write)
+	c.PantryEvent.Use(inOrder)
+}
+
+// inOrder keeps an undo from taking back what came or went of a lot before what was noted of the
+// same lot since: an undo that skips what was changed would leave the lot as it is, and take only
+// its event.
+func inOrder(next ent.Mutator) ent.Mutator {
+	return hook.PantryEventFunc(func(ctx context.Context, m *ent.PantryEventMutation) (ent.Value, error) {
+		if !run.Undoing(ctx) || !m.Op().Is(ent.OpDelete|ent.OpDeleteOne) {
+			return next.Mutate(ctx, m)
+		}
+		ids, err := m.IDs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		events, err := m.Client().PantryEvent.Query().Where(pantryevent.IDIn(ids...)).All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			since, err := m.Client().PantryEvent.Query().Where(pantryevent.ItemID(e.ItemID), pantryevent.IDGT(e.ID), pantryevent.RunNEQ(e.Run),
+				pantryevent.KindIn(pantryevent.KindCame, pantryevent.KindWent)).First(ctx)
+			switch {
+			case err == nil:
+				return nil, fault.Newf(fault.Conflict, "of %s something %s since", e.ItemName, since.Kind).WithHint("Undo run %s first.", since.Run)
+			case !ent.IsNotFound(err):
+				return nil, err
+			}
+		}
+		return next.Mutate(ctx, m)
+	})
+}
 
 type withoutEntries struct{}
 

@@ -176,19 +176,25 @@ func (t *taker) takeRecipes(ctx context.Context) error {
 }
 
 func (t *taker) plans(ctx context.Context) error {
+	days := map[string][2]time.Time{}
 	err := t.each(ctx, "meal_plans", func(r row) error {
 		start, end := r.day("start"), r.day("end")
 		if end.Before(*start) {
 			start, end = end, start
 		}
+		days[r.text("id")] = [2]time.Time{*start, *end}
 		return t.MealPlan.Create().SetID(r.text("id")).SetName(r.text("name")).SetStart(*start).SetEnd(*end).SetStatus(mealplan.Status(r.text("status"))).Exec(ctx)
 	})
 	if err != nil {
 		return err
 	}
 	return t.each(ctx, "planned_meals", func(r row) error {
-		row := t.PlannedMeal.Create().SetID(r.text("id")).SetDate(*r.day("scheduled_for")).SetMealType(plannedmeal.MealType(r.text("meal_type"))).
-			SetServings(r.number("servings")).SetNotes(r.text("notes")).SetNillablePlanID(r.optional("plan_id")).SetRecipeID(t.recipes[r.text("recipe_id")])
+		on, plan := *r.day("scheduled_for"), r.optional("plan_id")
+		if plan != nil && (on.Before(days[*plan][0]) || on.After(days[*plan][1])) {
+			plan = nil // a meal outside of its plan's days stands alone
+		}
+		row := t.PlannedMeal.Create().SetID(r.text("id")).SetDate(on).SetMealType(plannedmeal.MealType(r.text("meal_type"))).
+			SetServings(r.number("servings")).SetNotes(r.text("notes")).SetNillablePlanID(plan).SetRecipeID(t.recipes[r.text("recipe_id")])
 		if r["rating"] != nil {
 			row.SetRating(int(r.number("rating")))
 		}

@@ -63,7 +63,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1548797549,
+		SchemaHash: 1740498402,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -1219,7 +1219,7 @@ func koanKindPantryItem() *shim.Kind {
 					{Name: "amount", Description: "How much is left, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "initialAmount", Description: "How much it was when it came, in unit.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
-					{Name: "place", Aliases: []string{"location", "shelf"}, Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"pantry"`)},
+					{Name: "place", Description: "Another place brings another bestBefore, by the food's shelf life there, unless one is sent.", Aliases: []string{"location", "shelf"}, Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"pantry"`)},
 					{Name: "status", Description: "Only available lots are in the house; the others say how a lot left it.", Type: "enum", Enum: []string{"available", "consumed", "expired", "wasted"}, Default: json.RawMessage(`"available"`)},
 					{Name: "bestBefore", Description: "The last good day; null: it keeps.", Aliases: []string{"expires", "expiry date", "expiring items", "best before", "use by", "goes off"}, Type: "day", Nullable: true},
 					{Name: "openedAt", Description: "The day on which it was opened; null: closed.", Type: "day", Nullable: true},
@@ -1564,7 +1564,7 @@ func koanKindPlanRule() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "PlanRule",
-				Description: "What the household wants of its weeks: fish on Friday, nothing twice in ten days, quick on Tuesdays. week-plan keeps them.",
+				Description: "What the household wants of its weeks: fish on Friday, nothing twice in ten days, quick on Tuesdays. week-plan and tonight keep them.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Description: `The rule in words, such as "Fish on Friday".`, Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
@@ -1677,6 +1677,7 @@ func koanKindPlannedMeal() *shim.Kind {
 					{Name: "date", Description: "The day, in the household's time zone.", Aliases: []string{"scheduled for", "when"}, Type: "day", Required: true},
 					{Name: "mealType", Type: "enum", Enum: []string{"breakfast", "lunch", "dinner", "snack", "dessert"}, Default: json.RawMessage(`"dinner"`)},
 					{Name: "servings", Description: "Portions: scale the recipe's amounts by servings / recipe.servings.", Type: "float", Default: json.RawMessage("2"), Min: new(float64(0)), Max: new(float64(100))},
+					{Name: "forLater", Description: "Of servings, those that are cooked ahead for other days: cooked keeps them as leftovers.", Type: "float", Default: json.RawMessage("0"), Min: new(float64(0)), Max: new(float64(100))},
 					{Name: "status", Description: "The action cooked sets it and takes out what was used.", Type: "enum", Enum: []string{"planned", "cooked", "skipped"}, Default: json.RawMessage(`"planned"`)},
 					{Name: "rating", Description: "How it was, 1 to 5, once cooked.", Type: "int", Nullable: true, Min: new(float64(1)), Max: new(float64(5))},
 					{Name: "notes", Type: "text", Nullable: true},
@@ -1699,6 +1700,7 @@ func koanKindPlannedMeal() *shim.Kind {
 				{Field: "date", Ent: "date", Name: "date", Storage: "day"},
 				{Field: "mealType", Ent: "meal_type", Name: "meal_type", Storage: "text"},
 				{Field: "servings", Ent: "servings", Name: "servings", Storage: "float"},
+				{Field: "forLater", Ent: "for_later", Name: "for_later", Storage: "float"},
 				{Field: "status", Ent: "status", Name: "status", Storage: "text"},
 				{Field: "rating", Ent: "rating", Name: "rating", Storage: "int", Nullable: true},
 				{Field: "notes", Ent: "notes", Name: "notes", Storage: "text", Nullable: true},
@@ -1778,6 +1780,8 @@ func koanSetPlannedMeal(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetMealType)
 	case "servings":
 		return shim.Float(v, x.SetServings)
+	case "for_later":
+		return shim.Float(v, x.SetForLater)
 	case "status":
 		return shim.Text(v, x.SetStatus)
 	case "rating":
@@ -2140,7 +2144,7 @@ func koanKindRecipe() *shim.Kind {
 					{Name: "dietaryTags", Description: "Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "tags", Description: "A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ...", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "favourite", Type: "bool", Default: json.RawMessage("false")},
-					{Name: "prepMinutes", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
+					{Name: "prepMinutes", Description: "0 in both minutes: nobody has said, and nothing takes it for quick.", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 					{Name: "cookMinutes", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 					{Name: "difficulty", Type: "enum", Enum: []string{"easy", "medium", "hard"}, Default: json.RawMessage(`"easy"`)},
 					{Name: "servings", Description: "How many people the amounts are for.", Type: "int", Default: json.RawMessage("2"), Min: new(float64(1))},

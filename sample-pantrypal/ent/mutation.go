@@ -11262,6 +11262,8 @@ type PlannedMealMutation struct {
 	meal_type        *plannedmeal.MealType
 	servings         *float64
 	addservings      *float64
+	for_later        *float64
+	addfor_later     *float64
 	status           *plannedmeal.Status
 	rating           *int
 	addrating        *int
@@ -11511,6 +11513,62 @@ func (m *PlannedMealMutation) AddedServings() (r float64, exists bool) {
 func (m *PlannedMealMutation) ResetServings() {
 	m.servings = nil
 	m.addservings = nil
+}
+
+// SetForLater sets the "for_later" field.
+func (m *PlannedMealMutation) SetForLater(f float64) {
+	m.for_later = &f
+	m.addfor_later = nil
+}
+
+// ForLater returns the value of the "for_later" field in the mutation.
+func (m *PlannedMealMutation) ForLater() (r float64, exists bool) {
+	v := m.for_later
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldForLater returns the old "for_later" field's value of the PlannedMeal entity.
+// If the PlannedMeal object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlannedMealMutation) OldForLater(ctx context.Context) (v float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldForLater is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldForLater requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldForLater: %w", err)
+	}
+	return oldValue.ForLater, nil
+}
+
+// AddForLater adds f to the "for_later" field.
+func (m *PlannedMealMutation) AddForLater(f float64) {
+	if m.addfor_later != nil {
+		*m.addfor_later += f
+	} else {
+		m.addfor_later = &f
+	}
+}
+
+// AddedForLater returns the value that was added to the "for_later" field in this mutation.
+func (m *PlannedMealMutation) AddedForLater() (r float64, exists bool) {
+	v := m.addfor_later
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetForLater resets all changes to the "for_later" field.
+func (m *PlannedMealMutation) ResetForLater() {
+	m.for_later = nil
+	m.addfor_later = nil
 }
 
 // SetStatus sets the "status" field.
@@ -11951,7 +12009,7 @@ func (m *PlannedMealMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PlannedMealMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 10)
 	if m.date != nil {
 		fields = append(fields, plannedmeal.FieldDate)
 	}
@@ -11960,6 +12018,9 @@ func (m *PlannedMealMutation) Fields() []string {
 	}
 	if m.servings != nil {
 		fields = append(fields, plannedmeal.FieldServings)
+	}
+	if m.for_later != nil {
+		fields = append(fields, plannedmeal.FieldForLater)
 	}
 	if m.status != nil {
 		fields = append(fields, plannedmeal.FieldStatus)
@@ -11993,6 +12054,8 @@ func (m *PlannedMealMutation) Field(name string) (ent.Value, bool) {
 		return m.MealType()
 	case plannedmeal.FieldServings:
 		return m.Servings()
+	case plannedmeal.FieldForLater:
+		return m.ForLater()
 	case plannedmeal.FieldStatus:
 		return m.Status()
 	case plannedmeal.FieldRating:
@@ -12020,6 +12083,8 @@ func (m *PlannedMealMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldMealType(ctx)
 	case plannedmeal.FieldServings:
 		return m.OldServings(ctx)
+	case plannedmeal.FieldForLater:
+		return m.OldForLater(ctx)
 	case plannedmeal.FieldStatus:
 		return m.OldStatus(ctx)
 	case plannedmeal.FieldRating:
@@ -12061,6 +12126,13 @@ func (m *PlannedMealMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetServings(v)
+		return nil
+	case plannedmeal.FieldForLater:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetForLater(v)
 		return nil
 	case plannedmeal.FieldStatus:
 		v, ok := value.(plannedmeal.Status)
@@ -12115,6 +12187,9 @@ func (m *PlannedMealMutation) AddedFields() []string {
 	if m.addservings != nil {
 		fields = append(fields, plannedmeal.FieldServings)
 	}
+	if m.addfor_later != nil {
+		fields = append(fields, plannedmeal.FieldForLater)
+	}
 	if m.addrating != nil {
 		fields = append(fields, plannedmeal.FieldRating)
 	}
@@ -12131,6 +12206,8 @@ func (m *PlannedMealMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
 	case plannedmeal.FieldServings:
 		return m.AddedServings()
+	case plannedmeal.FieldForLater:
+		return m.AddedForLater()
 	case plannedmeal.FieldRating:
 		return m.AddedRating()
 	case plannedmeal.FieldVersion:
@@ -12150,6 +12227,13 @@ func (m *PlannedMealMutation) AddField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddServings(v)
+		return nil
+	case plannedmeal.FieldForLater:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddForLater(v)
 		return nil
 	case plannedmeal.FieldRating:
 		v, ok := value.(int)
@@ -12221,6 +12305,9 @@ func (m *PlannedMealMutation) ResetField(name string) error {
 		return nil
 	case plannedmeal.FieldServings:
 		m.ResetServings()
+		return nil
+	case plannedmeal.FieldForLater:
+		m.ResetForLater()
 		return nil
 	case plannedmeal.FieldStatus:
 		m.ResetStatus()

@@ -25,6 +25,8 @@ type PlannedMeal struct {
 	MealType plannedmeal.MealType `json:"meal_type,omitempty"`
 	// Portions: scale the recipe's amounts by servings / recipe.servings.
 	Servings float64 `json:"servings,omitempty"`
+	// Of servings, those that are cooked ahead for other days: cooked keeps them as leftovers.
+	ForLater float64 `json:"for_later,omitempty"`
 	// The action cooked sets it and takes out what was used.
 	Status plannedmeal.Status `json:"status,omitempty"`
 	// How it was, 1 to 5, once cooked.
@@ -92,7 +94,7 @@ func (*PlannedMeal) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case plannedmeal.FieldServings:
+		case plannedmeal.FieldServings, plannedmeal.FieldForLater:
 			values[i] = new(sql.NullFloat64)
 		case plannedmeal.FieldRating, plannedmeal.FieldVersion:
 			values[i] = new(sql.NullInt64)
@@ -138,6 +140,12 @@ func (_m *PlannedMeal) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field servings", values[i])
 			} else if value.Valid {
 				_m.Servings = value.Float64
+			}
+		case plannedmeal.FieldForLater:
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
+				return fmt.Errorf("unexpected type %T for field for_later", values[i])
+			} else if value.Valid {
+				_m.ForLater = value.Float64
 			}
 		case plannedmeal.FieldStatus:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -236,6 +244,9 @@ func (_m *PlannedMeal) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("servings=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Servings))
+	builder.WriteString(", ")
+	builder.WriteString("for_later=")
+	builder.WriteString(fmt.Sprintf("%v", _m.ForLater))
 	builder.WriteString(", ")
 	builder.WriteString("status=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Status))

@@ -57,6 +57,20 @@ func (_c *PlannedMealCreate) SetNillableServings(v *float64) *PlannedMealCreate 
 	return _c
 }
 
+// SetForLater sets the "for_later" field.
+func (_c *PlannedMealCreate) SetForLater(v float64) *PlannedMealCreate {
+	_c.mutation.SetForLater(v)
+	return _c
+}
+
+// SetNillableForLater sets the "for_later" field if the given value is not nil.
+func (_c *PlannedMealCreate) SetNillableForLater(v *float64) *PlannedMealCreate {
+	if v != nil {
+		_c.SetForLater(*v)
+	}
+	return _c
+}
+
 // SetStatus sets the "status" field.
 func (_c *PlannedMealCreate) SetStatus(v plannedmeal.Status) *PlannedMealCreate {
 	_c.mutation.SetStatus(v)
@@ -215,6 +229,10 @@ func (_c *PlannedMealCreate) defaults() {
 		v := plannedmeal.DefaultServings
 		_c.mutation.SetServings(v)
 	}
+	if _, ok := _c.mutation.ForLater(); !ok {
+		v := plannedmeal.DefaultForLater
+		_c.mutation.SetForLater(v)
+	}
 	if _, ok := _c.mutation.Status(); !ok {
 		v := plannedmeal.DefaultStatus
 		_c.mutation.SetStatus(v)
@@ -248,6 +266,14 @@ func (_c *PlannedMealCreate) check() error {
 	if v, ok := _c.mutation.Servings(); ok {
 		if err := plannedmeal.ServingsValidator(v); err != nil {
 			return &ValidationError{Name: "servings", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.servings": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.ForLater(); !ok {
+		return &ValidationError{Name: "for_later", err: errors.New(`ent: missing required field "PlannedMeal.for_later"`)}
+	}
+	if v, ok := _c.mutation.ForLater(); ok {
+		if err := plannedmeal.ForLaterValidator(v); err != nil {
+			return &ValidationError{Name: "for_later", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.for_later": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.Status(); !ok {
@@ -323,6 +349,10 @@ func (_c *PlannedMealCreate) createSpec() (*PlannedMeal, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Servings(); ok {
 		_spec.SetField(plannedmeal.FieldServings, field.TypeFloat64, value)
 		_node.Servings = value
+	}
+	if value, ok := _c.mutation.ForLater(); ok {
+		_spec.SetField(plannedmeal.FieldForLater, field.TypeFloat64, value)
+		_node.ForLater = value
 	}
 	if value, ok := _c.mutation.Status(); ok {
 		_spec.SetField(plannedmeal.FieldStatus, field.TypeEnum, value)

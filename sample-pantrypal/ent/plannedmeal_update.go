@@ -80,6 +80,27 @@ func (_u *PlannedMealUpdate) AddServings(v float64) *PlannedMealUpdate {
 	return _u
 }
 
+// SetForLater sets the "for_later" field.
+func (_u *PlannedMealUpdate) SetForLater(v float64) *PlannedMealUpdate {
+	_u.mutation.ResetForLater()
+	_u.mutation.SetForLater(v)
+	return _u
+}
+
+// SetNillableForLater sets the "for_later" field if the given value is not nil.
+func (_u *PlannedMealUpdate) SetNillableForLater(v *float64) *PlannedMealUpdate {
+	if v != nil {
+		_u.SetForLater(*v)
+	}
+	return _u
+}
+
+// AddForLater adds value to the "for_later" field.
+func (_u *PlannedMealUpdate) AddForLater(v float64) *PlannedMealUpdate {
+	_u.mutation.AddForLater(v)
+	return _u
+}
+
 // SetStatus sets the "status" field.
 func (_u *PlannedMealUpdate) SetStatus(v plannedmeal.Status) *PlannedMealUpdate {
 	_u.mutation.SetStatus(v)
@@ -298,6 +319,11 @@ func (_u *PlannedMealUpdate) check() error {
 			return &ValidationError{Name: "servings", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.servings": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.ForLater(); ok {
+		if err := plannedmeal.ForLaterValidator(v); err != nil {
+			return &ValidationError{Name: "for_later", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.for_later": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Status(); ok {
 		if err := plannedmeal.StatusValidator(v); err != nil {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.status": %w`, err)}
@@ -337,6 +363,12 @@ func (_u *PlannedMealUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	}
 	if value, ok := _u.mutation.AddedServings(); ok {
 		_spec.AddField(plannedmeal.FieldServings, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.ForLater(); ok {
+		_spec.SetField(plannedmeal.FieldForLater, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedForLater(); ok {
+		_spec.AddField(plannedmeal.FieldForLater, field.TypeFloat64, value)
 	}
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(plannedmeal.FieldStatus, field.TypeEnum, value)
@@ -531,6 +563,27 @@ func (_u *PlannedMealUpdateOne) SetNillableServings(v *float64) *PlannedMealUpda
 // AddServings adds value to the "servings" field.
 func (_u *PlannedMealUpdateOne) AddServings(v float64) *PlannedMealUpdateOne {
 	_u.mutation.AddServings(v)
+	return _u
+}
+
+// SetForLater sets the "for_later" field.
+func (_u *PlannedMealUpdateOne) SetForLater(v float64) *PlannedMealUpdateOne {
+	_u.mutation.ResetForLater()
+	_u.mutation.SetForLater(v)
+	return _u
+}
+
+// SetNillableForLater sets the "for_later" field if the given value is not nil.
+func (_u *PlannedMealUpdateOne) SetNillableForLater(v *float64) *PlannedMealUpdateOne {
+	if v != nil {
+		_u.SetForLater(*v)
+	}
+	return _u
+}
+
+// AddForLater adds value to the "for_later" field.
+func (_u *PlannedMealUpdateOne) AddForLater(v float64) *PlannedMealUpdateOne {
+	_u.mutation.AddForLater(v)
 	return _u
 }
 
@@ -765,6 +818,11 @@ func (_u *PlannedMealUpdateOne) check() error {
 			return &ValidationError{Name: "servings", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.servings": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.ForLater(); ok {
+		if err := plannedmeal.ForLaterValidator(v); err != nil {
+			return &ValidationError{Name: "for_later", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.for_later": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Status(); ok {
 		if err := plannedmeal.StatusValidator(v); err != nil {
 			return &ValidationError{Name: "status", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.status": %w`, err)}
@@ -821,6 +879,12 @@ func (_u *PlannedMealUpdateOne) sqlSave(ctx context.Context) (_node *PlannedMeal
 	}
 	if value, ok := _u.mutation.AddedServings(); ok {
 		_spec.AddField(plannedmeal.FieldServings, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.ForLater(); ok {
+		_spec.SetField(plannedmeal.FieldForLater, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedForLater(); ok {
+		_spec.AddField(plannedmeal.FieldForLater, field.TypeFloat64, value)
 	}
 	if value, ok := _u.mutation.Status(); ok {
 		_spec.SetField(plannedmeal.FieldStatus, field.TypeEnum, value)

@@ -33,7 +33,7 @@ type Recipe struct {
 	Tags []string `json:"tags,omitempty"`
 	// Favourite holds the value of the "favourite" field.
 	Favourite bool `json:"favourite,omitempty"`
-	// PrepMinutes holds the value of the "prep_minutes" field.
+	// 0 in both minutes: nobody has said, and nothing takes it for quick.
 	PrepMinutes int `json:"prep_minutes,omitempty"`
 	// CookMinutes holds the value of the "cook_minutes" field.
 	CookMinutes int `json:"cook_minutes,omitempty"`

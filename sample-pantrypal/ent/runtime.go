@@ -759,12 +759,32 @@ func init() {
 			return nil
 		}
 	}()
+	// plannedmealDescForLater is the schema descriptor for for_later field.
+	plannedmealDescForLater := plannedmealFields[3].Descriptor()
+	// plannedmeal.DefaultForLater holds the default value on creation for the for_later field.
+	plannedmeal.DefaultForLater = plannedmealDescForLater.Default.(float64)
+	// plannedmeal.ForLaterValidator is a validator for the "for_later" field. It is called by the builders before save.
+	plannedmeal.ForLaterValidator = func() func(float64) error {
+		validators := plannedmealDescForLater.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(for_later float64) error {
+			for _, fn := range fns {
+				if err := fn(for_later); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// plannedmealDescRating is the schema descriptor for rating field.
-	plannedmealDescRating := plannedmealFields[4].Descriptor()
+	plannedmealDescRating := plannedmealFields[5].Descriptor()
 	// plannedmeal.RatingValidator is a validator for the "rating" field. It is called by the builders before save.
 	plannedmeal.RatingValidator = plannedmealDescRating.Validators[0].(func(int) error)
 	// plannedmealDescVersion is the schema descriptor for version field.
-	plannedmealDescVersion := plannedmealFields[6].Descriptor()
+	plannedmealDescVersion := plannedmealFields[7].Descriptor()
 	// plannedmeal.DefaultVersion holds the default value on creation for the version field.
 	plannedmeal.DefaultVersion = plannedmealDescVersion.Default.(int)
 	// plannedmealDescID is the schema descriptor for id field.

@@ -82,6 +82,16 @@ func Of(id string) (Food, bool) {
 // Find returns the food that a name stands for.
 func Find(name string) quantity.Match { return withIDs(open().index.Find(name)) }
 
+// IsAisle reports whether shops have foods in an aisle of this name.
+func IsAisle(name string) bool {
+	for _, f := range open().byID {
+		if strings.EqualFold(f.Aisle, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // FindLine returns the food of a line of a recipe.
 func FindLine(l quantity.Line) quantity.Match { return withIDs(open().index.FindLine(l)) }
 

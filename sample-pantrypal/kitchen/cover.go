@@ -50,6 +50,7 @@ type lack struct {
 	Amount  *float64 `json:"amount"  jsonschema:"nullable"`
 	Unit    *string  `json:"unit"    jsonschema:"nullable"`
 	Text    string   `json:"text"`
+	Say     string   `json:"say"     jsonschema_description:"the text with the name: 3 cloves garlic"`
 	Problem string   `json:"problem" jsonschema_description:"why it cannot be compared with what is there; empty: there is too little"`
 }
 
@@ -190,7 +191,8 @@ type need struct {
 // set says how much of it is missing.
 func (n *need) set(a quantity.Amount, sys quantity.System) {
 	v, u := float(a.Value), string(a.Unit)
-	n.amount, n.Amount, n.Unit, n.Text = a, &v, &u, text(n.food, a, sys)
+	much := buyable(n.food, a, sys)
+	n.amount, n.Amount, n.Unit, n.Text, n.Say = a, &v, &u, much.String(), much.With(n.Name)
 }
 
 // cover takes what a meal needs from the stock, oldest lots first.
@@ -213,7 +215,7 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 		if !l.Optional {
 			c.Needed++
 		}
-		n := need{lack: lack{Name: l.Name, FoodID: &l.FoodID}, food: f}
+		n := need{lack: lack{Name: l.Name, Say: l.Name, FoodID: &l.FoodID}, food: f}
 		switch {
 		case !known:
 			n.FoodID, n.Text, n.Problem = nil, l.Name, "no food of the catalogue is known by this name"
@@ -239,8 +241,10 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 				continue
 			}
 			n.set(rest, h.system())
-			n.Problem = problem
-			if problem != "" {
+			if n.Problem = problem; problem == "" && s.later(f.ID, m.Date) {
+				n.Problem = "what is in the house came after " + m.Date
+			}
+			if n.Problem != "" {
 				c.Unclear = appendUnless(l.Optional, c.Unclear, n.lack)
 			} else {
 				c.Missing = appendUnless(l.Optional, c.Missing, n.lack)
@@ -256,18 +260,18 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 // holders are units of which a part is of use, and can be weighed.
 var holders = []quantity.Unit{"can", "bottle", "jar", "pack", "bunch", "head", "bulb", "loaf", "bar"}
 
-// text is an amount to buy, for people: part of a can or bunch in grams, if those are known, and
+// buyable is an amount as people buy it: part of a can or bunch in grams, if those are known, and
 // nothing less than a whole egg.
-func text(f foods.Food, a quantity.Amount, sys quantity.System) string {
+func buyable(f foods.Food, a quantity.Amount, sys quantity.System) quantity.Amount {
 	switch {
 	case a.Unit.Dimension() == quantity.Count && !slices.Contains(holders, a.Unit), a.Unit == quantity.Gram, a.Unit == quantity.Millilitre:
-		return quantity.Of(a.Value.Ceil(), a.Unit).String()
+		return quantity.Of(a.Value.Ceil(), a.Unit)
 	case a.Unit.Dimension() == quantity.Count && !a.Value.IsInteger():
 		if grams, err := f.Convert(a, quantity.Gram, sys); err == nil {
-			return quantity.Of(grams.Value.Ceil(), quantity.Gram).String()
+			return quantity.Of(grams.Value.Ceil(), quantity.Gram)
 		}
 	}
-	return a.String()
+	return a
 }
 
 func appendUnless[T any](not bool, list []T, v T) []T {

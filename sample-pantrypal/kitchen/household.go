@@ -34,6 +34,9 @@ type household struct {
 	Units    string          `json:"units"`
 	Target   *float64        `json:"energyTargetKcal"`
 
+	WeekdayMinutes int `json:"weekdayMinutes"`
+	WeekendMinutes int `json:"weekendMinutes"`
+
 	today time.Time
 }
 
@@ -57,6 +60,39 @@ func (h household) portions() float64 {
 }
 
 func (h household) day(offset int) string { return h.today.AddDate(0, 0, offset).Format(time.DateOnly) }
+
+// dayOf is the household's day at a moment.
+func (h household) dayOf(at string) (string, error) {
+	moment, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return "", fault.Newf(fault.InvalidPayload, "%q is no time", fault.Clip(at, 40)).WithHint("Send a time such as 2026-01-31T18:30:00Z.")
+	}
+	day, err := rules.Today(moment, h.TimeZone)
+	return day.Format(time.DateOnly), err
+}
+
+type daysIn struct {
+	Times []string `json:"times" jsonschema:"maxItems=100000"`
+}
+
+type daysOut struct {
+	Days []string `json:"days"`
+}
+
+// localDays is the action local-days.
+func localDays(ctx context.Context, call framework.Call, in daysIn) (daysOut, error) {
+	h, err := readHousehold(ctx, call)
+	if err != nil {
+		return daysOut{}, err
+	}
+	out := daysOut{Days: make([]string, len(in.Times))}
+	for i, at := range in.Times {
+		if out.Days[i], err = h.dayOf(at); err != nil {
+			return daysOut{}, err
+		}
+	}
+	return out, nil
+}
 
 // readHousehold reads the household of the call's set.
 func readHousehold(ctx context.Context, call framework.Call) (household, error) {

@@ -1,6 +1,7 @@
 package kitchen
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -124,11 +125,11 @@ type convertItem struct {
 	FoodID string  `json:"foodId"`
 	Amount float64 `json:"amount" jsonschema:"minimum=0"`
 	Unit   string  `json:"unit"`
-	To     string  `json:"to"     jsonschema_description:"a unit: g, ml, piece, cup ..."`
+	To     string  `json:"to,omitempty" jsonschema_description:"a unit: g, ml, piece, cup ...; without it, its own: for the text"`
 }
 
 type convertIn struct {
-	Amounts []convertItem `json:"amounts" jsonschema:"minItems=1,maxItems=1000"`
+	Amounts []convertItem `json:"amounts" jsonschema:"maxItems=1000"`
 }
 
 type converted struct {
@@ -150,8 +151,8 @@ func convertAmounts(ctx context.Context, call framework.Call, in convertIn) (con
 	out := convertOut{Amounts: []converted{}}
 	for _, item := range in.Amounts {
 		f, _ := foods.Of(item.FoodID)
-		c := converted{Unit: item.To}
-		a, err := f.Convert(amountOf(item.Amount, item.Unit), quantity.Unit(item.To), h.system())
+		c := converted{Unit: cmp.Or(item.To, item.Unit)}
+		a, err := f.Convert(amountOf(item.Amount, item.Unit), quantity.Unit(c.Unit), h.system())
 		if err != nil {
 			c.Problem = err.Error()
 		} else {

@@ -27,6 +27,7 @@ type lot struct {
 	} `json:"product"`
 
 	left decimal.Decimal
+	came string // the day on which it came, where the household is
 }
 
 // food is the food of a lot as its packages hold it.
@@ -56,13 +57,16 @@ func readStock(ctx context.Context, call framework.Call, h household, from strin
 		if l.BestBefore != nil && *l.BestBefore < today {
 			past = append(past, l.Name)
 		}
-		if !l.good(from) {
+		if !l.keeps(from) {
 			continue
 		}
 		if l.FoodID == nil {
 			continue // nobody knows what it is, so nothing can be cooked of it
 		}
 		l.left = decimal.NewFromFloat(l.Amount)
+		if l.came, err = h.dayOf(l.AddedAt); err != nil {
+			return nil, nil, err
+		}
 		s.lots[*l.FoodID] = append(s.lots[*l.FoodID], l)
 	}
 	for _, lots := range s.lots {
@@ -95,8 +99,16 @@ func (s *stock) has(food, day string) bool {
 	return slices.ContainsFunc(s.lots[food], func(l lot) bool { return l.left.IsPositive() && l.good(day) })
 }
 
-// good reports whether a lot can be eaten on a day.
-func (l lot) good(day string) bool { return l.BestBefore == nil || *l.BestBefore >= day }
+// keeps reports whether a lot is not past its date on a day.
+func (l lot) keeps(day string) bool { return l.BestBefore == nil || *l.BestBefore >= day }
+
+// good reports whether a lot could be eaten on a day: it had come by then, and was not past its date.
+func (l lot) good(day string) bool { return l.came <= day && l.keeps(day) }
+
+// later reports whether there is some of a food that came only after a day.
+func (s *stock) later(food, day string) bool {
+	return slices.ContainsFunc(s.lots[food], func(l lot) bool { return l.left.IsPositive() && l.came > day })
+}
 
 // take takes an amount of a food for a day. rest is what is not there; problem says why some of
 // what is there could not be compared with what is wanted.
@@ -128,6 +140,9 @@ func (s *stock) take(f foods.Food, wanted quantity.Amount, sys quantity.System, 
 			rest.Value = decimal.Zero
 		} else {
 			rest.Value = rest.Value.Sub(there.Value)
+		}
+		if !taken.IsPositive() {
+			continue // a crumb, which rounding leaves out
 		}
 		l.left = l.left.Sub(taken)
 		a := quantity.Of(taken, quantity.Unit(l.Unit))

@@ -92,7 +92,7 @@ func (a Amount) String() string {
 		number = a.Value
 	}
 	text := number.String()
-	kitchen := a.Unit.Dimension() == Count || a.Unit == "tsp" || a.Unit == "tbsp" || a.Unit == "cup"
+	kitchen := a.Unit == "" || a.Unit.Dimension() == Count || a.Unit == "tsp" || a.Unit == "tbsp" || a.Unit == "cup"
 	if whole := number.Truncate(0); kitchen && number.IsPositive() {
 		if f, ok := fractions[number.Sub(whole).String()]; ok {
 			text = f
@@ -104,13 +104,39 @@ func (a Amount) String() string {
 	switch {
 	case a.Unit == Piece || a.Unit == "":
 		return text
-	case a.Unit.Dimension() == Count && number.GreaterThan(decimal.NewFromInt(1)):
+	case number.GreaterThan(decimal.NewFromInt(1)):
 		return text + " " + plural(a.Unit)
 	}
 	return text + " " + strings.ReplaceAll(string(a.Unit), "-", " ")
 }
 
+// With returns the amount with what it is of: "3 cloves garlic", "1 egg". Of nothing, or where
+// nobody knows how much, it is the name alone.
+func (a Amount) With(name string) string {
+	if a.Unit == "" || !a.Value.IsPositive() {
+		return name
+	}
+	if a.Unit.isPiece() && a.Value.LessThanOrEqual(decimal.NewFromInt(1)) {
+		name = one(name)
+	}
+	return a.String() + " " + name
+}
+
+// one is the name of one of several: "spring onion" of "spring onions".
+func one(name string) string {
+	at := strings.LastIndexByte(name, ' ') + 1
+	return name[:at] + singular(name[at:])
+}
+
+// plural is what is written behind more than one. Abbreviations have none.
 func plural(u Unit) string {
+	switch u {
+	case "cup", "pint", "quart", "gallon":
+		return string(u) + "s"
+	}
+	if u.Dimension() != Count {
+		return strings.ReplaceAll(string(u), "-", " ")
+	}
 	switch u {
 	case "small", "medium", "large":
 		return string(u)

@@ -145,11 +145,21 @@ func TestThirdsAddUp(t *testing.T) {
 func TestAmountReadsLikeACookbook(t *testing.T) {
 	for want, a := range map[string]Amount{
 		"1.5 kg": amount("1500", Gram), "999 g": amount("999", Gram), "1.25 l": amount("1250", Millilitre), "½ tsp": amount("0.5", "tsp"),
-		"1⅓ cup": amount("1.333333", "cup"), "2½": amount("2.5", Piece), "2 cloves": amount("2", "clove"), "1 clove": amount("1", "clove"),
+		"1⅓ cups": amount("1.333333", "cup"), "1 cup": amount("1", "cup"), "2½": amount("2.5", Piece), "2 cloves": amount("2", "clove"), "1 clove": amount("1", "clove"),
 		"2 leaves": amount("2", "leaf"), "3 bunches": amount("3", "bunch"), "2 large": amount("2", "large"), "1.5 fl oz": amount("1.5", "fl-oz"),
 		"0.0001 g": amount("0.0001", Gram), "0 g": amount("0", Gram), "0.333 l": amount("0.333333", "l"),
 	} {
 		assert.Equal(t, want, a.String())
+	}
+}
+
+func TestAmountReadsWithItsFood(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 egg": amount("1", Piece).With("eggs"), "2 eggs": amount("2", Piece).With("eggs"), "½ spring onion": amount("0.5", Piece).With("spring onions"),
+		"3 cloves garlic": amount("3", "clove").With("garlic"), "1 large potato": amount("1", "large").With("potatoes"), "500 g tomatoes": amount("500", Gram).With("tomatoes"),
+		"1 bunch radishes": amount("1", "bunch").With("radishes"), "Milk": amount("0", Millilitre).With("Milk"), "Salt": Amount{}.With("Salt"),
+	} {
+		assert.Equal(t, want, got)
 	}
 }
 

@@ -119,6 +119,9 @@ func isPlural(name string) bool {
 	return false
 }
 
+// Words are those of a name in a form in which case, accents, marks and plurals do not count.
+func Words(name string) []string { return strings.Fields(normalize(name)) }
+
 // normalize makes one key of all ways to write a name: case, accents, marks and
 // plurals do not count.
 func normalize(name string) string {

@@ -43,6 +43,9 @@ func planDays(next ent.Mutator) ent.Mutator {
 				if err := ordered(from, to); err != nil {
 					return nil, err
 				}
+				if err := coversMeals(ctx, m.Client(), p.ID, from, to); err != nil {
+					return nil, err
+				}
 			}
 		}
 		return next.Mutate(ctx, m)
@@ -54,6 +57,78 @@ func ordered(start, end time.Time) error {
 		return fmt.Errorf("the plan ends on %s, before it starts on %s", end.Format(time.DateOnly), start.Format(time.DateOnly))
 	}
 	return nil
+}
+
+// coversMeals refuses to leave planned meals of a plan outside of its days.
+func coversMeals(ctx context.Context, c *ent.Client, plan string, start, end time.Time) error {
+	outside, err := c.PlannedMeal.Query().Where(plannedmeal.PlanID(plan), plannedmeal.StatusEQ(plannedmeal.StatusPlanned),
+		plannedmeal.Or(plannedmeal.DateLT(start), plannedmeal.DateGT(end))).First(ctx)
+	switch {
+	case ent.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return fmt.Errorf("the plan has a meal on %s (%s), outside of %s to %s; move that meal first", outside.Date.Format(time.DateOnly), outside.ID, start.Format(time.DateOnly), end.Format(time.DateOnly))
+}
+
+// mealInPlan refuses a meal that is planned for a day outside of its plan. One that was cooked was
+// cooked when it was.
+func mealInPlan(next ent.Mutator) ent.Mutator {
+	return hook.PlannedMealFunc(func(ctx context.Context, m *ent.PlannedMealMutation) (ent.Value, error) {
+		if !m.Op().Is(ent.OpCreate | ent.OpUpdateOne) {
+			return next.Mutate(ctx, m)
+		}
+		meal, err := plannedFor(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		if meal == nil {
+			return next.Mutate(ctx, m)
+		}
+		plan, err := m.Client().MealPlan.Get(ctx, *meal.PlanID)
+		switch {
+		case ent.IsNotFound(err): // the database says so
+		case err != nil:
+			return nil, err
+		case meal.Date.Before(plan.Start) || meal.Date.After(plan.End):
+			return nil, fmt.Errorf("the meal is on %s, and its plan %s goes from %s to %s; send a day of the plan, change the plan's days, or leave planId out",
+				meal.Date.Format(time.DateOnly), plan.Name, plan.Start.Format(time.DateOnly), plan.End.Format(time.DateOnly))
+		}
+		return next.Mutate(ctx, m)
+	})
+}
+
+// plannedFor is the meal as a change leaves it, nil where it has no plan, is not to be cooked, or
+// the change is about something else.
+func plannedFor(ctx context.Context, m *ent.PlannedMealMutation) (*ent.PlannedMeal, error) {
+	date, dated := m.Date()
+	plan, joined := m.PlanID()
+	status, decided := m.Status()
+	meal := &ent.PlannedMeal{Status: plannedmeal.StatusPlanned}
+	if !m.Op().Is(ent.OpCreate) {
+		if !dated && !joined && !decided {
+			return nil, nil
+		}
+		id, _ := m.ID()
+		var err error
+		if meal, err = m.Client().PlannedMeal.Get(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if dated {
+		meal.Date = date
+	}
+	if decided {
+		meal.Status = status
+	}
+	if joined {
+		meal.PlanID = &plan
+	}
+	if m.PlanIDCleared() || meal.PlanID == nil || meal.Status != plannedmeal.StatusPlanned {
+		return nil, nil
+	}
+	return meal, nil
 }
 
 // countCooked counts a recipe as cooked once more when a meal of it becomes cooked, and

@@ -67,7 +67,8 @@ type homePage struct {
 		Note string `json:"note"`
 	}
 	Meal    *meal
-	Codes   int // that nobody has explained
+	Run     string // that noted the meal as cooked, "" if it took nothing
+	Codes   int    // that nobody has explained
 	ToBuy   int
 	Waiting int // plans
 }
@@ -91,6 +92,9 @@ func (s *site) home(v *visit) (any, error) {
 			return nil, err
 		}
 		p.Meal = &m
+		if p.Run, err = cookedBy(v, m); err != nil {
+			return nil, err
+		}
 	}
 	if p.Codes, err = v.count("Detection", query{"status": "open"}); err != nil {
 		return nil, err
@@ -100,6 +104,20 @@ func (s *site) home(v *visit) (any, error) {
 	}
 	p.Waiting = s.waiting(v)
 	return p, nil
+}
+
+// cookedBy is the run that noted a meal as cooked, as the diary has it.
+func cookedBy(v *visit, m meal) (string, error) {
+	if m.Status != "cooked" {
+		return "", nil
+	}
+	events, err := rows[struct {
+		Run string `json:"run"`
+	}](v, "PantryEvent", query{"filter": query{"mealId": m.ID, "kind": "went", "reason": "cooked"}, "sort": "-id", "fields": "id,run"}, 1)
+	if err != nil || len(events) == 0 {
+		return "", err
+	}
+	return events[0].Run, nil
 }
 
 // waiting counts the plans that the caller may decide about; 0 for one who may not.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -67,7 +66,8 @@ type recipePage struct {
 	Units       string
 	Nutrients   *nutrients
 	Unweighed   []string
-	Meal        string // that is planned with it today
+	Meal        string  // that is planned with it today
+	Later       float64 // of its portions, those that are cooked ahead
 }
 
 // maxServings bounds the portions that a recipe is shown for.
@@ -111,7 +111,7 @@ func (s *site) recipe(v *visit) (any, error) {
 	}
 	today, err := rows[meal](v, "PlannedMeal", query{"filter": query{"recipeId": p.Recipe.ID, "date": v.day.Today, "status": "planned"}}, 1)
 	if err == nil && len(today) > 0 {
-		p.Meal = today[0].ID
+		p.Meal, p.Later = today[0].ID, today[0].ForLater
 	}
 	return p, err
 }
@@ -136,9 +136,9 @@ func (p *recipePage) measure(v *visit) error {
 		if in.Unit != nil {
 			unit = *in.Unit
 		}
-		in.Text = scaled(*in.Amount*factor, unit)
+		in.Text = amount(*in.Amount*factor, unit)
 		if in.AmountMax != nil {
-			in.Text = portion(*in.Amount*factor) + "–" + scaled(*in.AmountMax*factor, unit)
+			in.Text = amount(*in.Amount*factor, "") + "–" + amount(*in.AmountMax*factor, unit)
 			continue
 		}
 		if to := unitIn(p.Units, unit, *in.Amount*factor); to != "" && in.FoodID != nil {
@@ -159,7 +159,7 @@ func (p *recipePage) measure(v *visit) error {
 	}
 	for n, a := range out.Amounts {
 		if a.Amount != nil { // what cannot be converted stays as it is written
-			p.Ingredients[lines[n]].Text = scaled(*a.Amount, a.Unit)
+			p.Ingredients[lines[n]].Text = amount(*a.Amount, a.Unit)
 		}
 	}
 	return nil
@@ -178,42 +178,4 @@ func unitIn(system, unit string, f float64) string {
 		return "g"
 	}
 	return ""
-}
-
-// scaled writes an amount of a recipe.
-func scaled(f float64, unit string) string {
-	switch unit {
-	case "g", "kg", "ml", "l":
-		return amount(f, unit)
-	case "", "piece":
-		return portion(f)
-	}
-	return portion(f) + " " + unit
-}
-
-// fractions are those that cooks measure by.
-var fractions = []struct {
-	value float64
-	sign  string
-}{{0, ""}, {0.25, "¼"}, {1.0 / 3, "⅓"}, {0.5, "½"}, {2.0 / 3, "⅔"}, {0.75, "¾"}, {1, ""}}
-
-// portion writes a number with a cook's fraction where one is near.
-func portion(f float64) string {
-	whole := math.Floor(f)
-	for _, part := range fractions {
-		if math.Abs(f-whole-part.value) > 0.04 {
-			continue
-		}
-		whole += math.Floor(part.value)
-		switch {
-		case part.sign == "" && whole == 0:
-			return number(f)
-		case part.sign == "":
-			return number(whole)
-		case whole == 0:
-			return part.sign
-		}
-		return number(whole) + part.sign
-	}
-	return number(f)
 }

@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
 )
 
 //go:embed templates
@@ -89,30 +92,43 @@ func isID(s string) bool {
 	return len(s) == 36 && strings.Trim(s, "0123456789abcdef-") == ""
 }
 
-// number writes a number as a person would: at most two decimals, and none of a large one.
-func number(f float64) string {
+// number writes a number as a person would.
+func number(f float64) string { return strconv.FormatFloat(rounded(f), 'f', -1, 64) }
+
+// rounded has at most two decimals, and none of a large number.
+func rounded(f float64) float64 {
 	switch a := math.Abs(f); {
 	case a >= 100:
-		f = math.Round(f)
+		return math.Round(f)
 	case a >= 10:
-		f = math.Round(f*10) / 10
-	default:
-		f = math.Round(f*100) / 100
+		return math.Round(f*10) / 10
 	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
+	return math.Round(f*100) / 100
 }
 
-// amount writes how much of something there is.
+// amount writes how much of something there is, as exactly as a cook would measure it.
 func amount(f float64, unit string) string {
+	u := quantity.Unit(unit)
 	switch {
-	case unit == "g" && f >= 1000:
-		f, unit = f/1000, "kg"
-	case unit == "ml" && f >= 1000:
-		f, unit = f/1000, "l"
-	case unit == "piece" || unit == "":
-		return number(f)
+	case (u == quantity.Gram || u == quantity.Millilitre) && f >= 1000:
+		f = rounded(f/1000) * 1000
+	case u.Dimension() == quantity.Mass || u == quantity.Millilitre || u == "l":
+		f = rounded(f)
+	default:
+		f = portion(f)
 	}
-	return number(f) + " " + unit
+	return quantity.Of(decimal.NewFromFloat(f), u).String()
+}
+
+// portion is a number with a cook's fraction, where one is near.
+func portion(f float64) float64 {
+	whole := math.Floor(f)
+	for _, part := range []float64{0, 0.25, 1.0 / 3, 0.5, 2.0 / 3, 0.75, 1} {
+		if near := whole + part; math.Abs(f-near) <= 0.04 && near > 0 {
+			return near
+		}
+	}
+	return rounded(f)
 }
 
 // signs of currencies that stand before a price.

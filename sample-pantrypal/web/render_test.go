@@ -11,8 +11,9 @@ import (
 
 func TestAmountsReadAsCooksWriteThem(t *testing.T) {
 	for want, got := range map[string]string{
-		"1½": portion(1.5), "⅔": portion(2.0 / 3), "3": portion(2.99), "0.02": portion(0.02), "12.4": portion(12.4), "¼ tsp": scaled(0.25, "tsp"),
-		"1.2 kg": amount(1200, "g"), "0": amount(0, "piece"), "750 ml": amount(750, "ml"), "2 l": amount(2000, "ml"), "1.5": amount(1.5, "piece"),
+		"1½": amount(1.5, ""), "⅔": amount(2.0/3, ""), "3": amount(2.99, ""), "0.02": amount(0.02, "piece"), "12.4": amount(12.4, "piece"), "¼ tsp": amount(0.25, "tsp"),
+		"1.2 kg": amount(1200, "g"), "0": amount(0, "piece"), "750 ml": amount(750, "ml"), "2 l": amount(2000, "ml"), "1.23 kg": amount(1234, "g"),
+		"3 cloves": amount(3, "clove"), "1 clove": amount(1.01, "clove"), "6 slices": amount(6, "slice"), "1½ cups": amount(1.5, "cup"), "3 leaves": amount(3, "leaf"),
 	} {
 		require.Equal(t, want, got)
 	}

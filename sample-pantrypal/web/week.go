@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -13,6 +14,7 @@ type meal struct {
 	Date     string      `json:"date"`
 	MealType string      `json:"mealType"`
 	Servings float64     `json:"servings"`
+	ForLater float64     `json:"forLater"`
 	Status   string      `json:"status"`
 	RecipeID string      `json:"recipeId"`
 	PlanID   *string     `json:"planId"`
@@ -33,8 +35,13 @@ type recipeHead struct {
 	Tags        []string `json:"tags"`
 }
 
-// Minutes is how long it takes.
-func (r recipeHead) Minutes() int { return r.PrepMinutes + r.CookMinutes }
+// Takes is how long it takes, in words.
+func (r recipeHead) Takes() string {
+	if minutes := r.PrepMinutes + r.CookMinutes; minutes > 0 {
+		return strconv.Itoa(minutes) + " min"
+	}
+	return "time unknown"
+}
 
 type weekDay struct {
 	Date  string

@@ -122,7 +122,7 @@ func TestOpenAPIExamplesOfFields(t *testing.T) {
 	t.Parallel()
 	for name, a := range map[string]framework.App{"fixture": fixtureApp(), "pantrypal with its catalogue": app.New()} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, a, framework.HTTPOptions{}, koantest.Setting{Key: "approval.mode", Value: "never"})
+			s := serve(t, a, framework.HTTPOptions{}, koantest.Setting{Key: "approval.mode", Value: "never"}, koantest.Setting{Key: "approval.rules", Value: "[]"})
 			var whole struct {
 				Components struct{ Schemas map[string]any }
 			}

@@ -104,7 +104,7 @@ func openKitchen(c counter, folder, plugins, sample string) (*kitchen, error) {
 	k.app, err = framework.New(context.Background(), app.At(evening), framework.Options{
 		Log: slog.New(slog.DiscardHandler),
 		Config: framework.Source{Flags: map[string]string{
-			"database": "sqlite://" + folder, "plugins.dir": plugins, "plugins.vision.root": filepath.Join(sample, "testdata"), "approval.mode": "never",
+			"database": "sqlite://" + folder, "plugins.dir": plugins, "plugins.vision.root": filepath.Join(sample, "testdata"), "approval.mode": "never", "approval.rules": "[]",
 		}},
 	})
 	if err != nil {

@@ -400,6 +400,7 @@ var (
 		{Name: "date", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "meal_type", Type: field.TypeEnum, Enums: []string{"breakfast", "lunch", "dinner", "snack", "dessert"}, Default: "dinner"},
 		{Name: "servings", Type: field.TypeFloat64, Default: 2},
+		{Name: "for_later", Type: field.TypeFloat64, Default: 0},
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"planned", "cooked", "skipped"}, Default: "planned"},
 		{Name: "rating", Type: field.TypeInt, Nullable: true},
 		{Name: "notes", Type: field.TypeString, Nullable: true, Size: 2147483647},
@@ -415,13 +416,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "planned_meals_meal_plans_meals",
-				Columns:    []*schema.Column{PlannedMealsColumns[8]},
+				Columns:    []*schema.Column{PlannedMealsColumns[9]},
 				RefColumns: []*schema.Column{MealPlansColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "planned_meals_recipes_recipe",
-				Columns:    []*schema.Column{PlannedMealsColumns[9]},
+				Columns:    []*schema.Column{PlannedMealsColumns[10]},
 				RefColumns: []*schema.Column{RecipesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -430,7 +431,7 @@ var (
 			{
 				Name:    "plannedmeal_plan_id",
 				Unique:  false,
-				Columns: []*schema.Column{PlannedMealsColumns[8]},
+				Columns: []*schema.Column{PlannedMealsColumns[9]},
 			},
 			{
 				Name:    "plannedmeal_date",
@@ -440,7 +441,7 @@ var (
 			{
 				Name:    "plannedmeal_recipe_id",
 				Unique:  false,
-				Columns: []*schema.Column{PlannedMealsColumns[9]},
+				Columns: []*schema.Column{PlannedMealsColumns[10]},
 			},
 		},
 	}

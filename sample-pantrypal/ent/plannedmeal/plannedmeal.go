@@ -20,6 +20,8 @@ const (
 	FieldMealType = "meal_type"
 	// FieldServings holds the string denoting the servings field in the database.
 	FieldServings = "servings"
+	// FieldForLater holds the string denoting the for_later field in the database.
+	FieldForLater = "for_later"
 	// FieldStatus holds the string denoting the status field in the database.
 	FieldStatus = "status"
 	// FieldRating holds the string denoting the rating field in the database.
@@ -69,6 +71,7 @@ var Columns = []string{
 	FieldDate,
 	FieldMealType,
 	FieldServings,
+	FieldForLater,
 	FieldStatus,
 	FieldRating,
 	FieldNotes,
@@ -92,6 +95,10 @@ var (
 	DefaultServings float64
 	// ServingsValidator is a validator for the "servings" field. It is called by the builders before save.
 	ServingsValidator func(float64) error
+	// DefaultForLater holds the default value on creation for the "for_later" field.
+	DefaultForLater float64
+	// ForLaterValidator is a validator for the "for_later" field. It is called by the builders before save.
+	ForLaterValidator func(float64) error
 	// RatingValidator is a validator for the "rating" field. It is called by the builders before save.
 	RatingValidator func(int) error
 	// DefaultVersion holds the default value on creation for the "version" field.
@@ -179,6 +186,11 @@ func ByMealType(opts ...sql.OrderTermOption) OrderOption {
 // ByServings orders the results by the servings field.
 func ByServings(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldServings, opts...).ToFunc()
+}
+
+// ByForLater orders the results by the for_later field.
+func ByForLater(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldForLater, opts...).ToFunc()
 }
 
 // ByStatus orders the results by the status field.

@@ -75,6 +75,11 @@ func Servings(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldServings, v))
 }
 
+// ForLater applies equality check predicate on the "for_later" field. It's identical to ForLaterEQ.
+func ForLater(v float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldForLater, v))
+}
+
 // Rating applies equality check predicate on the "rating" field. It's identical to RatingEQ.
 func Rating(v int) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldRating, v))
@@ -198,6 +203,46 @@ func ServingsLT(v float64) predicate.PlannedMeal {
 // ServingsLTE applies the LTE predicate on the "servings" field.
 func ServingsLTE(v float64) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldLTE(FieldServings, v))
+}
+
+// ForLaterEQ applies the EQ predicate on the "for_later" field.
+func ForLaterEQ(v float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldForLater, v))
+}
+
+// ForLaterNEQ applies the NEQ predicate on the "for_later" field.
+func ForLaterNEQ(v float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNEQ(FieldForLater, v))
+}
+
+// ForLaterIn applies the In predicate on the "for_later" field.
+func ForLaterIn(vs ...float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldIn(FieldForLater, vs...))
+}
+
+// ForLaterNotIn applies the NotIn predicate on the "for_later" field.
+func ForLaterNotIn(vs ...float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNotIn(FieldForLater, vs...))
+}
+
+// ForLaterGT applies the GT predicate on the "for_later" field.
+func ForLaterGT(v float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGT(FieldForLater, v))
+}
+
+// ForLaterGTE applies the GTE predicate on the "for_later" field.
+func ForLaterGTE(v float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGTE(FieldForLater, v))
+}
+
+// ForLaterLT applies the LT predicate on the "for_later" field.
+func ForLaterLT(v float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLT(FieldForLater, v))
+}
+
+// ForLaterLTE applies the LTE predicate on the "for_later" field.
+func ForLaterLTE(v float64) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLTE(FieldForLater, v))
 }
 
 // StatusEQ applies the EQ predicate on the "status" field.

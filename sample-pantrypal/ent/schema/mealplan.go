@@ -37,7 +37,7 @@ func (PlanRule) Fields() []ent.Field {
 
 func (PlanRule) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
-		Description: "What the household wants of its weeks: fish on Friday, nothing twice in ten days, quick on Tuesdays. week-plan keeps them.",
+		Description: "What the household wants of its weeks: fish on Friday, nothing twice in ten days, quick on Tuesdays. week-plan and tonight keep them.",
 	}}
 }
 
@@ -86,6 +86,9 @@ func (PlannedMeal) Fields() []ent.Field {
 		field.Enum("meal_type").Values(mealTypes...).Default("dinner"),
 		field.Float("servings").Positive().Max(maxServings).Default(2).
 			Comment("Portions: scale the recipe's amounts by servings / recipe.servings.").
+			Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(maxServings)}),
+		field.Float("for_later").Min(0).Max(maxServings).Default(0).
+			Comment("Of servings, those that are cooked ahead for other days: cooked keeps them as leftovers.").
 			Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(maxServings)}),
 		field.Enum("status").Values("planned", "cooked", "skipped").Default("planned").
 			Comment("The action cooked sets it and takes out what was used."),

@@ -29,6 +29,7 @@ func (PantryItem) Fields() []ent.Field {
 		optionalAmount("initial_amount", "How much it was when it came, in unit."),
 		unitField("unit", stockUnits),
 		field.Enum("place").Values(places...).Default("pantry").
+			Comment("Another place brings another bestBefore, by the food's shelf life there, unless one is sent.").
 			Annotations(expose.Field{Aliases: []string{"location", "shelf"}}),
 		field.Enum("status").Values("available", "consumed", "expired", "wasted").Default("available").
 			Comment("Only available lots are in the house; the others say how a lot left it."),

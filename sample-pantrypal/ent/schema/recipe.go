@@ -35,6 +35,7 @@ func (Recipe) Fields() []ent.Field {
 			Comment("A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ..."),
 		field.Bool("favourite").Default(false),
 		field.Int("prep_minutes").NonNegative().Default(0).
+			Comment("0 in both minutes: nobody has said, and nothing takes it for quick.").
 			Annotations(expose.Field{Min: expose.Number(0)}),
 		field.Int("cook_minutes").NonNegative().Default(0).
 			Annotations(expose.Field{Min: expose.Number(0)}),
