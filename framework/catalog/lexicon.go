@@ -87,7 +87,9 @@ func (lex *lexicon) meaning(words []string) *meaning {
 func (m *meaning) add(text string) {
 	if parts := strings.Split(text, "+"); len(parts) > 1 {
 		for _, part := range parts {
-			m.all = append(m.all, stems(part))
+			if one := stems(part); !slices.ContainsFunc(m.all, func(other []string) bool { return slices.Equal(one, other) }) {
+				m.all = append(m.all, one)
+			}
 		}
 		return
 	}
