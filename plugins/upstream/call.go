@@ -92,7 +92,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 		if r.function != nil {
 			return s.functionResult(r, raw)
 		}
-		return s.result(conn, r, raw)
+		return s.result(ctx, conn, r, raw)
 	}
 }
 
@@ -235,9 +235,9 @@ type block struct {
 }
 
 // result is the value of a call in a script (CONTRACT section 8): the structured content if
-// there is any, else the one text, parsed if it is JSON; several blocks are a list. An
-// output with images or sound is returned whole, with its data in base64.
-func (s *server) result(conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
+// there is any, else the one text, parsed if it is JSON; several blocks are a list. Images,
+// sound and embedded resources become files.
+func (s *server) result(ctx context.Context, conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
 	var res callResult
 	if err := json.Unmarshal(raw, &res); err != nil {
 		return nil, s.broken(r, "its result cannot be read: "+plainText(err.Error(), 300))
@@ -257,7 +257,7 @@ func (s *server) result(conn *connection, r *request, raw json.RawMessage) (json
 	if structured {
 		return res.Structured, nil
 	}
-	return unwrap(raw, res.Content)
+	return s.unwrap(ctx, r, raw, res.Content)
 }
 
 // checkOutput checks a structured output against the tool's own schema.
@@ -278,18 +278,18 @@ func (s *server) checkOutput(r *request, out json.RawMessage) error {
 }
 
 // unwrap returns the value of a content without structure.
-func unwrap(raw json.RawMessage, content []json.RawMessage) (json.RawMessage, error) {
+func (s *server) unwrap(ctx context.Context, r *request, raw json.RawMessage, content []json.RawMessage) (json.RawMessage, error) {
 	values := make([]json.RawMessage, 0, len(content))
 	for _, c := range content {
 		var b block
 		if err := json.Unmarshal(c, &b); err != nil {
 			return raw, nil
 		}
-		switch b.Type {
-		case "text":
+		switch {
+		case b.Type == "text":
 			values = append(values, textValue(b.Text))
-		case "image", "audio":
-			return raw, nil
+		case isMedia(b.Type):
+			values = append(values, s.keepMedia(ctx, r, c))
 		default:
 			values = append(values, c)
 		}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -9,6 +10,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // parsed is what keys alone configure.
@@ -160,13 +164,20 @@ func FuzzClientFile(f *testing.F) {
 	})
 }
 
+// withoutFiles is a call of an app that keeps no files.
+type withoutFiles struct{ catalog.Call }
+
+func (withoutFiles) Invoke(context.Context, catalog.ID, json.RawMessage) (json.RawMessage, error) {
+	return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files")
+}
+
 func FuzzResult(f *testing.F) {
 	for _, s := range []string{`{"content":[{"type":"text","text":"1"}]}`, `{"structuredContent":5}`, `{"isError":true,"content":[{}]}`, `{"content":[1]}`, `{"content":[{"type":"image"}]}`} {
 		f.Add([]byte(s))
 	}
 	s := &server{cfg: Config{ID: "x"}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		out, err := s.result(&connection{}, &request{tool: "t"}, raw)
+		out, err := s.result(t.Context(), &connection{}, &request{tool: "t", call: withoutFiles{}}, raw)
 		if err == nil {
 			require.True(t, json.Valid(out), "%s", out)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -106,7 +107,7 @@ func matrix(t *testing.T) []row {
 		{id: "strict", mode: "refuses the input", code: fault.UpstreamError, retry: fault.Fix, says: "a must be positive"},
 		{id: "odd-result", mode: "sends a result that is none", code: fault.UpstreamError, says: "its result cannot be read"},
 		{id: "unknown", mode: "sends unknown content", result: `[{"type":"hologram","data":1},{"a":1}]`},
-		{id: "picture", mode: "sends a picture", result: `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}]}`},
+		{id: "picture", mode: "sends a picture", result: `["look",{"$file":"file_","name":"work","type":"text/plain; charset=utf-8","size":2}]`},
 		{id: "progress", mode: "reports progress", result: `"done"`},
 		{id: "pages", mode: "pages forever", result: `"done"`},
 		{id: "hostile", mode: "says hostile things", result: `"done"`},
@@ -118,7 +119,7 @@ func matrix(t *testing.T) []row {
 		{id: "rooted", mode: "wants roots", result: `"done"`},
 		{id: "wordless", mode: "fails without a word", code: fault.UpstreamError, retry: fault.Fix, says: "work of the server wordless failed: it gave no reason"},
 		{id: "empty", mode: "answers with nothing", result: `null`},
-		{id: "links", mode: "links", result: `[{"type":"resource_link","uri":"file:///a","name":"a"},{"type":"resource","resource":{"uri":"file:///b","mimeType":"image/png","blob":"aGk="}}]`},
+		{id: "links", mode: "links", result: `[{"type":"resource_link","uri":"file:///a","name":"a"},{"$file":"file_","name":"b","type":"text/plain; charset=utf-8","size":2}]`},
 		{id: "twenty", mode: "sends 20 MB", code: fault.UpstreamError, retry: fault.Never, says: "more than 16777216 bytes"},
 		{id: "restless", mode: "changes its list with each answer", result: `"done"`},
 		{id: "hard", mode: "has hard schemas", result: `"done"`},
@@ -134,7 +135,7 @@ func matrix(t *testing.T) []row {
 func TestMisbehavingServers(t *testing.T) {
 	t.Setenv("KOAN_TEST_SECRET", "blue-parrot-77")
 	rows := matrix(t)
-	kit := koantest.New(t, framework.App{Name: "matrix"}, settingsOf(t, rows)...)
+	kit := koantest.New(t, framework.App{Name: "matrix"}, append(settingsOf(t, rows), koantest.Setting{Key: "files.dir", Value: t.TempDir()})...)
 	var ids []string
 	for _, r := range rows {
 		ids = append(ids, r.id)
@@ -156,7 +157,7 @@ func TestMisbehavingServers(t *testing.T) {
 			got := seen[r.id]
 			if r.code == "" {
 				require.Nil(t, got.Fault)
-				require.JSONEq(t, r.result, string(got.Result))
+				require.JSONEq(t, r.result, fileID.ReplaceAllString(string(got.Result), "file_"))
 				return
 			}
 			require.NotNil(t, got.Fault, "it succeeded: %s", got.Result)
@@ -333,9 +334,19 @@ func TestTextResults(t *testing.T) {
 	}
 }
 
-func TestResultsWithPicturesComeWhole(t *testing.T) {
+// fileID is what differs in the handles of files.
+var fileID = regexp.MustCompile(`file_[0-9a-f]{32}`)
+
+// What a server shows or plays is a file of the app, which scripts read and pass on.
+func TestMediaBecomeFiles(t *testing.T) {
 	t.Parallel()
-	kit := strange(t, "sends a picture", nil)
-	require.JSONEq(t, `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}]}`,
-		string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = await work({});", koantest.Input{}).Result))
+	blocks := `[{"type":"audio","data":"aGk=","mimeType":"audio/wav"},{"type":"resource","resource":{"uri":"file:///notes/a.txt","mimeType":"text/plain","text":"hello"}},{"type":"image","data":"no base64!","mimeType":"image/png"}]`
+	rows := []row{{id: "x", mode: "says in blocks", settings: map[string]string{"env." + saysVariable: blocks}}}
+	kit := koantest.New(t, framework.App{Name: "strange"}, append(settingsOf(t, rows), koantest.Setting{Key: "files.dir", Value: t.TempDir()})...)
+	got := kit.Run(`const all = SDK.Servers.x.work({}); SDK.Out.file(all[1].$file); [all, SDK.Files.text(all[1].$file), SDK.Files.get(all[0].$file).size]`, koantest.Input{})
+	require.JSONEq(t, `[[{"$file":"file_","name":"work","type":"text/plain; charset=utf-8","size":2},{"$file":"file_","name":"a.txt","type":"text/plain","size":5},{"type":"image","data":"no base64!","mimeType":"image/png"}],"hello",2]`,
+		fileID.ReplaceAllString(string(got.Result), "file_"))
+	// Not where the app keeps none.
+	bare := strange(t, "sends a picture", nil)
+	require.JSONEq(t, `["look",{"type":"image","data":"aGk=","mimeType":"image/png"}]`, string(bare.Run(`SDK.Servers.x.work({})`, koantest.Input{}).Result))
 }

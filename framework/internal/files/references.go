@@ -158,7 +158,7 @@ type expansion struct {
 func (x *expansion) expand(v any, path string) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
-		if id, ok := v[reference].(string); ok && len(v) == 1 {
+		if id, ok := v[reference].(string); ok && isHandle(v) {
 			return x.content(id, path)
 		}
 		for key, one := range v {
@@ -178,6 +178,16 @@ func (x *expansion) expand(v any, path string) (any, error) {
 		}
 	}
 	return v, nil
+}
+
+// isHandle reports whether an object is a reference, alone or with what results say of the file.
+func isHandle(v map[string]any) bool {
+	for key := range v {
+		if key != reference && key != "name" && key != "type" && key != "size" {
+			return false
+		}
+	}
+	return true
 }
 
 func (x *expansion) content(id, path string) (any, error) {
