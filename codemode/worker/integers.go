@@ -1,6 +1,10 @@
 package worker
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/koan-go/koan/framework/exact"
+)
 
 // maxSafe is Number.MAX_SAFE_INTEGER. A larger number may stand for several integers: what the script
 // wrote is not known, and an id or an amount would silently become its neighbour.
@@ -19,44 +23,18 @@ func appendInteger(out []byte, n int64, where place) []byte {
 // string are exact.
 func markInexact(raw []byte) []byte {
 	const digits = len("9007199254740992")
-	var out []byte
-	done := 0 // how much of raw is in out
-	for i := 0; i < len(raw); {
-		switch c := raw[i]; {
-		case c == '"':
-			for i++; raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i++
-				}
-			}
-			i++
-		case c == '-' || c >= '0' && c <= '9':
-			from := i
-			for i++; i < len(raw) && isNumeric(raw[i]); i++ {
-			}
-			if i-from < digits {
-				continue
-			}
-			text := string(raw[from:i])
-			if _, err := strconv.ParseUint(text[len(text)-digits:], 10, 64); err != nil { // a fraction or an exponent
-				continue
-			}
-			x, err := strconv.ParseFloat(text, 64)
-			if err != nil || x <= maxSafe && x >= -maxSafe {
-				continue
-			}
-			out = strconv.AppendFloat(append(out, raw[done:from]...), x, 'e', -1, 64)
-			done = i
-		default:
-			i++
+	return exact.MapNumbers(raw, func(number []byte) []byte {
+		if len(number) < digits {
+			return nil
 		}
-	}
-	if done == 0 {
-		return raw
-	}
-	return append(out, raw[done:]...)
-}
-
-func isNumeric(c byte) bool {
-	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'
+		text := string(number)
+		if _, err := strconv.ParseUint(text[len(text)-digits:], 10, 64); err != nil { // a fraction or an exponent
+			return nil
+		}
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || x <= maxSafe && x >= -maxSafe {
+			return nil
+		}
+		return strconv.AppendFloat(nil, x, 'e', -1, 64)
+	})
 }

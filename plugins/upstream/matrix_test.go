@@ -323,6 +323,7 @@ func TestTextResults(t *testing.T) {
 		"one text":         {`[{"type":"text","text":"hello"}]`, `"hello"`},
 		"JSON in one text": {`[{"type":"text","text":"{\"n\":[1]}"}]`, `{"n":[1]}`},
 		"a number":         {`[{"type":"text","text":"12"}]`, `12`},
+		"a large number":   {`[{"type":"text","text":"{\"id\":12345678901234567890,\"n\":9007199254740991}"}]`, `{"id":"12345678901234567890","n":9007199254740991}`},
 		"several texts":    {`[{"type":"text","text":"a"},{"type":"text","text":"{\"n\":1}"}]`, `["a",{"n":1}]`},
 		"nothing":          {`[]`, `null`},
 	} {
