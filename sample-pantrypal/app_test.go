@@ -89,7 +89,7 @@ func open(t *testing.T, settings ...koantest.Setting) kitchen {
 func openAt(t *testing.T, clock func() time.Time, settings ...koantest.Setting) kitchen {
 	t.Helper()
 	photos := t.TempDir()
-	settings = append([]koantest.Setting{{Key: "approval.rules", Value: "[]"}, {Key: "plugins.dir", Value: filepath.Join(tools, "plugins")}, {Key: "plugins.vision.root", Value: photos}}, settings...)
+	settings = append([]koantest.Setting{{Key: "plugins.dir", Value: filepath.Join(tools, "plugins")}, {Key: "plugins.vision.root", Value: photos}}, settings...)
 	return kitchen{koantest.New(t, app.At(clock), settings...), t, photos}
 }
 

@@ -55,15 +55,15 @@ func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting)
 	if !testing.Testing() {
 		panic("koantest: only tests may use it")
 	}
-	flags := map[string]string{
-		"replay.keep":   "none",                 // files that a test has no use for
-		"approval.mode": string(approval.Never), // nobody is there to be asked
-	}
+	flags := map[string]string{"replay.keep": "none"} // files that a test has no use for
 	if app.Entities != nil && app.Open == nil {
 		flags["database"] = "sqlite://" + tb.TempDir()
 	}
 	for _, s := range settings {
 		flags[s.Key] = s.Value
+	}
+	if flags["approval.mode"] == "" && flags["approval.rules"] == "" { // nobody is there to be asked, by the app's own rules either
+		flags["approval.mode"], flags["approval.rules"] = string(approval.Never), "[]"
 	}
 	i, err := framework.New(context.Background(), app, framework.Options{
 		Config: config.Source{Flags: flags}, Testing: inProcess, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
