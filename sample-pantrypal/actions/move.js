@@ -1,7 +1,7 @@
 // Lots go from one household to another, with what they refer to.
 export const action = {
   title: "Move things to the other household",
-  description: "Moves lots from one household (set) to another, such as default to lake-house, with the product they are of. Where one run cannot write to both, the first call puts them there and the second takes them out here: call it until done is true. Nothing is ever in neither.",
+  description: "Moves lots from one household (set) to another with their products. Where one run cannot write to both, the first call puts them there and the second takes them out here: call it until done is true.",
   input: {
     type: "object",
     properties: {

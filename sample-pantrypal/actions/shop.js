@@ -2,7 +2,7 @@
 // A staple is there or not: one that a meal needs and the house has none of is bought, one package of it.
 export const action = {
   title: "Make the shopping list",
-  description: "Writes the shopping list of a plan, or of all planned meals: what they need minus the stock, summed across units, in whole packages, by aisle, with prices and the meals that need it. Called again, it brings the list up to date; what was bought or added by hand stays, and is not bought twice.",
+  description: "Writes the shopping list of a plan, or of all planned meals: what they need minus the stock, in whole packages, by aisle, with prices and meals. Called again, it brings the list up to date; what was bought or added by hand stays.",
   input: {
     type: "object",
     properties: {
