@@ -52,8 +52,12 @@ func TestListKnowsWhatWasAddedByHand(t *testing.T) {
 		const shop = () => SDK.Actions.shop({planId: plan.id}).items.map(i => [i.name, SDK.Entities.ShoppingNeed.all({filter: {itemId: i.itemId}}).map(n => [n.amount, n.unit])]).sort((a, b) => a[0] < b[0] ? -1 : 1);
 	`
 	require.Equal(t, []any{
-		[]any{"Canned tomatoes", []any{[]any{2000.0, "g"}}}, []any{"Fenugreek seeds", []any{[]any{0.0, "piece"}}}, []any{"Garlic", []any{[]any{16.0, "clove"}}},
-		[]any{"Swede", []any{[]any{600.0, "g"}}}, []any{"Tuna", []any{[]any{290.0, "g"}}}, []any{"shares stardust", []any{[]any{0.0, "piece"}}},
+		[]any{"Canned tomatoes", []any{[]any{2000.0, "g"}}},
+		[]any{"Fenugreek seeds", []any{[]any{0.0, "piece"}}},
+		[]any{"Garlic", []any{[]any{16.0, "clove"}}},
+		[]any{"Swede", []any{[]any{600.0, "g"}}},
+		[]any{"Tuna", []any{[]any{290.0, "g"}}},
+		[]any{"shares stardust", []any{[]any{0.0, "piece"}}},
 	}, value[[]any](k, cook+`SDK.Entities.Recipe.patch(r.recipeId, {name: "First"}); const out = shop(); SDK.Entities.MealPlan.delete(plan.id); SDK.Entities.ShoppingList.delete(listId); out`))
 	require.Equal(t, []any{
 		[]any{[]any{"Canned tomatoes", []any{[]any{800.0, "g"}}}, []any{"Swede", []any{[]any{100.0, "g"}}}},

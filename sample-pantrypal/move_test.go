@@ -69,9 +69,14 @@ func TestMoveThereAndBack(t *testing.T) {
 		from, to string
 		where    [2]float64
 	}{
-		{"default", lake, [2]float64{500, 500}}, {"default", lake, [2]float64{0, 500}}, {"default", lake, [2]float64{0, 500}},
-		{lake, "default", [2]float64{500, 500}}, {lake, "default", [2]float64{500, 0}}, {lake, "default", [2]float64{500, 0}},
-		{"default", lake, [2]float64{500, 500}}, {"default", lake, [2]float64{0, 500}},
+		{"default", lake, [2]float64{500, 500}},
+		{"default", lake, [2]float64{0, 500}},
+		{"default", lake, [2]float64{0, 500}},
+		{lake, "default", [2]float64{500, 500}},
+		{lake, "default", [2]float64{500, 0}},
+		{lake, "default", [2]float64{500, 0}},
+		{"default", lake, [2]float64{500, 500}},
+		{"default", lake, [2]float64{0, 500}},
 	} {
 		before := states()
 		dry := m.Run(m.script(s.from, s.to), koantest.Input{DryRun: true})

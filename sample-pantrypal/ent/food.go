@@ -39,8 +39,6 @@ type Food struct {
 	FatG *float64 `json:"fat_g,omitempty"`
 	// Grams per 100 g.
 	FibreG *float64 `json:"fibre_g,omitempty"`
-	// Grams per 100 g.
-	SaltG *float64 `json:"salt_g,omitempty"`
 	// Days that it keeps there; null: not there, or without limit.
 	ShelfLifePantry *int `json:"shelf_life_pantry,omitempty"`
 	// Days that it keeps there; null: not there, or without limit.
@@ -117,7 +115,7 @@ func (*Food) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case food.FieldStaple:
 			values[i] = new(sql.NullBool)
-		case food.FieldDensity, food.FieldEnergyKcal, food.FieldProteinG, food.FieldCarbohydrateG, food.FieldFatG, food.FieldFibreG, food.FieldSaltG:
+		case food.FieldDensity, food.FieldEnergyKcal, food.FieldProteinG, food.FieldCarbohydrateG, food.FieldFatG, food.FieldFibreG:
 			values[i] = new(sql.NullFloat64)
 		case food.FieldShelfLifePantry, food.FieldShelfLifeFridge, food.FieldShelfLifeFreezer:
 			values[i] = new(sql.NullInt64)
@@ -221,13 +219,6 @@ func (_m *Food) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.FibreG = new(float64)
 				*_m.FibreG = value.Float64
-			}
-		case food.FieldSaltG:
-			if value, ok := values[i].(*sql.NullFloat64); !ok {
-				return fmt.Errorf("unexpected type %T for field salt_g", values[i])
-			} else if value.Valid {
-				_m.SaltG = new(float64)
-				*_m.SaltG = value.Float64
 			}
 		case food.FieldShelfLifePantry:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -360,11 +351,6 @@ func (_m *Food) String() string {
 	builder.WriteString(", ")
 	if v := _m.FibreG; v != nil {
 		builder.WriteString("fibre_g=")
-		builder.WriteString(fmt.Sprintf("%v", *v))
-	}
-	builder.WriteString(", ")
-	if v := _m.SaltG; v != nil {
-		builder.WriteString("salt_g=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
 	builder.WriteString(", ")

@@ -145,20 +145,6 @@ func (_c *FoodCreate) SetNillableFibreG(v *float64) *FoodCreate {
 	return _c
 }
 
-// SetSaltG sets the "salt_g" field.
-func (_c *FoodCreate) SetSaltG(v float64) *FoodCreate {
-	_c.mutation.SetSaltG(v)
-	return _c
-}
-
-// SetNillableSaltG sets the "salt_g" field if the given value is not nil.
-func (_c *FoodCreate) SetNillableSaltG(v *float64) *FoodCreate {
-	if v != nil {
-		_c.SetSaltG(*v)
-	}
-	return _c
-}
-
 // SetShelfLifePantry sets the "shelf_life_pantry" field.
 func (_c *FoodCreate) SetShelfLifePantry(v int) *FoodCreate {
 	_c.mutation.SetShelfLifePantry(v)
@@ -388,11 +374,6 @@ func (_c *FoodCreate) check() error {
 			return &ValidationError{Name: "fibre_g", err: fmt.Errorf(`ent: validator failed for field "Food.fibre_g": %w`, err)}
 		}
 	}
-	if v, ok := _c.mutation.SaltG(); ok {
-		if err := food.SaltGValidator(v); err != nil {
-			return &ValidationError{Name: "salt_g", err: fmt.Errorf(`ent: validator failed for field "Food.salt_g": %w`, err)}
-		}
-	}
 	if v, ok := _c.mutation.ShelfLifePantry(); ok {
 		if err := food.ShelfLifePantryValidator(v); err != nil {
 			return &ValidationError{Name: "shelf_life_pantry", err: fmt.Errorf(`ent: validator failed for field "Food.shelf_life_pantry": %w`, err)}
@@ -499,10 +480,6 @@ func (_c *FoodCreate) createSpec() (*Food, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.FibreG(); ok {
 		_spec.SetField(food.FieldFibreG, field.TypeFloat64, value)
 		_node.FibreG = &value
-	}
-	if value, ok := _c.mutation.SaltG(); ok {
-		_spec.SetField(food.FieldSaltG, field.TypeFloat64, value)
-		_node.SaltG = &value
 	}
 	if value, ok := _c.mutation.ShelfLifePantry(); ok {
 		_spec.SetField(food.FieldShelfLifePantry, field.TypeInt, value)

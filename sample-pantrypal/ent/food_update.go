@@ -276,33 +276,6 @@ func (_u *FoodUpdate) ClearFibreG() *FoodUpdate {
 	return _u
 }
 
-// SetSaltG sets the "salt_g" field.
-func (_u *FoodUpdate) SetSaltG(v float64) *FoodUpdate {
-	_u.mutation.ResetSaltG()
-	_u.mutation.SetSaltG(v)
-	return _u
-}
-
-// SetNillableSaltG sets the "salt_g" field if the given value is not nil.
-func (_u *FoodUpdate) SetNillableSaltG(v *float64) *FoodUpdate {
-	if v != nil {
-		_u.SetSaltG(*v)
-	}
-	return _u
-}
-
-// AddSaltG adds value to the "salt_g" field.
-func (_u *FoodUpdate) AddSaltG(v float64) *FoodUpdate {
-	_u.mutation.AddSaltG(v)
-	return _u
-}
-
-// ClearSaltG clears the value of the "salt_g" field.
-func (_u *FoodUpdate) ClearSaltG() *FoodUpdate {
-	_u.mutation.ClearSaltG()
-	return _u
-}
-
 // SetShelfLifePantry sets the "shelf_life_pantry" field.
 func (_u *FoodUpdate) SetShelfLifePantry(v int) *FoodUpdate {
 	_u.mutation.ResetShelfLifePantry()
@@ -636,11 +609,6 @@ func (_u *FoodUpdate) check() error {
 			return &ValidationError{Name: "fibre_g", err: fmt.Errorf(`ent: validator failed for field "Food.fibre_g": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.SaltG(); ok {
-		if err := food.SaltGValidator(v); err != nil {
-			return &ValidationError{Name: "salt_g", err: fmt.Errorf(`ent: validator failed for field "Food.salt_g": %w`, err)}
-		}
-	}
 	if v, ok := _u.mutation.ShelfLifePantry(); ok {
 		if err := food.ShelfLifePantryValidator(v); err != nil {
 			return &ValidationError{Name: "shelf_life_pantry", err: fmt.Errorf(`ent: validator failed for field "Food.shelf_life_pantry": %w`, err)}
@@ -768,15 +736,6 @@ func (_u *FoodUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.FibreGCleared() {
 		_spec.ClearField(food.FieldFibreG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.SaltG(); ok {
-		_spec.SetField(food.FieldSaltG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedSaltG(); ok {
-		_spec.AddField(food.FieldSaltG, field.TypeFloat64, value)
-	}
-	if _u.mutation.SaltGCleared() {
-		_spec.ClearField(food.FieldSaltG, field.TypeFloat64)
 	}
 	if value, ok := _u.mutation.ShelfLifePantry(); ok {
 		_spec.SetField(food.FieldShelfLifePantry, field.TypeInt, value)
@@ -1258,33 +1217,6 @@ func (_u *FoodUpdateOne) ClearFibreG() *FoodUpdateOne {
 	return _u
 }
 
-// SetSaltG sets the "salt_g" field.
-func (_u *FoodUpdateOne) SetSaltG(v float64) *FoodUpdateOne {
-	_u.mutation.ResetSaltG()
-	_u.mutation.SetSaltG(v)
-	return _u
-}
-
-// SetNillableSaltG sets the "salt_g" field if the given value is not nil.
-func (_u *FoodUpdateOne) SetNillableSaltG(v *float64) *FoodUpdateOne {
-	if v != nil {
-		_u.SetSaltG(*v)
-	}
-	return _u
-}
-
-// AddSaltG adds value to the "salt_g" field.
-func (_u *FoodUpdateOne) AddSaltG(v float64) *FoodUpdateOne {
-	_u.mutation.AddSaltG(v)
-	return _u
-}
-
-// ClearSaltG clears the value of the "salt_g" field.
-func (_u *FoodUpdateOne) ClearSaltG() *FoodUpdateOne {
-	_u.mutation.ClearSaltG()
-	return _u
-}
-
 // SetShelfLifePantry sets the "shelf_life_pantry" field.
 func (_u *FoodUpdateOne) SetShelfLifePantry(v int) *FoodUpdateOne {
 	_u.mutation.ResetShelfLifePantry()
@@ -1631,11 +1563,6 @@ func (_u *FoodUpdateOne) check() error {
 			return &ValidationError{Name: "fibre_g", err: fmt.Errorf(`ent: validator failed for field "Food.fibre_g": %w`, err)}
 		}
 	}
-	if v, ok := _u.mutation.SaltG(); ok {
-		if err := food.SaltGValidator(v); err != nil {
-			return &ValidationError{Name: "salt_g", err: fmt.Errorf(`ent: validator failed for field "Food.salt_g": %w`, err)}
-		}
-	}
 	if v, ok := _u.mutation.ShelfLifePantry(); ok {
 		if err := food.ShelfLifePantryValidator(v); err != nil {
 			return &ValidationError{Name: "shelf_life_pantry", err: fmt.Errorf(`ent: validator failed for field "Food.shelf_life_pantry": %w`, err)}
@@ -1780,15 +1707,6 @@ func (_u *FoodUpdateOne) sqlSave(ctx context.Context) (_node *Food, err error) {
 	}
 	if _u.mutation.FibreGCleared() {
 		_spec.ClearField(food.FieldFibreG, field.TypeFloat64)
-	}
-	if value, ok := _u.mutation.SaltG(); ok {
-		_spec.SetField(food.FieldSaltG, field.TypeFloat64, value)
-	}
-	if value, ok := _u.mutation.AddedSaltG(); ok {
-		_spec.AddField(food.FieldSaltG, field.TypeFloat64, value)
-	}
-	if _u.mutation.SaltGCleared() {
-		_spec.ClearField(food.FieldSaltG, field.TypeFloat64)
 	}
 	if value, ok := _u.mutation.ShelfLifePantry(); ok {
 		_spec.SetField(food.FieldShelfLifePantry, field.TypeInt, value)

@@ -63,7 +63,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1740498402,
+		SchemaHash: 660586463,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -374,7 +374,6 @@ func koanKindFood() *shim.Kind {
 					{Name: "carbohydrateG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "fatG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "fibreG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
-					{Name: "saltG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "shelfLifePantry", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
 					{Name: "shelfLifeFridge", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
 					{Name: "shelfLifeFreezer", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
@@ -405,7 +404,6 @@ func koanKindFood() *shim.Kind {
 				{Field: "carbohydrateG", Ent: "carbohydrate_g", Name: "carbohydrate_g", Storage: "float", Nullable: true},
 				{Field: "fatG", Ent: "fat_g", Name: "fat_g", Storage: "float", Nullable: true},
 				{Field: "fibreG", Ent: "fibre_g", Name: "fibre_g", Storage: "float", Nullable: true},
-				{Field: "saltG", Ent: "salt_g", Name: "salt_g", Storage: "float", Nullable: true},
 				{Field: "shelfLifePantry", Ent: "shelf_life_pantry", Name: "shelf_life_pantry", Storage: "int", Nullable: true},
 				{Field: "shelfLifeFridge", Ent: "shelf_life_fridge", Name: "shelf_life_fridge", Storage: "int", Nullable: true},
 				{Field: "shelfLifeFreezer", Ent: "shelf_life_freezer", Name: "shelf_life_freezer", Storage: "int", Nullable: true},
@@ -502,8 +500,6 @@ func koanSetFood(m stdent.Mutation, column string, v any) error {
 		return shim.Float(v, x.SetFatG)
 	case "fibre_g":
 		return shim.Float(v, x.SetFibreG)
-	case "salt_g":
-		return shim.Float(v, x.SetSaltG)
 	case "shelf_life_pantry":
 		return shim.Int(v, x.SetShelfLifePantry)
 	case "shelf_life_fridge":

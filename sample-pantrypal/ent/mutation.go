@@ -1132,8 +1132,6 @@ type FoodMutation struct {
 	addfat_g              *float64
 	fibre_g               *float64
 	addfibre_g            *float64
-	salt_g                *float64
-	addsalt_g             *float64
 	shelf_life_pantry     *int
 	addshelf_life_pantry  *int
 	shelf_life_fridge     *int
@@ -1951,76 +1949,6 @@ func (m *FoodMutation) ResetFibreG() {
 	delete(m.clearedFields, food.FieldFibreG)
 }
 
-// SetSaltG sets the "salt_g" field.
-func (m *FoodMutation) SetSaltG(f float64) {
-	m.salt_g = &f
-	m.addsalt_g = nil
-}
-
-// SaltG returns the value of the "salt_g" field in the mutation.
-func (m *FoodMutation) SaltG() (r float64, exists bool) {
-	v := m.salt_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldSaltG returns the old "salt_g" field's value of the Food entity.
-// If the Food object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *FoodMutation) OldSaltG(ctx context.Context) (v *float64, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldSaltG is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldSaltG requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldSaltG: %w", err)
-	}
-	return oldValue.SaltG, nil
-}
-
-// AddSaltG adds f to the "salt_g" field.
-func (m *FoodMutation) AddSaltG(f float64) {
-	if m.addsalt_g != nil {
-		*m.addsalt_g += f
-	} else {
-		m.addsalt_g = &f
-	}
-}
-
-// AddedSaltG returns the value that was added to the "salt_g" field in this mutation.
-func (m *FoodMutation) AddedSaltG() (r float64, exists bool) {
-	v := m.addsalt_g
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// ClearSaltG clears the value of the "salt_g" field.
-func (m *FoodMutation) ClearSaltG() {
-	m.salt_g = nil
-	m.addsalt_g = nil
-	m.clearedFields[food.FieldSaltG] = struct{}{}
-}
-
-// SaltGCleared returns if the "salt_g" field was cleared in this mutation.
-func (m *FoodMutation) SaltGCleared() bool {
-	_, ok := m.clearedFields[food.FieldSaltG]
-	return ok
-}
-
-// ResetSaltG resets all changes to the "salt_g" field.
-func (m *FoodMutation) ResetSaltG() {
-	m.salt_g = nil
-	m.addsalt_g = nil
-	delete(m.clearedFields, food.FieldSaltG)
-}
-
 // SetShelfLifePantry sets the "shelf_life_pantry" field.
 func (m *FoodMutation) SetShelfLifePantry(i int) {
 	m.shelf_life_pantry = &i
@@ -2566,7 +2494,7 @@ func (m *FoodMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *FoodMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 16)
 	if m.name != nil {
 		fields = append(fields, food.FieldName)
 	}
@@ -2599,9 +2527,6 @@ func (m *FoodMutation) Fields() []string {
 	}
 	if m.fibre_g != nil {
 		fields = append(fields, food.FieldFibreG)
-	}
-	if m.salt_g != nil {
-		fields = append(fields, food.FieldSaltG)
 	}
 	if m.shelf_life_pantry != nil {
 		fields = append(fields, food.FieldShelfLifePantry)
@@ -2648,8 +2573,6 @@ func (m *FoodMutation) Field(name string) (ent.Value, bool) {
 		return m.FatG()
 	case food.FieldFibreG:
 		return m.FibreG()
-	case food.FieldSaltG:
-		return m.SaltG()
 	case food.FieldShelfLifePantry:
 		return m.ShelfLifePantry()
 	case food.FieldShelfLifeFridge:
@@ -2691,8 +2614,6 @@ func (m *FoodMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldFatG(ctx)
 	case food.FieldFibreG:
 		return m.OldFibreG(ctx)
-	case food.FieldSaltG:
-		return m.OldSaltG(ctx)
 	case food.FieldShelfLifePantry:
 		return m.OldShelfLifePantry(ctx)
 	case food.FieldShelfLifeFridge:
@@ -2789,13 +2710,6 @@ func (m *FoodMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetFibreG(v)
 		return nil
-	case food.FieldSaltG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetSaltG(v)
-		return nil
 	case food.FieldShelfLifePantry:
 		v, ok := value.(int)
 		if !ok {
@@ -2857,9 +2771,6 @@ func (m *FoodMutation) AddedFields() []string {
 	if m.addfibre_g != nil {
 		fields = append(fields, food.FieldFibreG)
 	}
-	if m.addsalt_g != nil {
-		fields = append(fields, food.FieldSaltG)
-	}
 	if m.addshelf_life_pantry != nil {
 		fields = append(fields, food.FieldShelfLifePantry)
 	}
@@ -2889,8 +2800,6 @@ func (m *FoodMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedFatG()
 	case food.FieldFibreG:
 		return m.AddedFibreG()
-	case food.FieldSaltG:
-		return m.AddedSaltG()
 	case food.FieldShelfLifePantry:
 		return m.AddedShelfLifePantry()
 	case food.FieldShelfLifeFridge:
@@ -2948,13 +2857,6 @@ func (m *FoodMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddFibreG(v)
 		return nil
-	case food.FieldSaltG:
-		v, ok := value.(float64)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.AddSaltG(v)
-		return nil
 	case food.FieldShelfLifePantry:
 		v, ok := value.(int)
 		if !ok {
@@ -3011,9 +2913,6 @@ func (m *FoodMutation) ClearedFields() []string {
 	if m.FieldCleared(food.FieldFibreG) {
 		fields = append(fields, food.FieldFibreG)
 	}
-	if m.FieldCleared(food.FieldSaltG) {
-		fields = append(fields, food.FieldSaltG)
-	}
 	if m.FieldCleared(food.FieldShelfLifePantry) {
 		fields = append(fields, food.FieldShelfLifePantry)
 	}
@@ -3067,9 +2966,6 @@ func (m *FoodMutation) ClearField(name string) error {
 	case food.FieldFibreG:
 		m.ClearFibreG()
 		return nil
-	case food.FieldSaltG:
-		m.ClearSaltG()
-		return nil
 	case food.FieldShelfLifePantry:
 		m.ClearShelfLifePantry()
 		return nil
@@ -3122,9 +3018,6 @@ func (m *FoodMutation) ResetField(name string) error {
 		return nil
 	case food.FieldFibreG:
 		m.ResetFibreG()
-		return nil
-	case food.FieldSaltG:
-		m.ResetSaltG()
 		return nil
 	case food.FieldShelfLifePantry:
 		m.ResetShelfLifePantry()

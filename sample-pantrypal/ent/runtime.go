@@ -160,28 +160,24 @@ func init() {
 	foodDescFibreG := foodFields[11].Descriptor()
 	// food.FibreGValidator is a validator for the "fibre_g" field. It is called by the builders before save.
 	food.FibreGValidator = foodDescFibreG.Validators[0].(func(float64) error)
-	// foodDescSaltG is the schema descriptor for salt_g field.
-	foodDescSaltG := foodFields[12].Descriptor()
-	// food.SaltGValidator is a validator for the "salt_g" field. It is called by the builders before save.
-	food.SaltGValidator = foodDescSaltG.Validators[0].(func(float64) error)
 	// foodDescShelfLifePantry is the schema descriptor for shelf_life_pantry field.
-	foodDescShelfLifePantry := foodFields[13].Descriptor()
+	foodDescShelfLifePantry := foodFields[12].Descriptor()
 	// food.ShelfLifePantryValidator is a validator for the "shelf_life_pantry" field. It is called by the builders before save.
 	food.ShelfLifePantryValidator = foodDescShelfLifePantry.Validators[0].(func(int) error)
 	// foodDescShelfLifeFridge is the schema descriptor for shelf_life_fridge field.
-	foodDescShelfLifeFridge := foodFields[14].Descriptor()
+	foodDescShelfLifeFridge := foodFields[13].Descriptor()
 	// food.ShelfLifeFridgeValidator is a validator for the "shelf_life_fridge" field. It is called by the builders before save.
 	food.ShelfLifeFridgeValidator = foodDescShelfLifeFridge.Validators[0].(func(int) error)
 	// foodDescShelfLifeFreezer is the schema descriptor for shelf_life_freezer field.
-	foodDescShelfLifeFreezer := foodFields[15].Descriptor()
+	foodDescShelfLifeFreezer := foodFields[14].Descriptor()
 	// food.ShelfLifeFreezerValidator is a validator for the "shelf_life_freezer" field. It is called by the builders before save.
 	food.ShelfLifeFreezerValidator = foodDescShelfLifeFreezer.Validators[0].(func(int) error)
 	// foodDescStaple is the schema descriptor for staple field.
-	foodDescStaple := foodFields[16].Descriptor()
+	foodDescStaple := foodFields[15].Descriptor()
 	// food.DefaultStaple holds the default value on creation for the staple field.
 	food.DefaultStaple = foodDescStaple.Default.(bool)
 	// foodDescSource is the schema descriptor for source field.
-	foodDescSource := foodFields[17].Descriptor()
+	foodDescSource := foodFields[16].Descriptor()
 	// food.SourceValidator is a validator for the "source" field. It is called by the builders before save.
 	food.SourceValidator = foodDescSource.Validators[0].(func(string) error)
 	// foodDescID is the schema descriptor for id field.

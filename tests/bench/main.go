@@ -164,7 +164,10 @@ func upstreamRows() []row {
 	const same = "the same calls by the same client library"
 	var rows []row
 	for _, calls := range []struct{ key, name string }{
-		{"1", "a call of echo"}, {"10", "10 calls of echo"}, {"100", "100 calls of echo"}, {"100_in_parallel", "100 calls of echo in parallel"},
+		{"1", "a call of echo"},
+		{"10", "10 calls of echo"},
+		{"100", "100 calls of echo"},
+		{"100_in_parallel", "100 calls of echo in parallel"},
 		{"100_slow_in_parallel", "100 calls of 100 ms each in parallel"},
 	} {
 		bench, what := "Upstream/"+calls.key, "npm's server-everything, a script of "+calls.name+": "

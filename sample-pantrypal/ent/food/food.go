@@ -34,8 +34,6 @@ const (
 	FieldFatG = "fat_g"
 	// FieldFibreG holds the string denoting the fibre_g field in the database.
 	FieldFibreG = "fibre_g"
-	// FieldSaltG holds the string denoting the salt_g field in the database.
-	FieldSaltG = "salt_g"
 	// FieldShelfLifePantry holds the string denoting the shelf_life_pantry field in the database.
 	FieldShelfLifePantry = "shelf_life_pantry"
 	// FieldShelfLifeFridge holds the string denoting the shelf_life_fridge field in the database.
@@ -100,7 +98,6 @@ var Columns = []string{
 	FieldCarbohydrateG,
 	FieldFatG,
 	FieldFibreG,
-	FieldSaltG,
 	FieldShelfLifePantry,
 	FieldShelfLifeFridge,
 	FieldShelfLifeFreezer,
@@ -137,8 +134,6 @@ var (
 	FatGValidator func(float64) error
 	// FibreGValidator is a validator for the "fibre_g" field. It is called by the builders before save.
 	FibreGValidator func(float64) error
-	// SaltGValidator is a validator for the "salt_g" field. It is called by the builders before save.
-	SaltGValidator func(float64) error
 	// ShelfLifePantryValidator is a validator for the "shelf_life_pantry" field. It is called by the builders before save.
 	ShelfLifePantryValidator func(int) error
 	// ShelfLifeFridgeValidator is a validator for the "shelf_life_fridge" field. It is called by the builders before save.
@@ -199,11 +194,6 @@ func ByFatG(opts ...sql.OrderTermOption) OrderOption {
 // ByFibreG orders the results by the fibre_g field.
 func ByFibreG(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldFibreG, opts...).ToFunc()
-}
-
-// BySaltG orders the results by the salt_g field.
-func BySaltG(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldSaltG, opts...).ToFunc()
 }
 
 // ByShelfLifePantry orders the results by the shelf_life_pantry field.

@@ -103,11 +103,6 @@ func FibreG(v float64) predicate.Food {
 	return predicate.Food(sql.FieldEQ(FieldFibreG, v))
 }
 
-// SaltG applies equality check predicate on the "salt_g" field. It's identical to SaltGEQ.
-func SaltG(v float64) predicate.Food {
-	return predicate.Food(sql.FieldEQ(FieldSaltG, v))
-}
-
 // ShelfLifePantry applies equality check predicate on the "shelf_life_pantry" field. It's identical to ShelfLifePantryEQ.
 func ShelfLifePantry(v int) predicate.Food {
 	return predicate.Food(sql.FieldEQ(FieldShelfLifePantry, v))
@@ -591,56 +586,6 @@ func FibreGIsNil() predicate.Food {
 // FibreGNotNil applies the NotNil predicate on the "fibre_g" field.
 func FibreGNotNil() predicate.Food {
 	return predicate.Food(sql.FieldNotNull(FieldFibreG))
-}
-
-// SaltGEQ applies the EQ predicate on the "salt_g" field.
-func SaltGEQ(v float64) predicate.Food {
-	return predicate.Food(sql.FieldEQ(FieldSaltG, v))
-}
-
-// SaltGNEQ applies the NEQ predicate on the "salt_g" field.
-func SaltGNEQ(v float64) predicate.Food {
-	return predicate.Food(sql.FieldNEQ(FieldSaltG, v))
-}
-
-// SaltGIn applies the In predicate on the "salt_g" field.
-func SaltGIn(vs ...float64) predicate.Food {
-	return predicate.Food(sql.FieldIn(FieldSaltG, vs...))
-}
-
-// SaltGNotIn applies the NotIn predicate on the "salt_g" field.
-func SaltGNotIn(vs ...float64) predicate.Food {
-	return predicate.Food(sql.FieldNotIn(FieldSaltG, vs...))
-}
-
-// SaltGGT applies the GT predicate on the "salt_g" field.
-func SaltGGT(v float64) predicate.Food {
-	return predicate.Food(sql.FieldGT(FieldSaltG, v))
-}
-
-// SaltGGTE applies the GTE predicate on the "salt_g" field.
-func SaltGGTE(v float64) predicate.Food {
-	return predicate.Food(sql.FieldGTE(FieldSaltG, v))
-}
-
-// SaltGLT applies the LT predicate on the "salt_g" field.
-func SaltGLT(v float64) predicate.Food {
-	return predicate.Food(sql.FieldLT(FieldSaltG, v))
-}
-
-// SaltGLTE applies the LTE predicate on the "salt_g" field.
-func SaltGLTE(v float64) predicate.Food {
-	return predicate.Food(sql.FieldLTE(FieldSaltG, v))
-}
-
-// SaltGIsNil applies the IsNil predicate on the "salt_g" field.
-func SaltGIsNil() predicate.Food {
-	return predicate.Food(sql.FieldIsNull(FieldSaltG))
-}
-
-// SaltGNotNil applies the NotNil predicate on the "salt_g" field.
-func SaltGNotNil() predicate.Food {
-	return predicate.Food(sql.FieldNotNull(FieldSaltG))
 }
 
 // ShelfLifePantryEQ applies the EQ predicate on the "shelf_life_pantry" field.

@@ -88,7 +88,6 @@ var (
 		{Name: "carbohydrate_g", Type: field.TypeFloat64, Nullable: true},
 		{Name: "fat_g", Type: field.TypeFloat64, Nullable: true},
 		{Name: "fibre_g", Type: field.TypeFloat64, Nullable: true},
-		{Name: "salt_g", Type: field.TypeFloat64, Nullable: true},
 		{Name: "shelf_life_pantry", Type: field.TypeInt, Nullable: true},
 		{Name: "shelf_life_fridge", Type: field.TypeInt, Nullable: true},
 		{Name: "shelf_life_freezer", Type: field.TypeInt, Nullable: true},

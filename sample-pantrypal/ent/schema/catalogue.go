@@ -34,7 +34,7 @@ func (Food) Fields() []ent.Field {
 		field.Float("density").Optional().Nillable().Positive().
 			Comment("Grams per millilitre; null: its volume says nothing about its weight."),
 		nutrient("energy_kcal", "kcal per 100 g."), nutrient("protein_g", "Grams per 100 g."), nutrient("carbohydrate_g", "Grams per 100 g."),
-		nutrient("fat_g", "Grams per 100 g."), nutrient("fibre_g", "Grams per 100 g."), nutrient("salt_g", "Grams per 100 g."),
+		nutrient("fat_g", "Grams per 100 g."), nutrient("fibre_g", "Grams per 100 g."),
 		shelfLife("shelf_life_pantry"), shelfLife("shelf_life_fridge"), shelfLife("shelf_life_freezer"),
 		field.Bool("staple").Default(false).
 			Comment("Always in the house, such as salt: never counted, never bought by a plan."),
