@@ -53,7 +53,7 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 				problems = append(problems, fmt.Sprintf("operation id %q is not valid", op.ID))
 			case s.byID[op.ID] != nil:
 				problems = append(problems, fmt.Sprintf("operation %s is offered twice", op.ID))
-			case op.Handler == nil:
+			case op.Handler == nil && op.Resolve == nil:
 				problems = append(problems, fmt.Sprintf("operation %s has no handler", op.ID))
 			case !json.Valid(op.Input) || !json.Valid(op.Output):
 				problems = append(problems, fmt.Sprintf("operation %s has an input or output schema that is not JSON", op.ID))
@@ -213,8 +213,14 @@ func (s *Snapshot) Operation(id ID) *Operation { return s.byID[id] }
 func (s *Snapshot) Owner(id ID) *Owner { return s.owners[ID{Kind: id.Kind, Owner: id.Owner}] }
 
 // ToolName returns the dotted tool name of an operation of this snapshot, or of a tool
-// for several (Generic, ToolsID).
-func (s *Snapshot) ToolName(id ID) string { return s.toolNames[id] }
+// for several (Generic, ToolsID). A tool of a server may have become known later.
+func (s *Snapshot) ToolName(id ID) string {
+	name, ok := s.toolNames[id]
+	if !ok && id.Kind == KindUpstream {
+		return ToolName(&Operation{ID: id})
+	}
+	return name
+}
 
 // ToolID returns the ID behind a tool name in either spelling: dotted, or with "_" for
 // ".".

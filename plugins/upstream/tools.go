@@ -52,7 +52,8 @@ type annotations struct {
 // offer is a listing as operations.
 type offer struct {
 	operations []*catalog.Operation
-	tools      int // how many of them are tools
+	tools      int                           // how many of them are tools
+	byName     map[string]*catalog.Operation // tools by their own names
 	owner      *catalog.Owner
 	skipped    []string // tools that cannot be offered, with the reasons
 }
@@ -74,7 +75,7 @@ const anyObject = `{"type":"object","description":%s}`
 // the others.
 func newOffer(s *server, l *listing) *offer {
 	l.check()
-	o := &offer{owner: &catalog.Owner{
+	o := &offer{byName: map[string]*catalog.Operation{}, owner: &catalog.Owner{
 		Kind: catalog.KindUpstream, Name: s.cfg.ID, Version: l.About.Version,
 		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."),
 	}}
@@ -89,7 +90,8 @@ func newOffer(s *server, l *listing) *offer {
 			continue
 		}
 		if s.cfg.offers(t.Name) {
-			o.operations = append(o.operations, s.operation(&t, operationName(t.Name, taken), l.unusable))
+			op := s.operation(&t, operationName(t.Name, taken), l.unusable)
+			o.operations, o.byName[t.Name] = append(o.operations, op), op
 		}
 	}
 	o.tools = len(o.operations)
