@@ -48,6 +48,9 @@ func (s *server) check(ctx context.Context) catalog.Check {
 	if credentials, _, err := s.people.credentials(&s.cfg, localUser); err == nil && credentials != nil {
 		c.Detail += ", signed in"
 	}
+	if n := len(o.reduced); n > 0 {
+		c.Detail += fmt.Sprintf("; %s of which not all of the schema can be used: %s", count(n, "tool"), cut(strings.Join(o.reduced, ", "), 600))
+	}
 	if len(o.skipped) > 0 {
 		c.OK = false
 		c.Detail += "; left out: " + strings.Join(o.skipped, "; ")

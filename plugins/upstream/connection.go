@@ -231,7 +231,7 @@ func (conn *connection) tools(ctx context.Context) ([]json.RawMessage, error) {
 		if err := json.Unmarshal(raw, &page); err != nil {
 			return nil, fmt.Errorf("its list of tools cannot be read: %w", err)
 		}
-		out = append(out, page.Tools...)
+		out = append(out, compact(page.Tools)...)
 		if page.NextCursor == "" || len(out) > maxTools {
 			break
 		}
