@@ -23,6 +23,8 @@ type listing struct {
 	// Prompts are there if all of them are known.
 	Prompts []json.RawMessage `json:"prompts,omitempty"`
 	At      time.Time         `json:"at"`
+	// Wrong is what is wrong with the list, for people.
+	Wrong []string `json:"wrong,omitempty"`
 	// Operator says that it is what the operator of this app sees.
 	Operator bool `json:"operator,omitempty"`
 	// Unusable are the schemas that cannot be used, by digest, and why; nil if nobody has

@@ -44,8 +44,16 @@ type process struct {
 	once  sync.Once
 }
 
+// noFolder says that a server's working directory is not there.
+type noFolder struct{ dir string }
+
+func (e *noFolder) Error() string { return "its cwd " + e.dir + " is not a folder that is there" }
+
 // startProcess starts a server.
 func startProcess(r *resolved) (*process, error) {
+	if info, err := os.Stat(r.dir); r.dir != "" && (err != nil || !info.IsDir()) {
+		return nil, &noFolder{r.dir}
+	}
 	cmd := exec.Command(r.command[0], r.command[1:]...)
 	cmd.Dir = r.dir
 	for _, name := range inherited {
@@ -126,11 +134,15 @@ func (p *process) terminate() {
 type lineReader struct {
 	from io.Reader
 	line int
-	odd  []byte                 // the beginning of a line that is no message
-	said atomic.Pointer[string] // the last such line
-	done chan struct{}
-	once sync.Once
-	err  error
+	json shape // of the line
+	// unread is told the id of a message that is nested too deeply to be read; nil: it ends the
+	// stream.
+	unread func(id string)
+	odd    []byte                 // the beginning of a line that is no message
+	said   atomic.Pointer[string] // the last such line
+	done   chan struct{}
+	once   sync.Once
+	err    error
 }
 
 func (l *lineReader) Read(b []byte) (int, error) {
@@ -143,8 +155,11 @@ func (l *lineReader) Read(b []byte) (int, error) {
 		l.take(part, ended)
 		rest = after
 	}
-	if l.line > maxMessage {
+	switch {
+	case l.line > maxMessage:
 		n, err = 0, errMessageTooLong
+	case l.json.deepest > maxNested && l.unread == nil:
+		n, err = 0, errTooDeep
 	}
 	if err == nil {
 		return n, nil
@@ -160,6 +175,7 @@ func (l *lineReader) take(part []byte, ended bool) {
 	if l.line == 0 && len(part) > 0 && part[0] != '{' && part[0] != '[' {
 		l.odd = []byte{}
 	}
+	l.json.take(part)
 	if l.line += len(part); l.odd != nil {
 		l.odd = append(l.odd, part[:min(len(part), most-len(l.odd))]...)
 	}
@@ -169,7 +185,13 @@ func (l *lineReader) take(part []byte, ended bool) {
 	if text := plainText(string(l.odd), most); text != "" {
 		l.said.Store(&text)
 	}
-	l.line, l.odd = 0, nil
+	if l.json.deepest > maxNested {
+		if l.unread == nil {
+			return // Read ends the stream
+		}
+		l.unread(string(l.json.id))
+	}
+	l.line, l.odd, l.json = 0, nil, shape{}
 }
 
 // tail keeps the end of a server's standard error.

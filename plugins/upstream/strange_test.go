@@ -286,6 +286,9 @@ func work(mode string, m *message, calls int) {
 		reply(m.ID, `{"content":[],"structuredContent":`+strings.ReplaceAll(os.Getenv(saysVariable), "\n", "")+`}`)
 	case "says in blocks":
 		reply(m.ID, `{"content":`+os.Getenv(saysVariable)+`}`)
+	case "nests deeply":
+		const n = 100_000
+		reply(m.ID, `{"content":[],"structuredContent":{"id":1,"d":`+strings.Repeat("[", n)+strings.Repeat("]", n)+`}}`)
 	case "counts":
 		reply(m.ID, fmt.Sprintf(`{"structuredContent":{"calls":%d,"input":%s}}`, calls, m.Params.Arguments))
 	default:

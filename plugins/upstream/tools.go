@@ -53,6 +53,7 @@ type offer struct {
 	tools      int                           // how many of them are tools
 	byName     map[string]*catalog.Operation // tools by their own names
 	owner      *catalog.Owner
+	names      []string // of all tools that the server has, also of those that are not offered
 	skipped    []string // tools that cannot be offered, with the reasons
 	reduced    []string // tools whose schemas are not used as they are, with the reasons
 }
@@ -85,6 +86,7 @@ func newOffer(s *server, l *listing) *offer {
 			o.skipped = append(o.skipped, fmt.Sprintf("tool %d of its list has no name, or cannot be read", n+1))
 			continue
 		}
+		o.names = append(o.names, t.Name)
 		if s.cfg.offers(t.Name) {
 			op, notes := s.operation(&t, operationName(t.Name, taken), l.unusable)
 			o.operations, o.byName[t.Name] = append(o.operations, op), op
