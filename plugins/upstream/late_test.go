@@ -2,13 +2,17 @@ package upstream_test
 
 import (
 	"maps"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // fresh is an app whose server x takes a second to start, so that a first script calls tools
@@ -107,4 +111,38 @@ func TestNobodyIsAskedAboutCallsThatCannotBe(t *testing.T) {
 		kit := fresh(t, "counts", nil, rulesOf(t, "destructive", "upstream::x::*")...)
 		require.Equal(t, fault.ToolNotFound, kit.Try(`SDK.Servers.x.absent({})`, koantest.Input{DryRun: dry}).Error.Code)
 	}
+}
+
+// A plan of a run that began before the tools were known can be approved once they are.
+func TestPlansOfUnlistedToolsAreApplied(t *testing.T) {
+	t.Parallel()
+	file := writeTool(t, filepath.Join(t.TempDir(), "tool"), workTool)
+	for name, c := range map[string]struct {
+		tool string
+		code fault.Code
+	}{
+		"the tool is as it was":       {workTool, ""},
+		"the tool is now another one": {strings.Replace(workTool, "Works.", "Deletes.", 1), fault.ApprovalRequired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := rulesOf(t, "never", workID)
+			settings := map[string]string{"env." + toolFileVariable: file}
+			writeTool(t, file, workTool)
+			got := fresh(t, "is redefined", settings, rules...).Try(callsWork, koantest.Input{})
+			details, _ := got.Error.Details.(map[string]any)
+			plan, _ := details["planId"].(string)
+			require.NotEmpty(t, plan, got.Error)
+
+			writeTool(t, file, c.tool)
+			later := koantest.New(t, framework.App{Name: "fresh", Entities: &framework.Entities{}}, append(settingsOf(t, []row{{id: "x", mode: "is redefined", settings: settings}}), rules...)...)
+			require.Eventually(t, func() bool { return later.Instance().Snapshot().Operation(parse(t, workID)) != nil }, timeout, tick)
+			_, err := later.As(boss()).Call("code::koan.execute", map[string]string{"planId": plan})
+			require.Equal(t, c.code, fault.CodeOf(err), err)
+		})
+	}
+}
+
+// boss may approve, and do everything else.
+func boss() auth.Principal {
+	return auth.Principal{Subject: "boss", Scopes: []string{auth.All, approve.Scope}, Sets: []string{auth.All}}
 }

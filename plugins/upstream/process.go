@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"regexp"
@@ -84,7 +85,7 @@ func startProcess(r *resolved) (*process, error) {
 	_ = theirs.Close()
 	if err != nil {
 		_ = out.Close()
-		return nil, err
+		return nil, notStarted(r.command[0], err)
 	}
 	p.in, p.out = in, &lineReader{from: out, done: make(chan struct{})}
 	go p.reap()
@@ -94,6 +95,18 @@ func startProcess(r *resolved) (*process, error) {
 		p.terminate()
 	}()
 	return p, nil
+}
+
+// notStarted is why a program cannot be started, without the names of system calls.
+func notStarted(program string, err error) error {
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return &explained{text: "there is no program " + program + " in PATH", err: err}
+	case errors.As(err, &path):
+		return &explained{text: program + " cannot be started: " + path.Err.Error(), err: err}
+	}
+	return err
 }
 
 // reap waits for the process. Children of one that was killed, or failed, end with it: they have its
