@@ -120,8 +120,8 @@ func (e *execution) aftermath() []diagnostic {
 		}
 		out = append(out, diagnostic{
 			Severity: validate.SeverityWarning, Code: fault.DiagnosticOutsideEffects,
-			Message: fmt.Sprintf("%d calls had effects outside that cannot be undone: %s", n, strings.Join(names, ", ")),
-			Hint:    "Do not repeat these calls without checking.",
+			Message: "these calls had effects outside that cannot be undone: " + strings.Join(names, ", "),
+			Hint:    "Do not repeat them without checking.",
 		})
 	}
 	return out

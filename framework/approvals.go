@@ -100,7 +100,7 @@ func (i *Instance) ruleProblem(r approval.Rule) string {
 	}
 	var known []string
 	for _, op := range snapshot.Operations() {
-		if r.Names(op.ID.String()) {
+		if r.Names(op.ID.String()) || mayBeNamed(op.ID, r) {
 			return ""
 		}
 		if string(op.ID.Kind) == kind {
@@ -113,4 +113,10 @@ func (i *Instance) ruleProblem(r approval.Rule) string {
 		return ""
 	}
 	return fmt.Sprintf("there is no operation %q%s", r.Operation, fault.DidYouMean(r.Operation, known))
+}
+
+// mayBeNamed reports whether a rule may name a tool of a server whose tools are not known yet.
+func mayBeNamed(id catalog.ID, r approval.Rule) bool {
+	server, ok := strings.CutSuffix(id.String(), "::"+catalog.AnyTool)
+	return ok && strings.HasPrefix(r.Operation, server+"::")
 }

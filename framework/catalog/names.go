@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -109,6 +110,41 @@ func Identifier(tool string) string {
 		return name + "_"
 	}
 	return name
+}
+
+// MetaExport is the export of a server's module that describes it; no tool has its name.
+const MetaExport = "__meta__"
+
+// Exports returns the identifiers of a server's tools in scripts, in the order of their names.
+// A name that is an identifier is kept; others are made into one, and numbered if it is taken.
+func Exports(names []string) []string {
+	out := make([]string, len(names))
+	taken := map[string]bool{MetaExport: true}
+	order := make([]int, len(names))
+	for i, name := range names {
+		order[i] = i
+		if Identifier(name) == name && !taken[name] {
+			out[i], taken[name] = name, true
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
+	for _, i := range order {
+		if out[i] == "" {
+			out[i] = Numbered(Identifier(names[i]), "__", taken)
+		}
+	}
+	return out
+}
+
+// Numbered returns a name, with the first number from 2 that makes it one that is not taken, and
+// marks it as taken. dash stands before the number.
+func Numbered(name, dash string, taken map[string]bool) string {
+	out := name
+	for n := 2; taken[out]; n++ {
+		out = name + dash + strconv.Itoa(n)
+	}
+	taken[out] = true
+	return out
 }
 
 // words splits a name in any of the usual spellings: at case changes, dashes,

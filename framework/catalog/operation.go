@@ -143,6 +143,11 @@ type Operation struct {
 	Present func(output json.RawMessage) []Content
 	// Handler does the work. See Handler.
 	Handler Handler
+	// Resolve makes the operation stand for others that are not known yet: it waits until they
+	// are, and returns the one that a call is of, with that one's input. In all that follows,
+	// the call is of that operation: rules, dry runs and records see no other. It is set in
+	// place of Handler.
+	Resolve func(ctx context.Context, call Call) (*Operation, json.RawMessage, error)
 	// Serial operations (the entities') run one at a time within an attempt, in
 	// the transaction that their handler opens; others run in parallel.
 	Serial bool

@@ -53,7 +53,7 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 				problems = append(problems, fmt.Sprintf("operation id %q is not valid", op.ID))
 			case s.byID[op.ID] != nil:
 				problems = append(problems, fmt.Sprintf("operation %s is offered twice", op.ID))
-			case op.Handler == nil:
+			case op.Handler == nil && op.Resolve == nil:
 				problems = append(problems, fmt.Sprintf("operation %s has no handler", op.ID))
 			case !json.Valid(op.Input) || !json.Valid(op.Output):
 				problems = append(problems, fmt.Sprintf("operation %s has an input or output schema that is not JSON", op.ID))
@@ -92,7 +92,7 @@ func NewSnapshot(offers ...Offer) (*Snapshot, error) {
 	sort.Slice(s.operations, func(i, j int) bool { return s.operations[i].ID.String() < s.operations[j].ID.String() })
 	sort.Slice(s.resources, func(i, j int) bool { return s.resources[i].Name < s.resources[j].Name })
 	s.nameTools()
-	s.version = s.hash()
+	s.version = s.hash(func(ID) bool { return true })
 	s.collectScopes()
 	return s, nil
 }
@@ -162,18 +162,39 @@ func (s *Snapshot) collectScopes() {
 // Scopes returns the scopes that operations and fields of the catalog need, sorted.
 func (s *Snapshot) Scopes() []string { return slices.Sorted(maps.Keys(s.scopes)) }
 
-// hash is the version: over everything a caller can see, in a fixed order.
-func (s *Snapshot) hash() string {
+// Unlisted returns the servers whose tools were not known when the snapshot was made, sorted.
+func (s *Snapshot) Unlisted() (servers []string) {
+	for _, op := range s.operations {
+		if op.ID.Kind == KindUpstream && op.ID.Op == AnyTool {
+			servers = append(servers, op.ID.Owner)
+		}
+	}
+	return servers
+}
+
+// VersionWithout identifies the snapshot by its content without that of some servers.
+func (s *Snapshot) VersionWithout(servers []string) string {
+	return s.hash(func(id ID) bool { return id.Kind != KindUpstream || !slices.Contains(servers, id.Owner) })
+}
+
+// hash is the version: over everything a caller can see, in a fixed order, of the operations
+// and owners for which keep returns true.
+func (s *Snapshot) hash(keep func(ID) bool) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, op := range s.operations {
+		if !keep(op.ID) {
+			continue
+		}
 		_ = enc.Encode([]any{op.ID.String(), s.toolNames[op.ID], op.Title, op.Summary, op.Input, op.Output, op.Effects, op.Example, op.Scopes, op.Reach, op.Exposure, op.Default, op.Declared})
 	}
 	for _, r := range s.resources {
 		_ = enc.Encode(r)
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(s.owners), func(a, b ID) int { return strings.Compare(a.String(), b.String()) }) {
-		_ = enc.Encode(s.owners[id])
+		if keep(id) {
+			_ = enc.Encode(s.owners[id])
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
@@ -213,8 +234,14 @@ func (s *Snapshot) Operation(id ID) *Operation { return s.byID[id] }
 func (s *Snapshot) Owner(id ID) *Owner { return s.owners[ID{Kind: id.Kind, Owner: id.Owner}] }
 
 // ToolName returns the dotted tool name of an operation of this snapshot, or of a tool
-// for several (Generic, ToolsID).
-func (s *Snapshot) ToolName(id ID) string { return s.toolNames[id] }
+// for several (Generic, ToolsID). A tool of a server may have become known later.
+func (s *Snapshot) ToolName(id ID) string {
+	name, ok := s.toolNames[id]
+	if !ok && id.Kind == KindUpstream {
+		return ToolName(&Operation{ID: id})
+	}
+	return name
+}
 
 // ToolID returns the ID behind a tool name in either spelling: dotted, or with "_" for
 // ".".

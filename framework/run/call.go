@@ -24,8 +24,9 @@ type call struct {
 	attempt  *Attempt // nil for a code operation
 	position Position
 	surface  catalog.Surface
-	nest     *Nest // that of the nested call that made it; nil if the run made it
-	inner    *Nest // of a nested call: the one for its own calls
+	nest     *Nest              // that of the nested call that made it; nil if the run made it
+	inner    *Nest              // of a nested call: the one for its own calls
+	through  *catalog.Operation // that stood for op when the call began; nil for none
 	// occurrence numbers the different calls that attempts made at the position.
 	occurrence int
 	calls      atomic.Int64 // how many calls it has made

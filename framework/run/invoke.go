@@ -55,9 +55,12 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	if len(c.input) == 0 {
 		c.input = json.RawMessage("{}")
 	}
-	start := time.Now()
+	start, called := time.Now(), c.standIn(id)
 	ctx, over := e.observer.Call(ctx, id, at)
-	out, err := e.admitAndCall(ctx, c, id)
+	out, err := e.admitAndCall(ctx, c, called)
+	if c.through != nil {
+		id = c.op.ID
+	}
 	if err != nil && !Ends(err) {
 		f := callfault.From(ctx, c.nameOf(id), err)
 		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
@@ -85,6 +88,9 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 		return nil, err
 	}
 	defer func() { c.attempt.Release(held) }()
+	if err := e.resolve(ctx, c); err != nil {
+		return nil, err
+	}
 	if err := e.expand(ctx, c, &held); err != nil {
 		return nil, err
 	}
@@ -125,7 +131,7 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 	if missing := c.request.Principal.Missing(op.Needs()); missing != "" {
 		return callfault.MissingScope(missing)
 	}
-	if c.nest != nil {
+	if c.nest != nil && op.Resolve == nil {
 		if err := c.nest.admits(op); err != nil {
 			return err
 		}

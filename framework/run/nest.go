@@ -224,6 +224,9 @@ func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, 
 
 // hides reports whether the run's caller must not learn that the call was made.
 func (c *call) hides(id catalog.ID) bool {
+	if c.through != nil {
+		id = c.through.ID // the other one was not in the catalog when the run began
+	}
 	return c.nest != nil && c.nest.app && !c.attempt.run.View().Allowed(id)
 }
 

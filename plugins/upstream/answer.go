@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -86,8 +88,13 @@ type recorder struct {
 
 // SendRequest implements transport.Interface.
 func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	resp, err := r.Interface.SendRequest(ctx, req)
 	a := answerOf(ctx)
+	ctx, answered := r.conn.await(ctx, req.ID, a)
+	defer answered()
+	resp, err := r.Interface.SendRequest(ctx, req)
+	if err != nil && (err.Error() == "unexpected nil response" || strings.HasPrefix(err.Error(), "failed to resume the SSE stream")) {
+		err = &explained{text: errResponseCut.Error(), err: errors.Join(errResponseCut, err)}
+	}
 	if a == nil {
 		return resp, err
 	}
@@ -112,4 +119,37 @@ func (r recorder) SetRequestHandler(handler transport.RequestHandler) {
 		}
 		return handler(ctx, req)
 	})
+}
+
+// await lets unreadable end a request.
+func (conn *connection) await(ctx context.Context, request mcp.RequestId, a *answer) (waiting context.Context, done func()) {
+	raw, _ := request.MarshalJSON() // a number or a text
+	id := string(raw)
+	ctx, cancel := context.WithCancelCause(ctx)
+	fail := func(err error) {
+		if a != nil {
+			a.fail(err)
+		}
+		cancel(err)
+	}
+	conn.mu.Lock()
+	conn.waiting[id] = fail
+	conn.mu.Unlock()
+	return ctx, func() {
+		conn.mu.Lock()
+		delete(conn.waiting, id)
+		conn.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// unreadable ends the request whose response is nested too deeply: the client library would
+// wait for another one.
+func (conn *connection) unreadable(id string) {
+	conn.mu.Lock()
+	fail := conn.waiting[id]
+	conn.mu.Unlock()
+	if fail != nil {
+		fail(errTooDeep)
+	}
 }

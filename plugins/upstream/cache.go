@@ -23,6 +23,8 @@ type listing struct {
 	// Prompts are there if all of them are known.
 	Prompts []json.RawMessage `json:"prompts,omitempty"`
 	At      time.Time         `json:"at"`
+	// Wrong is what is wrong with the list, for people.
+	Wrong []string `json:"wrong,omitempty"`
 	// Operator says that it is what the operator of this app sees.
 	Operator bool `json:"operator,omitempty"`
 	// Unusable are the schemas that cannot be used, by digest, and why; nil if nobody has
@@ -32,7 +34,7 @@ type listing struct {
 
 // listingFormat is raised when older files cannot be read any more, and when other schemas
 // can be used.
-const listingFormat = 4
+const listingFormat = 5
 
 // check finds the schemas that cannot be used.
 func (l *listing) check() {
@@ -98,6 +100,17 @@ func joined(first, second []json.RawMessage, keep bool) []json.RawMessage {
 		}
 	}
 	return out
+}
+
+// compact returns JSON texts as they are read from the cache again: a listing that was kept
+// is equal to the same one of the server, and its schemas have the digests that they had.
+func compact(texts []json.RawMessage) []json.RawMessage {
+	for i, raw := range texts {
+		if shorter, err := json.Marshal(raw); err == nil {
+			texts[i] = shorter
+		}
+	}
+	return texts
 }
 
 func nameOf(raw json.RawMessage) string {

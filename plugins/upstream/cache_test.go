@@ -44,3 +44,19 @@ func TestListingsAreKeptOnDisk(t *testing.T) {
 	require.NoError(t, os.WriteFile(c.dir, nil, 0o600)) // a file where the folder would be
 	require.Error(t, c.write(cfg, l))
 }
+
+// A start does not look at the schemas again: what is kept says which cannot be used.
+func TestUnusableSchemasAreKnownFromTheDisk(t *testing.T) {
+	t.Parallel()
+	c, cfg := &cache{dir: t.TempDir()}, &Config{ID: "x", URL: "https://example.org/mcp"}
+	tools := compact([]json.RawMessage{json.RawMessage(`{ "name": "a", "inputSchema": { "type": "object", "properties": { "p": { "pattern": "^(?!<b>)&" } } } }`)})
+	l := &listing{Tools: tools}
+	l.check()
+	require.NoError(t, c.write(cfg, l))
+	got, err := c.read(cfg)
+	require.NoError(t, err)
+	require.True(t, got.equal(l))
+	var read tool
+	require.NoError(t, json.Unmarshal(got.Tools[0], &read))
+	require.NotEmpty(t, got.unusable(read.InputSchema))
+}

@@ -126,9 +126,9 @@ func (s *server) late(r *request) *fault.Fault {
 	f := fault.Newf(fault.ToolTimeout, "%s of the server %s did not answer in %s", r.tool, s.cfg.ID, s.cfg.Timeout).
 		WithDetails(map[string]any{"timeoutMs": s.cfg.Timeout.Milliseconds(), "upstream": s.cfg.ID})
 	if r.effects.RepeatsOutside() {
-		f = f.WithRetry(fault.Never).WithHint("It may have taken effect: check outside before calling again. upstreams.%s.timeoutMs is the limit.", s.cfg.ID)
+		return f.WithRetry(fault.Never).WithHint("It may have taken effect: check outside before calling again. upstreams.%s.timeoutMs is the limit.", s.cfg.ID)
 	}
-	return f
+	return f.WithHint("Try again; if it times out again, ask for less at once or raise upstreams.%s.timeoutMs.", s.cfg.ID)
 }
 
 // failed is the fault of a call that got no response.
@@ -143,6 +143,8 @@ func (s *server) failed(conn *connection, r *request, err error) error {
 	case errors.Is(err, errMessageTooLong):
 		s.drop(conn)
 		return s.broken(r, errMessageTooLong.Error())
+	case errors.Is(err, errTooDeep):
+		return s.broken(r, errTooDeep.Error())
 	case neverSent(err):
 		s.drop(conn)
 		return s.unavailable(err)
@@ -150,11 +152,11 @@ func (s *server) failed(conn *connection, r *request, err error) error {
 	if conn.lost() || isCut(err) {
 		s.drop(conn)
 		if r.effects.RepeatsOutside() {
-			return fault.Newf(fault.OutcomeUnknown, "the connection to the server %s ended in the middle of %s: %s", s.cfg.ID, r.tool, cut(err.Error(), 500)).Because(err)
+			return fault.Newf(fault.OutcomeUnknown, "the connection to the server %s ended in the middle of %s: %s", s.cfg.ID, r.tool, cut(withoutPrefixes(err.Error()), 500)).Because(err)
 		}
 		return s.unavailable(err)
 	}
-	return s.broken(r, cut(err.Error(), 500))
+	return s.broken(r, cut(withoutPrefixes(err.Error()), 500))
 }
 
 // neverSent reports whether an error says that the request did not reach the server.
@@ -166,7 +168,7 @@ func neverSent(err error) bool {
 
 // isCut reports whether an error says that a connection ended.
 func isCut(err error) bool {
-	return errors.Is(err, transport.ErrTransportClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+	return errors.Is(err, transport.ErrTransportClosed) || errors.Is(err, errResponseCut) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "no response received") || strings.Contains(err.Error(), "stream ended")
 }
 
@@ -174,16 +176,16 @@ func isCut(err error) bool {
 func (s *server) broken(r *request, why string) *fault.Fault {
 	f := fault.Newf(fault.UpstreamError, "%s of the server %s failed: %s", r.tool, s.cfg.ID, why)
 	if r.effects.RepeatsOutside() {
-		f = f.WithRetry(fault.Never).WithHint("The call may have taken effect: check outside before calling again.")
+		return f.WithRetry(fault.Never).WithHint("The call may have taken effect: check outside before calling again.")
 	}
-	return f
+	return f.WithRetry(fault.Safe).WithHint("The server's answer is wrong, not the call: try again once, or do without it.")
 }
 
 // refusedByStatus is the fault of a call that ended with an HTTP status.
 func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 	switch {
 	case e.status == http.StatusForbidden:
-		return fault.Newf(fault.Forbidden, "the server %s does not allow %s: %v", s.cfg.ID, r.tool, e).Because(e)
+		return fault.Newf(fault.Forbidden, "the server %s does not allow %s: %v", s.cfg.ID, r.tool, e).WithHint("%s", s.whoseRights()).Because(e)
 	case e.status == http.StatusTooManyRequests:
 		f := fault.Newf(fault.RateLimited, "the server %s takes no more calls now: %v", s.cfg.ID, e).Because(e)
 		if e.retryAfter > 0 {
@@ -241,7 +243,7 @@ type block struct {
 func (s *server) result(ctx context.Context, conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
 	var res callResult
 	if err := json.Unmarshal(raw, &res); err != nil {
-		return nil, s.broken(r, "its result cannot be read: "+plainText(err.Error(), 300))
+		return nil, s.broken(r, "its result cannot be read: "+plainText(misread(err).Error(), 300))
 	}
 	if res.IsError {
 		return nil, s.toolError(conn, r, &res)

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,6 +69,9 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	var file struct {
 		MCPServers map[string]json.RawMessage `json:"mcpServers"`
 		Servers    map[string]json.RawMessage `json:"servers"`
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, fmt.Errorf("%s: it is empty", path)
 	}
 	plain, err := hujson.Standardize(raw) // VS Code allows comments
 	if err == nil {

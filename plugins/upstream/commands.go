@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,14 +45,28 @@ func (s *server) check(ctx context.Context) catalog.Check {
 	}
 	o := s.current()
 	c.OK = true
-	c.Detail = fmt.Sprintf("%s, %s, about %s of tools/list, protocol %s", strings.TrimSpace(conn.about.Name+" "+conn.about.Version), count(o.tools, "tool"), count(s.listTokens(), "token"), conn.about.Protocol)
+	c.Detail = fmt.Sprintf("%s, %s, about %s of tools/list, protocol %s", cmp.Or(strings.TrimSpace(conn.about.Name+" "+conn.about.Version), "no name"), count(o.tools, "tool"), count(s.listTokens(), "token"), conn.about.Protocol)
 	if credentials, _, err := s.people.credentials(&s.cfg, localUser); err == nil && credentials != nil {
 		c.Detail += ", signed in"
+	}
+	if n := len(o.reduced); n > 0 {
+		c.Detail += fmt.Sprintf("; %s of which not all of the schema can be used: %s", count(n, "tool"), cut(strings.Join(o.reduced, ", "), 600))
+	}
+	s.mu.Lock()
+	wrong := s.listing.Wrong
+	s.mu.Unlock()
+	for _, what := range wrong {
+		c.Detail += "; " + what
+		c.Hint = "Report it to the server's author."
 	}
 	if len(o.skipped) > 0 {
 		c.OK = false
 		c.Detail += "; left out: " + strings.Join(o.skipped, "; ")
 		c.Hint = "Report it to the server's author."
+	}
+	if idle := s.cfg.idlePatterns(o.names); len(idle) > 0 {
+		c.Detail += "; no tool fits " + strings.Join(idle, ", ")
+		c.Hint = strings.TrimSpace(c.Hint + " Correct the patterns: `upstream check` and code search name the tools.")
 	}
 	return c
 }
@@ -67,6 +82,9 @@ func (s *server) advice(why error) string {
 	slow := ""
 	if errors.As(why, new(*slowStart)) {
 		slow = fmt.Sprintf(" If it is only slow, as a first start with npx is, set upstreams.%s.startMs.", s.cfg.ID)
+	}
+	if errors.As(why, new(*noFolder)) {
+		return "Make the folder, or correct the cwd of " + s.cfg.Place + "."
 	}
 	if len(s.cfg.Command) > 0 {
 		return "Run the command in a terminal: " + shellCommand(s.cfg.Command) + slow

@@ -193,10 +193,18 @@ func setEffects(c *Config, pattern, v string) error {
 	return nil
 }
 
-// parseEffects reads effects, as "read" or "[write, idempotent]".
+// parseEffects reads effects, as "read", "write, idempotent", or a list of them.
 func parseEffects(v string) (catalog.Effects, error) {
 	e := catalog.Effects{Outside: true}
-	for _, word := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("[], ", r) }) {
+	list, err := texts(v)
+	if err != nil {
+		return e, err
+	}
+	words := strings.FieldsFunc(strings.Join(list, ","), func(r rune) bool { return r == ',' || r == ' ' })
+	if len(words) == 0 {
+		return e, errors.New("must be some of read, write, destructive and idempotent")
+	}
+	for _, word := range words {
 		switch word {
 		case "read":
 			e.ReadOnly, e.Idempotent = true, true
@@ -385,6 +393,25 @@ func (c *Config) complete() error {
 func (c *Config) offers(tool string) bool {
 	matches := func(pattern string) bool { return matchName(pattern, tool) }
 	return (len(c.Allow) == 0 || slices.ContainsFunc(c.Allow, matches)) && !slices.ContainsFunc(c.Deny, matches)
+}
+
+// idlePatterns returns the patterns that fit none of a server's tools, as they are configured.
+func (c *Config) idlePatterns(tools []string) (out []string) {
+	check := func(key, pattern string) {
+		if !slices.ContainsFunc(tools, func(tool string) bool { return matchName(pattern, tool) }) {
+			out = append(out, key+" "+cut(plainText(pattern, 100), 100))
+		}
+	}
+	for _, pattern := range c.Allow {
+		check("tools.allow", pattern)
+	}
+	for _, pattern := range c.Deny {
+		check("tools.deny", pattern)
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(c.Effects)) {
+		check("effects", pattern)
+	}
+	return out
 }
 
 // effectsOf returns the configured effects of a tool: those of the longest pattern that

@@ -73,7 +73,7 @@ func TestClientFiles(t *testing.T) {
 	require.Equal(t, 5*time.Second, got[2].Timeout)
 
 	for text, problem := range map[string]string{
-		`{`: "mcp.json", `{"other": {}}`: "neither `mcpServers` nor `servers`", `{"mcpServers": {"a": 5}}`: "mcp.json: a: it must be an object, not a number",
+		"": "mcp.json: it is empty", " \n": "it is empty", `{`: "mcp.json", `{"other": {}}`: "neither `mcpServers` nor `servers`", `{"mcpServers": {"a": 5}}`: "mcp.json: a: it must be an object, not a number",
 		`[]`: "mcp.json: it must be an object, not an array", `{"mcpServers": []}`: "mcpServers must be an object, not an array", `{"mcpServers": {"a": {"command": 5}}}`: "a: command must be a string, not a number",
 		`{"mcpServers": {"a": {"command": "x", "args": "y"}}}`: "a: args must be a list, not a string", `{"mcpServers": {"a": {"command": "x", "disabled": "no"}}}`: "disabled must be true or false, not a string",
 		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}`: "\"a\" is in both `mcpServers` and `servers`", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}}}`: `"a b" and "a.b" have the same id, a-b`,
@@ -195,4 +195,20 @@ func FuzzListing(f *testing.F) {
 			require.True(t, json.Valid(op.Input))
 		}
 	})
+}
+
+func TestEffectsAreOneOrAList(t *testing.T) {
+	t.Parallel()
+	want, err := parseEffects("write, idempotent")
+	require.NoError(t, err)
+	require.True(t, want.Idempotent && want.Outside && !want.ReadOnly)
+	for _, list := range []string{`["write","idempotent"]`, "[write, idempotent]", "write idempotent"} { // a list in YAML comes as the first
+		got, err := parseEffects(list)
+		require.NoError(t, err, list)
+		require.Equal(t, want, got, list)
+	}
+	for _, wrong := range []string{"", "[]", `["write",5]`, `["read","destructive"]`, `["loud"]`} {
+		_, err := parseEffects(wrong)
+		require.Error(t, err, wrong)
+	}
 }

@@ -26,9 +26,10 @@ type connection struct {
 	mu       sync.Mutex
 	progress map[string]func(done, total float64, message string) // by token
 	tokens   int
-	inflight map[*inflight]struct{} // calls without a result
-	begun    int                    // calls so far
-	sending  sync.WaitGroup         // notifications on their way
+	waiting  map[string]context.CancelCauseFunc // requests without a response, by id
+	inflight map[*inflight]struct{}             // calls without a result
+	begun    int                                // calls so far
+	sending  sync.WaitGroup                     // notifications on their way
 }
 
 // about is a server's description of itself.
@@ -78,7 +79,7 @@ func connect(ctx, life context.Context, c *Config, credentials *signin.Credentia
 }
 
 func open(ctx, life context.Context, c *Config, r *resolved, version string, listen bool, changed func()) (*connection, error) {
-	conn := &connection{secrets: r.secrets, progress: map[string]func(float64, float64, string){}, inflight: map[*inflight]struct{}{}}
+	conn := &connection{secrets: r.secrets, progress: map[string]func(float64, float64, string){}, inflight: map[*inflight]struct{}{}, waiting: map[string]context.CancelCauseFunc{}}
 	t, err := conn.dial(c, r, listen)
 	if err != nil {
 		return nil, err
@@ -132,6 +133,7 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 			return nil, err
 		}
 		conn.process = p
+		p.out.unread = conn.unreadable
 		return recorder{p.transport(), conn}, nil
 	}
 	httpClient := newHTTPClient(r.headers, r.secrets)
@@ -201,52 +203,106 @@ const (
 	maxTools = 5000
 )
 
-// tools lists the server's tools, each as the server describes it.
-func (conn *connection) tools(ctx context.Context) ([]json.RawMessage, error) {
+// tools lists the server's tools, each as the server describes it, and what is wrong with the
+// list.
+func (conn *connection) tools(ctx context.Context) (tools []json.RawMessage, wrong []string, err error) {
 	if !conn.about.tools && mcp.IsModernProtocol(conn.about.Protocol) {
-		return nil, nil // older servers may have forgotten to declare them
+		return nil, nil, nil // older servers may have forgotten to declare them
 	}
-	var out []json.RawMessage
-	var req mcp.ListToolsRequest
-	size := 0
+	list := toolList{seen: map[string]bool{}}
+	cursors := map[string]bool{}
+	cursor, size := "", 0
 	for range maxPages {
-		listed, a := withAnswer(ctx)
-		_, err := conn.client.ListToolsByPage(listed, req)
-		raw, refusal, err := a.take(err)
+		raw, next, err := conn.toolPage(ctx, cursor)
 		switch {
-		case refusal != nil && refusal.Code == mcp.METHOD_NOT_FOUND:
-			return out, nil // it has none
-		case refusal != nil:
-			return nil, fmt.Errorf("it refused to list its tools: %s", plainText(refusal.Message, 300))
 		case err != nil:
-			return nil, conn.why(ctx, err)
+			return nil, nil, err
+		case raw == nil && next == "":
+			return list.tools, list.wrong(), nil
 		}
-		if size += len(raw); size > maxListing {
-			return nil, fmt.Errorf("its list of tools has more than %d bytes", maxListing)
+		for _, t := range raw {
+			size += len(t)
 		}
-		var page struct {
-			Tools      []json.RawMessage `json:"tools"`
-			NextCursor string            `json:"nextCursor"`
+		if size > maxListing {
+			return nil, nil, fmt.Errorf("its list of tools has more than %d bytes", maxListing)
 		}
-		if err := json.Unmarshal(raw, &page); err != nil {
-			return nil, fmt.Errorf("its list of tools cannot be read: %w", err)
-		}
-		out = append(out, page.Tools...)
-		if page.NextCursor == "" || len(out) > maxTools {
+		list.add(raw)
+		if next == "" || len(list.tools) > maxTools {
 			break
 		}
-		req.Params.Cursor = mcp.Cursor(page.NextCursor)
+		if list.circular = cursors[next]; list.circular {
+			break
+		}
+		cursors[next], cursor = true, next
 	}
-	if len(out) > maxTools {
-		out = out[:maxTools]
+	if len(list.tools) > maxTools {
+		list.tools = list.tools[:maxTools]
 	}
-	return out, nil
+	return list.tools, list.wrong(), nil
+}
+
+// toolPage lists one page of the tools, and where the next begins. It is empty if the server
+// has no tools.
+func (conn *connection) toolPage(ctx context.Context, cursor string) (tools []json.RawMessage, next string, err error) {
+	var req mcp.ListToolsRequest
+	req.Params.Cursor = mcp.Cursor(cursor)
+	listed, a := withAnswer(ctx)
+	_, err = conn.client.ListToolsByPage(listed, req)
+	raw, refusal, err := a.take(err)
+	switch {
+	case refusal != nil && refusal.Code == mcp.METHOD_NOT_FOUND:
+		return nil, "", nil
+	case refusal != nil:
+		return nil, "", fmt.Errorf("it refused to list its tools: %s", plainText(refusal.Message, 300))
+	case err != nil:
+		return nil, "", conn.why(ctx, err)
+	}
+	var page struct {
+		Tools      []json.RawMessage `json:"tools"`
+		NextCursor string            `json:"nextCursor"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil {
+		return nil, "", fmt.Errorf("its list of tools cannot be read: %w", misread(err))
+	}
+	return compact(page.Tools), page.NextCursor, nil
+}
+
+// toolList joins the pages of a list of tools.
+type toolList struct {
+	tools    []json.RawMessage
+	seen     map[string]bool // tools, as they are described
+	equal    int             // how many were there already
+	circular bool            // a page is said to come after itself
+}
+
+func (l *toolList) add(page []json.RawMessage) {
+	for _, t := range page {
+		if l.seen[string(t)] {
+			l.equal++
+			continue
+		}
+		l.seen[string(t)] = true
+		l.tools = append(l.tools, t)
+	}
+}
+
+// wrong says what is wrong with the list.
+func (l *toolList) wrong() (out []string) {
+	if l.circular {
+		out = append(out, "its pages go in circles: the reading ended where one came again")
+	}
+	if l.equal > 0 {
+		out = append(out, count(l.equal, "tool")+" that it lists again")
+	}
+	return out
 }
 
 // withoutPrefixes removes what the client library puts before the reason of a failure.
 func withoutPrefixes(text string) string {
-	for _, prefix := range []string{"transport error: ", "failed to send request: ", "failed to send request: "} {
-		text = strings.TrimPrefix(text, prefix)
+	for _, prefix := range []string{"transport error: ", "failed to send request: "} {
+		if rest, ok := strings.CutPrefix(text, prefix); ok {
+			return withoutPrefixes(rest)
+		}
 	}
 	return text
 }

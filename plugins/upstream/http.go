@@ -148,7 +148,7 @@ func bounded(ctx context.Context, resp *http.Response) io.ReadCloser {
 	return body{&limitedBody{ctx, http.MaxBytesReader(nil, resp.Body, maxMessage)}, resp.Body}
 }
 
-// limitedBody records in the answer of a call that the body was too long, since the client
+// limitedBody records in the answer of a call that the body was too long or too deep, since the client
 // library ignores such errors.
 type limitedBody struct {
 	ctx  context.Context
@@ -159,11 +159,16 @@ func (l *limitedBody) Read(b []byte) (int, error) {
 	got, err := l.from.Read(b)
 	var tooLong *http.MaxBytesError
 	lines, _ := l.from.(*lineReader)
-	if errors.As(err, &tooLong) || err != nil && lines != nil && errors.Is(lines.err, errMessageTooLong) {
+	switch {
+	case errors.As(err, &tooLong) || err != nil && lines != nil && errors.Is(lines.err, errMessageTooLong):
 		err = errMessageTooLong
-		if a := answerOf(l.ctx); a != nil {
-			a.fail(err)
-		}
+	case err != nil && lines != nil && errors.Is(lines.err, errTooDeep):
+		err = errTooDeep
+	default:
+		return got, err
+	}
+	if a := answerOf(l.ctx); a != nil {
+		a.fail(err)
 	}
 	return got, err
 }

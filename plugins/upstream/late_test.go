@@ -1,21 +1,31 @@
 package upstream_test
 
 import (
+	"maps"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // fresh is an app whose server x takes a second to start, so that a first script calls tools
 // that nobody has listed.
-func fresh(t *testing.T, mode string, settings map[string]string) *koantest.Kit {
+func fresh(t *testing.T, mode string, settings map[string]string, more ...koantest.Setting) *koantest.Kit {
 	t.Helper()
-	settings["env."+delayVariable] = "1s"
-	kit := koantest.New(t, framework.App{Name: "fresh"}, settingsOf(t, []row{{id: "x", mode: mode, settings: settings}})...)
+	with := map[string]string{"env." + delayVariable: "1s"}
+	maps.Copy(with, settings)
+	app := framework.App{Name: "fresh"}
+	if len(more) > 0 {
+		app.Entities = &framework.Entities{} // for plans
+	}
+	kit := koantest.New(t, app, append(settingsOf(t, []row{{id: "x", mode: mode, settings: with}}), more...)...)
 	require.Nil(t, kit.Instance().Snapshot().Operation(parse(t, workID)))
 	return kit
 }
@@ -31,12 +41,108 @@ func TestConfiguredEffectsOfUnlistedTools(t *testing.T) {
 	require.Equal(t, fault.DryRunBlocked, kit.Try(callsWork, koantest.Input{DryRun: true}).Error.Code, "nothing is known of it")
 }
 
-// A script's name for a tool may be another tool's own.
+// A tool is what it is, whatever a script calls it.
 func TestNamesLikeThoseOfUnlistedTools(t *testing.T) {
 	t.Parallel()
 	kit := fresh(t, "has odd names", map[string]string{"effects.with_blank": "read"})
-	got := kit.Try(`SDK.Servers.x.with_blank({})`, koantest.Input{})
-	require.Equal(t, fault.Conflict, got.Error.Code)
-	require.Contains(t, got.Error.Message, "with_blank is the tool with blank")
-	require.Equal(t, fault.DryRunBlocked, kit.Try(`SDK.Servers.x.with_blank({})`, koantest.Input{DryRun: true}).Error.Code)
+	require.Equal(t, fault.DryRunBlocked, kit.Try(`SDK.Servers.x.with_blank({})`, koantest.Input{DryRun: true}).Error.Code, "its name is another one")
+	require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x.with_blank({})`, koantest.Input{}).Result))
+}
+
+// rulesOf returns settings that make an app ask about some calls.
+func rulesOf(t *testing.T, mode, operation string) []koantest.Setting {
+	t.Helper()
+	return []koantest.Setting{
+		{Key: "database", Value: "sqlite://" + t.TempDir()}, {Key: "approval.mode", Value: mode},
+		{Key: "approval.rules", Value: `[{"operation": "` + operation + `", "mode": "always"}]`}, {Key: "codeMode.faces", Value: "[koan, gateway]"},
+	}
+}
+
+// Rules of approval are about the tool that is called, also while nobody knows it yet.
+func TestRulesNameUnlistedTools(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ mode, rule string }{
+		"by its name":            {"never", workID},
+		"by a pattern":           {"destructive", "upstream::x::wo*"},
+		"as functions are named": {"never", "upstream::x.work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kit := fresh(t, "counts", map[string]string{"effects.*": "write"}, rulesOf(t, c.mode, c.rule)...)
+			got := kit.Try(callsWork, koantest.Input{Include: []string{"calls"}})
+			require.False(t, got.Success)
+			require.Equal(t, fault.ApprovalRequired, got.Error.Code, got.Error)
+			require.Contains(t, got.Error.Message, "the call of x.work")
+		})
+	}
+}
+
+// callTool waits for tools as SDK.Servers does, by each name that they have.
+func TestRulesHoldForIDsOfUnlistedTools(t *testing.T) {
+	t.Parallel()
+	for _, call := range []string{`callTool("upstream::x::work", {})`, `callTool("upstream::x::$call", {tool: "work", input: {}})`} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			kit := fresh(t, "counts", nil, rulesOf(t, "never", workID)...)
+			_, err := kit.Call("code::gateway.execute", map[string]string{"code": call})
+			require.Equal(t, fault.ApprovalRequired, fault.CodeOf(err), err)
+		})
+	}
+}
+
+// A call is recorded as one of the tool that was called.
+func TestUnlistedToolsAreRecordedByName(t *testing.T) {
+	t.Parallel()
+	kit := fresh(t, "counts", map[string]string{"effects.work": "write"})
+	got := kit.Try(callsWork+"; throw new Error('afterwards')", koantest.Input{})
+	require.Len(t, got.Calls, 1)
+	require.Equal(t, "x.work", got.Calls[0].ToolName)
+	require.Len(t, got.OutsideEffects, 1)
+	require.Equal(t, "x.work", got.OutsideEffects[0].ToolName)
+}
+
+// What is wrong with a call comes before the question whether it may be made.
+func TestNobodyIsAskedAboutCallsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, dry := range []bool{false, true} {
+		absent := fresh(t, "", map[string]string{"command": "[/does/not/exist]"}, rulesOf(t, "destructive", "upstream::x::*")...)
+		got := absent.Run(`try { SDK.Servers.x.work({}) } catch (e) { e.code + " " + e.retry }`, koantest.Input{DryRun: dry})
+		require.JSONEq(t, `"service_unavailable safe"`, string(got.Result))
+		kit := fresh(t, "counts", nil, rulesOf(t, "destructive", "upstream::x::*")...)
+		require.Equal(t, fault.ToolNotFound, kit.Try(`SDK.Servers.x.absent({})`, koantest.Input{DryRun: dry}).Error.Code)
+	}
+}
+
+// A plan of a run that began before the tools were known can be approved once they are.
+func TestPlansOfUnlistedToolsAreApplied(t *testing.T) {
+	t.Parallel()
+	file := writeTool(t, filepath.Join(t.TempDir(), "tool"), workTool)
+	for name, c := range map[string]struct {
+		tool string
+		code fault.Code
+	}{
+		"the tool is as it was":       {workTool, ""},
+		"the tool is now another one": {strings.Replace(workTool, "Works.", "Deletes.", 1), fault.ApprovalRequired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rules := rulesOf(t, "never", workID)
+			settings := map[string]string{"env." + toolFileVariable: file}
+			writeTool(t, file, workTool)
+			got := fresh(t, "is redefined", settings, rules...).Try(callsWork, koantest.Input{})
+			details, _ := got.Error.Details.(map[string]any)
+			plan, _ := details["planId"].(string)
+			require.NotEmpty(t, plan, got.Error)
+
+			writeTool(t, file, c.tool)
+			later := koantest.New(t, framework.App{Name: "fresh", Entities: &framework.Entities{}}, append(settingsOf(t, []row{{id: "x", mode: "is redefined", settings: settings}}), rules...)...)
+			require.Eventually(t, func() bool { return later.Instance().Snapshot().Operation(parse(t, workID)) != nil }, timeout, tick)
+			_, err := later.As(boss()).Call("code::koan.execute", map[string]string{"planId": plan})
+			require.Equal(t, c.code, fault.CodeOf(err), err)
+		})
+	}
+}
+
+// boss may approve, and do everything else.
+func boss() auth.Principal {
+	return auth.Principal{Subject: "boss", Scopes: []string{auth.All, approve.Scope}, Sets: []string{auth.All}}
 }

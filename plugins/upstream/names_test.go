@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
 )
@@ -38,4 +39,20 @@ func TestHardSchemas(t *testing.T) {
 		require.False(t, got.Success, call)
 		require.Equal(t, fault.InvalidPayload, got.Error.Code, "%s: %s", call, got.Error.Message)
 	}
+}
+
+// What cannot be used of a schema is left out, and said; all else holds.
+func TestUnusualSchemasHoldAsFarAsTheyCan(t *testing.T) {
+	t.Parallel()
+	settings := settingsOf(t, []row{{id: "x", mode: "has unusual schemas"}})
+	kit := koantest.New(t, framework.App{Name: "unusual"}, append(settings, koantest.Setting{Key: "codeMode.faces", Value: "[koan, gateway]"})...)
+	kit.Try(`SDK.Servers.x.dialect({a: "a"})`, koantest.Input{}) // its tools are known afterwards
+	for name := range unusualProperties {
+		require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x[SDK.args]({a: "a"})`, koantest.Input{Args: name}).Result), name)
+		require.Equal(t, fault.InvalidPayload, kit.Try(`SDK.Servers.x[SDK.args]({})`, koantest.Input{Args: name}).Error.Code, name)
+		schema, err := kit.Call("code::gateway.schema", map[string]string{"id": "upstream::x::" + name})
+		require.NoError(t, err)
+		require.Contains(t, string(schema), "Not checked before a call, since it cannot be used: /properties/a/", name)
+	}
+	require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x.dialect({a: 1})`, koantest.Input{}).Result))
 }

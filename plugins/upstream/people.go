@@ -180,12 +180,20 @@ func (s *server) signInFault(user string, err error) *fault.Fault {
 	return nil
 }
 
+// whoseRights is the hint for a call that the server does not allow, and does not say why.
+func (s *server) whoseRights() string {
+	if s.cfg.signsIn() {
+		return "Ask the server's operator for the right, or sign in as somebody who has it."
+	}
+	return fmt.Sprintf("Check what the credentials in the headers of %s may do.", s.cfg.Place)
+}
+
 // unauthorized is the fault of HTTP status 401.
 func (s *server) unauthorized(user string, e *statusError) *fault.Fault {
 	headers := fmt.Sprintf("upstreams.%s.headers, for example Authorization: \"Bearer ${env:TOKEN}\"", s.cfg.ID)
 	switch {
 	case !s.cfg.signsIn():
-		return fault.Newf(fault.Unauthorized, "the server %s does not accept the credentials: %v", s.cfg.ID, e).WithHint("Set %s.", headers).Because(e)
+		return fault.Newf(fault.Unauthorized, "the server %s does not accept the credentials: %v", s.cfg.ID, e).WithHint("Correct the header Authorization in the headers of %s.", s.cfg.Place).Because(e)
 	case s.elsewhere(user):
 		return fault.Newf(fault.Unauthorized, "the server %s needs a sign-in, and the one that is kept is for another url", s.cfg.ID).WithHint("%s", s.howToSignIn(user, nil)).Because(e)
 	case e.challenge.Bearer || s.cfg.OAuth.set():
@@ -204,6 +212,10 @@ func (s *server) elsewhere(user string) bool {
 func (s *server) unreached(user string, err error) *fault.Fault {
 	if f := s.signInFault(user, err); f != nil {
 		return f
+	}
+	var status *statusError
+	if errors.As(err, &status) && status.status == http.StatusForbidden {
+		return fault.Newf(fault.Forbidden, "the server %s does not allow a connection: %v", s.cfg.ID, status).WithHint("%s", s.whoseRights()).Because(err)
 	}
 	return s.unavailable(err)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"regexp"
@@ -44,8 +45,16 @@ type process struct {
 	once  sync.Once
 }
 
+// noFolder says that a server's working directory is not there.
+type noFolder struct{ dir string }
+
+func (e *noFolder) Error() string { return "its cwd " + e.dir + " is not a folder that is there" }
+
 // startProcess starts a server.
 func startProcess(r *resolved) (*process, error) {
+	if info, err := os.Stat(r.dir); r.dir != "" && (err != nil || !info.IsDir()) {
+		return nil, &noFolder{r.dir}
+	}
 	cmd := exec.Command(r.command[0], r.command[1:]...)
 	cmd.Dir = r.dir
 	for _, name := range inherited {
@@ -76,7 +85,7 @@ func startProcess(r *resolved) (*process, error) {
 	_ = theirs.Close()
 	if err != nil {
 		_ = out.Close()
-		return nil, err
+		return nil, notStarted(r.command[0], err)
 	}
 	p.in, p.out = in, &lineReader{from: out, done: make(chan struct{})}
 	go p.reap()
@@ -86,6 +95,18 @@ func startProcess(r *resolved) (*process, error) {
 		p.terminate()
 	}()
 	return p, nil
+}
+
+// notStarted is why a program cannot be started, without the names of system calls.
+func notStarted(program string, err error) error {
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return &explained{text: "there is no program " + program + " in PATH", err: err}
+	case errors.As(err, &path):
+		return &explained{text: program + " cannot be started: " + path.Err.Error(), err: err}
+	}
+	return err
 }
 
 // reap waits for the process. Children of one that was killed, or failed, end with it: they have its
@@ -126,11 +147,15 @@ func (p *process) terminate() {
 type lineReader struct {
 	from io.Reader
 	line int
-	odd  []byte                 // the beginning of a line that is no message
-	said atomic.Pointer[string] // the last such line
-	done chan struct{}
-	once sync.Once
-	err  error
+	json shape // of the line
+	// unread is told the id of a message that is nested too deeply to be read; nil: it ends the
+	// stream.
+	unread func(id string)
+	odd    []byte                 // the beginning of a line that is no message
+	said   atomic.Pointer[string] // the last such line
+	done   chan struct{}
+	once   sync.Once
+	err    error
 }
 
 func (l *lineReader) Read(b []byte) (int, error) {
@@ -143,8 +168,11 @@ func (l *lineReader) Read(b []byte) (int, error) {
 		l.take(part, ended)
 		rest = after
 	}
-	if l.line > maxMessage {
+	switch {
+	case l.line > maxMessage:
 		n, err = 0, errMessageTooLong
+	case l.json.deepest > maxNested && l.unread == nil:
+		n, err = 0, errTooDeep
 	}
 	if err == nil {
 		return n, nil
@@ -160,6 +188,7 @@ func (l *lineReader) take(part []byte, ended bool) {
 	if l.line == 0 && len(part) > 0 && part[0] != '{' && part[0] != '[' {
 		l.odd = []byte{}
 	}
+	l.json.take(part)
 	if l.line += len(part); l.odd != nil {
 		l.odd = append(l.odd, part[:min(len(part), most-len(l.odd))]...)
 	}
@@ -169,7 +198,13 @@ func (l *lineReader) take(part []byte, ended bool) {
 	if text := plainText(string(l.odd), most); text != "" {
 		l.said.Store(&text)
 	}
-	l.line, l.odd = 0, nil
+	if l.json.deepest > maxNested {
+		if l.unread == nil {
+			return // Read ends the stream
+		}
+		l.unread(string(l.json.id))
+	}
+	l.line, l.odd, l.json = 0, nil, shape{}
 }
 
 // tail keeps the end of a server's standard error.

@@ -122,7 +122,7 @@ func (conn *connection) prompts(ctx context.Context) []json.RawMessage {
 	if err != nil || refusal != nil || json.Unmarshal(raw, &page) != nil || page.NextCursor != "" || len(page.Prompts) > maxPrompts {
 		return nil
 	}
-	return page.Prompts
+	return compact(page.Prompts)
 }
 
 // promptInput returns the input of $prompts.get: one of the known prompts with its own

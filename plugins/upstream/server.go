@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -77,11 +78,14 @@ func backoff(failures int) time.Duration {
 func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	s.lists.Lock()
 	defer s.lists.Unlock()
-	tools, err := conn.tools(ctx)
+	tools, wrong, err := conn.tools(ctx)
 	if err != nil {
 		return err
 	}
-	next := &listing{About: conn.about, Tools: tools, Prompts: conn.prompts(ctx), At: time.Now().UTC(), Operator: x.operators()}
+	for _, what := range wrong {
+		s.log.Warn("the list of tools of an upstream server is not as it should be", "upstream", s.cfg.ID, "problem", what)
+	}
+	next := &listing{About: conn.about, Tools: tools, Wrong: wrong, Prompts: conn.prompts(ctx), At: time.Now().UTC(), Operator: x.operators()}
 	s.mu.Lock()
 	known := s.listing
 	s.mu.Unlock()
@@ -124,6 +128,10 @@ func (s *server) current() *offer {
 
 // unavailable is the fault of a server that cannot be reached.
 func (s *server) unavailable(why error) *fault.Fault {
-	return fault.Newf(fault.ServiceUnavailable, "the server %s cannot be reached: %s", s.cfg.ID, cut(why.Error(), 500)).
+	state := "cannot be reached"
+	if errors.As(why, new(*statusError)) {
+		state = "cannot be used now"
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the server %s %s: %s", s.cfg.ID, state, cut(withoutPrefixes(why.Error()), 500)).
 		WithHint("Try again shortly; `upstream check` says what is wrong.").Because(why)
 }

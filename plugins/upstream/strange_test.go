@@ -105,6 +105,12 @@ const toolFileVariable = "KOAN_TEST_TOOL_FILE"
 // delayVariable is how long the server takes to start.
 const delayVariable = "KOAN_TEST_DELAY"
 
+// unusualProperties are properties of a schema that cannot be used as they are, by tool.
+var unusualProperties = map[string]string{
+	"lookahead": `{"type": "string", "pattern": "^(?!-)[a-z]+$"}`, "backreference": `{"type": "string", "pattern": "^(a)\\1$"}`, "repeated": `{"type": "string", "pattern": "^.{1,2000}$"}`,
+	"draft4": `{"type": "string", "exclusiveMinimum": true}`, "required": `{"type": "string", "required": true}`, "empty": `{"type": "string", "enum": []}`, "missing": `{"$ref": "#/$defs/none"}`,
+}
+
 const oneTool = `{"tools":[{"name":"work","description":"Works.","inputSchema":{"type":"object"}}]}`
 
 func toolsOf(mode, cursor string, calls int) string {
@@ -161,6 +167,13 @@ func toolsOf(mode, cursor string, calls int) string {
 			{"name":"defaults","inputSchema":{"type":"object","properties":{"n":{"type":"integer","default":"five"},"m":{"enum":[1,2],"default":3}},"required":["n"]}},
 			{"name":"pattern","inputSchema":{"type":"object","properties":{"p":{"type":"string","pattern":"^(?=a)[a-z]+$"}}}},
 			{"name":"proto","inputSchema":{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"string"}},"required":["constructor"]}}]}`, "\n", "")
+	case "has unusual schemas":
+		var tools []string
+		for name, property := range unusualProperties {
+			tools = append(tools, fmt.Sprintf(`{"name": %q, "inputSchema": {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"a": %s}, "required": ["a"]}}`, name, property))
+		}
+		tools = append(tools, `{"name": "dialect", "inputSchema": {"$schema": "https://example.com/my-schema", "type": "object", "required": ["a"]}}`)
+		return `{"tools": [` + strings.Join(tools, ", ") + `]}`
 	case "has odd schemas":
 		return `{"tools":[{"name":"work","inputSchema":{"type":"nonsense"}},{"name":"text","inputSchema":{"type":"string"}},{"name":"none"},{"name":"remote","inputSchema":{"$ref":"https://example.org/schema.json"}},{"inputSchema":{}},5]}`
 	case "says hostile things":
@@ -273,6 +286,9 @@ func work(mode string, m *message, calls int) {
 		reply(m.ID, `{"content":[],"structuredContent":`+strings.ReplaceAll(os.Getenv(saysVariable), "\n", "")+`}`)
 	case "says in blocks":
 		reply(m.ID, `{"content":`+os.Getenv(saysVariable)+`}`)
+	case "nests deeply":
+		const n = 100_000
+		reply(m.ID, `{"content":[],"structuredContent":{"id":1,"d":`+strings.Repeat("[", n)+strings.Repeat("]", n)+`}}`)
 	case "counts":
 		reply(m.ID, fmt.Sprintf(`{"structuredContent":{"calls":%d,"input":%s}}`, calls, m.Params.Arguments))
 	default:

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/schema"
 )
 
 // tool is a tool as a server lists it.
@@ -52,9 +50,12 @@ type annotations struct {
 // offer is a listing as operations.
 type offer struct {
 	operations []*catalog.Operation
-	tools      int // how many of them are tools
+	tools      int                           // how many of them are tools
+	byName     map[string]*catalog.Operation // tools by their own names
 	owner      *catalog.Owner
+	names      []string // of all tools that the server has, also of those that are not offered
 	skipped    []string // tools that cannot be offered, with the reasons
+	reduced    []string // tools whose schemas are not used as they are, with the reasons
 }
 
 // Bounds of a server's description of a tool, in bytes.
@@ -67,14 +68,11 @@ const (
 // time grows with its square, and beyond.
 const maxSchemaDepth = 200
 
-// anyObject is the schema of a tool whose own cannot be used.
-const anyObject = `{"type":"object","description":%s}`
-
 // newOffer makes operations from a listing. A tool that cannot be offered does not affect
 // the others.
 func newOffer(s *server, l *listing) *offer {
 	l.check()
-	o := &offer{owner: &catalog.Owner{
+	o := &offer{byName: map[string]*catalog.Operation{}, owner: &catalog.Owner{
 		Kind: catalog.KindUpstream, Name: s.cfg.ID, Version: l.About.Version,
 		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."),
 	}}
@@ -88,8 +86,13 @@ func newOffer(s *server, l *listing) *offer {
 			o.skipped = append(o.skipped, fmt.Sprintf("tool %d of its list has no name, or cannot be read", n+1))
 			continue
 		}
+		o.names = append(o.names, t.Name)
 		if s.cfg.offers(t.Name) {
-			o.operations = append(o.operations, s.operation(&t, operationName(t.Name, taken), l.unusable))
+			op, notes := s.operation(&t, operationName(t.Name, taken), l.unusable)
+			o.operations, o.byName[t.Name] = append(o.operations, op), op
+			if len(notes) > 0 {
+				o.reduced = append(o.reduced, plainText(t.Name, 100)+" ("+strings.Join(notes, "; ")+")")
+			}
 		}
 	}
 	o.tools = len(o.operations)
@@ -121,14 +124,16 @@ func operationName(name string, taken map[string]bool) string {
 	return out
 }
 
-// operation makes one tool callable. unusable returns why a schema cannot be used, "" if it can.
-func (s *server) operation(t *tool, name string, unusable func(json.RawMessage) string) *catalog.Operation {
+// operation makes one tool callable. unusable returns why a schema cannot be used as it is, ""
+// if it can. The notes are what of the input schema cannot.
+func (s *server) operation(t *tool, name string, unusable func(json.RawMessage) string) (op *catalog.Operation, notes []string) {
 	title := t.Title
 	if title == "" && t.Annotations != nil {
 		title = t.Annotations.Title
 	}
-	input, output := usableInput(t.InputSchema, unusable), usableOutput(t.OutputSchema, unusable)
-	op := &catalog.Operation{
+	input, notes := usableInput(t.InputSchema, unusable)
+	output := usableOutput(t.OutputSchema, unusable)
+	op = &catalog.Operation{
 		ID:    catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: name},
 		Title: plainText(title, 100), Summary: plainText(cmp.Or(t.Description, title, t.Name), maxDescription),
 		Input: input, Output: anything(output), Effects: s.effects(t), Reach: catalog.ReachScript,
@@ -138,7 +143,7 @@ func (s *server) operation(t *tool, name string, unusable func(json.RawMessage) 
 	op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 		return s.call(ctx, &request{tool: t.Name, input: c.Input(), output: output, effects: op.Effects, call: c})
 	}
-	return op
+	return op, notes
 }
 
 // declared returns what a tool and its server are said to be, as far as the operation's own
@@ -179,84 +184,3 @@ func (s *server) effects(t *tool) catalog.Effects {
 	e.Idempotent = e.ReadOnly || says(a.Idempotent, false)
 	return e
 }
-
-// usableInput returns a tool's input schema, or one that accepts any object and says why.
-func usableInput(raw json.RawMessage, unusable func(json.RawMessage) string) json.RawMessage {
-	if absent(raw) {
-		return json.RawMessage(`{"type":"object"}`)
-	}
-	if why := unusable(raw); why != "" {
-		return describedAny("its schema cannot be used: " + why)
-	}
-	return raw
-}
-
-// usableOutput returns a tool's schema of its structured output, nil if it has none that
-// can be used.
-func usableOutput(raw json.RawMessage, unusable func(json.RawMessage) string) json.RawMessage {
-	if absent(raw) || unusable(raw) != "" {
-		return nil
-	}
-	return raw
-}
-
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// anything returns a schema, or the one that accepts all values.
-func anything(schema json.RawMessage) json.RawMessage {
-	if schema == nil {
-		return json.RawMessage("{}")
-	}
-	return schema
-}
-
-func describedAny(why string) json.RawMessage {
-	text, _ := json.Marshal(cut(why, 300)) // a text always encodes
-	return fmt.Appendf(nil, anyObject, text)
-}
-
-// unusable returns why a schema cannot be used, "" if it can, or is not there.
-func unusable(raw json.RawMessage) string {
-	if absent(raw) {
-		return ""
-	}
-	if len(raw) > maxSchema {
-		return fmt.Sprintf("it has %d bytes, and %d are the most", len(raw), maxSchema)
-	}
-	if deeper(raw, maxSchemaDepth) {
-		return fmt.Sprintf("it is nested more than %d levels deep", maxSchemaDepth)
-	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return "it is not an object"
-	}
-	var cache schema.Cache
-	if err := cache.Compile(raw); err != nil {
-		return plainText(ownName.ReplaceAllString(err.Error(), "it"), 200)
-	}
-	return ""
-}
-
-// deeper reports whether objects and lists of a JSON text are nested more than n levels deep.
-func deeper(raw json.RawMessage, n int) bool {
-	depth, inString := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > n {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
-}
-
-// ownName is the validator's name of a schema without one.
-var ownName = regexp.MustCompile(`"file://[^"]*/schema\.json#?"`)

@@ -3,7 +3,6 @@ package bind
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -114,10 +113,13 @@ func (s *Server) export() {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(s.Tools[a].Name, s.Tools[b].Name) })
 	tools, operations := make([]wire.Tool, len(order)), make([]*catalog.Operation, len(order))
-	taken := map[string]bool{wire.MetaExport: true}
+	names := make([]string, len(order))
 	for i, from := range order {
 		tools[i], operations[i] = s.Tools[from], s.Operations[from]
-		tools[i].Export = numbered(catalog.Identifier(tools[i].Name), "__", taken)
+		names[i] = tools[i].Name
+	}
+	for i, export := range catalog.Exports(names) {
+		tools[i].Export = export
 	}
 	s.Tools, s.Operations = tools, operations
 }
@@ -134,18 +136,7 @@ func moduleID(id string, taken map[string]bool) string {
 	if s = strings.Trim(dashes.ReplaceAllString(s, "-"), "-"); s == "" {
 		s = "server"
 	}
-	return numbered(s, "--", taken)
-}
-
-// numbered returns name, or name with the first number from 2 that is free, and marks it
-// as taken.
-func numbered(name, dash string, taken map[string]bool) string {
-	out := name
-	for n := 2; taken[out]; n++ {
-		out = name + dash + strconv.Itoa(n)
-	}
-	taken[out] = true
-	return out
+	return catalog.Numbered(s, "--", taken)
 }
 
 var (

@@ -34,9 +34,12 @@ func upstreams(v *catalog.View) []wire.Domain {
 	for i := range out {
 		functions := out[i].Functions
 		slices.SortStableFunc(functions, func(a, b wire.Function) int { return strings.Compare(a.Name, b.Name) })
-		names := map[string]bool{wire.MetaExport: true}
-		for n := range functions {
-			functions[n].Name = numbered(catalog.Identifier(functions[n].Name), "__", names)
+		names := make([]string, len(functions))
+		for n, f := range functions {
+			names[n] = f.Name
+		}
+		for n, export := range catalog.Exports(names) {
+			functions[n].Name = export
 		}
 	}
 	return out

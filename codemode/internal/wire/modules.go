@@ -1,6 +1,10 @@
 package wire
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
 
 // SpecVersion is the version of codemode-run-spec that the modules implement.
 const SpecVersion = "1.0.0"
@@ -19,7 +23,7 @@ const (
 	// (codemode-run-spec section 3.2.2).
 	ResultName = "__codemode_result__"
 	// MetaExport is the export of a server's module that describes it (section 5.2).
-	MetaExport = "__meta__"
+	MetaExport = catalog.MetaExport
 )
 
 // ErrorClasses are the exports of @codemode/errors.

@@ -196,7 +196,7 @@ func (c *command) root() *cobra.Command {
 		},
 	}
 	root.SetErr(c.app.Stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return c.unknownFlag(cmd, err) })
+	root.SetFlagErrorFunc(c.wrongFlag)
 	root.PersistentFlags().StringVar(&c.config, "config", "", "configuration file (default koan.yaml, if it exists)")
 	root.PersistentFlags().StringVar(&c.dir, "dir", "", "work in this folder, as if started there")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
@@ -249,7 +249,11 @@ func exactArgs(n int) cobra.PositionalArgs {
 
 // unknownFlag suggests the flag that an unknown one may have meant: one of the
 // command's own, or a key of the configuration.
-func (c *command) unknownFlag(cmd *cobra.Command, err error) error {
+func (c *command) wrongFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool" {
+		return fmt.Errorf("--%s must be true or false, not %q", invalid.GetFlag().Name, invalid.GetValue())
+	}
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return err

@@ -263,9 +263,11 @@ func (c *consent) resumedPlan(ctx context.Context) (*Plan, error) {
 	return nil, nil
 }
 
-// admitCatalog refuses a plan that was made for another catalog.
+// admitCatalog refuses a plan that was made for another catalog. Tools that have become known
+// since make no other one: calls that were approved are compared by what their tools are.
 func (p *Plan) admitCatalog(now *catalog.Snapshot) error {
-	if p.Request.CatalogVersion == now.Version() {
+	of := p.Request
+	if of.CatalogVersion == now.Version() || len(of.Unlisted) > 0 && of.Rest == now.VersionWithout(of.Unlisted) {
 		return nil
 	}
 	return fault.New(fault.PlanStale, "the plan was made for a different catalog: by another version of the app, or with different settings of what it offers").

@@ -69,11 +69,12 @@ func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, error)
 	is, now := c.shape(changes), time.Now().UTC().Truncate(time.Millisecond)
 	c.calls = c.standing(r.Tape(), call != nil && is.digest == c.agreed)
 	id, snapshot := r.Operation().ID, req.View.Snapshot()
+	unlisted := snapshot.Unlisted()
 	plan := &Plan{
 		ID: run.NoRun().Run, Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(settings.Life),
 		Request: Planned{
 			Operation: id.String(), Tool: snapshot.ToolName(id), Input: req.Input, Set: req.Set, Sets: r.Scope(), Surface: req.Surface, Via: req.Via, IdempotencyKey: req.IdempotencyKey,
-			Principal: r.Principal(), Mode: req.View.Mode(), Negotiated: req.View.Negotiated(), CatalogVersion: snapshot.Version(),
+			Principal: r.Principal(), Mode: req.View.Mode(), Negotiated: req.View.Negotiated(), CatalogVersion: snapshot.Version(), Unlisted: unlisted, Rest: snapshot.VersionWithout(unlisted),
 		},
 		Tape: frozen, Changes: changes, Shape: is.digest, Call: call, Agreed: c.calls, Made: r.OutsideEffects(),
 	}

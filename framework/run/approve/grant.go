@@ -83,6 +83,16 @@ func declarationOf(op *catalog.Operation) map[string]string {
 	return out
 }
 
+// declared returns the digest of what a server's tool is, "" of other operations: those change
+// with the app alone.
+func declared(op *catalog.Operation) string {
+	if op.ID.Kind != catalog.KindUpstream {
+		return ""
+	}
+	parts, _ := json.Marshal(declarationOf(op)) // texts
+	return journal.Digest(parts)
+}
+
 // changedParts returns the names of the parts that are not what they were.
 func changedParts(was, is map[string]string) []string {
 	all := maps.Clone(was)

@@ -75,6 +75,10 @@ type Planned struct {
 	Mode           exposure.Mode   `json:"mode"`
 	Negotiated     bool            `json:"negotiated"`
 	CatalogVersion string          `json:"catalogVersion"`
+	// Unlisted are servers whose tools the catalog did not have yet, and Rest is its version
+	// without them.
+	Unlisted []string `json:"unlisted,omitempty"`
+	Rest     string   `json:"rest,omitempty"`
 }
 
 // PlannedCall is a call of a plan that somebody agrees to by itself.
@@ -84,6 +88,8 @@ type PlannedCall struct {
 	Operation string          `json:"operation"`
 	Tool      string          `json:"tool"`
 	Input     json.RawMessage `json:"input"`
+	// Declared is the digest of what a server's tool was when the plan was made.
+	Declared string `json:"declared,omitempty"`
 	// Inside: it is declared to have no effect outside, and a rule names it.
 	Inside bool `json:"inside,omitempty"`
 	// Strict: the caller asked for the approval itself, so that no grant covers it.
@@ -104,9 +110,9 @@ func (c PlannedCall) effect() string {
 	return ", which has an effect outside"
 }
 
-// same reports whether two are one call.
+// same reports whether two are one call, of a tool that is the same.
 func (c PlannedCall) same(o PlannedCall) bool {
-	return c.Position == o.Position && c.Digest == o.Digest
+	return c.Position == o.Position && c.Digest == o.Digest && c.Declared == o.Declared
 }
 
 // Fault is what the caller of a plan's run gets while somebody has to decide about it, or when

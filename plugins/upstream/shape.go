@@ -1,0 +1,69 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// maxNested is how deep objects and lists of a message may be nested: encoding/json reads no
+// deeper ones.
+const maxNested = 10_000
+
+var errTooDeep = fmt.Errorf("it sent a message that is nested more than %d levels deep", maxNested)
+
+// errResponseCut is the error of a stream that ended before the result that it was opened
+// for.
+var errResponseCut = errors.New("its response ended before the result")
+
+// shape follows one JSON text: how deep it is nested, and the id at its top level. It needs no
+// stack, so that a text cannot exhaust it.
+type shape struct {
+	depth, deepest    int
+	inString, escaped bool
+	word              []byte // of the top level, under way
+	isID              bool   // the word is the value of "id"
+	id                []byte
+}
+
+func (s *shape) take(part []byte) {
+	for _, c := range part {
+		if s.inString {
+			s.inString = s.escaped || c != '"'
+			s.escaped = c == '\\' && !s.escaped
+			s.add(c)
+			continue
+		}
+		switch c {
+		case '{', '[':
+			s.depth++
+			s.deepest = max(s.deepest, s.depth)
+		case '}', ']', ',':
+			if s.depth == 1 && s.isID && s.id == nil {
+				s.id = bytes.Clone(s.word)
+			}
+			if s.depth == 1 {
+				s.word, s.isID = s.word[:0], false
+			}
+			if c != ',' {
+				s.depth--
+			}
+		case ':':
+			if s.depth == 1 {
+				s.isID = string(s.word) == `"id"`
+				s.word = s.word[:0]
+			}
+		case ' ', '\t', '\r':
+		default:
+			s.inString = c == '"'
+			s.add(c)
+		}
+	}
+}
+
+func (s *shape) add(c byte) {
+	const most = 64 // of an id
+	if s.depth == 1 && len(s.word) < most {
+		s.word = append(s.word, c)
+	}
+}
