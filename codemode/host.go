@@ -85,8 +85,20 @@ type calls interface {
 	Invoke(ctx context.Context, at run.Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
 }
 
-// ownCalls are those of the run itself.
-type ownCalls struct{ *run.Attempt }
+// ownCalls are those of the run itself. A tool of a server that could not be listed is not
+// unknown: what became of the server is.
+type ownCalls struct {
+	*run.Attempt
+	missing unlisted
+}
+
+// Invoke implements calls.
+func (c ownCalls) Invoke(ctx context.Context, at run.Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
+	if why := c.missing[id.Owner]; why != nil && id.Kind == catalog.KindUpstream && id.Op != catalog.AnyTool {
+		return nil, why
+	}
+	return c.Attempt.Invoke(ctx, at, id, input)
+}
 
 func (ownCalls) Deliveries() run.Position { return deliveries }
 

@@ -75,6 +75,9 @@ type Operation struct {
 	// nil, the description is Summary. It is byte-stable for one View and memoises.
 	// Surfaces call Description.
 	Describe func(v *View) string
+	// Await waits until the operations for which this one stands are in the catalog, or returns
+	// why they are not. It is nil for an operation that stands for itself.
+	Await func(ctx context.Context, p auth.Principal) error
 	// Abridge returns Describe's text with less in it, for a list that has no room for all;
 	// nil where there is no such text.
 	Abridge func(v *View) string

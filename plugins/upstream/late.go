@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -18,6 +19,10 @@ func (s *server) lateOperation() *catalog.Operation {
 		Summary: fmt.Sprintf("Any tool of the server %s, whose tools are not known yet.", s.cfg.ID),
 		Input:   json.RawMessage(`{"type":"object","properties":{"tool":{"type":"string","minLength":1,"maxLength":512},"input":{}},"required":["tool"],"additionalProperties":false}`), Output: anything(nil),
 		Effects: unknownEffects, Reach: catalog.ReachScript, Proven: true, Untrusted: !s.cfg.Trust,
+	}
+	op.Await = func(ctx context.Context, p auth.Principal) error {
+		_, err := s.acquire(ctx, p.Subject)
+		return err
 	}
 	op.Decode = func(in catalog.Input) (catalog.Decoded, error) {
 		if err := s.schemas.Check(op.Input, in.JSON); err != nil {
