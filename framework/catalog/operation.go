@@ -101,6 +101,10 @@ type Operation struct {
 	// Leading are the members of the input that scripts may also give by position, of a
 	// plugin's function: SDK.Files.get(id).
 	Leading []string
+	// AskedBy are words of which a search has one that asks for the operation by what it is
+	// about. It has words, too, that most people say of something else: other searches find
+	// the tools of servers first. nil is for all other operations.
+	AskedBy []string
 	// Reach 0 means disabled by configuration: listed nowhere, but found by its name,
 	// and its Decode returns why it is disabled.
 	Reach Reach

@@ -35,6 +35,7 @@ const (
 	onlyOneShare     = 0.4  // of a hit's score that does not depend on how many of the words it has
 	ownerShare       = 0.3  // of an operation whose owner the query does not name, where it names one
 	ownerScore       = 0.01 // of an operation whose owner the query names, and nothing else of it
+	yieldingShare    = 0.3  // of an operation that yields to tools of servers
 	verbWeight       = 0.85 // of a verb that many tools have: fit counts it, too
 	minPrefix        = 4    // characters of a word that may match as a beginning
 )
@@ -86,7 +87,7 @@ func (ix *index) search(text string, limit int, keep func(*Operation) bool) []Hi
 		if op := ix.hits[at].Operation; len(q.said) > 0 && score == 0 || keep != nil && (op == nil || !keep(op)) {
 			continue
 		}
-		if len(q.said) > 0 && (same(ix.names[at], q.words) || same(ix.titles[at], meaningful(q.words))) {
+		if len(q.said) > 0 && !ix.yields(at, q) && (same(ix.names[at], q.words) || same(ix.titles[at], meaningful(q.words))) {
 			score += best // who calls a thing by its name or title means it
 		}
 		found = append(found, scored{at, math.Round(score*1000) / 1000})
@@ -120,6 +121,9 @@ func (ix *index) weigh(scores []float64, q query) {
 			continue
 		}
 		share := fit(q.wants, q.sure, ix.intents[at])
+		if ix.yields(at, q) {
+			share *= yieldingShare
+		}
 		scores[at] *= share
 		switch {
 		case len(named) == 0:
@@ -129,6 +133,21 @@ func (ix *index) weigh(scores []float64, q query) {
 			scores[at] = ownerScore * share
 		}
 	}
+}
+
+// yields reports whether a hit is an operation that a query does not ask for as long as there
+// are tools of servers.
+func (ix *index) yields(at int, q query) bool {
+	op := ix.hits[at].Operation
+	if !ix.servers || op == nil || op.AskedBy == nil {
+		return false
+	}
+	for _, word := range op.AskedBy {
+		if slices.ContainsFunc(stems(word), func(stem string) bool { return slices.Contains(q.words, stem) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // scores returns the score of each hit for a query.
