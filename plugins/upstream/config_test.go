@@ -80,6 +80,21 @@ func TestClientFiles(t *testing.T) {
 	}
 }
 
+func TestClientFilesLoseNoServer(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		`{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}`:                 `mcp.json: "a" is there twice`,
+		`{"mcpServers": {"a": {"command": "x", "env": {"A": "1", "B": "2", "A": "3"}}}}`: `mcp.json: "A" is there twice`,
+		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}`:    `"a" is in both`,
+	} {
+		_, err := parseClientFile("mcp.json", []byte(file))
+		require.ErrorContains(t, err, want)
+	}
+	both, err := parseClientFile("mcp.json", []byte("\ufeff"+`{"mcpServers": {"a": {"command": "x", "args": ["a", "a"]}}, "servers": {"b": {"command": "y"}}}`))
+	require.NoError(t, err)
+	require.Len(t, both, 2)
+}
+
 func TestKeysExtendClientFile(t *testing.T) {
 	t.Parallel()
 	file := []Config{{ID: "a", Command: []string{"x"}, Env: map[string]string{"A": "1"}, Place: "mcp.json: a"}}
