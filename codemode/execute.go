@@ -203,7 +203,7 @@ func (e *execution) admit() error {
 // call would.
 func (e *execution) admitSet() error {
 	resources := e.call.View().Resources()
-	if e.in.Set == "" || len(resources) == 0 {
+	if e.in.Set == "" || len(resources) == 0 && e.in.Set == "default" {
 		return nil
 	}
 	var known []string

@@ -232,7 +232,7 @@ func (h *host) admit(f *flight, asks bool) error {
 	case h.flights[f.ref] != nil || f.ref == 0:
 		return fault.Newf(fault.ExecutionError, "the call number %d was started twice", f.ref)
 	case h.maxCalls > 0 && h.started > h.maxCalls:
-		return fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", h.maxCalls).WithDetails(map[string]any{"limit": h.maxCalls})
+		return run.TooManyCalls(h.view, h.maxCalls)
 	case len(h.flights) >= maxInFlight:
 		return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls wait to be made or to be awaited", maxInFlight).WithDetails(map[string]any{"limit": maxInFlight})
 	}

@@ -102,3 +102,13 @@ func operation(id string, input map[string]any) func(*koantest.Kit) (string, err
 		return string(out), err
 	}
 }
+
+// A call that a server's tool fails has one class, however the tool is called.
+func TestFailuresHaveOneClass(t *testing.T) {
+	t.Parallel()
+	kit := koantest.New(t, framework.App{Name: "fresh"}, settingsOf(t, []row{{id: "x", mode: "fails without a word"}})...)
+	got := kit.Run(`import { work } from "@codemode/servers/x"; import { ToolCallError } from "@codemode/errors";
+		const of = async (f) => { try { await f({}) } catch (e) { return [e instanceof ToolCallError, e instanceof KoanError, e.code] } };
+		export default [await of(work), await of(SDK.Servers.x.work)]`, koantest.Input{})
+	require.JSONEq(t, `[[true,true,"upstream_error"],[true,true,"upstream_error"]]`, string(got.Result))
+}

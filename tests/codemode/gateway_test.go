@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -117,7 +118,12 @@ func TestGatewayFaultsHaveTheirKind(t *testing.T) {
 	for _, input := range []map[string]any{{}, {"id": 5}, {"id": "koan::Todo.count", "more": 1}} {
 		require.Equal(t, fault.InvalidPayload, fault.CodeOf(gatewayCall(t, k, "schema", input, &struct{}{})), "%v", input)
 	}
-	require.Equal(t, fault.InvalidPayload, fault.CodeOf(gatewayCall(t, k, "execute", map[string]any{"code": `callTool(5)`}, &struct{}{})))
+	err := gatewayCall(t, k, "execute", map[string]any{"code": `callTool(5)`}, &struct{}{})
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+	require.Contains(t, fmt.Sprint(fault.From(err).Details), "number")
+	checked, err := k.Call("code::koan.validate", map[string]any{"code": `callTool("koan::Todo.count", {})`})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"valid":true}`, string(checked))
 }
 
 func TestGatewayIsHiddenWhereCodeModeIsDisabled(t *testing.T) {
