@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Hit is one result of a search: an operation, or an entity.
@@ -84,6 +85,9 @@ func (ix *index) search(text string, limit int, keep func(*Operation) bool) []Hi
 	best := slices.Max(append(slices.Clone(scores), 0))
 	var found []scored
 	for at, score := range scores {
+		if isName(ix.hits[at].Operation, text) {
+			score += 2*best + ownerScore
+		}
 		if op := ix.hits[at].Operation; len(q.said) > 0 && score == 0 || keep != nil && (op == nil || !keep(op)) {
 			continue
 		}
@@ -222,6 +226,12 @@ func (ix *index) score(scores []float64, term string, worth float64) {
 		}
 		scores[p.hit] = max(scores[p.hit], worth*weight*(bm25K+1)/(weight+bm25K))
 	}
+}
+
+// isName reports whether a query is the name of a tool, letter by letter: stems of other names
+// may be the same.
+func isName(op *Operation, query string) bool {
+	return op != nil && op.ID.Kind == KindUpstream && strings.EqualFold(op.ID.Op, strings.TrimSpace(query))
 }
 
 // same reports whether a query is a name and nothing else.

@@ -256,3 +256,14 @@ func TestSearchPutsFilesOfServersFirst(t *testing.T) {
 		require.True(t, slices.ContainsFunc(v.Search(query, 3), func(h catalog.Hit) bool { return h.Operation.ID.Owner == "files" }), query)
 	}
 }
+
+// Who writes the name of a tool gets it first.
+func TestSearchFindsToolsByName(t *testing.T) {
+	v := upstreams(t, servers.Named(t, servers.Everyday))
+	for _, op := range v.Script() {
+		if op.ID.Kind != catalog.KindUpstream || op.ID.Op == catalog.AnyTool || strings.Contains(op.ID.Op, "$") {
+			continue
+		}
+		require.Equal(t, op.ID.Op, v.Search(op.ID.Op, 1)[0].Operation.ID.Op)
+	}
+}
