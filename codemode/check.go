@@ -37,9 +37,11 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	}
 	timed, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
+	call, _, release := p.awaitTools(timed, call, concerned(in.code))
+	defer release()
 	job := p.job(wire.Validate, in.code)
 	job.Principal = call.Principal().Subject
-	job.Language = in.language
+	job.Language, job.CallTool = in.language, p.has(faceGateway)
 	job.Bindings = bind.Importing(call.View(), p.app, in.code)
 	res, err := p.executor.Execute(timed, job, &checkHost{ctx: ctx})
 	switch {

@@ -88,10 +88,11 @@ func (ms members) decodeScript(given map[string]json.RawMessage) (catalog.Decode
 
 // execution is the execution of one script for a face.
 type execution struct {
-	p    *provider
-	call catalog.Call
-	view *catalog.View // what the script sees, once a run is open
-	in   executeInput
+	p       *provider
+	call    catalog.Call
+	view    *catalog.View // what the script sees, once a run is open
+	in      executeInput
+	missing unlisted
 	// module is set for a script of codemode.run, whose input has only code and limits.
 	module  bool
 	spec    run.Spec
@@ -139,8 +140,11 @@ func (e *execution) run(ctx context.Context) error {
 		return err
 	}
 	e.narrow()
+	call, missing, release := e.p.awaitTools(ctx, e.call, concerned(e.in.Code))
+	defer release()
+	e.call, e.missing = call, missing
 	e.spec = run.Spec{
-		Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
+		View: call.View(), Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
 		Code: e.in.Code, CodeDigest: journal.Digest([]byte(e.in.Code)), Runtime: e.p.config().runtime, CorrelationID: e.in.CorrelationID,
 		Approval: e.in.Approval,
@@ -199,7 +203,7 @@ func (e *execution) admit() error {
 // call would.
 func (e *execution) admitSet() error {
 	resources := e.call.View().Resources()
-	if e.in.Set == "" || len(resources) == 0 {
+	if e.in.Set == "" || len(resources) == 0 && e.in.Set == "default" {
 		return nil
 	}
 	var known []string
@@ -379,7 +383,7 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 	if r := replaying(ctx); r != nil {
 		return r.replayOnData(ctx, e.p, job, a)
 	}
-	h := newHost(e.call, e.view, ownCalls{a}, a, e.p.app, e.own, e.maxCalls())
+	h := newHost(e.call, e.view, ownCalls{a, e.missing}, a, e.p.app, e.own, e.maxCalls())
 	h.told, h.emitted = e.told, e.emitted
 	var host wire.Host = h
 	rec := e.recorder(a, h)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -15,6 +16,10 @@ import (
 // faceGateway is the face of gateway-code-mode-contract: find an operation, read its
 // exact schema, call it by its id in a script.
 const faceGateway = "gateway"
+
+// unknownTool is the kind of the fault of code_schema for an id that nothing has: nothing was
+// executed.
+const unknownTool = "unknown_tool"
 
 // most of code_search.
 const defaultTop = 10
@@ -105,12 +110,19 @@ func decodeGatewayExecute(in catalog.Input) (catalog.Decoded, error) {
 }
 
 // gatewaySearch serves code_search.
-func (p *provider) gatewaySearch(_ context.Context, call catalog.Call) (json.RawMessage, error) {
-	in, v := call.Decoded().(gatewaySearchInput), call.View()
+func (p *provider) gatewaySearch(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+	in := call.Decoded().(gatewaySearchInput)
+	call, missing, release := p.awaitTools(ctx, call, func(server string) bool { return in.upstream == "" || strings.EqualFold(server, in.upstream) })
+	defer release()
+	v := call.View()
+	if err := knownOwner(v, in.upstream); err != nil {
+		return nil, withKind(err)
+	}
 	out := struct {
-		Query   string      `json:"query"`
-		Results []candidate `json:"results"`
-	}{beginning(in.query, maxEcho), []candidate{}}
+		Query    string      `json:"query"`
+		Results  []candidate `json:"results"`
+		Unlisted []string    `json:"unlisted,omitempty"` // servers whose tools are not known
+	}{beginning(in.query, maxEcho), []candidate{}, missing.names()}
 	hits := v.SearchOperations(in.query, in.top, func(op *catalog.Operation) bool {
 		return in.upstream == "" || strings.EqualFold(op.ID.Owner, in.upstream)
 	})
@@ -121,18 +133,42 @@ func (p *provider) gatewaySearch(_ context.Context, call catalog.Call) (json.Raw
 	return wire.Marshal(out)
 }
 
+// knownOwner returns the fault of a name that no server, plugin or entity has.
+func knownOwner(v *catalog.View, name string) *fault.Fault {
+	if name == "" {
+		return nil
+	}
+	var owners []string
+	for _, op := range v.Script() {
+		if strings.EqualFold(op.ID.Owner, name) {
+			return nil
+		}
+		if op.ID.Owner != "" && !slices.Contains(owners, op.ID.Owner) {
+			owners = append(owners, op.ID.Owner)
+		}
+	}
+	return fault.Newf(fault.ServerNotFound, "no server, plugin or entity is called %s%s", quoted(name), fault.DidYouMean(name, owners)).
+		WithPath("/upstream").WithHint("Leave it out, or name one of these: %s.", strings.Join(owners, ", "))
+}
+
 // gatewaySchema serves code_schema.
-func (p *provider) gatewaySchema(_ context.Context, call catalog.Call) (json.RawMessage, error) {
+func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	name := call.Decoded().(string)
 	id, err := catalog.ParseID(name)
 	if err != nil {
 		return nil, withKind(fault.From(err).WithPath("/id"))
 	}
+	call, missing, release := p.awaitTools(ctx, call, func(server string) bool { return id.Kind == catalog.KindUpstream && id.Owner == server })
+	defer release()
+	if why := missing[id.Owner]; why != nil {
+		return nil, withKind(fault.From(why))
+	}
 	v := call.View().At(catalog.SurfaceScript)
 	op := v.Operation(id)
 	switch {
 	case op == nil || id.Kind == catalog.KindCode || !call.View().Scripted(id):
-		return nil, withKind(fault.Newf(fault.ToolNotFound, "there is no operation %s", quoted(name)).WithPath("/id"))
+		return nil, fault.Newf(fault.ToolNotFound, "there is no operation %s", quoted(name)).WithPath("/id").
+			WithDetails(map[string]any{"kind": unknownTool}).WithHint("Take an id from code_search.")
 	case id.Op == catalog.AnyTool:
 		return nil, withKind(fault.Newf(fault.SchemaUnavailable, "the tools of %s are not known yet", id.Owner))
 	}

@@ -85,8 +85,20 @@ type calls interface {
 	Invoke(ctx context.Context, at run.Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error)
 }
 
-// ownCalls are those of the run itself.
-type ownCalls struct{ *run.Attempt }
+// ownCalls are those of the run itself. A tool of a server that could not be listed is not
+// unknown: what became of the server is.
+type ownCalls struct {
+	*run.Attempt
+	missing unlisted
+}
+
+// Invoke implements calls.
+func (c ownCalls) Invoke(ctx context.Context, at run.Position, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
+	if why := c.missing[id.Owner]; why != nil && id.Kind == catalog.KindUpstream && id.Op != catalog.AnyTool {
+		return nil, why
+	}
+	return c.Attempt.Invoke(ctx, at, id, input)
+}
 
 func (ownCalls) Deliveries() run.Position { return deliveries }
 
@@ -220,7 +232,7 @@ func (h *host) admit(f *flight, asks bool) error {
 	case h.flights[f.ref] != nil || f.ref == 0:
 		return fault.Newf(fault.ExecutionError, "the call number %d was started twice", f.ref)
 	case h.maxCalls > 0 && h.started > h.maxCalls:
-		return fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", h.maxCalls).WithDetails(map[string]any{"limit": h.maxCalls})
+		return run.TooManyCalls(h.view, h.maxCalls)
 	case len(h.flights) >= maxInFlight:
 		return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls wait to be made or to be awaited", maxInFlight).WithDetails(map[string]any{"limit": maxInFlight})
 	}

@@ -27,6 +27,8 @@ type provider struct {
 	app     bind.App
 	log     *slog.Logger
 	changed func()
+	// snapshot returns the catalog as it is now.
+	snapshot func() *catalog.Snapshot
 
 	executor wire.Executor
 
@@ -55,6 +57,7 @@ func (p *provider) Start(ctx context.Context, host catalog.Host) error {
 	config := read(host.Settings())
 	p.now.Store(&config)
 	p.app, p.log, p.changed = bind.App{Name: host.App(), Version: host.Version()}, host.Log(), host.Changed
+	p.snapshot = host.Snapshot
 	if err := config.supported(); err != nil {
 		return err
 	}

@@ -47,12 +47,15 @@ func decodeSearch(in catalog.Input) (catalog.Decoded, error) {
 }
 
 // search serves koan.code.search.
-func (p *provider) search(_ context.Context, call catalog.Call) (json.RawMessage, error) {
+func (p *provider) search(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+	call, missing, release := p.awaitTools(ctx, call, everyServer)
+	defer release()
 	in, v := call.Decoded().(searchInput), call.View()
 	out := struct {
-		Query   string  `json:"query"`
-		Results []found `json:"results"`
-	}{beginning(in.query, maxEcho), []found{}}
+		Query    string   `json:"query"`
+		Results  []found  `json:"results"`
+		Unlisted []string `json:"unlisted,omitempty"` // servers whose tools are not known
+	}{beginning(in.query, maxEcho), []found{}, missing.names()}
 	declared := map[string]bool{} // entities whose fields are in an earlier result
 	for _, h := range v.Search(in.query, in.limit) {
 		f := found{ID: h.ID(), Score: h.Score}

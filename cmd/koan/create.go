@@ -110,9 +110,9 @@ func checkDir(given string) error {
 
 // ownOfGo are module paths by which the go command means something else: packages of its
 // library, and its patterns.
-var ownOfGo = strings.Fields(`all bufio builtin bytes cmd cmp context crypto embed encoding errors expvar flag fmt hash html image
-	io iter log maps math mime net os path plugin reflect regexp runtime slices sort std strconv strings structs sync
-	syscall testing time tool unicode unique unsafe vendor weak work`)
+var ownOfGo = strings.Fields(`all archive bufio builtin bytes cmd cmp compress container context crypto database debug embed encoding errors expvar flag fmt go
+	hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort std strconv strings structs sync
+	syscall testing text time tool toolchain unicode unique unsafe vendor weak work`)
 
 func named(dir string, o options) (names, error) {
 	n := names{Name: appName(dir), Module: o.module, Version: released()}
@@ -123,7 +123,7 @@ func named(dir string, o options) (names, error) {
 		}
 	}
 	if !moduleShape.MatchString(n.Module) || slices.Contains(ownOfGo, n.Module) {
-		return n, fmt.Errorf("%q is not a module path", n.Module)
+		return n, fmt.Errorf("%q is not a module path; name another one with --module, such as example.com/%s", n.Module, n.Name)
 	}
 	if o.source != "" {
 		source, err := checkout(o.source)

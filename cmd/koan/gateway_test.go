@@ -216,9 +216,10 @@ func TestGatewayReportsProblems(t *testing.T) {
 		status int
 		says   string
 	}{
-		"no such file":   {"", []string{"check", "--mcp-config", "none.json"}, 1, "none.json: no such file or directory"},
-		"not JSON":       {`{"mcpServers": `, []string{"check"}, 1, "mcp.json"},
-		"no way to it":   {`{"mcpServers": {"a": {}}}`, []string{"check"}, 1, "mcp.json: a: has neither a command nor a url"},
+		"no such file":   {"", []string{"check", "--mcp-config", "none.json"}, 2, "none.json: no such file or directory"},
+		"not JSON":       {`{"mcpServers": `, []string{"check"}, 2, "mcp.json"},
+		"no way to it":   {`{"mcpServers": {"a": {}}}`, []string{"check"}, 2, "mcp.json: a: has neither a command nor a url"},
+		"a script":       {`{"mcpServers": {"a": {}}}`, []string{"run", "mcp.json"}, 2, "mcp.json: a: has neither a command nor a url"},
 		"not reached":    {`{"mcpServers": {"a": {"command": "/does/not/exist"}}}`, []string{"check"}, 1, "not every server can be used"},
 		"no secret":      {`{"mcpServers": {"a": {"url": "https://example.invalid", "headers": {"A": "${env:KOAN_TEST_NONE}"}}}}`, []string{"check"}, 1, "not every server can be used"},
 		"wrong command":  {`{"mcpServers": {}}`, []string{"chek"}, 2, "chek"},

@@ -27,7 +27,7 @@ func (s *session) advise(f *fault.Fault, usage string) {
 		}
 	}
 	var messages, hints []string
-	for _, d := range validate.Check(s.program, s.job.Bindings, nil) {
+	for _, d := range validate.Check(s.program, s.bindings(), nil) {
 		named := func(name string) bool { return strings.Contains(d.Message, name) }
 		if d.Line < f.Line || d.Hint == "" || !slices.ContainsFunc(names, named) || slices.Contains(messages, sentence(d.Message)) {
 			continue

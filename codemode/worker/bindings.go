@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"strings"
+
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -63,11 +65,18 @@ func (s *session) bind() error {
 	return nil
 }
 
+// bindings are what a check of the script knows of.
+func (s *session) bindings() wire.Bindings {
+	b := s.job.Bindings
+	b.CallTool = s.job.CallTool
+	return b
+}
+
 // callTool calls an operation by its catalog ID.
 func (s *session) callTool(call goja.FunctionCall) goja.Value {
 	id, ok := call.Argument(0).(goja.String)
 	if !ok {
-		s.throw(fault.Invalid(fault.Detail{Path: "/0", Message: "callTool(id, params) takes the id of an operation", Expected: "string", Received: call.Argument(0).String()}))
+		s.throw(fault.Invalid(fault.Detail{Path: "/0", Message: "callTool(id, params) takes the id of an operation", Expected: "string", Received: s.kindOf(call.Argument(0))}))
 	}
 	of, err := catalog.ParseID(id.String())
 	in := s.functionInput(s.takeScratch(), nil, call.Arguments[1:], place{entity: err == nil && of.Kind == catalog.KindEntity})
@@ -200,10 +209,14 @@ func (s *session) domainFunction(f wire.Function) native {
 // call makes one call and returns its output, or throws its fault into the script.
 func (s *session) call(id string, in []byte) goja.Value {
 	v, f := s.try(id, in)
-	if f != nil {
-		s.throw(f)
+	switch {
+	case f == nil:
+		return v
+	case strings.HasPrefix(id, string(catalog.KindUpstream)+"::"): // as through the server's module
+		panic(s.errorOf(f, s.classOf(f.Code, true)))
 	}
-	return v
+	s.throw(f)
+	return nil
 }
 
 // try makes one call and returns its output or its fault. It is the only way from SDK to the

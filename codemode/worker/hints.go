@@ -41,7 +41,7 @@ func (s *session) explain(f *fault.Fault) {
 // diagnostics are what a check says about the script.
 func (s *session) diagnostics() []wire.Diagnostic {
 	if s.findings == nil {
-		s.findings = sync.OnceValue(func() []wire.Diagnostic { return validate.Check(s.program, s.job.Bindings, nil) })
+		s.findings = sync.OnceValue(func() []wire.Diagnostic { return validate.Check(s.program, s.bindings(), nil) })
 	}
 	return s.findings()
 }

@@ -183,7 +183,7 @@ func (s *session) diagnose(err error) []wire.Diagnostic {
 			Severity: validate.SeverityError, Code: code, Message: e.Message, Hint: e.Hint, Line: e.Line, Column: e.Column,
 		}}
 	}
-	return validate.Check(s.program, s.job.Bindings, s.checkInput)
+	return validate.Check(s.program, s.bindings(), s.checkInput)
 }
 
 // checkInput has the host check the input of a call without making it.

@@ -26,6 +26,7 @@ type index struct {
 	titles   [][]string          // those of its title that are no fillers
 	intents  []intent            // what its name says that it does
 	owners   map[string][]string // the stems of the names of operations' owners
+	servers  bool                // some hits are tools of servers
 	lengths  [][parts]float64
 	average  [parts]float64
 	postings map[string][]posting
@@ -56,7 +57,7 @@ func newIndex(v *View) *index {
 	for _, op := range v.Script() {
 		p := passage{}
 		p.say(ofName, op.ID.Owner, op.ID.Op, op.Title)
-		p.say(ofSummary, op.Summary)
+		p.say(ofSummary, append([]string{op.Summary}, op.AskedBy...)...)
 		if op.Resource == "" {
 			p.schema(op.Input)
 			p.schema(op.Output)
@@ -164,7 +165,10 @@ func (ix *index) add(h Hit, p passage) {
 	ix.names = append(ix.names, stems(ownName(h)))
 	ix.titles = append(ix.titles, meaningful(stems(title(h))))
 	ix.intents = append(ix.intents, intentOf(h.Operation))
-	if op := h.Operation; op != nil && op.Resource == "" && ix.owners[op.ID.Owner] == nil {
+	if op := h.Operation; op != nil && op.ID.Kind == KindUpstream {
+		ix.servers = true
+	}
+	if op := h.Operation; op != nil && op.Resource == "" && op.AskedBy == nil && ix.owners[op.ID.Owner] == nil {
 		ix.owners[op.ID.Owner] = stems(op.ID.Owner)
 	}
 	ix.lengths = append(ix.lengths, p.lengths)

@@ -75,6 +75,9 @@ type Operation struct {
 	// nil, the description is Summary. It is byte-stable for one View and memoises.
 	// Surfaces call Description.
 	Describe func(v *View) string
+	// Await waits until the operations for which this one stands are in the catalog, or returns
+	// why they are not. It is nil for an operation that stands for itself.
+	Await func(ctx context.Context, p auth.Principal) error
 	// Abridge returns Describe's text with less in it, for a list that has no room for all;
 	// nil where there is no such text.
 	Abridge func(v *View) string
@@ -98,6 +101,10 @@ type Operation struct {
 	// Leading are the members of the input that scripts may also give by position, of a
 	// plugin's function: SDK.Files.get(id).
 	Leading []string
+	// AskedBy are words of which a search has one that asks for the operation by what it is
+	// about. It has words, too, that most people say of something else: other searches find
+	// the tools of servers first. nil is for all other operations.
+	AskedBy []string
 	// Reach 0 means disabled by configuration: listed nowhere, but found by its name,
 	// and its Decode returns why it is disabled.
 	Reach Reach

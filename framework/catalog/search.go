@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Hit is one result of a search: an operation, or an entity.
@@ -35,6 +36,7 @@ const (
 	onlyOneShare     = 0.4  // of a hit's score that does not depend on how many of the words it has
 	ownerShare       = 0.3  // of an operation whose owner the query does not name, where it names one
 	ownerScore       = 0.01 // of an operation whose owner the query names, and nothing else of it
+	yieldingShare    = 0.3  // of an operation that yields to tools of servers
 	verbWeight       = 0.85 // of a verb that many tools have: fit counts it, too
 	minPrefix        = 4    // characters of a word that may match as a beginning
 )
@@ -83,10 +85,13 @@ func (ix *index) search(text string, limit int, keep func(*Operation) bool) []Hi
 	best := slices.Max(append(slices.Clone(scores), 0))
 	var found []scored
 	for at, score := range scores {
+		if isName(ix.hits[at].Operation, text) {
+			score += 2*best + ownerScore
+		}
 		if op := ix.hits[at].Operation; len(q.said) > 0 && score == 0 || keep != nil && (op == nil || !keep(op)) {
 			continue
 		}
-		if len(q.said) > 0 && (same(ix.names[at], q.words) || same(ix.titles[at], meaningful(q.words))) {
+		if len(q.said) > 0 && !ix.yields(at, q) && (same(ix.names[at], q.words) || same(ix.titles[at], meaningful(q.words))) {
 			score += best // who calls a thing by its name or title means it
 		}
 		found = append(found, scored{at, math.Round(score*1000) / 1000})
@@ -120,6 +125,9 @@ func (ix *index) weigh(scores []float64, q query) {
 			continue
 		}
 		share := fit(q.wants, q.sure, ix.intents[at])
+		if ix.yields(at, q) {
+			share *= yieldingShare
+		}
 		scores[at] *= share
 		switch {
 		case len(named) == 0:
@@ -129,6 +137,21 @@ func (ix *index) weigh(scores []float64, q query) {
 			scores[at] = ownerScore * share
 		}
 	}
+}
+
+// yields reports whether a hit is an operation that a query does not ask for as long as there
+// are tools of servers.
+func (ix *index) yields(at int, q query) bool {
+	op := ix.hits[at].Operation
+	if !ix.servers || op == nil || op.AskedBy == nil {
+		return false
+	}
+	for _, word := range op.AskedBy {
+		if slices.ContainsFunc(stems(word), func(stem string) bool { return slices.Contains(q.words, stem) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // scores returns the score of each hit for a query.
@@ -203,6 +226,12 @@ func (ix *index) score(scores []float64, term string, worth float64) {
 		}
 		scores[p.hit] = max(scores[p.hit], worth*weight*(bm25K+1)/(weight+bm25K))
 	}
+}
+
+// isName reports whether a query is the name of a tool, letter by letter: stems of other names
+// may be the same.
+func isName(op *Operation, query string) bool {
+	return op != nil && op.ID.Kind == KindUpstream && strings.EqualFold(op.ID.Op, strings.TrimSpace(query))
 }
 
 // same reports whether a query is a name and nothing else.

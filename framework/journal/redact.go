@@ -22,22 +22,23 @@ type secret struct {
 	marks []string
 	shape *regexp.Regexp
 	keep  string // what of the match stays, before Redacted
+	end   string // and behind it
 }
 
 var secrets = []secret{
-	{[]string{"bearer "}, regexp.MustCompile(`(?i)\b(bearer) [A-Za-z0-9._~+/-]{8,}=*`), "$1 "},
-	{[]string{"authorization"}, regexp.MustCompile(`(?i)\b(authorization(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?(?:basic|token) +)[A-Za-z0-9._~+/-]{4,}=*`), "$1"},
-	{[]string{"basic "}, regexp.MustCompile(`(?i)\b(basic) (?:[a-z]{7,}[0-9=]|[a-z]*[0-9][a-z0-9+/]{7,})[a-z0-9+/]*=*`), "$1 "},                                                                                                                          // and no basic ingredients
-	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), ""},                                                                                                                                            // JSON web tokens
-	{[]string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "whsec_"}, regexp.MustCompile(`\b(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/]{16,})`), ""},                                                              // API keys
-	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "xapp-", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,})`), ""}, // forges, chat
-	{[]string{"akia", "asia", "aiza"}, regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{35,})`), ""},                                                                                                                               // clouds
-	{[]string{"npm_", "hf_"}, regexp.MustCompile(`\b(?:npm|hf)_[A-Za-z0-9]{30,}`), ""},                                                                                                                                                                   // registries
-	{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), ""},                                                                                                             // key files
-	{names, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*(?:` + strings.Join(names, "|") + `)(?:\\?["'` + "`" + `])?\s*[=:]\s*)(?:(\\?["'` + "`" + `])[^"'` + "`" + `\\]{4,}|[^\s"'` + "`" + `\\,;&}]{4,})`), "$1$2"},                                           // name=value, also DB_PASSWORD and clientSecret
+	{[]string{"bearer "}, regexp.MustCompile(`(?i)\b(bearer) [A-Za-z0-9._~+/-]{8,}=*`), "$1 ", ""},
+	{[]string{"authorization"}, regexp.MustCompile(`(?i)\b(authorization(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?(?:basic|token) +)[A-Za-z0-9._~+/-]{4,}=*`), "$1", ""},
+	{[]string{"basic "}, regexp.MustCompile(`(?i)\b(basic) (?:[a-z]{7,}[0-9=]|[a-z]*[0-9][a-z0-9+/]{7,})[a-z0-9+/]*=*`), "$1 ", ""},                                                                                                                          // and no basic ingredients
+	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), "", ""},                                                                                                                                            // JSON web tokens
+	{[]string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "whsec_"}, regexp.MustCompile(`\b(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/]{16,})`), "", ""},                                                              // API keys
+	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "xapp-", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,})`), "", ""}, // forges, chat
+	{[]string{"akia", "asia", "aiza"}, regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{35,})`), "", ""},                                                                                                                               // clouds
+	{[]string{"npm_", "hf_"}, regexp.MustCompile(`\b(?:npm|hf)_[A-Za-z0-9]{30,}`), "", ""},                                                                                                                                                                   // registries
+	{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), "", ""},                                                                                                             // key files
+	{names, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*(?:` + strings.Join(names, "|") + `)(?:\\?["'` + "`" + `])?\s*[=:]\s*)(?:(\\?["'` + "`" + `])[^"'` + "`" + `\\]{4,}|[^\s"'` + "`" + `\\,;&}]{4,})`), "$1$2", ""},                                           // name=value, also DB_PASSWORD and clientSecret
 	// Other tokens only if they look like one, and not like a variable of a script.
-	{[]string{"token"}, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*token(?:(?:\\?["'` + "`" + `])?\s*[=:]\s*\\?["'` + "`" + `]|=))[a-z0-9._~+/-]{16,}=*`), "$1"},
-	{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1"}, // URLs with a password
+	{[]string{"token"}, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*token(?:(?:\\?["'` + "`" + `])?\s*[=:]\s*\\?["'` + "`" + `]|=))[a-z0-9._~+/-]{16,}=*`), "$1", ""},
+	{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1", "@"}, // URLs with a password
 }
 
 // names are names of secrets, also at the end of longer names.
@@ -156,14 +157,14 @@ func (s *secret) redact(text, lower string) (string, int) {
 	}
 	n := 0
 	for _, found := range s.shape.FindAllString(text, -1) {
-		if !strings.HasSuffix(found, Redacted) { // else somebody was here before
+		if !strings.HasSuffix(found, Redacted+s.end) { // else somebody was here before
 			n++
 		}
 	}
 	if n == 0 {
 		return text, 0
 	}
-	return s.shape.ReplaceAllString(text, s.keep+Redacted), n
+	return s.shape.ReplaceAllString(text, s.keep+Redacted+s.end), n
 }
 
 // redactMatches removes what an app's own pattern matches, or its groups.

@@ -20,7 +20,7 @@ func TestRedact(t *testing.T) {
 		"ghp_abcdefghijklmnopqrst0123":                                            "[redacted]",
 		"AKIAABCDEFGHIJKLMNOP":                                                    "[redacted]",
 		"password=hunter22 next":                                                  "password=[redacted] next",
-		"postgres://app:s3cret@db/x":                                              "postgres://app:[redacted]db/x",
+		"postgres://app:s3cret@db/x":                                              "postgres://app:[redacted]@db/x",
 		"card 4111 1111 1111 1111.":                                               "card [redacted].",
 		"card 378282246310005":                                                    "card [redacted]",
 		"card 3782 822463 10005":                                                  "card [redacted]",

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/internal/detached"
@@ -104,7 +105,7 @@ func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
 func (a *Attempt) count() error {
 	a.mu.Lock()
 	if limit := a.run.spec.MaxCalls; a.end == nil && limit > 0 && a.sdk >= limit {
-		a.end = fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", limit).WithDetails(map[string]any{"limit": limit})
+		a.end = TooManyCalls(a.run.View(), limit)
 	}
 	err := a.end
 	if err == nil {
@@ -209,4 +210,13 @@ func (a *Attempt) setWriting(is bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.writing = is
+}
+
+// TooManyCalls is the fault of a script that has made more calls than it may.
+func TooManyCalls(v *catalog.View, limit int) *fault.Fault {
+	f := fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", limit).WithDetails(map[string]any{"limit": limit})
+	if len(v.Resources()) == 0 { // the registry's hint is about entities
+		return f.WithHint("Ask for more with each call, where a tool takes a list or a filter, or do the work in several runs.")
+	}
+	return f
 }

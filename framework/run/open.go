@@ -161,7 +161,11 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 		spec.rehearse()
 	}
 	spec.CorrelationID, _ = c.engine.opts.Redactor.Text(spec.CorrelationID) // it is for the journal alone
-	r, err := c.engine.newRun(c.id, *c.request, c.op, spec)
+	req := *c.request
+	if spec.View != nil {
+		req.View = spec.View
+	}
+	r, err := c.engine.newRun(c.id, req, c.op, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ type Position = tape.Position
 
 // Spec describes the run that a code operation opens.
 type Spec struct {
+	// View is what the run sees where the catalog has changed since the call was made; who
+	// opens the run leases it. nil is the call's.
+	View          *catalog.View
 	Set           string // default set of every call; "" is "default"
 	Atomic        bool   // one transaction for all; else every call commits by itself
 	DryRun        bool   // everything executes, then rolls back

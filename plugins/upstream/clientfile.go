@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"reflect"
@@ -70,21 +71,22 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		MCPServers map[string]json.RawMessage `json:"mcpServers"`
 		Servers    map[string]json.RawMessage `json:"servers"`
 	}
-	if len(bytes.TrimSpace(raw)) == 0 {
+	plain := bytes.TrimPrefix(raw, []byte("\ufeff")) // Windows puts a mark first
+	if len(bytes.TrimSpace(plain)) == 0 {
 		return nil, fmt.Errorf("%s: it is empty", path)
 	}
-	plain, err := hujson.Standardize(raw) // VS Code allows comments
+	plain, err := hujson.Standardize(plain) // VS Code allows comments
+	if err == nil {
+		err = distinct(plain)
+	}
 	if err == nil {
 		err = json.Unmarshal(plain, &file)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, misread(err))
 	}
-	all := file.MCPServers
-	if all == nil {
-		all = file.Servers
-	}
-	if all == nil {
+	all := merged(file.MCPServers, file.Servers)
+	if file.MCPServers == nil && file.Servers == nil {
 		return nil, fmt.Errorf("%s: it has neither `mcpServers` nor `servers`", path)
 	}
 	var out []Config
@@ -116,6 +118,40 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		out = append(out, c)
 	}
 	return out, errors.Join(problems...)
+}
+
+// distinct returns an error for JSON with an object that has a name twice: the decoder would
+// take the last one, and leave out the other silently.
+func distinct(raw []byte) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	var seen []map[string]bool // of the objects that are open; nil for a list
+	wantsName := false
+	for {
+		t, err := d.Token()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if name, ok := t.(string); ok && wantsName {
+			if names := seen[len(seen)-1]; names[name] {
+				return fmt.Errorf("%q is there twice", name)
+			}
+			seen[len(seen)-1][name] = true
+			wantsName = false
+			continue
+		}
+		switch t {
+		case json.Delim('{'):
+			seen = append(seen, map[string]bool{})
+		case json.Delim('['):
+			seen = append(seen, nil)
+		case json.Delim('}'), json.Delim(']'):
+			seen = seen[:len(seen)-1]
+		}
+		wantsName = len(seen) > 0 && seen[len(seen)-1] != nil
+	}
 }
 
 // misread returns an error of the decoder in words that name no Go types.

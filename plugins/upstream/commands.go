@@ -14,6 +14,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // Checks connects each server, and reports its problems.
@@ -32,8 +33,17 @@ func inspect(ctx context.Context, servers []*server) []catalog.Check {
 	return out
 }
 
-// check connects a server.
+// check connects a server. What is shown of it has nothing that looks like a secret: the
+// server may have written it.
 func (s *server) check(ctx context.Context) catalog.Check {
+	c := s.connects(ctx)
+	var plain *journal.Redactor
+	c.Detail, _ = plain.Text(c.Detail)
+	c.Hint, _ = plain.Text(c.Hint)
+	return c
+}
+
+func (s *server) connects(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: "upstream " + s.cfg.ID}
 	conn, err := s.acquire(ctx, localUser)
 	if f := fault.From(err); err != nil {
@@ -86,8 +96,8 @@ func (s *server) advice(why error) string {
 	if errors.As(why, new(*noFolder)) {
 		return "Make the folder, or correct the cwd of " + s.cfg.Place + "."
 	}
-	if len(s.cfg.Command) > 0 {
-		return "Run the command in a terminal: " + shellCommand(s.cfg.Command) + slow
+	if command, _ := s.cfg.shown(); len(command) > 0 {
+		return "Run the command in a terminal: " + shellCommand(command) + slow
 	}
 	return "Check the url and the headers of " + s.cfg.Place + "." + slow
 }
@@ -157,9 +167,9 @@ func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation)
 	}
 	rows := [][]catalog.Cell{{{Text: "SERVER"}, {Text: "REACHED BY"}, {Text: "TOOLS"}, {Text: "SEEN"}, {Text: "SIGN-IN"}}}
 	for _, s := range servers {
-		by := shownURL(s.cfg.URL)
-		if len(s.cfg.Command) > 0 {
-			by = strings.Join(s.cfg.Command, " ")
+		command, by := s.cfg.shown()
+		if len(command) > 0 {
+			by = strings.Join(command, " ")
 		}
 		tools, seen := "not known yet", "never"
 		if s.listing != nil {

@@ -323,7 +323,7 @@ func (c *Config) authorized() bool {
 func (c *Config) signsIn() bool { return c.URL != "" && !c.authorized() }
 
 // merged returns the members of both; those of the second win.
-func merged(a, b map[string]string) map[string]string {
+func merged[V any](a, b map[string]V) map[string]V {
 	if len(a) == 0 {
 		return b
 	}

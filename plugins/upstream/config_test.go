@@ -84,6 +84,21 @@ func TestClientFiles(t *testing.T) {
 	}
 }
 
+func TestClientFilesLoseNoServer(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		`{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}`:                 `mcp.json: "a" is there twice`,
+		`{"mcpServers": {"a": {"command": "x", "env": {"A": "1", "B": "2", "A": "3"}}}}`: `mcp.json: "A" is there twice`,
+		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}`:    `"a" is in both`,
+	} {
+		_, err := parseClientFile("mcp.json", []byte(file))
+		require.ErrorContains(t, err, want)
+	}
+	both, err := parseClientFile("mcp.json", []byte("\ufeff"+`{"mcpServers": {"a": {"command": "x", "args": ["a", "a"]}}, "servers": {"b": {"command": "y"}}}`))
+	require.NoError(t, err)
+	require.Len(t, both, 2)
+}
+
 func TestKeysExtendClientFile(t *testing.T) {
 	t.Parallel()
 	file := []Config{{ID: "a", Command: []string{"x"}, Env: map[string]string{"A": "1"}, Place: "mcp.json: a"}}
@@ -132,8 +147,17 @@ func TestSecretsThatAreWrittenOut(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "[redacted] [redacted] [redacted] [redacted] [redacted] [redacted] text/plain production",
 		r.secrets.redact("pass-of-ann of-the-query of-a-bearer of-a-header of-github of-postgres text/plain production"))
-	require.Equal(t, "https://ann:xxxxx@example.org/mcp?***", shownURL(c.URL))
-	require.Equal(t, "https://example.org/${env:PATH}", shownURL("https://example.org/${env:PATH}"))
+	_, shown := c.shown()
+	require.Equal(t, "https://ann:[redacted]@example.org/mcp?key=[redacted]", shown)
+	_, shown = (&Config{URL: "https://example.org/${env:PATH}"}).shown()
+	require.Equal(t, "https://example.org/${env:PATH}", shown)
+
+	c = Config{Command: []string{"npx", "server", "--api-key", "of-a-flag", "of-the-environment"}, Env: map[string]string{"API_KEY": "of-the-environment"}}
+	r, err = c.resolve()
+	require.NoError(t, err)
+	require.Equal(t, "[redacted] [redacted]", r.secrets.redact("of-a-flag of-the-environment"))
+	command, _ := c.shown()
+	require.Equal(t, []string{"npx", "server", "--api-key", "[redacted]", "[redacted]"}, command)
 }
 
 func TestPatterns(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -35,6 +36,10 @@ func (s *server) lateOperation() *catalog.Operation {
 			}
 			op, err := known.find(late.Tool)
 			return op, late.Input, err
+		},
+		Await: func(ctx context.Context, p auth.Principal) error {
+			_, err := s.acquire(ctx, p.Subject)
+			return err
 		},
 	}
 }

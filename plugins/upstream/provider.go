@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 const (
@@ -53,8 +54,16 @@ func (*Provider) Settings() []catalog.Setting {
 	}
 }
 
-// configured reads the configuration. The error lists all problems.
+// configured reads the configuration. The error lists all problems, and is wrong use.
 func configured(v catalog.Values) ([]Config, error) {
+	out, err := readConfigs(v)
+	if err != nil {
+		return nil, fault.New(fault.InvalidPayload, err.Error()).WithHint("Correct what is named: the file of --%s, or the keys %s.", clientFileKey, settingsKey)
+	}
+	return out, nil
+}
+
+func readConfigs(v catalog.Values) ([]Config, error) {
 	keys, err := parseKeys(v.Under(settingsKey))
 	if err != nil {
 		return nil, err

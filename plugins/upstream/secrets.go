@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
@@ -139,15 +139,12 @@ func (c *Config) resolve() (*resolved, error) {
 	return r, errors.Join(problems...)
 }
 
-// secretName is a part of the names of variables and headers that have secrets.
-var secretName = regexp.MustCompile(`(?i)auth|cookie|credential|key|passw|secret|token`)
-
 // addWrittenOut adds the secrets that stand in the configuration itself, as in most files
 // of clients.
 func (r *resolved) addWrittenOut() {
 	for _, named := range []map[string]string{r.env, r.headers} {
 		for _, name := range slices.Sorted(maps.Keys(named)) {
-			if !secretName.MatchString(name) {
+			if !journal.SecretName(name) {
 				continue
 			}
 			r.secrets.add(named[name])
@@ -156,27 +153,27 @@ func (r *resolved) addWrittenOut() {
 			}
 		}
 	}
-	u, err := url.Parse(r.url)
-	if err != nil {
-		return
-	}
-	if password, ok := u.User.Password(); ok {
-		r.secrets.add(password)
-	}
-	for _, pair := range strings.FieldsFunc(u.RawQuery, func(c rune) bool { return c == '&' }) {
-		_, value, _ := strings.Cut(pair, "=")
-		r.secrets.add(value)
+	_, inCommand := journal.RedactCommand(r.command)
+	_, inURL := journal.RedactURL(r.url)
+	for _, secret := range append(inCommand, inURL...) {
+		r.secrets.add(secret)
 	}
 }
 
-// shownURL is an address without what may be secret in it.
-func shownURL(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil && u.RawQuery == "" {
-		return address
+// shown returns texts of the configuration without what may be secret in them.
+func (c *Config) shown() (command []string, address string) {
+	known := secrets{}
+	for _, named := range []map[string]string{c.Env, c.Headers} {
+		for name, value := range named {
+			if journal.SecretName(name) && !reference.MatchString(value) {
+				known.add(value)
+			}
+		}
 	}
-	if u.RawQuery != "" {
-		u.RawQuery = "***"
+	command, _ = journal.RedactCommand(c.Command)
+	for i, word := range command {
+		command[i] = known.redact(word)
 	}
-	return u.Redacted()
+	address, _ = journal.RedactURL(c.URL)
+	return command, known.redact(address)
 }

@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,8 +98,9 @@ func TestGatewayFaultsHaveTheirKind(t *testing.T) {
 		kind  string
 	}{
 		"malformed id":           {"schema", map[string]any{"id": "nonsense"}, fault.InvalidCodeModeID, "invalid_code_mode_id"},
-		"unknown id":             {"schema", map[string]any{"id": "koan::Nothing.count"}, fault.ToolNotFound, "code_execution_failed"},
-		"code operation":         {"schema", map[string]any{"id": "code::gateway.execute"}, fault.ToolNotFound, "code_execution_failed"},
+		"unknown id":             {"schema", map[string]any{"id": "koan::Nothing.count"}, fault.ToolNotFound, "unknown_tool"},
+		"code operation":         {"schema", map[string]any{"id": "code::gateway.execute"}, fault.ToolNotFound, "unknown_tool"},
+		"unknown owner":          {"search", map[string]any{"query": "x", "upstream": "nope"}, fault.ServerNotFound, "code_execution_failed"},
 		"malformed id in a call": {"execute", map[string]any{"code": `callTool("nonsense", {})`}, fault.InvalidCodeModeID, "invalid_code_mode_id"},
 		"too many calls":         {"execute", map[string]any{"code": `for (;;) callTool("koan::Todo.count", {})`}, fault.SDKCallsExceeded, "tool_call_limit_exceeded"},
 		"exception":              {"execute", map[string]any{"code": `throw new Error("no")`}, fault.JavaScriptError, "code_execution_failed"},
@@ -116,7 +118,12 @@ func TestGatewayFaultsHaveTheirKind(t *testing.T) {
 	for _, input := range []map[string]any{{}, {"id": 5}, {"id": "koan::Todo.count", "more": 1}} {
 		require.Equal(t, fault.InvalidPayload, fault.CodeOf(gatewayCall(t, k, "schema", input, &struct{}{})), "%v", input)
 	}
-	require.Equal(t, fault.InvalidPayload, fault.CodeOf(gatewayCall(t, k, "execute", map[string]any{"code": `callTool(5)`}, &struct{}{})))
+	err := gatewayCall(t, k, "execute", map[string]any{"code": `callTool(5)`}, &struct{}{})
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+	require.Contains(t, fmt.Sprint(fault.From(err).Details), "number")
+	checked, err := k.Call("code::koan.validate", map[string]any{"code": `callTool("koan::Todo.count", {})`})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"valid":true}`, string(checked))
 }
 
 func TestGatewayIsHiddenWhereCodeModeIsDisabled(t *testing.T) {

@@ -234,3 +234,36 @@ func TestSearchFindsWhatMayBeCalledAlone(t *testing.T) {
 	r := kit.Try(`SDK.Servers.slack.slack_post_message({})`, koantest.Input{})
 	require.False(t, r.Success)
 }
+
+// The files of the app itself, which are deleted after a day, are not what people mean who have
+// a server with files.
+func TestSearchPutsFilesOfServersFirst(t *testing.T) {
+	v := upstreams(t, servers.Named(t, []string{"filesystem", "github"}))
+	for query, want := range map[string]string{
+		"read a file": "read_file read_text_file", "create a file": "write_file create_or_update_file", "save this text to a file": "write_file",
+		"files": "list_allowed_directories search_files read_multiple_files read_file read_text_file get_file_info edit_file write_file move_file",
+	} {
+		hits := v.Search(query, 3)
+		require.Len(t, hits, 3, query)
+		found := false
+		for _, h := range hits {
+			require.Equal(t, catalog.KindUpstream, h.Operation.ID.Kind, "%s: %s", query, h.ID())
+			found = found || slices.Contains(strings.Fields(want), h.Operation.ID.Op)
+		}
+		require.True(t, found, query)
+	}
+	for _, query := range []string{"read an uploaded file", "create a file in this run"} {
+		require.True(t, slices.ContainsFunc(v.Search(query, 3), func(h catalog.Hit) bool { return h.Operation.ID.Owner == "files" }), query)
+	}
+}
+
+// Who writes the name of a tool gets it first.
+func TestSearchFindsToolsByName(t *testing.T) {
+	v := upstreams(t, servers.Named(t, servers.Everyday))
+	for _, op := range v.Script() {
+		if op.ID.Kind != catalog.KindUpstream || op.ID.Op == catalog.AnyTool || strings.Contains(op.ID.Op, "$") {
+			continue
+		}
+		require.Equal(t, op.ID.Op, v.Search(op.ID.Op, 1)[0].Operation.ID.Op)
+	}
+}

@@ -95,6 +95,9 @@ var platforms = map[string]string{"linux": "linux", "darwin": "darwin", "windows
 
 // Run makes the bundle and, where it is known what to write, server.json.
 func Run(o Options, out io.Writer) error {
+	if o.Config != "" && !regular(o.Config) {
+		return fmt.Errorf("--config %s: there is no such file", o.Config)
+	}
 	a, err := inspect(o)
 	if err != nil {
 		return err
@@ -215,7 +218,7 @@ func (a *app) ask() error {
 	}
 	keys, err := a.output("keys")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s is not the binary of an app (leave it out to bundle the gateway): %w", a.Binary, err)
 	}
 	list := []string{"tools"}
 	if databaseKey.Match(keys) { // else the app opens its own

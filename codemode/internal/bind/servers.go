@@ -139,13 +139,16 @@ func moduleID(id string, taken map[string]bool) string {
 	return catalog.Numbered(s, "--", taken)
 }
 
+// ModulePart is the last part of the path of a server's module, unless another one has it.
+func ModulePart(id string) string { return moduleID(id, map[string]bool{}) }
+
 var (
 	dynamic = regexp.MustCompile(`\bimport\s*\(`)
 	written = regexp.MustCompile(`\bimport\s*\(\s*(?:"[^"]*"|'[^']*')\s*[,)]`)
 )
 
-// computes reports whether the code may import a module whose path is not a literal.
-func computes(code string) bool {
+// Computes reports whether the code may import a module whose path is not a literal.
+func Computes(code string) bool {
 	return len(dynamic.FindAllStringIndex(code, -1)) > len(written.FindAllStringIndex(code, -1))
 }
 
@@ -156,7 +159,7 @@ func Importing(v *catalog.View, app App, code string) wire.Bindings {
 	if !strings.Contains(code, wire.ModulePrefix) {
 		return b
 	}
-	all := computes(code)
+	all := Computes(code)
 	var servers []wire.Server
 	for _, s := range Servers(v, app) {
 		w := s.Server

@@ -98,7 +98,7 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 		c.tested["global "+name] = true
 	case absent:
 		c.fail(at, "global "+name, ForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
-	case isGlobal[name] || c.names.assigned[name] || c.names.globals[name] || c.names.dynamic:
+	case isGlobal[name] || c.names.assigned[name] || c.names.globals[name] || c.names.dynamic || name == "callTool" && c.bindings.CallTool:
 	case slices.Contains(wire.ErrorClasses, name):
 		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared", "Import it: import { "+name+" } from \""+wire.ModuleErrors+"\".")
 	case c.reporting(): // a suggestion is expensive to find

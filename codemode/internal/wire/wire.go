@@ -97,6 +97,9 @@ type Bindings struct {
 	Upstreams []Domain `json:"upstreams,omitempty"`
 	Servers   []Server `json:"servers,omitempty"`
 
+	// CallTool says that the job has callTool. It is the job's, and not sent.
+	CallTool bool `json:"-"`
+
 	encoded []byte // the JSON, set by Encoded; else nil
 }
 

@@ -226,6 +226,7 @@ func (c *command) printApproved(i Instance, plan *approve.Plan, out json.RawMess
 		return failed(err)
 	}
 	l.ToolName = plan.Request.Tool
+	l.omit(runFlags{}.included(plan))
 	l.namePlan(plan)
 	switch {
 	case l.ApprovalState != notRequired:

@@ -313,11 +313,14 @@ func (c *command) boot(ctx context.Context, defaults map[string]string) (Instanc
 }
 
 // startFailure is the exit of an app that does not start: wrong use if its configuration
-// is invalid.
+// is invalid, also where only a provider can see that.
 func startFailure(err error) error {
 	var problems config.Problems
-	if errors.As(err, &problems) {
+	switch {
+	case errors.As(err, &problems):
 		return usage(err)
+	case fault.CodeOf(err) == fault.InvalidPayload:
+		return usage(explain(err))
 	}
 	return failed(withCauseAndHint(err))
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/install"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // clientFileKey is the setting with the file of other servers.
@@ -201,7 +202,13 @@ func isSecret(key, value string) bool {
 	if key == "files.s3.secretKey" || key == "server.secret" || key == "server.oauth.clientSecret" {
 		return true
 	}
-	return strings.HasPrefix(key, "upstreams.") && (strings.Contains(key, ".env.") || strings.Contains(key, ".headers.")) && !strings.Contains(value, "${")
+	if !strings.HasPrefix(key, "upstreams.") {
+		return false
+	}
+	if _, secrets := journal.RedactCommand([]string{value}); len(secrets) > 0 {
+		return true
+	}
+	return (strings.Contains(key, ".env.") || strings.Contains(key, ".headers.")) && !strings.Contains(value, "${")
 }
 
 // variable returns a variable of the app's environment.

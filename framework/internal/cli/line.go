@@ -45,8 +45,10 @@ type lineResult struct {
 	Emitted json.RawMessage `json:"emitted,omitempty"`
 	Changes json.RawMessage `json:"changes,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
-	Error   *lineError      `json:"error,omitempty"`
-	Metrics map[string]any  `json:"metrics"`
+	// OutsideEffects are those of a failure, which nothing rolls back; empty ones are left out.
+	OutsideEffects json.RawMessage `json:"outsideEffects,omitempty"`
+	Error          *lineError      `json:"error,omitempty"`
+	Metrics        map[string]any  `json:"metrics"`
 }
 
 type lineError struct {
@@ -68,7 +70,9 @@ type body struct {
 	Emitted json.RawMessage `json:"emitted,omitempty"`
 	Changes json.RawMessage `json:"changes,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
-	Logs    []struct {
+
+	OutsideEffects json.RawMessage `json:"outsideEffects,omitempty"`
+	Logs           []struct {
 		Level   string `json:"level"`
 		Message string `json:"message"`
 	} `json:"logs,omitempty"`
@@ -88,9 +92,53 @@ func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr
 		l.TraceID = run.NoRun().Trace
 	}
 	if callErr != nil {
+		l.keep(out)
 		return l, l.fail(fault.From(callErr))
 	}
 	return l, l.succeed(out)
+}
+
+// omit leaves out what the caller has not asked to be included.
+func (l *line) omit(include []string) {
+	if !slices.Contains(include, "calls") {
+		l.Result.Calls = nil
+	}
+}
+
+// firstRecords keeps the first calls of a list that take at most that many bytes. A last one
+// says how many are left out.
+func firstRecords(list json.RawMessage, most int) json.RawMessage {
+	var all, kept []json.RawMessage
+	if len(list) <= most || json.Unmarshal(list, &all) != nil {
+		return list
+	}
+	size := 0
+	for _, one := range all {
+		if size += len(one); size > most {
+			break
+		}
+		kept = append(kept, one)
+	}
+	rest, err := compactJSON(map[string]any{"toolName": "…", "error": fmt.Sprintf("and %d more", len(all)-len(kept))})
+	if err != nil {
+		return list
+	}
+	out, err := compactJSON(append(kept, rest))
+	if err != nil {
+		return list
+	}
+	return out
+}
+
+// keep takes over what the body of a failure says of its calls.
+func (l *line) keep(out json.RawMessage) {
+	var b body
+	if out == nil || json.Unmarshal(out, &b) != nil {
+		return
+	}
+	if l.Result.Calls = b.Calls; string(b.OutsideEffects) != "[]" {
+		l.Result.OutsideEffects = b.OutsideEffects
+	}
 }
 
 // succeed fills in the result of a run.
@@ -114,8 +162,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// fail fills in why a run failed. The fault's details, path, hint and message are
-// shortened if the line has no room for them.
+// fail fills in why a run failed. The lists of calls, and the fault's details, path, hint and
+// message are shortened if the line has no room for them.
 func (l *line) fail(f *fault.Fault) (err error) {
 	entry, _ := fault.Lookup(f.Code)
 	e := &lineError{
@@ -124,7 +172,10 @@ func (l *line) fail(f *fault.Fault) (err error) {
 	}
 	l.Result.Error = e
 	l.ApprovalState, l.PlanID = approvalOf(f)
+	const someCalls, someEffects = 8 << 10, 24 << 10 // bytes
 	for _, shorten := range []func(){
+		func() { l.Result.Calls = firstRecords(l.Result.Calls, someCalls) },
+		func() { l.Result.OutsideEffects = firstRecords(l.Result.OutsideEffects, someEffects) },
 		func() { e.Details = firstDetails(f.Details) },
 		func() { e.Details = nil },
 		func() { e.Path, e.Hint = "", fault.Clip(f.Hint, 1<<10) },

@@ -180,6 +180,7 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	if lerr != nil {
 		return failed(lerr)
 	}
+	l.omit(f.included(plan))
 	if plan != nil {
 		l.setPlan(plan, f.dryRun)
 	}

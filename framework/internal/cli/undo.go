@@ -80,6 +80,7 @@ func (c *command) undoRun(ctx context.Context, id string, input map[string]any) 
 		return failed(lerr)
 	}
 	l.ToolName = undoTool
+	l.omit(nil)
 	if outcome != nil && outcome.Approved {
 		l.ApprovalState = approved
 	}

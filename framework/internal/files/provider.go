@@ -116,6 +116,10 @@ func (p *Provider) Store() (*Store, error) {
 	return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files").WithHint("Set files.dir to a folder that all servers of the app share, or files.s3.bucket.")
 }
 
+// askedBy are words with which a search asks for the app's own files, and not for those of a
+// server.
+var askedBy = []string{"upload", "run", "SDK"}
+
 // Schemas of the functions.
 const (
 	idInput     = `{"type":"object","properties":{"id":{"type":"string","description":"A file's id."}},"required":["id"],"additionalProperties":false}`
@@ -129,7 +133,7 @@ func (p *Provider) Offer() catalog.Offer {
 	function := func(name, title, summary, input, output string, effects catalog.Effects, leading []string, handler catalog.Handler) *catalog.Operation {
 		return &catalog.Operation{
 			ID: catalog.PluginID(Domain, name), Title: title, Summary: summary, Input: json.RawMessage(input), Output: json.RawMessage(output),
-			Leading: leading, Effects: effects, Proven: true, Reach: catalog.ReachScript, Handler: handler,
+			Leading: leading, Effects: effects, Proven: true, AskedBy: askedBy, Reach: catalog.ReachScript, Handler: handler,
 		}
 	}
 	byID := []string{"id"}

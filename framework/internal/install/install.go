@@ -265,7 +265,7 @@ func (p *plan) reportUnchanged(out io.Writer) {
 	fmt.Fprintf(out, "Nothing to change: %s has %q as it should be.\n", p.file.path, p.Entry.Name)
 }
 
-// show prints the change. Values of env and headers may be secrets and are not shown.
+// show prints the change, without the secrets of servers.
 func (p *plan) show(out io.Writer) error {
 	from := p.file.path
 	if p.file.fresh {
@@ -273,12 +273,9 @@ func (p *plan) show(out io.Writer) error {
 	}
 	text := diff.Diff(from, p.file.was, p.file.path, p.now)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff a b", which nothing reads
-	hidden := p.secrets()
+	v := newVeil(p.client, p.file.was, p.now)
 	for _, line := range strings.SplitAfter(string(text), "\n") {
-		for _, s := range hidden {
-			line = strings.ReplaceAll(line, s, "***")
-		}
-		if _, err := io.WriteString(out, short(line)); err != nil {
+		if _, err := io.WriteString(out, short(v.line(line))); err != nil {
 			return err
 		}
 	}
@@ -290,30 +287,6 @@ func (p *plan) show(out io.Writer) error {
 		fmt.Fprintf(out, "\n%s %s: %s.\n", what, p.storeFile.path, strings.Join(p.moved, ", "))
 	}
 	return nil
-}
-
-// secrets are the texts of all values of env and headers, the longest first.
-func (p *plan) secrets() []string {
-	var out []string
-	for _, raw := range [][]byte{p.file.was, p.now} {
-		d, err := p.client.open(raw)
-		if err != nil {
-			continue
-		}
-		for _, s := range d.servers() {
-			for _, member := range []string{"env", "headers", "http_headers"} {
-				values, _ := s.value[member].(map[string]any)
-				for _, v := range values {
-					const least = 4 // a shorter one occurs in other words
-					if text, ok := v.(string); ok && len(text) >= least && !strings.Contains(text, "$") {
-						out = append(out, strings.Trim(encode(text, "", ""), `"`))
-					}
-				}
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
-	return out
 }
 
 // short cuts a line of a file in which a client keeps more than its configuration.

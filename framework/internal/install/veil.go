@@ -1,0 +1,112 @@
+package install
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// veil takes the secrets of servers out of lines of a client's file.
+type veil struct {
+	shown map[string]string // a text of the file, as it is shown
+	parts []string          // what is hidden wherever it stands, the longest first
+}
+
+const hidden = "***"
+
+// leastPart is how long a secret is that is hidden also in the middle of other texts: a
+// shorter one occurs in words.
+const leastPart = 4
+
+// newVeil looks for the secrets in versions of a file.
+func newVeil(c client, versions ...[]byte) *veil {
+	v := &veil{shown: map[string]string{}}
+	for _, raw := range versions {
+		d, err := c.open(raw)
+		if err != nil {
+			continue
+		}
+		for _, s := range d.servers() {
+			for name, value := range s.value {
+				v.member(name, value, false)
+			}
+		}
+	}
+	slices.SortFunc(v.parts, func(a, b string) int { return len(b) - len(a) })
+	v.parts = slices.Compact(v.parts)
+	return v
+}
+
+// member notes what is secret in a member of a server: all values of env and headers, and
+// of what is named like a secret.
+func (v *veil) member(name string, value any, secret bool) {
+	secret = secret || name == "env" || strings.HasSuffix(name, "headers") || journal.SecretName(name)
+	switch value := value.(type) {
+	case string:
+		if secret {
+			v.part(value)
+			return
+		}
+		v.words([]string{value})
+	case []any:
+		var words []string
+		for _, one := range value {
+			text, ok := one.(string)
+			if !ok {
+				v.member(name, one, secret)
+				continue
+			}
+			words = append(words, text)
+		}
+		v.words(words)
+	case map[string]any:
+		for name, one := range value {
+			v.member(name, one, secret)
+		}
+	}
+}
+
+// words notes the secrets in the words of a command line, or in an address.
+func (v *veil) words(words []string) {
+	shown, secrets := journal.RedactCommand(words)
+	for i, w := range words {
+		if shown[i] != w {
+			v.shown[w] = shown[i]
+		}
+	}
+	for _, s := range secrets {
+		v.part(s)
+	}
+}
+
+// part notes a secret, unless it refers to a variable.
+func (v *veil) part(secret string) {
+	if len(secret) >= leastPart && !strings.Contains(secret, "$") {
+		v.parts = append(v.parts, strings.Trim(encode(secret, "", ""), `"`))
+	}
+}
+
+// literal is a text in JSON or TOML.
+var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
+
+// line returns a line of the file as it is shown.
+func (v *veil) line(line string) string {
+	line = literal.ReplaceAllStringFunc(line, func(quoted string) string {
+		text := strings.Trim(quoted, "'")
+		if quoted[0] == '"' && json.Unmarshal([]byte(quoted), &text) != nil {
+			return quoted
+		}
+		if shown, ok := v.shown[text]; ok {
+			return encode(shown, "", "")
+		}
+		return quoted
+	})
+	for _, s := range v.parts {
+		line = strings.ReplaceAll(line, s, journal.Redacted)
+	}
+	line, _ = (*journal.Redactor)(nil).Text(line) // the file may have others beside servers
+	return strings.ReplaceAll(line, journal.Redacted, hidden)
+}
