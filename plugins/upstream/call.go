@@ -128,7 +128,7 @@ func (s *server) late(r *request) *fault.Fault {
 	if r.effects.RepeatsOutside() {
 		return f.WithRetry(fault.Never).WithHint("It may have taken effect: check outside before calling again. upstreams.%s.timeoutMs is the limit.", s.cfg.ID)
 	}
-	return f.WithHint("Try again; if it times out again, ask for less at once or raise upstreams.%s.timeoutMs.", s.cfg.ID)
+	return f.WithRetry(fault.Safe).WithHint("Try again; if it times out again, ask for less at once or raise upstreams.%s.timeoutMs.", s.cfg.ID)
 }
 
 // failed is the fault of a call that got no response.
