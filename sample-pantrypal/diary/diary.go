@@ -45,7 +45,7 @@ func inOrder(next ent.Mutator) ent.Mutator {
 				pantryevent.KindIn(pantryevent.KindCame, pantryevent.KindWent)).First(ctx)
 			switch {
 			case err == nil:
-				return nil, fault.Newf(fault.Conflict, "of %s something %s since", e.ItemName, since.Kind).WithHint("Undo run %s first.", since.Run)
+				return nil, fault.Newf(fault.Conflict, "of %s something %s since", e.ItemName, since.Kind).WithRetry(fault.Fix).WithHint("Undo run %s first.", since.Run)
 			case !ent.IsNotFound(err):
 				return nil, err
 			}
