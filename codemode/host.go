@@ -285,7 +285,7 @@ func (h *host) makeParallel(ctx context.Context, f *flight) {
 // make makes a started call, and notes that it has ended.
 func (h *host) make(ctx context.Context, f *flight) {
 	if f.err = ctx.Err(); f.err == nil {
-		f.out, f.err = h.calls.Invoke(ctx, f.at, f.id, f.in)
+		f.out, f.err = h.calls.Invoke(catalog.WithMediaInPlace(ctx), f.at, f.id, f.in) // only functions of modules start calls
 		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(f.id), f.in)
 	}
 	f.in = nil

@@ -1,5 +1,7 @@
 package catalog
 
+import "context"
+
 // Content is one block that a person or a model reads: a text, a picture, a
 // sound, a document that has a URI, or a link to one. Surfaces put it into their own shape.
 type Content struct {
@@ -10,4 +12,18 @@ type Content struct {
 	Link bool   // it is the URI alone, with Name, MIME and Size, without content
 	Name string // of a link
 	Size int64  // of what a link leads to, in bytes
+}
+
+type mediaInPlaceKey struct{}
+
+// WithMediaInPlace returns a context in which results of servers keep images and sound in place, in
+// base64, instead of as files: codemode-run-spec section 5.3.2 demands it of the functions of modules.
+func WithMediaInPlace(ctx context.Context) context.Context {
+	return context.WithValue(ctx, mediaInPlaceKey{}, true)
+}
+
+// KeepsMediaInPlace reports whether a context is one of WithMediaInPlace.
+func KeepsMediaInPlace(ctx context.Context) bool {
+	in, _ := ctx.Value(mediaInPlaceKey{}).(bool)
+	return in
 }

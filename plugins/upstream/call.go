@@ -239,7 +239,8 @@ type block struct {
 
 // result is the value of a call in a script (CONTRACT section 8): the structured content if
 // there is any, else the one text, parsed if it is JSON; several blocks are a list. Images,
-// sound and embedded resources become files.
+// sound and embedded resources become files; for functions of modules a result with images
+// or sound is returned whole (codemode-run-spec section 5.3.2).
 func (s *server) result(ctx context.Context, conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
 	var res callResult
 	if err := json.Unmarshal(raw, &res); err != nil {
@@ -291,7 +292,9 @@ func (s *server) unwrap(ctx context.Context, r *request, raw json.RawMessage, co
 		switch {
 		case b.Type == "text":
 			values = append(values, textValue(b.Text))
-		case isMedia(b.Type):
+		case catalog.KeepsMediaInPlace(ctx) && (b.Type == "image" || b.Type == "audio"):
+			return raw, nil
+		case isMedia(b.Type) && !catalog.KeepsMediaInPlace(ctx):
 			values = append(values, s.keepMedia(ctx, r, c))
 		default:
 			values = append(values, c)

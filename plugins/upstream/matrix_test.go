@@ -335,6 +335,15 @@ func TestTextResults(t *testing.T) {
 	}
 }
 
+// Functions of modules return such a result whole (codemode-run-spec section 5.3.2).
+func TestResultsWithPicturesComeWhole(t *testing.T) {
+	t.Parallel()
+	rows := []row{{id: "x", mode: "sends a picture"}}
+	kit := koantest.New(t, framework.App{Name: "strange"}, append(settingsOf(t, rows), koantest.Setting{Key: "files.dir", Value: t.TempDir()})...)
+	require.JSONEq(t, `[{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}]},["look",{"$file":"file_","name":"work","type":"text/plain; charset=utf-8","size":2}]]`,
+		fileID.ReplaceAllString(string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = [await work({}), SDK.Servers.x.work({})];", koantest.Input{}).Result), "file_"))
+}
+
 // fileID is what differs in the handles of files.
 var fileID = regexp.MustCompile(`file_[0-9a-f]{32}`)
 
