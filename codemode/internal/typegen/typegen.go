@@ -196,15 +196,18 @@ func Lines(v *catalog.View, budget int) string {
 	return lines(v, budget)
 }
 
-// maxContents bounds what a line says of one field, in bytes.
-const maxContents = 60
+// How much a line says of one field, in bytes: every conversation pays for it.
+const (
+	maxValues = 48
+	maxUnit   = 26
+)
 
 // contents returns what a field holds, as far as its name cannot say it: the values of an enum, the
 // unit of a number, and which texts there may be, where its description begins with them. "" if
 // that is too long.
 func contents(f *catalog.Field) string {
 	if f.Type == catalog.TypeEnum {
-		return atMost(maxContents, "="+strings.Join(f.Enum, "|"))
+		return atMost(maxValues, "="+strings.Join(f.Enum, "|"))
 	}
 	begin, _, _ := strings.Cut(f.Description, ";")
 	begin, _, _ = strings.Cut(begin, ". ")
@@ -221,7 +224,7 @@ func contents(f *catalog.Field) string {
 	default:
 		return ""
 	}
-	return atMost(maxContents, " ("+begin+")")
+	return atMost(maxUnit, " ("+begin+")")
 }
 
 func atMost(bytes int, text string) string {

@@ -201,10 +201,10 @@ func TestInlineSaysWhatFieldsHold(t *testing.T) {
 		name, description string
 		of                catalog.FieldType
 	}{
-		{"amount", "How much is left, in unit; null: nobody knows.", catalog.TypeDecimal},
-		{"unit", "Unit of amount: g, ml or piece. Staples have none.", catalog.TypeString},
+		{"amount", "Grams per 100 g; null: nobody knows.", catalog.TypeDecimal},
+		{"unit", "Of: g, ml, piece. Staples have none.", catalog.TypeString},
 		{"name", "What it is: as people say it.", catalog.TypeString},
-		{"tags", "Of: fresh, frozen, dry.", catalog.TypeJSON},
+		{"tags", "Of: fresh, frozen.", catalog.TypeJSON},
 		{"days", strings.Repeat("Long words. ", 9) + "; x", catalog.TypeInt},
 		{"weight", strings.Repeat("long words ", 9), catalog.TypeFloat},
 		{"opened", "When it was opened, in UTC.", catalog.TypeTime},
@@ -214,7 +214,7 @@ func TestInlineSaysWhatFieldsHold(t *testing.T) {
 	lot.Fields = append(lot.Fields, catalog.Field{Name: "place", Type: catalog.TypeEnum, Enum: []string{"pantry", "fridge"}}, catalog.Field{Name: "made", Description: "Counted up.", Type: catalog.TypeInt, ReadOnly: true})
 	text, complete := typegen.Inline(view(t, offer(lot)), 600)
 	require.False(t, complete)
-	require.Equal(t, "SDK.Entities.Lot: id, amount (How much is left, in unit), unit (Unit of amount: g, ml or piece), name, tags (Of: fresh, frozen, dry), days (Long words), weight, opened, place=pantry|fridge, made\n", text)
+	require.Equal(t, "SDK.Entities.Lot: id, amount (Grams per 100 g), unit (Of: g, ml, piece), name, tags (Of: fresh, frozen), days (Long words), weight, opened, place=pantry|fridge, made\n", text)
 }
 
 func many(n int) catalog.Offer {
