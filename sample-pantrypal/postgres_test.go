@@ -61,7 +61,7 @@ func TestNewestColumnsComeIntoPostgreSQL(t *testing.T) {
 	schema := `"` + at.Query().Get("schema_prefix") + `.default"`
 	pgtest.Psql(t, `UPDATE "`+at.Query().Get("schema_prefix")+`".koan_sets SET version = 0`, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
 		`UPDATE `+schema+`.foods SET energy_kcal = 1 WHERE id = 'feta'`, `UPDATE `+schema+`.koan_set SET schema_hash = 12345`, `UPDATE `+schema+`.koan_migrations SET schema_hash = 12345`)
-	k := openAt(t, monday, database, koantest.Setting{Key: "approval.mode", Value: "never"})
+	k := openAt(t, monday, database)
 	after := value[[]any](k, look)
 	require.Equal(t, []any{before[0], before[1].(float64) + 1, before[2].(float64) + 1, before[3]}, after)
 	require.Equal(t, []any{[]any{"penny-barrel"}, 2100.0}, value[[]any](k, `

@@ -250,6 +250,6 @@ func (r *reader) demo(want string) {
 	plain := func(text string) string {
 		return dates.ReplaceAllString(durations.ReplaceAllString(text, " TIME"), "DATE")
 	}
-	got := r.bash("make --no-print-directory --silent demo 2> /dev/null", nil)
+	got := r.bash("PANTRYPAL_DAY=2026-11-23 make --no-print-directory --silent demo 2> /dev/null", nil)
 	require.Equal(r, strings.TrimSpace(plain(want)), strings.TrimSpace(plain(got)))
 }

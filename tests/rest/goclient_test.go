@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,8 +25,10 @@ func TestOpenAPIGoClient(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir = in
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%v\n%s", args, out)
+		var errs strings.Builder // it says there what it downloads
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		require.NoError(t, err, "%v\n%s%s", args, out, &errs)
 		return out
 	}
 	run("../..", "tool", "-modfile=tools/go.mod", "oapi-codegen", "-generate", "types,client", "-include-tags", "Todo,Files", "-package", "api", "-o", filepath.Join(dir, "api", "client.go"), fileOf(t, s))
