@@ -62,8 +62,8 @@ func everyServer(string) bool { return true }
 // concerned returns which servers a script concerns whose tools have to be known before it
 // begins: those that it imports or whose ids it has. SDK.Servers waits by itself.
 func concerned(code string) func(server string) bool {
-	all := strings.Contains(code, wire.ModuleDiscovery) || bind.Computes(code)
-	return func(server string) bool {
-		return all || strings.Contains(code, wire.ModuleServers+bind.ModulePart(server)) || strings.Contains(code, "::"+server+"::")
+	all := sync.OnceValue(func() bool { return strings.Contains(code, wire.ModuleDiscovery) || bind.Computes(code) })
+	return func(server string) bool { // most runs have no such server, and never ask
+		return all() || strings.Contains(code, wire.ModuleServers+bind.ModulePart(server)) || strings.Contains(code, "::"+server+"::")
 	}
 }

@@ -335,6 +335,21 @@ func TestTextResults(t *testing.T) {
 	}
 }
 
+// A file that is too large stays in place; one that is a call too many ends the run, whose effect is
+// listed.
+func TestMediaThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	with := func(key, value string) *koantest.Kit {
+		rows := []row{{id: "x", mode: "sends a picture"}}
+		return koantest.New(t, framework.App{Name: "strange"}, append(settingsOf(t, rows), koantest.Setting{Key: "files.dir", Value: t.TempDir()}, koantest.Setting{Key: key, Value: value})...)
+	}
+	require.JSONEq(t, `["look",{"type":"image","data":"aGk=","mimeType":"image/png"}]`, string(with("files.maxBytes", "1").Run(`SDK.Servers.x.work({})`, koantest.Input{}).Result))
+	got := with("codeMode.maxSdkCalls", "1").Try(`try { SDK.Servers.x.work({}) } catch {} 1`, koantest.Input{})
+	require.False(t, got.Success)
+	require.Equal(t, fault.SDKCallsExceeded, got.Error.Code)
+	require.Len(t, got.OutsideEffects, 1)
+}
+
 // Functions of modules return such a result whole (codemode-run-spec section 5.3.2).
 func TestResultsWithPicturesComeWhole(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func isMedia(blockType string) bool {
 
 // keepMedia keeps a block's content as a file, and returns the file's handle. A block that cannot be
 // kept comes as the server sent it, with its bytes in base64: the app keeps no files, or the content
-// is none or too large.
+// is none or too large. A limit that the file exceeds ends the run all the same (Attempt.count).
 func (s *server) keepMedia(ctx context.Context, r *request, raw json.RawMessage) json.RawMessage {
 	var m media
 	if err := json.Unmarshal(raw, &m); err != nil {

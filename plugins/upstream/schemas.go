@@ -71,7 +71,7 @@ func described(raw json.RawMessage, more string) json.RawMessage {
 		return raw
 	}
 	var text string
-	_ = json.Unmarshal(members["description"], &text) // what is no text says nothing
+	_ = json.Unmarshal(members["description"], &text) // a description that is not a string is dropped
 	members["description"], _ = json.Marshal(strings.TrimSpace(cut(text, maxDescription) + " " + cut(more, 600)))
 	out, err := json.Marshal(members)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 // cookedFood is how many days cooked food keeps.
 var cookedFood = catalogue.Shelf{Pantry: 1, Fridge: 3, Freezer: 90}
 
-// datedLeftover gives cooked food the date until which it is good where it is kept, unless the change
-// says one, and refuses one from before it was cooked.
-func datedLeftover(next ent.Mutator) ent.Mutator {
+// dateLeftover sets the date until which cooked food is good where it is kept, unless the change
+// has one, and refuses a date before it was cooked.
+func dateLeftover(next ent.Mutator) ent.Mutator {
 	return hook.LeftoverFunc(func(ctx context.Context, m *ent.LeftoverMutation) (ent.Value, error) {
 		date := dateNewLeftover
 		switch {

@@ -90,8 +90,9 @@ func noMoreThanCame(ctx context.Context, m *ent.PantryItemMutation) error {
 	return nil
 }
 
-// keepingPlace gives a lot that changes its place the date until which it is good there.
-func keepingPlace(next ent.Mutator) ent.Mutator {
+// dateMovedLot sets the date until which a lot is good at the place that it moves to, unless the
+// change has one.
+func dateMovedLot(next ent.Mutator) ent.Mutator {
 	return hook.PantryItemFunc(func(ctx context.Context, m *ent.PantryItemMutation) (ent.Value, error) {
 		place, moved := m.Place()
 		_, dated := m.BestBefore()

@@ -120,7 +120,7 @@ func TestSearchFindsTools(t *testing.T) {
 		{"studied", everyday, requests.Studied, 52},
 		{"unread", everyday, requests.Unread, 45},
 		{"plain", everyday, requests.Plain, 58},
-		{"people", everyday, requests.People, 57},
+		{"people", everyday, requests.People, 58},
 		{"elsewhere", others, requests.Elsewhere, 40},
 	} {
 		found, missed := measure(list.over, list.requests)

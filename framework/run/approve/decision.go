@@ -69,12 +69,15 @@ func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, error)
 	is, now := c.shape(changes), time.Now().UTC().Truncate(time.Millisecond)
 	c.calls = c.standing(r.Tape(), call != nil && is.digest == c.agreed)
 	id, snapshot := r.Operation().ID, req.View.Snapshot()
-	unlisted := snapshot.Unlisted()
+	unlisted, rest := snapshot.Unlisted(), ""
+	if len(unlisted) > 0 {
+		rest = snapshot.VersionWithout(unlisted)
+	}
 	plan := &Plan{
 		ID: run.NoRun().Run, Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(settings.Life),
 		Request: Planned{
 			Operation: id.String(), Tool: snapshot.ToolName(id), Input: req.Input, Set: req.Set, Sets: r.Scope(), Surface: req.Surface, Via: req.Via, IdempotencyKey: req.IdempotencyKey,
-			Principal: r.Principal(), Mode: req.View.Mode(), Negotiated: req.View.Negotiated(), CatalogVersion: snapshot.Version(), Unlisted: unlisted, Rest: snapshot.VersionWithout(unlisted),
+			Principal: r.Principal(), Mode: req.View.Mode(), Negotiated: req.View.Negotiated(), CatalogVersion: snapshot.Version(), Unlisted: unlisted, Rest: rest,
 		},
 		Tape: frozen, Changes: changes, Shape: is.digest, Call: call, Agreed: c.calls, Made: r.OutsideEffects(),
 	}
