@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -246,17 +247,15 @@ func (w *Writer) take() (l batchLoad) {
 		n++
 	}
 	w.queued -= size
-	l.items, w.waiting = w.waiting[:n:n], w.waiting[n:]
-	if len(w.waiting) == 0 {
-		w.waiting = nil
-	}
+	l.items, w.waiting = slices.Clone(w.waiting[:n]), slices.Delete(w.waiting, 0, n)
 	if w.closed || len(w.flushes) > 0 || w.bytes >= batchTapes || len(w.tapes) > 0 && time.Since(w.since) >= collecting {
 		taken := 0
 		for taken < len(w.tapes) && l.bytes < batchTapes {
 			l.bytes += w.tapes[taken].Size()
 			taken++
 		}
-		l.tapes, w.tapes = w.tapes[:taken:taken], w.tapes[taken:]
+		// A copy: what the queue has given away it must not hold, and a tape holds all of its run.
+		l.tapes, w.tapes = slices.Clone(w.tapes[:taken]), slices.Delete(w.tapes, 0, taken)
 	}
 	l.left, w.left = w.left, 0
 	l.more = len(w.waiting) > 0 || len(l.tapes) > 0 && len(w.tapes) > 0
