@@ -169,7 +169,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 
 func TestSlowOutsideCallHoldsNoLock(t *testing.T) {
 	h := newHouse(t, run.Options{Lock: 10 * time.Millisecond})
-	h.slow = 60 * time.Millisecond
+	h.slow = 600 * time.Millisecond
 	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
 			return run.Return{}, err
@@ -189,7 +189,7 @@ func TestSlowOutsideCallHoldsNoLock(t *testing.T) {
 func TestSlowOutsideCallsDoNotCountAsAttempts(t *testing.T) {
 	const calls = 7
 	h := newHouse(t, run.Options{Lock: 5 * time.Millisecond, MaxAttempts: 2})
-	h.slow = 20 * time.Millisecond
+	h.slow = 200 * time.Millisecond
 	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		for n := range calls {
 			if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
@@ -211,7 +211,7 @@ func TestSlowOutsideCallsDoNotCountAsAttempts(t *testing.T) {
 // attempt, and so makes no progress.
 func TestChangingOutsideCallsAreBounded(t *testing.T) {
 	h := newHouse(t, run.Options{Lock: 5 * time.Millisecond, MaxAttempts: 3})
-	h.slow = 20 * time.Millisecond
+	h.slow = 200 * time.Millisecond
 	o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		if _, err := call(ctx, a, add, `{"by":1}`); err != nil {
 			return run.Return{}, err
