@@ -143,8 +143,9 @@ func (s *session) functionInput(out []byte, leading []string, args []goja.Value,
 
 // dynamicServer is a server whose tools are not known: any name may be a tool.
 type dynamicServer struct {
-	s  *session
-	id string
+	s      *session
+	id     string
+	module *wire.Server // whose functions are asynchronous; nil in SDK.Servers
 }
 
 var _ goja.DynamicObject = (*dynamicServer)(nil)
@@ -152,7 +153,7 @@ var _ goja.DynamicObject = (*dynamicServer)(nil)
 // Get implements goja.DynamicObject. Members that the language itself looks up are absent.
 func (a *dynamicServer) Get(name string) goja.Value {
 	switch name {
-	case "then", "toJSON", "constructor", "toString", "valueOf", "prototype":
+	case "then", "toJSON", "constructor", "toString", "valueOf", "prototype", "__esModule":
 		return nil
 	}
 	s := a.s
@@ -175,12 +176,18 @@ func (a *dynamicServer) Get(name string) goja.Value {
 // function returns a function that calls a tool by its name.
 func (a *dynamicServer) function(name, tool string, leading []string) *goja.Object {
 	s := a.s
-	return s.function(name, 1, func(call goja.FunctionCall) goja.Value {
-		in := append(s.takeScratch(), `{"tool":`...)
+	input := func(call goja.FunctionCall, in []byte) []byte {
+		in = append(in, `{"tool":`...)
 		in, _ = s.encode(in, s.vm.ToValue(tool), place{})
 		in = append(in, `,"input":`...)
 		in = append(in, s.functionInput(nil, leading, call.Arguments, place{})...)
-		in = append(in, '}')
+		return append(in, '}')
+	}
+	if a.module != nil {
+		return s.asyncFunction(name, 1, callee{a.module, &wire.Tool{Name: tool, Export: name, ID: a.id}, a.id}, input)
+	}
+	return s.function(name, 1, func(call goja.FunctionCall) goja.Value {
+		in := input(call, s.takeScratch())
 		s.scratch = in[:0]
 		return s.call(a.id, in)
 	})

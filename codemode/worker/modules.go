@@ -24,7 +24,7 @@ func (m jobModules) Paths() []string {
 	return out
 }
 
-// Exports implements script.Modules.
+// Exports implements script.Modules. Any name may be one of a server whose tools are not known.
 func (m jobModules) Exports(path string) ([]string, bool) {
 	switch path {
 	case wire.ModuleDiscovery:
@@ -37,8 +37,8 @@ func (m jobModules) Exports(path string) ([]string, bool) {
 		return wire.ErrorClasses, true
 	}
 	s := m.server(path)
-	if s == nil {
-		return nil, false
+	if s == nil || s.Any != "" {
+		return nil, s != nil
 	}
 	out := make([]string, 0, len(s.Tools)+1)
 	for _, t := range s.Tools {
@@ -123,6 +123,9 @@ func (s *session) export(o *goja.Object, name string, v goja.Value) {
 
 // serverModule adds a function per tool, the groups, and __meta__ to the module of a server.
 func (s *session) serverModule(o *goja.Object, server *wire.Server) {
+	if server.Any != "" { // as the prototype, which a namespace of esbuild's keeps
+		_ = o.SetPrototype(s.vm.NewDynamicObject(&dynamicServer{s: s, id: server.Any, module: server}))
+	}
 	tools := make([]any, len(server.Tools))
 	for i := range server.Tools {
 		t := &server.Tools[i]

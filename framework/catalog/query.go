@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // said is a word of a query, or what an expression of several words means.
@@ -22,22 +23,24 @@ type query struct {
 	sure  bool // of wants
 }
 
-// shortened are the shortened words of spoken English, as regular expressions, and what they
-// stand for.
-var shortened = []struct {
-	form *regexp.Regexp
-	long string
-}{
-	{regexp.MustCompile(`(?i)\bcan(['’]t| not)\b`), "cannot"},
-	{regexp.MustCompile(`(?i)\bwon['’]t\b`), "will not"},
-	{regexp.MustCompile(`(?i)\bshan['’]t\b`), "shall not"},
-	{regexp.MustCompile(`(?i)n['’]t\b`), " not"},
-	{regexp.MustCompile(`(?i)\b(what|who|where|when|how|it|that|there|here)['’]s\b`), "$1 is"},
-	{regexp.MustCompile(`(?i)['’](s|m|d|ll|re|ve)\b`), " "},
-}
+// spoken returns the regular expressions for shortened words of spoken English with what each
+// stands for, and the one for what a text of somebody else looks like. They are compiled by the
+// first query: a worker has none.
+var spoken = sync.OnceValues(func() (shortened []spokenForm, quoted *regexp.Regexp) {
+	return []spokenForm{
+		{regexp.MustCompile(`(?i)\bcan(['’]t| not)\b`), "cannot"},
+		{regexp.MustCompile(`(?i)\bwon['’]t\b`), "will not"},
+		{regexp.MustCompile(`(?i)\bshan['’]t\b`), "shall not"},
+		{regexp.MustCompile(`(?i)n['’]t\b`), " not"},
+		{regexp.MustCompile(`(?i)\b(what|who|where|when|how|it|that|there|here)['’]s\b`), "$1 is"},
+		{regexp.MustCompile(`(?i)['’](s|m|d|ll|re|ve)\b`), " "},
+	}, regexp.MustCompile(`"[^"]*"|“[^”]*”`)
+})
 
-// quoted is what a text of somebody else looks like.
-var quoted = regexp.MustCompile(`"[^"]*"|“[^”]*”`)
+type spokenForm struct {
+	short *regexp.Regexp
+	long  string
+}
 
 // maxQuery is how much of a query is read, in bytes: more than maxTerms words have.
 const maxQuery = 4 << 10
@@ -49,8 +52,9 @@ func newQuery(text string) query {
 	}
 	text = text[:min(len(text), maxQuery)]
 	q := query{words: stems(text)}
+	shortened, quoted := spoken()
 	for _, s := range shortened {
-		text = s.form.ReplaceAllString(text, s.long)
+		text = s.short.ReplaceAllString(text, s.long)
 	}
 	if rest := quoted.ReplaceAllString(text, " "); len(meaningful(stems(rest))) > 0 {
 		text = rest

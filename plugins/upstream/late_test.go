@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -191,6 +192,38 @@ func TestUnlistedToolsAreAwaited(t *testing.T) {
 			_, err = call(kit)
 			require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err), "%v", err)
 		}
+	})
+}
+
+// A module of a server that cannot be reached is there, and its functions say what became of the
+// server; one that starts meanwhile is waited for, in files of actions too.
+func TestModulesOfUnlistedServers(t *testing.T) {
+	t.Parallel()
+	const caught = ` catch (e) { return [e.code, e.retry, e instanceof ToolCallError] } }; export default await run();`
+	for name, code := range map[string]string{
+		"a name":                    `import { work } from "@codemode/servers/x"; const run = async () => { try { return await work({}) }`,
+		"another name for it":       `import { work as w } from "@codemode/servers/x"; const run = async () => { try { return await w({}) }`,
+		"a namespace":               `import * as x from "@codemode/servers/x"; const run = async () => { try { return await x.work({}) }`,
+		"a namespace in TypeScript": `import * as x from "@codemode/servers/x"; const run = async (): Promise<any> => { try { return await x.work({}) }`,
+		"a group":                   `import { $resources } from "@codemode/servers/x"; const run = async () => { try { return await $resources.list() }`,
+		"a computed import":         `const run = async () => { try { return await (await import("@codemode/servers/" + "x")).work({}) }`,
+		"a literal import":          `const run = async () => { try { const { work } = await import("@codemode/servers/x"); return await work({}) }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			absent := fresh(t, "", map[string]string{"command": "[/does/not/exist]"})
+			got := absent.Run(`import { ToolCallError } from "@codemode/errors"; `+code+caught, koantest.Input{})
+			require.JSONEq(t, `["service_unavailable", "safe", true]`, string(got.Result))
+		})
+	}
+	t.Run("a file of an action", func(t *testing.T) {
+		t.Parallel()
+		file := `import { work } from "@codemode/servers/x";
+export const action = { description: "Works.", input: { type: "object" }, rights: "caller" };
+export default async () => work({});`
+		app := framework.App{Name: "fresh", Actions: fstest.MapFS{"busy.ts": {Data: []byte(file)}}}
+		kit := koantest.New(t, app, settingsOf(t, []row{{id: "x", mode: "behaves", settings: map[string]string{"env." + delayVariable: "1s", "effects.work": "read"}}})...)
+		require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Actions.busy({})`, koantest.Input{}).Result))
 	})
 }
 

@@ -115,6 +115,7 @@ async function evening(viewport, photo, name) {
     return boxes.length >= 2 && boxes.every((r) => r.width > 5 && r.right <= innerWidth);
   }, { polling: 50 });
   await fits(p);
+  await picture(p, `pantrypal-${name}-photo`);
   await p.type("input[name=food]", "penne");
   await p.type("input[name=packageAmount]", "500");
   await press(p, "Put it away");
@@ -122,7 +123,7 @@ async function evening(viewport, photo, name) {
   check(!(await p.$(".codes .open")), "no code is unknown");
   await open(p, "/");
   await fits(p);
-  if (name === "phone") await picture(p, "pantrypal-phone");
+  if (name === "phone") await picture(p, "pantrypal-phone-home");
   const planned = await p.$(".hero");
   if (!planned) {
     await press(p, "Plan it");
@@ -139,11 +140,12 @@ async function evening(viewport, photo, name) {
   await press(p, "Plan the free days");
   await says(p, "Planned", "#toast");
   await fits(p);
-  if (name === "desktop") await picture(p, "pantrypal-week");
+  if (name === "desktop") await picture(p, "pantrypal-desktop-week");
   await press(p, "Make the shopping list");
   if (p.url().includes("/plans/")) await press(p, "Approve");
   await p.waitForSelector(".check");
   await fits(p);
+  await picture(p, `pantrypal-${name}-list`);
   const left = () => p.$eval("#left", (e) => Number(e.innerText));
   const before = await left();
   const first = await p.$eval(".checks li", (li) => ({ id: li.dataset.item, name: li.querySelector(".name").innerText }));
@@ -153,6 +155,7 @@ async function evening(viewport, photo, name) {
   await says(p, "in the house", "#toast");
   await p.waitForFunction((id) => !document.querySelector(`.checks [data-item="${id}"]`), { polling: 50 }, first.id);
   same(await left(), before - 1, "left to buy");
+  await picture(p, `pantrypal-${name}-bought`);
   same(await count("pantry-item", { status: "available" }), stock + 1, "lots");
   await press(p, "Undo", "#toast button"); // one's own tap is taken back by another one
   await says(p, "Undone", "#toast");
@@ -169,6 +172,7 @@ async function evening(viewport, photo, name) {
   await press(p, "Undo all of it");
   await says(p, "somebody has to agree");
   check((await count("planned-meal", { status: "planned" })) === meals, "nothing is undone before somebody has agreed");
+  await picture(p, `pantrypal-${name}-undo`);
   await press(p, "Approve");
   await says(p, "Approved", "#toast");
   check((await count("planned-meal", { status: "planned" })) < meals, "the week is not planned any more");

@@ -63,7 +63,8 @@ func servers(v *catalog.View, app App) []*Server {
 			}
 		}
 		if op.ID.Kind == catalog.KindUpstream && op.ID.Op == catalog.AnyTool {
-			continue // the exports of its module are not known
+			s.Any = op.ID.String()
+			continue
 		}
 		if f, ok := catalog.ServerFunctionOf(op.ID); ok {
 			s.Groups = grouped(s.Groups, f, op.ID.String())

@@ -38,6 +38,9 @@ type Server struct {
 	Version string `json:"version,omitempty"`
 	// Ordered says that its calls run one at a time in the order of issue.
 	Ordered bool `json:"ordered,omitempty"`
+	// Any is the catalog ID of the operation that every other export calls, with {tool, input}:
+	// the server's tools are not known. "" if they are.
+	Any string `json:"any,omitempty"`
 	// Tools are set only if the code may import the module, and so are Groups.
 	Tools []Tool `json:"tools,omitempty"`
 	// Groups are exported like the tools; their functions are asynchronous, too.
