@@ -137,7 +137,7 @@ func init() {
 	entry(CallTooLarge, "The arguments or the result of one call are larger than allowed.", "Send or ask for less in one call: use `fields`, `pageSize` or smaller batches.", Fix, 413, rpcParams, classLimit)
 	entry(ExecutionError, "Something that the call or the run depends on, such as a plugin, failed or returned an invalid result.", "Try again; if it keeps failing, report it with the run's id.", Safe, 500, rpcInternal, classBase)
 	entry(ToolNotFound, "The tool does not exist, or is not available to this caller.", "List the available tools, or search for one.", Fix, 404, rpcParams, classTool, tooling("NOT_FOUND"))
-	entry(ServerNotFound, "The server or plugin does not exist.", "Name one of the connected servers.", Fix, 404, rpcParams, classServer, tooling("NOT_FOUND"))
+	entry(ServerNotFound, "The server or plugin does not exist.", "Name one of the connected servers.", Fix, 404, rpcParams, classServer, gateway("not_found"), tooling("NOT_FOUND"))
 	entry(ServiceUnavailable, "A service that the call needs is not available.", "Try again shortly; `doctor` says what is missing.", Safe, 503, rpcInternal, classCall)
 	entry(InvalidPayload, "The input does not fit the operation.", "Correct the named fields.", Fix, 400, rpcParams, classSchema, tooling("INVALID_REQUEST"))
 	entry(NotFound, "The entity does not exist.", "Check the id and the set.", Fix, 404, rpcParams, classCall, tooling("NOT_FOUND"))

@@ -100,7 +100,7 @@ func TestGatewayFaultsHaveTheirKind(t *testing.T) {
 		"malformed id":           {"schema", map[string]any{"id": "nonsense"}, fault.InvalidCodeModeID, "invalid_code_mode_id"},
 		"unknown id":             {"schema", map[string]any{"id": "koan::Nothing.count"}, fault.ToolNotFound, "unknown_tool"},
 		"code operation":         {"schema", map[string]any{"id": "code::gateway.execute"}, fault.ToolNotFound, "unknown_tool"},
-		"unknown owner":          {"search", map[string]any{"query": "x", "upstream": "nope"}, fault.ServerNotFound, "code_execution_failed"},
+		"unknown owner":          {"search", map[string]any{"query": "x", "upstream": "nope"}, fault.ServerNotFound, "not_found"},
 		"malformed id in a call": {"execute", map[string]any{"code": `callTool("nonsense", {})`}, fault.InvalidCodeModeID, "invalid_code_mode_id"},
 		"too many calls":         {"execute", map[string]any{"code": `for (;;) callTool("koan::Todo.count", {})`}, fault.SDKCallsExceeded, "tool_call_limit_exceeded"},
 		"exception":              {"execute", map[string]any{"code": `throw new Error("no")`}, fault.JavaScriptError, "code_execution_failed"},
