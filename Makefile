@@ -100,13 +100,13 @@ generated: generate ## Fail where the committed generated code is stale
 fuzz: ## Run each fuzz target for FUZZTIME
 	@.ci/fuzz $(FUZZTIME)
 
-bench: build ## The benchmark table, as ratios to the raw thing underneath
+bench: setup build ## The benchmark table, as ratios to the raw thing underneath
 	@$(GO) run $(STAMPED) ./tests/bench -benchtime $(BENCHTIME) -only "$(ONLY)"
 
 photos: ## What the barcode reader reads of 60 generated photos, and of 1,000 pictures without codes
 	KOAN_PHOTOS=100 KOAN_NOISE=1000 $(GO) test -count=1 -timeout 1h -run 'TestPhotos|TestNoise' -v ./plugins/vision/barcode
 
-tokens: build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
+tokens: setup build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
 	@$(GO) run ./tests/tokens -write docs/reference/tokens.md
 
 pictures: setup ## Take the pictures of the console and of PantryPal in docs
