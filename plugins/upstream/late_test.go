@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
@@ -225,6 +226,21 @@ export default async () => work({});`
 		kit := koantest.New(t, app, settingsOf(t, []row{{id: "x", mode: "behaves", settings: map[string]string{"env." + delayVariable: "1s", "effects.work": "read"}}})...)
 		require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Actions.busy({})`, koantest.Input{}).Result))
 	})
+}
+
+// A run that began before a server's tools were known is replayed as it was once they are.
+func TestRunsOfUnlistedToolsAreReplayed(t *testing.T) {
+	t.Parallel()
+	kit := fresh(t, "behaves", map[string]string{"effects.*": "read"},
+		koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}, koantest.Setting{Key: "replay.keep", Value: "all"})
+	got := kit.Run(`[SDK.Servers.x.work({}), (() => { try { SDK.Servers.x.absent({}) } catch (e) { return e.code } })()]`, koantest.Input{})
+	require.JSONEq(t, `["done", "tool_not_found"]`, string(got.Result))
+	require.NotNil(t, kit.Instance().Snapshot().Operation(parse(t, workID)))
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // it is written beside the run
+		again, err := kit.Instance().Replay(t.Context(), got.RunID, false)
+		require.NoError(c, err)
+		require.True(c, again.Identical, "%+v", again.Difference)
+	}, timeout, tick)
 }
 
 func running(code string) func(*koantest.Kit) (string, error) {
