@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -70,7 +69,7 @@ func (s *site) activity(v *visit) (any, error) {
 	p := &activityPage{}
 	if plans, err := s.app.Plans().WaitingPlans(v.Context(), principal(v.Context())); err == nil { // whoever may not decide has none
 		for _, one := range plans {
-			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(one.Request.Operation, one.Request.Tool), one.Summary(), one.Created})
+			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(one.Request.Operation, one.Request.Tool), counted(one.Summary()), one.Created})
 		}
 	}
 	view := s.app.View(principal(v.Context()), exposure.Understands)
@@ -136,14 +135,6 @@ type runPage struct {
 	Problem *fault.Fault // of what an undo would end in
 }
 
-// changedRow is a row before and after.
-type changedRow struct {
-	Entity, Name, Action string
-	Fields               []changedField
-}
-
-type changedField struct{ Name, Before, After string }
-
 func (s *site) run(v *visit) (any, error) {
 	one, err := s.find(v, v.PathValue("id"))
 	if err != nil {
@@ -155,7 +146,11 @@ func (s *site) run(v *visit) (any, error) {
 		return nil, err
 	}
 	if p.Undoable() {
-		p.Rows, p.Problem = s.undoing(v, p.ID)
+		var back []store.Change
+		back, p.Problem = s.undoing(v, p.ID)
+		if p.Rows, err = describe(v, back); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
@@ -176,7 +171,7 @@ func (s *site) find(v *visit, id string) (record, error) {
 }
 
 // undoing is what an undo of a run would change, turned round: what the run changed.
-func (s *site) undoing(v *visit, run string) ([]changedRow, *fault.Fault) {
+func (s *site) undoing(v *visit, run string) ([]store.Change, *fault.Fault) {
 	_, outcome, err := s.app.Invoke(v.Context(), principal(v.Context()), catalog.CodeID("koan", "undo"), fmt.Appendf(nil, `{"runId":%q,"dryRun":true}`, run))
 	if err != nil {
 		return nil, fault.From(err)
@@ -194,63 +189,7 @@ func (s *site) undoing(v *visit, run string) ([]changedRow, *fault.Fault) {
 			back[i].Action = store.Create
 		}
 	}
-	return describe(back), nil
-}
-
-// maxChangedRows bounds what a page shows of a run.
-const maxChangedRows = 200
-
-// describe has changes of rows in words.
-func describe(changes []store.Change) []changedRow {
-	out := make([]changedRow, 0, len(changes))
-	for _, c := range changes[:min(len(changes), maxChangedRows)] {
-		before, after := fieldsOf(c.Before), fieldsOf(c.After)
-		r := changedRow{Entity: c.Entity, Action: string(c.Action), Name: c.ID}
-		for _, side := range []map[string]json.RawMessage{after, before} {
-			if name := plain(side["name"]); name != "" {
-				r.Name = name
-				break
-			}
-		}
-		var names []string
-		for name := range after {
-			names = append(names, name)
-		}
-		for name := range before {
-			if _, ok := after[name]; !ok {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			if name == "version" || bytes.Equal(before[name], after[name]) || c.Action == store.Create && strings.HasSuffix(name, "Id") {
-				continue
-			}
-			if f := (changedField{name, plain(before[name]), plain(after[name])}); f.Before != f.After {
-				r.Fields = append(r.Fields, f)
-			}
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
-	out := map[string]json.RawMessage{}
-	_ = json.Unmarshal(raw, &out) // null is no row
-	return out
-}
-
-// plain is a value as people read it.
-func plain(raw json.RawMessage) string {
-	var text string
-	switch {
-	case len(raw) == 0 || string(raw) == "null":
-		return ""
-	case json.Unmarshal(raw, &text) == nil:
-		return fault.Clip(text, 120)
-	}
-	return fault.Clip(string(raw), 120)
+	return back, nil
 }
 
 // undo undoes a run. If a person has to approve that, the plan is shown first, as that of any other
@@ -304,9 +243,13 @@ func (s *site) plan(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	changed, err := describe(v, store.Disclosed(one.Changes))
+	if err != nil {
+		return nil, err
+	}
 	return &planPage{
 		ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool), Subject: one.Request.Principal.Subject,
-		Summary: one.Summary(), Created: one.Created, Expires: one.Expires, Rows: describe(store.Disclosed(one.Changes)),
+		Summary: counted(one.Summary()), Created: one.Created, Expires: one.Expires, Rows: changed,
 		MayDecide: mayDecide(v), Back: v.back(""), Waits: one.State == approve.PlanWaiting,
 	}, nil
 }

@@ -29,6 +29,10 @@ func TestDaysAreSeenFromToday(t *testing.T) {
 	require.Equal(t, "€3.50", d.money(3.5))
 }
 
+func TestPlansAreSummedUpInWords(t *testing.T) {
+	require.Equal(t, "Deletes 7 (6 planned meals, 1 meal plan); updates 1 (1 pantry item)", counted("deletes 7 (6 PlannedMeal, 1 MealPlan); updates 1 (1 PantryItem)"))
+}
+
 // FuzzBack checks that a form never leads to another site.
 func FuzzBack(f *testing.F) {
 	for _, s := range []string{"/week?from=2026-01-01", "//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example", "", "/../x"} {

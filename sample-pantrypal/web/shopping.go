@@ -31,16 +31,28 @@ type shoppingItem struct {
 	Bought        bool     `json:"bought"`
 	Note          string   `json:"note"`
 	Product       *struct {
-		Name string `json:"name"`
+		Name          string   `json:"name"`
+		PackageAmount *float64 `json:"packageAmount"`
+		PackageUnit   string   `json:"packageUnit"`
 	} `json:"product"`
 }
 
-// Text is how much to take from the shelf.
+// Text is how much to take from the shelf, and of what where the thing's own name does not say it.
 func (i shoppingItem) Text() string {
-	if i.Packages != nil && i.Product != nil {
-		return number(float64(*i.Packages)) + " × " + i.Product.Name
+	if i.Packages == nil || i.Product == nil {
+		return amount(i.Amount, i.Unit)
 	}
-	return amount(i.Amount, i.Unit)
+	var of []string
+	if !strings.EqualFold(i.Product.Name, i.Name) {
+		of = append(of, i.Product.Name)
+	}
+	if i.Product.PackageAmount != nil {
+		of = append(of, amount(*i.Product.PackageAmount, i.Product.PackageUnit))
+	}
+	if len(of) == 0 {
+		of = append(of, i.Product.Name)
+	}
+	return number(float64(*i.Packages)) + " × " + strings.Join(of, ", ")
 }
 
 type aisle struct {

@@ -1,0 +1,167 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+// changedRow is a row before and after.
+type changedRow struct {
+	Kind, Name, Action string
+	Fields             []changedField
+}
+
+type changedField struct{ Name, Before, After string }
+
+// maxChangedRows bounds what a page shows of a run.
+const maxChangedRows = 200
+
+// image is a row as it was or is, by the names of its fields.
+type image map[string]json.RawMessage
+
+func imageOf(raw json.RawMessage) image {
+	out := image{}
+	_ = json.Unmarshal(raw, &out) // null is no row
+	return out
+}
+
+// describe has changes of rows in words.
+func describe(v *visit, changes []store.Change) ([]changedRow, error) {
+	changes = changes[:min(len(changes), maxChangedRows)]
+	known, err := namesIn(v, changes)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]changedRow, 0, len(changes))
+	for _, c := range changes {
+		before, after := imageOf(c.Before), imageOf(c.After)
+		row := after
+		if len(row) == 0 {
+			row = before
+		}
+		r := changedRow{Kind: inWords(c.Entity), Action: string(c.Action), Name: known.of(v.day, c.ID, row)}
+		names := maps.Clone(before)
+		maps.Copy(names, after)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if name == "id" || name == "version" || bytes.Equal(before[name], after[name]) {
+				continue
+			}
+			f := changedField{Name: inWords(name), Before: v.day.plain(before[name]), After: v.day.plain(after[name])}
+			if of, refers := strings.CutSuffix(name, "Id"); refers {
+				f = changedField{inWords(of), known[plain(before[name])], known[plain(after[name])]}
+			}
+			if f.Before != f.After {
+				r.Fields = append(r.Fields, f)
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// names are those of rows, by their ids.
+type names map[string]string
+
+// referred are the fields that refer to rows with a name, and the entities of these.
+var referred = map[string]string{"foodId": "Food", "itemId": "ShoppingItem", "listId": "ShoppingList", "planId": "MealPlan", "productId": "Product", "recipeId": "Recipe", "storeId": "Store"}
+
+// namesIn returns the names of the changed rows, and of those that they refer to.
+func namesIn(v *visit, changes []store.Change) (names, error) {
+	out, missing := names{}, map[string][]string{}
+	for _, c := range changes {
+		for _, row := range []image{imageOf(c.Before), imageOf(c.After)} {
+			if name := row.name(); name != "" {
+				out[c.ID] = name
+			}
+			for field, entity := range referred {
+				if id := plain(row[field]); id != "" && !slices.Contains(missing[entity], id) {
+					missing[entity] = append(missing[entity], id)
+				}
+			}
+		}
+	}
+	for entity, ids := range missing {
+		found, err := rows[struct{ ID, Name string }](v, entity, query{"filter": query{"id": query{"$in": ids}}, "fields": []string{"id", "name"}}, len(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range found {
+			out[row.ID] = row.Name
+		}
+	}
+	return out, nil
+}
+
+// name is what a row itself says that it is, "" for nothing.
+func (row image) name() string {
+	for _, field := range []string{"name", "itemName", "fileName", "value"} {
+		if name := plain(row[field]); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// of names a row: by itself, else by the row that it is about, and by its day if it has one.
+func (n names) of(d day, id string, row image) string {
+	name := row.name()
+	for _, field := range []string{"recipeId", "foodId", "itemId", "productId"} {
+		if name == "" {
+			name = n[plain(row[field])]
+		}
+	}
+	date := plain(row["date"])
+	switch {
+	case name == "":
+		return id
+	case date != "":
+		return d.on(date) + ": " + name
+	}
+	return name
+}
+
+// inWords is the name of a field or an entity as people write it.
+func inWords(name string) string { return strings.ReplaceAll(catalog.Kebab(name), "-", " ") }
+
+var entityCount = regexp.MustCompile(`\b(\d+) ([A-Z]\w+)`)
+
+// counted has the counts of a plan's summary in words: "6 PlannedMeal" are 6 planned meals.
+func counted(summary string) string {
+	return title(entityCount.ReplaceAllStringFunc(summary, func(s string) string {
+		n, entity, _ := strings.Cut(s, " ")
+		if n != "1" {
+			entity += "s"
+		}
+		return n + " " + inWords(entity)
+	}))
+}
+
+// plain is a value as people read it, a day and a time where the household is.
+func (d day) plain(raw json.RawMessage) string {
+	text := plain(raw)
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return d.clock(at)
+	}
+	return d.on(text)
+}
+
+// plain is a value as it is written.
+func plain(raw json.RawMessage) string {
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case json.Unmarshal(raw, &text) == nil:
+		return fault.Clip(text, 120)
+	}
+	return fault.Clip(string(raw), 120)
+}
