@@ -91,8 +91,11 @@ func (c *cell) Scan(src any) error {
 			return nil
 		}
 	}
-	if v, ok := src.(float64); ok && c.sum && math.IsInf(v, 0) {
-		return errFloatSum
+	if v, ok := src.(float64); ok && c.sum {
+		if math.IsInf(v, 0) {
+			return errFloatSum
+		}
+		src = withoutNoise(v)
 	}
 	b := append(*c.out, c.key...)
 	if src == nil {
@@ -264,6 +267,20 @@ func appendInteger(b []byte, n int64) []byte {
 		return append(strconv.AppendInt(b, n, 10), '"')
 	}
 	return strconv.AppendInt(b, n, 10)
+}
+
+// withoutNoise returns a sum or an average without what binary arithmetic has added to a number of
+// at most 12 digits: 12.13 and 2.99 are 15.12, not 15.120000000000001. All others it leaves alone.
+func withoutNoise(v float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
+	if err != nil || rounded == v { // beyond the largest float
+		return v
+	}
+	digits, _, _ := strings.Cut(strings.TrimLeft(strconv.FormatFloat(rounded, 'e', -1, 64), "-"), "e")
+	if len(strings.Replace(digits, ".", "", 1)) > 12 {
+		return v
+	}
+	return rounded
 }
 
 // appendFloat spells a float as encoding/json does. JSON has no infinities; they

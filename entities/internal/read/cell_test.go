@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -89,4 +90,19 @@ func TestUnreadableValueIsNamedByItsField(t *testing.T) {
 	require.Contains(t, f.Message, `"address"`)
 	require.NotContains(t, f.Message+f.Hint, "secret")
 	require.EqualError(t, errors.Unwrap(f), "cannot read a secret")
+}
+
+func TestSumsHaveNoNoise(t *testing.T) {
+	cents := 0.0
+	for range 10 {
+		cents += 0.1
+	}
+	third := 1.0
+	third /= 3
+	for got, want := range map[float64]float64{
+		15.120000000000001: 15.12, 24.439999999999998: 24.44, -cents: -1, 0.30000000000000004: 0.3, 1e-7 * 3: 3e-7,
+		third: third, 2 * third: 2 * third, 4611686018427387904: 4611686018427387904, math.MaxFloat64: math.MaxFloat64, 0: 0, 123456789012.34567: 123456789012.34567,
+	} {
+		require.Equal(t, want, withoutNoise(got)) //nolint:testifylint // to the last bit
+	}
 }
