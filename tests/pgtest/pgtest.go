@@ -101,7 +101,7 @@ func program(name string) (string, error) {
 // settings trade safety for speed: the data is gone with the test anyway.
 var settings = []string{
 	"fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off",
-	"listen_addresses=", "max_connections=200", "shared_buffers=64MB", "max_locks_per_transaction=512", "timezone=UTC",
+	"listen_addresses=", "max_connections=400", "shared_buffers=64MB", "max_locks_per_transaction=512", "timezone=UTC",
 }
 
 // script starts the server and waits until its input ends, which is when the
