@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -31,24 +32,46 @@ const (
 // fileExists reports whether a file is there. One that is there and cannot be a database
 // of ours ends in service_unavailable: it is never filled again, since what was in it
 // may be wanted back. owner is what backend.Named returns.
+//
+// The header of a file that this process has open is not read: SQLite does that, and closing the
+// file here would release its locks.
 func fileExists(path, owner string) (bool, error) {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	var header []byte
+	read, err := sqlitedriver.Apart(path, func() (err error) {
+		header, err = headerOf(path)
+		return err
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return checkOrphanedLog(path, owner)
-	}
-	if err != nil {
+	case err != nil:
 		return true, err
+	case !read:
+		info, err := os.Stat(path)
+		if err == nil && info.Size() == 0 {
+			return true, damagedFault(path, owner, wrongHeader(nil))
+		}
+		return true, err
+	}
+	if why := wrongHeader(header); why != "" {
+		return true, damagedFault(path, owner, why)
+	}
+	return true, nil
+}
+
+// headerOf returns the header of a file, or as much of it as there is.
+func headerOf(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
 	defer file.Close()
 	header := make([]byte, headerSize)
 	n, err := io.ReadFull(file, header)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return true, err
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
 	}
-	if why := wrongHeader(header[:n]); why != "" {
-		return true, damagedFault(path, owner, why)
-	}
-	return true, nil
+	return header[:n], err
 }
 
 // checkOrphanedLog reports of a file that is not there whether its log is: SQLite would play it

@@ -33,7 +33,7 @@ func (f *Folder) Reach(ctx context.Context) error {
 	if err := f.writable(); err != nil {
 		problems = append(problems, fault.Newf(fault.ServiceUnavailable, "the data folder cannot be written: %s", withoutPaths(err)).Because(err))
 	}
-	if err := f.defaultUsable(); err != nil {
+	if err := f.defaultUsable(ctx); err != nil {
 		problems = append(problems, faultOr("the file of "+backend.Named(defaultSet)+" cannot be used", err))
 	}
 	if err := f.ownReadable(ctx); err != nil {
@@ -44,7 +44,7 @@ func (f *Folder) Reach(ctx context.Context) error {
 
 // defaultUsable looks at the default set's file: that it is one of ours, takes writes,
 // and is still the one that is open.
-func (f *Folder) defaultUsable() error {
+func (f *Folder) defaultUsable(ctx context.Context) error {
 	there, err := f.exists(defaultSet)
 	if err != nil {
 		return err
@@ -57,11 +57,15 @@ func (f *Folder) defaultUsable() error {
 	if !there {
 		return nil
 	}
-	file, err := os.OpenFile(f.file(defaultSet), os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return file.Close()
+	// Over a connection of its own, which has none of its pages yet.
+	err = withConnection(ctx, dsn(f.file(defaultSet), busyTimeout), func(c *sql.Conn) error {
+		var tables int
+		if err := c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+			return err
+		}
+		return canWrite(ctx, c)
+	})
+	return fileFault(backend.Named(defaultSet), err)
 }
 
 // faultOr is a fault as it is, or else what with the reason.

@@ -18,8 +18,7 @@ const HasFTS4 = true
 // Driver returns the driver.
 func Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 
-// Connect opens a connection.
-func Connect(name string) (driver.Conn, error) { return Driver().Open(name) }
+func connect(name string) (driver.Conn, error) { return Driver().Open(name) }
 
 // FailureOf returns SQLite's part of an error; ok is false if it has none.
 func FailureOf(err error) (f Failure, ok bool) {

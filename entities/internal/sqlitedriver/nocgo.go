@@ -20,8 +20,8 @@ const HasFTS4 = false
 // Driver returns the driver.
 func Driver() driver.Driver { return &sqlite.Driver{} }
 
-// Connect opens a connection, which writes times as mattn/go-sqlite3 does.
-func Connect(name string) (driver.Conn, error) {
+// connect opens a connection, which writes times as mattn/go-sqlite3 does.
+func connect(name string) (driver.Conn, error) {
 	mark := "?"
 	if strings.Contains(name, "?") {
 		mark = "&"

@@ -2,8 +2,8 @@
 // (mattn/go-sqlite3); one without has its translation to Go (modernc.org/sqlite), which
 // needs no C compiler and is slower.
 //
-// What belongs here: what differs between the two drivers. What must never: files, sets,
-// locks and transactions, and a driver's types outside of it.
+// What belongs here: what differs between the two drivers, and which files this process has
+// connections to. What must never: sets, transactions, and a driver's types outside of it.
 package sqlitedriver
 
 import (
