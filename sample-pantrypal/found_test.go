@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -428,7 +434,10 @@ func TestListOutlivesProduct(t *testing.T) {
 func TestPhotosThatAreNone(t *testing.T) {
 	t.Parallel()
 	k := open(t)
-	for photo, want := range map[string]fault.Code{k.sample("broken.png"): fault.InvalidPayload, "none.png": fault.NotFound, "../secret.png": fault.InvalidPayload} {
+	var large bytes.Buffer
+	require.NoError(t, png.Encode(&large, image.NewPaletted(image.Rect(0, 0, 8192, 6144), color.Palette{color.White})))
+	require.NoError(t, os.WriteFile(filepath.Join(k.photos, "large.png"), large.Bytes(), 0o600))
+	for photo, want := range map[string]fault.Code{"large.png": fault.InvalidPayload, k.sample("broken.png"): fault.InvalidPayload, "none.png": fault.NotFound, "../secret.png": fault.InvalidPayload} {
 		_, err := k.TryAction("haul", map[string]any{"photo": photo})
 		require.Error(t, err, photo)
 		require.Equal(t, want, fault.CodeOf(err), "%s: %v", photo, err)

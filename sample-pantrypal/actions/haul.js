@@ -84,12 +84,12 @@ export default ({ photo, file, storeId }) => {
   };
 };
 
-/** Reads a photo. One that is none, or damaged, is for who sent it to mend. */
+/** Reads a photo. One that is none, damaged or too large is for who sent it to mend. */
 function read(photo, file) {
   try {
     return SDK.Vision.detect(file ? { base64: { $file: file } } : { path: photo });
   } catch (e) {
-    if (e.code !== "invalid_payload") throw e;
+    if (e.code !== "invalid_payload" && e.code !== "call_too_large") throw e;
     throw Object.assign(new Error(e.message), { path: file ? "/file" : "/photo", hint: e.hint });
   }
 }
