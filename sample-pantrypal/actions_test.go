@@ -105,10 +105,14 @@ func (k kitchen) state() string {
 	return string(k.Run(everything, koantest.Input{}).Result)
 }
 
-func (k kitchen) undo(run string) {
+// undo undoes a run, and returns the run that did.
+func (k kitchen) undo(run string) (by string) {
 	k.t.Helper()
-	_, err := k.Call("code::koan.undo", map[string]any{"runId": run})
+	out, err := k.Call("code::koan.undo", map[string]any{"runId": run})
 	require.NoError(k.t, err)
+	var reply struct{ RunID string }
+	require.NoError(k.t, json.Unmarshal(out, &reply), "%s", out)
+	return reply.RunID
 }
 
 // goldenRun is what a golden file has of a run.

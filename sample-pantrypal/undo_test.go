@@ -28,3 +28,25 @@ func TestDeletedPlansComeBack(t *testing.T) {
 		})
 	}
 }
+
+// An undo can be undone like any other run: what was cooked of a plan is cooked again, with all that
+// refers to it.
+func TestUndosAreUndone(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string][]koantest.Setting{"SQLite": nil, "PostgreSQL": {{Key: "database", Value: pgtest.Place(t)}}} {
+		t.Run(name, func(t *testing.T) {
+			k := openAt(t, monday, append(settings, koantest.Setting{Key: "journal.enabled", Value: "true"})...)
+			const look = `const { MealPlan, PlannedMeal, PantryItem, PantryEvent, Leftover } = SDK.Entities;
+const all = (entity) => entity.all({sort: "id"}).map(({version, ...row}) => row);
+const recent = (entity) => entity.firstPage(60, {sort: "-id"}).items.map(({version, ...row}) => row);
+[all(MealPlan), recent(PlannedMeal), PantryItem.all({sort: "id", fields: "id,amount,status"}), PantryEvent.count(), recent(PantryEvent), recent(Leftover)]`
+			none := string(k.Run(look, koantest.Input{}).Result)
+			evening := k.Run(`const plan = SDK.Actions.weekPlan({days: 2}); SDK.Actions.cooked({mealId: plan.meals[0].mealId})`, koantest.Input{})
+			cooked := string(k.Run(look, koantest.Input{}).Result)
+			undone := k.undo(evening.RunID)
+			require.JSONEq(t, none, string(k.Run(look, koantest.Input{}).Result))
+			k.undo(undone)
+			require.JSONEq(t, cooked, string(k.Run(look, koantest.Input{}).Result))
+		})
+	}
+}

@@ -195,14 +195,15 @@ func (x *restorer) restore(ctx context.Context) (places []Place, err error) {
 		var again []*Row
 		progress := false
 		for _, r := range left {
-			before := r.Report
+			restored, waited := r.Restored, x.waiting(r)
 			conflicts, err := x.call(ctx, r)
 			if err != nil {
 				return nil, err
 			}
 			refused[r] = conflicts
-			progress = progress || conflicts == nil && (!before.Restored || len(r.Waiting) < len(before.Waiting))
-			if !r.Restored || len(r.Waiting) > 0 {
+			waits := x.waiting(r)
+			progress = progress || conflicts == nil && (!restored || waits < waited)
+			if !r.Restored || waits > 0 {
 				again = append(again, r)
 			}
 		}
@@ -224,6 +225,15 @@ func (x *restorer) restore(ctx context.Context) (places []Place, err error) {
 		}
 	}
 	return places, nil
+}
+
+// waiting counts the references of a row, and of those that it carries, to rows that are not there yet.
+func (x *restorer) waiting(r *Row) int {
+	n := len(r.Waiting)
+	for _, one := range x.carried[r] {
+		n += len(one.Waiting)
+	}
+	return n
 }
 
 // call restores a row, and returns the places that keep it from that.
