@@ -143,13 +143,13 @@ func (conn *connection) await(ctx context.Context, request mcp.RequestId, a *ans
 	}
 }
 
-// unreadable ends the request whose response is nested too deeply: the client library would
-// wait for another one.
-func (conn *connection) unreadable(id string) {
+// unreadable ends the request whose response cannot be read: the client library would wait for
+// another one.
+func (conn *connection) unreadable(id string, why error) {
 	conn.mu.Lock()
 	fail := conn.waiting[id]
 	conn.mu.Unlock()
 	if fail != nil {
-		fail(errTooDeep)
+		fail(why)
 	}
 }

@@ -71,6 +71,7 @@ func TestFailuresSayWhatFailed(t *testing.T) {
 		"a page":                              {row{url: page, code: fault.UpstreamError, retry: fault.Never, says: "text/html"}, "may have taken effect"},
 		"a page, reading":                     {row{url: page, settings: read(nil), code: fault.UpstreamError, retry: fault.Safe, says: "text/html"}, "The server's answer is wrong, not the call"},
 		"a deep result":                       {row{mode: "nests deeply", code: fault.UpstreamError, retry: fault.Never, says: "nested more than 10000 levels deep"}, ""},
+		"no JSON":                             {row{mode: "sends NaN", settings: read(nil), code: fault.UpstreamError, says: "it sent a message that is not JSON"}, ""},
 		"no answer, reading":                  {row{mode: "hangs", settings: read(map[string]string{"timeoutMs": "500"}), code: fault.ToolTimeout, says: "did not answer in 500ms"}, "raise upstreams.x.timeoutMs"},
 		"a list":                              {row{mode: "sends a result that is none", code: fault.UpstreamError, says: "its result cannot be read: it must be an object, not an array"}, ""},
 		"a failing server":                    {row{url: refusing(t, http.StatusInternalServerError, nil), settings: read(nil), code: fault.ServiceUnavailable, says: "the server x cannot be used now: it answered with HTTP status 500"}, ""},

@@ -145,6 +145,8 @@ func (s *server) failed(conn *connection, r *request, err error) error {
 		return s.broken(r, errMessageTooLong.Error())
 	case errors.Is(err, errTooDeep):
 		return s.broken(r, errTooDeep.Error())
+	case errors.Is(err, errNotJSON):
+		return s.broken(r, errNotJSON.Error())
 	case neverSent(err):
 		s.drop(conn)
 		return s.unavailable(err)

@@ -148,9 +148,9 @@ type lineReader struct {
 	from io.Reader
 	line int
 	json shape // of the line
-	// unread is told the id of a message that is nested too deeply to be read; nil: it ends the
-	// stream.
-	unread func(id string)
+	// unread is told the id of a message that cannot be read, and why. If it is nil, one that is
+	// nested too deeply ends the stream.
+	unread func(id string, why error)
 	odd    []byte                 // the beginning of a line that is no message
 	said   atomic.Pointer[string] // the last such line
 	done   chan struct{}
@@ -198,11 +198,11 @@ func (l *lineReader) take(part []byte, ended bool) {
 	if text := plainText(string(l.odd), most); text != "" {
 		l.said.Store(&text)
 	}
-	if l.json.deepest > maxNested {
-		if l.unread == nil {
-			return // Read ends the stream
-		}
-		l.unread(string(l.json.id))
+	if l.json.deepest > maxNested && l.unread == nil {
+		return // Read ends the stream
+	}
+	if why := l.json.unreadable(); why != nil && l.unread != nil && l.odd == nil {
+		l.unread(string(l.json.id), why)
 	}
 	l.line, l.odd, l.json = 0, nil, shape{}
 }

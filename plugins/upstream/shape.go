@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // maxNested is how deep objects and lists of a message may be nested: encoding/json reads no
@@ -11,6 +12,9 @@ import (
 const maxNested = 10_000
 
 var errTooDeep = fmt.Errorf("it sent a message that is nested more than %d levels deep", maxNested)
+
+// errNotJSON is the error of a message that is none, such as one with Python's NaN.
+var errNotJSON = errors.New("it sent a message that is not JSON")
 
 // errResponseCut is the error of a stream that ended before the result that it was opened
 // for.
@@ -21,6 +25,8 @@ var errResponseCut = errors.New("its response ended before the result")
 type shape struct {
 	depth, deepest    int
 	inString, escaped bool
+	wrong             bool   // it has what no JSON has outside of strings
+	separated         bool   // a comma came last
 	word              []byte // of the top level, under way
 	isID              bool   // the word is the value of "id"
 	id                []byte
@@ -33,6 +39,10 @@ func (s *shape) take(part []byte) {
 			s.escaped = c == '\\' && !s.escaped
 			s.add(c)
 			continue
+		}
+		s.wrong = s.wrong || !strings.ContainsRune(" \t\r{}[]:,\"-+.0123456789eEtrufalsn", rune(c)) || s.separated && (c == '}' || c == ']')
+		if c != ' ' && c != '\t' && c != '\r' {
+			s.separated = c == ','
 		}
 		switch c {
 		case '{', '[':
@@ -59,6 +69,17 @@ func (s *shape) take(part []byte) {
 			s.add(c)
 		}
 	}
+}
+
+// unreadable is why the whole text cannot be read, as far as its shape shows that; else nil.
+func (s *shape) unreadable() error {
+	switch {
+	case s.deepest > maxNested:
+		return errTooDeep
+	case s.wrong, s.inString, s.depth != 0:
+		return errNotJSON
+	}
+	return nil
 }
 
 func (s *shape) add(c byte) {

@@ -1,47 +1,34 @@
 package upstream
 
 import (
+	"bytes"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-func TestShapeOfALine(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]struct {
-		id   string
-		deep int
-	}{
-		`{"jsonrpc":"2.0","id":12,"result":{"id":3,"a":[[1]]}}`:                         {"12", 4},
-		`{"result":{"text":"{[{[\"}]"},"id" : "a\"b,}"}`:                                {`"a\"b,}"`, 2},
-		`{"method":"x","params":{"id":1}}`:                                              {"", 2},
-		`data: {"id":5,"result":` + strings.Repeat("[", 300) + strings.Repeat("]", 300): {"5", 301},
-	} {
-		for _, size := range []int{1, 7, len(text)} { // it comes in parts
-			var s shape
-			for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
-				s.take([]byte(rest[:min(size, len(rest))]))
-			}
-			require.Equal(t, want.id, string(s.id), text)
-			require.Equal(t, want.deep, s.deepest, text)
-		}
+// FuzzShape checks that no JSON is rejected, however it arrives.
+func FuzzShape(f *testing.F) {
+	for _, text := range []string{`{"id":1,"result":{"a":[true,false,null,-1.5e+3,"é\"\\\u0041{[,}"]}}`, `{"id":"x"}`, `{"id":1,"result":{"mean":NaN}}`, `{"a":[1,]}`, `{"a":1`, `{'a':1}`, "{\"a\":\"\xff\"}"} {
+		f.Add([]byte(text), 3)
 	}
+	f.Fuzz(func(t *testing.T, text []byte, cut int) {
+		var s shape
+		if cut = min(max(cut, 0), len(text)); cut > 0 {
+			s.take(text[:cut])
+		}
+		s.take(text[cut:])
+		if json.Valid(text) && len(text) < maxNested && !bytes.ContainsRune(text, '\n') /* a shape never sees more than a line */ {
+			require.NoError(t, s.unreadable())
+		}
+	})
 }
 
-func TestListsThatRepeatThemselves(t *testing.T) {
-	t.Parallel()
-	l := toolList{seen: map[string]bool{}, circular: true}
-	page := []json.RawMessage{json.RawMessage(`{"name":"a"}`), json.RawMessage(`{"name":"b"}`)}
-	l.add(page)
-	l.add(page)
-	require.Len(t, l.tools, 2)
-	require.Equal(t, []string{"its pages go in circles: the reading ended where one came again", "2 tools that it lists again"}, l.wrong())
-}
-
-func TestPatternsThatFitNoTool(t *testing.T) {
-	t.Parallel()
-	c := Config{Allow: []string{"issue_*", "isue_*"}, Deny: []string{"issue_delete", "page_*"}, Effects: map[string]string{"issue_*": "write", "list_*": "read"}}
-	require.Equal(t, []string{"tools.allow isue_*", "tools.deny page_*", "effects list_*"}, c.idlePatterns([]string{"issue_delete", "issue_get"}))
+func TestShapesThatAreNoJSON(t *testing.T) {
+	for _, text := range []string{`{"mean":NaN}`, `{"a":-Infinity}`, `{"a":undefined}`, `{'a':1}`, `{"a":[1,]}`, `{"a":1,}`, `{"a":"x`, `{"a":{"b":1}`} {
+		var s shape
+		s.take([]byte(text))
+		require.ErrorIs(t, s.unreadable(), errNotJSON, text)
+	}
 }

@@ -289,6 +289,8 @@ func work(mode string, m *message, calls int) {
 	case "nests deeply":
 		const n = 100_000
 		reply(m.ID, `{"content":[],"structuredContent":{"id":1,"d":`+strings.Repeat("[", n)+strings.Repeat("]", n)+`}}`)
+	case "sends NaN": // as json.dumps of Python does
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":{"mean":NaN}}}`+"\n", m.ID)
 	case "counts":
 		reply(m.ID, fmt.Sprintf(`{"structuredContent":{"calls":%d,"input":%s}}`, calls, m.Params.Arguments))
 	default:
