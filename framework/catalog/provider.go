@@ -112,6 +112,10 @@ type Setting struct {
 	// CheckKey checks one key below the prefix of an Open setting, which it gets without the
 	// prefix, and its value. It may be nil.
 	CheckKey func(key, value string) error
+	// CheckAll says what is wrong with several values together, one problem a line. It is
+	// asked only where other problems are reported anyway, so that one message has all of
+	// them: the provider itself checks such things when it starts. It may be nil.
+	CheckAll func(v Values) error
 	// Live says that a change takes effect while the app runs; a change of any other
 	// key waits for the next start.
 	Live bool

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -154,11 +155,11 @@ func (s *server) failed(conn *connection, r *request, err error) error {
 	if conn.lost() || isCut(err) {
 		s.drop(conn)
 		if r.effects.RepeatsOutside() {
-			return fault.Newf(fault.OutcomeUnknown, "the connection to the server %s ended in the middle of %s: %s", s.cfg.ID, r.tool, cut(withoutPrefixes(err.Error()), 500)).Because(err)
+			return fault.Newf(fault.OutcomeUnknown, "the connection to the server %s ended in the middle of %s: %s", s.cfg.ID, r.tool, cut(reasonOf(err), 500)).Because(err)
 		}
 		return s.unavailable(err)
 	}
-	return s.broken(r, cut(withoutPrefixes(err.Error()), 500))
+	return s.broken(r, cut(reasonOf(err), 500))
 }
 
 // neverSent reports whether an error says that the request did not reach the server.
@@ -189,17 +190,23 @@ func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 	case e.status == http.StatusForbidden:
 		return fault.Newf(fault.Forbidden, "the server %s does not allow %s: %v", s.cfg.ID, r.tool, e).WithHint("%s", s.whoseRights()).Because(e)
 	case e.status == http.StatusTooManyRequests:
-		f := fault.Newf(fault.RateLimited, "the server %s takes no more calls now: %v", s.cfg.ID, e).Because(e)
-		if e.retryAfter > 0 {
-			f = f.WithRetry(fault.Safe).WithHint("Try again in %s.", e.retryAfter).WithDetails(map[string]any{"retryAfterMs": e.retryAfter.Milliseconds()})
-		}
-		return f
+		return s.rateLimited("calls", e, e.retryAfter)
 	case e.status == http.StatusServiceUnavailable:
 		return s.unavailable(e)
 	case r.effects.RepeatsOutside():
 		return fault.Newf(fault.OutcomeUnknown, "the server %s failed in the middle of %s: %v", s.cfg.ID, r.tool, e).Because(e)
 	}
 	return s.unavailable(e)
+}
+
+// rateLimited is the fault of a server that takes no more of something for a while; 0 is
+// one that it does not say.
+func (s *server) rateLimited(what string, e *statusError, wait time.Duration) *fault.Fault {
+	f := fault.Newf(fault.RateLimited, "the server %s takes no more %s now: %v", s.cfg.ID, what, e).Because(e)
+	if wait > 0 {
+		f = f.WithRetry(fault.Safe).WithHint("Try again in %s.", wait).WithDetails(map[string]any{"retryAfterMs": wait.Milliseconds()})
+	}
+	return f
 }
 
 // How much of a server's response a fault quotes, in bytes.

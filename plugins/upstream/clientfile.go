@@ -35,7 +35,8 @@ type clientServer struct {
 	Timeout   json.Number       `json:"timeout"` // milliseconds
 }
 
-// readClientFile reads the servers of a file with `mcpServers`, or `servers`.
+// readClientFile reads the servers of a file with `mcpServers`, or `servers`. With an error it
+// returns those that could be read, and nil if none could be looked for.
 func readClientFile(path string) ([]Config, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -89,7 +90,7 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	if file.MCPServers == nil && file.Servers == nil {
 		return nil, fmt.Errorf("%s: it has neither `mcpServers` nor `servers`", path)
 	}
-	var out []Config
+	out := []Config{}
 	var problems []error
 	for name := range file.Servers {
 		if _, twice := file.MCPServers[name]; twice {
@@ -102,15 +103,14 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		var s clientServer
 		if err := json.Unmarshal(all[name], &s); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", place, misread(err)))
+			out = append(out, Config{ID: serverID(name), Place: place, misread: true})
 			continue
 		}
 		if s.Disabled {
 			continue
 		}
-		c, err := s.config(name, place)
-		if err != nil {
-			problems = append(problems, err)
-		}
+		c, wrong := s.config(name, place)
+		problems = append(problems, wrong...)
 		if other, twice := names[c.ID]; twice {
 			problems = append(problems, fmt.Errorf("%s: %q and %q have the same id, %s", path, other, name, c.ID))
 		}
@@ -182,23 +182,23 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// config returns the same as a Config.
-func (s *clientServer) config(name, place string) (Config, error) {
-	c := Config{ID: serverID(name), Place: place, Dir: s.Dir, URL: s.URL, Headers: s.Headers}
+// config returns the same as a Config, and what is wrong with it.
+func (s *clientServer) config(name, place string) (c Config, problems []error) {
+	c = Config{ID: serverID(name), Place: place, Dir: s.Dir, URL: s.URL, Headers: s.Headers}
 	if c.URL == "" {
 		c.URL = s.ServerURL
 	}
 	if s.Command != "" {
 		c.Command = append([]string{s.Command}, s.Args...)
 	}
-	for name, v := range s.Env {
-		switch v := v.(type) {
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		switch v := s.Env[name].(type) {
 		case string:
 			c.Env = with(c.Env, name, v)
 		case float64, bool:
 			c.Env = with(c.Env, name, fmt.Sprint(v))
 		default:
-			return c, fmt.Errorf("%s: env.%s must be a text", place, name)
+			problems = append(problems, fmt.Errorf("%s: env.%s must be a text", place, name))
 		}
 	}
 	for _, kind := range []string{s.Type, s.Transport} {
@@ -207,17 +207,17 @@ func (s *clientServer) config(name, place string) (Config, error) {
 		case "sse":
 			c.Transport = "sse"
 		default:
-			return c, fmt.Errorf("%s: the type %.40q is unknown; want stdio, http or sse", place, kind)
+			problems = append(problems, fmt.Errorf("%s: the type %.40q is unknown; want stdio, http or sse", place, kind))
 		}
 	}
 	if s.Timeout != "" {
 		timeout, err := milliseconds(s.Timeout.String())
 		if err != nil {
-			return c, fmt.Errorf("%s: timeout %w", place, err)
+			problems = append(problems, fmt.Errorf("%s: timeout %w", place, err))
 		}
 		c.Timeout = timeout
 	}
-	return c, nil
+	return c, problems
 }
 
 // serverID makes an id from any name.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mark3labs/mcp-go/client/transport"
+
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
@@ -76,30 +78,35 @@ func (s *server) connects(ctx context.Context) catalog.Check {
 	}
 	if idle := s.cfg.idlePatterns(o.names); len(idle) > 0 {
 		c.Detail += "; no tool fits " + strings.Join(idle, ", ")
-		c.Hint = strings.TrimSpace(c.Hint + " Correct the patterns: `upstream check` and code search name the tools.")
+		c.Hint = strings.TrimSpace(c.Hint + " Correct the patterns: `" + s.people.typed("sdk") + "` names the tools.")
 	}
 	return c
 }
 
+// advice says what to do about a server that cannot be reached.
 func (s *server) advice(why error) string {
-	var u *unresolved
-	if errors.As(why, &u) {
-		if strings.HasPrefix(u.ref, "${file:") {
-			return "Make a file there that this user can read, or correct the path."
-		}
-		return fmt.Sprintf("Give %s a value where this program is started.", u.ref)
-	}
-	slow := ""
-	if errors.As(why, new(*slowStart)) {
-		slow = fmt.Sprintf(" If it is only slow, as a first start with npx is, set upstreams.%s.startMs.", s.cfg.ID)
+	if u := (*unresolved)(nil); errors.As(why, &u) {
+		return u.advice(s.cfg.Place)
 	}
 	if errors.As(why, new(*noFolder)) {
 		return "Make the folder, or correct the cwd of " + s.cfg.Place + "."
 	}
+	slow := errors.As(why, new(*slowStart))
 	if command, _ := s.cfg.shown(); len(command) > 0 {
-		return "Run the command in a terminal: " + shellCommand(command) + slow
+		text := "Run the command in a terminal: `" + shellCommand(command) + "`."
+		if slow {
+			text += fmt.Sprintf(" If it is only slow, as a first start with npx is, set upstreams.%s.startMs.", s.cfg.ID)
+		}
+		return text
 	}
-	return "Check the url and the headers of " + s.cfg.Place + "." + slow
+	text := "Check the url and the headers of " + s.cfg.Place + "."
+	switch {
+	case errors.Is(why, transport.ErrLegacySSEServer):
+		text += fmt.Sprintf(" A server with the older HTTP transport needs upstreams.%s.transport: sse.", s.cfg.ID)
+	case slow:
+		text += fmt.Sprintf(" A server that needs more time gets it with upstreams.%s.startMs.", s.cfg.ID)
+	}
+	return text
 }
 
 // shellCommand returns a command as one types it into a shell.

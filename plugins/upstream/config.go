@@ -42,6 +42,8 @@ type Config struct {
 	Start       time.Duration // of a connection, with the list of tools
 	MaxParallel int           // calls in flight
 	Place       string        // where it was configured, for messages
+
+	misread bool // how it is reached could not be read, which is reported already
 }
 
 // OAuth is the configuration of the sign-in to a server. All of it is optional: a server
@@ -72,7 +74,7 @@ type option struct {
 }
 
 var options = map[string]option{
-	"command":                 {set: func(c *Config, _, v string) (err error) { c.Command, err = words(v); return err }},
+	"command":                 {set: setCommand},
 	"env":                     {group: true, set: func(c *Config, name, v string) error { c.Env = with(c.Env, name, v); return nil }},
 	"cwd":                     {set: func(c *Config, _, v string) error { c.Dir = v; return nil }},
 	"url":                     {set: setURL},
@@ -113,6 +115,13 @@ func with(m map[string]string, name, value string) map[string]string {
 	}
 	m[name] = value
 	return m
+}
+
+func setCommand(c *Config, _, v string) (err error) {
+	if c.Command, err = words(v); err == nil && len(c.Command) == 0 {
+		err = errors.New("must name the program to start, such as [npx, -y, server]")
+	}
+	return err
 }
 
 // words reads a command: a list, or one string with words separated by spaces.
@@ -256,6 +265,7 @@ func parseKeys(values map[string]string) ([]Config, error) {
 		}
 		if err := c.set(rest, values[key]); err != nil {
 			problems = append(problems, fmt.Errorf("%s.%s %w", place, rest, err))
+			c.misread = c.misread || strings.EqualFold(rest, "command") || strings.EqualFold(rest, "url")
 		}
 	}
 	var out []Config
@@ -279,8 +289,8 @@ func checkKey(key, value string) error {
 	return (&Config{}).set(rest, value)
 }
 
-// reached reports whether a configuration has a command or a URL.
-func (c *Config) reached() bool { return len(c.Command) > 0 || c.URL != "" }
+// reached reports whether a configuration has a command or a URL, or was meant to.
+func (c *Config) reached() bool { return len(c.Command) > 0 || c.URL != "" || c.misread }
 
 // join merges the servers of the keys with those of a client's file. A server of the keys
 // without a command or URL adds to the one of that name in the file.
@@ -297,7 +307,7 @@ func join(keys, file []Config) ([]Config, error) {
 		default:
 			c.Command, c.URL, c.Transport, c.Dir = out[i].Command, out[i].URL, cmp.Or(c.Transport, out[i].Transport), cmp.Or(c.Dir, out[i].Dir)
 			c.Env, c.Headers = merged(out[i].Env, c.Env), merged(out[i].Headers, c.Headers)
-			c.Timeout, c.Place = cmp.Or(c.Timeout, out[i].Timeout), out[i].Place
+			c.Timeout, c.Place, c.misread = cmp.Or(c.Timeout, out[i].Timeout), out[i].Place, out[i].misread
 			out[i] = c
 		}
 	}
@@ -360,6 +370,7 @@ func (c *Config) complete() error {
 	switch {
 	case len(c.Command) > 0 && c.URL != "":
 		problem("has both a command and a url: give one of them")
+	case c.misread:
 	case len(c.Command) == 0 && c.URL == "":
 		problem("has neither a command nor a url")
 	case c.URL != "":

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,13 +44,18 @@ func TestKeysReportAllProblems(t *testing.T) {
 	t.Parallel()
 	_, err := parsed(map[string]string{
 		"a.comand": "x", "a.url": "ftp://x", "b.command": "x", "b.url": "https://x", "c.timeoutMs": "soon", "d": "x", "e.url": "https://x", "e.effects.x": "loud", "f b.command": "x", "g.command": "x", "g.transport": "sse",
+		"h.command": "[]", "i.command": "", "i.url": "https://x",
 	})
 	for _, want := range []string{
 		`upstreams.a.comand is no key of a server; did you mean "command"?`, "upstreams.a.url must be one of http or https", "upstreams.b: has both a command and a url",
 		"upstreams.c.timeoutMs must be a whole number", "upstreams.c: has neither a command nor a url", "upstreams.d wants keys of a server below it",
 		`upstreams.e.effects.x must be some of read, write, destructive and idempotent, not "loud"`, "upstreams.f b: a server's name has letters", "upstreams.g: a transport goes with a url",
+		"upstreams.h.command must name the program to start", "upstreams.i.command must name the program to start",
 	} {
 		require.ErrorContains(t, err, want)
+	}
+	for _, twice := range []string{"upstreams.a: ", "upstreams.h: ", "upstreams.i: "} {
+		require.NotContains(t, err.Error(), twice, "it is named once")
 	}
 }
 
@@ -82,6 +88,40 @@ func TestClientFiles(t *testing.T) {
 		_, err := parseClientFile("mcp.json", []byte(text))
 		require.ErrorContains(t, err, problem, text)
 	}
+}
+
+// values are settings as a test sets them.
+type values struct {
+	catalog.Values
+	file string
+	keys map[string]string
+}
+
+func (v values) String(string) string { return v.file }
+
+func (v values) Under(string) map[string]string { return v.keys }
+
+func TestAllProblemsOfKeysAndFileTogether(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"mcpServers": {
+		"a": {"args": ["x"]}, "b": {"command": ["x"]}, "c": "s", "d": {"command": "x", "url": "https://x", "type": "pigeon", "timeout": -1, "env": {"A": [], "B": {}}}}}`), 0o600))
+	v := values{file: file, keys: map[string]string{"b.effects.x": "read", "c.trust": "true", "e.url": "https://x", "e.command": "x", "f.trust": "maybe"}}
+	together := []string{
+		"a: has neither a command nor a url", "b: command must be a string", "c: it must be an object", "d: has both a command and a url", `d: the type "pigeon" is unknown`,
+		"d: timeout must be", "d: env.A must be a text", "d: env.B must be a text", "upstreams.e: has both a command and a url", "upstreams.f: has neither a command nor a url",
+	}
+	_, err := readConfigs(v)
+	require.ErrorContains(t, err, "upstreams.f.trust must be true or false")
+	for _, want := range together {
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, checkTogether(v), want)
+	}
+	require.Len(t, strings.Split(err.Error(), "\n"), len(together)+1, "%v", err)
+	require.Len(t, strings.Split(checkTogether(v).Error(), "\n"), len(together))
+	_, err = readConfigs(values{file: file + ".none", keys: v.keys})
+	require.ErrorContains(t, err, "no such file")
+	require.NotContains(t, err.Error(), "upstreams.b", "what the file may have is not missed")
 }
 
 func TestClientFilesLoseNoServer(t *testing.T) {

@@ -3,8 +3,10 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -73,7 +75,7 @@ func connect(ctx, life context.Context, c *Config, credentials *signin.Credentia
 		conn, err = open(ctx, life, c, r, version, true, changed)
 	}
 	if err != nil {
-		return nil, &explained{text: r.secrets.redact(withoutPrefixes(err.Error())), err: err}
+		return nil, &explained{text: r.secrets.redact(reasonOf(err)), err: err}
 	}
 	return conn, nil
 }
@@ -295,6 +297,29 @@ func (l *toolList) wrong() (out []string) {
 		out = append(out, count(l.equal, "tool")+" that it lists again")
 	}
 	return out
+}
+
+// contentType is what the client library says of an answer that is neither JSON nor a stream
+// of events.
+var contentType = regexp.MustCompile(`^unexpected content type: *(.*)$`)
+
+// reasonOf is the reason of a failure over HTTP, in place of the client library's words.
+func reasonOf(err error) string {
+	if status := (*statusError)(nil); errors.As(err, &status) {
+		return status.Error()
+	}
+	if errors.Is(err, transport.ErrLegacySSEServer) {
+		return "it answered the request for a session with an HTTP status from 400 to 499"
+	}
+	text := withoutPrefixes(err.Error())
+	m := contentType.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return text
+	case m[1] == "":
+		return "it answered without a content type, in place of JSON or a stream of events"
+	}
+	return "it answered with " + plainText(m[1], 100) + ", in place of JSON or a stream of events"
 }
 
 // withoutPrefixes removes what the client library puts before the reason of a failure.

@@ -102,7 +102,7 @@ func login(ctx context.Context, host catalog.Host, in *catalog.Invocation) error
 	}
 	r, err := l.Run(ctx)
 	if err != nil {
-		return signInFailure(s.cfg.ID, err)
+		return s.signInFailure(err)
 	}
 	in.Out.Printf("Signed in to %s%s.\n", s.cfg.ID, standingOf(r, user))
 	if missing := without(scopes, r.Scopes); len(missing) > 0 {
@@ -153,11 +153,18 @@ func lines(ctx context.Context, from io.Reader) <-chan string {
 }
 
 // signInFailure is a failed sign-in as the command line shows it.
-func signInFailure(id string, err error) error {
+func (s *server) signInFailure(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return fault.Newf(fault.Cancelled, "the sign-in to %s was ended; nothing has changed", id)
+		return fault.Newf(fault.Cancelled, "the sign-in to %s was ended; nothing has changed", s.cfg.ID)
 	}
-	return fault.Newf(fault.Unauthorized, "nobody was signed in to %s: %s", id, plainText(err.Error(), 1000)).Because(err)
+	f := fault.Newf(fault.Unauthorized, "nobody was signed in to %s: %s", s.cfg.ID, plainText(err.Error(), 1000)).Because(err)
+	switch {
+	case errors.As(err, new(*signin.UndescribedError)):
+		return f.WithHint("Check the url of %s. If the server wants a token that it gives out elsewhere, set upstreams.%s.headers, for example Authorization: \"Bearer ${env:TOKEN}\".", s.cfg.Place, s.cfg.ID)
+	case errors.As(err, new(*signin.UnavailableError)):
+		return f.WithHint("Try again later, or tell whoever runs the authorization server what is wrong.")
+	}
+	return f.WithHint("Mend what is named, and sign in again.")
 }
 
 // standingOf says whose sign-in it is, and how long it holds.

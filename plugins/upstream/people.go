@@ -112,15 +112,24 @@ func (c *Config) upstream() (*signin.Upstream, error) {
 
 // loginCommand is what signs a user in.
 func (s *server) loginCommand(user string, scopes []string) string {
-	words := []string{s.people.command, "upstream", "login", s.cfg.ID}
+	words := []string{"upstream", "login", s.cfg.ID}
 	if user != localUser && user != "" {
 		words = append(words, "--user", shellWord(user))
 	}
 	for _, scope := range scopes {
 		words = append(words, "--scope", shellWord(scope))
 	}
-	if s.people.clientFile != "" {
-		words = append(words, "--"+clientFileKey, shellWord(s.people.clientFile))
+	return s.people.typed(words...)
+}
+
+// checkCommand is what says what is wrong with servers.
+func (s *server) checkCommand() string { return s.people.typed("upstream", "check") }
+
+// typed is a command of this app as a person types it.
+func (p *people) typed(words ...string) string {
+	words = append([]string{p.command}, words...)
+	if p.clientFile != "" {
+		words = append(words, "--"+clientFileKey, shellWord(p.clientFile))
 	}
 	return strings.Join(words, " ")
 }
@@ -214,17 +223,27 @@ func (s *server) unreached(user string, err error) *fault.Fault {
 		return f
 	}
 	var status *statusError
-	if errors.As(err, &status) && status.status == http.StatusForbidden {
+	if !errors.As(err, &status) {
+		return s.unavailable(err)
+	}
+	switch status.status {
+	case http.StatusForbidden:
 		return fault.Newf(fault.Forbidden, "the server %s does not allow a connection: %v", s.cfg.ID, status).WithHint("%s", s.whoseRights()).Because(err)
+	case http.StatusTooManyRequests:
+		return s.rateLimited("connections", status, status.retryAfter)
 	}
 	return s.unavailable(err)
 }
 
 // paused is the same while no other attempt is made.
 func (s *server) paused(user string, err error, wait time.Duration) *fault.Fault {
-	f := s.unreached(user, err)
-	if f.Code == fault.ServiceUnavailable {
-		f = f.WithHint("It is tried again in %s; `upstream check` says what is wrong.", max(wait.Round(time.Second), time.Second))
+	f, wait := s.unreached(user, err), max(wait.Round(time.Second), time.Second)
+	var status *statusError
+	switch {
+	case f.Code == fault.ServiceUnavailable:
+		return f.WithHint("It is tried again in %s; `%s` says what is wrong.", wait, s.checkCommand())
+	case f.Code == fault.RateLimited && errors.As(err, &status):
+		return s.rateLimited("connections", status, wait)
 	}
 	return f
 }

@@ -8,6 +8,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func (*Provider) Name() string { return settingsKey }
 // Settings are the servers, and a client's file that has more.
 func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
-		{Key: settingsKey, Open: true, CheckKey: checkKey, Help: "another MCP server: upstreams.<id>.command or upstreams.<id>.url, and more (docs/howto/upstreams.md)"},
+		{Key: settingsKey, Open: true, CheckKey: checkKey, CheckAll: checkTogether, Help: "another MCP server: upstreams.<id>.command or upstreams.<id>.url, and more (docs/howto/upstreams.md)"},
 		{Key: clientFileKey, Default: "", Help: "a file of Claude, Cursor or VS Code with `mcpServers` to offer, too"},
 	}
 }
@@ -64,17 +65,34 @@ func configured(v catalog.Values) ([]Config, error) {
 }
 
 func readConfigs(v catalog.Values) ([]Config, error) {
-	keys, err := parseKeys(v.Under(settingsKey))
-	if err != nil {
-		return nil, err
+	keys, wrong := parseKeys(v.Under(settingsKey))
+	out, err := withClientFile(v, keys)
+	return out, errors.Join(wrong, err)
+}
+
+// checkTogether reports what is wrong beside single keys, which checkKey checks.
+func checkTogether(v catalog.Values) error {
+	keys, _ := parseKeys(v.Under(settingsKey))
+	_, err := withClientFile(v, keys)
+	return err
+}
+
+// withClientFile joins the servers of the keys with those of the client's file, if one is
+// named.
+func withClientFile(v catalog.Values, keys []Config) ([]Config, error) {
+	path := v.String(clientFileKey)
+	if path == "" {
+		return join(keys, nil)
 	}
-	var file []Config
-	if path := v.String(clientFileKey); path != "" {
-		if file, err = readClientFile(path); err != nil {
-			return nil, fmt.Errorf("%s: %w", clientFileKey, err)
-		}
+	file, wrong := readClientFile(path)
+	if wrong != nil {
+		wrong = fmt.Errorf("%s: %w", clientFileKey, wrong)
 	}
-	return join(keys, file)
+	if file == nil {
+		return nil, wrong
+	}
+	out, err := join(keys, file)
+	return out, errors.Join(wrong, err)
 }
 
 // Start reads the configuration and the cached listings. It does not wait for servers:

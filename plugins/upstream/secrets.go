@@ -51,6 +51,19 @@ type unresolved struct {
 
 func (u *unresolved) Error() string { return u.ref + ": " + u.err.Error() }
 
+func (u *unresolved) Unwrap() error { return u.err }
+
+// advice says what to do about it, where the server is configured.
+func (u *unresolved) advice(place string) string {
+	switch {
+	case errors.Is(u.err, errOfEditors), errors.Is(u.err, errUnknownReference):
+		return fmt.Sprintf("Write something else for %s in %s: ${env:NAME} or ${file:PATH} for a secret, an absolute path for a folder.", u.ref, place)
+	case strings.HasPrefix(u.ref, "${file:"):
+		return "Make a file there that this user can read, or correct the path."
+	}
+	return fmt.Sprintf("Give %s a value where this program is started.", u.ref)
+}
+
 func resolve(ref string) (string, error) {
 	kind, rest, ok := strings.Cut(ref, ":")
 	switch {
@@ -72,10 +85,25 @@ func resolve(ref string) (string, error) {
 		}
 		return rest[1:], nil
 	case !ok && variable.MatchString(ref):
-		return environment(ref)
+		v, err := environment(ref)
+		if err != nil && ofEditors.MatchString(ref) {
+			err = errOfEditors
+		}
+		return v, err
+	case ofEditors.MatchString(ref):
+		return "", errOfEditors
 	}
-	return "", errors.New("only ${env:NAME} and ${file:PATH} can be used here")
+	return "", errUnknownReference
 }
+
+// ofEditors matches the references that editors fill in themselves in their own files.
+var ofEditors = regexp.MustCompile(`^(input|command|config):|^(workspaceFolder|workspaceFolderBasename|workspaceRoot|userHome|pathSeparator|/|cwd)(:.*)?$`)
+
+// What is wrong with a reference that nobody can give a value.
+var (
+	errOfEditors        = errors.New("editors fill this in themselves, and it has no value here")
+	errUnknownReference = errors.New("only ${env:NAME} and ${file:PATH} can be used here")
+)
 
 func environment(name string) (string, error) {
 	if v, ok := os.LookupEnv(name); ok {
@@ -136,7 +164,11 @@ func (c *Config) resolve() (*resolved, error) {
 	}
 	r.dir, r.url = expand(c.Dir), expand(c.URL)
 	r.addWrittenOut()
-	return r, errors.Join(problems...)
+	if len(problems) == 0 {
+		return r, nil
+	}
+	err := errors.Join(problems...)
+	return r, &explained{text: strings.ReplaceAll(err.Error(), "\n", "; "), err: err}
 }
 
 // addWrittenOut adds the secrets that stand in the configuration itself, as in most files

@@ -63,6 +63,9 @@ const (
 	maxBackoff   = time.Minute
 )
 
+// maxRetryAfter bounds the time for which a server can put off the next attempt.
+const maxRetryAfter = time.Hour
+
 func backoff(failures int) time.Duration {
 	d := firstBackoff
 	for range failures - 1 {
@@ -132,6 +135,6 @@ func (s *server) unavailable(why error) *fault.Fault {
 	if errors.As(why, new(*statusError)) {
 		state = "cannot be used now"
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the server %s %s: %s", s.cfg.ID, state, cut(withoutPrefixes(why.Error()), 500)).
-		WithHint("Try again shortly; `upstream check` says what is wrong.").Because(why)
+	return fault.Newf(fault.ServiceUnavailable, "the server %s %s: %s", s.cfg.ID, state, cut(reasonOf(why), 500)).
+		WithHint("Try again shortly; `%s` says what is wrong.", s.checkCommand()).Because(why)
 }

@@ -168,7 +168,11 @@ func (s *server) dialed(x *session, conn *connection, err error) (unused *connec
 		return conn
 	case err != nil:
 		x.failures++
-		x.failure, x.retryAt = err, time.Now().Add(backoff(x.failures))
+		wait := backoff(x.failures)
+		if status := (*statusError)(nil); errors.As(err, &status) {
+			wait = max(wait, min(status.retryAfter, maxRetryAfter))
+		}
+		x.failure, x.retryAt = err, time.Now().Add(wait)
 		s.log.Warn("an upstream server cannot be reached", "upstream", s.cfg.ID, "error", err, "failures", x.failures)
 	case s.closed, s.sessions[x.user] != x:
 		return conn

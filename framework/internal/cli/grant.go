@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/approve"
 )
 
@@ -33,10 +34,35 @@ func (c *command) changeGrant(ctx context.Context, f grantFlags) error {
 	}
 	r.Snapshot = toolsOf(ctx, i, r.Operation)
 	if err := i.Plans().Grant(ctx, r); err != nil {
-		return failed(explain(err))
+		return failed(explain(c.sayWhatThereIs(err, r)))
 	}
 	fmt.Fprintf(c.app.Stderr, "calls of %s by %s are approved, until it changes or `approve --never %s`\n", r.Operation, r.Subject, r.Operation)
 	return nil
+}
+
+// sayWhatThereIs gives the fault of an operation or a server that is not there the command
+// that shows which are.
+func (c *command) sayWhatThereIs(err error, r approve.GrantRequest) error {
+	id, unreadable := catalog.ParseID(r.Operation)
+	if fault.CodeOf(err) != fault.NotFound || unreadable != nil {
+		return err
+	}
+	f, server := fault.From(err), catalog.ID{Kind: id.Kind, Owner: id.Owner, Op: catalog.AnyTool}
+	switch {
+	case id.Kind == catalog.KindUpstream && r.Snapshot.Operation(server) != nil:
+		return f.WithHint("The tools of %s are not known, since it cannot be reached: `%s` says why.", id.Owner, c.typed("upstream check"))
+	case r.Snapshot.Operation(id) != nil, id.Kind == catalog.KindUpstream && r.Snapshot.Owner(catalog.ID{Kind: id.Kind, Owner: id.Owner}) == nil:
+		return f.WithHint("`%s` shows the servers.", c.typed("upstream list"))
+	}
+	return f.WithHint("`%s` shows what there is; ids are as in upstream::SERVER::TOOL and plugin::NAME.FUNCTION.", c.typed("sdk"))
+}
+
+// typed is a command of this app as a person types it.
+func (c *command) typed(words string) string {
+	if file := c.flags[clientFileKey]; file != "" {
+		words += " --" + clientFileKey + " " + file
+	}
+	return c.app.Command + " " + words
 }
 
 // toolsOf returns the catalog once it has the tools of the server that an operation is of, or

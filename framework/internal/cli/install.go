@@ -84,6 +84,9 @@ func (c *command) install() *cobra.Command {
 
 // installation returns what the flags and the app's configuration amount to.
 func (c *command) installation(client string, f installFlags) (install.Options, error) {
+	if err := install.CheckClient(client); err != nil {
+		return install.Options{}, err
+	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return install.Options{}, failed(err)
@@ -111,6 +114,9 @@ func (c *command) installation(client string, f installFlags) (install.Options, 
 		return o, usage(errors.New("--remove takes the entry out, whatever its URL is: leave out --url"))
 	case f.remove:
 		o.Gateway = false // what was moved says so itself
+		if o.Entry.Command, err = program(); err != nil {
+			return o, failed(err)
+		}
 		return o, nil
 	case f.token != "" && f.url == "":
 		return o, usage(errors.New("--token-env goes with --url"))
@@ -140,6 +146,10 @@ func (c *command) startedBy(e *install.Entry) error {
 	var err error
 	if e.Command, err = program(); err != nil {
 		return failed(err)
+	}
+	if isTemporary(e.Command) {
+		return fault.New(fault.CapabilityUnsupported, "`go run` removes the program when it ends, so that a client could not start it").
+			WithHint("Build it first (go build), and install from the binary.")
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -221,16 +231,17 @@ func (c *command) variable(name string) string {
 	return ""
 }
 
+// isTemporary reports whether a program is one that `go run` has built.
+func isTemporary(path string) bool {
+	return strings.Contains(path, "go-build") && filepath.Base(filepath.Dir(path)) == "exe"
+}
+
 // program is the absolute path under which this program was started, where it still is it:
 // a link that leads to another version later is what a client should know.
 func program() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
-	}
-	if strings.Contains(self, "go-build") && filepath.Base(filepath.Dir(self)) == "exe" {
-		return "", fault.New(fault.CapabilityUnsupported, "`go run` removes the program when it ends, so that a client could not start it").
-			WithHint("Build it first (go build), and install from the binary.")
 	}
 	named, err := exec.LookPath(os.Args[0])
 	if err != nil {

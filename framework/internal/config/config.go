@@ -75,11 +75,25 @@ func Load(settings []catalog.Setting, src Source) (*Config, error) {
 	problems = append(problems, c.file(src)...)
 	problems = append(problems, c.environment(src.Env)...)
 	problems = append(problems, c.flags(src.Flags, "--")...)
-	if len(problems) > 0 {
-		return nil, problems
-	}
 	c.now.Store(&c.state)
+	if len(problems) > 0 {
+		return nil, append(problems, c.together()...)
+	}
 	return c, nil
+}
+
+// together are the problems of several values together.
+func (c *Config) together() (problems Problems) {
+	for _, key := range slices.Sorted(maps.Keys(c.settings)) {
+		check := c.settings[key].CheckAll
+		if check == nil {
+			continue
+		}
+		if err := check(c); err != nil {
+			problems = append(problems, strings.Split(err.Error(), "\n")...)
+		}
+	}
+	return problems
 }
 
 // WithDefaults returns settings with other defaults, by key, written as in the

@@ -195,3 +195,21 @@ func TestWithDefaultsReplacesDeclaredDefaults(t *testing.T) {
 		"default of sandbox.cpu: there is no such key",
 	}, problems)
 }
+
+// One message has the problems of several values together beside those of single ones.
+func TestProblemsOfValuesTogether(t *testing.T) {
+	asked := 0
+	settings := []catalog.Setting{
+		{Key: "speed", Default: 1},
+		{Key: "cars", Open: true, CheckAll: func(v catalog.Values) error {
+			asked++
+			return errors.Join(errors.New("cars.a has no wheels"), errors.New("cars.b has "+v.Under("cars")["b"]+" wheels"))
+		}},
+	}
+	_, err := config.Load(settings, config.Source{Flags: map[string]string{"speed": "fast", "cars.b": "17"}})
+	require.EqualError(t, err, "configuration: 3 problems\n  - --speed: speed must be a whole number, not \"fast\"\n  - cars.a has no wheels\n  - cars.b has 17 wheels")
+	require.Equal(t, 1, asked)
+	_, err = config.Load(settings, config.Source{Flags: map[string]string{"cars.b": "17"}})
+	require.NoError(t, err, "the provider says it when it starts")
+	require.Equal(t, 1, asked)
+}

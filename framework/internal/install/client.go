@@ -119,6 +119,12 @@ func find(id string) (client, error) {
 	return clients[i], nil
 }
 
+// CheckClient reports why a name on the command line is no client's.
+func CheckClient(id string) error {
+	_, err := find(id)
+	return err
+}
+
 // Machine is where files lie.
 type Machine struct {
 	OS   string // as runtime.GOOS

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -35,23 +36,121 @@ func (m Machine) storePath(c client) string {
 	return filepath.Join(m.programs("koan"), c.id+"-servers.json")
 }
 
-// readStore returns the store of a client; nil if there is none.
-func readStore(path string) (*store, *file, error) {
+// isStoreName reports whether a file is named as the store of the client is, in any folder.
+func (p *plan) isStoreName(path string) bool {
+	return filepath.Base(path) == filepath.Base(p.Machine.storePath(p.client))
+}
+
+// findStore finds the file that the servers of a client were moved to: the one that the
+// entry names, wherever it lies, else the one that would be made now.
+func (p *plan) findStore(d document) error {
+	if p.Dir != "" {
+		return nil // a project's servers never move
+	}
+	for _, one := range d.servers() {
+		if one.name != p.Entry.Name {
+			continue
+		}
+		if err := p.namedStore(clientFileOf(one)); err != nil || p.store != nil {
+			return err
+		}
+	}
+	f, err := look(p.Machine.storePath(p.client), 0o600)
+	if err != nil {
+		return err
+	}
+	p.storeFile = f
+	if f.fresh {
+		return nil
+	}
+	s, err := f.store()
+	if err != nil {
+		return err
+	}
+	if s.Koan.Entry == p.Entry.Name && s.Koan.File == p.file.path {
+		p.store = s
+	} else if p.Gateway && !p.Remove {
+		return p.behind(s.Koan.Entry)
+	}
+	return nil
+}
+
+// namedStore reads the store that the entry names, if the file is one: it may be somebody's
+// own, given with --mcp-config. One that is gone has taken the servers with it, so that the
+// entry stays as the only trace of them.
+func (p *plan) namedStore(path string) error {
+	if !filepath.IsAbs(path) {
+		return nil
+	}
 	f, err := look(path, 0o600)
 	if err != nil {
-		return nil, nil, err
+		return err
+	}
+	if f.fresh && !p.isStoreName(path) {
+		return nil
 	}
 	if f.fresh {
-		return nil, f, nil
+		return fault.Newf(fault.NotFound, "the servers of %s were moved to %s, which is not there", p.title, path).
+			WithHint("Nothing was changed. Put that file back, or copy the servers out of a copy of the client's file from before (%s.koan-*), take %q out by hand, and run the command again.", p.file.real, p.Entry.Name)
 	}
+	var has struct {
+		Koan json.RawMessage `json:"koan"`
+	}
+	if err := json.Unmarshal(f.was, &has); has.Koan == nil && (err == nil || !p.isStoreName(path)) {
+		return nil
+	}
+	s, err := f.store()
+	if err != nil {
+		return err
+	}
+	if s.Koan.Client != p.id {
+		return nil
+	}
+	if s.Koan.File != p.file.path { // which was moved, or copied
+		_, err := os.Stat(s.Koan.File)
+		p.shared = err == nil
+	}
+	s.Koan.File, s.Koan.Entry = p.file.path, p.Entry.Name
+	p.store, p.storeFile = s, f
+	return nil
+}
+
+// otherGateway returns the name of another entry of this program with a store of the client;
+// "" if there is none.
+func (p *plan) otherGateway(d document) string {
+	for _, one := range d.servers() {
+		if one.name != p.Entry.Name && p.starts(one) && p.isStoreName(clientFileOf(one)) {
+			return one.name
+		}
+	}
+	return ""
+}
+
+// clientFileOf returns the file that a server's arguments name with --mcp-config; "" for none.
+func clientFileOf(s server) (path string) {
+	args, _ := s.value["args"].([]any)
+	for i, arg := range args {
+		switch name, value, inline := strings.Cut(fmt.Sprint(arg), "="); {
+		case name != "--mcp-config":
+		case inline:
+			path = value
+		case i+1 < len(args):
+			path = fmt.Sprint(args[i+1])
+		}
+	}
+	return path
+}
+
+// store reads a file as a store.
+func (f *file) store() (*store, error) {
 	var s store
 	if err := json.Unmarshal(f.was, &s); err != nil {
-		return nil, nil, damaged(path, err)
+		return nil, damaged(f.path, err)
 	}
 	if s.Koan.Format != storeFormat {
-		return nil, nil, damaged(path, fmt.Errorf("it does not say how its servers are returned (koan.format %d)", storeFormat))
+		return nil, damaged(f.path, fmt.Errorf("it does not say how its servers are returned (koan.format %d)", s.Koan.Format))
 	}
-	return &s, f, nil
+	return &s, nil
 }
 
 func (s *store) encode() []byte { return []byte(encode(s, "", "  ") + "\n") }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -175,4 +176,120 @@ func TestGatewayLeavesWhatTheAppWouldNotRead(t *testing.T) {
 	require.Contains(t, b.must(gateway), "linear stays where it is: no such transport.")
 	require.NotNil(t, b.server("linear"))
 	require.Nil(t, b.server("github"))
+}
+
+// elsewhere makes the settings, and with them the file that servers are moved to, lie in
+// another folder.
+func (b *bench) elsewhere() { b.env["XDG_CONFIG_HOME"] = filepath.Join(b.machine.Home, "other") }
+
+// The entry says where its servers are, wherever others would be moved now.
+func TestGatewayReturnsFromTheFileOfTheEntry(t *testing.T) {
+	for _, id := range []string{"claude-code", "cursor", "gemini", "codex"} { // the file of each stays where it is
+		was := sample(t, id)
+		b := newBench(t, id, was)
+		b.must(gateway)
+		path := b.machine.storePath(b.client)
+		once := b.read()
+		b.elsewhere()
+		require.NotEqual(t, path, b.machine.storePath(b.client))
+		require.Contains(t, b.must(gateway), "Nothing to change", id)
+		require.Contains(t, b.must(nil), "Nothing to change", "they stay behind it")
+		_, err := b.run(func(o *Options) { o.Entry.Name, o.Gateway = "second", true })
+		require.Equal(t, fault.Conflict, fault.CodeOf(err), id)
+		require.ErrorContains(t, err, `behind "todo" already`)
+		_, err = b.run(func(o *Options) { o.Entry.Args, o.Entry.URL = nil, "http://127.0.0.1:8080/mcp" })
+		if b.client.url != "" {
+			require.Equal(t, fault.Conflict, fault.CodeOf(err), id)
+		}
+		require.Equal(t, once, b.read(), id)
+		require.Contains(t, b.must(remove), "Returned from "+path, id)
+		require.Equal(t, was, b.read(), id)
+		require.NoFileExists(t, path)
+	}
+}
+
+// Without the file with the servers, their last trace is not taken away.
+func TestGatewayWithoutItsFile(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"gone":    os.Remove,
+		"damaged": func(path string) error { return os.WriteFile(path, []byte("{"), 0o600) },
+		"a folder": func(path string) error {
+			return errors.Join(os.Remove(path), os.Mkdir(path, 0o700))
+		},
+	} {
+		b := newBench(t, "cursor", sample(t, "cursor"))
+		b.must(gateway)
+		path, once := b.machine.storePath(b.client), b.read()
+		require.NoError(t, lose(path))
+		for _, elsewhere := range []bool{false, true} {
+			if elsewhere {
+				b.elsewhere()
+			}
+			for _, change := range []func(*Options){remove, gateway, nil} {
+				_, err := b.run(change)
+				require.ErrorContains(t, err, path, name)
+				require.NotEmpty(t, fault.From(err).Hint, name)
+				require.Equal(t, once, b.read(), name)
+			}
+		}
+	}
+}
+
+// A file of the user's own, given with --mcp-config, is none that servers were moved to.
+func TestRemoveEntryWithAFileOfTheUser(t *testing.T) {
+	for _, text := range []string{"", "{", `{"mcpServers": {}}`} {
+		b := newBench(t, "cursor", sample(t, "cursor"))
+		own := filepath.Join(b.machine.Home, "mine.json")
+		if text != "" {
+			require.NoError(t, os.WriteFile(own, []byte(text), 0o600))
+		}
+		b.must(func(o *Options) { o.Entry.Args = []string{"gateway", "--mcp-config", own} })
+		require.NotContains(t, b.must(remove), "Returned")
+		require.Equal(t, sample(t, "cursor"), b.read())
+		if text != "" {
+			require.FileExists(t, own)
+		}
+	}
+}
+
+// The servers of a client's file that was copied are returned to both.
+func TestGatewayReturnsToACopy(t *testing.T) {
+	was := sample(t, "gemini")
+	b := newBench(t, "gemini", was)
+	b.must(gateway)
+	path, first, once := b.machine.storePath(b.client), b.path, b.read()
+	b.env["GEMINI_CLI_HOME"] = t.TempDir()
+	b.path = b.client.file(b.machine)
+	require.NoError(t, os.MkdirAll(filepath.Dir(b.path), 0o700))
+	b.write(once)
+	_, err := b.run(gateway)
+	require.Equal(t, fault.Conflict, fault.CodeOf(err))
+	b.must(remove)
+	require.Equal(t, was, b.read())
+	require.FileExists(t, path)
+	b.path, b.env["GEMINI_CLI_HOME"] = first, ""
+	b.must(remove)
+	require.Equal(t, was, b.read())
+	require.NoFileExists(t, path)
+}
+
+// What has not been done is not said to be done.
+func TestGatewaySaysWhatItHasMoved(t *testing.T) {
+	b := newBench(t, "cursor", sample(t, "cursor"))
+	show := func(o *Options) { o.Print = true }
+	out := b.must(func(o *Options) { gateway(o); show(o) })
+	require.Contains(t, out, "Would move to "+b.machine.storePath(b.client)+": github, linear.")
+	require.NotContains(t, out, "Moved to")
+	require.NoError(t, os.Chmod(b.path, 0o400))
+	out, err := b.run(gateway)
+	require.Equal(t, fault.Forbidden, fault.CodeOf(err))
+	require.NotContains(t, out, "Moved to")
+	require.NoError(t, os.Chmod(b.path, 0o600))
+	out = b.must(gateway)
+	require.Contains(t, out, "Moved to "+b.machine.storePath(b.client)+": github, linear.")
+	require.NotContains(t, out, "Would move")
+	out = b.must(func(o *Options) { remove(o); show(o) })
+	require.Contains(t, out, "Would return from "+b.machine.storePath(b.client))
+	require.NotContains(t, out, "Returned from")
+	require.Contains(t, b.must(remove), "Returned from "+b.machine.storePath(b.client))
 }

@@ -45,6 +45,7 @@ type plan struct {
 	// With Gateway, and with Remove where servers were moved:
 	store     *store
 	storeFile *file
+	shared    bool     // the store's servers were moved out of another file, which still is there
 	edited    []string // servers that were changed in the store
 }
 
@@ -119,9 +120,6 @@ func newPlan(o Options) (*plan, error) {
 			return nil, notInstalled(c, folder)
 		}
 	}
-	if p.store, p.storeFile, err = readStore(o.Machine.storePath(c)); err != nil {
-		return nil, err
-	}
 	return p, nil
 }
 
@@ -143,11 +141,17 @@ func (p *plan) add() error {
 	if err := p.checkName(d); err != nil {
 		return err
 	}
+	if err := p.findStore(d); err != nil {
+		return err
+	}
 	entry := p.Entry
 	if p.Gateway {
-		if p.store != nil && (p.store.Koan.Entry != entry.Name || p.store.Koan.File != p.file.path) {
-			return fault.Newf(fault.Conflict, "the servers of %s are behind %q already", p.title, p.store.Koan.Entry).
-				WithHint("Return them first: install %s --remove --name %s.", p.id, p.store.Koan.Entry).WithRetry(fault.Fix)
+		if name := p.otherGateway(d); name != "" {
+			return p.behind(name)
+		}
+		if p.shared {
+			return fault.Newf(fault.Conflict, "%q starts with servers of another file, in %s", entry.Name, p.storeFile.path).
+				WithHint("Return them first: install %s --remove --name %s.", p.id, entry.Name).WithRetry(fault.Fix)
 		}
 		if p.store == nil {
 			p.store = &store{Servers: map[string]json.RawMessage{}, Koan: moves{Format: storeFormat, Client: p.id, File: p.file.path, Entry: entry.Name}}
@@ -162,8 +166,11 @@ func (p *plan) add() error {
 			return p.nothingToMove()
 		}
 		entry.Env = union(entry.Env, Variables(encode(p.store.Servers, "", "")))
-	} else if p.store != nil && p.store.Koan.Entry == entry.Name && p.Dir == "" {
-		entry.Args = append(append([]string{}, entry.Args...), "--mcp-config", p.storeFile.path) // they stay behind it
+	} else if p.store != nil { // they stay behind it
+		if entry.URL != "" {
+			return p.behind(entry.Name)
+		}
+		entry.Args = append(append([]string{}, entry.Args...), "--mcp-config", p.storeFile.path)
 		entry.Env = union(entry.Env, Variables(string(p.storeFile.was)))
 	}
 	if err := p.place(d, entry); err != nil {
@@ -178,13 +185,30 @@ func (p *plan) add() error {
 func (p *plan) checkName(d document) error {
 	for _, one := range d.servers() {
 		command, _ := one.value["command"].(string)
-		if one.name != p.Entry.Name || command == "" || p.Entry.Command == "" || filepath.Base(command) == filepath.Base(p.Entry.Command) {
+		if one.name != p.Entry.Name || command == "" || p.starts(one) {
 			continue
+		}
+		if p.Remove {
+			return fault.Newf(fault.Conflict, "%q in %s is not taken out, since it does not start this program: %s", one.name, p.file.path, command).
+				WithHint("Name the entry to take out with --name, or take this one out by hand.").WithRetry(fault.Fix)
 		}
 		return fault.Newf(fault.Conflict, "%s has a server %q already, with another command: %s", p.file.path, one.name, command).
 			WithHint("Choose another name with --name, or rename or remove that server.").WithRetry(fault.Fix)
 	}
 	return nil
+}
+
+// starts reports whether a server starts this program, wherever it lies.
+func (p *plan) starts(s server) bool {
+	command, _ := s.value["command"].(string)
+	return command != "" && filepath.Base(command) == filepath.Base(p.Entry.Command)
+}
+
+// behind is the fault of servers that another entry is in front of, or that the entry would
+// leave behind.
+func (p *plan) behind(name string) error {
+	return fault.Newf(fault.Conflict, "the servers of %s are behind %q already", p.title, name).
+		WithHint("Return them first: install %s --remove --name %s.", p.id, name).WithRetry(fault.Fix)
 }
 
 func (p *plan) place(d document, e Entry) error {
@@ -222,10 +246,10 @@ func (p *plan) remove() error {
 	if err := p.checkName(d); err != nil {
 		return err
 	}
-	before := d.bytes()
-	if p.store != nil && (p.store.Koan.Entry != p.Entry.Name || p.store.Koan.File != p.file.path) {
-		p.store = nil
+	if err := p.findStore(d); err != nil {
+		return err
 	}
+	before := d.bytes()
 	if p.store != nil {
 		if err := p.store.back(d); err != nil {
 			return err
@@ -252,7 +276,7 @@ func (p *plan) report(out io.Writer) {
 	for _, s := range p.stays {
 		fmt.Fprintf(out, "%s stays where it is: %v.\n", s.name, s.why)
 	}
-	if len(p.edited) > 0 {
+	if len(p.edited) > 0 && !p.shared {
 		fmt.Fprintf(out, "Servers that were added or changed in %s are not returned, but kept in its copy: %s.\n", p.storeFile.path, strings.Join(p.edited, ", "))
 	}
 }
@@ -275,18 +299,28 @@ func (p *plan) show(out io.Writer) error {
 	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff a b", which nothing reads
 	v := newVeil(p.client, p.file.was, p.now)
 	for _, line := range strings.SplitAfter(string(text), "\n") {
-		if _, err := io.WriteString(out, short(v.line(line))); err != nil {
+		if !strings.HasPrefix(line, "@@") {
+			line = short(v.line(line))
+		}
+		if _, err := io.WriteString(out, line); err != nil {
 			return err
 		}
 	}
-	if p.store != nil && len(p.moved) > 0 {
-		what := "Moved to"
-		if p.Remove {
-			what = "Returned from"
-		}
-		fmt.Fprintf(out, "\n%s %s: %s.\n", what, p.storeFile.path, strings.Join(p.moved, ", "))
+	if p.Print || p.Agree != nil {
+		p.reportMoved(out, "Would move to", "Would return from")
 	}
 	return nil
+}
+
+// reportMoved says which servers go into the store, or come back from it.
+func (p *plan) reportMoved(out io.Writer, to, from string) {
+	if p.store == nil || len(p.moved) == 0 {
+		return
+	}
+	if p.Remove {
+		to = from
+	}
+	fmt.Fprintf(out, "\n%s %s: %s.\n", to, p.storeFile.path, strings.Join(p.moved, ", "))
 }
 
 // short cuts a line of a file in which a client keeps more than its configuration.
@@ -323,11 +357,12 @@ func (p *plan) write(out io.Writer) error {
 		}
 		return err
 	}
+	p.reportMoved(out, "Moved to", "Returned from")
 	fmt.Fprintf(out, "\nWrote %s.\n", p.file.path)
 	if copied != "" {
 		fmt.Fprintf(out, "The file as it was: %s\n", copied)
 	}
-	if p.Remove && p.store != nil {
+	if p.Remove && p.store != nil && !p.shared {
 		kept, err := p.storeFile.keepCopy(p.Now)
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 type veil struct {
 	shown map[string]string // a text of the file, as it is shown
 	parts []string          // what is hidden wherever it stands, the longest first
+	whole map[string]bool   // what is hidden where it is all of a value
 }
 
 const hidden = "***"
@@ -23,7 +24,7 @@ const leastPart = 4
 
 // newVeil looks for the secrets in versions of a file.
 func newVeil(c client, versions ...[]byte) *veil {
-	v := &veil{shown: map[string]string{}}
+	v := &veil{shown: map[string]string{}, whole: map[string]bool{}}
 	for _, raw := range versions {
 		d, err := c.open(raw)
 		if err != nil {
@@ -66,6 +67,10 @@ func (v *veil) member(name string, value any, secret bool) {
 		for name, one := range value {
 			v.member(name, one, secret)
 		}
+	case float64, int64:
+		if secret {
+			v.whole[encode(value, "", "")] = true
+		}
 	}
 }
 
@@ -84,25 +89,37 @@ func (v *veil) words(words []string) {
 
 // part notes a secret, unless it refers to a variable.
 func (v *veil) part(secret string) {
-	if len(secret) >= leastPart && !strings.Contains(secret, "$") {
+	switch {
+	case secret == "" || strings.Contains(secret, "$"):
+	case len(secret) < leastPart:
+		v.whole[secret] = true
+	default:
 		v.parts = append(v.parts, strings.Trim(encode(secret, "", ""), `"`))
 	}
 }
 
-// literal is a text in JSON or TOML.
-var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'[^']*'`)
+// literal is a text or a number in JSON or TOML, with what makes it the name of a member.
+var literal = regexp.MustCompile(`("(?:[^"\\]|\\.)*"|'[^']*'|\b[0-9][0-9.eE+-]*\b)(\s*[:=])?`)
 
 // line returns a line of the file as it is shown.
 func (v *veil) line(line string) string {
-	line = literal.ReplaceAllStringFunc(line, func(quoted string) string {
+	line = literal.ReplaceAllStringFunc(line, func(whole string) string {
+		m := literal.FindStringSubmatch(whole)
+		quoted, isName := m[1], m[2] != ""
 		text := strings.Trim(quoted, "'")
 		if quoted[0] == '"' && json.Unmarshal([]byte(quoted), &text) != nil {
-			return quoted
+			return whole
 		}
-		if shown, ok := v.shown[text]; ok {
-			return encode(shown, "", "")
+		shown, ok := v.shown[text]
+		switch mark := quoted[:1]; {
+		case ok:
+			return encode(shown, "", "") + m[2]
+		case isName || !v.whole[text]:
+			return whole
+		case mark == `"` || mark == `'`:
+			return mark + hidden + mark
 		}
-		return quoted
+		return hidden
 	})
 	for _, s := range v.parts {
 		line = strings.ReplaceAll(line, s, journal.Redacted)

@@ -33,3 +33,31 @@ url = "https://example.org/mcp?key=S3CRET-c"
 		require.Equal(t, strings.Count(text, "S3CRET"), strings.Count(b.read(), "S3CRET"))
 	}
 }
+
+// Values of env and headers are hidden however short they are, and texts that only equal
+// one are names.
+func TestShortValuesAreHidden(t *testing.T) {
+	for id, text := range map[string]string{
+		"cursor": `{"mcpServers": {
+  "a": {"command": "npx", "env": {"P3": "123", "abc": "abc", "TOKEN": "x\"", "PIN": 77, "LONG": 771234, "NONE": "", "REF": "$A"}},
+  "b": {"url": "https://example.org", "headers": {"X-Key": "z9"}}
+}}`,
+		"codex": `[mcp_servers.a]
+command = "npx"
+env = { P3 = "123", abc = 'abc', TOKEN = "x\"", PIN = 77, LONG = 771234 }
+[mcp_servers.b]
+url = "https://example.org"
+http_headers = { X-Key = "z9" }
+`,
+	} {
+		b := newBench(t, id, text)
+		out := b.must(func(o *Options) { o.Remove, o.Entry.Name, o.Entry.Command, o.Print = true, "a", "/bin/npx", true })
+		out += b.must(func(o *Options) { o.Print = true })
+		for _, secret := range []string{`123"`, `"abc",`, `'abc'`, `x\"`, "77", `"z9"`} {
+			require.NotContains(t, out, secret, id)
+		}
+		for _, shown := range []string{"P3", "abc", "TOKEN", "X-Key", `"npx"`, "@@ -1,"} {
+			require.Contains(t, out, shown, id)
+		}
+	}
+}

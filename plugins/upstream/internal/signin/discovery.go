@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -57,12 +58,12 @@ func discover(ctx context.Context, client *http.Client, server string, c Challen
 	out, issuer, err := protectedResource(ctx, &own, server, c)
 	switch {
 	case err != nil && (c.Metadata != "" || noting.found.Load() || ctx.Err() != nil):
-		return nil, fmt.Errorf("the server does not say how to sign in: %w", err)
+		return nil, &UndescribedError{err}
 	case err != nil:
 		// Servers of 2025-03-26 are their own authorization servers.
 		meta, other := authorizationServer(ctx, client, origin(server), server)
 		if other != nil {
-			return nil, fmt.Errorf("the server does not say how to sign in: %w", errors.Join(err, other))
+			return nil, &UndescribedError{fmt.Errorf("%w; as an authorization server of its own, %w", err, other)}
 		}
 		return &authority{resource: server, meta: meta}, nil
 	}
@@ -107,7 +108,16 @@ func protectedResource(ctx context.Context, client *http.Client, server string, 
 		}
 		return &authority{resource: prm.Resource, scopes: ParseScopes(strings.Join(prm.ScopesSupported, " "))}, issuer, nil
 	}
-	return nil, "", errors.Join(problems...)
+	return nil, "", inOneLine(problems)
+}
+
+// inOneLine joins errors.
+func inOneLine(problems []error) error {
+	var texts []string
+	for _, err := range problems {
+		texts = append(texts, err.Error())
+	}
+	return errors.New(strings.Join(texts, "; "))
 }
 
 // resourceMetadata reads the metadata at an address, which must be that of the server under
@@ -252,11 +262,20 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// ofLibrary matches what the library puts before an error.
+var ofLibrary = regexp.MustCompile(`^Get\w+\("([^"]*)"\): (bad status (\d+))?`)
+
 // shortened is an error of a library as it can be shown. It never has a response's body of
 // an endpoint for tokens: those errors are handled by tokenFailure.
 func shortened(err error) error {
 	const most = 300
-	text := err.Error()
+	text := ofLibrary.ReplaceAllStringFunc(err.Error(), func(prefix string) string {
+		m := ofLibrary.FindStringSubmatch(prefix)
+		if m[3] != "" {
+			return m[1] + " has HTTP status " + m[3]
+		}
+		return m[1] + ": "
+	})
 	if len(text) > most {
 		text = text[:most] + "…"
 	}

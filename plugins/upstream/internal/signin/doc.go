@@ -49,6 +49,15 @@ func (e *UnavailableError) Error() string {
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
+// UndescribedError says that a server does not say how people sign in to it.
+type UndescribedError struct{ Err error }
+
+func (e *UndescribedError) Error() string {
+	return "the server does not say how to sign in: " + e.Err.Error()
+}
+
+func (e *UndescribedError) Unwrap() error { return e.Err }
+
 // quoted makes a text of another server safe to show.
 func quoted(text string) string {
 	const most = 200
