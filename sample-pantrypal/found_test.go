@@ -347,7 +347,7 @@ func TestLakeHouseHasCatalogue(t *testing.T) {
 func TestMoveBetweenHouseholds(t *testing.T) {
 	t.Parallel()
 	k := open(t, koantest.Setting{Key: "journal.enabled", Value: "true"}, koantest.Setting{Key: "approval.mode", Value: "never"})
-	lot := value[string](k, `SDK.Entities.PantryItem.upsert({name: "Polenta", amount: 500, unit: "g", productId: SDK.Entities.Product.upsert({name: "Polenta", barcodes: ["2000000000992"], packageAmount: 500, packageUnit: "g"}).id, openedAt: "2026-11-20"}).id`)
+	lot := value[string](k, `SDK.Entities.PantryItem.upsert({name: "Polenta", amount: 500, unit: "g", productId: SDK.Entities.Product.upsert({name: "Polenta", barcodes: ["2000000000992"], packageAmount: 500, packageUnit: "g"}).id, openedAt: "2026-11-20", addedAt: "2026-11-15T09:00:00Z"}).id`)
 	var out struct {
 		Done          bool
 		Arrived, Left int
@@ -381,8 +381,8 @@ func TestMoveBetweenHouseholds(t *testing.T) {
 	require.Equal(t, []any{false, 1, 0}, []any{out.Done, out.Arrived, out.Left})
 	k.Action("move", map[string]any{"lots": []string{lot}}, &out)
 	require.Equal(t, []any{true, 0, 1}, []any{out.Done, out.Arrived, out.Left})
-	arrived := k.Run(`(l => [l.amount, l.openedAt, l.product.barcodes[0]])(SDK.Entities.PantryItem.getById(SDK.args, {with: "product"}))`, koantest.Input{Set: "lake-house", Args: lot})
-	require.JSONEq(t, `[500, "2026-11-20", "2000000000992"]`, string(arrived.Result))
+	arrived := k.Run(`[...(l => [l.amount, l.openedAt, l.addedAt, l.product.barcodes[0]])(SDK.Entities.PantryItem.getById(SDK.args, {with: "product"})), ...SDK.Entities.PantryEvent.all({filter: {itemId: SDK.args, kind: "came"}, sort: "-id"}).slice(0, 1).map(e => [e.reason, e.at > "2026-11-16"])]`, koantest.Input{Set: "lake-house", Args: lot})
+	require.JSONEq(t, `[500, "2026-11-20", "2026-11-15T09:00:00Z", "2000000000992", ["moved", true]]`, string(arrived.Result), "bought on the 15th, and here since today")
 	left := k.Run(`[SDK.Entities.PantryItem.getById(SDK.args).amount, SDK.Entities.PantryEvent.all({filter: {itemId: SDK.args}, sort: "-id"})[0].reason]`, koantest.Input{Args: lot})
 	require.JSONEq(t, `[0, "moved"]`, string(left.Result))
 }
