@@ -109,3 +109,28 @@ func TestPlanFollowsItsMeals(t *testing.T) {
 		const p = SDK.Actions.weekPlan({days: 2}), m = SDK.Actions.replan({mealId: p.meals[0].mealId, to: "2026-11-30"}), plan = SDK.Entities.MealPlan.getById(p.planId);
 		[plan.start, plan.end, m.date]`))
 }
+
+// Who names a recipe is told whom it does not suit; what somebody is allergic to is not planned unless
+// that is meant.
+func TestNamedRecipeSaysWhomItDoesNotSuit(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	k.Run(`SDK.Entities.Household.patch("household", {members: [{name: "Alex", portion: 1, allergies: ["peanuts"]}, {name: "Robin", portion: 1, dislikes: ["mushrooms"]}]});
+		const loose = (text) => { const r = SDK.Actions.importRecipe({text}); SDK.Entities.RecipeIngredient.all({filter: {recipeId: r.recipeId}}).forEach(i => SDK.Entities.RecipeIngredient.patch(i.id, {foodId: null})); };
+		loose("Peanut Noodles\nServes 2\nIngredients\n200 g spaghetti\n3 tbsp peanut butter\nSteps\nCook.");
+		loose("Mushroom Toast\nServes 2\nIngredients\n2 slices bread\n200 g mushrooms\nSteps\nFry.");
+		SDK.Actions.tonight({plan: true})`, koantest.Input{})
+	const peanuts = "Alex is allergic to peanuts (Peanut butter)"
+	for _, call := range []string{`replan({recipe: "Peanut Noodles"})`, `mealPrep({meals: 2, recipe: "Peanut Noodles"})`} {
+		r := k.Try(`SDK.Actions.`+call, koantest.Input{})
+		require.False(t, r.Success, call)
+		require.Equal(t, "Peanut Noodles does not suit everybody: "+peanuts+".", r.Error.Message)
+		require.Equal(t, "/recipe", r.Error.Path)
+		require.Contains(t, r.Error.Hint, "anyway: true")
+	}
+	require.Equal(t, []any{
+		[]any{peanuts}, []any{peanuts}, []any{}, []any{"Robin does not like Mushrooms"}, []any{"Robin does not like Mushrooms"}, []any{},
+	}, value[[]any](k, `const A = SDK.Actions;
+		[A.replan({recipe: "Peanut Noodles", anyway: true}), A.mealPrep({meals: 2, recipe: "Peanut Noodles", anyway: true}), A.replan({recipe: "Peanut Noodles", absent: ["alex"]}),
+			A.replan({recipe: "Mushroom Toast"}), A.mealPrep({meals: 2, recipe: "Mushroom Toast"}), A.replan({skip: true})].map(x => x.conflicts)`))
+}

@@ -13,14 +13,16 @@ export const action = {
       guests: { type: "number", minimum: 0, maximum: 100, description: "Portions for guests, more than now." },
       to: { type: "string", format: "date", description: "Another day." },
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of another recipe." },
+      anyway: { type: "boolean", default: false, description: "The recipe, though somebody is allergic to it." },
       skip: { type: "boolean", default: false, description: "The meal falls out." },
     },
     additionalProperties: false,
   },
   output: {
-    type: "object", required: ["mealId", "name", "date", "servings", "status", "list"],
+    type: "object", required: ["mealId", "name", "date", "servings", "status", "conflicts", "list"],
     properties: {
       mealId: { type: "string" }, name: { type: "string" }, date: { type: "string" }, servings: { type: "number" }, status: { type: "string" },
+      conflicts: { type: "array", items: { type: "string" }, description: "Whom it does not suit, and why." },
       swapped: { type: ["string", "null"], description: "The meal that took its day." },
       list: { type: ["object", "null"], properties: { listId: { type: "string" }, items: { type: "integer" }, estimatedCost: { type: ["number", "null"] } } },
     },
@@ -29,7 +31,7 @@ export const action = {
   examples: [{ guests: 2 }],
 };
 
-export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, to, recipe, skip = false }) => {
+export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, to, recipe, anyway = false, skip = false }) => {
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   if (date !== undefined) checkDay("/date", date, today);
   const row = mealId ? SDK.Entities.PlannedMeal.getById(mealId) : SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: date ?? today, mealType: meal, status: "planned" }, sort: "id", count: false }).items[0];
@@ -56,6 +58,10 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
     if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
     changes.recipeId = found.recipeId;
   }
+  const suits = changes.status ? null : SDK.Actions.coverMeals({ meals: [{ key: row.id, recipeId: changes.recipeId ?? row.recipeId, servings: changes.servings ?? row.servings }], absent }).meals[0];
+  if (recipe && suits?.allergies.length && !anyway) {
+    refuse("/recipe", suits.name + " does not suit everybody: " + suits.allergies.join("; ") + ".", "Send another recipe, who is absent, or anyway: true.");
+  }
   let swapped = null;
   if (to && to !== row.date) {
     checkDay("/to", to, today);
@@ -73,7 +79,7 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
   const now = SDK.Entities.PlannedMeal.getById(row.id, { with: "recipe" });
   const open = SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", ...(now.planId ? { $or: [{ planId: now.planId }, { planId: null }] } : { planId: null }), items: { $some: { needs: { $exists: true } } } }, sort: "-createdAt", count: false }).items[0];
   const list = open ? SDK.Actions.shop({ listId: open.id }) : null;
-  return { mealId: now.id, name: now.recipe.name, date: now.date, servings: now.servings, status: now.status, swapped, list: list ? { listId: list.listId, items: list.items.length, estimatedCost: list.estimatedCost } : null };
+  return { mealId: now.id, name: now.recipe.name, date: now.date, servings: now.servings, status: now.status, conflicts: suits?.conflicts ?? [], swapped, list: list ? { listId: list.listId, items: list.items.length, estimatedCost: list.estimatedCost } : null };
 };
 
 /** A plan reaches as far as its meals do. */

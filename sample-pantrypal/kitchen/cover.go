@@ -31,6 +31,7 @@ type coverIn struct {
 	StoreID  *string  `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
 	Listed   []onList `json:"listed,omitempty"  jsonschema:"maxItems=1000"                          jsonschema_description:"what is on the list by hand: with shop, it is not bought twice"`
 	Guests   []guest  `json:"guests,omitempty"   jsonschema:"maxItems=100"                           jsonschema_description:"who eats too: meals have to suit them as well"`
+	Absent   []string `json:"absent,omitempty"   jsonschema:"maxItems=50"                            jsonschema_description:"members who do not eat"`
 }
 
 type use struct {
@@ -66,6 +67,7 @@ type covered struct {
 	Unclear   []lack   `json:"unclear"   jsonschema_description:"some of it is there, and amounts cannot be compared"`
 	Staples   []string `json:"staples"   jsonschema_description:"staples that are not in the house"`
 	Conflicts []string `json:"conflicts" jsonschema_description:"whom it does not suit, and why"`
+	Allergies []string `json:"allergies" jsonschema_description:"those of the conflicts that are allergies"`
 	FoodIDs   []string `json:"foodIds"`
 	Aisles    []string `json:"aisles"`
 }
@@ -106,7 +108,7 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 	if err != nil {
 		return coverOut{}, err
 	}
-	if h, err = h.with(in.Guests); err != nil {
+	if h, err = h.without(in.Absent).with(in.Guests); err != nil {
 		return coverOut{}, err
 	}
 	from := h.day(0)
@@ -199,8 +201,9 @@ func (n *need) set(a quantity.Amount, sys quantity.System) {
 func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 	c := covered{
 		Key: m.Key, RecipeID: r.ID, Name: r.Name, Minutes: r.PrepMinutes + r.CookMinutes, Servings: m.Servings,
-		Uses: []use{}, Missing: []lack{}, Unclear: []lack{}, Staples: []string{}, Conflicts: h.conflicts(r.Ingredients), FoodIDs: []string{}, Aisles: []string{},
+		Uses: []use{}, Missing: []lack{}, Unclear: []lack{}, Staples: []string{}, FoodIDs: []string{}, Aisles: []string{},
 	}
+	c.Conflicts, c.Allergies = h.conflicts(r.Ingredients)
 	m.Date = cmp.Or(m.Date, h.day(0))
 	factor := decimal.NewFromFloat(m.Servings).Div(decimal.NewFromFloat(max(r.Servings, 1)))
 	var lacks []need
