@@ -280,11 +280,30 @@ func TestThingStandsOnceInWhatWasBought(t *testing.T) {
 	t.Parallel()
 	k := open(t)
 	list := `const E = SDK.Entities, l = E.ShoppingList.upsert({name: "Saturday"}); E.ShoppingItem.upsert({listId: l.id, name: "Broccoli", amount: 500, unit: "g", storeId: "penny-barrel"});`
-	require.Contains(t, k.refused(list+`SDK.Actions.checkOff({items: [{item: "Broccoli", price: 2.5, amount: 1, unit: "kg"}, {item: "broccoli"}]})`), "Broccoli stands in the items already")
+	require.Contains(t, k.refused(list+`SDK.Actions.checkOff({items: [{item: "Broccoli", price: 2.5, amount: 1, unit: "kg"}, {item: "broccoli"}]})`), "The items have Broccoli twice.")
 	require.Equal(t, []any{1.0, "kg", 2.5, "penny-barrel", "penny-barrel"}, value[[]any](k, list+`
 		const [b] = SDK.Actions.checkOff({listId: l.id, items: [{item: "broccoli", price: 2.5, amount: 1, unit: "kg"}]}).bought, lot = E.PantryItem.getById(b.lotId), [p] = E.Price.all({filter: {lotId: lot.id}});
 		[lot.amount, lot.unit, lot.unitPrice, lot.storeId, p.storeId]`))
 	require.Equal(t, 2, value[int](k, list+`E.ShoppingItem.upsert({listId: l.id, name: "Broccoli", amount: 2}); SDK.Actions.checkOff({listId: l.id, items: [{item: "broccoli"}, {item: "broccoli"}]}).bought.length`), "two lines of one name are two things")
+}
+
+// In the shop one says salmon, where the list says salmon fillet.
+func TestThingIsFoundByAWordOfItsName(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	const list = `const E = SDK.Entities, listId = E.ShoppingList.upsert({name: "Saturday"}).id, check = (item, more) => SDK.Actions.checkOff({listId, items: [{item}], ...more}).bought.map(b => b.name);
+		for (const name of ["Salmon fillet", "Egg noodles", "Rice noodles"]) E.ShoppingItem.upsert({listId, name, amount: 200, unit: "g"});`
+	require.Equal(t, []any{[]any{"Salmon fillet"}, []any{"Egg noodles"}, []any{"Rice noodles"}}, value[[]any](k, list+`[check("salmon"), check("egg noodle"), check("noodles")]`), "of two kinds of noodles one is left")
+	require.Contains(t, k.refused(list+`check("noodles")`), `"noodles" could be Egg noodles or Rice noodles.`)
+	require.Contains(t, k.refused(list+`check("tuna")`), `"tuna" is not on the list Saturday.`)
+}
+
+// What is wrong is said plainly.
+func TestFaultsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	require.Equal(t, `invalid_payload: "feta" and "feta" are the same food: there is nothing to merge.`, k.refused(`SDK.Actions.mergeFoods({from: "feta", into: "feta"})`))
+	require.Equal(t, `not_found: there is no recipe "nope"`, k.refused(`SDK.Actions.nutrition({recipeId: "nope"})`))
 }
 
 // What is put on a list by hand costs what the newest price says, of another amount as well.

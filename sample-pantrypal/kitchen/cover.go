@@ -3,6 +3,7 @@ package kitchen
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -176,7 +177,11 @@ func readRecipes(ctx context.Context, call framework.Call, meals []meal) (map[st
 	}
 	for i, m := range meals {
 		if _, ok := byID[m.RecipeID]; !ok {
-			return nil, fault.Newf(fault.NotFound, "there is no recipe %q (meal %d)", m.RecipeID, i+1).WithHint("Read Recipe for the ids.")
+			which := ""
+			if len(meals) > 1 {
+				which = fmt.Sprintf(" (meal %d)", i+1)
+			}
+			return nil, fault.Newf(fault.NotFound, "there is no recipe %q%s", m.RecipeID, which).WithHint("Read Recipe for the ids.")
 		}
 	}
 	return byID, nil
