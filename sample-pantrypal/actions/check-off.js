@@ -1,7 +1,7 @@
 // What was bought leaves the list and is in the house; what was not comes back.
 export const action = {
   title: "Check things off",
-  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off is left alone and named.",
+  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off is named.",
   input: {
     type: "object",
     properties: {
@@ -12,7 +12,7 @@ export const action = {
           type: "object", required: ["item"], additionalProperties: false,
           properties: {
             item: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of the item." },
-            amount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "How much it was, where it is not what the list says." }, unit: { enum: ["g", "kg", "ml", "cl", "l", "piece", "bunch", "can", "bottle", "jar", "pack", "bar", "head", "bulb", "loaf"], description: "Of amount, where it is not the list's." },
+            amount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "Where it is not what the list says." }, unit: { enum: ["g", "kg", "ml", "cl", "l", "piece", "bunch", "can", "bottle", "jar", "pack", "bar", "head", "bulb", "loaf"], description: "Of amount." },
             price: { type: "number", minimum: 0, maximum: 100000, description: "What was paid for all of it." },
             bestBefore: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$" },
           },

@@ -1,25 +1,25 @@
 // One recipe cooked at once for several days.
 export const action = {
   title: "Cook ahead",
-  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Says what to buy and where the portions go.",
+  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Says what to buy and whom it does not suit.",
   input: {
     type: "object",
     properties: {
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name; without it, the batch recipe that needs the least shopping." },
       meals: { type: "integer", minimum: 2, maximum: 14, default: 4, description: "How many meals, the first on the day of cooking." },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Of each meal; without it, those of the household." },
       start: { type: "string", format: "date", description: "Without it, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "lunch" },
-      anyway: { type: "boolean", default: false, description: "The recipe, though somebody is allergic to it." },
+      anyway: { type: "boolean", default: false, description: "Though somebody is allergic." },
     },
     additionalProperties: false,
   },
   output: {
-    type: "object", required: ["mealId", "recipeId", "name", "servings", "toBuy", "conflicts", "portions"],
+    type: "object", required: ["mealId", "recipeId", "name", "servings", "toBuy", "portions"],
     properties: {
       mealId: { type: "string" }, recipeId: { type: "string" }, name: { type: "string" }, date: { type: "string" }, servings: { type: "number" },
       toBuy: { type: "array", items: { type: "string" } },
-      conflicts: { type: "array", items: { type: "string" }, description: "Whom it does not suit, and why." },
+      conflicts: { type: "array", items: { type: "string" } },
       portions: { type: "array", items: { type: "object", properties: { date: { type: "string" }, place: { type: "string" }, servings: { type: "number" } } } },
     },
   },

@@ -7,7 +7,7 @@ export const action = {
     type: "object",
     properties: {
       planId: { type: "string", description: "Without it, all planned meals from today on." },
-      listId: { type: "string", description: "The list to bring up to date; without it, the plan's open list or that of all meals, or a new one." },
+      listId: { type: "string", description: "The list to bring up to date; without it, the open one, or a new one." },
       storeId: { type: "string", description: "Whose prices come first, and in whose order of aisles the list is." },
       until: { type: "string", format: "date", description: "Only meals up to this day." },
       name: { type: "string", minLength: 1, maxLength: 120 },

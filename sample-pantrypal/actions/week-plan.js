@@ -8,7 +8,7 @@ export const action = {
       start: { type: "string", format: "date", description: "The first day; without it, today." },
       days: { type: "integer", minimum: 1, maximum: 31, default: 7 },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Of each meal; without it, those of the household." },
       budget: { type: "number", minimum: 0, maximum: 100000, description: "For what has to be bought; without it, the household's weekly budget by days." },
       name: { type: "string", minLength: 1, maxLength: 120 },
     },
