@@ -109,3 +109,59 @@ func TestPlanFollowsItsMeals(t *testing.T) {
 		const p = SDK.Actions.weekPlan({days: 2}), m = SDK.Actions.replan({mealId: p.meals[0].mealId, to: "2026-11-30"}), plan = SDK.Entities.MealPlan.getById(p.planId);
 		[plan.start, plan.end, m.date]`))
 }
+
+// Who names a recipe is told whom it does not suit; what somebody is allergic to is not planned unless
+// that is meant.
+func TestNamedRecipeSaysWhomItDoesNotSuit(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	k.Run(`SDK.Entities.Household.patch("household", {members: [{name: "Alex", portion: 1, allergies: ["peanuts"]}, {name: "Robin", portion: 1, dislikes: ["mushrooms"]}]});
+		const loose = (text) => { const r = SDK.Actions.importRecipe({text}); SDK.Entities.RecipeIngredient.all({filter: {recipeId: r.recipeId}}).forEach(i => SDK.Entities.RecipeIngredient.patch(i.id, {foodId: null})); };
+		loose("Peanut Noodles\nServes 2\nIngredients\n200 g spaghetti\n3 tbsp peanut butter\nSteps\nCook.");
+		loose("Mushroom Toast\nServes 2\nIngredients\n2 slices bread\n200 g mushrooms\nSteps\nFry.");
+		SDK.Actions.tonight({plan: true})`, koantest.Input{})
+	const peanuts = "Alex is allergic to peanuts (Peanut butter)"
+	for _, call := range []string{`replan({recipe: "Peanut Noodles"})`, `mealPrep({meals: 2, recipe: "Peanut Noodles"})`} {
+		r := k.Try(`SDK.Actions.`+call, koantest.Input{})
+		require.False(t, r.Success, call)
+		require.Equal(t, "Peanut Noodles does not suit everybody: "+peanuts+".", r.Error.Message)
+		require.Equal(t, "/recipe", r.Error.Path)
+		require.Contains(t, r.Error.Hint, "anyway: true")
+	}
+	require.Equal(t, []any{
+		[]any{peanuts}, []any{peanuts}, []any{}, []any{"Robin does not like Mushrooms"}, []any{"Robin does not like Mushrooms"}, []any{},
+	}, value[[]any](k, `const A = SDK.Actions;
+		[A.replan({recipe: "Peanut Noodles", anyway: true}), A.mealPrep({meals: 2, recipe: "Peanut Noodles", anyway: true}), A.replan({recipe: "Peanut Noodles", absent: ["alex"]}),
+			A.replan({recipe: "Mushroom Toast"}), A.mealPrep({meals: 2, recipe: "Mushroom Toast"}), A.replan({skip: true})].map(x => x.conflicts)`))
+}
+
+// Where nothing is left to cook, the note says which rule left it out.
+func TestNothingFitsSaysWhy(t *testing.T) {
+	t.Parallel()
+	const rules = `const A = SDK.Actions, E = SDK.Entities, rule = (kind, name, of) => E.PlanRule.upsert({name, kind, ...of}), eaten = (recipeId) => E.PlannedMeal.upsert({recipeId, date: "2026-11-24", mealType: "lunch"});
+		E.PlanRule.all().forEach(r => E.PlanRule.delete(r.id));
+		for (const name of ["Glasswort Pie", "Glasswort Soup"]) E.Recipe.patch(A.importRecipe({text: name + "\nServes 2\nCook 30 min\nIngredients\n10 g salt\n200 g swede\nSteps\nCook."}).recipeId, {rating: 5});
+		E.PantryItem.upsert({name: "Swede", amount: 2, unit: "kg"});
+		const id = (name) => E.Recipe.all({filter: {name}})[0].id, tonight = (more) => A.tonight({date: "2026-11-25", with: ["swede"], ...more}).note;`
+	for name, c := range map[string]struct{ code, want string }{
+		"not twice": {
+			`rule("no-repeat", "Not twice in ten days", {days: 10}); eaten(id("Glasswort Pie")); eaten(id("Glasswort Soup")); tonight()`,
+			`Nothing fits: "Not twice in ten days" rules out Glasswort Pie and Glasswort Soup.`,
+		},
+		"nothing says it":     {`eaten(id("Glasswort Pie")); eaten(id("Glasswort Soup")); tonight()`, `Nothing fits: having no meal twice in 3 days rules out Glasswort Pie and Glasswort Soup.`},
+		"avoided and not two": {`rule("avoid", "No swede", {what: "swede"}); eaten(id("Glasswort Pie")); tonight()`, `Nothing fits: having no meal twice in 3 days rules out Glasswort Pie; "No swede" rules out Glasswort Soup.`},
+		"wanted":              {`rule("want", "Fish today", {what: "fish"}); tonight()`, `Nothing fits: "Fish today" rules out Glasswort Pie and Glasswort Soup.`},
+		"too long":            {`rule("max-minutes", "Quick", {minutes: 20}); tonight()`, `Nothing fits: no recipe for dinner within 20 minutes ("Quick") has swede, suits everybody and has half of its ingredients in the house.`},
+		"one minute":          {`tonight({minutes: 1})`, `Nothing fits: no recipe for dinner within 1 minute has swede, suits everybody and has half of its ingredients in the house.`},
+		"a week": {
+			`rule("no-repeat", "Not twice in ten days", {days: 10});
+			E.Household.patch("household", {weekdayMinutes: 15, weekendMinutes: 15}); const n = A.weekPlan({days: 14, meal: "breakfast"}).notes.filter(x => x.includes("no other")); n[0].replace(/out .*, and/, "out ..., and")`,
+			`2026-11-29: "Not twice in ten days" rules out ..., and no other recipe for breakfast suits everybody within 15 minutes.`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, value[string](open(t), rules+c.code))
+		})
+	}
+}

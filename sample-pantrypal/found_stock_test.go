@@ -136,6 +136,22 @@ func TestAmountsInTexts(t *testing.T) {
 	}
 }
 
+// What cannot be read as an amount is said, and not taken for another one.
+func TestAmountsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	require.Equal(t, []any{
+		[]any{10.0, "piece", nil, `no food is called "furlong rope", and no unit "furlong"`},
+		[]any{nil, nil, nil, `the amount of "1e9 g sugar" cannot be read`},
+		[]any{nil, nil, nil, `the amount of "1.234,5 g sugar" cannot be read`},
+		[]any{nil, nil, nil, `the amount of "-2 eggs" cannot be read`},
+		[]any{1234.0, "g", "sugar", ""},
+		[]any{nil, nil, "salt", ""},
+		[]any{3.0, "large", "onions", ""},
+	}, value[[]any](k, `SDK.Actions.readIngredients({lines: ["10 furlong rope", "1e9 g sugar", "1.234,5 g sugar", "-2 eggs", "1,234 g sugar", "salt, to taste", "3 large onions, chopped"]}).lines.map(l => [l.amount, l.unit, l.foodId, l.problem])`))
+	require.Equal(t, []string{"minced-beef", "minced-lamb", "minced-pork"}, value[[]string](k, `SDK.Actions.findFood({names: ["minced meat"]}).found[0].candidates.map(c => c.id).slice(0, 3)`))
+}
+
 // Months and days are the household's, not those of Greenwich.
 func TestReportsHaveTheHouseholdsDays(t *testing.T) {
 	t.Parallel()

@@ -286,11 +286,30 @@ func TestThingStandsOnceInWhatWasBought(t *testing.T) {
 	t.Parallel()
 	k := open(t)
 	list := `const E = SDK.Entities, l = E.ShoppingList.upsert({name: "Saturday"}); E.ShoppingItem.upsert({listId: l.id, name: "Broccoli", amount: 500, unit: "g", storeId: "penny-barrel"});`
-	require.Contains(t, k.refused(list+`SDK.Actions.checkOff({items: [{item: "Broccoli", price: 2.5, amount: 1, unit: "kg"}, {item: "broccoli"}]})`), "Broccoli stands in the items already")
+	require.Contains(t, k.refused(list+`SDK.Actions.checkOff({items: [{item: "Broccoli", price: 2.5, amount: 1, unit: "kg"}, {item: "broccoli"}]})`), "The items have Broccoli twice.")
 	require.Equal(t, []any{1.0, "kg", 2.5, "penny-barrel", "penny-barrel"}, value[[]any](k, list+`
 		const [b] = SDK.Actions.checkOff({listId: l.id, items: [{item: "broccoli", price: 2.5, amount: 1, unit: "kg"}]}).bought, lot = E.PantryItem.getById(b.lotId), [p] = E.Price.all({filter: {lotId: lot.id}});
 		[lot.amount, lot.unit, lot.unitPrice, lot.storeId, p.storeId]`))
 	require.Equal(t, 2, value[int](k, list+`E.ShoppingItem.upsert({listId: l.id, name: "Broccoli", amount: 2}); SDK.Actions.checkOff({listId: l.id, items: [{item: "broccoli"}, {item: "broccoli"}]}).bought.length`), "two lines of one name are two things")
+}
+
+// In the shop one says salmon, where the list says salmon fillet.
+func TestThingIsFoundByAWordOfItsName(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	const list = `const E = SDK.Entities, listId = E.ShoppingList.upsert({name: "Saturday"}).id, check = (item, more) => SDK.Actions.checkOff({listId, items: [{item}], ...more}).bought.map(b => b.name);
+		for (const name of ["Salmon fillet", "Egg noodles", "Rice noodles"]) E.ShoppingItem.upsert({listId, name, amount: 200, unit: "g"});`
+	require.Equal(t, []any{[]any{"Salmon fillet"}, []any{"Egg noodles"}, []any{"Rice noodles"}}, value[[]any](k, list+`[check("salmon"), check("egg noodle"), check("noodles")]`), "of two kinds of noodles one is left")
+	require.Contains(t, k.refused(list+`check("noodles")`), `"noodles" could be Egg noodles or Rice noodles.`)
+	require.Contains(t, k.refused(list+`check("tuna")`), `"tuna" is not on the list Saturday.`)
+}
+
+// What is wrong is said plainly.
+func TestFaultsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	require.Equal(t, `invalid_payload: "feta" and "feta" are the same food: there is nothing to merge.`, k.refused(`SDK.Actions.mergeFoods({from: "feta", into: "feta"})`))
+	require.Equal(t, `not_found: there is no recipe "nope"`, k.refused(`SDK.Actions.nutrition({recipeId: "nope"})`))
 }
 
 // What is put on a list by hand costs what the newest price says, of another amount as well.
@@ -353,7 +372,7 @@ func TestLakeHouseHasCatalogue(t *testing.T) {
 func TestMoveBetweenHouseholds(t *testing.T) {
 	t.Parallel()
 	k := open(t, koantest.Setting{Key: "journal.enabled", Value: "true"}, koantest.Setting{Key: "approval.mode", Value: "never"})
-	lot := value[string](k, `SDK.Entities.PantryItem.upsert({name: "Polenta", amount: 500, unit: "g", productId: SDK.Entities.Product.upsert({name: "Polenta", barcodes: ["2000000000992"], packageAmount: 500, packageUnit: "g"}).id, openedAt: "2026-11-20"}).id`)
+	lot := value[string](k, `SDK.Entities.PantryItem.upsert({name: "Polenta", amount: 500, unit: "g", productId: SDK.Entities.Product.upsert({name: "Polenta", barcodes: ["2000000000992"], packageAmount: 500, packageUnit: "g"}).id, openedAt: "2026-11-20", addedAt: "2026-11-15T09:00:00Z"}).id`)
 	var out struct {
 		Done          bool
 		Arrived, Left int
@@ -387,8 +406,8 @@ func TestMoveBetweenHouseholds(t *testing.T) {
 	require.Equal(t, []any{false, 1, 0}, []any{out.Done, out.Arrived, out.Left})
 	k.Action("move", map[string]any{"lots": []string{lot}}, &out)
 	require.Equal(t, []any{true, 0, 1}, []any{out.Done, out.Arrived, out.Left})
-	arrived := k.Run(`(l => [l.amount, l.openedAt, l.product.barcodes[0]])(SDK.Entities.PantryItem.getById(SDK.args, {with: "product"}))`, koantest.Input{Set: "lake-house", Args: lot})
-	require.JSONEq(t, `[500, "2026-11-20", "2000000000992"]`, string(arrived.Result))
+	arrived := k.Run(`[...(l => [l.amount, l.openedAt, l.addedAt, l.product.barcodes[0]])(SDK.Entities.PantryItem.getById(SDK.args, {with: "product"})), ...SDK.Entities.PantryEvent.all({filter: {itemId: SDK.args, kind: "came"}, sort: "-id"}).slice(0, 1).map(e => [e.reason, e.at > "2026-11-16"])]`, koantest.Input{Set: "lake-house", Args: lot})
+	require.JSONEq(t, `[500, "2026-11-20", "2026-11-15T09:00:00Z", "2000000000992", ["moved", true]]`, string(arrived.Result), "bought on the 15th, and here since today")
 	left := k.Run(`[SDK.Entities.PantryItem.getById(SDK.args).amount, SDK.Entities.PantryEvent.all({filter: {itemId: SDK.args}, sort: "-id"})[0].reason]`, koantest.Input{Args: lot})
 	require.JSONEq(t, `[0, "moved"]`, string(left.Result))
 }

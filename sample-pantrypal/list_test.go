@@ -28,9 +28,9 @@ func TestListFollowsDeletedMeals(t *testing.T) {
 	two := value[[]any](k, `SDK.Actions.shop({}); `+lines)
 	require.Less(t, len(two), len(all))
 	require.Contains(t, two, []any{"Soap", 1.0, "piece"})
-	fresh := value[[]string](k, `SDK.Actions.shop({name: "Anew"}).items.map(i => i.name)`)
+	var fresh []string
+	k.Run(`SDK.Entities.ShoppingList.all({filter: {status: "open"}}).forEach(l => SDK.Entities.ShoppingList.patch(l.id, {status: "done"})); SDK.Actions.shop({name: "Anew"}).items.map(i => i.name)`, koantest.Input{DryRun: true}).ResultInto(&fresh)
 	require.Len(t, two, len(fresh)+1, "what a new list has, and the soap")
-	k.Run(`SDK.Entities.ShoppingList.delete(SDK.Entities.ShoppingList.all({filter: {name: "Anew"}})[0].id)`, koantest.Input{})
 
 	k.Run(`SDK.Entities.MealPlan.delete(SDK.Entities.PlannedMeal.getById(SDK.args).planId)`, koantest.Input{Args: meals[0]})
 	require.Equal(t, []any{[]any{"Soap", 1.0, "piece"}}, value[[]any](k, lines))
@@ -95,4 +95,51 @@ func TestCanInTheHouseIsACan(t *testing.T) {
 		const [m] = SDK.Actions.coverMeals({meals: [{key: "m", recipeId: r.recipeId, servings: 1}]}).meals;
 		const [lack] = m.missing;
 		[lack.amount + " " + lack.unit, m.uses.find(u => u.foodId === "canned-tomatoes").amount]`))
+}
+
+// What is on an open list is on no second one, and a list that somebody keeps by hand is not filled.
+func TestNothingIsOnTwoLists(t *testing.T) {
+	t.Parallel()
+	const start = `const A = SDK.Actions, L = SDK.Entities.ShoppingList, lists = () => L.all({sort: "createdAt", with: "items"}).map(l => [l.name.replace(/ from .*/, ""), l.items.length > 0]);
+		const times = () => { const n = {}; for (const i of SDK.Entities.ShoppingItem.all()) n[i.name] = (n[i.name] ?? 0) + 1; return Math.max(0, ...Object.values(n)); };`
+	for name, c := range map[string]struct {
+		code string
+		want []any
+	}{
+		"a plan's, then all meals": {
+			`const p = A.weekPlan({days: 3}); const a = A.shop({planId: p.planId}), b = A.shop({}); [a.listId === b.listId, lists(), L.getById(a.listId).planId === p.planId]`,
+			[]any{true, []any{[]any{"Shopping", true}}, true},
+		},
+		"all meals, then a plan's": {
+			`const p = A.weekPlan({days: 3}); const a = A.shop({}), b = A.shop({planId: p.planId}); [a.listId === b.listId, a.items.length === b.items.length, lists()]`,
+			[]any{true, true, []any{[]any{"Shopping", true}}},
+		},
+		"meals beside the plan": {
+			`const p = A.weekPlan({days: 3}); const a = A.shop({planId: p.planId}); A.mealPrep({meals: 2, start: "2026-11-29"}); const b = A.shop({}); [a.listId === b.listId, b.meals, L.getById(a.listId).planId, times(), A.shop({planId: p.planId}).meals]`,
+			[]any{true, 4.0, nil, 1.0, 4.0},
+		},
+		"a list by another name": {
+			`A.weekPlan({days: 3}); A.shop({}); A.shop({name: "Again"}); [lists(), A.shop({}).items.length > 0]`,
+			[]any{[]any{[]any{"Shopping", true}, []any{"Again", false}}, true},
+		},
+		"one that somebody keeps": {
+			`L.upsert({name: "Party"}); A.weekPlan({days: 3}); A.shop({}); A.shop({}); lists()`,
+			[]any{[]any{"Party", false}, []any{"Shopping", true}},
+		},
+		"what somebody keeps on one": {
+			`const p = A.weekPlan({days: 3}); const [first] = A.shop({planId: p.planId}).items; L.delete(L.all()[0].id);
+			const i = L.upsert({name: "Party"}); SDK.Entities.ShoppingItem.upsert({listId: i.id, name: first.name, amount: 90, unit: "kg"}); A.shop({planId: p.planId}); [times(), lists().length]`,
+			[]any{1.0, 2.0},
+		},
+		"more is needed": {
+			`const p = A.weekPlan({days: 2}), s = A.shop({planId: p.planId}); for (const m of p.meals) SDK.Entities.PlannedMeal.patch(m.mealId, {servings: 50});
+			const more = A.shop({name: "Again"}).items.length; A.shop({listId: s.listId}); [more > 0]`,
+			[]any{true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, value[[]any](open(t), start+c.code))
+		})
+	}
 }

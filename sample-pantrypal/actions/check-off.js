@@ -1,7 +1,7 @@
 // What was bought leaves the list and is in the house; what was not comes back.
 export const action = {
   title: "Check things off",
-  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off is left alone and named.",
+  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off is named.",
   input: {
     type: "object",
     properties: {
@@ -12,7 +12,7 @@ export const action = {
           type: "object", required: ["item"], additionalProperties: false,
           properties: {
             item: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of the item." },
-            amount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "How much it was, where it is not what the list says." }, unit: { enum: ["g", "kg", "ml", "cl", "l", "piece", "bunch", "can", "bottle", "jar", "pack", "bar", "head", "bulb", "loaf"], description: "Of amount, where it is not the list's." },
+            amount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "Where it is not what the list says." }, unit: { enum: ["g", "kg", "ml", "cl", "l", "piece", "bunch", "can", "bottle", "jar", "pack", "bar", "head", "bulb", "loaf"], description: "Of amount." },
             price: { type: "number", minimum: 0, maximum: 100000, description: "What was paid for all of it." },
             bestBefore: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$" },
           },
@@ -47,10 +47,11 @@ export default ({ listId, items, storeId, back = false }) => {
     const at = "/items/" + i;
     if (w.unit && w.amount === undefined) refuse(at + "/amount", "A unit needs an amount.", "Send both, or neither.");
     if (w.bestBefore && !isDay(w.bestBefore)) refuse(at + "/bestBefore", w.bestBefore + " is no day of the calendar.", "Send a day such as 2026-01-31.");
-    const same = all.filter((x) => x.name.toLowerCase() === w.item.toLowerCase());
-    const item = all.find((x) => x.id === w.item) ?? same.find((x) => x.bought === back && !named.has(x.id)) ?? same.find((x) => x.bought === back) ?? same[0];
+    const byId = all.find((x) => x.id === w.item);
+    const same = byId ? [] : called(w.item, all, back, at);
+    const item = byId ?? same.find((x) => x.bought === back && !named.has(x.id)) ?? same.find((x) => x.bought === back) ?? same[0];
     if (!item) refuse(at + "/item", '"' + w.item + '" is not on the list ' + list.name + ".", all.length ? "It has: " + all.slice(0, 50).map((i) => i.name).join(", ") + "." : "It is empty.");
-    if (named.has(item.id) && !back) refuse(at + "/item", item.name + " stands in the items already.", "Send each thing once, with its amount and price.");
+    if (named.has(item.id) && !back) refuse(at + "/item", "The items have " + item.name + " twice.", "Send each thing once, with its amount and price.");
     named.add(item.id);
     return { ...w, row: item };
   });
@@ -95,6 +96,15 @@ const putBack = (list, wanted) => {
   const left = SDK.Entities.ShoppingItem.count({ listId: list.id, bought: false });
   if (left > 0 && list.status === "done") SDK.Entities.ShoppingList.patch(list.id, { status: "open" });
   return left;
+};
+
+/** The items of a list that are called so; else the only one whose name has all of the words. */
+const called = (name, all, back, at) => {
+  const { same, fits } = SDK.Actions.matchNames({ name, among: all.map((i) => i.name) });
+  if (same.length) return same.map((i) => all[i]);
+  const open = fits.filter((i) => all[i].bought === back), could = (open.length ? open : fits).map((i) => all[i]);
+  if (new Set(could.map((i) => i.name)).size > 1) refuse(at + "/item", '"' + name + '" could be ' + could.map((i) => i.name).join(" or ") + ".", "Send the id or whole name of one of them.");
+  return could;
 };
 
 const isDay = (day) => { const at = new Date(Date.parse(day)); return !Number.isNaN(at.getTime()) && at.toISOString().slice(0, 10) === day; };

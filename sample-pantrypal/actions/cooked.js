@@ -1,7 +1,7 @@
 // A meal was cooked: what it took leaves the stock, what is left comes in.
 export const action = {
   title: "A meal was cooked",
-  description: "Notes that a meal was cooked: takes its ingredients out of the stock, oldest lots first, keeps leftovers, counts the recipe.",
+  description: "Takes what a cooked meal needed out of the stock, oldest lots first; keeps leftovers, counts the recipe.",
   input: {
     type: "object",
     properties: {

@@ -17,7 +17,7 @@ export const action = {
     properties: {
       summary: { type: "string" },
       photoId: { type: "string" },
-      again: { type: "boolean", description: "The photo was read before." },
+      again: { type: "boolean", description: "It was read before." },
       lots: { type: "array", items: { type: "object", required: ["lotId", "name", "amount", "unit", "place", "bestBefore"], properties: { lotId: { type: "string" }, name: { type: "string" }, amount: { type: "number" }, unit: { type: "string" }, place: { type: "string" }, bestBefore: { type: ["string", "null"] } } } },
       open: { type: "array", description: "Codes that no product has.", items: { type: "object", required: ["detectionId", "code"], properties: { detectionId: { type: "string" }, code: { type: "string" }, kind: { type: "string" } } } },
     },

@@ -17,7 +17,7 @@ export const action = {
     properties: {
       recipeId: { type: "string" }, name: { type: "string" }, servings: { type: "integer" }, minutes: { type: ["integer", "null"], description: "null: unknown, so nothing plans it." },
       ingredients: { type: "array", items: { type: "object", properties: { text: { type: "string" }, foodId: { type: ["string", "null"] }, amount: { type: ["number", "null"] }, unit: { type: ["string", "null"] } } } },
-      unknown: { type: "array", items: { type: "object", properties: { text: { type: "string" }, candidates: { type: "array", items: { type: "string" } } } }, description: "Lines that join to no food." },
+      unknown: { type: "array", items: { type: "object", properties: { text: { type: "string" }, problem: { type: "string" }, candidates: { type: "array", items: { type: "string" } } } }, description: "Lines that join to no food." },
     },
   },
   effects: {},
@@ -50,7 +50,7 @@ export default ({ text, jsonLd, name, source }) => {
   return {
     recipeId: recipe.id, name: recipe.name, servings: recipe.servings, minutes: recipe.prepMinutes + recipe.cookMinutes || null,
     ingredients: lines.map((l) => ({ text: l.text, foodId: l.foodId, amount: l.amount, unit: l.unit })),
-    unknown: lines.filter((l) => !l.foodId).map((l) => ({ text: l.text, candidates: l.candidates.map((c) => c.name) })),
+    unknown: lines.filter((l) => !l.foodId).map((l) => ({ text: l.text, problem: l.problem, candidates: l.candidates.map((c) => c.name) })),
   };
 };
 

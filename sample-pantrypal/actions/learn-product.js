@@ -1,15 +1,15 @@
 // Says what an unknown barcode is, and puts away what had been seen of it.
 export const action = {
   title: "Say what a code is",
-  description: "Says what an unknown barcode, or another code, is: makes or completes its product. What photos showed of it (open detections) becomes lots in the pantry, as if it had been known.",
+  description: "Says what an unknown barcode, or another code, is: makes or completes its product. What photos showed of it (open detections) becomes lots in the pantry.",
   input: {
     type: "object",
     properties: {
-      code: { type: "string", minLength: 1, maxLength: 8192, description: "The code of an open Detection, whatever it is; or a product's number: EAN-13, EAN-8, UPC-A or ITF-14." },
-      food: { type: "string", maxLength: 120, pattern: "\\S", description: "Which food it is: an id or a name." },
+      code: { type: "string", minLength: 1, maxLength: 8192, description: "The code of an open Detection; or a product's number: EAN-13, EAN-8, UPC-A or ITF-14." },
+      food: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of the food." },
       name: { type: "string", minLength: 1, maxLength: 120, description: "What the package says; without it, the food's name." },
       brand: { type: "string", maxLength: 80 },
-      packageAmount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "How much one package holds." },
+      packageAmount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "Of one package." },
       packageUnit: { enum: ["g", "kg", "ml", "cl", "l", "piece"] },
     },
     required: ["code", "food", "packageAmount", "packageUnit"],
@@ -19,7 +19,7 @@ export const action = {
     type: "object", required: ["productId", "resolved", "lots"],
     properties: {
       productId: { type: "string" }, name: { type: "string" },
-      resolved: { type: "integer", description: "Open detections that were resolved." },
+      resolved: { type: "integer", description: "Open detections." },
       lots: { type: "array", items: { type: "object", required: ["lotId", "name", "amount", "unit"], properties: { lotId: { type: "string" }, name: { type: "string" }, amount: { type: "number" }, unit: { type: "string" } } } },
     },
   },

@@ -1,15 +1,16 @@
 // One recipe cooked at once for several days.
 export const action = {
   title: "Cook ahead",
-  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Says what to buy and where the portions go.",
+  description: "Plans to cook one recipe ahead for several meals: one big pot on the first day, portions for the days after. Says what to buy and whom it does not suit.",
   input: {
     type: "object",
     properties: {
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name; without it, the batch recipe that needs the least shopping." },
       meals: { type: "integer", minimum: 2, maximum: 14, default: 4, description: "How many meals, the first on the day of cooking." },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Of each meal; without it, those of the household." },
       start: { type: "string", format: "date", description: "Without it, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "lunch" },
+      anyway: { type: "boolean", default: false, description: "Though somebody is allergic." },
     },
     additionalProperties: false,
   },
@@ -18,6 +19,7 @@ export const action = {
     properties: {
       mealId: { type: "string" }, recipeId: { type: "string" }, name: { type: "string" }, date: { type: "string" }, servings: { type: "number" },
       toBuy: { type: "array", items: { type: "string" } },
+      conflicts: { type: "array", items: { type: "string" } },
       portions: { type: "array", items: { type: "object", properties: { date: { type: "string" }, place: { type: "string" }, servings: { type: "number" } } } },
     },
   },
@@ -29,7 +31,7 @@ const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOStr
 const FRIDGE = 3; // days that cooked food keeps in the fridge
 const MOST = 100; // portions of a planned meal
 
-export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
+export default ({ recipe, meals = 4, servings, start, meal = "lunch", anyway = false }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
   const date = start ?? stow.today, each = servings ?? stow.portions, all = each * meals;
   checkDay("/start", date, stow.today);
@@ -39,6 +41,7 @@ export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
   const cover = SDK.Actions.coverMeals({ meals: candidates.map((r) => ({ key: r.id, recipeId: r.id, servings: all, date })) });
   const best = cover.meals.filter((m) => recipe || !m.conflicts.length).sort((a, b) => a.missing.length / a.needed - b.missing.length / b.needed || (a.name < b.name ? -1 : 1))[0];
   if (!best) refuse("/recipe", "No batch recipe suits everybody.", "Send the recipe to cook.");
+  if (best.allergies.length && !anyway) refuse("/recipe", best.name + " does not suit everybody: " + best.allergies.join("; ") + ".", "Send another recipe, or anyway: true.");
   const freezer = candidates.find((r) => r.id === best.recipeId).tags?.includes("freezer");
   const late = (i) => i > FRIDGE;
   if (!freezer && meals - 1 > FRIDGE) refuse("/meals", best.name + " keeps " + FRIDGE + " days in the fridge and does not freeze well.", "Plan at most " + (FRIDGE + 1) + " meals of it.");
@@ -47,7 +50,7 @@ export default ({ recipe, meals = 4, servings, start, meal = "lunch" }) => {
   });
   return {
     mealId: row.id, recipeId: best.recipeId, name: best.name, date, servings: all,
-    toBuy: best.missing.map((l) => l.say),
+    toBuy: best.missing.map((l) => l.say), conflicts: best.conflicts,
     portions: Array.from({ length: meals }, (_, i) => ({ date: plus(date, i), place: i === 0 ? "table" : late(i) ? "freezer" : "fridge", servings: each })),
   };
 };

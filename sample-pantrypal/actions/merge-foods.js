@@ -42,6 +42,7 @@ export default ({ from, into }) => {
   }
   if (other) change("prices", "Price", SDK.Entities.Price.all({ filter: { foodId: other } }));
   if (!out.lots && !out.products && !out.prices && !out.items && !out.ingredients) {
+    if (source.id === target.id) refuse("/into", '"' + from + '" and "' + into + '" are the same food: there is nothing to merge.', "Send two foods.");
     const hints = [source.hint, unnamed.size ? "There is " + [...unnamed].slice(0, 8).join(", ") + "." : undefined].filter((h) => h);
     refuse("/from", 'Nothing of the household is kept as "' + from + '".', hints.join(" ") || "Send the id or name of a food, or the name of lots.");
   }

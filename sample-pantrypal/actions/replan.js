@@ -8,11 +8,12 @@ export const action = {
       mealId: { type: "string" },
       date: { type: "string", format: "date", description: "Without mealId: the day whose meal changes; without both, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "The new number of portions." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "The new portions." },
       absent: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members who do not eat." },
       guests: { type: "number", minimum: 0, maximum: 100, description: "Portions for guests, more than now." },
       to: { type: "string", format: "date", description: "Another day." },
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of another recipe." },
+      anyway: { type: "boolean", default: false, description: "Though somebody is allergic." },
       skip: { type: "boolean", default: false, description: "The meal falls out." },
     },
     additionalProperties: false,
@@ -21,6 +22,7 @@ export const action = {
     type: "object", required: ["mealId", "name", "date", "servings", "status", "list"],
     properties: {
       mealId: { type: "string" }, name: { type: "string" }, date: { type: "string" }, servings: { type: "number" }, status: { type: "string" },
+      conflicts: { type: "array", items: { type: "string" } },
       swapped: { type: ["string", "null"], description: "The meal that took its day." },
       list: { type: ["object", "null"], properties: { listId: { type: "string" }, items: { type: "integer" }, estimatedCost: { type: ["number", "null"] } } },
     },
@@ -29,7 +31,7 @@ export const action = {
   examples: [{ guests: 2 }],
 };
 
-export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, to, recipe, skip = false }) => {
+export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, to, recipe, anyway = false, skip = false }) => {
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   if (date !== undefined) checkDay("/date", date, today);
   const row = mealId ? SDK.Entities.PlannedMeal.getById(mealId) : SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: date ?? today, mealType: meal, status: "planned" }, sort: "id", count: false }).items[0];
@@ -56,6 +58,10 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
     if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
     changes.recipeId = found.recipeId;
   }
+  const suits = changes.status ? null : SDK.Actions.coverMeals({ meals: [{ key: row.id, recipeId: changes.recipeId ?? row.recipeId, servings: changes.servings ?? row.servings }], absent }).meals[0];
+  if (recipe && suits?.allergies.length && !anyway) {
+    refuse("/recipe", suits.name + " does not suit everybody: " + suits.allergies.join("; ") + ".", "Send another recipe, who is absent, or anyway: true.");
+  }
   let swapped = null;
   if (to && to !== row.date) {
     checkDay("/to", to, today);
@@ -73,7 +79,7 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
   const now = SDK.Entities.PlannedMeal.getById(row.id, { with: "recipe" });
   const open = SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", ...(now.planId ? { $or: [{ planId: now.planId }, { planId: null }] } : { planId: null }), items: { $some: { needs: { $exists: true } } } }, sort: "-createdAt", count: false }).items[0];
   const list = open ? SDK.Actions.shop({ listId: open.id }) : null;
-  return { mealId: now.id, name: now.recipe.name, date: now.date, servings: now.servings, status: now.status, swapped, list: list ? { listId: list.listId, items: list.items.length, estimatedCost: list.estimatedCost } : null };
+  return { mealId: now.id, name: now.recipe.name, date: now.date, servings: now.servings, status: now.status, conflicts: suits?.conflicts ?? [], swapped, list: list ? { listId: list.listId, items: list.items.length, estimatedCost: list.estimatedCost } : null };
 };
 
 /** A plan reaches as far as its meals do. */

@@ -7,7 +7,7 @@ export const action = {
     type: "object",
     properties: {
       planId: { type: "string", description: "Without it, all planned meals from today on." },
-      listId: { type: "string", description: "The list to bring up to date; without it, the plan's open list, or a new one." },
+      listId: { type: "string", description: "The list to bring up to date; without it, the open one, or a new one." },
       storeId: { type: "string", description: "Whose prices come first, and in whose order of aisles the list is." },
       until: { type: "string", format: "date", description: "Only meals up to this day." },
       name: { type: "string", minLength: 1, maxLength: 120 },
@@ -38,23 +38,30 @@ export default ({ planId, listId, storeId, until, name }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   if (storeId !== undefined) checkStore(storeId);
   if (until !== undefined) checkDay("/until", until, today);
-  const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", planId: planId ?? null, ...(name ? { name } : {}) }, sort: "-createdAt", count: false }).items[0];
-  const plan = planId ?? list?.planId ?? null;
-  const store = storeId ?? list?.storeId ?? null;
+  const toBuy = SDK.Entities.ShoppingItem.all({ filter: { bought: false, $or: [{ list: { status: "open" } }, ...(listId ? [{ listId }] : [])] }, sort: "id", with: "needs" });
+  const list = listId ? SDK.Entities.ShoppingList.getById(listId) : openList({ planId, name, toBuy });
   const days = { $gte: today, ...(until ? { $lte: until } : {}) };
+  // A list of all meals stays one for the plan that is asked for, and a plan's becomes one where meals are planned beside it.
+  const beside = !listId && !planId && list?.planId && SDK.Entities.PlannedMeal.count({ status: "planned", date: days, $or: [{ planId: null }, { planId: { $ne: list.planId } }] }) > 0;
+  const plan = beside || (list && !listId && !list.planId) ? null : planId ?? list?.planId ?? null;
+  const store = storeId ?? list?.storeId ?? null;
   const meals = SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: days, ...(plan ? { planId: plan } : {}) }, sort: "date,id", with: "recipe" });
-  if (plan && !list) SDK.Entities.MealPlan.getById(plan); // not_found for a plan that there is not
-  const to = list ? (storeId && storeId !== list.storeId ? SDK.Entities.ShoppingList.patch(list.id, { storeId }) : list)
-    : SDK.Entities.ShoppingList.upsert({ name: name ?? "Shopping from " + today, planId: plan, storeId: store });
+  if (planId) SDK.Entities.MealPlan.getById(planId); // not_found for a plan that there is not
+  const other = { ...(storeId && storeId !== list?.storeId ? { storeId } : {}), ...(beside ? { planId: null } : {}) };
+  const to = !list ? SDK.Entities.ShoppingList.upsert({ name: name ?? OWN + today, planId: plan, storeId: store }) : Object.keys(other).length ? SDK.Entities.ShoppingList.patch(list.id, other) : list;
 
   // Meals of the plan that come earlier but are not of this list take from the stock as well.
   const before = plan ? SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: days, planId: { $ne: plan } }, sort: "date,id" }) : [];
   const toCook = (m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date });
   // What this action wrote before has needs, and is written anew. What somebody added by hand will be
-  // bought anyway. What was bought counts as bought: check-off has put it into the stock.
-  const old = SDK.Entities.ShoppingItem.all({ filter: { listId: to.id, bought: false }, sort: "id", with: "needs" });
-  const made = old.filter((i) => i.needs.length > 0), mine = new Map(made.map((i) => [(i.foodId ?? i.name) + " " + i.unit, i]));
-  const listed = old.filter((i) => i.needs.length === 0).map(({ foodId, name, amount, unit }) => ({ foodId, name, amount, unit }));
+  // bought anyway, and so will what other open lists have for these meals. What was bought counts as
+  // bought: check-off has put it into the stock.
+  const made = toBuy.filter((i) => i.listId === to.id && i.needs.length > 0);
+  const mine = new Map(made.map((i) => [(i.foodId ?? i.name) + " " + i.unit, i])), ids = new Set(meals.map((m) => m.id));
+  const listed = toBuy.filter((i) => i.listId !== to.id || !i.needs.length).flatMap(({ foodId, name, amount, unit, needs }) => {
+    if (!needs.length) return [{ foodId, name, amount, unit }];
+    return needs.filter((n) => ids.has(n.mealId)).map((n) => (n.amount > 0 ? { foodId, name, amount: n.amount, unit: n.unit } : { foodId, name, amount, unit }));
+  });
   const cover = SDK.Actions.coverMeals({ before: before.map(toCook), meals: meals.map(toCook), together: true, shop: true, listed, ...(store ? { storeId: store } : {}) });
   const title = new Map(meals.map((m) => [m.id, m.recipe.name]));
   const items = [], keep = new Set();
@@ -83,6 +90,17 @@ export default ({ planId, listId, storeId, until, name }) => {
     estimatedCost: priced.length ? Math.round(priced.reduce((sum, i) => sum + Math.round(i.cost * 100), 0)) / 100 : null,
     withoutPrice: items.filter((i) => i.cost === null).map((i) => i.name),
   };
+};
+
+const OWN = "Shopping from ";
+
+/** The open list that is brought up to date: one that this action made, and no other that somebody keeps by hand. */
+const openList = ({ planId, name, toBuy }) => {
+  const open = SDK.Entities.ShoppingList.all({ filter: { status: "open" }, sort: "-createdAt" });
+  if (name) return open.find((l) => l.name === name && l.planId === (planId ?? null));
+  const ours = open.filter((l) => l.planId || l.name.startsWith(OWN) || toBuy.some((i) => i.listId === l.id && i.needs.length));
+  const all = ours.find((l) => !l.planId);
+  return planId ? ours.find((l) => l.planId === planId) ?? all : all ?? ours[0];
 };
 
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);

@@ -7,12 +7,12 @@ export const action = {
     type: "object",
     properties: {
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions; without it, those of the household and guests." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Without it, for household and guests." },
       date: { type: "string", format: "date", description: "Without it, today." },
       guests: { type: "array", items: { type: "object" }, description: "[{name, portion, diet, allergies, dislikes}], as Household.members." },
       minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, the household's for the day." },
       with: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
-      count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "How many suggestions." },
+      count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "Suggestions." },
       plan: { type: "boolean", default: false },
     },
     additionalProperties: false,
@@ -42,6 +42,7 @@ export const action = {
 };
 
 const SOON = 4; // days
+const NAMED = 4; // recipes that a note names
 const MOST = 10; // portions of one guest
 
 export default ({ date, meal = "dinner", servings, guests = [], minutes, with: wanted = [], count = 3, plan = false }) => {
@@ -83,7 +84,11 @@ export default ({ date, meal = "dinner", servings, guests = [], minutes, with: w
     planned = { mealId: made.id, name: suggestions[0].name, new: true };
   }
   const notes = fits.unkept.map((name) => 'Nothing keeps "' + name + '".');
-  if (!suggestions.length) notes.push("Nothing fits: no recipe for " + meal + " within " + fits.minutes + " minutes suits everybody and has half of its ingredients in the house.");
+  if (!suggestions.length) {
+    const out = fits.ruledOut.filter((m) => must.every((f) => m.foodIds.includes(f.food.id)) && m.needed > 0 && m.lacking / m.needed <= 0.5);
+    const has = must.map((f) => " has " + f.food.name.toLowerCase() + ",").join("");
+    notes.push("Nothing fits: " + (out.length ? because(out) : "no recipe for " + meal + " within " + fits.within + has + " suits everybody and has half of its ingredients in the house") + ".");
+  }
   return { date: day, suggestions, planned, pastDate: fits.past, note: notes.join(" ") };
 };
 
@@ -96,6 +101,12 @@ const meals = (input) => {
     throw e;
   }
 };
+
+/** Which rules leave out what would do. */
+const because = (out) => [...new Set(out.map((o) => o.rule))].map((rule) => {
+  const names = [...new Set(out.filter((o) => o.rule === rule).map((o) => o.name))], more = names.length - NAMED;
+  return rule + " rules out " + (more > 1 ? names.slice(0, NAMED).join(", ") + " and " + more + " others" : names.join(", ").replace(/, ([^,]*)$/, " and $1"));
+}).join("; ");
 
 /** Who a guest is, for those who cook. */
 const describe = (g) => [(g.name ?? "a guest"), g.diet && g.diet !== "none" ? g.diet : "", g.allergies?.length ? "allergic to " + g.allergies.join(", ") : "", g.dislikes?.length ? "no " + g.dislikes.join(", ") : ""].filter((t) => t).join(", ");

@@ -8,7 +8,7 @@ export const action = {
       start: { type: "string", format: "date", description: "The first day; without it, today." },
       days: { type: "integer", minimum: 1, maximum: 31, default: 7 },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions of each meal; without it, those of the household." },
+      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Of each meal; without it, those of the household." },
       budget: { type: "number", minimum: 0, maximum: 100000, description: "For what has to be bought; without it, the household's weekly budget by days." },
       name: { type: "string", minLength: 1, maxLength: 120 },
     },
@@ -28,7 +28,7 @@ export const action = {
   examples: [{ days: 3 }],
 };
 
-const DAY = 86400000, SOON = 5;
+const DAY = 86400000, SOON = 5, NAMED = 4;
 const plus = (day, days) => new Date(Date.parse(day) + days * DAY).toISOString().slice(0, 10);
 const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 const weekdayOf = (day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
@@ -65,7 +65,8 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
     const near = (other) => Math.abs(Date.parse(other) - Date.parse(date)) < apart * DAY;
     const best = ranked.find((m) => !chosen.some((c) => c.recipeId === m.recipeId && near(c.date)));
     if (!best) {
-      notes.push(date + ": no recipe for " + meal + " suits everybody within " + day.minutes + " minutes.");
+      const out = [...day.ruledOut, ...ranked.map((m) => ({ rule: day.apartBy, name: m.name }))];
+      notes.push(date + ": " + (out.length ? because(out) + ", and no other" : "no") + " recipe for " + meal + " suits everybody within " + day.within + ".");
       continue;
     }
     chosen.push({ date, weekday, recipeId: best.recipeId, servings: portions, cuisine: best.cuisine, recipes: ranked.map((m) => m.recipeId) });
@@ -94,6 +95,12 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   });
   return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost: choice.cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes };
 };
+
+/** Which rules leave out what would do. */
+const because = (out) => [...new Set(out.map((o) => o.rule))].map((rule) => {
+  const names = [...new Set(out.filter((o) => o.rule === rule).map((o) => o.name))], more = names.length - NAMED;
+  return rule + " rules out " + (more > 1 ? names.slice(0, NAMED).join(", ") + " and " + more + " others" : names.join(", ").replace(/, ([^,]*)$/, " and $1"));
+}).join("; ");
 
 /** What of a meal would go off soon. */
 const soon = (m, date) => [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON)).map((u) => u.name))];

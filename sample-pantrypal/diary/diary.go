@@ -7,7 +7,10 @@ package diary
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -15,6 +18,8 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
+	"github.com/koan-go/koan/sample-pantrypal/rules"
 )
 
 // Keep adds the hooks to a client. Events are written through the mutation's own
@@ -92,7 +97,11 @@ func write(next ent.Mutator) ent.Mutator {
 		}
 		var entries []*ent.PantryEventCreate
 		for _, p := range pair(before, after) {
-			if e, ok := read(p.before, p.after, why); ok {
+			units, err := p.units(ctx, m.Client())
+			if err != nil {
+				return nil, fmt.Errorf("diary: %w", err)
+			}
+			if e, ok := read(p.before, p.after, units, why); ok {
 				entries = append(entries, e.create(m.Client(), id))
 			}
 		}
@@ -112,7 +121,7 @@ func stored(ctx context.Context, m *ent.PantryItemMutation) ([]*ent.PantryItem, 
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return m.Client().PantryItem.Query().Where(pantryitem.IDIn(ids...)).Order(pantryitem.ByID()).All(ctx)
+	return m.Client().PantryItem.Query().Where(pantryitem.IDIn(ids...)).WithProduct().Order(pantryitem.ByID()).All(ctx)
 }
 
 // result returns the items as the mutation left them.
@@ -136,6 +145,19 @@ func result(ctx context.Context, m *ent.PantryItemMutation, value ent.Value, bef
 
 // change is one item before and after; nil if it did not or does not exist.
 type change struct{ before, after *ent.PantryItem }
+
+// units is how many of the unit after the change one of the unit before it is, 0 where they do not
+// convert.
+func (p change) units(ctx context.Context, c *ent.Client) (decimal.Decimal, error) {
+	if p.before == nil || p.after == nil || p.before.Unit == p.after.Unit {
+		return decimal.NewFromInt(1), nil
+	}
+	units, err := rules.UnitsIn(ctx, c, p.before, p.after.Unit)
+	if missing := (*quantity.Unconvertible)(nil); errors.As(err, &missing) {
+		return decimal.Zero, nil
+	}
+	return units, err
+}
 
 func pair(before, after []*ent.PantryItem) []change {
 	left := make(map[string]*ent.PantryItem, len(after))

@@ -1,12 +1,14 @@
 package diary
 
 import (
-	"math"
 	"time"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryevent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
 )
 
 // entry is one line of the diary.
@@ -23,12 +25,10 @@ func (e entry) create(c *ent.Client, run string) *ent.PantryEventCreate {
 	row := c.PantryEvent.Create().SetItemID(e.item.ID).SetItemName(e.item.Name).SetKind(e.kind).SetReason(e.reason).
 		SetAmount(e.amount).SetUnit(e.item.Unit).SetNillableAt(e.at).SetNillableFoodID(e.item.FoodID).SetNillableMealID(e.meal).SetRun(run)
 	if e.item.UnitPrice != nil && e.amount > 0 {
-		row.SetCost(round(e.amount*(*e.item.UnitPrice), 100))
+		row.SetCost(decimal.NewFromFloat(e.amount).Mul(decimal.NewFromFloat(*e.item.UnitPrice)).Round(2).InexactFloat64())
 	}
 	return row
 }
-
-func round(v, parts float64) float64 { return math.Round(v*parts) / parts }
 
 // said is what a change says about itself: why it was made, and for which meal.
 type said struct {
@@ -44,9 +44,10 @@ func (s said) or(told pantryevent.Reason) pantryevent.Reason {
 	return told
 }
 
-// read says what a change means for the house. It is false where nothing a
-// reader of the diary would care about happened.
-func read(before, after *ent.PantryItem, why said) (entry, bool) {
+// read says what a change means for the house; units is how many of the unit after it one of the unit
+// before it is, 0 where nobody knows. It is false where nothing a reader of the diary would care about
+// happened.
+func read(before, after *ent.PantryItem, units decimal.Decimal, why said) (entry, bool) {
 	if before == nil {
 		return arrival(after, why), true
 	}
@@ -57,14 +58,13 @@ func read(before, after *ent.PantryItem, why said) (entry, bool) {
 		}
 		return e, true
 	}
-	delta := round(inHouse(after)-inHouse(before), 1e6)
-	sameUnit := before.Unit == after.Unit || inHouse(before) == 0 || inHouse(after) == 0
+	// What came, came in the unit that it is kept in, and what went, in the one that it was kept in.
+	came, gone := difference(before, after, units)
 	switch {
-	case sameUnit && delta > 0:
-		return entry{item: after, kind: pantryevent.KindCame, reason: why.or(pantryevent.ReasonCorrected), amount: delta, meal: why.meal}, true
-	case sameUnit && delta < 0:
-		// What went, went in the unit that it was kept in.
-		return entry{item: before, kind: pantryevent.KindWent, reason: why.or(went(after)), amount: math.Abs(delta), meal: why.meal}, true
+	case came > 0:
+		return entry{item: after, kind: pantryevent.KindCame, reason: why.or(pantryevent.ReasonCorrected), amount: came, meal: why.meal}, true
+	case gone > 0:
+		return entry{item: before, kind: pantryevent.KindWent, reason: why.or(went(after)), amount: gone, meal: why.meal}, true
 	case same(before, after):
 		return entry{}, false
 	}
@@ -73,6 +73,20 @@ func read(before, after *ent.PantryItem, why said) (entry, bool) {
 		reason = pantryevent.ReasonMoved
 	}
 	return entry{item: after, kind: pantryevent.KindChanged, reason: why.or(reason)}, true
+}
+
+// difference is what came, in the unit that a lot has after a change, or what is gone, in the one that
+// it had before. Both are 0 where its units do not compare: then it was measured anew.
+func difference(before, after *ent.PantryItem, units decimal.Decimal) (came, gone float64) {
+	was, is := decimal.NewFromFloat(inHouse(before)), decimal.NewFromFloat(inHouse(after))
+	if !units.IsPositive() {
+		if was.IsPositive() && is.IsPositive() {
+			return 0, 0
+		}
+		units = decimal.NewFromInt(1) // one of them is nothing in any unit
+	}
+	more := is.Sub(was.Mul(units)).Round(quantity.Places)
+	return more.InexactFloat64(), more.Neg().DivRound(units, quantity.Places).InexactFloat64()
 }
 
 // inHouse is how much of a lot is there, in its unit.
@@ -84,9 +98,13 @@ func inHouse(item *ent.PantryItem) float64 {
 }
 
 // arrival is the entry of a new lot. It is dated when the lot came, which may
-// lie before the moment that somebody wrote it down.
+// lie before the moment that somebody wrote it down. What is moved here was bought
+// before it came.
 func arrival(item *ent.PantryItem, why said) entry {
 	e := entry{item: item, kind: pantryevent.KindCame, reason: why.or(pantryevent.ReasonBought), amount: inHouse(item), at: &item.AddedAt, meal: why.meal}
+	if e.reason == pantryevent.ReasonMoved {
+		e.at = nil
+	}
 	if e.amount == 0 {
 		e.kind, e.reason = pantryevent.KindChanged, why.or(pantryevent.ReasonCorrected)
 	}

@@ -3,6 +3,7 @@ package kitchen
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -31,6 +32,7 @@ type coverIn struct {
 	StoreID  *string  `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
 	Listed   []onList `json:"listed,omitempty"  jsonschema:"maxItems=1000"                          jsonschema_description:"what is on the list by hand: with shop, it is not bought twice"`
 	Guests   []guest  `json:"guests,omitempty"   jsonschema:"maxItems=100"                           jsonschema_description:"who eats too: meals have to suit them as well"`
+	Absent   []string `json:"absent,omitempty"   jsonschema:"maxItems=50"                            jsonschema_description:"members who do not eat"`
 }
 
 type use struct {
@@ -66,6 +68,7 @@ type covered struct {
 	Unclear   []lack   `json:"unclear"   jsonschema_description:"some of it is there, and amounts cannot be compared"`
 	Staples   []string `json:"staples"   jsonschema_description:"staples that are not in the house"`
 	Conflicts []string `json:"conflicts" jsonschema_description:"whom it does not suit, and why"`
+	Allergies []string `json:"allergies" jsonschema_description:"those of the conflicts that are allergies"`
 	FoodIDs   []string `json:"foodIds"`
 	Aisles    []string `json:"aisles"`
 }
@@ -106,7 +109,7 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 	if err != nil {
 		return coverOut{}, err
 	}
-	if h, err = h.with(in.Guests); err != nil {
+	if h, err = h.without(in.Absent).with(in.Guests); err != nil {
 		return coverOut{}, err
 	}
 	from := h.day(0)
@@ -174,7 +177,11 @@ func readRecipes(ctx context.Context, call framework.Call, meals []meal) (map[st
 	}
 	for i, m := range meals {
 		if _, ok := byID[m.RecipeID]; !ok {
-			return nil, fault.Newf(fault.NotFound, "there is no recipe %q (meal %d)", m.RecipeID, i+1).WithHint("Read Recipe for the ids.")
+			which := ""
+			if len(meals) > 1 {
+				which = fmt.Sprintf(" (meal %d)", i+1)
+			}
+			return nil, fault.Newf(fault.NotFound, "there is no recipe %q%s", m.RecipeID, which).WithHint("Read Recipe for the ids.")
 		}
 	}
 	return byID, nil
@@ -199,8 +206,9 @@ func (n *need) set(a quantity.Amount, sys quantity.System) {
 func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 	c := covered{
 		Key: m.Key, RecipeID: r.ID, Name: r.Name, Minutes: r.PrepMinutes + r.CookMinutes, Servings: m.Servings,
-		Uses: []use{}, Missing: []lack{}, Unclear: []lack{}, Staples: []string{}, Conflicts: h.conflicts(r.Ingredients), FoodIDs: []string{}, Aisles: []string{},
+		Uses: []use{}, Missing: []lack{}, Unclear: []lack{}, Staples: []string{}, FoodIDs: []string{}, Aisles: []string{},
 	}
+	c.Conflicts, c.Allergies = h.conflicts(r.Ingredients)
 	m.Date = cmp.Or(m.Date, h.day(0))
 	factor := decimal.NewFromFloat(m.Servings).Div(decimal.NewFromFloat(max(r.Servings, 1)))
 	var lacks []need

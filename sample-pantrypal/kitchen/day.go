@@ -3,6 +3,7 @@ package kitchen
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -31,14 +32,26 @@ type dayMeal struct {
 	Favourite bool     `json:"favourite"`
 }
 
+// ruledOut is a recipe that would do, but for a rule.
+type ruledOut struct {
+	Rule    string   `json:"rule"    jsonschema_description:"which, to stand before: rules out"`
+	Name    string   `json:"name"`
+	FoodIDs []string `json:"foodIds"`
+	Needed  int      `json:"needed"`
+	Lacking int      `json:"lacking" jsonschema_description:"of the lines that it needs"`
+}
+
 type dayOut struct {
-	Minutes int       `json:"minutes"`
-	Apart   int       `json:"apart"  jsonschema_description:"days between two meals of one recipe"`
-	Meals   []dayMeal `json:"meals"  jsonschema_description:"those that keep all rules; where nothing has what a rule wants, those that keep the others"`
-	Wanted  []string  `json:"wanted" jsonschema_description:"rules whose food or tag all of the meals have"`
-	Unkept  []string  `json:"unkept" jsonschema_description:"rules whose food or tag no meal has"`
-	Idle    []string  `json:"idle"   jsonschema_description:"rules that are about nothing that there is, and why"`
-	Past    []string  `json:"past"   jsonschema_description:"lots past their date, which no meal takes"`
+	Minutes  int        `json:"minutes"`
+	Within   string     `json:"within"   jsonschema_description:"the minutes in words, with the rule that they are of"`
+	Apart    int        `json:"apart"    jsonschema_description:"days between two meals of one recipe"`
+	ApartBy  string     `json:"apartBy"  jsonschema_description:"the rule that says so, to stand before: rules out"`
+	Meals    []dayMeal  `json:"meals"    jsonschema_description:"those that keep all rules; where nothing has what a rule wants, those that keep the others"`
+	RuledOut []ruledOut `json:"ruledOut" jsonschema_description:"what suits everybody in the time there is, and breaks a rule"`
+	Wanted   []string   `json:"wanted"   jsonschema_description:"rules whose food or tag all of the meals have"`
+	Unkept   []string   `json:"unkept"   jsonschema_description:"rules whose food or tag no meal has"`
+	Idle     []string   `json:"idle"     jsonschema_description:"rules that are about nothing that there is, and why"`
+	Past     []string   `json:"past"     jsonschema_description:"lots past their date, which no meal takes"`
 }
 
 // planRule is what a day has to keep.
@@ -93,18 +106,21 @@ func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error
 	if err != nil {
 		return dayOut{}, err
 	}
-	out := dayOut{Apart: apart(rules), Idle: idle(rules, recipes)}
+	out := dayOut{Meals: []dayMeal{}, RuledOut: []ruledOut{}, Idle: idle(rules, recipes)}
+	out.Apart, out.ApartBy = apart(rules)
 	today := slices.DeleteFunc(slices.Clone(rules), func(r planRule) bool { return len(r.Weekdays) > 0 && !slices.Contains(r.Weekdays, weekday(date)) })
-	if out.Minutes = timeToCook(h, date, today); in.Minutes != nil {
-		out.Minutes = *in.Minutes
+	var hurry string
+	if out.Minutes, hurry = timeToCook(h, date, today); in.Minutes != nil {
+		out.Minutes, hurry = *in.Minutes, ""
 	}
+	out.Within = inWords(out.Minutes, hurry)
 	taken, err := readTaken(ctx, call, h, in, date, out.Apart)
 	if err != nil {
 		return dayOut{}, err
 	}
 	free := slices.DeleteFunc(slices.Clone(recipes), func(r recipeHead) bool {
 		minutes := r.PrepMinutes + r.CookMinutes // 0: nobody knows how long it takes
-		return !slices.Contains(r.MealTypes, in.Meal) || minutes == 0 || minutes > out.Minutes || slices.ContainsFunc(taken, func(t takenDay) bool { return t.RecipeID == r.ID && t.near(date, out.Apart) })
+		return !slices.Contains(r.MealTypes, in.Meal) || minutes == 0 || minutes > out.Minutes
 	})
 	covers, err := coverMeals(ctx, call, in.asked(h, free, taken))
 	if err != nil {
@@ -112,8 +128,13 @@ func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error
 	}
 	out.Past = covers.Past
 	for i, c := range covers.Meals {
-		if r := free[i]; len(c.Conflicts) == 0 {
-			out.Meals = append(out.Meals, dayMeal{c, r.Cuisine, r.Rating, r.Favourite})
+		r := free[i]
+		switch m := (dayMeal{c, r.Cuisine, r.Rating, r.Favourite}); {
+		case len(c.Conflicts) > 0:
+		case slices.ContainsFunc(taken, func(t takenDay) bool { return t.RecipeID == r.ID && t.near(date, out.Apart) }):
+			out.ruleOut(out.ApartBy, m)
+		default:
+			out.Meals = append(out.Meals, m)
 		}
 	}
 	heads := make(map[string]recipeHead, len(free))
@@ -124,29 +145,49 @@ func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error
 	return out, nil
 }
 
-// apart is how many days the rules want between two meals of a recipe.
-func apart(rules []planRule) int {
-	days := leastApart
-	for _, r := range rules {
-		if r.Kind == "no-repeat" {
-			days = max(days, r.Days)
-		}
-	}
-	return days
+// ruleOut takes note of a meal that would do, but for a rule.
+func (out *dayOut) ruleOut(rule string, m dayMeal) {
+	out.RuledOut = append(out.RuledOut, ruledOut{rule, m.Name, m.FoodIDs, m.Needed, len(m.Missing) + len(m.Unclear)})
 }
 
-// timeToCook is how long a meal may take on a day.
-func timeToCook(h household, date time.Time, rules []planRule) int {
-	minutes := cmp.Or(h.WeekdayMinutes, 45)
+// said is how a rule is named.
+func (r planRule) said() string { return `"` + r.Name + `"` }
+
+// apart is how many days the rules want between two meals of a recipe, and which of them does.
+func apart(rules []planRule) (days int, by string) {
+	days, by = leastApart, fmt.Sprintf("having no meal twice in %d days", leastApart)
+	for _, r := range rules {
+		if r.Kind == "no-repeat" && r.Days > days {
+			days, by = r.Days, r.said()
+		}
+	}
+	return days, by
+}
+
+// inWords says how long a meal may take, and which rule wants it so.
+func inWords(minutes int, rule string) string {
+	text := fmt.Sprintf("%d minutes", minutes)
+	if minutes == 1 {
+		text = "1 minute"
+	}
+	if rule != "" {
+		text += " (" + rule + ")"
+	}
+	return text
+}
+
+// timeToCook is how long a meal may take on a day, and the rule that says so, if one does.
+func timeToCook(h household, date time.Time, rules []planRule) (minutes int, by string) {
+	minutes = cmp.Or(h.WeekdayMinutes, 45)
 	if d := date.Weekday(); d == time.Saturday || d == time.Sunday {
 		minutes = cmp.Or(h.WeekendMinutes, 90)
 	}
 	for _, r := range rules {
-		if r.Kind == "max-minutes" && r.Minutes > 0 {
-			minutes = min(minutes, r.Minutes)
+		if r.Kind == "max-minutes" && r.Minutes > 0 && r.Minutes < minutes {
+			minutes, by = r.Minutes, r.said()
 		}
 	}
-	return minutes
+	return minutes, by
 }
 
 // readTaken reads the meals that a day has to reckon with: those of one recipe must not be near, and
@@ -192,23 +233,30 @@ func (out *dayOut) keep(rules []planRule, heads map[string]recipeHead) {
 		switch {
 		case r.What == "":
 		case r.Kind == "avoid":
-			out.Meals = slices.DeleteFunc(out.Meals, func(m dayMeal) bool { return fits(r, m) })
+			out.Meals = slices.DeleteFunc(out.Meals, func(m dayMeal) bool {
+				avoided := fits(r, m)
+				if avoided {
+					out.ruleOut(r.said(), m)
+				}
+				return avoided
+			})
 		case r.Kind == "want":
 			wants, names = append(wants, r), append(names, r.Name)
 		}
 	}
-	wanted := slices.DeleteFunc(slices.Clone(out.Meals), func(m dayMeal) bool {
-		return slices.ContainsFunc(wants, func(r planRule) bool { return !fits(r, m) })
-	})
+	lacks := func(m dayMeal) int { return slices.IndexFunc(wants, func(r planRule) bool { return !fits(r, m) }) }
+	wanted := slices.DeleteFunc(slices.Clone(out.Meals), func(m dayMeal) bool { return lacks(m) >= 0 })
 	out.Wanted, out.Unkept = []string{}, []string{}
-	if len(wanted) > 0 {
-		out.Meals, out.Wanted = wanted, names
-	} else {
+	if len(wanted) == 0 {
 		out.Unkept = names
+		return
 	}
-	if out.Meals == nil {
-		out.Meals = []dayMeal{}
+	for _, m := range out.Meals {
+		if i := lacks(m); i >= 0 {
+			out.ruleOut(wants[i].said(), m)
+		}
 	}
+	out.Meals, out.Wanted = wanted, names
 }
 
 // isCalled reports whether a name is the cuisine or a tag of the recipe.

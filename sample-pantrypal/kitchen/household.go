@@ -144,16 +144,21 @@ func all[Row any](ctx context.Context, call framework.Call, entity string, query
 	}
 }
 
-// conflicts are the reasons for which a recipe with these foods does not suit
-// somebody. lines are (name, food) pairs; a line without a food suits nobody who has
-// allergies, since nobody knows what is in it.
-func (h household) conflicts(lines []line) []string {
-	found := map[string]bool{}
-	var out []string
-	add := func(text string) {
-		if !found[text] {
-			found[text] = true
-			out = append(out, text)
+// without returns the household without members who do not eat.
+func (h household) without(absent []string) household {
+	h.Members = slices.DeleteFunc(slices.Clone(h.Members), func(m schema.Member) bool {
+		return slices.ContainsFunc(absent, func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), m.Name) })
+	})
+	return h
+}
+
+// conflicts are the reasons for which a recipe with these lines does not suit somebody, and those of
+// them that are allergies. A line whose food nobody knows suits nobody who has allergies.
+func (h household) conflicts(lines []line) (all, allergies []string) {
+	all, allergies = []string{}, []string{}
+	add := func(to *[]string, text string) {
+		if !slices.Contains(*to, text) {
+			*to = append(*to, text)
 		}
 	}
 	for _, m := range h.Members {
@@ -167,27 +172,36 @@ func (h household) conflicts(lines []line) []string {
 			}
 		}
 		for _, l := range lines {
-			f, known := foods.Of(l.FoodID)
+			f, known := l.eaten()
 			if !known {
 				if len(m.Allergies) > 0 {
-					add(m.Name + " has allergies, and nobody knows what is in " + l.Name)
+					add(&all, m.Name+" has allergies, and nobody knows what is in "+l.Name)
 				}
 				continue
 			}
 			for _, a := range m.Allergies {
 				if f.Contains(a) {
-					add(m.Name + " is allergic to " + a + " (" + f.Name + ")")
+					add(&all, m.Name+" is allergic to "+a+" ("+f.Name+")")
+					add(&allergies, m.Name+" is allergic to "+a+" ("+f.Name+")")
 				}
 			}
 			if m.Diet != "" && m.Diet != "none" && !f.Suits(m.Diet) {
-				add(m.Name + " is " + m.Diet + " (" + f.Name + ")")
+				add(&all, m.Name+" is "+m.Diet+" ("+f.Name+")")
 			}
 			if disliked[f.ID] {
-				add(m.Name + " does not like " + f.Name)
+				add(&all, m.Name+" does not like "+f.Name)
 			}
 		}
 	}
-	return out
+	return all, allergies
+}
+
+// eaten is the food of a line: the one that it is joined to, else what the catalogue calls so.
+func (l line) eaten() (foods.Food, bool) {
+	if f, ok := foods.Of(l.FoodID); ok {
+		return f, true
+	}
+	return foods.Of(foods.Find(l.Name).ID)
 }
 
 type stowIn struct {

@@ -3,6 +3,7 @@ package kitchen
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -108,9 +109,23 @@ func readIngredients(ctx context.Context, call framework.Call, in readIn) (readO
 			r.FoodID = &m.ID
 		}
 		r.Candidates = match(l.Name, m).Candidates
+		if m.ID == "" {
+			r.Problem = unread(l)
+		}
 		out.Lines = append(out.Lines, r)
 	}
 	return out, nil
+}
+
+// unread says what of a line that names no food may be an amount that was not read as one.
+func unread(l quantity.Line) string {
+	switch first, _, more := strings.Cut(l.Name, " "); {
+	case !l.Amount.Valid && strings.ContainsAny(first, "0123456789"):
+		return fmt.Sprintf("the amount of %q cannot be read", l.Text)
+	case l.Amount.Valid && l.Unit == quantity.Piece && l.Package == "" && more:
+		return fmt.Sprintf("no food is called %q, and no unit %q", l.Name, first)
+	}
+	return ""
 }
 
 func number(d decimal.NullDecimal) *float64 {

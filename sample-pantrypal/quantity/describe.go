@@ -76,7 +76,7 @@ func split(text string) (name string, notes []string) {
 		notes = append(notes, inside)
 		text = after
 	}
-	name, rest, ok := strings.Cut(b.String(), ",")
+	name, rest, ok := cutComma(b.String())
 	if semi, more, found := strings.Cut(name, ";"); found {
 		name, rest, ok = semi, strings.TrimSuffix(more+","+rest, ","), true
 	}
@@ -87,6 +87,16 @@ func split(text string) (name string, notes []string) {
 		return name, append(notes, rest)
 	}
 	return b.String(), notes
+}
+
+// cutComma divides a text at its first comma that is not inside a number.
+func cutComma(text string) (before, after string, found bool) {
+	for i := range len(text) {
+		if text[i] == ',' && (i == 0 || i == len(text)-1 || !digits(text[i-1:i]) || !digits(text[i+1:i+2])) {
+			return text[:i], text[i+1:], true
+		}
+	}
+	return text, "", false
 }
 
 // tidy makes single spaces of many, and drops marks that hold nothing.

@@ -82,7 +82,7 @@ func (x *Index) find(name string, plural bool) Match {
 			return Match{ID: id}
 		}
 	}
-	return Match{Candidates: x.candidates(without(words, qualifiers))}
+	return Match{Candidates: x.candidates(words, without(words, qualifiers))}
 }
 
 // FindLine is Find for a line of a recipe: what comes in cans is canned food,
@@ -181,19 +181,20 @@ func onlyQualifiers(text string) bool {
 	return len(without(strings.Fields(normalize(text)), qualifiers)) == 0
 }
 
-// candidates returns the ids of the foods most alike.
-func (x *Index) candidates(words []string) []string {
-	text := strings.Join(words, " ")
-	grams := trigrams(text)
+// candidates returns the ids of the foods most alike to one of some texts: "minced" says more of meat
+// than of garlic.
+func (x *Index) candidates(texts ...[]string) []string {
 	type scored struct {
 		id    string
 		score float64
 	}
 	best := map[string]float64{}
-	for _, e := range x.names {
-		score := alike(grams, e.grams) + shared(words, e.words)
-		if score >= 0.3 {
-			best[e.id] = max(best[e.id], score)
+	for _, words := range texts {
+		grams := trigrams(strings.Join(words, " "))
+		for _, e := range x.names {
+			if score := alike(grams, e.grams) + shared(words, e.words); score >= 0.3 {
+				best[e.id] = max(best[e.id], score)
+			}
 		}
 	}
 	ranked := make([]scored, 0, len(best))

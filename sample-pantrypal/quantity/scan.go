@@ -1,6 +1,7 @@
 package quantity
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -83,6 +84,9 @@ func (s *scanner) figures() (decimal.Decimal, bool) {
 	if !ok {
 		return decimal.Zero, false
 	}
+	if s.exponentFollows() {
+		return decimal.Zero, false
+	}
 	n := decimal.NewFromInt(whole)
 	if f, ok := s.over(whole); ok {
 		return f, true
@@ -142,6 +146,11 @@ func (s *scanner) digits() (int64, bool) {
 	return n, i > 0
 }
 
+var exponent = regexp.MustCompile(`^[eE][+-]?[0-9]`)
+
+// exponentFollows reports whether a number goes on as "e9": nobody cooks so much.
+func (s *scanner) exponentFollows() bool { return exponent.MatchString(s.rest) }
+
 func (s *scanner) pointFollows() bool {
 	return len(s.rest) > 1 && (s.rest[0] == '.' || s.rest[0] == ',') && s.rest[1] >= '0' && s.rest[1] <= '9'
 }
@@ -154,7 +163,7 @@ func (s *scanner) decimals(whole decimal.Decimal) (decimal.Decimal, bool) {
 	before := len(s.rest)
 	n, ok := s.digits()
 	places := before - len(s.rest)
-	if !ok || s.pointFollows() {
+	if !ok || s.pointFollows() || s.exponentFollows() {
 		return decimal.Zero, false // a date, a version, or too long to be an amount
 	}
 	if comma && places == 3 && whole.IsPositive() {

@@ -24,7 +24,7 @@ func Keep(c *ent.Client) {
 	c.Store.Use(unlessUndoing(rememberStores))
 	c.Recipe.Use(unlessUndoing(sharedRecipes))
 	c.RecipeIngredient.Use(unlessUndoing(sharedIngredients), unlessUndoing(joinIngredient))
-	c.PantryItem.Use(unlessUndoing(joinLot), unlessUndoing(wholeLot), unlessUndoing(dateMovedLot))
+	c.PantryItem.Use(unlessUndoing(joinLot), unlessUndoing(convertLot), unlessUndoing(roundPrice), unlessUndoing(wholeLot), unlessUndoing(dateMovedLot))
 	c.ShoppingItem.Use(unlessUndoing(joinShoppingItem))
 	c.Price.Use(unlessUndoing(comparePrices))
 }

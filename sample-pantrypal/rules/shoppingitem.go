@@ -89,14 +89,8 @@ const recentPrices = 10
 
 // estimate sets what a line will cost by the newest price of its food that is comparable.
 func estimate(ctx context.Context, m *ent.ShoppingItemMutation, f foods.Food, amount float64, unit string) error {
-	system := quantity.Metric
-	home, err := m.Client().Household.Query().Where(household.ID(schema.HouseholdID)).Only(ctx)
-	switch {
-	case err == nil && home.Units == household.UnitsUs:
-		system = quantity.US
-	case err == nil:
-		system = quantity.SystemOf(home.Locale)
-	case !ent.IsNotFound(err):
+	sys, err := system(ctx, m.Client())
+	if err != nil {
 		return err
 	}
 	rows, err := m.Client().Price.Query().Where(price.FoodID(f.ID), price.PerUnitNotNil()).Order(price.ByOn(sql.OrderDesc()), price.ByID()).Limit(recentPrices).All(ctx)
@@ -104,7 +98,7 @@ func estimate(ctx context.Context, m *ent.ShoppingItemMutation, f foods.Food, am
 		return err
 	}
 	for _, p := range rows {
-		in, err := f.Convert(quantity.Of(decimal.NewFromFloat(amount), quantity.Unit(unit)), quantity.Unit(p.Unit).Large(), system)
+		in, err := f.Convert(quantity.Of(decimal.NewFromFloat(amount), quantity.Unit(unit)), quantity.Unit(p.Unit).Large(), sys)
 		if err != nil {
 			continue
 		}
@@ -112,4 +106,18 @@ func estimate(ctx context.Context, m *ent.ShoppingItemMutation, f foods.Food, am
 		return nil
 	}
 	return nil
+}
+
+// system is in which measures the household cooks.
+func system(ctx context.Context, c *ent.Client) (quantity.System, error) {
+	home, err := c.Household.Query().Where(household.ID(schema.HouseholdID)).Only(ctx)
+	switch {
+	case ent.IsNotFound(err):
+		return quantity.Metric, nil
+	case err != nil:
+		return "", err
+	case home.Units == household.UnitsUs:
+		return quantity.US, nil
+	}
+	return quantity.SystemOf(home.Locale), nil
 }
