@@ -113,6 +113,7 @@ func TestWeb(t *testing.T) {
 	t.Run("attacks", w.attacks)
 	t.Run("bad input", w.badInput)
 	t.Run("together", w.together)
+	t.Run("lists", w.lists)
 	t.Run("stories", w.stories)
 }
 
@@ -277,6 +278,49 @@ func (w *web) together(t *testing.T) {
 	_, _, text = w.do("GET", "/api/pantry-item/"+id, "")
 	require.Contains(t, text, `"amount":7`, "a new date alone leaves the amount that the page had rounded")
 	require.Contains(t, text, `"bestBefore":"2031-01-02"`)
+}
+
+// Each open list can be chosen, and Home's number leads to the list that it is of.
+func (w *web) lists(t *testing.T) {
+	store := func(entity, model string) string {
+		status, _, text := w.do("POST", "/api/"+entity, model, "Content-Type", "application/json")
+		require.Equal(t, http.StatusCreated, status, "%s", text)
+		var row struct{ ID string }
+		require.NoError(t, json.Unmarshal([]byte(text), &row))
+		return row.ID
+	}
+	heading := func(path string) string {
+		_, _, text := w.do("GET", path, "")
+		return regexp.MustCompile(`<h1>([^<]*)`).FindStringSubmatch(text)[1]
+	}
+	week := store("shopping-list", `{"name":"Groceries"}`)
+	ginger := store("shopping-item", `{"listId":"`+week+`","name":"Ginger"}`)
+	party := store("shopping-list", `{"name":"For the party"}`)
+
+	require.Equal(t, "For the party", heading("/shopping"), "the newest one")
+	_, _, text := w.do("GET", "/shopping", "")
+	require.Regexp(t, `href="/shopping\?list=`+party+`" aria-current="true">For the party · 0 left`, text)
+	require.Contains(t, text, `href="/shopping?list=`+week+`">Groceries · 1 left`)
+	_, _, text = w.do("GET", "/", "")
+	require.Contains(t, text, `href="/shopping?list=`+week+`">1 to buy: Groceries`)
+	require.NotContains(t, text, "For the party", "nothing of it is to buy")
+	_, _, text = w.do("GET", "/shopping?list="+week, "")
+	require.Contains(t, text, "Ginger")
+
+	for _, form := range [][2]string{
+		{"/shopping", "name=Limes&amount=2&unit=piece&list=" + week},
+		{"/shopping/check", "item=" + ginger + "&list=" + week},
+		{"/shopping/back", "item=" + ginger + "&listId=" + week},
+		{"/shopping/list", "listId=" + week},
+	} {
+		status, head, text := w.do("POST", form[0], form[1])
+		require.Equal(t, http.StatusSeeOther, status, "%s: %s", form, text)
+		next := head.Get("Location")
+		require.Equal(t, "Groceries", heading(next), "%s leads to its list", form)
+		_, _, text = w.do("GET", next, "")
+		require.Contains(t, text, `name="back" value="/shopping?list=`+week+`"><button>Undo`, "%s: and so does its undo", form)
+	}
+	require.Equal(t, "For the party", heading("/shopping?list=removed"), "where a list was removed, the newest one")
 }
 
 // A dinner that was cooked is shown as that, and a refusal is in words for people.

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"slices"
+
 	"github.com/koan-go/koan/framework/auth"
 )
 
@@ -69,7 +71,7 @@ type homePage struct {
 	Meal    *meal
 	Run     string // that noted the meal as cooked, "" if it took nothing
 	Codes   int    // that nobody has explained
-	ToBuy   int
+	ToBuy   []shoppingList
 	Waiting int // plans
 }
 
@@ -99,9 +101,10 @@ func (s *site) home(v *visit) (any, error) {
 	if p.Codes, err = v.count("Detection", query{"status": "open"}); err != nil {
 		return nil, err
 	}
-	if p.ToBuy, err = v.count("ShoppingItem", query{"bought": false, "list": query{"status": "open"}}); err != nil {
+	if p.ToBuy, err = openLists(v); err != nil {
 		return nil, err
 	}
+	p.ToBuy = slices.DeleteFunc(p.ToBuy, func(l shoppingList) bool { return l.Left == 0 })
 	p.Waiting = s.waiting(v)
 	return p, nil
 }

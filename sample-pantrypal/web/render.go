@@ -23,6 +23,7 @@ var templateFiles embed.FS
 type frame struct {
 	Day   day
 	Path  string // the section of the navigation
+	Back  string // where an undo of what the last form did leads
 	Stamp string
 	Did   string // what the last form did
 	Run   string // by which run
@@ -65,7 +66,10 @@ var functions = template.FuncMap{
 // render writes a page.
 func (s *site) render(v *visit, status int, name string, data any) {
 	section, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
-	f := frame{Day: v.day, Path: "/" + section, Stamp: s.stamp, Page: data}
+	f := frame{Day: v.day, Path: "/" + section, Back: "/" + section, Stamp: s.stamp, Page: data}
+	if f.Path == "/shopping" {
+		f.Back = listPage(v.URL.Query().Get("list"))
+	}
 	if run := v.URL.Query().Get("run"); v.Method == http.MethodGet && isID(run) {
 		did := v.URL.Query().Get("did")
 		if f.Did = said[did]; did != already {
