@@ -99,7 +99,7 @@ var units = []string{"piece", "g", "kg", "ml", "l"}
 // addLot puts something into the house by hand.
 func (s *site) addLot(v *visit) (done, error) {
 	in := map[string]any{"name": strings.TrimSpace(v.FormValue("name")), "unit": v.FormValue("unit"), "place": v.FormValue("place")}
-	if err := v.numbers(in, "amount"); err != nil {
+	if err := v.amount(in); err != nil {
 		return done{}, err
 	}
 	v.texts(in, "bestBefore")
@@ -180,6 +180,18 @@ func (v *visit) numbers(into map[string]any, names ...string) error {
 			return fault.Newf(fault.InvalidPayload, "%q is not a number.", fault.Clip(text, 40)).WithPath("/" + name)
 		}
 		into[name] = n
+	}
+	return nil
+}
+
+// amount takes how much a form says that there is, where it is filled in: of nothing there is no need
+// to keep anything.
+func (v *visit) amount(into map[string]any) error {
+	if err := v.numbers(into, "amount"); err != nil {
+		return err
+	}
+	if n, sent := into["amount"].(float64); sent && n <= 0 {
+		return fault.Newf(fault.InvalidPayload, "An amount has to be more than 0, not %s.", number(n)).WithPath("/amount")
 	}
 	return nil
 }

@@ -204,7 +204,7 @@ func (s *site) addItem(v *visit) (done, error) {
 	if in["name"] == nil {
 		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to buy.").WithPath("/name")
 	}
-	if err := v.numbers(in, "amount"); err != nil {
+	if err := v.amount(in); err != nil {
 		return done{}, err
 	}
 	if list == "" { // there was none when the page was made
