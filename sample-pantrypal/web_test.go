@@ -306,8 +306,8 @@ func (w *web) lists(t *testing.T) {
 
 	require.Equal(t, "For the party", heading("/shopping"), "the newest one")
 	_, _, text := w.do("GET", "/shopping", "")
-	require.Regexp(t, `href="/shopping\?list=`+party+`" aria-current="true">For the party · 0 left`, text)
-	require.Contains(t, text, `href="/shopping?list=`+week+`">Groceries · 1 left`)
+	require.Regexp(t, `href="/shopping\?list=`+party+`" aria-current="true"><span>For the party</span> · 0 left`, text)
+	require.Contains(t, text, `href="/shopping?list=`+week+`"><span>Groceries</span> · 1 left`)
 	_, _, text = w.do("GET", "/", "")
 	require.Contains(t, text, `href="/shopping?list=`+week+`">1 to buy: Groceries`)
 	require.NotContains(t, text, "For the party", "nothing of it is to buy")
