@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
 	"io"
 	"net/http"
 	"net/url"
@@ -228,16 +231,35 @@ func (w *web) badInput(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, text, "There is no food")
 	require.Contains(t, text, "Thrown away", "the rest of the page is there")
-	png, err := os.ReadFile("testdata/haul.png")
+	groceries, err := os.ReadFile("testdata/haul.png")
 	require.NoError(t, err)
-	for name, photo := range map[string]string{"a text": "no photo", "nothing": "", "half a photo": string(png[:3000]), "a start that lies": "\x89PNG\r\n\x1a\nno photo"} {
-		status, _, text := w.do("POST", "/photo", "--b\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\n"+photo+"\r\n--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+	for name, photo := range map[string]string{"a text": "no photo", "nothing": "", "half a photo": string(groceries[:3000]), "a start that lies": "\x89PNG\r\n\x1a\nno photo"} {
+		status, _, text := w.photo(photo)
 		require.Equal(t, http.StatusBadRequest, status, name)
 		require.Contains(t, text, "JPEG, PNG or WebP", name)
 		require.NotContains(t, text, "defect", name)
 	}
+	status, _, text = w.photo(blank(t, 8192, 6144))
+	require.Contains(t, text, "the picture is too large: 8192 x 6144 pixels")
+	require.NotContains(t, text, "JPEG", "it is one that can be read")
+	require.NotContains(t, text, "haul")
+	require.Less(t, status, 500)
 	_, _, text = w.do("GET", "/photo", "")
 	require.Contains(t, text, "No photo was read yet")
+}
+
+// photo sends a file as a photo of groceries.
+func (w *web) photo(file string) (int, http.Header, string) {
+	w.t.Helper()
+	return w.do("POST", "/photo", "--b\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\n"+file+"\r\n--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+}
+
+// blank is a PNG picture with nothing on it.
+func blank(t *testing.T, width, height int) string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, png.Encode(&out, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.White, color.Black})))
+	return out.String()
 }
 
 // A form that is sent twice happens once, and two people on one thing do not overwrite each other.
