@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // lot is a PantryItem as pages show it.
@@ -16,6 +17,7 @@ type lot struct {
 	BestBefore *string `json:"bestBefore"`
 	OpenedAt   *string `json:"openedAt"`
 	Staple     bool    `json:"staple"`
+	Status     string  `json:"status"`
 	Version    int     `json:"version"`
 	FoodID     *string `json:"foodId"`
 	Food       *food   `json:"food"`
@@ -129,5 +131,7 @@ func (s *site) waiting(v *visit) int {
 	if err != nil { // whoever may not decide has none
 		return 0
 	}
-	return len(plans)
+	return len(slices.DeleteFunc(plans, func(one *approve.Plan) bool {
+		return s.app.Plans().Admit(v.Context(), s.verdict(v, one)) != nil // it cannot be carried out any more
+	}))
 }

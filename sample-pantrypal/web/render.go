@@ -215,10 +215,13 @@ func (d day) clock(at time.Time) string {
 	return at.Format("Mon 2 Jan 15:04")
 }
 
-// title has a capital at its start.
-func title(s string) string {
+// title is a name with a capital at its start, and without hyphens.
+func title(s string) string { return capital(strings.ReplaceAll(s, "-", " ")) }
+
+// capital has a capital at its start.
+func capital(s string) string {
 	if s == "" {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + strings.ReplaceAll(s[1:], "-", " ")
+	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -131,7 +131,29 @@ func (s *site) changeLot(v *visit) (done, error) {
 		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), changes)
+	if fault.CodeOf(err) == fault.Conflict {
+		err = v.changedMeanwhile(v.PathValue("id"), err)
+	}
 	return done{v.back("/shelves"), did, run}, err
+}
+
+// changedMeanwhile says how a lot is now that somebody has changed after the page had shown it.
+func (v *visit) changedMeanwhile(id string, conflict error) error {
+	l, err := row[lot](v, "PantryItem", id)
+	if err != nil {
+		return conflict
+	}
+	now := amount(l.Amount, l.Unit) + ", " + l.Place
+	switch {
+	case l.Status == "consumed":
+		now = "used up"
+	case l.Status != "available":
+		now = "thrown away"
+	case l.BestBefore != nil:
+		now += ", best before " + v.day.on(*l.BestBefore)
+	}
+	return fault.Newf(fault.Conflict, "Somebody changed %s meanwhile. This is how it is now: %s.", l.Name, now).
+		WithHint("Go back, and see whether it is still to be changed.").Because(conflict)
 }
 
 // corrections takes what differs from what the form showed. An amount is shown rounded, so that one

@@ -254,7 +254,7 @@ func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
 		if entry, ok := fault.Lookup(f.Code); ok && entry.HTTP >= http.StatusBadRequest {
 			status = entry.HTTP
 		}
-		writeJSON(w, status, f)
+		writeJSON(w, status, v.forPeople(err))
 	case err != nil:
 		s.fail(v, err)
 	case scripted:

@@ -144,8 +144,8 @@ func (s *site) planMeal(v *visit) (done, error) {
 	if err := v.numbers(in, "servings"); err != nil {
 		return done{}, err
 	}
-	if n, _ := in["servings"].(float64); n > maxServings {
-		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for at most %d portions.", maxServings).WithPath("/servings")
+	if n, _ := in["servings"].(float64); n <= 0 || n > maxServings {
+		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for more than 0 and at most %d portions.", maxServings).WithPath("/servings")
 	}
 	run, err := v.submit(catalog.EntityID("PlannedMeal", "upsert"), map[string]any{"model": in}, nil)
 	return done{v.back("/"), "planned", run}, err
