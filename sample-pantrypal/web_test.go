@@ -301,7 +301,10 @@ func (w *web) together(t *testing.T) {
 		status, _, text := w.do("POST", lot[1], "do=correct&key="+key+"&version="+version+"&"+rest)
 		return status, text
 	}
-	status, text := correct(lot[3], lot[2], "amount=7&wasAmount=6")
+	status, text := correct("nothing", lot[2], "amount=0&wasAmount=6")
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, text, "What is gone is noted with")
+	status, text = correct(lot[3], lot[2], "amount=7&wasAmount=6")
 	require.Equal(t, http.StatusSeeOther, status, "%s", text)
 	status, text = correct("other", lot[2], "amount=3&wasAmount=6")
 	require.Equal(t, http.StatusConflict, status)

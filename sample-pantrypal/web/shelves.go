@@ -160,8 +160,8 @@ func (v *visit) changedMeanwhile(id string, conflict error) error {
 // which nobody touched must stay as it is.
 func (v *visit) corrections(into map[string]any) error {
 	if v.FormValue("amount") != v.FormValue("wasAmount") {
-		if err := v.numbers(into, "amount"); err != nil {
-			return err
+		if err := v.amount(into); err != nil {
+			return fault.From(err).WithHint("What is gone is noted with “Used up” or “Thrown away”.")
 		}
 	}
 	switch date := v.FormValue("bestBefore"); {
