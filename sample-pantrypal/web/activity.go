@@ -220,26 +220,26 @@ func (s *site) undo(v *visit) (done, error) {
 // mayDecide reports whether the caller may decide about plans.
 func mayDecide(v *visit) bool { return slices.Contains(principal(v.Context()).Scopes, approve.Scope) }
 
-// approve carries a plan out, and returns its run and what it was.
-func (s *site) approve(v *visit, id string) (run, operation string, err error) {
+// approve carries a plan out, and returns its run and the page on which one sees what it did.
+func (s *site) approve(v *visit, id string) (run, next string, err error) {
 	one, err := s.findPlan(v, id)
 	if err != nil {
 		return "", "", err
 	}
-	_, outcome, err := s.app.Plans().Approve(v.Context(), s.verdict(v, one))
+	out, outcome, err := s.app.Plans().Approve(v.Context(), s.verdict(v, one))
 	run = one.Run
 	if outcome != nil {
 		run = outcome.Run
 	}
 	if err == nil {
-		return run, one.Request.Operation, nil
+		return run, afterPlan(one.Request, out), nil
 	}
 	if one.Request.Operation == undoID.String() && fault.CodeOf(err) == fault.Conflict { // it would wait for ever
 		if _, kept := s.app.Plans().Deny(v.Context(), s.verdict(v, one)); kept != nil {
 			s.app.Log().Warn("an undo that cannot be carried out waits on", "plan", id, "error", kept)
 		}
 	}
-	return run, one.Request.Operation, refusal{err}
+	return run, "", refusal{err}
 }
 
 // findPlan returns a plan that the caller may see.
@@ -316,8 +316,8 @@ func (s *site) plan(v *visit) (any, error) {
 func (s *site) decide(v *visit) (done, error) {
 	switch v.FormValue("do") {
 	case "approve":
-		run, operation, err := s.approve(v, v.PathValue("id"))
-		return done{v.back(afterPlan(operation)), "approved", run}, err
+		run, next, err := s.approve(v, v.PathValue("id"))
+		return done{v.back(next), "approved", run}, err
 	case "deny":
 		one, err := s.findPlan(v, v.PathValue("id"))
 		if err == nil {
@@ -328,11 +328,15 @@ func (s *site) decide(v *visit) (done, error) {
 	return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
 }
 
-// afterPlan is the page on which one sees what an operation did.
-func afterPlan(operation string) string {
-	switch operation {
+// afterPlan is the page on which one sees what a plan's call did.
+func afterPlan(call approve.Planned, out json.RawMessage) string {
+	switch call.Operation {
 	case "action::shop", "action::check-off":
-		return "/shopping"
+		var list struct{ ListID string }
+		for _, raw := range []json.RawMessage{call.Input, out} {
+			_ = json.Unmarshal(raw, &list) // where neither names a list, the newest one is shown
+		}
+		return listPage(list.ListID)
 	case "action::replan", "action::week-plan":
 		return "/week"
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -56,6 +58,19 @@ func TestWhyAPhotoWasNotReadIsAsItsReaderSaysIt(t *testing.T) {
 	}
 	limit := refusal{fault.New(fault.RateLimited, "")}
 	require.Equal(t, limit, unreadPhoto(limit))
+}
+
+func TestWhoAgreesComesToWhatWasDone(t *testing.T) {
+	for _, c := range [][4]string{
+		{"action::shop", `{}`, `{"listId":"made"}`, "/shopping?list=made"},
+		{"action::shop", `{"listId":"old"}`, ``, "/shopping?list=old"},
+		{"action::check-off", `{"listId":"old","items":[]}`, `{"left":1}`, "/shopping?list=old"},
+		{"action::check-off", `{"items":[]}`, `{"left":1}`, "/shopping"},
+		{"action::replan", `{}`, `{}`, "/week"},
+		{"entity:PantryItem:delete", `{}`, `{}`, "/activity"},
+	} {
+		require.Equal(t, c[3], afterPlan(approve.Planned{Operation: c[0], Input: json.RawMessage(c[1])}, json.RawMessage(c[2])), c)
+	}
 }
 
 func TestWhatARunDidIsInWords(t *testing.T) {
