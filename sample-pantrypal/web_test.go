@@ -4,6 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"html"
+	"image"
+	"image/color"
+	"image/png"
 	"io"
 	"net/http"
 	"net/url"
@@ -113,6 +117,8 @@ func TestWeb(t *testing.T) {
 	t.Run("attacks", w.attacks)
 	t.Run("bad input", w.badInput)
 	t.Run("together", w.together)
+	t.Run("lists", w.lists)
+	t.Run("plain words", w.plainWords)
 	t.Run("stories", w.stories)
 }
 
@@ -204,6 +210,15 @@ func (w *web) badInput(t *testing.T) {
 		"a recipe that there is not":   {"GET", "/recipes/none", "", http.StatusNotFound, "That did not work"},
 		"portions without end":         {"POST", "/meals", "recipe=shakshuka&servings=NaN", http.StatusBadRequest, "is not a number"},
 		"portions for a town":          {"POST", "/meals", "recipe=shakshuka&servings=99999999999999999999", http.StatusBadRequest, "at most 100 portions"},
+		"nothing to buy of a thing":    {"POST", "/shopping", "name=Milk&amount=0&unit=l", http.StatusBadRequest, "An amount has to be more than 0"},
+		"nothing of a thing":           {"POST", "/shelves", "name=Zero&amount=0&unit=g&place=pantry", http.StatusBadRequest, "An amount has to be more than 0"},
+		"less than nothing":            {"POST", "/shelves", "name=Zero&amount=-1&unit=g&place=pantry", http.StatusBadRequest, "An amount has to be more than 0, not -1."},
+		"a meal for nobody":            {"POST", "/meals", "recipe=shakshuka&servings=0", http.StatusBadRequest, "for more than 0"},
+		"a meal that was":              {"POST", "/meals", "recipe=shakshuka&date=2020-01-01", http.StatusBadRequest, "Wed 1 Jan 2020 is past"},
+		"a meal in another life":       {"POST", "/meals", "recipe=shakshuka&date=2099-01-01", http.StatusBadRequest, "more than a year ahead"},
+		"a dinner of no recipe":        {"POST", "/meals", "recipe=none", http.StatusBadRequest, "There is no such recipe."},
+		"two mistakes":                 {"POST", "/shelves", "name=&amount=1&unit=g&place=attic", http.StatusBadRequest, "is not a value of"},
+		"a meal on no day":             {"POST", "/meals", "recipe=shakshuka&date=someday", http.StatusBadRequest, "is not a day"},
 		"a week that starts never":     {"POST", "/week", "start=soon", http.StatusBadRequest, "is not a day"},
 		"a form that is a book":        {"POST", "/lots/none", "do=" + strings.Repeat("x", 1<<17), http.StatusRequestEntityTooLarge, "too large"},
 		"a run that there is not":      {"GET", "/activity/none", "", http.StatusNotFound, "That did not work"},
@@ -214,22 +229,44 @@ func (w *web) badInput(t *testing.T) {
 			status, _, text := w.do(c.method, c.path, c.body)
 			require.Contains(t, text, c.says)
 			require.Equal(t, c.status, status)
+			for _, program := range []string{"named fields", "approval.", "/model", "in the set"} {
+				require.NotContains(t, text, program, "what is for programs")
+			}
 		})
 	}
 	status, _, text := w.do("GET", "/reports?food=stardust", "")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, text, "There is no food")
 	require.Contains(t, text, "Thrown away", "the rest of the page is there")
-	png, err := os.ReadFile("testdata/haul.png")
+	groceries, err := os.ReadFile("testdata/haul.png")
 	require.NoError(t, err)
-	for name, photo := range map[string]string{"a text": "no photo", "nothing": "", "half a photo": string(png[:3000]), "a start that lies": "\x89PNG\r\n\x1a\nno photo"} {
-		status, _, text := w.do("POST", "/photo", "--b\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\n"+photo+"\r\n--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+	for name, photo := range map[string]string{"a text": "no photo", "nothing": "", "half a photo": string(groceries[:3000]), "a start that lies": "\x89PNG\r\n\x1a\nno photo"} {
+		status, _, text := w.photo(photo)
 		require.Equal(t, http.StatusBadRequest, status, name)
 		require.Contains(t, text, "JPEG, PNG or WebP", name)
 		require.NotContains(t, text, "defect", name)
 	}
+	status, _, text = w.photo(blank(t, 8192, 6144))
+	require.Contains(t, text, "the picture is too large: 8192 x 6144 pixels")
+	require.NotContains(t, text, "JPEG", "it is one that can be read")
+	require.NotContains(t, text, "haul")
+	require.Less(t, status, 500)
 	_, _, text = w.do("GET", "/photo", "")
 	require.Contains(t, text, "No photo was read yet")
+}
+
+// photo sends a file as a photo of groceries.
+func (w *web) photo(file string) (int, http.Header, string) {
+	w.t.Helper()
+	return w.do("POST", "/photo", "--b\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\n"+file+"\r\n--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+}
+
+// blank is a PNG picture with nothing on it.
+func blank(t *testing.T, width, height int) string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, png.Encode(&out, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.White, color.Black})))
+	return out.String()
 }
 
 // A form that is sent twice happens once, and two people on one thing do not overwrite each other.
@@ -264,11 +301,16 @@ func (w *web) together(t *testing.T) {
 		status, _, text := w.do("POST", lot[1], "do=correct&key="+key+"&version="+version+"&"+rest)
 		return status, text
 	}
-	status, text := correct(lot[3], lot[2], "amount=7&wasAmount=6")
+	status, text := correct("nothing", lot[2], "amount=0&wasAmount=6")
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, text, "What is gone is noted with")
+	status, text = correct(lot[3], lot[2], "amount=7&wasAmount=6")
 	require.Equal(t, http.StatusSeeOther, status, "%s", text)
 	status, text = correct("other", lot[2], "amount=3&wasAmount=6")
 	require.Equal(t, http.StatusConflict, status)
-	require.Contains(t, text, "Somebody else was faster")
+	require.Contains(t, text, "Somebody changed ")
+	require.Contains(t, text, "This is how it is now: 7, ")
+	require.NotContains(t, text, "version")
 	id := strings.TrimPrefix(lot[1], "/lots/")
 	_, head, _ := w.do("GET", "/api/pantry-item/"+id, "")
 	version := strings.Trim(head.Get("ETag"), `"`)
@@ -277,6 +319,151 @@ func (w *web) together(t *testing.T) {
 	_, _, text = w.do("GET", "/api/pantry-item/"+id, "")
 	require.Contains(t, text, `"amount":7`, "a new date alone leaves the amount that the page had rounded")
 	require.Contains(t, text, `"bestBefore":"2031-01-02"`)
+}
+
+// store stores a row as another program does, and returns its id.
+func (w *web) store(entity, model string) string {
+	w.t.Helper()
+	status, _, text := w.do("POST", "/api/"+entity, model, "Content-Type", "application/json")
+	require.Equal(w.t, http.StatusCreated, status, "%s", text)
+	var row struct{ ID string }
+	require.NoError(w.t, json.Unmarshal([]byte(text), &row))
+	return row.ID
+}
+
+// asks makes a call that somebody has to agree to, and returns the page that asks for it.
+func (w *web) asks(method, path, body string) string {
+	w.t.Helper()
+	_, _, text := w.do(method, path, body, "Content-Type", "application/json")
+	var refused struct{ Details struct{ PlanID string } }
+	require.NoError(w.t, json.Unmarshal([]byte(text), &refused))
+	require.NotEmpty(w.t, refused.Details.PlanID, "%s", text)
+	return "/plans/" + refused.Details.PlanID
+}
+
+var (
+	tags   = regexp.MustCompile(`<[^>]*>`)
+	anyID  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-`)
+	aRun   = regexp.MustCompile(`href="(/activity/[^"?]+)"`)
+	blanks = regexp.MustCompile(`\s+`)
+)
+
+// read is what a person reads of a page.
+func (w *web) read(path string, header ...string) string {
+	w.t.Helper()
+	_, _, page := w.do("GET", path, "", header...)
+	_, main, _ := strings.Cut(page, "<main")
+	return html.UnescapeString(blanks.ReplaceAllString(tags.ReplaceAllString("<main"+main, " "), " "))
+}
+
+// newestRun is the page of what happened last.
+func (w *web) newestRun() string {
+	w.t.Helper()
+	_, _, page := w.do("GET", "/activity", "")
+	found := aRun.FindStringSubmatch(page)
+	require.NotNil(w.t, found, "%s", page)
+	return found[1]
+}
+
+// What happened, what is asked and what cannot be undone are said in a household's words.
+func (w *web) plainWords(t *testing.T) {
+	list := w.store("shopping-list", `{"name":"Hardware"}`)
+	listed := w.newestRun()
+	w.store("shopping-item", `{"listId":"`+list+`","name":"Nails","amount":3}`)
+	named := w.store("shopping-list", `{"name":"Baker"}`)
+	renamed := w.newestRun()
+	lot := w.store("pantry-item", `{"name":"Old jar","amount":2,"place":"pantry"}`)
+	jar := w.newestRun()
+	_, _, text := w.do("PATCH", "/api/pantry-item/"+lot, `{"amount":1,"reason":"eaten"}`, "Content-Type", "application/merge-patch+json", "If-Match", "*")
+	require.Contains(t, text, "Old jar")
+
+	happened := w.read("/activity")
+	for _, want := range []string{"Change a pantry item", "1 pantry item changed, 1 pantry event added", "Add a pantry item", "1 pantry item added", "Add a shopping list"} {
+		require.Contains(t, happened, want)
+	}
+	require.NotRegexp(t, `Write on a condition|Store a|[A-Z][a-z]+[A-Z]|[~+−]\d`, happened)
+
+	w.do("PATCH", "/api/shopping-list/"+named, `{"name":"Bakery"}`, "Content-Type", "application/merge-patch+json")
+	require.Contains(t, w.read(renamed), "Bakery (shopping list): the name was changed since")
+	require.Contains(t, w.read(listed), "It cannot be undone any more")
+	require.Contains(t, w.read(listed), "Nails (shopping item) belongs to Hardware (shopping list) now")
+	require.Contains(t, w.read(jar), "Of Old jar something went since")
+	for _, page := range []string{happened, w.read(listed), w.read(renamed), w.read(jar)} {
+		require.NotRegexp(t, anyID, page)
+		require.NotContains(t, page, "details")
+	}
+
+	require.Contains(t, w.read(w.asks("DELETE", "/api/pantry-item/"+lot, "")), "This deletes something, so somebody has to agree")
+	merged := w.read(w.asks("POST", "/api/actions/merge-foods", `{"from":"feta","into":"parmesan"}`))
+	require.Regexp(t, `This changes \d+ things, so somebody has to agree`, merged)
+	require.NotContains(t, merged, "deletes")
+}
+
+// What somebody has agreed to and cannot be carried out any more waits no longer.
+func TestWebAsksNothingInVain(t *testing.T) {
+	w := serveWeb(t, "sqlite://"+t.TempDir())
+	_, head, _ := w.do("GET", strings.TrimPrefix(w.link, w.url), "")
+	cookie, _, _ := strings.Cut(head.Get("Set-Cookie"), ";")
+	require.NotEmpty(t, cookie)
+	status, _, text := w.do("POST", "/week", "")
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+	planned := w.newestRun()
+	var plans []string
+	for _, key := range []string{"one", "two"} { // of two people
+		_, head, _ := w.do("POST", planned+"/undo", "key="+key)
+		plans = append(plans, strings.TrimPrefix(head.Get("Location"), w.url))
+	}
+	require.Contains(t, w.read("/", "Cookie", cookie), "2 changes wait for your approval")
+	require.Contains(t, w.read(plans[1], "Cookie", cookie), "Approve")
+	status, _, text = w.do("POST", plans[0], "do=approve", "Cookie", cookie)
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+
+	shown := w.read(plans[1], "Cookie", cookie)
+	require.Contains(t, shown, "It cannot be undone any more")
+	require.Regexp(t, `\d+ planned meals were removed since`, shown)
+	require.NotContains(t, shown, "Approve")
+	require.Contains(t, shown, "Deny")
+	status, _, text = w.do("POST", plans[1], "do=approve", "Cookie", cookie) // of a page that was open before
+	require.Equal(t, http.StatusConflict, status)
+	require.Contains(t, text, "It cannot be undone any more")
+	require.NotRegexp(t, anyID, tags.ReplaceAllString(text, " "))
+	require.NotContains(t, w.read("/", "Cookie", cookie), "your approval")
+}
+
+// Each open list can be chosen, and Home's number leads to the list that it is of.
+func (w *web) lists(t *testing.T) {
+	heading := func(path string) string {
+		_, _, text := w.do("GET", path, "")
+		return regexp.MustCompile(`<h1>([^<]*)`).FindStringSubmatch(text)[1]
+	}
+	week := w.store("shopping-list", `{"name":"Groceries"}`)
+	ginger := w.store("shopping-item", `{"listId":"`+week+`","name":"Ginger"}`)
+	party := w.store("shopping-list", `{"name":"For the party"}`)
+
+	require.Equal(t, "For the party", heading("/shopping"), "the newest one")
+	_, _, text := w.do("GET", "/shopping", "")
+	require.Regexp(t, `href="/shopping\?list=`+party+`" aria-current="true"><span>For the party</span> · 0 left`, text)
+	require.Contains(t, text, `href="/shopping?list=`+week+`"><span>Groceries</span> · 1 left`)
+	_, _, text = w.do("GET", "/", "")
+	require.Contains(t, text, `href="/shopping?list=`+week+`">1 to buy: Groceries`)
+	require.NotContains(t, text, "For the party", "nothing of it is to buy")
+	_, _, text = w.do("GET", "/shopping?list="+week, "")
+	require.Contains(t, text, "Ginger")
+
+	for _, form := range [][2]string{
+		{"/shopping", "name=Limes&amount=2&unit=piece&list=" + week},
+		{"/shopping/check", "item=" + ginger + "&list=" + week},
+		{"/shopping/back", "item=" + ginger + "&listId=" + week},
+		{"/shopping/list", "listId=" + week},
+	} {
+		status, head, text := w.do("POST", form[0], form[1])
+		require.Equal(t, http.StatusSeeOther, status, "%s: %s", form, text)
+		next := head.Get("Location")
+		require.Equal(t, "Groceries", heading(next), "%s leads to its list", form)
+		_, _, text = w.do("GET", next, "")
+		require.Contains(t, text, `name="back" value="/shopping?list=`+week+`"><button>Undo`, "%s: and so does its undo", form)
+	}
+	require.Equal(t, "For the party", heading("/shopping?list=removed"), "where a list was removed, the newest one")
 }
 
 // A dinner that was cooked is shown as that, and a refusal is in words for people.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -35,6 +34,9 @@ type record struct {
 
 	What string // in words
 }
+
+// Happened is what it changed, in words.
+func (r record) Happened() string { return happened(r.Changes) }
 
 // Undoable reports whether there is something to undo.
 func (r record) Undoable() bool { return r.Committed && len(r.Changes) > 0 }
@@ -69,7 +71,7 @@ func (s *site) activity(v *visit) (any, error) {
 	p := &activityPage{}
 	if plans, err := s.app.Plans().WaitingPlans(v.Context(), principal(v.Context())); err == nil { // whoever may not decide has none
 		for _, one := range plans {
-			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(one.Request.Operation, one.Request.Tool), counted(one.Summary()), one.Created})
+			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(one.Request.Operation, one.Request.Tool, one.Counts()), counted(one.Summary()), one.Created})
 		}
 	}
 	view := s.app.View(principal(v.Context()), exposure.Understands)
@@ -85,38 +87,41 @@ func (s *site) activity(v *visit) (any, error) {
 		if r.DryRun { // it shows what would change, such as before an undo
 			continue
 		}
-		r.What = s.words(r.Operation, r.Tool)
+		r.What = s.words(r.Operation, r.Tool, r.Changes)
 		p.Runs = append(p.Runs, r)
 	}
 	p.Next = page.Next
 	return p, nil
 }
 
-// words is what an operation does, for people.
-func (s *site) words(operation, tool string) string {
+// undoID is the operation that undoes runs.
+var undoID = catalog.CodeID("koan", "undo")
+
+// words is what an operation did or would do, for people.
+func (s *site) words(operation, tool string, changes []store.ChangeCount) string {
 	id, err := catalog.ParseID(operation)
 	if err != nil {
 		return tool
 	}
 	switch {
-	case id.Kind == catalog.KindCode && id.Op == "undo":
+	case id == undoID:
 		return "Undo"
 	case id.Kind == catalog.KindCode:
 		return "A script"
 	}
-	if id.Kind == catalog.KindEntity && verbs[id.Op] != "" {
-		return verbs[id.Op] + " " + strings.ReplaceAll(catalog.Kebab(id.Owner), "-", " ")
+	if id.Kind == catalog.KindEntity {
+		entity := id.Owner
+		if s.app.Snapshot().Resource(entity) == nil && len(changes) > 0 { // a write on a condition names none
+			entity = changes[0].Entity
+		}
+		if did := deed(entity, changes); did != "" {
+			return did
+		}
 	}
 	if op := s.app.Snapshot().Operation(id); op != nil {
 		return op.Title
 	}
 	return tool
-}
-
-// verbs are what the operations of entities do, for people.
-var verbs = map[string]string{
-	"upsert": "Store a", "upsert-many": "Store several of", "patch": "Change a", "update-by-query": "Change several of",
-	"delete": "Delete a", "delete-many": "Delete several of", "delete-by-query": "Delete several of",
 }
 
 // event is a line of the pantry's diary.
@@ -132,7 +137,7 @@ type runPage struct {
 	record
 	Events  []event
 	Rows    []changedRow
-	Problem *fault.Fault // of what an undo would end in
+	Problem *trouble // of what an undo would end in
 }
 
 func (s *site) run(v *visit) (any, error) {
@@ -141,13 +146,15 @@ func (s *site) run(v *visit) (any, error) {
 		return nil, err
 	}
 	p := &runPage{record: one}
-	p.What = s.words(p.Operation, p.Tool)
+	p.What = s.words(p.Operation, p.Tool, p.Changes)
 	if p.Events, err = rows[event](v, "PantryEvent", query{"filter": query{"run": p.ID}, "sort": "itemName,id"}, pageRows); err != nil {
 		return nil, err
 	}
 	if p.Undoable() {
-		var back []store.Change
-		back, p.Problem = s.undoing(v, p.ID)
+		back, err := s.undoing(v, p.ID)
+		if err != nil {
+			p.Problem = v.forPeople(err)
+		}
 		if p.Rows, err = describe(v, back); err != nil {
 			return nil, err
 		}
@@ -164,6 +171,9 @@ func (s *site) find(v *visit, id string) (record, error) {
 		return one, fault.New(fault.CapabilityUnsupported, "This app keeps no journal of its runs.")
 	}
 	raw, err := report.Read(v.Context(), view, id)
+	if isMissing(err) {
+		return one, fault.New(fault.NotFound, "Nothing of this is kept.").WithHint("What happened is kept for a while, and shown to whoever did it.").Because(err)
+	}
 	if err != nil {
 		return one, err
 	}
@@ -171,10 +181,10 @@ func (s *site) find(v *visit, id string) (record, error) {
 }
 
 // undoing is what an undo of a run would change, turned round: what the run changed.
-func (s *site) undoing(v *visit, run string) ([]store.Change, *fault.Fault) {
-	_, outcome, err := s.app.Invoke(v.Context(), principal(v.Context()), catalog.CodeID("koan", "undo"), fmt.Appendf(nil, `{"runId":%q,"dryRun":true}`, run))
+func (s *site) undoing(v *visit, run string) ([]store.Change, error) {
+	_, outcome, err := s.app.Invoke(v.Context(), principal(v.Context()), undoID, fmt.Appendf(nil, `{"runId":%q,"dryRun":true}`, run))
 	if err != nil {
-		return nil, fault.From(err)
+		return nil, refusal{err}
 	}
 	if outcome == nil {
 		return nil, nil
@@ -197,7 +207,7 @@ func (s *site) undoing(v *visit, run string) ([]store.Change, *fault.Fault) {
 // decide anyway.
 func (s *site) undo(v *visit) (done, error) {
 	id := v.PathValue("id")
-	run, err := v.submit(catalog.CodeID("koan", "undo"), map[string]any{"runId": id}, nil)
+	run, err := v.submit(undoID, map[string]any{"runId": id}, nil)
 	if plan := planOf(err); plan != "" && v.FormValue("now") != "" && mayDecide(v) {
 		one, unknown := s.find(v, id)
 		if unknown == nil && one.Surface == surface && one.Subject == principal(v.Context()).Subject {
@@ -210,19 +220,56 @@ func (s *site) undo(v *visit) (done, error) {
 // mayDecide reports whether the caller may decide about plans.
 func mayDecide(v *visit) bool { return slices.Contains(principal(v.Context()).Scopes, approve.Scope) }
 
-// approve carries a plan out, and returns its run and what it was.
-func (s *site) approve(v *visit, id string) (run, operation string, err error) {
-	caller := principal(v.Context())
-	one, err := s.app.Plans().FindPlan(v.Context(), id, caller)
+// approve carries a plan out, and returns its run and the page on which one sees what it did.
+func (s *site) approve(v *visit, id string) (run, next string, err error) {
+	one, err := s.findPlan(v, id)
 	if err != nil {
 		return "", "", err
 	}
-	_, outcome, err := s.app.Plans().Approve(v.Context(), approve.Verdict{Plan: one, By: caller, Surface: surface, Snapshot: s.app.Snapshot()})
+	out, outcome, err := s.app.Plans().Approve(v.Context(), s.verdict(v, one))
 	run = one.Run
 	if outcome != nil {
 		run = outcome.Run
 	}
-	return run, one.Request.Operation, err
+	if err == nil {
+		return run, afterPlan(one.Request, out), nil
+	}
+	if one.Request.Operation == undoID.String() && fault.CodeOf(err) == fault.Conflict { // it would wait for ever
+		if _, kept := s.app.Plans().Deny(v.Context(), s.verdict(v, one)); kept != nil {
+			s.app.Log().Warn("an undo that cannot be carried out waits on", "plan", id, "error", kept)
+		}
+	}
+	return run, "", refusal{err}
+}
+
+// findPlan returns a plan that the caller may see.
+func (s *site) findPlan(v *visit, id string) (*approve.Plan, error) {
+	one, err := s.app.Plans().FindPlan(v.Context(), id, principal(v.Context()))
+	if isMissing(err) {
+		err = fault.New(fault.NotFound, "There is no such change to agree to.").
+			WithHint("It may have been forgotten: what nobody decides about is kept for a few days. Ask for it again.").Because(err)
+	}
+	return one, err
+}
+
+// verdict is the caller's decision about a plan.
+func (s *site) verdict(v *visit, one *approve.Plan) approve.Verdict {
+	return approve.Verdict{Plan: one, By: principal(v.Context()), Surface: surface, Snapshot: s.app.Snapshot()}
+}
+
+// unfit says why a plan that waits cannot be carried out any more; nil if it can.
+func (s *site) unfit(v *visit, one *approve.Plan) error {
+	if err := s.app.Plans().Admit(v.Context(), s.verdict(v, one)); fault.CodeOf(err) == fault.PlanStale {
+		return fault.New(fault.PlanStale, "PantryPal is another one now than when this was asked for.").WithHint("Ask for it again.").Because(err)
+	}
+	var in struct{ RunID, OnConflict string }
+	if one.Request.Operation != undoID.String() || json.Unmarshal(one.Request.Input, &in) != nil || in.OnConflict == "skip" {
+		return nil
+	}
+	if _, err := s.undoing(v, in.RunID); fault.CodeOf(err) == fault.Conflict {
+		return err
+	}
+	return nil
 }
 
 // surface names the pages in the journal, as Instance.Invoke does.
@@ -235,11 +282,13 @@ type planPage struct {
 	MayDecide                         bool
 	Back                              string // the page that led here, "" for none
 	Waits                             bool
+	Deletes                           bool
+	Things                            int      // that change
+	Problem                           *trouble // why it cannot be carried out any more
 }
 
 func (s *site) plan(v *visit) (any, error) {
-	caller := principal(v.Context())
-	one, err := s.app.Plans().FindPlan(v.Context(), v.PathValue("id"), caller)
+	one, err := s.findPlan(v, v.PathValue("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -247,35 +296,47 @@ func (s *site) plan(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &planPage{
-		ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool), Subject: one.Request.Principal.Subject,
+	p := &planPage{
+		ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool, one.Counts()), Subject: one.Request.Principal.Subject,
 		Summary: counted(one.Summary()), Created: one.Created, Expires: one.Expires, Rows: changed,
 		MayDecide: mayDecide(v), Back: v.back(""), Waits: one.State == approve.PlanWaiting,
-	}, nil
+	}
+	for _, c := range one.Counts() {
+		p.Deletes, p.Things = p.Deletes || c.Deleted > 0, p.Things+c.Created+c.Updated+c.Deleted
+	}
+	if p.Waits {
+		if err := s.unfit(v, one); err != nil {
+			p.Problem = v.forPeople(err)
+		}
+	}
+	return p, nil
 }
 
 // decide approves a plan, which is then carried out, or denies it.
 func (s *site) decide(v *visit) (done, error) {
 	switch v.FormValue("do") {
 	case "approve":
-		run, operation, err := s.approve(v, v.PathValue("id"))
-		return done{v.back(afterPlan(operation)), "approved", run}, err
+		run, next, err := s.approve(v, v.PathValue("id"))
+		return done{v.back(next), "approved", run}, err
 	case "deny":
-		caller := principal(v.Context())
-		one, err := s.app.Plans().FindPlan(v.Context(), v.PathValue("id"), caller)
+		one, err := s.findPlan(v, v.PathValue("id"))
 		if err == nil {
-			_, err = s.app.Plans().Deny(v.Context(), approve.Verdict{Plan: one, By: caller, Surface: surface, Snapshot: s.app.Snapshot()})
+			_, err = s.app.Plans().Deny(v.Context(), s.verdict(v, one))
 		}
 		return done{to: v.back("/activity")}, err
 	}
 	return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
 }
 
-// afterPlan is the page on which one sees what an operation did.
-func afterPlan(operation string) string {
-	switch operation {
+// afterPlan is the page on which one sees what a plan's call did.
+func afterPlan(call approve.Planned, out json.RawMessage) string {
+	switch call.Operation {
 	case "action::shop", "action::check-off":
-		return "/shopping"
+		var list struct{ ListID string }
+		for _, raw := range []json.RawMessage{call.Input, out} {
+			_ = json.Unmarshal(raw, &list) // where neither names a list, the newest one is shown
+		}
+		return listPage(list.ListID)
 	case "action::replan", "action::week-plan":
 		return "/week"
 	}

@@ -2,7 +2,9 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -48,7 +50,7 @@ func describe(v *visit, changes []store.Change) ([]changedRow, error) {
 		if len(row) == 0 {
 			row = before
 		}
-		r := changedRow{Kind: inWords(c.Entity), Action: string(c.Action), Name: known.of(v.day, c.ID, row)}
+		r := changedRow{Kind: inWords(c.Entity), Action: string(c.Action), Name: known.of(v.day, row)}
 		names := maps.Clone(before)
 		maps.Copy(names, after)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -111,8 +113,9 @@ func (row image) name() string {
 	return ""
 }
 
-// of names a row: by itself, else by the row that it is about, and by its day if it has one.
-func (n names) of(d day, id string, row image) string {
+// of names a row: by itself, else by the row that it is about, and by its day if it has one. "" is
+// for a row without any name.
+func (n names) of(d day, row image) string {
 	name := row.name()
 	for _, field := range []string{"recipeId", "foodId", "itemId", "productId"} {
 		if name == "" {
@@ -120,13 +123,10 @@ func (n names) of(d day, id string, row image) string {
 		}
 	}
 	date := plain(row["date"])
-	switch {
-	case name == "":
-		return id
-	case date != "":
+	if name != "" && date != "" {
 		return d.on(date) + ": " + name
 	}
-	return name
+	return cmp.Or(name, d.on(date))
 }
 
 // inWords is the name of a field or an entity as people write it.
@@ -138,11 +138,62 @@ var entityCount = regexp.MustCompile(`\b(\d+) ([A-Z]\w+)`)
 func counted(summary string) string {
 	return title(entityCount.ReplaceAllStringFunc(summary, func(s string) string {
 		n, entity, _ := strings.Cut(s, " ")
-		if n != "1" {
-			entity += "s"
-		}
-		return n + " " + inWords(entity)
+		return n + " " + plural(n != "1", entity)
 	}))
+}
+
+// plural is the name of an entity's rows, of one or several.
+func plural(several bool, entity string) string {
+	if several {
+		entity += "s"
+	}
+	return inWords(entity)
+}
+
+// happened is what a run changed, in words.
+func happened(changes []store.ChangeCount) string {
+	var parts []string
+	for _, c := range changes {
+		where := ""
+		if c.Set != defaultSet && c.Set != "" {
+			where = " in " + c.Set
+		}
+		for _, did := range []struct {
+			n    int
+			verb string
+		}{{c.Created, "added"}, {c.Updated, "changed"}, {c.Deleted, "deleted"}} {
+			if did.n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s %s%s", did.n, plural(did.n > 1, c.Entity), did.verb, where))
+			}
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// deed is what a run did to the rows of an entity, as a heading; "" is for nothing.
+func deed(entity string, changes []store.ChangeCount) string {
+	var all store.ChangeCount
+	for _, c := range changes {
+		if c.Entity == entity {
+			all.Created, all.Updated, all.Deleted = all.Created+c.Created, all.Updated+c.Updated, all.Deleted+c.Deleted
+		}
+	}
+	verb, n := "Add", all.Created
+	switch {
+	case all.Deleted > 0:
+		verb, n = "Delete", all.Deleted
+	case all.Created > 0 && all.Updated > 0:
+		verb, n = "Add or change", all.Created+all.Updated
+	case all.Updated > 0:
+		verb, n = "Change", all.Updated
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return verb + " a " + inWords(entity)
+	}
+	return fmt.Sprintf("%s %d %s", verb, n, plural(true, entity))
 }
 
 // plain is a value as people read it, a day and a time where the household is.

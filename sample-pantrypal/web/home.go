@@ -1,7 +1,10 @@
 package web
 
 import (
+	"slices"
+
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // lot is a PantryItem as pages show it.
@@ -14,6 +17,7 @@ type lot struct {
 	BestBefore *string `json:"bestBefore"`
 	OpenedAt   *string `json:"openedAt"`
 	Staple     bool    `json:"staple"`
+	Status     string  `json:"status"`
 	Version    int     `json:"version"`
 	FoodID     *string `json:"foodId"`
 	Food       *food   `json:"food"`
@@ -69,7 +73,7 @@ type homePage struct {
 	Meal    *meal
 	Run     string // that noted the meal as cooked, "" if it took nothing
 	Codes   int    // that nobody has explained
-	ToBuy   int
+	ToBuy   []shoppingList
 	Waiting int // plans
 }
 
@@ -99,9 +103,10 @@ func (s *site) home(v *visit) (any, error) {
 	if p.Codes, err = v.count("Detection", query{"status": "open"}); err != nil {
 		return nil, err
 	}
-	if p.ToBuy, err = v.count("ShoppingItem", query{"bought": false, "list": query{"status": "open"}}); err != nil {
+	if p.ToBuy, err = openLists(v); err != nil {
 		return nil, err
 	}
+	p.ToBuy = slices.DeleteFunc(p.ToBuy, func(l shoppingList) bool { return l.Left == 0 })
 	p.Waiting = s.waiting(v)
 	return p, nil
 }
@@ -126,5 +131,7 @@ func (s *site) waiting(v *visit) int {
 	if err != nil { // whoever may not decide has none
 		return 0
 	}
-	return len(plans)
+	return len(slices.DeleteFunc(plans, func(one *approve.Plan) bool {
+		return s.app.Plans().Admit(v.Context(), s.verdict(v, one)) != nil // it cannot be carried out any more
+	}))
 }

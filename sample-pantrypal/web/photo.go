@@ -122,16 +122,32 @@ func (s *site) takePhoto(v *visit) (done, error) {
 		Again   bool   `json:"again"`
 	}
 	run, err := v.action("haul", map[string]any{"file": id}, &out)
-	if f := fault.From(err); err != nil && (f.Code == fault.InvalidPayload || f.Code == fault.ExecutionError) {
-		return done{}, fault.New(fault.InvalidPayload, "The photo cannot be read: "+strings.TrimSuffix(f.Message, ".")+".").WithHint(readable).Because(err)
-	}
 	if err != nil {
-		return done{}, err
+		return done{}, unreadPhoto(err)
 	}
 	if out.Again {
 		run = ""
 	}
 	return done{"/photo/" + out.PhotoID, "read", run}, nil
+}
+
+// unreadPhoto says why a photo could not be read, and what to do about it as the reader says it: a
+// photo that is too large is to be taken smaller, and one that is none, as another format.
+func unreadPhoto(err error) error {
+	f := fault.From(err)
+	switch f.Code {
+	case fault.InvalidPayload, fault.CallTooLarge:
+	case fault.ExecutionError: // its hint is for the action's author
+		f = f.WithHint("Take it again.")
+	default:
+		return err
+	}
+	why := strings.TrimSuffix(strings.TrimPrefix(f.Message, "haul failed: "), ".")
+	code := fault.InvalidPayload
+	if f.Code == fault.CallTooLarge {
+		code = f.Code
+	}
+	return fault.New(code, "The photo cannot be read: "+why+".").WithHint("%s", f.Hint).Because(err)
 }
 
 // keepPhoto keeps the photo of a form, as it arrives, and returns its file's id.

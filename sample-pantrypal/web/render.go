@@ -23,6 +23,7 @@ var templateFiles embed.FS
 type frame struct {
 	Day   day
 	Path  string // the section of the navigation
+	Back  string // where an undo of what the last form did leads
 	Stamp string
 	Did   string // what the last form did
 	Run   string // by which run
@@ -65,7 +66,10 @@ var functions = template.FuncMap{
 // render writes a page.
 func (s *site) render(v *visit, status int, name string, data any) {
 	section, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
-	f := frame{Day: v.day, Path: "/" + section, Stamp: s.stamp, Page: data}
+	f := frame{Day: v.day, Path: "/" + section, Back: "/" + section, Stamp: s.stamp, Page: data}
+	if f.Path == "/shopping" {
+		f.Back = listPage(v.URL.Query().Get("list"))
+	}
 	if run := v.URL.Query().Get("run"); v.Method == http.MethodGet && isID(run) {
 		did := v.URL.Query().Get("did")
 		if f.Did = said[did]; did != already {
@@ -211,10 +215,13 @@ func (d day) clock(at time.Time) string {
 	return at.Format("Mon 2 Jan 15:04")
 }
 
-// title has a capital at its start.
-func title(s string) string {
+// title is a name with a capital at its start, and without hyphens.
+func title(s string) string { return capital(strings.ReplaceAll(s, "-", " ")) }
+
+// capital has a capital at its start.
+func capital(s string) string {
 	if s == "" {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + strings.ReplaceAll(s[1:], "-", " ")
+	return strings.ToUpper(s[:1]) + s[1:]
 }

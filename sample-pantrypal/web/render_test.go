@@ -1,12 +1,17 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 func TestAmountsReadAsCooksWriteThem(t *testing.T) {
@@ -31,6 +36,49 @@ func TestDaysAreSeenFromToday(t *testing.T) {
 
 func TestPlansAreSummedUpInWords(t *testing.T) {
 	require.Equal(t, "Deletes 7 (6 planned meals, 1 meal plan); updates 1 (1 pantry item)", counted("deletes 7 (6 PlannedMeal, 1 MealPlan); updates 1 (1 PantryItem)"))
+}
+
+func TestWhyAPhotoWasNotReadIsAsItsReaderSaysIt(t *testing.T) {
+	v := &visit{Request: httptest.NewRequest("POST", "http://kitchen.example/photo", nil)}
+	for _, c := range []struct {
+		from       *fault.Fault
+		code       fault.Code
+		text, hint string
+	}{
+		{fault.New(fault.CallTooLarge, "the picture is too large").WithHint("Make the picture smaller."), fault.CallTooLarge, "The photo cannot be read: the picture is too large.", "Make the picture smaller."},
+		{fault.New(fault.InvalidPayload, "it is damaged").WithHint("Give a JPEG."), fault.InvalidPayload, "The photo cannot be read: it is damaged.", "Give a JPEG."},
+		{fault.New(fault.InvalidPayload, "it is none"), fault.InvalidPayload, "The photo cannot be read: it is none.", ""},
+		{fault.New(fault.ExecutionError, "haul failed: no memory.").WithHint("Report it to its author."), fault.InvalidPayload, "The photo cannot be read: no memory.", "Take it again."},
+	} {
+		err := unreadPhoto(refusal{c.from})
+		shown := v.forPeople(err)
+		require.Equal(t, c.code, fault.CodeOf(err))
+		require.Equal(t, c.text, shown.Message)
+		require.Equal(t, c.hint, shown.Hint)
+	}
+	limit := refusal{fault.New(fault.RateLimited, "")}
+	require.Equal(t, limit, unreadPhoto(limit))
+}
+
+func TestWhoAgreesComesToWhatWasDone(t *testing.T) {
+	for _, c := range [][4]string{
+		{"action::shop", `{}`, `{"listId":"made"}`, "/shopping?list=made"},
+		{"action::shop", `{"listId":"old"}`, ``, "/shopping?list=old"},
+		{"action::check-off", `{"listId":"old","items":[]}`, `{"left":1}`, "/shopping?list=old"},
+		{"action::check-off", `{"items":[]}`, `{"left":1}`, "/shopping"},
+		{"action::replan", `{}`, `{}`, "/week"},
+		{"entity:PantryItem:delete", `{}`, `{}`, "/activity"},
+	} {
+		require.Equal(t, c[3], afterPlan(approve.Planned{Operation: c[0], Input: json.RawMessage(c[1])}, json.RawMessage(c[2])), c)
+	}
+}
+
+func TestWhatARunDidIsInWords(t *testing.T) {
+	changes := []store.ChangeCount{{Entity: "PantryItem", Set: "default", Updated: 7}, {Entity: "PantryEvent", Set: "default", Created: 1}, {Entity: "Price", Set: "lake-house", Deleted: 2}}
+	require.Equal(t, "7 pantry items changed, 1 pantry event added, 2 prices deleted in lake-house", happened(changes))
+	for entity, want := range map[string]string{"PantryItem": "Change 7 pantry items", "PantryEvent": "Add a pantry event", "Price": "Delete 2 prices", "Food": ""} {
+		require.Equal(t, want, deed(entity, changes))
+	}
 }
 
 // FuzzBack checks that a form never leads to another site.

@@ -99,7 +99,7 @@ var units = []string{"piece", "g", "kg", "ml", "l"}
 // addLot puts something into the house by hand.
 func (s *site) addLot(v *visit) (done, error) {
 	in := map[string]any{"name": strings.TrimSpace(v.FormValue("name")), "unit": v.FormValue("unit"), "place": v.FormValue("place")}
-	if err := v.numbers(in, "amount"); err != nil {
+	if err := v.amount(in); err != nil {
 		return done{}, err
 	}
 	v.texts(in, "bestBefore")
@@ -131,15 +131,37 @@ func (s *site) changeLot(v *visit) (done, error) {
 		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), changes)
+	if fault.CodeOf(err) == fault.Conflict {
+		err = v.changedMeanwhile(v.PathValue("id"), err)
+	}
 	return done{v.back("/shelves"), did, run}, err
+}
+
+// changedMeanwhile says how a lot is now that somebody has changed after the page had shown it.
+func (v *visit) changedMeanwhile(id string, conflict error) error {
+	l, err := row[lot](v, "PantryItem", id)
+	if err != nil {
+		return conflict
+	}
+	now := amount(l.Amount, l.Unit) + ", " + l.Place
+	switch {
+	case l.Status == "consumed":
+		now = "used up"
+	case l.Status != "available":
+		now = "thrown away"
+	case l.BestBefore != nil:
+		now += ", best before " + v.day.on(*l.BestBefore)
+	}
+	return fault.Newf(fault.Conflict, "Somebody changed %s meanwhile. This is how it is now: %s.", l.Name, now).
+		WithHint("Go back, and see whether it is still to be changed.").Because(conflict)
 }
 
 // corrections takes what differs from what the form showed. An amount is shown rounded, so that one
 // which nobody touched must stay as it is.
 func (v *visit) corrections(into map[string]any) error {
 	if v.FormValue("amount") != v.FormValue("wasAmount") {
-		if err := v.numbers(into, "amount"); err != nil {
-			return err
+		if err := v.amount(into); err != nil {
+			return fault.From(err).WithHint("What is gone is noted with “Used up” or “Thrown away”.")
 		}
 	}
 	switch date := v.FormValue("bestBefore"); {
@@ -180,6 +202,18 @@ func (v *visit) numbers(into map[string]any, names ...string) error {
 			return fault.Newf(fault.InvalidPayload, "%q is not a number.", fault.Clip(text, 40)).WithPath("/" + name)
 		}
 		into[name] = n
+	}
+	return nil
+}
+
+// amount takes how much a form says that there is, where it is filled in: of nothing there is no need
+// to keep anything.
+func (v *visit) amount(into map[string]any) error {
+	if err := v.numbers(into, "amount"); err != nil {
+		return err
+	}
+	if n, sent := into["amount"].(float64); sent && n <= 0 {
+		return fault.Newf(fault.InvalidPayload, "An amount has to be more than 0, not %s.", number(n)).WithPath("/amount")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -18,6 +19,16 @@ type shoppingList struct {
 	Name    string  `json:"name"`
 	Status  string  `json:"status"`
 	StoreID *string `json:"storeId"`
+
+	Left int `json:"-"` // to buy
+}
+
+// listPage is the address of a list, "" for the newest one.
+func listPage(id string) string {
+	if id == "" {
+		return "/shopping"
+	}
+	return "/shopping?list=" + url.QueryEscape(id)
 }
 
 type shoppingItem struct {
@@ -61,7 +72,8 @@ type aisle struct {
 }
 
 type shoppingPage struct {
-	List   *shoppingList
+	Lists  []shoppingList // that are open
+	List   *shoppingList  // that is shown
 	Aisles []aisle
 	Bought []shoppingItem
 	Left   int
@@ -69,16 +81,20 @@ type shoppingPage struct {
 	Units  []string
 }
 
+// Choice reports whether there is another open list than the one that is shown.
+func (p *shoppingPage) Choice() bool {
+	return slices.ContainsFunc(p.Lists, func(l shoppingList) bool { return l.ID != p.List.ID })
+}
+
 func (s *site) shopping(v *visit) (any, error) {
 	p := &shoppingPage{Units: units}
-	lists, err := openList(v)
-	if err == nil && len(lists) == 0 {
-		lists, err = rows[shoppingList](v, "ShoppingList", query{"sort": "-createdAt"}, 1)
+	var err error
+	if p.Lists, err = openLists(v); err != nil {
+		return nil, err
 	}
-	if err != nil || len(lists) == 0 {
+	if p.List, err = v.chosenList(p.Lists); err != nil || p.List == nil {
 		return p, err
 	}
-	p.List = &lists[0]
 	items, err := rows[shoppingItem](v, "ShoppingItem", query{"filter": query{"listId": p.List.ID}, "sort": "name,id", "with": "product"}, maxItems)
 	if err != nil {
 		return nil, err
@@ -91,9 +107,40 @@ func (s *site) shopping(v *visit) (any, error) {
 	return p, nil
 }
 
-// openList reads the newest list that is open, if there is one.
-func openList(v *visit) ([]shoppingList, error) {
-	return rows[shoppingList](v, "ShoppingList", query{"filter": query{"status": "open"}, "sort": "-createdAt"}, 1)
+// maxLists bounds the lists that one can choose from.
+const maxLists = 12
+
+// openLists reads the lists that are open, the newest first, and counts what is left of each.
+func openLists(v *visit) ([]shoppingList, error) {
+	lists, err := rows[shoppingList](v, "ShoppingList", query{"filter": query{"status": "open"}, "sort": "-createdAt"}, maxLists)
+	if err != nil {
+		return nil, err
+	}
+	for i := range lists {
+		if lists[i].Left, err = v.count("ShoppingItem", query{"listId": lists[i].ID, "bought": false}); err != nil {
+			return nil, err
+		}
+	}
+	return lists, nil
+}
+
+// chosenList is the list that the address names. Without one, or where it was removed, it is the
+// newest that is open, else the newest; nil if there is none.
+func (v *visit) chosenList(open []shoppingList) (*shoppingList, error) {
+	if id := v.URL.Query().Get("list"); id != "" {
+		one, err := row[shoppingList](v, "ShoppingList", id)
+		if !isMissing(err) {
+			return &one, err
+		}
+	}
+	if len(open) > 0 {
+		return &open[0], nil
+	}
+	lists, err := rows[shoppingList](v, "ShoppingList", query{"sort": "-createdAt"}, 1)
+	if err != nil || len(lists) == 0 {
+		return nil, err
+	}
+	return &lists[0], nil
 }
 
 // maxItems bounds a shopping list.
@@ -142,8 +189,11 @@ func (p *shoppingPage) sort(items []shoppingItem, order []string) {
 func (s *site) makeList(v *visit) (done, error) {
 	in := map[string]any{}
 	v.texts(in, "planId", "listId")
-	run, err := v.act("shop", in, nil)
-	return done{"/shopping", "listed", run}, err
+	var out struct {
+		ListID string `json:"listId"`
+	}
+	run, err := v.act("shop", in, &out)
+	return done{listPage(out.ListID), "listed", run}, err
 }
 
 // addItem puts something onto the list by hand, and makes a list where there is none.
@@ -154,11 +204,11 @@ func (s *site) addItem(v *visit) (done, error) {
 	if in["name"] == nil {
 		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to buy.").WithPath("/name")
 	}
-	if err := v.numbers(in, "amount"); err != nil {
+	if err := v.amount(in); err != nil {
 		return done{}, err
 	}
 	if list == "" { // there was none when the page was made
-		lists, err := openList(v)
+		lists, err := openLists(v)
 		if err == nil && len(lists) == 0 {
 			lists = make([]shoppingList, 1)
 			_, err = v.call(catalog.EntityID("ShoppingList", "upsert"), map[string]any{"model": map[string]any{"name": "Shopping"}}, &lists[0])
@@ -170,7 +220,7 @@ func (s *site) addItem(v *visit) (done, error) {
 	}
 	in["listId"] = list
 	run, err := v.submit(catalog.EntityID("ShoppingItem", "upsert"), map[string]any{"model": in}, nil)
-	return done{"/shopping", "item", run}, err
+	return done{listPage(list), "item", run}, err
 }
 
 // newKey makes a form's idempotency key: sent twice, it happens once.
@@ -204,15 +254,15 @@ func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
 		if entry, ok := fault.Lookup(f.Code); ok && entry.HTTP >= http.StatusBadRequest {
 			status = entry.HTTP
 		}
-		writeJSON(w, status, f)
+		writeJSON(w, status, v.forPeople(err))
 	case err != nil:
 		s.fail(v, err)
 	case scripted:
 		writeJSON(w, http.StatusOK, out)
 	case len(out.Already) > 0:
-		http.Redirect(w, r, done{"/shopping", already, out.Run}.address(), http.StatusSeeOther)
+		http.Redirect(w, r, done{listPage(v.FormValue("list")), already, out.Run}.address(), http.StatusSeeOther)
 	default:
-		http.Redirect(w, r, done{"/shopping", "checked", out.Run}.address(), http.StatusSeeOther)
+		http.Redirect(w, r, done{listPage(v.FormValue("list")), "checked", out.Run}.address(), http.StatusSeeOther)
 	}
 }
 
@@ -239,7 +289,7 @@ func (s *site) putBack(v *visit) (done, error) {
 	in := map[string]any{"items": []any{map[string]any{"item": v.FormValue("item")}}, "back": true}
 	v.texts(in, "listId")
 	run, err := v.act("check-off", in, nil)
-	return done{"/shopping", "back", run}, err
+	return done{listPage(v.FormValue("listId")), "back", run}, err
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

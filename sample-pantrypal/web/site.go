@@ -207,30 +207,8 @@ func (s *site) fail(v *visit, err error) {
 	if status < http.StatusBadRequest || f.Code == fault.ExecutionError { // an action that refused
 		status = http.StatusUnprocessableEntity
 	}
-	s.render(v, status, "fault", forPeople(err, f))
-}
-
-// refusal is the fault of an operation. Its hint is for those who call operations, not for people.
-type refusal struct{ error }
-
-func (r refusal) Unwrap() error { return r.error }
-
-// forPeople returns a fault with a hint that says what to do on a page. What pages say themselves
-// is for people, also about a refusal.
-func forPeople(err error, f *fault.Fault) *fault.Fault {
-	shown := *f
-	var r refusal
-	refused := errors.As(err, &r) && fault.From(r) == f
-	switch {
-	case f.Code == fault.Conflict:
-		shown.Hint = "Somebody else was faster. Go back, load the page again, and see whether it is still to be done."
-	case !refused, strings.HasPrefix(f.Hint, "Did you mean"):
-	case f.Code == fault.NotFound:
-		shown.Hint = "It may have been removed. Go back, and load the page again."
-	default:
-		shown.Hint = ""
-	}
-	return &shown
+	_ = v.readDay() // for days in what is said; without it they are still days
+	s.render(v, status, "fault", v.forPeople(err))
 }
 
 // planOf is the plan that waits for an approval, "" if err is something else.

@@ -95,6 +95,23 @@ func noDay(text string) error {
 	return fault.Newf(fault.InvalidPayload, "%q is not a day.", fault.Clip(text, 20))
 }
 
+// maxAhead is how many days ahead a meal is planned, as the actions have it.
+const maxAhead = 366
+
+// admit refuses a day that no meal can be planned for.
+func (d day) admit(date string) error {
+	n, ok := d.left(date)
+	switch {
+	case !ok:
+		return noDay(date)
+	case n < 0:
+		return fault.Newf(fault.InvalidPayload, "%s is past. A meal is planned for today or a later day.", d.on(date)).WithPath("/date")
+	case n > maxAhead:
+		return fault.Newf(fault.InvalidPayload, "%s is more than a year ahead.", d.on(date)).WithPath("/date")
+	}
+	return nil
+}
+
 // planWeek plans what is free of the next days.
 func (s *site) planWeek(v *visit) (done, error) {
 	in := map[string]any{}
@@ -121,11 +138,14 @@ func (s *site) planMeal(v *visit) (done, error) {
 	}
 	in := map[string]any{"recipeId": v.FormValue("recipe"), "date": v.day.Today, "servings": v.day.Portions}
 	v.texts(in, "date")
+	if err := v.day.admit(in["date"].(string)); err != nil {
+		return done{}, err
+	}
 	if err := v.numbers(in, "servings"); err != nil {
 		return done{}, err
 	}
-	if n, _ := in["servings"].(float64); n > maxServings {
-		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for at most %d portions.", maxServings).WithPath("/servings")
+	if n, _ := in["servings"].(float64); n <= 0 || n > maxServings {
+		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for more than 0 and at most %d portions.", maxServings).WithPath("/servings")
 	}
 	run, err := v.submit(catalog.EntityID("PlannedMeal", "upsert"), map[string]any{"model": in}, nil)
 	return done{v.back("/"), "planned", run}, err

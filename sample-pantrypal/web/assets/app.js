@@ -75,6 +75,8 @@ async function refresh() {
     try {
       const at = new URL(location.href);
       for (const name of ["did", "run"]) at.searchParams.delete(name);
+      const list = document.getElementById("list")?.dataset.list; // it stays the same one when somebody makes another
+      if (list) at.searchParams.set("list", list);
       const r = await fetch(at, { headers: { Accept: "text/html" }, cache: "no-store" });
       if (!r.ok) return;
       const next = new DOMParser().parseFromString(await r.text(), "text/html").getElementById("main"), now = served(next);
@@ -219,7 +221,7 @@ function toast(text, run) {
     const back = document.createElement("input");
     back.type = "hidden";
     back.name = "back";
-    back.value = location.pathname;
+    back.value = location.pathname + location.search;
     const button = document.createElement("button");
     button.textContent = "Undo";
     const key = document.createElement("input");

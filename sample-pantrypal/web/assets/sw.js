@@ -31,13 +31,14 @@ async function asset(request) {
 }
 
 async function list(request) {
-  const cache = await caches.open(CACHE);
+  const cache = await caches.open(CACHE), id = new URL(request.url).searchParams.get("list");
+  const own = id ? "/shopping?list=" + encodeURIComponent(id) : "/shopping";
   try {
     const r = await fetch(request);
-    if (r.ok && !r.redirected) await cache.put("/shopping", r.clone());
+    if (r.ok && !r.redirected) for (const at of new Set([own, "/shopping"])) await cache.put(at, r.clone()); // also as the one seen last
     return r;
   } catch {
-    return (await cache.match("/shopping")) ?? Response.error();
+    return (await cache.match(own)) ?? (await cache.match("/shopping")) ?? Response.error();
   }
 }
 
