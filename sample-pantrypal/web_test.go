@@ -490,3 +490,23 @@ func TestHomeShowsWhatWasCooked(t *testing.T) {
 		}
 	}
 }
+
+// A recipe that somebody is allergic to says so, and is planned only by who has read that.
+func TestWebNamesAllergies(t *testing.T) {
+	w := serveWeb(t, "sqlite://"+t.TempDir())
+	status, _, text := w.do("POST", "/api/actions/import-recipe", `{"text": "Peanut Noodles\n\nIngredients\n200 g egg noodles\n50 g peanut butter\n\nSteps\nCook."}`, "Content-Type", "application/json")
+	require.Equal(t, http.StatusOK, status, "%s", text)
+	var imported struct{ RecipeID string }
+	require.NoError(t, json.Unmarshal([]byte(text), &imported))
+	form := "recipe=" + imported.RecipeID + "&servings=2"
+	status, _, text = w.do("POST", "/meals", form)
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, text, "Alex is allergic to peanuts")
+	_, _, text = w.do("GET", "/recipes/"+imported.RecipeID, "")
+	require.Contains(t, text, "Not for everybody: Alex is allergic to peanuts")
+	require.Contains(t, text, "Plan it anyway")
+	status, _, text = w.do("POST", "/meals", form+"&anyway=yes")
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+	_, _, text = w.do("GET", "/recipes/shakshuka", "")
+	require.NotContains(t, text, "anyway")
+}

@@ -68,6 +68,23 @@ type recipePage struct {
 	Unweighed   []string
 	Meal        string  // that is planned with it today
 	Later       float64 // of its portions, those that are cooked ahead
+	Suits       suits
+}
+
+// suits says whom in the household a recipe does not suit, and why.
+type suits struct {
+	Conflicts []string `json:"conflicts"`
+	Allergies []string `json:"allergies"` // those of the conflicts that are allergies
+}
+
+// suiting asks whom a recipe suits.
+func (v *visit) suiting(recipe string, servings any) (suits, error) {
+	var out struct{ Meals []suits }
+	_, err := v.action("cover-meals", map[string]any{"meals": []any{map[string]any{"key": "meal", "recipeId": recipe, "servings": servings}}}, &out)
+	if err != nil || len(out.Meals) == 0 {
+		return suits{}, err
+	}
+	return out.Meals[0], nil
 }
 
 // maxServings bounds the portions that a recipe is shown for.
@@ -108,6 +125,9 @@ func (s *site) recipe(v *visit) (any, error) {
 	}
 	if len(food.Meals) > 0 {
 		p.Nutrients, p.Unweighed = &food.Meals[0].PerPortion, food.Meals[0].Unweighed
+	}
+	if p.Suits, err = v.suiting(p.Recipe.ID, p.Servings); err != nil {
+		return nil, err
 	}
 	today, err := rows[meal](v, "PlannedMeal", query{"filter": query{"recipeId": p.Recipe.ID, "date": v.day.Today, "status": "planned"}}, 1)
 	if err == nil && len(today) > 0 {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -146,6 +147,16 @@ func (s *site) planMeal(v *visit) (done, error) {
 	}
 	if n, _ := in["servings"].(float64); n <= 0 || n > maxServings {
 		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for more than 0 and at most %d portions.", maxServings).WithPath("/servings")
+	}
+	if v.FormValue("anyway") == "" {
+		who, err := v.suiting(v.FormValue("recipe"), in["servings"])
+		if err != nil {
+			return done{}, err
+		}
+		if len(who.Allergies) > 0 {
+			return done{}, fault.Newf(fault.InvalidPayload, "It does not suit everybody: %s.", strings.Join(who.Allergies, "; ")).WithPath("/recipe").
+				WithHint("The recipe's page plans it anyway.")
+		}
 	}
 	run, err := v.submit(catalog.EntityID("PlannedMeal", "upsert"), map[string]any{"model": in}, nil)
 	return done{v.back("/"), "planned", run}, err
