@@ -27,6 +27,7 @@ type call struct {
 	nest     *Nest              // that of the nested call that made it; nil if the run made it
 	inner    *Nest              // of a nested call: the one for its own calls
 	through  *catalog.Operation // that stood for op when the call began; nil for none
+	current  *catalog.Operation // op as its server has it now, where somebody has asked (OutsideCall.Current)
 	// occurrence numbers the different calls that attempts made at the position.
 	occurrence int
 	calls      atomic.Int64 // how many calls it has made

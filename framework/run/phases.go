@@ -108,6 +108,7 @@ type OutsideCall struct {
 	Input     json.RawMessage
 	Digest    [32]byte // that of the tape
 	Effect    bool     // it has an effect outside
+	call      *call
 }
 
 // Witness records calls that no transaction covers.
