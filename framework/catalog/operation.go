@@ -96,8 +96,11 @@ type Operation struct {
 	// Untrusted reports that outputs and faults have text of a server that nobody vouches
 	// for.
 	Untrusted bool
-	Example   json.RawMessage // an input that runs on a fresh app, or nil
-	Scopes    []string        // all of them are needed; see Needs
+	// PassesOn reports that outputs are, or stand for, what the input has or names, as the
+	// content of a file is: text of an untrusted server stays that.
+	PassesOn bool
+	Example  json.RawMessage // an input that runs on a fresh app, or nil
+	Scopes   []string        // all of them are needed; see Needs
 	// Leading are the members of the input that scripts may also give by position, of a
 	// plugin's function: SDK.Files.get(id).
 	Leading []string

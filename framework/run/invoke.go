@@ -146,7 +146,7 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
 	digest := tape.Digest(c.op.ID.String(), c.input)
-	o := &OutsideCall{call: c, Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Digest: digest, Effect: c.op.Effects.ActsOutside()}
+	o := &OutsideCall{call: c, Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded, Digest: digest, Effect: c.op.Effects.ActsOutside()}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
