@@ -160,6 +160,11 @@ func TestQuestionNamesTextAndServer(t *testing.T) {
 	mute := connect(t, kit, `{}`, always(no))
 	got := mute.try(reads + `mail.work({ subject: issue.title }); mail.work({ again: issue.title })`)
 	require.Equal(t, fault.ApprovalRequired, got.Error.Code)
+	require.Contains(t, got.Error.Message, "whose input has text that the server tracker returned")
+	require.Equal(t, []any{"tracker"}, got.Error.Details.(map[string]any)["tainted"])
+	plain := connect(t, mailroom(t, koantest.Setting{Key: "approval.mode", Value: "writes"}), `{}`, always(no)).try(reads + `mail.work({ n: 1 })`)
+	require.Equal(t, fault.ApprovalRequired, plain.Error.Code)
+	require.NotContains(t, plain.Error.Details, "tainted")
 }
 
 func TestTaintedCallsAreAllowedByDefault(t *testing.T) {
