@@ -55,9 +55,11 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	if len(c.input) == 0 {
 		c.input = json.RawMessage("{}")
 	}
-	start, called := time.Now(), c.standIn(id)
-	ctx, over := e.observer.Call(ctx, id, at)
-	out, err := e.admitAndCall(ctx, c, called)
+	start := time.Now()
+	c.called = c.standIn(id)
+	id = c.asked(id)
+	ctx, over := e.observer.Call(ctx, c.called, at) // scripts can make up names of tools
+	out, err := e.admitAndCall(ctx, c, c.called)
 	if c.through != nil {
 		id = c.op.ID
 	}
