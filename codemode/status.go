@@ -98,10 +98,10 @@ func (p *provider) runStatus(ctx context.Context, call catalog.Call, id string) 
 		case approve.PlanWaiting:
 			out.State = stateWaiting
 			out.Plan = &waitingPlan{PlanID: plan.ID, ExpiresAt: plan.Expires.Format(time.RFC3339), ChangeCounts: plan.Counts(), Text: guard.PlanText(plan)}
-			return out, out.fail(ctx, plan.Fault())
+			return out, out.fail(ctx, plan)
 		case approve.PlanDenied:
 			out.State = stateDenied
-			return out, out.fail(ctx, plan.Fault())
+			return out, out.fail(ctx, plan)
 		case approve.PlanApproved:
 			out.State = stateRunning
 			return out, nil
@@ -114,9 +114,10 @@ func (p *provider) runStatus(ctx context.Context, call catalog.Call, id string) 
 	return out, p.endOf(ctx, call, out)
 }
 
-// fail makes the result of a run that changed nothing.
-func (s *runStatus) fail(ctx context.Context, f *fault.Fault) error {
-	raw, err := wire.Marshal(failed{RunID: s.RunID, Error: f, Calls: []run.CallRecord{}, Logs: []wire.Log{}, OutsideEffects: []run.CallRecord{}})
+// fail makes the result of a run that stands at a plan, or has ended there: nothing is changed but
+// what it has done outside.
+func (s *runStatus) fail(ctx context.Context, p *approve.Plan) error {
+	raw, err := wire.Marshal(failed{RunID: s.RunID, Error: p.Fault(), Calls: []run.CallRecord{}, Logs: []wire.Log{}, OutsideEffects: bounded(p.Made)})
 	s.Result = run.RedactBody(ctx, raw)
 	return err
 }

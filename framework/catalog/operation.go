@@ -96,8 +96,11 @@ type Operation struct {
 	// Untrusted reports that outputs and faults have text of a server that nobody vouches
 	// for.
 	Untrusted bool
-	Example   json.RawMessage // an input that runs on a fresh app, or nil
-	Scopes    []string        // all of them are needed; see Needs
+	// PassesOn reports that outputs are, or stand for, what the input has or names, as the
+	// content of a file is: text of an untrusted server stays that.
+	PassesOn bool
+	Example  json.RawMessage // an input that runs on a fresh app, or nil
+	Scopes   []string        // all of them are needed; see Needs
 	// Leading are the members of the input that scripts may also give by position, of a
 	// plugin's function: SDK.Files.get(id).
 	Leading []string
@@ -155,6 +158,10 @@ type Operation struct {
 	// the call is of that operation: rules, dry runs and records see no other. It is set in
 	// place of Handler.
 	Resolve func(ctx context.Context, call Call) (*Operation, json.RawMessage, error)
+	// Current returns the operation as its server has it now, to a principal who is about to
+	// call it: an approval is for what is called, not for what was listed once. The Handler of
+	// what it returns calls nothing else. It is nil for operations that change with the app alone.
+	Current func(ctx context.Context, p auth.Principal) (*Operation, error)
 	// Serial operations (the entities') run one at a time within an attempt, in
 	// the transaction that their handler opens; others run in parallel.
 	Serial bool

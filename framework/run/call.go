@@ -24,9 +24,11 @@ type call struct {
 	attempt  *Attempt // nil for a code operation
 	position Position
 	surface  catalog.Surface
+	called   catalog.ID         // the operation that it began with: of what is called, or the one that stands for it
 	nest     *Nest              // that of the nested call that made it; nil if the run made it
 	inner    *Nest              // of a nested call: the one for its own calls
 	through  *catalog.Operation // that stood for op when the call began; nil for none
+	current  *catalog.Operation // op as its server has it now, where somebody has asked (OutsideCall.Current)
 	// occurrence numbers the different calls that attempts made at the position.
 	occurrence int
 	calls      atomic.Int64 // how many calls it has made
@@ -130,11 +132,11 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	if c.nest != nil {
 		rec.Parent = c.nest.call.op.ID.Op
 	}
-	if c.hides(id) {
+	if c.hides() {
 		rec.ServerID, rec.ToolName = "koan", ""
 		return rec
 	}
-	if c.op != nil {
+	if c.op != nil || id.Kind == catalog.KindUpstream {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}
 	if err != nil {

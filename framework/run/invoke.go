@@ -55,9 +55,11 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	if len(c.input) == 0 {
 		c.input = json.RawMessage("{}")
 	}
-	start, called := time.Now(), c.standIn(id)
-	ctx, over := e.observer.Call(ctx, id, at)
-	out, err := e.admitAndCall(ctx, c, called)
+	start := time.Now()
+	c.called = c.standIn(id)
+	id = c.asked(id)
+	ctx, over := e.observer.Call(ctx, c.called, at) // scripts can make up names of tools
+	out, err := e.admitAndCall(ctx, c, c.called)
 	if c.through != nil {
 		id = c.op.ID
 	}
@@ -146,7 +148,7 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
 	digest := tape.Digest(c.op.ID.String(), c.input)
-	o := &OutsideCall{Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Digest: digest, Effect: c.op.Effects.ActsOutside()}
+	o := &OutsideCall{call: c, Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded, Digest: digest, Effect: c.op.Effects.ActsOutside()}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
@@ -212,6 +214,9 @@ func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err 
 			out, err = nil, fault.New(fault.Internal, "").Because(fmt.Errorf("panic: %v", p))
 		}
 	}()
+	if c.current != nil {
+		return c.current.Handler(ctx, c)
+	}
 	return c.op.Handler(ctx, c)
 }
 

@@ -223,11 +223,8 @@ func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, 
 }
 
 // hides reports whether the run's caller must not learn that the call was made.
-func (c *call) hides(id catalog.ID) bool {
-	if c.through != nil {
-		id = c.through.ID // the other one was not in the catalog when the run began
-	}
-	return c.nest != nil && c.nest.app && !c.attempt.run.View().Allowed(id)
+func (c *call) hides() bool {
+	return c.nest != nil && c.nest.app && !c.attempt.run.View().Allowed(c.called) // what that stands for was not in the catalog when the run began
 }
 
 // defaultSet returns the set of a call that names none.

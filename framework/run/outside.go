@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // awaitOutside waits for a call that no transaction covers. If it takes longer than run.lockMs while
@@ -64,3 +65,21 @@ func (q questions) Asking(n int) {
 // Unanswered implements ask.Watcher. The attempt ends even if the handler or the script catches the
 // error.
 func (q questions) Unanswered(err error) error { return q.attempt.finish(err) }
+
+// Current returns the operation as its server has it now. From then on the call is made of that one,
+// or of none. Nothing stays locked while it waits for the server.
+func (o *OutsideCall) Current(ctx context.Context) (*catalog.Operation, error) {
+	if o.Operation.Current == nil {
+		return o.Operation, nil
+	}
+	var now *catalog.Operation
+	_, err := o.Attempt.awaitOutside(ctx, true, func(ctx context.Context) (_ json.RawMessage, err error) {
+		now, err = o.Operation.Current(ctx, o.call.request.Principal)
+		return nil, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.call.current = now
+	return now, nil
+}

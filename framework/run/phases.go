@@ -106,8 +106,10 @@ type OutsideCall struct {
 	Position  Position
 	Operation *catalog.Operation
 	Input     json.RawMessage
-	Digest    [32]byte // that of the tape
-	Effect    bool     // it has an effect outside
+	Expanded  json.RawMessage // what the handler gets in place of Input (Options.Expand); nil for the same
+	Digest    [32]byte        // that of the tape
+	Effect    bool            // it has an effect outside
+	call      *call
 }
 
 // Witness records calls that no transaction covers.

@@ -25,6 +25,21 @@ func (c *call) standIn(id catalog.ID) catalog.ID {
 	return other
 }
 
+// asked returns the operation that a call asks for: id, or the tool that the input of one that
+// stands for others names, which may turn out not to exist.
+func (c *call) asked(id catalog.ID) catalog.ID {
+	var in struct{ Tool string }
+	if c.called.Kind != catalog.KindUpstream || c.called.Op != catalog.AnyTool || json.Unmarshal(c.input, &in) != nil {
+		return id
+	}
+	tool := c.called
+	tool.Op = in.Tool
+	if parsed, err := catalog.ParseID(tool.String()); err != nil || parsed != tool {
+		return id
+	}
+	return tool
+}
+
 // resolve turns a call of an operation that stands for others into one of the operation that it
 // is of. Nothing stays locked while it waits.
 func (e *Engine) resolve(ctx context.Context, c *call) error {

@@ -25,6 +25,7 @@ import (
 // request is one call of a tool.
 type request struct {
 	tool    string
+	agreed  json.RawMessage // the tool that somebody has agreed to, as it was listed; nil if nobody had to
 	input   json.RawMessage
 	output  json.RawMessage // schema of the structured output, nil for none
 	effects catalog.Effects
@@ -72,6 +73,9 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 		conn, err := s.acquire(ctx, r.user())
 		if err != nil {
 			return nil, s.ended(outer, ctx, r, err)
+		}
+		if r.agreed != nil && !conn.offers(r.agreed) {
+			return nil, s.changedMeanwhile(r)
 		}
 		c := &inflight{server: s.cfg.ID, tool: r.tool, run: r.call.Run(), log: s.log}
 		raw, refusal, err := r.send(ctx, conn, c)

@@ -30,6 +30,8 @@ type connection struct {
 	tokens   int
 	waiting  map[string]context.CancelCauseFunc // requests without a response, by id
 	inflight map[*inflight]struct{}             // calls without a result
+	listed   []json.RawMessage                  // tools, as the server listed them last
+	outdated bool                               // the server has said since that its lists have changed
 	begun    int                                // calls so far
 	sending  sync.WaitGroup                     // notifications on their way
 }
@@ -157,6 +159,9 @@ func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Int
 func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	switch n.Method {
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged):
+		conn.mu.Lock()
+		conn.outdated = true
+		conn.mu.Unlock()
 		changed()
 	case "notifications/progress":
 		fields := n.Params.AdditionalFields

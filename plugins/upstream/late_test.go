@@ -105,6 +105,18 @@ func TestUnlistedToolsAreRecordedByName(t *testing.T) {
 	require.Equal(t, "x.work", got.OutsideEffects[0].ToolName)
 }
 
+// So are those of a server that nobody can reach.
+func TestToolsOfUnreachableServersAreRecordedByName(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{`import { work } from "@codemode/servers/x"; await work({})`, callsWork} {
+		kit := fresh(t, "", map[string]string{"command": "[/does/not/exist]"})
+		got := kit.Try(code, koantest.Input{})
+		require.Equal(t, fault.ServiceUnavailable, got.Error.Code, got.Error)
+		require.Len(t, got.Calls, 1)
+		require.Equal(t, []string{"x", "x.work"}, []string{got.Calls[0].ServerID, got.Calls[0].ToolName}, code)
+	}
+}
+
 // What is wrong with a call comes before the question whether it may be made.
 func TestNobodyIsAskedAboutCallsThatCannotBe(t *testing.T) {
 	t.Parallel()

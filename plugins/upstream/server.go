@@ -81,7 +81,17 @@ func backoff(failures int) time.Duration {
 func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	s.lists.Lock()
 	defer s.lists.Unlock()
+	conn.mu.Lock()
+	conn.outdated = false // what is said from now on is about a later list
+	conn.mu.Unlock()
 	tools, wrong, err := conn.tools(ctx)
+	conn.mu.Lock()
+	if err == nil {
+		conn.listed = tools
+	} else {
+		conn.outdated = true
+	}
+	conn.mu.Unlock()
 	if err != nil {
 		return err
 	}

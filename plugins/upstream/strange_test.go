@@ -64,6 +64,10 @@ func strangeServer(mode string) {
 			if mode == "starts slowly" {
 				time.Sleep(time.Minute)
 			}
+			if mode == "is redefined without a word" {
+				reply(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"strange","version":"1"}}`)
+				continue
+			}
 			reply(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"strange","version":"1"},"instructions":"Does what nobody expects. And more."}`)
 		case "tools/list":
 			lists++
@@ -99,7 +103,8 @@ func reply(id json.RawMessage, result string) {
 // mode "says in blocks".
 const saysVariable = "KOAN_TEST_SAYS"
 
-// toolFileVariable names a file with the description of the tool in the mode "is redefined".
+// toolFileVariable names a file with the description of the tool in the modes "is redefined ...".
+// Calls are noted in a file beside it.
 const toolFileVariable = "KOAN_TEST_TOOL_FILE"
 
 // delayVariable is how long the server takes to start.
@@ -115,7 +120,7 @@ const oneTool = `{"tools":[{"name":"work","description":"Works.","inputSchema":{
 
 func toolsOf(mode, cursor string, calls int) string {
 	switch mode {
-	case "is redefined":
+	case "is redefined", "is redefined without a word", "is redefined and dies after a call":
 		raw, _ := os.ReadFile(os.Getenv(toolFileVariable))
 		return `{"tools":[` + string(raw) + `]}`
 	case "does not keep to its output schema", "leaves out its structured content":
@@ -183,8 +188,23 @@ func toolsOf(mode, cursor string, calls int) string {
 	return oneTool
 }
 
+// noteCall writes down that the server was called.
+func noteCall() {
+	file := os.Getenv(toolFileVariable)
+	if file == "" {
+		return
+	}
+	f, err := os.OpenFile(file+".calls", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	fmt.Fprintln(f, "called")
+}
+
 func work(mode string, m *message, calls int) {
 	const fine = `{"content":[{"type":"text","text":"done"}]}`
+	noteCall()
 	switch mode {
 	case "dies in the middle of a call":
 		fmt.Fprintln(os.Stderr, "out of ideas")
@@ -198,7 +218,7 @@ func work(mode string, m *message, calls int) {
 		self, _ := os.FindProcess(os.Getpid())
 		_ = self.Kill()
 		select {}
-	case "dies after a call":
+	case "dies after a call", "is redefined and dies after a call":
 		reply(m.ID, fine)
 		os.Exit(0)
 	case "hangs":

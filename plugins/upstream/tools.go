@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -88,7 +90,7 @@ func newOffer(s *server, l *listing) *offer {
 		}
 		o.names = append(o.names, t.Name)
 		if s.cfg.offers(t.Name) {
-			op, notes := s.operation(&t, operationName(t.Name, taken), l.unusable)
+			op, notes := s.operation(&t, raw, operationName(t.Name, taken), l.unusable)
 			o.operations, o.byName[t.Name] = append(o.operations, op), op
 			if len(notes) > 0 {
 				o.reduced = append(o.reduced, plainText(t.Name, 100)+" ("+strings.Join(notes, "; ")+")")
@@ -124,9 +126,9 @@ func operationName(name string, taken map[string]bool) string {
 	return out
 }
 
-// operation makes one tool callable. unusable returns why a schema cannot be used as it is, ""
+// operation makes one tool callable; raw is the tool as it was listed. unusable returns why a schema cannot be used as it is, ""
 // if it can. The notes are what of the input schema cannot.
-func (s *server) operation(t *tool, name string, unusable func(json.RawMessage) string) (op *catalog.Operation, notes []string) {
+func (s *server) operation(t *tool, raw json.RawMessage, name string, unusable func(json.RawMessage) string) (op *catalog.Operation, notes []string) {
 	title := t.Title
 	if title == "" && t.Annotations != nil {
 		title = t.Annotations.Title
@@ -140,8 +142,25 @@ func (s *server) operation(t *tool, name string, unusable func(json.RawMessage) 
 		Proven: true, // it is checked here, where a mismatch is the server's failure
 	}
 	op.Declared, op.Untrusted = s.declared(t), !s.cfg.Trust
-	op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-		return s.call(ctx, &request{tool: t.Name, input: c.Input(), output: output, effects: op.Effects, call: c})
+	call := func(ctx context.Context, c catalog.Call, agreed json.RawMessage) (json.RawMessage, error) {
+		return s.call(ctx, &request{tool: t.Name, agreed: agreed, input: c.Input(), output: output, effects: op.Effects, call: c})
+	}
+	op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) { return call(ctx, c, nil) }
+	op.Current = func(ctx context.Context, p auth.Principal) (*catalog.Operation, error) {
+		now, err := s.lookAgain(ctx, p.Subject, t.Name, raw)
+		if err != nil {
+			return nil, err
+		}
+		is := *op
+		if !bytes.Equal(now, raw) {
+			changed, err := s.redefined(now, name)
+			if err != nil {
+				return nil, err
+			}
+			is = *changed
+		}
+		is.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) { return call(ctx, c, now) }
+		return &is, nil
 	}
 	return op, notes
 }

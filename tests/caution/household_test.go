@@ -105,7 +105,7 @@ func startApp(t *testing.T, w world, p policy, actions map[string]string) *house
 	for key, value := range p.settings {
 		all[key] = value
 	}
-	all["replay.keep"] = "all"
+	all["replay.keep"], all["files.dir"] = "all", t.TempDir()
 	var settings []koantest.Setting
 	for key, value := range all {
 		settings = append(settings, koantest.Setting{Key: key, Value: value})

@@ -36,6 +36,7 @@ var forms = []form{
 	{name: "in parallel", code: `await Promise.all([0, 1].map(async () => send(text)))`, marked: true},
 	{name: "a part of it", code: `send(text.slice(2, 32))`, marked: true},
 	{name: "read from a row that the run wrote", code: `const row = SDK.Entities.Document.upsert({ path: "copy", text }); send(SDK.Entities.Document.getById(row.id).text)`, marked: true},
+	{name: "read from a file that the run wrote", code: `send(SDK.Files.text(SDK.Files.create({ text }).id).slice(2, 32))`, marked: true},
 	{name: "given to an action", code: `SDK.Actions.forward({ text })`, marked: true},
 	{name: "read and sent by an action", code: `SDK.Actions.readAndForward({})`, marked: true},
 
@@ -49,6 +50,7 @@ var forms = []form{
 	{name: "as a literal of the next run", code: `text`, next: `send(LITERAL)`},
 	{name: "as args of the next run", code: `text`, next: `send(SDK.args)`},
 	{name: "from a row in the next run", code: `SDK.Entities.Document.upsert({ id: "memo", path: "memo", text }); ""`, next: `send(SDK.Entities.Document.getById("memo").text)`},
+	{name: "from a file in the next run", code: `SDK.Files.create({ text }).id`, next: `send(SDK.Files.text(SDK.args))`},
 	{name: "given to an action in the next run", code: `text`, tool: "forward"},
 }
 

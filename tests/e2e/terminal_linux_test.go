@@ -101,7 +101,9 @@ func TestTerminalDoesNotAskAboutStalePlans(t *testing.T) {
 	a.env = append(a.env, "KOAN_APPROVAL_MODE=writes", "PAGER=cat")
 	made := a.lineOf(a.exec(addPlanned, "run", "-"))
 	replaced := a.lineOf(a.exec(addPlanned, "run", "-"))
-	require.Zero(t, a.exec("", "approve", replaced.PlanID, "--deny").status)
+	denied := a.exec("", "approve", replaced.PlanID, "--deny")
+	require.Equal(t, 1, denied.status, "it is the line of a run that failed")
+	require.Equal(t, string(fault.ApprovalDenied), a.lineOf(denied).Result.Error.Code)
 	for _, c := range []struct {
 		code fault.Code
 		args []string
@@ -126,7 +128,7 @@ func TestTerminalDoesNotAskAboutStalePlans(t *testing.T) {
 			require.Contains(t, l.Result.Error.Hint, "plugins.*")
 		}
 	}
-	require.Zero(t, a.exec("", "approve", made.PlanID, "--deny", "--journal.expose").status, "a no needs no catalog")
+	require.Equal(t, "DENIED", a.lineOf(a.exec("", "approve", made.PlanID, "--deny", "--journal.expose")).ApprovalState, "a no needs no catalog")
 }
 
 // runUntilQuestion runs a command on a terminal until it asks. It returns what is shown there, and a

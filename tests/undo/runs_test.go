@@ -150,6 +150,24 @@ func TestUndoListsWhatIsOutside(t *testing.T) {
 	require.Equal(t, "ok", out.Result.Not[0].Outcome)
 }
 
+// A run that changed no data has not done nothing: what left the house is listed.
+func TestRunsThatOnlyActedOutsideAreNotUndone(t *testing.T) {
+	t.Parallel()
+	fx := fixture.App()
+	fx.Providers = []framework.Provider{mailer{}}
+	a := startIn(t, place(t), fx)
+	sent := a.Run(`SDK.Mail.send({to: "ann"})`, koantest.Input{})
+	failed := a.Try(`SDK.Mail.send({to: "ann"}); throw new Error("no")`, koantest.Input{})
+	for id, says := range map[string]string{sent.RunID: "cannot be undone", failed.RunID: "javascript_error"} {
+		f := fault.From(a.refused(fault.InvalidPayload, map[string]any{"runId": id}))
+		require.Contains(t, f.Message, says)
+		require.Contains(t, f.Hint, "notUndone")
+		raw, err := json.Marshal(f.Details)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"notUndone":[{"toolName":"mail.send","outcome":"ok","message":"its effect is outside the data"}]}`, string(raw))
+	}
+}
+
 // mailer has a function with an effect outside.
 type mailer struct{}
 

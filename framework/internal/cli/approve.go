@@ -183,12 +183,30 @@ func (c *command) deny(ctx context.Context, i Instance, v approve.Verdict, start
 	if err != nil {
 		return failed(explain(err))
 	}
-	l, err := c.line(codeOf(v.Plan), nil, &run.Outcome{Run: v.Plan.Run, Trace: trace}, nil, time.Since(start))
+	l, err := c.deniedLine(*v.Plan, trace, time.Since(start))
 	if err != nil {
 		return failed(err)
 	}
-	l.ToolName, l.PlanID, l.ApprovalState = v.Plan.Request.Tool, v.Plan.ID, denied
-	return c.printLine(l)
+	if err := c.printLine(l); err != nil {
+		return err
+	}
+	return failed(nil)
+}
+
+// deniedLine is the line of a plan that has just been denied: its run failed, and what it had done
+// outside is done.
+func (c *command) deniedLine(p approve.Plan, trace string, took time.Duration) (*line, error) {
+	p.State = approve.PlanDenied
+	out, err := json.Marshal(map[string]any{"outsideEffects": append([]run.CallRecord{}, p.Made...)})
+	if err != nil {
+		return nil, err
+	}
+	l, err := c.line(codeOf(&p), out, &run.Outcome{Run: p.Run, Trace: trace}, p.Fault(), took)
+	if err != nil {
+		return nil, err
+	}
+	l.ToolName = p.Request.Tool
+	return l, nil
 }
 
 // showPlan shows all of a plan on a terminal, and a summary elsewhere.

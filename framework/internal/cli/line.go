@@ -91,11 +91,17 @@ func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr
 	} else {
 		l.TraceID = run.NoRun().Trace
 	}
+	var err error
 	if callErr != nil {
 		l.keep(out)
-		return l, l.fail(fault.From(callErr))
+		err = l.fail(fault.From(callErr))
+	} else {
+		err = l.succeed(out)
 	}
-	return l, l.succeed(out)
+	if l.ApprovalState == notRequired && o != nil && o.Approved {
+		l.ApprovalState = approved
+	}
+	return l, err
 }
 
 // omit leaves out what the caller has not asked to be included.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // The line of a failure says what left the house, and its calls where they are included.
@@ -36,4 +37,39 @@ func TestLineOfAFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.fits())
 	require.Contains(t, string(l.Result.OutsideEffects), `{"error":"and `)
+}
+
+// A run of which a call was made under an approval that lasts was approved.
+func TestLineOfALastingApproval(t *testing.T) {
+	t.Parallel()
+	c := &command{}
+	outcome := run.NoRun()
+	outcome.Approved = true
+	l, err := c.line("", json.RawMessage(`{"result":1}`), outcome, nil, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{approved, ""}, []string{l.ApprovalState, l.PlanID})
+	l, err = c.line("", nil, outcome, fault.New(fault.UpstreamError, "no"), 0)
+	require.NoError(t, err)
+	require.Equal(t, approved, l.ApprovalState)
+	l, err = c.line("", nil, outcome, fault.New(fault.ApprovalDenied, "no"), 0)
+	require.NoError(t, err)
+	require.Equal(t, denied, l.ApprovalState, "another call was not")
+}
+
+// A run whose plan is denied has failed, and what it has done outside is listed.
+func TestLineOfADenial(t *testing.T) {
+	t.Parallel()
+	c := &command{}
+	plan := approve.Plan{ID: "p", Run: "r", State: approve.PlanWaiting, Made: []run.CallRecord{{ServerID: "mail", ToolName: "mail.send", OK: true}}}
+	plan.Request.Tool = executeTool
+	l, err := c.deniedLine(plan, "t", 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{"r", "t", "p", executeTool, denied}, []string{l.RunID, l.TraceID, l.PlanID, l.ToolName, l.ApprovalState})
+	require.False(t, l.Result.OK)
+	require.Equal(t, string(fault.ApprovalDenied), l.Result.Error.Code)
+	require.JSONEq(t, `[{"serverId":"mail","toolName":"mail.send","ok":true,"durationMs":0}]`, string(l.Result.OutsideEffects))
+	plan.Made = nil
+	l, err = c.deniedLine(plan, "t", 0)
+	require.NoError(t, err)
+	require.Nil(t, l.Result.OutsideEffects)
 }

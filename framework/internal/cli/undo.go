@@ -81,9 +81,6 @@ func (c *command) undoRun(ctx context.Context, id string, input map[string]any) 
 	}
 	l.ToolName = undoTool
 	l.omit(nil)
-	if outcome != nil && outcome.Approved {
-		l.ApprovalState = approved
-	}
 	if err := l.fits(); err != nil {
 		l.Result = lineResult{Metrics: l.Result.Metrics}
 		if lerr := l.fail(fault.From(err)); lerr != nil {

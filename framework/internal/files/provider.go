@@ -133,7 +133,7 @@ func (p *Provider) Offer() catalog.Offer {
 	function := func(name, title, summary, input, output string, effects catalog.Effects, leading []string, handler catalog.Handler) *catalog.Operation {
 		return &catalog.Operation{
 			ID: catalog.PluginID(Domain, name), Title: title, Summary: summary, Input: json.RawMessage(input), Output: json.RawMessage(output),
-			Leading: leading, Effects: effects, Proven: true, AskedBy: askedBy, Reach: catalog.ReachScript, Handler: handler,
+			Leading: leading, Effects: effects, Proven: true, PassesOn: true, AskedBy: askedBy, Reach: catalog.ReachScript, Handler: handler,
 		}
 	}
 	byID := []string{"id"}

@@ -62,23 +62,42 @@ const entryOverhead = 160
 // note keeps the texts of what a call returned, and returns how many bytes more are kept.
 // What the caller has said, in this call or in its request, is not the server's.
 func (s *strangers) note(op *catalog.Operation, tool string, request, input json.RawMessage, returned ...json.RawMessage) int {
-	said := newTextIndex(input)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.size()
 	s.noteTold(input)
+	s.addAll(op.ID.Owner, tool, request, input, returned...)
+	return s.size() - before
+}
+
+// notePassedOn does the same for an operation that passes texts on (Operation.PassesOn): what it
+// returned is from the servers whose texts its input has.
+func (s *strangers) notePassedOn(from []Carried, request, input, returned json.RawMessage) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.size()
+	for n, t := range from {
+		if !slices.ContainsFunc(from[:n], func(other Carried) bool { return other.Source == t.Source }) {
+			s.addAll(t.Source, t.Tool, request, input, returned)
+		}
+	}
+	return s.size() - before
+}
+
+// addAll keeps the texts of values that a server returned.
+func (s *strangers) addAll(source, tool string, request, input json.RawMessage, returned ...json.RawMessage) {
+	said := newTextIndex(input)
 	for _, raw := range returned {
 		eachText(raw, maxNested, func(text string) {
-			s.add(strangerText{op.ID.Owner, tool, text}, request, said)
+			s.add(strangerText{source, tool, text}, request, said)
 			if !strings.Contains(text, "\n") {
 				return
 			}
 			for line := range strings.SplitSeq(text, "\n") {
-				s.add(strangerText{op.ID.Owner, tool, line}, request, said)
+				s.add(strangerText{source, tool, line}, request, said)
 			}
 		})
 	}
-	return s.size() - before
 }
 
 // noteTold remembers what a server was given that is not from a server.
@@ -137,8 +156,9 @@ func (s *strangers) add(t strangerText, request json.RawMessage, said *textIndex
 
 // in returns the texts that the input of a call carries, and the strings of the input that
 // are parts of texts, for each server the longest first. An identifier that goes back to the
-// server that it came from is not counted.
-func (s *strangers) in(op *catalog.Operation, input json.RawMessage) []Carried {
+// server that it came from is not counted, unless the handler gets something else in its
+// place: the content of a file. expanded is what the handler gets, nil for the input.
+func (s *strangers) in(op *catalog.Operation, input, expanded json.RawMessage) []Carried {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.texts) == 0 && len(s.full) == 0 {
@@ -147,7 +167,8 @@ func (s *strangers) in(op *catalog.Operation, input json.RawMessage) []Carried {
 	index := newTextIndex(input)
 	bySource := map[string][]strangerText{}
 	returns := func(t strangerText, text string) bool {
-		return op.ID.Kind == catalog.KindUpstream && op.ID.Owner == t.source && !strings.ContainsFunc(text, unicode.IsSpace)
+		return op.ID.Kind == catalog.KindUpstream && op.ID.Owner == t.source && !strings.ContainsFunc(text, unicode.IsSpace) &&
+			(expanded == nil || bytes.Contains(expanded, []byte(text)))
 	}
 	for _, t := range s.texts {
 		if !returns(t, t.text) && index.contains(t.text) {
@@ -301,7 +322,7 @@ func (c *consent) carried(o *run.OutsideCall) []Carried {
 	if !c.policy.Tainted || !o.Effect {
 		return nil
 	}
-	out := c.strangers.in(o.Operation, o.Input)
+	out := c.strangers.in(o.Operation, o.Input, o.Expanded)
 	for i := range out {
 		out[i].Text = cutBytes(c.run.Redact(out[i].Text), shownText)
 	}
@@ -338,7 +359,14 @@ func (c *consent) AfterOutside(_ context.Context, o *run.OutsideCall, out json.R
 
 // noteReturned remembers what an untrusted server returned, in its result or in a failure.
 func (c *consent) noteReturned(o *run.OutsideCall, out json.RawMessage, err error) {
-	if !c.policy.Tainted || !o.Operation.Untrusted {
+	if !c.policy.Tainted {
+		return
+	}
+	if o.Operation.PassesOn {
+		from := c.strangers.in(o.Operation, o.Input, o.Expanded)
+		c.run.Keep(int64(c.strangers.notePassedOn(from, c.run.Request().Input, o.Input, out)))
+	}
+	if !o.Operation.Untrusted {
 		return
 	}
 	returned := []json.RawMessage{out}

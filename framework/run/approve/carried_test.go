@@ -62,7 +62,7 @@ func BenchmarkCarried(b *testing.B) {
 			s.note(op, "a.read", nil, nil, out)
 			b.Run(fmt.Sprintf("look/lines=%d/input=%d", lines, size), func(b *testing.B) {
 				for b.Loop() {
-					s.in(other, input)
+					s.in(other, input, nil)
 				}
 			})
 		}

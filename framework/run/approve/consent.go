@@ -81,6 +81,10 @@ func (c *consent) Outside(ctx context.Context, o *run.OutsideCall) error {
 	if !required && len(carried) == 0 {
 		return nil
 	}
+	op, err := o.Current(ctx) // what was agreed to may be another tool by now
+	if err != nil {
+		return err
+	}
 	planned := PlannedCall{
 		Position: o.Position, Digest: hex.EncodeToString(o.Digest[:]), Operation: op.ID.String(),
 		Tool: c.run.Request().View.Snapshot().ToolName(op.ID), Input: o.Input, Declared: declared(op), Inside: !o.Effect, Carries: carried,

@@ -320,7 +320,10 @@ func required(p *Plan, why string, listed bool) *fault.Fault {
 	message := "a person must approve what this run changes; nothing has been committed yet"
 	if p.Call != nil {
 		details["call"] = map[string]any{"operation": p.Call.Operation, "input": p.Call.Input}
-		message = "a person must approve the call of " + p.Call.Tool + p.Call.effect() + "; nothing has been committed yet"
+		message = "a person must approve the call of " + p.Call.Tool + p.Call.effect() + p.Call.tainted() + "; nothing has been committed yet"
+		if from := p.Call.sources(); len(from) > 0 {
+			details["tainted"] = from
+		}
 	}
 	if p.Replaces != "" {
 		details["replaces"] = p.Replaces

@@ -320,6 +320,11 @@ func (c *consent) grant(ctx context.Context, p *Plan, lasts Lasts) error {
 	if op == nil || !mayLast(id) {
 		return fault.New(fault.Internal, "").Because(errors.New("approve: a lasting approval of a call that can have none"))
 	}
+	if op.Current != nil {
+		if op, err = op.Current(ctx, c.run.Principal()); err != nil || declared(op) != p.Call.Declared {
+			return nil //nolint:nilerr // the call finds out: the person has read of another tool
+		}
+	}
 	given := grantsFor(op, c.subject, p.Call.sources(), c.approver().Subject)
 	if lasts == Always {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), plansTimeout)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -108,6 +109,18 @@ func (c PlannedCall) effect() string {
 		return ""
 	}
 	return ", which has an effect outside"
+}
+
+// tainted is what to say of the texts of untrusted servers in its input.
+func (c PlannedCall) tainted() string {
+	from := c.sources()
+	switch len(from) {
+	case 0:
+		return ""
+	case 1:
+		return " and whose input has text that the server " + from[0] + " returned, for which nobody vouches"
+	}
+	return " and whose input has text that the servers " + strings.Join(from, ", ") + " returned, for which nobody vouches"
 }
 
 // same reports whether two are one call, of a tool that is the same.

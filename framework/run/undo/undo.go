@@ -48,13 +48,23 @@ func (u *Undos) Find(ctx context.Context, id string) (*Kept, error) {
 	case k.UnderWay:
 		return nil, fault.New(fault.InProgress, "the run has not ended yet").WithHint("Wait for its result, then undo it.").WithPath(at)
 	}
-	return k, k.refusal()
+	return k, k.refusal(run.RequestOf(ctx).View)
 }
 
-// refusal says why a run cannot be undone.
-func (k *Kept) refusal() error {
+// refusal says why a run cannot be undone, and lists what it did outside the data, as far as the
+// view has it.
+func (k *Kept) refusal(v *catalog.View) error {
 	refuse := func(why string) *fault.Fault {
-		return fault.New(fault.InvalidPayload, why).WithHint("There is nothing to undo.").WithPath(at)
+		f := fault.New(fault.InvalidPayload, why).WithPath(at)
+		if k.OutsideCount == 0 {
+			return f.WithHint("There is nothing to undo.")
+		}
+		return f.WithDetails(map[string]any{"notUndone": k.outside(v)}).
+			WithHint("`notUndone` in the details is what it did outside, which only a call outside can make good.")
+	}
+	changed := "nothing"
+	if k.OutsideCount > 0 {
+		changed = "nothing in the data, but had an effect outside, which cannot be undone"
 	}
 	switch {
 	case k.RepeatOf != "":
@@ -64,7 +74,7 @@ func (k *Kept) refusal() error {
 	case !k.Committed && k.Outcome != "ok":
 		return refuse("the run ended in " + k.Outcome + ", and nothing of it was kept")
 	case !k.Committed:
-		return refuse("the run changed nothing")
+		return refuse("the run changed " + changed)
 	case k.NoImages != "":
 		return unrecorded("the run was recorded without its changes: " + k.NoImages)
 	case k.Images == nil && k.Repaired:
@@ -100,14 +110,19 @@ type Outside struct {
 // outside lists what an undo of the run does not reach.
 func (k *Kept) outside(v *catalog.View) []Outside {
 	out := []Outside{}
+	made := 0
 	for _, c := range k.Outside {
+		if c.Outcome == string(fault.ApprovalRequired) || c.Outcome == string(fault.ApprovalDenied) {
+			continue // nobody agreed to it
+		}
+		made++
 		o := Outside{Outcome: c.Outcome, Message: "its effect is outside the data"}
 		if id, err := catalog.ParseID(c.Operation); err == nil && v.Allowed(id) {
 			o.Tool = c.Tool
 		}
 		out = append(out, o)
 	}
-	if more := k.OutsideCount - len(k.Outside); more > 0 {
+	if more := k.OutsideCount - made; more > 0 {
 		out = append(out, Outside{Message: fmt.Sprintf("%d more calls had an effect outside the data", more)})
 	}
 	unnamed := 0

@@ -1,0 +1,104 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// lookAgain returns a tool as its server has it now: known, as it was listed, if that is still one
+// of its tools. Its errors are faults.
+func (s *server) lookAgain(ctx context.Context, user, name string, known json.RawMessage) (json.RawMessage, error) {
+	conn, err := s.acquire(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	if !conn.upToDate() {
+		if err := s.listAgain(ctx, conn); err != nil {
+			return nil, err
+		}
+	}
+	if conn.offers(known) {
+		return known, nil
+	}
+	now := conn.find(name)
+	if now == nil {
+		return nil, fault.Newf(fault.ToolNotFound, "the server %s has no tool %q any more", s.cfg.ID, cut(name, 100))
+	}
+	return now, nil
+}
+
+// redefined returns the operation of a tool that has changed since it was listed. It keeps the
+// operation's name.
+func (s *server) redefined(raw json.RawMessage, name string) (*catalog.Operation, error) {
+	var t tool
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return nil, fault.Newf(fault.UpstreamError, "what the server %s says of its tool %s cannot be read", s.cfg.ID, name).Because(err)
+	}
+	op, _ := s.operation(&t, raw, name, unusable)
+	return op, nil
+}
+
+// listAgain lists the tools of a connection once more.
+func (s *server) listAgain(ctx context.Context, conn *connection) error {
+	s.mu.Lock()
+	var of *session
+	for _, x := range s.sessions {
+		if x.conn == conn {
+			of = x
+		}
+	}
+	s.mu.Unlock()
+	if of == nil {
+		return nil // it has just been lost: the call finds out
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Start, fmt.Errorf("it did not list its tools in %s", s.cfg.Start))
+	defer cancel()
+	err := s.list(ctx, of, conn)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return s.unreached(of.user, err)
+	}
+	return nil
+}
+
+// changedMeanwhile is the fault of a call whose tool is another one than the one that was agreed
+// to, on the connection that would make it. Nothing was sent.
+func (s *server) changedMeanwhile(r *request) *fault.Fault {
+	return fault.Newf(fault.ApprovalRequired, "%s of the server %s has changed since its call was approved; nothing was sent", r.tool, s.cfg.ID).
+		WithHint("Call again: a person is asked about the tool as it is now.")
+}
+
+// upToDate reports whether the server's tools are known to be those that it listed last: it says
+// when they change, and has not.
+func (conn *connection) upToDate() bool {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	return conn.about.lists && !conn.outdated
+}
+
+// offers reports whether the server has listed a tool in just this way.
+func (conn *connection) offers(raw json.RawMessage) bool {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	return slices.ContainsFunc(conn.listed, func(t json.RawMessage) bool { return bytes.Equal(t, raw) })
+}
+
+// find returns a tool as the server listed it last, nil if it did not.
+func (conn *connection) find(name string) json.RawMessage {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	for _, raw := range conn.listed {
+		if nameOf(raw) == name {
+			return raw
+		}
+	}
+	return nil
+}
