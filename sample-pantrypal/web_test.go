@@ -216,7 +216,7 @@ func (w *web) badInput(t *testing.T) {
 		"a meal for nobody":            {"POST", "/meals", "recipe=shakshuka&servings=0", http.StatusBadRequest, "for more than 0"},
 		"a meal that was":              {"POST", "/meals", "recipe=shakshuka&date=2020-01-01", http.StatusBadRequest, "Wed 1 Jan 2020 is past"},
 		"a meal in another life":       {"POST", "/meals", "recipe=shakshuka&date=2099-01-01", http.StatusBadRequest, "more than a year ahead"},
-		"a dinner of no recipe":        {"POST", "/meals", "recipe=none", http.StatusBadRequest, "There is no such recipe."},
+		"a dinner of no recipe":        {"POST", "/meals", "recipe=none", http.StatusNotFound, "no recipe"},
 		"two mistakes":                 {"POST", "/shelves", "name=&amount=1&unit=g&place=attic", http.StatusBadRequest, "is not a value of"},
 		"a meal on no day":             {"POST", "/meals", "recipe=shakshuka&date=someday", http.StatusBadRequest, "is not a day"},
 		"a week that starts never":     {"POST", "/week", "start=soon", http.StatusBadRequest, "is not a day"},
