@@ -93,6 +93,7 @@ type execution struct {
 	view    *catalog.View // what the script sees, once a run is open
 	in      executeInput
 	missing unlisted
+	cutOff  []string // calls outside that the end of the run's time has cut off
 	// module is set for a script of codemode.run, whose input has only code and limits.
 	module  bool
 	spec    run.Spec
@@ -400,6 +401,7 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 	}
 	stop()
 	h.wait()
+	e.cutOff = h.cutOff
 	e.told, e.emitted = max(e.told, h.logged), h.emitted
 	if res != nil {
 		e.files = h.filesOf(res)
@@ -439,8 +441,14 @@ func (e *execution) lateFault(err error) error {
 		if d, ok := f.Details.(map[string]any); ok && d["limit"] == "cpu" {
 			return f
 		}
-		late := fault.Newf(fault.Timeout, "the run took longer than %d ms of wall-clock time", e.wall.Milliseconds()).
-			WithDetails(map[string]any{"limit": "wall", "timeoutMs": e.wall.Milliseconds()}).Because(err)
+		late := fault.Newf(fault.Timeout, "the run took longer than %d ms of wall-clock time", e.wall.Milliseconds()).Because(err)
+		details := map[string]any{"limit": "wall", "timeoutMs": e.wall.Milliseconds()}
+		if len(e.cutOff) > 0 {
+			late.Message += ", waiting for " + strings.Join(e.cutOff, ", ")
+			late = late.WithHint("Ask for less in one call, or raise sandbox.timeoutMs: a run ends then, however long the call itself may take.")
+			details["waitingFor"] = e.cutOff
+		}
+		late = late.WithDetails(details)
 		late.Line, late.Column, late.Source = f.Line, f.Column, f.Source
 		return late
 	default:

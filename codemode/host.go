@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,6 +65,7 @@ type host struct {
 	arrived  []*flight
 	parallel int       // calls that are being made at once
 	queue    []*flight // started calls that wait for one of these to end, in the order of issue
+	cutOff   []string  // calls outside that the end of the time has cut off
 }
 
 // flight is a started call.
@@ -133,6 +135,7 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 			}
 		}
 		out, err = h.calls.Invoke(ctx, at, parsed, input)
+		h.noteCutOff(ctx, parsed, err)
 	}
 	if run.Ends(err) {
 		return nil, 0, err
@@ -286,6 +289,7 @@ func (h *host) makeParallel(ctx context.Context, f *flight) {
 func (h *host) make(ctx context.Context, f *flight) {
 	if f.err = ctx.Err(); f.err == nil {
 		f.out, f.err = h.calls.Invoke(catalog.WithMediaInPlace(ctx), f.at, f.id, f.in) // only functions of modules start calls
+		h.noteCutOff(ctx, f.id, f.err)
 		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(f.id), f.in)
 	}
 	f.in = nil
@@ -296,6 +300,23 @@ func (h *host) make(ctx context.Context, f *flight) {
 	select {
 	case h.arrival <- struct{}{}:
 	default: // it is known
+	}
+}
+
+// noteCutOff notes a call of a plugin or a server that has failed because its time is over: what
+// the run waited for is what its caller wants to know.
+func (h *host) noteCutOff(ctx context.Context, id catalog.ID, err error) {
+	if err == nil || ctx.Err() == nil || id.Kind != catalog.KindUpstream && id.Kind != catalog.KindPlugin {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	name := id.Owner + "." + id.Op
+	if id.Op == catalog.AnyTool {
+		name = id.Owner
+	}
+	if !slices.Contains(h.cutOff, name) {
+		h.cutOff = append(h.cutOff, name)
 	}
 }
 

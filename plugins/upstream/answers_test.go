@@ -97,3 +97,19 @@ func TestFailuresSayWhatFailed(t *testing.T) {
 		})
 	}
 }
+
+// A run whose time ends while it waits for a server says which.
+func TestRunsSayWhatTheyWaitedFor(t *testing.T) {
+	t.Parallel()
+	kit := koantest.New(t, framework.App{Name: "waits"}, append(settingsOf(t, []row{{id: "x", mode: "hangs", settings: map[string]string{"effects.*": "read"}}}),
+		koantest.Setting{Key: "sandbox.timeoutMs", Value: "1000"})...)
+	for name, code := range map[string]string{
+		"SDK.Servers": `SDK.Servers.x.work({})`,
+		"a module":    `import { work } from "@codemode/servers/x"; export default await Promise.all([work({}), work({})])`,
+	} {
+		got := kit.Try(code, koantest.Input{})
+		require.Equal(t, fault.Timeout, got.Error.Code, name)
+		require.Contains(t, got.Error.Message, "took longer than 1000 ms of wall-clock time, waiting for x", name)
+		require.Contains(t, got.Error.Hint, "sandbox.timeoutMs", name)
+	}
+}

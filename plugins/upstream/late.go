@@ -38,8 +38,7 @@ func (s *server) lateOperation() *catalog.Operation {
 			return op, late.Input, err
 		},
 		Await: func(ctx context.Context, p auth.Principal) error {
-			_, err := s.acquire(ctx, p.Subject)
-			return err
+			return s.awaitListing(ctx, p.Subject)
 		},
 	}
 }

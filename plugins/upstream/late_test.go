@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -194,10 +195,16 @@ func TestUnlistedToolsAreAwaited(t *testing.T) {
 	}
 	t.Run("a server that cannot be listed", func(t *testing.T) {
 		t.Parallel()
-		kit := unlisted(t, map[string]string{"env." + delayVariable: "1m", "startMs": "200"})
+		kit := unlisted(t, map[string]string{"env." + delayVariable: "1m", "startMs": "400"})
 		out, err := operation("code::koan.search", map[string]any{"query": "work"})(kit)
 		require.NoError(t, err)
 		require.Contains(t, out, `"unlisted":["x"]`)
+		before := time.Now()
+		for range 10 {
+			_, err := operation("code::koan.search", map[string]any{"query": "work"})(kit)
+			require.NoError(t, err)
+		}
+		require.Less(t, time.Since(before), time.Second, "nobody waits again for a server that did not start")
 		for _, call := range []func(*koantest.Kit) (string, error){
 			operation("code::gateway.schema", map[string]any{"id": workID}),
 			operation("code::gateway.execute", map[string]any{"code": `return callTool("` + workID + `", {})`}),

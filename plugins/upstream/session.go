@@ -104,6 +104,25 @@ func (s *server) acquire(ctx context.Context, user string) (*connection, error) 
 	}
 }
 
+// awaitListing waits until a user's connection has listed the tools. Where an attempt has failed it
+// returns why, and does not wait for the next one, which discover makes: a server that hangs must not
+// make every search as slow.
+func (s *server) awaitListing(ctx context.Context, user string) error {
+	s.mu.Lock()
+	for _, x := range s.sessions {
+		if x.user != user && x.user != "" {
+			continue
+		}
+		if failure, wait := x.failure, max(0, time.Until(x.retryAt)); failure != nil && x.conn == nil {
+			s.mu.Unlock()
+			return s.paused(user, failure, wait)
+		}
+	}
+	s.mu.Unlock()
+	_, err := s.acquire(ctx, user)
+	return err
+}
+
 // pause returns how long to wait before the next attempt to connect.
 func (s *server) pause(user string) time.Duration {
 	s.mu.Lock()
