@@ -73,7 +73,7 @@ func (s *server) listAgain(ctx context.Context, conn *connection) error {
 // to, on the connection that would make it. Nothing was sent.
 func (s *server) changedMeanwhile(r *request) *fault.Fault {
 	return fault.Newf(fault.ApprovalRequired, "%s of the server %s has changed since its call was approved; nothing was sent", r.tool, s.cfg.ID).
-		WithHint("Call again: a person is asked about the tool as it is now.")
+		WithRetry(fault.Safe).WithHint("Call again: a person is asked about the tool as it is now.")
 }
 
 // upToDate reports whether the server's tools are known to be those that it listed last: it says
