@@ -162,7 +162,7 @@ func (s *server) signInFailure(err error) error {
 	case errors.As(err, new(*signin.UndescribedError)):
 		return f.WithHint("Check the url of %s. If the server wants a token that it gives out elsewhere, set upstreams.%s.headers, for example Authorization: \"Bearer ${env:TOKEN}\".", s.cfg.Place, s.cfg.ID)
 	case errors.As(err, new(*signin.UnavailableError)):
-		return f.WithHint("Try again later, or tell whoever runs the authorization server what is wrong.")
+		return f.WithHint("Sign in later, or tell whoever runs the authorization server what is wrong.")
 	}
 	return f.WithHint("Mend what is named, and sign in again.")
 }
