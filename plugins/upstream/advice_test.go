@@ -135,6 +135,6 @@ func TestFailedSignIns(t *testing.T) {
 		"as an authorization server of its own, it has no metadata at the well-known addresses (RFC 8414, OpenID Connect Discovery)", f.Message)
 	require.Equal(t, "Check the url of my files/mcp.json: broken. If the server wants a token that it gives out elsewhere, set upstreams.broken.headers, for example Authorization: \"Bearer ${env:TOKEN}\".", f.Hint)
 	f = fault.From(s.signInFailure(&signin.UnavailableError{Server: "https://as", Err: context.DeadlineExceeded}))
-	require.Equal(t, "Try again later, or tell whoever runs the authorization server what is wrong.", f.Hint)
+	require.Equal(t, "Sign in later, or tell whoever runs the authorization server what is wrong.", f.Hint)
 	require.Equal(t, fault.Cancelled, fault.CodeOf(s.signInFailure(context.Canceled)))
 }
