@@ -441,14 +441,12 @@ func (e *execution) lateFault(err error) error {
 		if d, ok := f.Details.(map[string]any); ok && d["limit"] == "cpu" {
 			return f
 		}
-		late := fault.Newf(fault.Timeout, "the run took longer than %d ms of wall-clock time", e.wall.Milliseconds()).Because(err)
-		details := map[string]any{"limit": "wall", "timeoutMs": e.wall.Milliseconds()}
+		late := fault.Newf(fault.Timeout, "the run took longer than %d ms of wall-clock time", e.wall.Milliseconds()).
+			WithDetails(map[string]any{"limit": "wall", "timeoutMs": e.wall.Milliseconds()}).Because(err)
 		if len(e.cutOff) > 0 {
 			late.Message += ", waiting for " + strings.Join(e.cutOff, ", ")
 			late = late.WithHint("Ask for less in one call, or raise sandbox.timeoutMs: a run ends then, however long the call itself may take.")
-			details["waitingFor"] = e.cutOff
 		}
-		late = late.WithDetails(details)
 		late.Line, late.Column, late.Source = f.Line, f.Column, f.Source
 		return late
 	default:
