@@ -6,7 +6,7 @@ export function Code({ text, label, line }) {
   useEffect(() => {
     let view;
     let gone = false;
-    import("../editor.js").then(({ viewer }) => !gone && (view = viewer(place.current, text, label || "Script", line)));
+    import("../editor.js").then(({ viewer }) => !gone && place.current && (view = viewer(place.current, text, label || "Script", line)));
     return () => {
       gone = true;
       view?.destroy();

@@ -69,7 +69,7 @@ function Editor() {
     let gone = false;
     warm();
     import("../editor.js").then((m) => {
-      if (gone) return;
+      if (gone || !place.current) return; // the view is being left
       const run = (dry) => () => (start(dry), true);
       editor.current = m.editor(place.current, {
         text: code.value, changed: (t) => ((code.value = t), remember("draft", t)),
