@@ -102,6 +102,23 @@ func TestCallsHaveTheCallersToken(t *testing.T) {
 	require.NotContains(t, g.log.String(), "access-")
 }
 
+// That nobody else can list a server's tools does not keep a user who is signed in from it, and what
+// has failed once is tried again without waiting for it.
+func TestToolsAreListedForWhoIsSignedIn(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	for range 2 {
+		require.Equal(t, fault.Unauthorized, fault.CodeOf(g.s.awaitListing(t.Context(), localUser)))
+	}
+	require.Nil(t, g.s.current())
+	g.signIn("ann")
+	require.NoError(t, g.s.awaitListing(t.Context(), "ann"))
+	require.NotNil(t, g.s.current())
+	require.Equal(t, fault.Unauthorized, fault.CodeOf(g.s.awaitListing(t.Context(), localUser)))
+	g.signIn(localUser)
+	require.NoError(t, g.s.awaitListing(t.Context(), localUser))
+}
+
 // TestServerForgetsTokens: calls that are rejected are made again with one refreshed token.
 func TestServerForgetsTokens(t *testing.T) {
 	t.Parallel()

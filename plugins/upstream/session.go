@@ -68,6 +68,12 @@ func (x *session) disconnect() {
 // acquire returns a user's connection, and waits for it as long as the server's start may
 // take. Its errors are faults.
 func (s *server) acquire(ctx context.Context, user string) (*connection, error) {
+	return s.connected(ctx, user, func(*session) bool { return true })
+}
+
+// connected returns a user's connection. It waits for an attempt to connect where waits allows that of
+// the session, which it is called with under the lock.
+func (s *server) connected(ctx context.Context, user string, waits func(*session) bool) (*connection, error) {
 	for {
 		credentials, signIn, err := s.people.credentials(&s.cfg, user)
 		if err != nil {
@@ -95,6 +101,11 @@ func (s *server) acquire(ctx context.Context, user string) (*connection, error) 
 			x.dialing, x.stale = dialing, false
 			go x.dial(dialing)
 		}
+		if !waits(x) {
+			failure := x.failure
+			s.mu.Unlock()
+			return nil, s.paused(user, failure, 0)
+		}
 		s.mu.Unlock()
 		select {
 		case <-dialing:
@@ -104,22 +115,11 @@ func (s *server) acquire(ctx context.Context, user string) (*connection, error) 
 	}
 }
 
-// awaitListing waits until a user's connection has listed the tools. Where an attempt has failed it
-// returns why, and does not wait for the next one, which discover makes: a server that hangs must not
-// make every search as slow.
+// awaitListing waits until a user's connection has listed the tools. Once an attempt has failed it
+// makes others without waiting for them, and returns why the last one failed: a server that hangs
+// must not make every search as slow.
 func (s *server) awaitListing(ctx context.Context, user string) error {
-	s.mu.Lock()
-	for _, x := range s.sessions {
-		if x.user != user && x.user != "" {
-			continue
-		}
-		if failure, wait := x.failure, max(0, time.Until(x.retryAt)); failure != nil && x.conn == nil {
-			s.mu.Unlock()
-			return s.paused(user, failure, wait)
-		}
-	}
-	s.mu.Unlock()
-	_, err := s.acquire(ctx, user)
+	_, err := s.connected(ctx, user, func(x *session) bool { return x.failure == nil })
 	return err
 }
 

@@ -40,15 +40,14 @@ func (s *shape) take(part []byte) {
 			s.add(c)
 			continue
 		}
-		s.wrong = s.wrong || !strings.ContainsRune(" \t\r{}[]:,\"-+.0123456789eEtrufalsn", rune(c)) || s.separated && (c == '}' || c == ']')
-		if c != ' ' && c != '\t' && c != '\r' {
-			s.separated = c == ','
-		}
 		switch c {
 		case '{', '[':
 			s.depth++
+			s.separated = false
 			s.deepest = max(s.deepest, s.depth)
 		case '}', ']', ',':
+			s.wrong = s.wrong || s.separated && c != ','
+			s.separated = c == ','
 			if s.depth == 1 && s.isID && s.id == nil {
 				s.id = bytes.Clone(s.word)
 			}
@@ -65,7 +64,8 @@ func (s *shape) take(part []byte) {
 			}
 		case ' ', '\t', '\r':
 		default:
-			s.inString = c == '"'
+			s.inString, s.separated = c == '"', false
+			s.wrong = s.wrong || !s.inString && strings.IndexByte("-+.0123456789eEtrufalsn", c) < 0
 			s.add(c)
 		}
 	}
