@@ -116,28 +116,22 @@ func (v *visit) obstacles(details []fault.Detail) []string {
 		all = append(all, o)
 	}
 	known := v.namesNow(wanted)
+	alike := map[string]int{} // how many read the same
+	var different []obstacle
+	for _, o := range all {
+		text := o.reason(known, 1)
+		if alike[text]++; alike[text] == 1 {
+			different = append(different, o)
+		}
+	}
 	var reasons []string
-	for i, o := range all {
-		if slices.ContainsFunc(all[:i], o.alike(known)) {
-			continue // it is counted there
-		}
-		n := 0
-		for _, other := range all[i:] {
-			if o.alike(known)(other) {
-				n++
-			}
-		}
-		reasons = append(reasons, o.reason(known, n))
+	for _, o := range different {
+		reasons = append(reasons, o.reason(known, alike[o.reason(known, 1)]))
 	}
 	if more := len(reasons) - maxReasons; more > 0 {
 		reasons = append(reasons[:maxReasons], fmt.Sprintf("and %d more", more))
 	}
 	return reasons
-}
-
-// alike reports of another obstacle whether it reads the same.
-func (o obstacle) alike(known names) func(obstacle) bool {
-	return func(other obstacle) bool { return o.reason(known, 1) == other.reason(known, 1) }
 }
 
 // called is a row for people.
