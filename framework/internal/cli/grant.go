@@ -34,15 +34,15 @@ func (c *command) changeGrant(ctx context.Context, f grantFlags) error {
 	}
 	r.Snapshot = toolsOf(ctx, i, r.Operation)
 	if err := i.Plans().Grant(ctx, r); err != nil {
-		return failed(explain(c.sayWhatThereIs(err, r)))
+		return failed(explain(c.withListingHint(err, r)))
 	}
 	fmt.Fprintf(c.app.Stderr, "calls of %s by %s are approved, until it changes or `approve --never %s`\n", r.Operation, r.Subject, r.Operation)
 	return nil
 }
 
-// sayWhatThereIs gives the fault of an operation or a server that is not there the command
-// that shows which are.
-func (c *command) sayWhatThereIs(err error, r approve.GrantRequest) error {
+// withListingHint returns err. If it says that an operation or a server does not exist, the hint names
+// the command that lists those that do.
+func (c *command) withListingHint(err error, r approve.GrantRequest) error {
 	id, unreadable := catalog.ParseID(r.Operation)
 	if fault.CodeOf(err) != fault.NotFound || unreadable != nil {
 		return err
