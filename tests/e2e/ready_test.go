@@ -75,6 +75,23 @@ func TestReadinessNamesDamage(t *testing.T) {
 	w.ready(http.StatusServiceUnavailable, "the file of the ledger is missing")
 }
 
+// TestReadinessNamesDamageInPlace damages the file that the server has open, whose header it must not
+// read by itself.
+func TestReadinessNamesDamageInPlace(t *testing.T) {
+	t.Parallel()
+	for says, damage := range map[string]func(path string) error{
+		`the file of the set "default" is empty`:   func(path string) error { return os.Truncate(path, 0) },
+		`the file of the set "default" is damaged`: func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("garbage ", 4096)), 0o600) },
+	} {
+		a := newApp(t)
+		w := a.web()
+		status, _ := w.call("todo.upsert", `{"model":{"title":"x"}}`)
+		require.Equal(t, http.StatusOK, status)
+		require.NoError(t, damage(filepath.Join(a.data, "default.db")))
+		w.ready(http.StatusServiceUnavailable, says)
+	}
+}
+
 func TestReadinessNeedsRequiredPlugins(t *testing.T) {
 	t.Parallel()
 	a := withNap(t)
