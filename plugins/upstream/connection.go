@@ -31,7 +31,8 @@ type connection struct {
 	waiting  map[string]context.CancelCauseFunc // requests without a response, by id
 	inflight map[*inflight]struct{}             // calls without a result
 	listed   []json.RawMessage                  // tools, as the server listed them last
-	outdated bool                               // the server has said since that its lists have changed
+	changes  int                                // how often the server has said that its lists have changed
+	listedAt int                                // changes when listed was asked for
 	begun    int                                // calls so far
 	sending  sync.WaitGroup                     // notifications on their way
 }
@@ -160,7 +161,7 @@ func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	switch n.Method {
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged):
 		conn.mu.Lock()
-		conn.outdated = true
+		conn.changes++
 		conn.mu.Unlock()
 		changed()
 	case "notifications/progress":

@@ -76,12 +76,27 @@ func (s *server) changedMeanwhile(r *request) *fault.Fault {
 		WithRetry(fault.Safe).WithHint("Call again: a person is asked about the tool as it is now.")
 }
 
+// announced returns how often the server has said that its lists have changed.
+func (conn *connection) announced() int {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	return conn.changes
+}
+
+// keepList keeps the tools that were asked for when the server had announced so many changes. One that
+// was announced meanwhile is about a later list.
+func (conn *connection) keepList(tools []json.RawMessage, at int) {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	conn.listed, conn.listedAt = tools, at
+}
+
 // upToDate reports whether the server's tools are known to be those that it listed last: it says
 // when they change, and has not.
 func (conn *connection) upToDate() bool {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
-	return conn.about.lists && !conn.outdated
+	return conn.about.lists && conn.listedAt == conn.changes
 }
 
 // offers reports whether the server has listed a tool in just this way.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -117,6 +118,23 @@ func TestToolsAreListedForWhoIsSignedIn(t *testing.T) {
 	require.Equal(t, fault.Unauthorized, fault.CodeOf(g.s.awaitListing(t.Context(), localUser)))
 	g.signIn(localUser)
 	require.NoError(t, g.s.awaitListing(t.Context(), localUser))
+}
+
+// A list counts as the server's only if no change was announced since it was asked for.
+func TestListsAreOutdatedWhileTheyAreListed(t *testing.T) {
+	conn := &connection{}
+	conn.about.lists = true
+	change := mcp.JSONRPCNotification{Notification: mcp.Notification{Method: string(mcp.MethodNotificationToolsListChanged)}}
+	conn.keepList(nil, conn.announced())
+	require.True(t, conn.upToDate())
+	conn.notified(change, func() {})
+	at := conn.announced()
+	require.False(t, conn.upToDate(), "while it is listed again")
+	conn.notified(change, func() {})
+	conn.keepList(nil, at)
+	require.False(t, conn.upToDate(), "another change was announced meanwhile")
+	conn.keepList(nil, conn.announced())
+	require.True(t, conn.upToDate())
 }
 
 // TestServerForgetsTokens: calls that are rejected are made again with one refreshed token.

@@ -81,20 +81,12 @@ func backoff(failures int) time.Duration {
 func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	s.lists.Lock()
 	defer s.lists.Unlock()
-	conn.mu.Lock()
-	conn.outdated = false // what is said from now on is about a later list
-	conn.mu.Unlock()
+	at := conn.announced()
 	tools, wrong, err := conn.tools(ctx)
-	conn.mu.Lock()
-	if err == nil {
-		conn.listed = tools
-	} else {
-		conn.outdated = true
-	}
-	conn.mu.Unlock()
 	if err != nil {
 		return err
 	}
+	conn.keepList(tools, at)
 	for _, what := range wrong {
 		s.log.Warn("the list of tools of an upstream server is not as it should be", "upstream", s.cfg.ID, "problem", what)
 	}

@@ -126,8 +126,8 @@ func operationName(name string, taken map[string]bool) string {
 	return out
 }
 
-// operation makes one tool callable; raw is the tool as it was listed. unusable returns why a schema cannot be used as it is, ""
-// if it can. The notes are what of the input schema cannot.
+// operation makes one tool callable; raw is the tool as it was listed. unusable returns why a schema
+// cannot be used as it is, "" if it can. The notes are what of the input schema cannot.
 func (s *server) operation(t *tool, raw json.RawMessage, name string, unusable func(json.RawMessage) string) (op *catalog.Operation, notes []string) {
 	title := t.Title
 	if title == "" && t.Annotations != nil {
