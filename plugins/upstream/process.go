@@ -269,7 +269,7 @@ func (p *process) why(err error) error {
 	switch {
 	case text == "":
 		return err
-	case errors.Is(err, transport.ErrTransportClosed), errors.Is(err, context.Canceled):
+	case isCut(err), errors.Is(err, context.Canceled): // what the process says is the reason
 		return &explained{text: text, err: err}
 	}
 	return &explained{text: err.Error() + "; " + text, err: err}
