@@ -50,10 +50,10 @@ func intentOfQuery(all []said) (wants intent, sure bool) {
 	for at, s := range all {
 		of := intentOfWord(s)
 		describes := s.form == plural || s.form == participle && !wanted
-		if describes || slices.Contains(auxiliaries, s.word) && at > 0 {
+		if describes || slices.Contains(auxiliaries(), s.word) && at > 0 {
 			of = unclear
 		}
-		wanted = wanted || slices.Contains(wishes, s.word)
+		wanted = wanted || slices.Contains(wishes(), s.word)
 		if of != unclear && beginning {
 			return of, true
 		}
@@ -71,16 +71,16 @@ func intentOfQuery(all []said) (wants intent, sure bool) {
 }
 
 // auxiliaries are verbs of reading only where a query begins with them: then it is a question.
-var auxiliaries = stems("are be did do does had has have is was were")
+var auxiliaries = stemsOf("are be did do does had has have is was were")
 
 // wishes are verbs after which another verb says what somebody wants, in any form.
-var wishes = stems("can could have let like must need ought please should want would")
+var wishes = stemsOf("can could have let like must need ought please should want would")
 
 // determiners stand before nouns, and after a verb in the imperative.
-var determiners = stems("a an her his my our the their these those your")
+var determiners = stemsOf("a an her his my our the their these those your")
 
 // prepositions are those that are no fillers. A noun follows them, too.
-var prepositions = stems(`above across after against along among around before behind below beneath beside between beyond despite during except inside like near off
+var prepositions = stemsOf(`above across after against along among around before behind below beneath beside between beyond despite during except inside like near off
 	outside past per since toward under underneath until versus within`)
 
 // beginsWithVerb reports whether a query begins with a verb in the imperative that is in no list,
@@ -88,10 +88,10 @@ var prepositions = stems(`above across after against along among around before b
 func beginsWithVerb(all []said) bool {
 	for at, s := range all {
 		switch {
-		case s.word == "" || intentOfWord(s) != unclear || slices.Contains(determiners, s.word):
+		case s.word == "" || intentOfWord(s) != unclear || slices.Contains(determiners(), s.word):
 			return false
 		case !isFiller(s.word):
-			return s.form == base && !slices.Contains(prepositions, s.word) && at+1 < len(all) && slices.Contains(determiners, all[at+1].word)
+			return s.form == base && !slices.Contains(prepositions(), s.word) && at+1 < len(all) && slices.Contains(determiners(), all[at+1].word)
 		}
 	}
 	return false

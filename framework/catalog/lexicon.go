@@ -108,7 +108,7 @@ func (m *meaning) add(text string) {
 func (m *meaning) isEmpty() bool { return len(m.either)+len(m.maybe)+len(m.all) == 0 }
 
 // particles end verbs whose object may stand between their two words.
-var particles = stems("aside away back down forward off out over through up")
+var particles = stemsOf("aside away back down forward off out over through up")
 
 // gap stands for other words in an expression.
 const gap = "gap"
@@ -131,7 +131,7 @@ func (lex *lexicon) expressionAt(words []string, at int) (*meaning, []int) {
 func (e expression) in(words []string, at int) []int {
 	places := []int{at}
 	between := 0
-	if len(e.words) == 2 && slices.Contains(particles, e.words[1]) {
+	if len(e.words) == 2 && slices.Contains(particles(), e.words[1]) {
 		between = maxBetween
 	}
 	for _, next := range e.words[1:] {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -26,7 +27,7 @@ func terms(text string) []string {
 
 // fillers are the stems of words that most texts have, and of what people say around what
 // they want.
-var fillers = func() map[string]bool {
+var fillers = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for _, word := range stems(`a about actually again ah alright already also although always am an and any anyway apparently are as at away be because been being believe
 		best better bit both but by can cannot come could couple course curious dear definitely did do does done each either else even ever every everything few for from
@@ -40,10 +41,10 @@ var fillers = func() map[string]bool {
 		out[word] = true
 	}
 	return out
-}()
+})
 
 // isFiller reports whether a word says nothing of what somebody wants.
-func isFiller(word string) bool { return fillers[word] }
+func isFiller(word string) bool { return fillers()[word] }
 
 // meaningful returns the terms that are no fillers.
 func meaningful(terms []string) []string {
@@ -70,11 +71,17 @@ func stems(text string) []string {
 	return out
 }
 
+// stemsOf returns a list of stems that is made when it is first needed: a worker of scripts
+// has this package and never searches.
+func stemsOf(text string) func() []string {
+	return sync.OnceValue(func() []string { return stems(text) })
+}
+
 // stem returns the stem of an English word in lower case: "expires", "expiring",
 // "expired", "expiration" and "expiry" have the same one. Stems are only compared with
 // stems; they need not be words.
 func stem(w string) string {
-	if present, ok := irregular[w]; ok {
+	if present, ok := irregular()[w]; ok {
 		w = present
 	}
 	w = singular(w)
@@ -131,7 +138,7 @@ func formsIn(text string) []form {
 func formOf(w string) form {
 	_, ended := withoutEnding(w)
 	switch {
-	case ended || irregular[w] != "":
+	case ended || irregular()[w] != "":
 		return participle
 	case singular(w) != w:
 		return plural
@@ -140,7 +147,7 @@ func formOf(w string) form {
 }
 
 // irregular are forms of verbs that do not look like the others, and the verbs.
-var irregular = func() map[string]string {
+var irregular = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for _, forms := range strings.Split("began begun begin,bought buy,brought bring,built build,came come,caught catch,chose chosen choose,drew drawn draw,drove driven drive,fell fallen fall,"+
 		"felt feel,forgot forgotten forget,found find,gave given give,got gotten get,grew grown grow,heard hear,held hold,kept keep,knew known know,lent lend,lost lose,made make,"+
@@ -153,7 +160,7 @@ var irregular = func() map[string]string {
 		}
 	}
 	return out
-}()
+})
 
 const vowels = "aeiou"
 

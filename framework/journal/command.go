@@ -2,28 +2,27 @@ package journal
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
 
 // secretName is a part of the names of variables, headers, flags and parameters that have
 // secrets. What it finds beside them is hidden as well, which does no harm.
-var secretName = regexp.MustCompile(`(?i)auth|bearer|cookie|credential|key|pass|pwd|secret|signature|token|\bpat$`)
+var secretName = pattern(`(?i)auth|bearer|cookie|credential|key|pass|pwd|secret|signature|token|\bpat$`)
 
 // SecretName reports whether what has this name is likely to be a secret.
-func SecretName(name string) bool { return secretName.MatchString(name) }
+func SecretName(name string) bool { return secretName().MatchString(name) }
 
 var (
 	// named is NAME=value, --name=value, Name: value.
-	named = regexp.MustCompile(`^(-*[A-Za-z_][\w.-]*)(\s*[=:]\s*)([^/\s].*)$`)
-	flag  = regexp.MustCompile(`^--?[A-Za-z][\w-]*$`)
+	named = pattern(`^(-*[A-Za-z_][\w.-]*)(\s*[=:]\s*)([^/\s].*)$`)
+	flag  = pattern(`^--?[A-Za-z][\w-]*$`)
 	// address has the scheme of a URL, and the rest. A password may have any character.
-	address = regexp.MustCompile(`^(.*?\b[A-Za-z][A-Za-z0-9+.-]*://)(.*)$`)
+	address = pattern(`^(.*?\b[A-Za-z][A-Za-z0-9+.-]*://)(.*)$`)
 	// placeholder is a reference to a value that stands elsewhere.
-	placeholder = regexp.MustCompile(`\$\{[^{}]*\}|\$[A-Za-z_]\w*|(?i)\b(?:basic|bearer|token) `)
+	placeholder = pattern(`\$\{[^{}]*\}|\$[A-Za-z_]\w*|(?i)\b(?:basic|bearer|token) `)
 	// random is what keys and tokens without a known beginning look like, if it has digits.
-	random = regexp.MustCompile(`[A-Za-z0-9]{20,}`)
+	random = pattern(`[A-Za-z0-9]{20,}`)
 )
 
 // RedactCommand returns the words of a command line as they can be shown, and the secrets
@@ -46,11 +45,11 @@ type concealer struct{ secrets []string }
 
 // hide returns what is shown in place of a secret.
 func (c *concealer) hide(value string) string {
-	if value == Redacted || strings.Trim(placeholder.ReplaceAllString(value, ""), " \"'") == "" {
+	if value == Redacted || strings.Trim(placeholder().ReplaceAllString(value, ""), " \"'") == "" {
 		return value
 	}
 	c.add(value)
-	for _, part := range strings.Fields(placeholder.ReplaceAllString(value, " ")) { // what is behind Bearer
+	for _, part := range strings.Fields(placeholder().ReplaceAllString(value, " ")) { // what is behind Bearer
 		c.add(part)
 	}
 	return Redacted
@@ -66,7 +65,7 @@ func (c *concealer) add(secret string) {
 func (c *concealer) line(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		if i > 0 && flag.MatchString(words[i-1]) && SecretName(words[i-1]) && !flag.MatchString(w) {
+		if i > 0 && flag().MatchString(words[i-1]) && SecretName(words[i-1]) && !flag().MatchString(w) {
 			out[i] = c.hide(w)
 			continue
 		}
@@ -76,7 +75,7 @@ func (c *concealer) line(words []string) []string {
 }
 
 func (c *concealer) word(w string) string {
-	if m := named.FindStringSubmatch(w); m != nil {
+	if m := named().FindStringSubmatch(w); m != nil {
 		if SecretName(m[1]) {
 			return m[1] + m[2] + c.hide(m[3])
 		}
@@ -85,7 +84,7 @@ func (c *concealer) word(w string) string {
 	if strings.ContainsAny(w, " \t\n") { // a line for a shell
 		return strings.Join(c.line(strings.Split(w, " ")), " ")
 	}
-	if m := address.FindStringSubmatch(w); m != nil {
+	if m := address().FindStringSubmatch(w); m != nil {
 		return m[1] + c.url(m[1], m[2])
 	}
 	return c.shapes(w)
@@ -141,7 +140,7 @@ func (c *concealer) escaped(part string) string {
 
 // shapes hides what looks like a secret.
 func (c *concealer) shapes(text string) string {
-	text = random.ReplaceAllStringFunc(text, func(run string) string {
+	text = random().ReplaceAllStringFunc(text, func(run string) string {
 		const least = 3
 		if digits(run) < least || strings.Trim(run, "0123456789") == "" {
 			return run

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -25,21 +26,24 @@ type secret struct {
 	end   string // and behind it
 }
 
-var secrets = []secret{
-	{[]string{"bearer "}, regexp.MustCompile(`(?i)\b(bearer) [A-Za-z0-9._~+/-]{8,}=*`), "$1 ", ""},
-	{[]string{"authorization"}, regexp.MustCompile(`(?i)\b(authorization(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?(?:basic|token) +)[A-Za-z0-9._~+/-]{4,}=*`), "$1", ""},
-	{[]string{"basic "}, regexp.MustCompile(`(?i)\b(basic) (?:[a-z]{7,}[0-9=]|[a-z]*[0-9][a-z0-9+/]{7,})[a-z0-9+/]*=*`), "$1 ", ""},                                                                                                                          // and no basic ingredients
-	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), "", ""},                                                                                                                                            // JSON web tokens
-	{[]string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "whsec_"}, regexp.MustCompile(`\b(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/]{16,})`), "", ""},                                                              // API keys
-	{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "xapp-", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,})`), "", ""}, // forges, chat
-	{[]string{"akia", "asia", "aiza"}, regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{35,})`), "", ""},                                                                                                                               // clouds
-	{[]string{"npm_", "hf_"}, regexp.MustCompile(`\b(?:npm|hf)_[A-Za-z0-9]{30,}`), "", ""},                                                                                                                                                                   // registries
-	{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), "", ""},                                                                                                             // key files
-	{names, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*(?:` + strings.Join(names, "|") + `)(?:\\?["'` + "`" + `])?\s*[=:]\s*)(?:(\\?["'` + "`" + `])[^"'` + "`" + `\\]{4,}|[^\s"'` + "`" + `\\,;&}]{4,})`), "$1$2", ""},                                           // name=value, also DB_PASSWORD and clientSecret
-	// Other tokens only if they look like one, and not like a variable of a script.
-	{[]string{"token"}, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*token(?:(?:\\?["'` + "`" + `])?\s*[=:]\s*\\?["'` + "`" + `]|=))[a-z0-9._~+/-]{16,}=*`), "$1", ""},
-	{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1", "@"}, // URLs with a password
-}
+// secrets is made when it is first needed: most processes of an app, workers among them, redact nothing.
+var secrets = sync.OnceValue(func() []secret {
+	return []secret{
+		{[]string{"bearer "}, regexp.MustCompile(`(?i)\b(bearer) [A-Za-z0-9._~+/-]{8,}=*`), "$1 ", ""},
+		{[]string{"authorization"}, regexp.MustCompile(`(?i)\b(authorization(?:\\?["'])?\s*[=:]\s*(?:\\?["'])?(?:basic|token) +)[A-Za-z0-9._~+/-]{4,}=*`), "$1", ""},
+		{[]string{"basic "}, regexp.MustCompile(`(?i)\b(basic) (?:[a-z]{7,}[0-9=]|[a-z]*[0-9][a-z0-9+/]{7,})[a-z0-9+/]*=*`), "$1 ", ""},                                                                                                                          // and no basic ingredients
+		{[]string{"eyj"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), "", ""},                                                                                                                                            // JSON web tokens
+		{[]string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "whsec_"}, regexp.MustCompile(`\b(?:(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}|whsec_[A-Za-z0-9+/]{16,})`), "", ""},                                                              // API keys
+		{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "xapp-", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,})`), "", ""}, // forges, chat
+		{[]string{"akia", "asia", "aiza"}, regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{35,})`), "", ""},                                                                                                                               // clouds
+		{[]string{"npm_", "hf_"}, regexp.MustCompile(`\b(?:npm|hf)_[A-Za-z0-9]{30,}`), "", ""},                                                                                                                                                                   // registries
+		{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), "", ""},                                                                                                             // key files
+		{names, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*(?:` + strings.Join(names, "|") + `)(?:\\?["'` + "`" + `])?\s*[=:]\s*)(?:(\\?["'` + "`" + `])[^"'` + "`" + `\\]{4,}|[^\s"'` + "`" + `\\,;&}]{4,})`), "$1$2", ""},                                           // name=value, also DB_PASSWORD and clientSecret
+		// Other tokens only if they look like one, and not like a variable of a script.
+		{[]string{"token"}, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*token(?:(?:\\?["'` + "`" + `])?\s*[=:]\s*\\?["'` + "`" + `]|=))[a-z0-9._~+/-]{16,}=*`), "$1", ""},
+		{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1", "@"}, // URLs with a password
+	}
+})
 
 // names are names of secrets, also at the end of longer names.
 var names = []string{
@@ -47,9 +51,14 @@ var names = []string{
 	"access_token", "access-token", "accesstoken", "refresh_token", "refreshtoken",
 }
 
+// pattern compiles an expression when it is first needed.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 // cards are payment cards by their issuers' prefixes, 14 to 19 digits long. Other
 // numbers, barcodes among them, are left alone.
-var cards = regexp.MustCompile(`\b(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6011|64[4-9]\d|65\d{2}|35[2-8]\d)(?:[ -]?\d{4}){3}(?:[ -]?\d{3})?|3[47]\d{2}[ -]?\d{6}[ -]?\d{5}|3[47]\d{2}(?:[ -]?\d{4}){2}[ -]?\d{3}|3(?:0[0-5]|[68]\d)\d[ -]\d{6}[ -]\d{4})\b`)
+var cards = pattern(`\b(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6011|64[4-9]\d|65\d{2}|35[2-8]\d)(?:[ -]?\d{4}){3}(?:[ -]?\d{3})?|3[47]\d{2}[ -]?\d{6}[ -]?\d{5}|3[47]\d{2}(?:[ -]?\d{4}){2}[ -]?\d{3}|3(?:0[0-5]|[68]\d)\d[ -]\d{6}[ -]\d{4})\b`)
 
 // leastDigits is how many digits a payment card has at least.
 const leastDigits = 14
@@ -125,13 +134,13 @@ func (r *Redactor) Text(text string) (string, int) {
 func (r *Redactor) shapes(text string) (string, int) {
 	n := 0
 	lower := strings.ToLower(text)
-	for i := range secrets {
+	for i, all := 0, secrets(); i < len(all); i++ {
 		var found int
-		text, found = secrets[i].redact(text, lower)
+		text, found = all[i].redact(text, lower)
 		n += found
 	}
 	if digits(text) >= leastDigits {
-		text = cards.ReplaceAllStringFunc(text, func(number string) string {
+		text = cards().ReplaceAllStringFunc(text, func(number string) string {
 			if !luhn(number) {
 				return number
 			}
