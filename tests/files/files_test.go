@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/tests/fixture"
 )
 
@@ -98,6 +99,28 @@ func TestFilesAreKeptByWhatCommits(t *testing.T) {
 	kit.Run(`SDK.Files.create({ text: "c" })`, koantest.Input{})
 	require.Len(t, used(), 1)
 	require.Len(t, marks("runs/*/*"), 1, "it is kept as long as the run")
+}
+
+// A run that waits for somebody's approval still has its files when that comes.
+func TestFilesWaitWithTheirPlan(t *testing.T) {
+	dir := t.TempDir()
+	kit := koantest.New(t, fixture.App(), koantest.Setting{Key: "files.dir", Value: dir})
+	uploaded := create(t, kit, map[string]any{"text": "uploaded"})
+	_, err := kit.Call("code::koan.execute", map[string]any{
+		"code": `SDK.Entities.Todo.upsert({ title: SDK.args, notes: SDK.Files.create({ text: "made" }).id })`, "args": uploaded.ID, "approval": "writes",
+	})
+	planned := fault.From(err)
+	require.Equal(t, fault.ApprovalRequired, planned.Code)
+	waiting, err := filepath.Glob(filepath.Join(dir, "plans", "*", "*"))
+	require.NoError(t, err)
+	require.Len(t, waiting, 2)
+
+	boss := kit.As(auth.Principal{Subject: "boss", Scopes: []string{auth.All, approve.Scope}, Sets: []string{auth.All}})
+	_, err = boss.Call("code::koan.execute", map[string]any{"planId": planned.Details.(map[string]any)["planId"]})
+	require.NoError(t, err)
+	for _, path := range waiting {
+		require.FileExists(t, filepath.Join(dir, "used", filepath.Base(path)), "a row refers to it now")
+	}
 }
 
 // A function of a real server gets the content of a file, and nothing that is kept of the

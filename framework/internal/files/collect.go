@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,20 +25,32 @@ const inParallel = 8
 
 // Use notes what a run refers to that is about to commit. Ids without a file are ignored.
 func (s *Store) Use(ctx context.Context, u Uses) error {
+	return s.mark(ctx, u.IDs, func(id string) string {
+		if u.Rows[id] {
+			return usedName(id)
+		}
+		return runsFolder + u.Run + "/" + id
+	})
+}
+
+// KeepUntil keeps files until a time although no committed run refers to them yet. Ids without a
+// file are ignored.
+func (s *Store) KeepUntil(ctx context.Context, until time.Time, ids []string) error {
+	return s.mark(ctx, ids, func(id string) string { return plansFolder + strconv.FormatInt(until.Unix(), 10) + "/" + id })
+}
+
+// mark writes a mark for each of these ids that has a file.
+func (s *Store) mark(ctx context.Context, ids []string, name func(id string) string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(inParallel)
-	for _, id := range u.IDs {
+	for _, id := range ids {
 		g.Go(func() error {
 			if _, err := s.blobs.Written(ctx, recordName(id)); errors.Is(err, fs.ErrNotExist) {
 				return nil
 			} else if err != nil {
 				return broken(err)
 			}
-			name := runsFolder + u.Run + "/" + id
-			if u.Rows[id] {
-				name = usedName(id)
-			}
-			if err := s.blobs.Write(ctx, name, nil); err != nil {
+			if err := s.blobs.Write(ctx, name(id), nil); err != nil {
 				return broken(err)
 			}
 			return nil
@@ -82,6 +95,9 @@ func (s *Store) used(ctx context.Context, before time.Time, kept Kept) (map[stri
 	if err != nil {
 		return nil, err
 	}
+	if err := s.usedByPlans(ctx, before, used); err != nil {
+		return nil, err
+	}
 	old := map[string][]string{} // run -> names of marks
 	err = s.blobs.List(ctx, runsFolder, func(name string, written time.Time) error {
 		run, id, _ := strings.Cut(strings.TrimPrefix(name, runsFolder), "/")
@@ -113,6 +129,20 @@ func (s *Store) used(ctx context.Context, before time.Time, kept Kept) (map[stri
 		}
 	}
 	return used, nil
+}
+
+// usedByPlans adds the ids of files to which plans refer, and deletes the marks of plans that have
+// expired before a time.
+func (s *Store) usedByPlans(ctx context.Context, before time.Time, used map[string]bool) error {
+	return s.blobs.List(ctx, plansFolder, func(name string, _ time.Time) error {
+		seconds, id, _ := strings.Cut(strings.TrimPrefix(name, plansFolder), "/")
+		until, err := strconv.ParseInt(seconds, 10, 64)
+		if err == nil && time.Unix(until, 0).Before(before) {
+			return s.blobs.Delete(ctx, name)
+		}
+		used[id] = true // also by a mark that nobody here has written
+		return nil
+	})
 }
 
 // keptHashes are the hashes of the records that the last collection kept, by id. Records do not

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -18,7 +19,8 @@ import (
 
 // References takes part in runs: the files that a run refers to, in its input, in those of its calls
 // and in what calls without a transaction return, are kept from its commit on: those that a row may
-// have got for good, the others as long as the journal keeps the run.
+// have got for good, the others as long as the journal keeps the run. Those of
+// a plan are kept until it expires.
 type References struct{ provider *Provider }
 
 var _ run.Participant = (*References)(nil)
@@ -51,6 +53,7 @@ var (
 	_ run.Witness     = (*named)(nil)
 	_ run.Judge       = (*named)(nil)
 	_ run.Committer   = (*named)(nil)
+	_ run.Releaser    = (*named)(nil)
 )
 
 // note finds ids in JSON.
@@ -111,6 +114,29 @@ func (n *named) BeforeCommit(ctx context.Context, _ []string) error {
 	maps.Copy(all, n.ids)
 	maps.Copy(all, n.rows)
 	return n.store.Use(ctx, Uses{Run: n.run.ID, IDs: slices.Collect(maps.Keys(all)), Rows: n.rows})
+}
+
+// Release implements run.Releaser: what a plan refers to waits with it for somebody's approval.
+func (n *named) Release(ctx context.Context, c *run.Conclusion) error {
+	until, waits := waitsUntil(c.Err)
+	n.mu.Lock()
+	ids := slices.Collect(maps.Keys(n.ids))
+	n.mu.Unlock()
+	if !waits || len(ids) == 0 {
+		return nil
+	}
+	return n.store.KeepUntil(context.WithoutCancel(ctx), until, ids)
+}
+
+// waitsUntil returns when the plan expires in which a run has ended; ok is false if it ended in none.
+func waitsUntil(err error) (until time.Time, ok bool) {
+	if fault.CodeOf(err) != fault.ApprovalRequired {
+		return until, false
+	}
+	details, _ := fault.From(err).Details.(map[string]any)
+	text, _ := details["expiresAt"].(string)
+	until, err = time.Parse(time.RFC3339, text)
+	return until, err == nil
 }
 
 // reference is the member of an object that stands for the content of a file.

@@ -62,6 +62,7 @@ const (
 	dataFolder   = "data/"    // the first two digits of the hash, then the hash
 	usedFolder   = "used/"    // ID, of files that a row may name: they are kept for good
 	runsFolder   = "runs/"    // RUN/ID, of files that a run refers to: kept as long as it is
+	plansFolder  = "plans/"   // SECONDS/ID, of files that a plan refers to: kept until then, in Unix time
 )
 
 // New returns a store in blobs.

@@ -213,6 +213,20 @@ func TestCollectGoesByTheJournal(t *testing.T) {
 	require.Len(t, left(t, s), 3, "the record of the row's file, its bytes, and that it is used")
 }
 
+// What a plan refers to waits with it, and goes when the plan has expired.
+func TestCollectSparesWhatPlansReferTo(t *testing.T) {
+	s := open(t, 100)
+	planned := put(t, s, "default", "planned")
+	now := time.Now()
+	require.NoError(t, s.KeepUntil(t.Context(), now.Add(240*time.Hour), []string{planned.ID, newID()}))
+	age(t, s, 25*time.Hour)
+	require.Zero(t, collect(t, s, nil))
+	require.Len(t, left(t, s), 3, "the record, its bytes and the mark")
+	s.clock = func() time.Time { return now.Add(265 * time.Hour) }
+	require.Equal(t, 1, collect(t, s, nil))
+	require.Empty(t, left(t, s))
+}
+
 func TestMediaTypes(t *testing.T) {
 	png := []byte("\x89PNG\r\n\x1a\n")
 	for _, c := range []struct{ head, says, want string }{
