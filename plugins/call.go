@@ -72,7 +72,7 @@ func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.C
 		req.DeadlineUnixMs = deadline.UnixMilli()
 	}
 	if attempt, _, ok := run.Current(ctx); ok {
-		req.Set, req.Trace = attempt.Set(), attempt.Run().Trace
+		req.Set, req.Trace, req.Local = attempt.Set(), attempt.Run().Trace, attempt.Run().Principal().IsLocal()
 	}
 	return req
 }

@@ -73,6 +73,7 @@ type echoOut struct {
 	Set     string   `json:"set"`
 	Trace   string   `json:"trace"`
 	DryRun  bool     `json:"dryRun"`
+	Local   bool     `json:"local"`
 	Env     []string `json:"env"`
 	Setting string   `json:"setting"`
 }
@@ -95,7 +96,7 @@ type tallyIn struct {
 func echoPlugin(domain string) kit.Plugin {
 	greeting := ""
 	echo := func(ctx context.Context, call kit.Call, in echoIn) (echoOut, error) {
-		out := echoOut{Text: in.Text + strings.Repeat("x", in.Size), Pid: os.Getpid(), Key: call.Key, Set: call.Set, Trace: call.Trace, DryRun: call.DryRun, Env: os.Environ(), Setting: greeting}
+		out := echoOut{Text: in.Text + strings.Repeat("x", in.Size), Pid: os.Getpid(), Key: call.Key, Set: call.Set, Trace: call.Trace, DryRun: call.DryRun, Local: call.Local, Env: os.Environ(), Setting: greeting}
 		switch in.Do {
 		case "panic":
 			panic("at the " + in.Text)
@@ -365,14 +366,23 @@ func (b *bench) view() *catalog.View {
 
 // invoke calls through the engine.
 func (b *bench) invoke(ctx context.Context, domain, fn string, in any) (echoOut, error) {
+	return b.invokeAs(ctx, auth.Local(), catalog.PluginID(domain, fn), in)
+}
+
+func (b *bench) invokeAs(ctx context.Context, who auth.Principal, id catalog.ID, in any) (echoOut, error) {
 	input, err := json.Marshal(in)
 	require.NoError(b.t, err)
-	raw, _, err := b.engine.Invoke(ctx, run.Request{View: b.view(), Principal: auth.Local(), ID: catalog.PluginID(domain, fn), Input: input, Surface: "app", Trace: "t1"})
+	raw, _, err := b.engine.Invoke(ctx, run.Request{View: b.view(), Principal: who, ID: id, Input: input, Surface: "app", Trace: "t1"})
 	var out echoOut
 	if err == nil {
 		require.NoError(b.t, json.Unmarshal(raw, &out))
 	}
 	return out, err
+}
+
+// as calls a function of the plugin echo.
+func (b *bench) as(who auth.Principal, fn string, in echoIn) (echoOut, error) {
+	return b.invokeAs(b.t.Context(), who, catalog.PluginID("echo", fn), in)
 }
 
 func (b *bench) say(in echoIn) (echoOut, error) { return b.invoke(b.t.Context(), "echo", "say", in) }

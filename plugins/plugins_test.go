@@ -84,10 +84,17 @@ func TestCall(t *testing.T) {
 	require.Equal(t, "default", out.Set)
 	require.Equal(t, "t1", out.Trace)
 	require.NotEmpty(t, out.Key)
+	require.True(t, out.Local)
 	require.Equal(t, "moin", out.Setting)
 	for _, env := range out.Env {
 		require.NotContains(t, env, "SECRET_TOKEN")
 	}
+
+	t.Run("who a token names is not local", func(t *testing.T) {
+		out, err := b.as(auth.Principal{Subject: auth.Local().Subject, Scopes: []string{catalog.ScopeCall}, Sets: []string{auth.All}}, "say", echoIn{})
+		require.NoError(t, err)
+		require.False(t, out.Local)
+	})
 
 	t.Run("output fits its schema", func(t *testing.T) {
 		raw, err := json.Marshal(out)

@@ -27,6 +27,9 @@ func Local() Principal {
 	return Principal{Subject: "local", Scopes: []string{All}, Sets: []string{All}}
 }
 
+// IsLocal reports whether the principal is the person at the machine.
+func (p Principal) IsLocal() bool { return p.Subject == Local().Subject && p.Has(All) }
+
 // Has reports whether the principal has a scope.
 func (p Principal) Has(scope string) bool {
 	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, All)

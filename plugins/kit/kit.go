@@ -69,6 +69,9 @@ type Call struct {
 	Trace string
 	// DryRun says that the run will be rolled back: change nothing outside.
 	DryRun bool
+	// Local says that the person at the app's machine made the run, and not somebody whom a
+	// token or an issuer names: who has the machine's files anyway.
+	Local bool
 	// Log writes to the app's log, with the call's id.
 	Log *slog.Logger
 

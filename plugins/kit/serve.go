@@ -151,7 +151,7 @@ func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[w
 		return stream.Send(e)
 	}
 	call := Call{
-		ID: req.GetCallId(), Key: req.GetKey(), Set: req.GetSet(), Trace: req.GetTrace(), DryRun: req.GetDryRun(), Log: log,
+		ID: req.GetCallId(), Key: req.GetKey(), Set: req.GetSet(), Trace: req.GetTrace(), DryRun: req.GetDryRun(), Local: req.GetLocal(), Log: log,
 		progress: func(done, total float64, message string) {
 			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: &wire.Progress{Done: done, Total: total, Message: strings.ToValidUTF8(message, "?")}}}, false)
 		},

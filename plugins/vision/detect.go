@@ -56,7 +56,7 @@ func plugin() kit.Plugin {
 		Version:     "1.0.0",
 		Description: "Reads barcodes and QR codes from pictures.",
 		Settings: []kit.Setting{
-			{Key: "root", Default: ".", Help: "folder in which `path` resolves; default: the working directory of the app"},
+			{Key: "root", Help: "folder in which `path` resolves; without it, the working directory of the app, and for the person at its machine alone"},
 		},
 		Configure: v.configure,
 		Functions: []kit.Function{
@@ -78,11 +78,12 @@ type vision struct {
 type folder struct {
 	*os.Root
 	names []string // absolute names of the folder: as configured, and without links
+	own   bool     // nobody has named it: it is the working directory, whose files are not everybody's
 }
 
 // configure opens the root folder.
 func (v *vision) configure(_ context.Context, settings map[string]string) error {
-	dir, err := filepath.Abs(settings["root"])
+	dir, err := filepath.Abs(settings["root"]) // the working directory for ""
 	if err != nil {
 		return fmt.Errorf("root: %w", err)
 	}
@@ -90,7 +91,7 @@ func (v *vision) configure(_ context.Context, settings map[string]string) error 
 	if err != nil {
 		return fmt.Errorf("root: the folder cannot be opened: %w", err)
 	}
-	f := &folder{Root: root, names: []string{dir}}
+	f := &folder{Root: root, names: []string{dir}, own: settings["root"] == ""}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
 		f.names = append(f.names, real)
 	}
@@ -101,14 +102,14 @@ func (v *vision) configure(_ context.Context, settings map[string]string) error 
 // detect reads the codes of one picture. Faults: invalid_payload for an input that is not
 // exactly one picture in a supported format, not_found for a missing file, call_too_large
 // for too many bytes or pixels.
-func (v *vision) detect(ctx context.Context, _ kit.Call, in detectIn) (detectOut, error) {
+func (v *vision) detect(ctx context.Context, c kit.Call, in detectIn) (detectOut, error) {
 	select {
 	case v.slots <- struct{}{}:
 		defer func() { <-v.slots }()
 	case <-ctx.Done():
 		return detectOut{}, ctx.Err()
 	}
-	file, field, err := v.load(in)
+	file, field, err := v.load(in, c.Local)
 	if err != nil {
 		return detectOut{}, err
 	}
@@ -143,12 +144,12 @@ func (v *vision) detect(ctx context.Context, _ kit.Call, in detectIn) (detectOut
 }
 
 // load returns the file's bytes and the field of the input they came from.
-func (v *vision) load(in detectIn) (file []byte, field string, err error) {
+func (v *vision) load(in detectIn, byLocal bool) (file []byte, field string, err error) {
 	switch {
 	case in.Path != "" && in.Base64 != "":
 		return nil, "", fault.Invalid(fault.Detail{Message: "path and base64 are both given"}).WithHint("Give exactly one of path and base64.")
 	case in.Path != "":
-		file, err = v.read(in.Path)
+		file, err = v.read(in.Path, byLocal)
 		return file, "/path", err
 	case in.Base64 != "":
 		file, err = decodeBase64(in.Base64)
@@ -172,11 +173,15 @@ func decodeBase64(s string) ([]byte, error) {
 const outsideHint = "Give a path inside the folder that the setting plugins.vision.root names, or send the picture as base64."
 
 // read reads a file inside the root. Nothing outside can be reached: os.Root rejects every
-// path that leads out of it, through links too.
-func (v *vision) read(path string) ([]byte, error) {
+// path that leads out of it, through links too. byLocal says that the person at the machine asks.
+func (v *vision) read(path string, byLocal bool) ([]byte, error) {
 	root := v.root.Load()
 	if root == nil {
 		return nil, fault.New(fault.ServiceUnavailable, "the plugin has not been configured")
+	}
+	if root.own && !byLocal {
+		return nil, fault.New(fault.Forbidden, "pictures are read by their path only in the folder that plugins.vision.root names, and it names none").WithPath("/path").
+			WithHint("Upload the picture and send {\"$file\": id} as base64, or have the operator set plugins.vision.root.")
 	}
 	local, ok := root.local(path)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,6 +83,25 @@ func TestDetectByPath(t *testing.T) {
 			require.Equal(t, filepath.Base(path), out.Image.Name)
 		})
 	}
+}
+
+// The working directory is that of the person at the machine: others do not even learn what is in it.
+func TestPathsAreForThePersonAtTheMachine(t *testing.T) {
+	_, root := configured(t)
+	t.Chdir(root)
+	v := &vision{slots: make(chan struct{}, 1)}
+	require.NoError(t, v.configure(t.Context(), map[string]string{"root": ""}))
+	_, err := v.detect(t.Context(), kit.Call{Local: true}, detectIn{Path: "haul.png"})
+	require.NoError(t, err)
+	var said []string
+	for _, path := range []string{"haul.png", "text.png", "nothing.png", "in", "../secret.png"} {
+		_, err := v.detect(t.Context(), kit.Call{}, detectIn{Path: path})
+		f := fault.From(err)
+		require.Equal(t, fault.Forbidden, f.Code, path)
+		require.Equal(t, "/path", f.Path)
+		said = append(said, f.Message)
+	}
+	require.Len(t, slices.Compact(said), 1)
 }
 
 func TestDetectByBytes(t *testing.T) {

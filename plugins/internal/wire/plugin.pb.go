@@ -504,6 +504,7 @@ type CallRequest struct {
 	// hosts serve no call back.
 	Token         string `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"`
 	Parts         bool   `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"` // the host takes a long output in parts
+	Local         bool   `protobuf:"varint,11,opt,name=local,proto3" json:"local,omitempty"` // the person at the app's machine made the run
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -604,6 +605,13 @@ func (x *CallRequest) GetToken() string {
 func (x *CallRequest) GetParts() bool {
 	if x != nil {
 		return x.Parts
+	}
+	return false
+}
+
+func (x *CallRequest) GetLocal() bool {
+	if x != nil {
+		return x.Local
 	}
 	return false
 }
@@ -880,7 +888,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\")\n" +
 	"\x11ConfigureResponse\x12\x14\n" +
-	"\x05fault\x18\x01 \x01(\fR\x05fault\"\x81\x02\n" +
+	"\x05fault\x18\x01 \x01(\fR\x05fault\"\x97\x02\n" +
 	"\vCallRequest\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\x12\x17\n" +
@@ -892,7 +900,8 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05trace\x18\b \x01(\tR\x05trace\x12\x14\n" +
 	"\x05token\x18\t \x01(\tR\x05token\x12\x14\n" +
 	"\x05parts\x18\n" +
-	" \x01(\bR\x05parts\"\xaa\x01\n" +
+	" \x01(\bR\x05parts\x12\x14\n" +
+	"\x05local\x18\v \x01(\bR\x05local\"\xaa\x01\n" +
 	"\tCallEvent\x126\n" +
 	"\bprogress\x18\x01 \x01(\v2\x18.koan.plugin.v1.ProgressH\x00R\bprogress\x12\x18\n" +
 	"\x06output\x18\x02 \x01(\fH\x00R\x06output\x12\x16\n" +
