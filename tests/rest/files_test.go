@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,6 +117,7 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"POST", "/api/files?nam=x", "x", nil, 400, fault.InvalidPayload, "/nam"},
 		{"POST", "/api/files?name=a&name=b", "x", nil, 400, fault.InvalidPayload, "/name"},
 		{"POST", "/api/files?set=No%20Set", "x", nil, 404, fault.UnknownSet, "/set"},
+		{"POST", "/api/files?set=attic", "x", nil, 404, fault.UnknownSet, "/set"},
 		{"POST", "/api/files?name=" + strings.Repeat("n", 300), "x", nil, 400, fault.InvalidPayload, "/name"},
 		{"POST", "/api/files", "--b\r\n\r\nx\r\n--b--", []string{"Content-Type", "multipart/form-data; boundary=b"}, 415, fault.InvalidPayload, ""},
 		{"POST", "/api/files", "x", []string{"Content-Type", "image/png", "Content-Encoding", "gzip"}, 415, fault.InvalidRequest, ""},
@@ -137,6 +139,49 @@ func TestFaultsOfFiles(t *testing.T) {
 }
 
 // curl says that every body is a form, and the hint how to say otherwise.
+func TestUploadsHappenOncePerKey(t *testing.T) {
+	t.Parallel()
+	s := serve(t, fixture.App(), framework.HTTPOptions{})
+	upload := func(path, body, key string) reply {
+		return s.do("POST", path, body, "Content-Type", "text/plain", "Idempotency-Key", key)
+	}
+	first := upload("/api/files?name=a", "hello", "k")
+	require.Equal(t, http.StatusCreated, first.status, "%s", first.body)
+	again := upload("/api/files?name=a", "hello", "k")
+	require.Equal(t, http.StatusCreated, again.status)
+	require.Equal(t, first.body, again.body)
+	require.Equal(t, first.header.Get("Location"), again.header.Get("Location"))
+	for _, other := range []reply{upload("/api/files?name=a", "hullo", "k"), upload("/api/files?name=b", "hello", "k")} {
+		require.Equal(t, http.StatusConflict, other.status, "%s", other.body)
+	}
+	require.NotEqual(t, first.body, upload("/api/files?name=a", "hello", "l").body)
+	require.Equal(t, http.StatusBadRequest, upload("/api/files", "hello", strings.Repeat("k", 201)).status)
+}
+
+// Uploads at once under one key end in one file; for others the key is taken, or busy.
+func TestUploadsAtOnceUnderOneKey(t *testing.T) {
+	t.Parallel()
+	s := serve(t, fixture.App(), framework.HTTPOptions{})
+	var group sync.WaitGroup
+	got := make([]reply, 8)
+	for i := range got {
+		group.Go(func() {
+			got[i] = s.do("POST", "/api/files", strings.Repeat("x", i%2+1), "Content-Type", "text/plain", "Idempotency-Key", "k")
+		})
+	}
+	group.Wait()
+	sizes := map[int]bool{}
+	for i, r := range got {
+		if r.status == http.StatusCreated {
+			sizes[i%2+1] = true
+			continue
+		}
+		code, _ := r.problem(http.StatusConflict)
+		require.Contains(t, []fault.Code{fault.Conflict, fault.InProgress}, fault.Code(code))
+	}
+	require.Len(t, sizes, 1)
+}
+
 func TestUploadWithoutATypeIsTaught(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fixture.App(), framework.HTTPOptions{})

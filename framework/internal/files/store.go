@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -54,6 +55,7 @@ type Store struct {
 	maxBytes int64
 	clock    func() time.Time
 	kept     keptHashes
+	uploads  sync.Map // the ids of uploads with a key that are under way here
 }
 
 // Where blobs are.
@@ -76,6 +78,9 @@ type Upload struct {
 	Set        string
 	Owner      string
 	Body       io.Reader
+	// Key makes the upload happen once: another one of the same owner with this key is the
+	// first one again, or a conflict if it is another file. "" is none.
+	Key string
 }
 
 // IDPrefix begins the id of every file.
@@ -93,6 +98,12 @@ func IsID(id string) bool {
 	return strings.Trim(rest, "0123456789abcdef") == ""
 }
 
+// keyedID returns the id of the file that somebody uploads under an idempotency key.
+func keyedID(owner, key string) string {
+	sum := sha256.Sum256([]byte(owner + "\x00" + key))
+	return IDPrefix + hex.EncodeToString(sum[:idDigits/2])
+}
+
 // newID is not to be guessed.
 func newID() string {
 	var b [idDigits / 2]byte
@@ -101,11 +112,20 @@ func newID() string {
 }
 
 // Put keeps a file. Its bytes are stored for good when it returns, and nothing is kept when it
-// fails: with call_too_large for a file larger than the store takes.
+// fails: with call_too_large for a file larger than the store takes, with conflict for another file
+// under a key that is taken, and with in_progress while a file under the same key is on its way.
 func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 	name, err := validName(u.Name)
 	if err != nil {
 		return File{}, err
+	}
+	id := newID()
+	if u.Key != "" {
+		id = keyedID(u.Owner, u.Key)
+		if _, busy := s.uploads.LoadOrStore(id, true); busy {
+			return File{}, fault.New(fault.InProgress, "an upload with this idempotency key is under way").WithPath("/idempotencyKey")
+		}
+		defer s.uploads.Delete(id)
 	}
 	f, err := s.blobs.Spool()
 	if err != nil {
@@ -122,13 +142,30 @@ func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 		return File{}, s.TooLarge()
 	}
 	r := record{
-		File: File{ID: newID(), SHA256: hex.EncodeToString(w.sum.Sum(nil)), Size: w.size, Type: mediaType(w.head, u.Type), Name: name},
+		File: File{ID: id, SHA256: hex.EncodeToString(w.sum.Sum(nil)), Size: w.size, Type: mediaType(w.head, u.Type), Name: name},
 		Set:  u.Set, Owner: u.Owner, At: s.clock().UTC(),
+	}
+	if u.Key != "" {
+		if kept, err := s.record(ctx, r.ID); !errors.Is(err, fs.ErrNotExist) {
+			return r.sameAs(kept, err)
+		}
 	}
 	if err := s.keep(ctx, f, &r); err != nil {
 		return File{}, broken(err)
 	}
 	return r.File, nil
+}
+
+// sameAs returns the file that is kept under the key of r, and a conflict if that is another one.
+func (r *record) sameAs(kept *record, err error) (File, error) {
+	switch {
+	case err != nil:
+		return File{}, broken(err)
+	case kept.File != r.File || kept.Set != r.Set || kept.Owner != r.Owner:
+		return File{}, fault.New(fault.Conflict, "this idempotency key belongs to another file").
+			WithRetry(fault.Fix).WithHint("Send the original file, or use a new key for another one.").WithPath("/idempotencyKey")
+	}
+	return kept.File, nil
 }
 
 // MaxBytes is how large a file may be.
@@ -212,19 +249,27 @@ func (s *Store) find(ctx context.Context, p auth.Principal, id string) (*record,
 	if !IsID(id) {
 		return nil, missing()
 	}
-	raw, err := s.blobs.Read(ctx, recordName(id))
-	if errors.Is(err, fs.ErrNotExist) {
+	found, err := s.record(ctx, id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, missing()
+	case err != nil:
+		return nil, broken(err)
+	case !may(p, found):
 		return nil, missing()
 	}
+	return found, nil
+}
+
+// record reads what the store knows of a file: fs.ErrNotExist if there is none.
+func (s *Store) record(ctx context.Context, id string) (*record, error) {
+	raw, err := s.blobs.Read(ctx, recordName(id))
 	if err != nil {
-		return nil, broken(err)
+		return nil, err
 	}
 	var found record
 	if err := json.Unmarshal(raw, &found); err != nil || len(found.SHA256) != 2*sha256.Size {
-		return nil, broken(fmt.Errorf("the record of %s is damaged: %w", id, err))
-	}
-	if !may(p, &found) {
-		return nil, missing()
+		return nil, fmt.Errorf("the record of %s is damaged: %v", id, err) //nolint:errorlint // it may be nil
 	}
 	return &found, nil
 }

@@ -33,20 +33,30 @@ type call struct {
 // maxKey bounds an idempotency key, in characters.
 const maxKey = 200
 
-// key reads the idempotency key of a request.
-func key(r *http.Request, op *catalog.Operation) (string, error) {
+// givenKey reads the idempotency key of a request, "" for none.
+func givenKey(r *http.Request) (string, error) {
 	given := r.Header.Values(keyHeader)
 	switch {
 	case len(given) == 0:
 		return "", nil
 	case len(given) > 1 || given[0] == "" || utf8.RuneCountInString(given[0]) > maxKey || !utf8.ValidString(given[0]):
 		return "", fault.Newf(fault.InvalidPayload, "the header %s must have one value of 1 to %d characters", keyHeader, maxKey)
+	}
+	return given[0], nil
+}
+
+// key reads the idempotency key of a request for an operation.
+func key(r *http.Request, op *catalog.Operation) (string, error) {
+	given, err := givenKey(r)
+	switch {
+	case given == "":
+		return "", err
 	case op.ID.Kind == catalog.KindCode:
 		return "", fault.Newf(fault.InvalidPayload, "%s takes no header %s", op.ID.Op, keyHeader).WithHint("Send idempotencyKey in the body.")
 	case op.Effects.ReadOnly:
 		return "", fault.Newf(fault.InvalidPayload, "the header %s is for what changes something", keyHeader).WithHint("Leave it out.")
 	}
-	return given[0], nil
+	return given, nil
 }
 
 // call makes a call within the caller's bounds. The error is a rejection.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func (h *Handler) uploadFile(w http.ResponseWriter, r *http.Request) {
 		h.rejectAs(w, r, asRejection(err))
 		return
 	}
-	u, err := upload(r)
+	u, err := h.upload(r)
 	if err != nil {
 		h.rejectAs(w, r, asRejection(err))
 		return
@@ -53,13 +54,13 @@ func (h *Handler) uploadFile(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, fault.New(fault.Internal, "").Because(err))
 		return
 	}
-	w.Header().Set("Location", filesPath+"/"+f.ID)
+	w.Header().Set("Location", filesPath+"/"+f.ID) // also of one that was kept before under the same key
 	h.write(w, http.StatusCreated, jsonType, body)
 }
 
 // upload reads what a request says of the file in its body: ?name and ?set, the name in
-// Content-Disposition, and the media type.
-func upload(r *http.Request) (files.Upload, error) {
+// Content-Disposition, the media type, and the idempotency key.
+func (h *Handler) upload(r *http.Request) (files.Upload, error) {
 	query, err := decodeQuery(r.URL.RawQuery, []string{"name", "set"})
 	if err != nil {
 		return files.Upload{}, err
@@ -79,10 +80,20 @@ func upload(r *http.Request) (files.Upload, error) {
 			_ = json.Unmarshal(value, to) // a parameter of text is a string
 		}
 	}
-	if !auth.From(r.Context()).MayName(u.Set) || !files.ValidSet(u.Set) {
+	if u.Key, err = givenKey(r); err != nil {
+		return u, err
+	}
+	if !auth.From(r.Context()).MayName(u.Set) || !files.ValidSet(u.Set) || !h.hasSet(u.Set) {
 		return u, fault.Newf(fault.UnknownSet, "there is no set %q", fault.Clip(strings.ToValidUTF8(u.Set, "?"), 64)).WithPath("/set")
 	}
 	return u, nil
+}
+
+// hasSet reports whether an entity of the app lives in a set. An app without entities has any,
+// and files that name none are in the default one.
+func (h *Handler) hasSet(name string) bool {
+	all := h.opts.Catalog().Resources()
+	return name == files.DefaultSet || len(all) == 0 || slices.ContainsFunc(all, func(r *catalog.Resource) bool { return r.LivesIn(name) })
 }
 
 // filesFor returns the store for a caller who may call a function of SDK.Files.
