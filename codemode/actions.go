@@ -173,7 +173,7 @@ func (p *provider) actionChecks() (out []catalog.Check) {
 	if set == nil {
 		return nil
 	}
-	out = append(out, catalog.Check{Name: "actions", OK: true, Detail: fmt.Sprintf("%d can be called", len(set.Actions))})
+	out = append(out, catalog.Check{Name: "actions", OK: true, Detail: fmt.Sprintf("%d from files", len(set.Actions))})
 	for _, w := range set.Problems {
 		out = append(out, catalog.Check{Name: "action", Detail: w.Error(), Hint: w.Hint})
 	}

@@ -27,8 +27,8 @@ func (e executable) same(o executable) bool {
 // is taken by something else.
 var reserved = []string{"actions", "args", "entities", "files", "koan", "out", "run", "servers"}
 
-// discover lists the plugins of a folder by name, and why other executable files were
-// skipped.
+// discover lists the plugins of a folder by name, and why other files that may be
+// meant as plugins were skipped.
 func discover(dir string) (found []executable, skipped []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -46,7 +46,13 @@ func discover(dir string) (found []executable, skipped []string, err error) {
 			skipped = append(skipped, fmt.Sprintf("%s: %v", file, err))
 			continue
 		}
-		if !info.Mode().IsRegular() || !isExecutable(file, info) {
+		if !info.Mode().IsRegular() {
+			continue
+		}
+		if !isExecutable(file, info) {
+			if validName(file) && runtime.GOOS != "windows" { // what is no plugin has an extension, or capitals
+				skipped = append(skipped, fmt.Sprintf("%s: the file is not executable (chmod +x makes it so)", file))
+			}
 			continue
 		}
 		name := strings.TrimSuffix(file, ".exe")

@@ -283,6 +283,7 @@ func TestPluginStartFailures(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".hidden"), nil, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Bad_Name"), nil, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "entities"), nil, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "copied"), nil, 0o644))
 	b := start(t, dir, nil)
 
 	_, err := b.say(echoIn{})
@@ -297,6 +298,8 @@ func TestPluginStartFailures(t *testing.T) {
 	require.True(t, checks["plugin echo"].OK)
 	require.Contains(t, checks["plugins"].Detail, "Bad_Name")
 	require.Contains(t, checks["plugins"].Detail, "entities: the name is reserved")
+	require.Contains(t, checks["plugins"].Detail, "copied: the file is not executable")
+	require.NotContains(t, checks["plugins"].Detail, "README")
 	for name, wants := range map[string][]string{
 		"future":       {"Plugin version: 8", "does not speak the contract version of this app, 1"},
 		"wrong-domain": {`"other"`, `"wrong-domain"`},

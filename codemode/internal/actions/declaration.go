@@ -106,6 +106,17 @@ func (r *reader) declaration(raw json.RawMessage) *Declaration {
 	return d
 }
 
+// unusable reports why a text is no JSON Schema: each part of it that is wrong, where they are known.
+func (r *reader) unusable(name string, raw json.RawMessage, err error) {
+	_, parts, _ := schema.Usable(raw)
+	for _, part := range parts {
+		r.fail("/"+name+part.Path, "`%s` is not a JSON Schema: %s", name, part.Message)
+	}
+	if len(parts) == 0 {
+		r.fail("/"+name, "`%s` is not a JSON Schema: %s", name, firstLine(err))
+	}
+}
+
 func (r *reader) schemas(given map[string]json.RawMessage, d *Declaration) {
 	var cache schema.Cache
 	for _, part := range []struct {
@@ -119,7 +130,7 @@ func (r *reader) schemas(given map[string]json.RawMessage, d *Declaration) {
 		path := "/" + part.name
 		members, isObject := object(raw)
 		if err := cache.Compile(raw); err != nil {
-			r.fail(path, "`%s` is not a JSON Schema: %s", part.name, firstLine(err))
+			r.unusable(part.name, raw, err)
 			continue
 		}
 		if part.name == "input" && (!isObject || string(members["type"]) != `"object"`) {

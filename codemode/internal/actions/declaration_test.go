@@ -31,12 +31,17 @@ func TestReadReportsAllProblems(t *testing.T) {
 		found[w.Path] = w.Message
 	}
 	for path, message := range map[string]string{
-		"/titel": `did you mean "title"`, "/description": "is empty", "/input": "schema of an object", "/output": "not a JSON Schema",
+		"/titel": `did you mean "title"`, "/description": "is empty", "/input": "schema of an object", "/output/type": "not a JSON Schema",
 		"/effects/readonly": `did you mean "readOnly"`, "/effects/destructive": "true or false", "/rights": "caller or app", "/scopes/0": "name of a scope",
 		"/sets": "is empty", "/examples": "not a list", "/listed": "true or false",
 	} {
 		require.Contains(t, found[path], message, path)
 	}
+	_, wrong = Read(json.RawMessage(`{"description":"D.","input":{"type":"object","properties":{"n":{"type":"nmber"},"s":{"type":"string","pattern":"["}}}}`))
+	require.Len(t, wrong, 2)
+	require.Equal(t, "/input/properties/s/pattern", wrong[0].Path)
+	require.Equal(t, "/input/properties/n/type", wrong[1].Path)
+	require.NotContains(t, wrong[1].Message, "schema.json")
 	for _, raw := range []string{`[]`, `null`, `1`, `{"a":1,"a":2}`, `{`} {
 		_, wrong := Read(json.RawMessage(raw))
 		require.NotEmpty(t, wrong, raw)

@@ -410,8 +410,19 @@ func (c *command) addAction() *cobra.Command {
 	return cmd
 }
 
-// writeAction writes a file that is not there yet.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// writeAction writes the file of an action that is not there yet, in no language.
 func (c *command) writeAction(path string, text []byte) error {
+	name := strings.TrimSuffix(path, filepath.Ext(path))
+	for _, extension := range []string{".js", ".ts"} {
+		if other := name + extension; other != path && exists(other) {
+			return usage(fmt.Errorf("%s is that action already; rename or remove it first", other))
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return failed(err)
 	}

@@ -70,7 +70,12 @@ func (p *Provider) place(ctx context.Context, host catalog.Host) (blob.Store, er
 		}
 		dir = filepath.Join(dir, "files")
 	}
-	return blob.OpenFolder(dir)
+	folder, err := blob.OpenFolder(dir)
+	if err != nil {
+		return nil, fault.Newf(fault.ServiceUnavailable, "the folder of files %s cannot be used", dir).Because(err).
+			WithHint("Check that this user may write there: %s. Or set %s to another folder.", err, keyDir)
+	}
+	return folder, nil
 }
 
 func misconfigured(format string, args ...any) error {
