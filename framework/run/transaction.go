@@ -14,7 +14,6 @@ import (
 type transactions struct {
 	attempt *Attempt
 	group   transaction.Group
-	levels  []*level                // the nested calls in progress
 	after   []func(context.Context) // to be called after the commit
 	images  images                  // of what is about to be committed
 }
@@ -42,14 +41,10 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 		if err := consult(a.run.parts, func(p Writer) error { return p.BeforeWrite(s) }); err != nil {
 			return err
 		}
-		if err := x.group.StartWriting(ctx, t, a.run.spec.anySets); err != nil {
-			return err
-		}
+		err := x.group.StartWriting(ctx, t, a.run.spec.anySets)
 		x.noteLock(t)
-		for _, l := range x.levels {
-			if err := l.mark(ctx, t); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	end, err := t.Savepoint(ctx, !write)
@@ -79,6 +74,70 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	}
 	return err
 }
+
+// together runs fn so that the changes of its calls are kept or undone as a whole, in all transactions
+// that the attempt has joined or joins meanwhile. With atomic: false they are committed when fn has
+// returned.
+func (x *transactions) together(ctx context.Context, fn func() error) error {
+	a := x.attempt
+	level, err := x.group.Enter(ctx)
+	if err != nil {
+		return a.stale(err)
+	}
+	a.mu.Lock()
+	after := len(x.after)
+	a.mu.Unlock()
+	err = fn()
+	x.group.Leave()
+	if Ends(err) {
+		return err // the whole attempt is rolled back
+	}
+	if err != nil {
+		a.mu.Lock()
+		x.after = x.after[:after]
+		a.mu.Unlock()
+	}
+	serr := level.Close(err == nil)
+	switch {
+	case serr == nil:
+	case a.CommitsByCall(): // their transactions are rolled back
+		err = errors.Join(err, serr)
+	case errors.Is(serr, store.ErrStale):
+		return a.stale(serr)
+	case err == nil:
+		err = serr
+	default: // writes of the calls may still be there
+		return a.finish(err)
+	}
+	if !a.CommitsByCall() {
+		return err
+	}
+	if err = x.settle(context.WithoutCancel(ctx), x.group.PartAll(), err); errors.Is(err, store.ErrStale) {
+		return staleByCall(err)
+	}
+	return err
+}
+
+// stale converts ErrStale of a store into a restart, or, in a nested call that commits by itself, into
+// a fault. It returns other errors unchanged.
+func (a *Attempt) stale(err error) error {
+	switch {
+	case !errors.Is(err, store.ErrStale):
+		return err
+	case a.txs.group.Nested() && !a.run.spec.Atomic:
+		return staleByCall(err)
+	}
+	return a.restart("the data changed between read and write")
+}
+
+// staleByCall returns the fault of a nested call that commits by itself and whose data has changed
+// meanwhile. Another attempt would repeat calls that have committed.
+func staleByCall(err error) error {
+	return fault.New(fault.Conflict, "the data changed between read and write").Because(err)
+}
+
+// CommitsByCall implements store.Attempt.
+func (a *Attempt) CommitsByCall() bool { return !a.run.spec.Atomic && !a.txs.group.Nested() }
 
 // abandon handles a panic of a call in its transaction; serr is the error of the rollback to the call's
 // savepoint.
