@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/observe"
 )
 
@@ -140,7 +141,7 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}
 	if err != nil {
-		rec.Error = Excerpt(c.attempt.run.Redact(err.Error()))
+		rec.Error = course.Excerpt(c.attempt.run.Redact(err.Error()))
 	}
 	return rec
 }
@@ -176,6 +177,13 @@ func RequestOf(ctx context.Context) *Request {
 		return c.request
 	}
 	return nil
+}
+
+// Undoing reports whether the run that ctx belongs to undoes another one: hooks may do less
+// then, since what they did in that run is undone too.
+func Undoing(ctx context.Context) bool {
+	c := currentCall(ctx)
+	return c != nil && c.attempt != nil && c.attempt.run.spec.Undoes != ""
 }
 
 // Joined returns the participant of type P of the engine that runs the call of ctx; ok is false if

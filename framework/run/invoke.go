@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/internal/callfault"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -63,17 +64,17 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	if c.through != nil {
 		id = c.op.ID
 	}
-	if err != nil && !Ends(err) {
+	if err != nil && !course.Ends(err) {
 		f := callfault.From(ctx, c.nameOf(id), err)
 		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
 		err = f
 	}
 	over(err)
 	e.budget.NoteGarbage(len(c.input) + len(out))
-	a.addRecord(c.trace(id, start, err))
+	a.course.Add(c.trace(id, start, err))
 	end := CallEnd{
 		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
-		Started: start, OutputBytes: len(out), Code: codeOf(err),
+		Started: start, OutputBytes: len(out), Code: course.CodeOf(err),
 	}
 	notify(a.run.parts, func(p AfterCaller) { p.AfterCall(end) })
 	return out, err
@@ -101,7 +102,7 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 	}
 	if set := c.decoded.Target.Set; set != "" {
 		if err := r.enterSet(ctx, set); err != nil {
-			return nil, c.attempt.finish(err)
+			return nil, c.attempt.course.End(err)
 		}
 	}
 	if r.spec.DryRun && c.op.Effects.ActsOutside() && !c.op.Nested {
@@ -154,8 +155,8 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
 		return out, err
 	}
-	if err := consult(r.parts, func(p Gate) error { return p.Outside(ctx, o) }); isPause(err) {
-		return nil, c.attempt.finish(err)
+	if err := consult(r.parts, func(p Gate) error { return p.Outside(ctx, o) }); course.IsPause(err) {
+		return nil, c.attempt.course.End(err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		if err == nil {
 			err = e.checkOutput(ctx, c, out)
 		}
-		if err != nil && !Ends(err) {
+		if err != nil && !course.Ends(err) {
 			out, err = nil, callfault.From(ctx, c.nameOf(c.op.ID), err)
 		}
 		if o.Effect && fault.CodeOf(err) != fault.InputRequired { // the handler asks before any effect
@@ -177,7 +178,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		kept := r.tape.RecordOutside(c.position, digest, out, err)
 		notify(r.parts, func(p Witness) { p.AfterOutside(ctx, o, out, err) })
 		if kept != nil {
-			return nil, c.attempt.finish(kept)
+			return nil, c.attempt.course.End(kept)
 		}
 		return out, err
 	})
@@ -203,7 +204,7 @@ func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, er
 	case c.op.Effects.ReadOnly:
 		return nil, err
 	}
-	return nil, c.attempt.finish(err) // its writes are not under a savepoint, so the script must not continue
+	return nil, c.attempt.course.End(err) // its writes are not under a savepoint, so the script must not continue
 }
 
 // handle calls the provider's handler and turns its panics into faults.

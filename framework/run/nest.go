@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/internal/course"
 )
 
 // maxDepth is how deep nested operations may call each other.
@@ -79,7 +80,7 @@ func (n *Nest) App() bool { return n.app }
 func (n *Nest) Now() (time.Time, error) {
 	v, err := n.call.attempt.run.tape.Value(n.call.position, "begin", func() (any, error) { return n.call.attempt.Clock().UnixMilli(), nil })
 	if err != nil {
-		return time.Time{}, n.call.attempt.finish(err)
+		return time.Time{}, n.call.attempt.course.End(err)
 	}
 	ms, ok := v.(int64)
 	if !ok {
@@ -187,7 +188,7 @@ func (c *call) takeTurn(ctx context.Context) (taken context.Context, done func()
 		return ctx, func() {}, nil
 	}
 	t.queue.Lock()
-	if err := c.attempt.closed(); err != nil {
+	if err := c.attempt.course.Closed(); err != nil {
 		t.queue.Unlock()
 		return nil, nil, err
 	}
@@ -211,7 +212,7 @@ func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, 
 		if out, err = e.handle(ctx, c); err == nil {
 			err = e.checkOutput(ctx, c, out)
 		}
-		if ended := a.closed(); ended != nil && !Ends(err) && a.ended() != nil {
+		if ended := a.course.Ended(); ended != nil && !course.Ends(err) {
 			err = ended // even if the handler ignored it
 		}
 		return err

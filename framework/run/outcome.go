@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
@@ -52,6 +53,8 @@ type Spec struct {
 	// anySets says of a dry run that what it rehearses commits call by call: it may write
 	// to several sets wherever they are, since nothing is committed.
 	anySets bool
+	// images says that stores keep what an undo needs.
+	images bool
 }
 
 // rehearse makes the run a dry run. Since that may be repeated at will, it has no key.
@@ -66,28 +69,8 @@ type Return struct {
 	Answer json.RawMessage // nil if there is none
 }
 
-// CallRecord is one call as the result of a run lists it (CONTRACT section 2).
-type CallRecord struct {
-	ServerID   string `json:"serverId"`
-	ToolName   string `json:"toolName"`         // "" for a call that the run's caller must not learn of
-	Parent     string `json:"parent,omitempty"` // the action that made the call
-	OK         bool   `json:"ok"`
-	DurationMs int64  `json:"durationMs"`
-	Error      string `json:"error,omitempty"` // at most 300 characters
-
-	Elapsed time.Duration `json:"-"`
-}
-
-// maxCallError bounds the error's text in a CallRecord, in characters.
-const maxCallError = 300
-
-// Excerpt returns the beginning of a text, as in a CallRecord.
-func Excerpt(text string) string {
-	if r := []rune(text); len(r) > maxCallError {
-		return string(r[:maxCallError]) + "…"
-	}
-	return text
-}
+// CallRecord is one call as the result of a run lists it.
+type CallRecord = course.Record
 
 // Outcome describes a run after its last attempt. Execute returns it on success and on failure.
 type Outcome struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
@@ -99,6 +100,9 @@ type Gate interface {
 	// Pause makes the run wait.
 	Outside(ctx context.Context, c *OutsideCall) error
 }
+
+// Pause is an error of a Gate or a Judge that makes the run wait. It must not be wrapped.
+type Pause = course.Pause
 
 // OutsideCall is a call that no transaction covers.
 type OutsideCall struct {

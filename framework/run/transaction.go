@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/internal/transaction"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -14,8 +17,8 @@ import (
 type transactions struct {
 	attempt *Attempt
 	group   transaction.Group
+	mu      sync.Mutex
 	after   []func(context.Context) // to be called after the commit
-	images  images                  // of what is about to be committed
 }
 
 // Within runs fn in the attempt's transaction on a set, which starts at the first such call, under a
@@ -30,7 +33,7 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	a, x := c.attempt, &c.attempt.txs
 	defer func() { err = a.stale(err) }()
 	if err := a.run.enterSet(ctx, set); err != nil {
-		return a.finish(err)
+		return a.course.End(err)
 	}
 	t, err := x.group.Join(ctx, a, s, set)
 	if err != nil {
@@ -67,7 +70,7 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	case errors.Is(serr, store.ErrStale):
 		return errors.Join(serr, err)
 	default: // writes of the call may still be there
-		return a.finish(err)
+		return a.course.End(err)
 	}
 	if a.CommitsByCall() {
 		return x.settle(context.WithoutCancel(ctx), x.group.Part(t), err)
@@ -84,18 +87,18 @@ func (x *transactions) together(ctx context.Context, fn func() error) error {
 	if err != nil {
 		return a.stale(err)
 	}
-	a.mu.Lock()
+	x.mu.Lock()
 	after := len(x.after)
-	a.mu.Unlock()
+	x.mu.Unlock()
 	err = fn()
 	x.group.Leave()
-	if Ends(err) {
+	if course.Ends(err) {
 		return err // the whole attempt is rolled back
 	}
 	if err != nil {
-		a.mu.Lock()
+		x.mu.Lock()
 		x.after = x.after[:after]
-		a.mu.Unlock()
+		x.mu.Unlock()
 	}
 	serr := level.Close(err == nil)
 	switch {
@@ -107,7 +110,7 @@ func (x *transactions) together(ctx context.Context, fn func() error) error {
 	case err == nil:
 		err = serr
 	default: // writes of the calls may still be there
-		return a.finish(err)
+		return a.course.End(err)
 	}
 	if !a.CommitsByCall() {
 		return err
@@ -127,7 +130,7 @@ func (a *Attempt) stale(err error) error {
 	case a.txs.group.Nested() && !a.run.spec.Atomic:
 		return staleByCall(err)
 	}
-	return a.restart("the data changed between read and write")
+	return a.course.Restart("the data changed between read and write")
 }
 
 // staleByCall returns the fault of a nested call that commits by itself and whose data has changed
@@ -147,13 +150,13 @@ func (x *transactions) abandon(ctx context.Context, t *transaction.Transaction, 
 	case x.attempt.CommitsByCall():
 		_ = x.settle(ctx, x.group.Part(t), broken)
 	case serr != nil:
-		_ = x.attempt.finish(broken)
+		_ = x.attempt.course.End(broken)
 	}
 }
 
 // settle commits or rolls back the transactions of a call that commits by itself.
 func (x *transactions) settle(ctx context.Context, own *transaction.Group, err error) error {
-	x.attempt.setWriting(false)
+	x.attempt.writing.Store(false)
 	if err == nil {
 		err = x.commitCall(ctx, own)
 	}
@@ -170,28 +173,25 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 		return err
 	}
 	written := own.WrittenSets()
-	r.progress.mu.Lock()
-	all := slices.Concat(r.progress.applied, changes)
-	r.progress.mu.Unlock()
+	before, _ := r.progress.Applied()
+	all := slices.Concat(before, changes)
 	if err := r.parts.judge(ctx, a, Effects{Changes: all}); err != nil {
 		return err
 	}
 	if err := r.parts.beforeCommit(ctx, written); err != nil {
 		return err
 	}
-	if err := x.noteImages(ctx, own); err != nil {
+	images, complete, err := x.images(ctx, own)
+	if err != nil {
 		return err
 	}
-	r.progress.commits++
 	receipt := r.receipt(a.number, Return{}, changes)
-	receipt.Sequence = r.progress.commits
+	receipt.Sequence = r.progress.NextCommit()
 	if err := own.Commit(ctx, receipt); err != nil {
 		return err
 	}
-	x.confirmImages()
-	r.progress.mu.Lock()
-	defer r.progress.mu.Unlock()
-	r.progress.applied, r.progress.wrote = all, r.progress.wrote || len(written) > 0
+	r.progress.AddImages(images, complete)
+	r.progress.Apply(all, len(written) > 0)
 	return nil
 }
 
@@ -199,7 +199,7 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 // call.
 func (x *transactions) noteLock(t *transaction.Transaction) {
 	if t.Locked() {
-		x.attempt.setWriting(true)
+		x.attempt.writing.Store(true)
 	}
 }
 
@@ -207,9 +207,25 @@ func (x *transactions) noteLock(t *transaction.Transaction) {
 func (x *transactions) changes(ctx context.Context) ([]store.Change, error) {
 	changes, err := x.group.Changes(ctx)
 	if errors.Is(err, store.ErrStale) {
-		return nil, x.attempt.restart("the data changed before the run's changes were read")
+		return nil, x.attempt.course.Restart("the data changed before the run's changes were read")
 	}
 	return changes, err
+}
+
+// images returns what the transactions of a group that is about to commit did to rows. complete is
+// false if it was not kept.
+func (x *transactions) images(ctx context.Context, group *transaction.Group) (all []journal.Image, complete bool, err error) {
+	switch {
+	case len(group.WrittenSets()) == 0:
+		return nil, true, nil
+	case !x.attempt.KeepsImages():
+		return nil, false, nil
+	}
+	all, complete, err = group.Images(ctx)
+	if errors.Is(err, store.ErrStale) {
+		err = x.attempt.course.Restart("the data changed before the run's changes were read")
+	}
+	return all, complete, err
 }
 
 // commit commits all transactions.
@@ -219,7 +235,7 @@ func (x *transactions) commit(ctx context.Context, r store.Receipt) error {
 	}
 	err := x.group.Commit(ctx, r)
 	if errors.Is(err, store.ErrStale) {
-		return x.attempt.restart("the data changed before the commit")
+		return x.attempt.course.Restart("the data changed before the commit")
 	}
 	return err
 }
@@ -232,7 +248,8 @@ func AfterCommit(ctx context.Context, fn func(context.Context)) {
 		fn(ctx)
 		return
 	}
-	c.attempt.mu.Lock()
-	defer c.attempt.mu.Unlock()
-	c.attempt.txs.after = append(c.attempt.txs.after, fn)
+	x := &c.attempt.txs
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.after = append(x.after, fn)
 }
