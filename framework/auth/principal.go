@@ -47,6 +47,15 @@ func (p Principal) MayName(set string) bool {
 	return slices.ContainsFunc(p.Sets, func(pattern string) bool { return MatchSet(pattern, set) })
 }
 
+// SetOr returns the set of the principal's calls that name none: the given one, or the first that
+// the principal may name if it may not name that.
+func (p Principal) SetOr(set string) string {
+	if !p.MayName(set) && len(p.Sets) > 0 && !strings.HasSuffix(p.Sets[0], All) {
+		return p.Sets[0]
+	}
+	return set
+}
+
 // Covered returns what the principal may name of some sets and patterns of sets: a pattern
 // that the principal's own narrow becomes those.
 func (p Principal) Covered(sets []string) []string {

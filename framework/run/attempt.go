@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/internal/detached"
@@ -90,20 +88,6 @@ func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
 	return a.run.engine.observer.Statement(ctx, text)
 }
 
-// count counts a call against the quota. It is called before the call, which must not happen if it
-// exceeds the quota.
-func (a *Attempt) count() error {
-	limit := a.run.spec.MaxCalls
-	if err := a.course.Count(limit, func() error { return TooManyCalls(a.run.View(), limit) }); err != nil {
-		return err
-	}
-	return a.Hold(callBytes)
-}
-
-// callBytes is how much the host keeps for a call besides its output, in bytes: its records for the
-// reply and the journal, and the script's clock after it. It is a generous estimate.
-const callBytes = 640
-
 // close makes all further calls fail.
 func (a *Attempt) close() {
 	a.serial.Lock() // waits for an entity call in progress
@@ -143,13 +127,4 @@ func (a *Attempt) rollback(ctx context.Context) {
 	defer a.serial.Unlock()
 	a.txs.group.Rollback(ctx)
 	a.writing.Store(false)
-}
-
-// TooManyCalls is the fault of a script that has made more calls than it may.
-func TooManyCalls(v *catalog.View, limit int) *fault.Fault {
-	f := fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", limit).WithDetails(map[string]any{"limit": limit})
-	if len(v.Resources()) == 0 { // the registry's hint is about entities
-		return f.WithHint("Ask for more with each call, where a tool takes a list or a filter, or do the work in several runs.")
-	}
-	return f
 }

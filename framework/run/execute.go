@@ -258,7 +258,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 	}
 	var receipt store.Receipt
 	if wrote || r.claim.held { // otherwise nothing stores a receipt
-		receipt = r.receipt(a.number, x.ret, changes)
+		receipt = a.receipt(x.ret, changes)
 	}
 	if r.claim.held {
 		receipt.Reply = out.Reply

@@ -68,12 +68,12 @@ func (o *OutsideCall) Current(ctx context.Context) (*catalog.Operation, error) {
 	}
 	var now *catalog.Operation
 	_, err := o.Attempt.awaitOutside(ctx, true, func(ctx context.Context) (_ json.RawMessage, err error) {
-		now, err = o.Operation.Current(ctx, o.call.request.Principal)
+		now, err = o.Operation.Current(ctx, o.request.Principal)
 		return nil, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.call.current = now
+	o.current = now
 	return now, nil
 }

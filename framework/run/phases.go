@@ -49,13 +49,6 @@ type Continuation struct {
 	Sets    []string     // the sets that calls named or used
 }
 
-// Key is the key under which a run is claimed, so that it is carried out once.
-type Key struct {
-	Operation string // unique together with Name and the principal's subject
-	Name      string
-	Busy      *fault.Fault // the fault for other callers meanwhile
-}
-
 // Claim is a part's answer when a run is claimed.
 type Claim int
 
@@ -110,10 +103,11 @@ type OutsideCall struct {
 	Position  Position
 	Operation *catalog.Operation
 	Input     json.RawMessage
-	Expanded  json.RawMessage // what the handler gets in place of Input (Options.Expand); nil for the same
-	Digest    [32]byte        // that of the tape
-	Effect    bool            // it has an effect outside
-	call      *call
+	Expanded  json.RawMessage    // what the handler gets in place of Input (Options.Expand); nil for the same
+	Digest    [32]byte           // that of the tape
+	Effect    bool               // it has an effect outside
+	request   *Request           // of the call
+	current   *catalog.Operation // whose handler is called: Operation, or what Current returned
 }
 
 // Witness records calls that no transaction covers.

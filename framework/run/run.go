@@ -11,7 +11,6 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/internal/progress"
-	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -44,6 +43,16 @@ func (r *Run) Operation() *catalog.Operation { return r.op }
 
 // Principal returns the caller.
 func (r *Run) Principal() auth.Principal { return r.request.Principal }
+
+// PartOf returns the part of type P in a run; ok is false if there is none.
+func PartOf[P Part](r *Run) (part P, ok bool) {
+	for _, p := range r.parts {
+		if p, ok := p.(P); ok {
+			return p, true
+		}
+	}
+	return part, false
+}
 
 // Spec returns what the run was opened with.
 func (r *Run) Spec() Spec { return r.spec }
@@ -161,13 +170,4 @@ func (r *Run) enterSet(ctx context.Context, set string) error {
 		return nil
 	}
 	return r.AdmitReader([]string{set})
-}
-
-// receipt returns the receipt of an attempt, or of a call that commits by itself.
-func (r *Run) receipt(attempt int, ret Return, changes []store.Change) store.Receipt {
-	return store.Receipt{
-		Run: r.ID, Attempt: attempt, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,
-		CodeDigest: r.spec.CodeDigest, ResultDigest: journal.Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
-		CatalogVersion: r.request.View.Snapshot().Version(), At: r.started.UTC().Truncate(time.Millisecond),
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
@@ -185,7 +186,7 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 	if err != nil {
 		return err
 	}
-	receipt := r.receipt(a.number, Return{}, changes)
+	receipt := a.receipt(Return{}, changes)
 	receipt.Sequence = r.progress.NextCommit()
 	if err := own.Commit(ctx, receipt); err != nil {
 		return err
@@ -238,6 +239,16 @@ func (x *transactions) commit(ctx context.Context, r store.Receipt) error {
 		return x.attempt.course.Restart("the data changed before the commit")
 	}
 	return err
+}
+
+// receipt returns the receipt of an attempt, or of a call that commits by itself.
+func (a *Attempt) receipt(ret Return, changes []store.Change) store.Receipt {
+	r := a.run
+	return store.Receipt{
+		Run: r.ID, Attempt: a.number, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,
+		CodeDigest: r.spec.CodeDigest, ResultDigest: journal.Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
+		CatalogVersion: r.request.View.Snapshot().Version(), At: r.started.UTC().Truncate(time.Millisecond),
+	}
 }
 
 // AfterCommit calls fn after the run of ctx has committed. Hooks use it for effects outside. fn is
