@@ -47,8 +47,8 @@ func (p Principal) MayName(set string) bool {
 	return slices.ContainsFunc(p.Sets, func(pattern string) bool { return MatchSet(pattern, set) })
 }
 
-// SetOr returns the set of the principal's calls that name none: the given one, or the first that
-// the principal may name if it may not name that.
+// SetOr returns the set to use where none is named: the given one, or the principal's first if it may
+// not name that, and the first is no pattern.
 func (p Principal) SetOr(set string) string {
 	if !p.MayName(set) && len(p.Sets) > 0 && !strings.HasSuffix(p.Sets[0], All) {
 		return p.Sets[0]

@@ -35,15 +35,6 @@ type Run struct {
 	finished *Outcome
 }
 
-// Request returns the call for which the run was opened.
-func (r *Run) Request() *Request { return &r.request }
-
-// Operation returns the operation that was called.
-func (r *Run) Operation() *catalog.Operation { return r.op }
-
-// Principal returns the caller.
-func (r *Run) Principal() auth.Principal { return r.request.Principal }
-
 // PartOf returns the part of type P in a run; ok is false if there is none.
 func PartOf[P Part](r *Run) (part P, ok bool) {
 	for _, p := range r.parts {
@@ -53,6 +44,15 @@ func PartOf[P Part](r *Run) (part P, ok bool) {
 	}
 	return part, false
 }
+
+// Request returns the call for which the run was opened.
+func (r *Run) Request() *Request { return &r.request }
+
+// Operation returns the operation that was called.
+func (r *Run) Operation() *catalog.Operation { return r.op }
+
+// Principal returns the caller.
+func (r *Run) Principal() auth.Principal { return r.request.Principal }
 
 // Spec returns what the run was opened with.
 func (r *Run) Spec() Spec { return r.spec }

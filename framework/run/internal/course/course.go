@@ -32,8 +32,8 @@ func (c *Course) Next() tape.Position {
 	return tape.Position(strconv.Itoa(c.next))
 }
 
-// Count counts a call that is about to be made. It returns why the call must not be made if the
-// attempt has ended, or ends here since there were limit calls; 0 is unlimited.
+// Count counts a call that is about to be made. If it returns an error, the call must not be made: the
+// attempt has ended, or it ends with exceeded, since limit calls were counted. A limit of 0 is none.
 func (c *Course) Count(limit int, exceeded func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -53,9 +53,8 @@ func IsPause(err error) bool {
 // AllowsAnother reports whether another attempt may follow one that ended in err.
 func AllowsAnother(err error) bool { return IsRestart(err) || IsPause(err) }
 
-// Ends reports whether a call's error ends the attempt: a quota or limit that
-// must not be caught, or the need for a new attempt. An executor stops the
-// script at once and returns the error from its body.
+// Ends reports whether a call's error ends the attempt: a quota or limit that must not be caught, or
+// the need for a new attempt.
 func Ends(err error) bool {
 	if err == nil {
 		return false
