@@ -99,7 +99,10 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
 	digest := tape.Digest(c.op.ID.String(), c.input)
-	o := &OutsideCall{request: c.request, current: c.op, Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded, Digest: digest, Effect: c.op.Effects.ActsOutside()}
+	o := &OutsideCall{
+		Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded,
+		Digest: digest, Effect: c.op.Effects.ActsOutside(), request: c.request, current: c.op,
+	}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
