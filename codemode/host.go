@@ -163,15 +163,7 @@ func (h *host) noteFile(raw json.RawMessage) {
 }
 
 func (h *host) clock(at run.Position) (int64, error) {
-	now, err := h.attempt.Tape().Value(at, clockSlot, func() (any, error) { return h.attempt.Clock().UnixMilli(), nil })
-	if err != nil {
-		return 0, err
-	}
-	ms, ok := now.(int64)
-	if !ok {
-		return 0, fault.Newf(fault.Internal, "the tape holds a clock of type %T", now)
-	}
-	return ms, nil
+	return h.attempt.Tape().Clock(at, clockSlot, h.attempt.Clock)
 }
 
 func (h *host) ordered(id catalog.ID) bool {

@@ -50,6 +50,15 @@ func (p Principal) MayName(set string) bool {
 	return slices.ContainsFunc(p.Sets, func(pattern string) bool { return MatchSet(pattern, set) })
 }
 
+// SetOr returns the set to use where none is named: the given one, or the principal's first if it may
+// not name that, and the first is no pattern.
+func (p Principal) SetOr(set string) string {
+	if !p.MayName(set) && len(p.Sets) > 0 && !strings.HasSuffix(p.Sets[0], All) {
+		return p.Sets[0]
+	}
+	return set
+}
+
 // Covered returns what the principal may name of some sets and patterns of sets: a pattern
 // that the principal's own narrow becomes those.
 func (p Principal) Covered(sets []string) []string {

@@ -22,6 +22,15 @@ func TestRights(t *testing.T) {
 	require.False(t, auth.Principal{}.MayName("default"))
 }
 
+func TestSetOr(t *testing.T) {
+	for want, sets := range map[string][]string{"default": {"a", "default"}, "a": {"a", "b"}} {
+		require.Equal(t, want, auth.Principal{Sets: sets}.SetOr("default"), sets)
+	}
+	for _, sets := range [][]string{nil, {"tenant-*", "a"}, {auth.All}} {
+		require.Equal(t, "default", auth.Principal{Sets: sets}.SetOr("default"), sets)
+	}
+}
+
 func TestKeyDependsOnRightsOnly(t *testing.T) {
 	a := auth.Principal{Subject: "a", Scopes: []string{"x", "y"}, Sets: []string{"s"}}
 	b := auth.Principal{Subject: "b", Scopes: []string{"y", "x"}, Sets: []string{"s"}}

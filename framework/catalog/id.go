@@ -56,10 +56,6 @@ func (id ID) String() string {
 	return string(id.Kind) + "::" + id.Owner + "." + id.Op
 }
 
-// AnyTool is the last part of the ID of an upstream server's operation that calls any tool
-// by its name, {tool, input}. It is there as long as nobody has seen the server's tools.
-const AnyTool = "$call"
-
 // IsZero reports whether the ID is unset.
 func (id ID) IsZero() bool { return id == ID{} }
 

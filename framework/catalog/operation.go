@@ -190,6 +190,22 @@ type Rights struct {
 	Declared bool
 }
 
+// CallsAs returns the principal of a nested operation's own calls where caller makes it.
+func (op *Operation) CallsAs(caller auth.Principal) auth.Principal {
+	switch rights := op.Rights; {
+	case rights == nil:
+	case rights.App:
+		sets := caller.Sets
+		if rights.Sets != nil {
+			sets = rights.Sets
+		}
+		return auth.Principal{Subject: op.ID.String(), Scopes: []string{auth.All}, Sets: sets}
+	case rights.Sets != nil:
+		caller.Sets = caller.Covered(rights.Sets)
+	}
+	return caller
+}
+
 // Description is the text about the operation that surfaces show to people and models.
 func (op *Operation) Description(v *View) string {
 	if op.Describe != nil {

@@ -162,16 +162,6 @@ func (s *Snapshot) collectScopes() {
 // Scopes returns the scopes that operations and fields of the catalog need, sorted.
 func (s *Snapshot) Scopes() []string { return slices.Sorted(maps.Keys(s.scopes)) }
 
-// Unlisted returns the servers whose tools were not known when the snapshot was made, sorted.
-func (s *Snapshot) Unlisted() (servers []string) {
-	for _, op := range s.operations {
-		if op.ID.Kind == KindUpstream && op.ID.Op == AnyTool {
-			servers = append(servers, op.ID.Owner)
-		}
-	}
-	return servers
-}
-
 // VersionWithout identifies the snapshot by its content without that of some servers.
 func (s *Snapshot) VersionWithout(servers []string) string {
 	return s.hash(func(id ID) bool { return id.Kind != KindUpstream || !slices.Contains(servers, id.Owner) })

@@ -2,13 +2,12 @@ package run
 
 import (
 	"context"
-	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/internal/detached"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/framework/run/store"
@@ -28,21 +27,15 @@ type Attempt struct {
 	share    *budget.Share  // of the bytes that the host holds for the run
 	detached detached.Calls // the calls that no transaction covers
 
-	mu      sync.Mutex
-	next    int
-	calls   []CallRecord
-	sdk     int
-	end     error // why no more calls may be made
-	writing bool  // a transaction holds a write lock
-	// How many questions to the client are unanswered.
-	questions int
-	images    imageRoom
+	course     course.Course
+	writing    atomic.Bool  // a transaction holds a write lock, which must not be kept during a slow call
+	unanswered atomic.Int64 // questions to the client
 }
 
 func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
 	a := &Attempt{run: r, number: n, share: r.account.Share()}
 	a.txs.attempt = a
-	a.detached.Run, a.detached.Pending, a.detached.Interval = ctx, &r.progress.pending, r.engine.opts.Lock
+	a.detached.Run, a.detached.Pending, a.detached.Interval = ctx, &r.progress.Pending, r.engine.opts.Lock
 	return a
 }
 
@@ -85,12 +78,7 @@ func (a *Attempt) Single() bool {
 
 // Next returns the position of the next call. An executor calls it when the script makes a call, so
 // that positions are in the order of the script even if calls run in parallel.
-func (a *Attempt) Next() Position {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.next++
-	return Position(strconv.Itoa(a.next))
-}
+func (a *Attempt) Next() Position { return a.course.Next() }
 
 // Observed implements store.Attempt.
 func (a *Attempt) Observed() bool { return a.run.engine.observer != observe.Nobody{} }
@@ -100,92 +88,17 @@ func (a *Attempt) Statement(ctx context.Context, text string) func(error) {
 	return a.run.engine.observer.Statement(ctx, text)
 }
 
-// count counts a call against the quota. It is called before the call, which must not happen if it
-// exceeds the quota.
-func (a *Attempt) count() error {
-	a.mu.Lock()
-	if limit := a.run.spec.MaxCalls; a.end == nil && limit > 0 && a.sdk >= limit {
-		a.end = TooManyCalls(a.run.View(), limit)
-	}
-	err := a.end
-	if err == nil {
-		a.sdk++
-	}
-	a.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return a.Hold(callBytes)
-}
-
-// callBytes is how much the host keeps for a call besides its output, in bytes: its records for the
-// reply and the journal, and the script's clock after it. It is a generous estimate.
-const callBytes = 640
-
-// errClosed is the error of a call that is made after the end of its attempt.
-var errClosed error = budget.ErrEnded
-
-// ended returns why the attempt ended early, nil if it did not.
-func (a *Attempt) ended() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.end == errClosed {
-		return nil
-	}
-	return a.end
-}
-
-// closed returns why no more calls may start, nil if they may.
-func (a *Attempt) closed() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.end
-}
-
-// finish records why the attempt ends, unless there is a reason already, and returns the reason
-// that is recorded. A commit may call it after the attempt was closed.
-func (a *Attempt) finish(err error) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.end == nil || a.end == errClosed {
-		a.end = err
-	}
-	return a.end
-}
-
-func (a *Attempt) restart(why string) error { return a.finish(&restart{why: why}) }
-
 // close makes all further calls fail.
 func (a *Attempt) close() {
 	a.serial.Lock() // waits for an entity call in progress
 	defer a.serial.Unlock()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.end == nil {
-		a.end = errClosed
-	}
-}
-
-func (a *Attempt) addRecord(rec CallRecord) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.calls = append(a.calls, rec)
-}
-
-func (a *Attempt) trace() (calls []CallRecord, sdk int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return append([]CallRecord{}, a.calls...), a.sdk
+	a.course.Close()
 }
 
 // Hold implements store.Attempt.
 func (a *Attempt) Hold(n int) error {
-	err := a.share.Take(int64(n))
-	if err != nil && a.dropImages() {
-		err = a.share.Take(int64(n))
-	}
-	if err != nil {
-		return a.finish(err)
+	if err := a.share.Take(int64(n)); err != nil {
+		return a.course.End(err)
 	}
 	return nil
 }
@@ -196,27 +109,22 @@ func (a *Attempt) Release(n int) { a.share.Give(int64(n)) }
 // Room returns how many more bytes Hold would accept now.
 func (a *Attempt) Room() int { return int(a.run.account.Free()) }
 
+// KeepsImages implements store.Attempt. A dry run leaves nothing that could be undone; an undo
+// needs them to see what it found.
+func (a *Attempt) KeepsImages() bool { return a.wantsImages() && a.share.KeepsSpare() }
+
+// HoldImage implements store.Attempt.
+func (a *Attempt) HoldImage(n int) bool { return a.wantsImages() && a.share.TakeSpare(int64(n)) }
+
+func (a *Attempt) wantsImages() bool {
+	spec := &a.run.spec
+	return spec.Undoes != "" || spec.images && !spec.DryRun
+}
+
 // rollback rolls back the attempt's transactions.
 func (a *Attempt) rollback(ctx context.Context) {
 	a.serial.Lock()
 	defer a.serial.Unlock()
 	a.txs.group.Rollback(ctx)
-	a.setWriting(false)
-}
-
-// setWriting records whether a transaction of the attempt holds a write lock, which it must not
-// keep during a slow call.
-func (a *Attempt) setWriting(is bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.writing = is
-}
-
-// TooManyCalls is the fault of a script that has made more calls than it may.
-func TooManyCalls(v *catalog.View, limit int) *fault.Fault {
-	f := fault.Newf(fault.SDKCallsExceeded, "the script made more than %d calls", limit).WithDetails(map[string]any{"limit": limit})
-	if len(v.Resources()) == 0 { // the registry's hint is about entities
-		return f.WithHint("Ask for more with each call, where a tool takes a list or a filter, or do the work in several runs.")
-	}
-	return f
+	a.writing.Store(false)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/observe"
 )
 
@@ -28,7 +29,6 @@ type call struct {
 	nest     *Nest              // that of the nested call that made it; nil if the run made it
 	inner    *Nest              // of a nested call: the one for its own calls
 	through  *catalog.Operation // that stood for op when the call began; nil for none
-	current  *catalog.Operation // op as its server has it now, where somebody has asked (OutsideCall.Current)
 	// occurrence numbers the different calls that attempts made at the position.
 	occurrence int
 	calls      atomic.Int64 // how many calls it has made
@@ -140,7 +140,7 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}
 	if err != nil {
-		rec.Error = Excerpt(c.attempt.run.Redact(err.Error()))
+		rec.Error = course.Excerpt(c.attempt.run.Redact(err.Error()))
 	}
 	return rec
 }
@@ -151,6 +151,24 @@ func (c *call) nameOf(id catalog.ID) string {
 		return id.String()
 	}
 	return c.request.View.Snapshot().ToolName(id)
+}
+
+// hides reports whether the run's caller must not learn that the call was made.
+func (c *call) hides() bool {
+	return c.nest != nil && c.nest.app && !c.attempt.run.View().Allowed(c.called) // what that stands for was not in the catalog when the run began
+}
+
+// defaultSet returns the set of a call that names none.
+func (c *call) defaultSet() string {
+	if c.nest != nil {
+		return c.nest.set
+	}
+	return c.attempt.run.spec.Set
+}
+
+// next returns the position of the next call that c makes.
+func (c *call) next() Position {
+	return c.position + "." + Position(strconv.FormatInt(c.calls.Add(1), 10))
 }
 
 type callKey struct{}
@@ -176,6 +194,13 @@ func RequestOf(ctx context.Context) *Request {
 		return c.request
 	}
 	return nil
+}
+
+// Undoing reports whether the run that ctx belongs to undoes another one: hooks may do less
+// then, since what they did in that run is undone too.
+func Undoing(ctx context.Context) bool {
+	c := currentCall(ctx)
+	return c != nil && c.attempt != nil && c.attempt.run.spec.Undoes != ""
 }
 
 // Joined returns the participant of type P of the engine that runs the call of ctx; ok is false if
@@ -218,4 +243,21 @@ func RedactBody(ctx context.Context, body json.RawMessage) json.RawMessage {
 		body, _ = c.engine.opts.Redactor.FailureJSON(body)
 	}
 	return body
+}
+
+// Reader identifies who gets what a run reports.
+type Reader struct {
+	Principal auth.Principal
+	View      *catalog.View
+}
+
+// ReaderOf returns who gets what the run of ctx reports if that is not the caller of the call, which
+// may see more. ok is false otherwise.
+func ReaderOf(ctx context.Context) (reader Reader, ok bool) {
+	c := currentCall(ctx)
+	if c == nil || c.nest == nil || !c.nest.app {
+		return Reader{}, false
+	}
+	r := c.attempt.run
+	return Reader{r.request.Principal, r.View()}, true
 }

@@ -1,9 +1,20 @@
 package run
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/koan-go/koan/framework/fault"
+)
 
 // ErrLost ends a run whose claim has expired and been taken over by another process.
 var ErrLost = errors.New("run: another process has taken this run over")
+
+// Key is the key under which a run is claimed, so that it is carried out once.
+type Key struct {
+	Operation string // unique together with Name and the principal's subject
+	Name      string
+	Busy      *fault.Fault // the fault for other callers meanwhile
+}
 
 // claim is the state of a run's claim, which ensures that the run is carried out once.
 type claim struct {

@@ -99,36 +99,3 @@ func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) {
 		e.opts.Log.ErrorContext(ctx, f.Message, append(where, "error", cause)...)
 	}
 }
-
-// Request is one call from a surface.
-type Request struct {
-	View      *catalog.View // whose snapshot the run leases
-	Principal auth.Principal
-	ID        catalog.ID
-	Input     json.RawMessage // a JSON object; nil counts as {}
-	Surface   string          // "mcp", "run", "rest", "app"
-	// Via is the surface that the call comes by: what the view hides there is refused as
-	// unknown.
-	Via catalog.Surface
-	// IdempotencyKey makes a call of one operation happen once: who calls again with the
-	// same key and input gets what the first call returned. A code operation has it in its
-	// input.
-	IdempotencyKey string
-	Run            string // id of the run that the call opens, a UUID of version 7; "" makes one
-	Set            string // default set, "" is "default"
-	// Trace is the caller's trace id, "" makes one.
-	Trace string
-	// Parent is the caller's trace context; its id is Trace.
-	Parent   observe.TraceContext
-	Progress func(done, total float64, message string)
-	// Emit takes parts of the result while the run goes on; nil drops them.
-	Emit func(index int, value json.RawMessage)
-	// Notify takes what handlers say with Call.Log; nil drops it.
-	Notify func(level slog.Level, message string)
-
-	// Continues is a participant's word to itself of what the run goes on from, nil for
-	// nothing.
-	Continues any
-
-	account *budget.Account
-}

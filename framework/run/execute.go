@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/internal/callfault"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -17,6 +18,11 @@ import (
 // it returns, everything that it started must have stopped. If Ends(err) is true for the error of a
 // call, it must return that error at once.
 type Body func(ctx context.Context, a *Attempt) (Return, error)
+
+// Ends reports whether a call's error ends the attempt: a quota or limit that
+// must not be caught, or the need for a new attempt. An executor stops the
+// script at once and returns the error from its body.
+func Ends(err error) bool { return course.Ends(err) }
 
 // execution is the state of Run.Execute.
 type execution struct {
@@ -100,7 +106,7 @@ func (x *execution) conclude(ctx context.Context, err error) error {
 
 // endWithoutRunning ends a run that did not need to run, or could not.
 func (x *execution) endWithoutRunning(ctx context.Context, err error) error {
-	x.out.Metrics, x.out.OutsideEffects, x.out.Wall = x.notes.metrics, x.progress.outside, time.Since(x.started)
+	x.out.Metrics, x.out.OutsideEffects, x.out.Wall = x.notes.metrics, x.OutsideEffects(), time.Since(x.started)
 	if err != nil && x.out.Reply == nil {
 		err = x.failed(err)
 	}
@@ -142,33 +148,31 @@ func (x *execution) attempts(ctx context.Context) error {
 		actx, over := r.engine.observer.Attempt(ctx, a.number)
 		err = x.attempt(actx, a)
 		over(err)
-		if p, ok := err.(Pause); ok { //nolint:errorlint // never wrapped
-			r.progress.pending.Wait()
+		if p, ok := err.(course.Pause); ok { //nolint:errorlint // never wrapped
+			r.progress.Pending.Wait()
 			if err = x.wait(ctx, p); err != nil {
 				break
 			}
 			tries = 0
 			continue
 		}
-		if !isRestart(err) {
+		if !course.IsRestart(err) {
 			break
 		}
-		if isUncounted(err) {
+		if course.IsUncounted(err) {
 			tries--
 		} else if tries >= r.engine.opts.MaxAttempts {
 			err = fault.Newf(fault.Conflict, "the data kept changing under this run; %d attempts were made", tries).Because(err)
 			break
 		}
-		r.progress.pending.Wait() // the slow call's result is on the tape before the next attempt
+		r.progress.Pending.Wait() // the slow call's result is on the tape before the next attempt
 	}
-	r.progress.pending.Wait()
-	out.Calls, out.SDKCalls = x.last.trace()
-	r.progress.mu.Lock()
-	out.OutsideEffects = r.progress.outside
-	if !r.spec.Atomic && r.progress.wrote {
-		out.Committed, out.Changes = true, r.progress.applied
+	r.progress.Pending.Wait()
+	out.Calls, out.SDKCalls = x.last.course.Calls()
+	out.OutsideEffects = r.OutsideEffects()
+	if applied, wrote := r.progress.Applied(); wrote && !r.spec.Atomic {
+		out.Committed, out.Changes = true, applied
 	}
-	r.progress.mu.Unlock()
 	r.notes.mu.Lock()
 	out.Metrics = r.notes.metrics
 	r.notes.mu.Unlock()
@@ -177,7 +181,7 @@ func (x *execution) attempts(ctx context.Context) error {
 }
 
 // wait waits until the pause of an attempt is over.
-func (x *execution) wait(ctx context.Context, p Pause) error {
+func (x *execution) wait(ctx context.Context, p course.Pause) error {
 	x.last.share.End() // the pause accounts for what it keeps
 	if err := p.Wait(ctx, x.last.paused); err != nil {
 		return err
@@ -197,10 +201,10 @@ func (x *execution) attempt(ctx context.Context, a *Attempt) error {
 	ret, err := x.body(actx, a)
 	stop()
 	a.close()
-	if !allowsAnotherAttempt(a.ended()) {
+	if !course.AllowsAnother(a.course.Ended()) {
 		a.detached.Abort() // calls in flight are no longer needed
 	}
-	if ended := a.ended(); ended != nil && (err == nil || !callfault.Is(err) || allowsAnotherAttempt(ended)) {
+	if ended := a.course.Ended(); ended != nil && (err == nil || !callfault.Is(err) || course.AllowsAnother(ended)) {
 		err = ended
 	}
 	if err == nil {
@@ -208,7 +212,7 @@ func (x *execution) attempt(ctx context.Context, a *Attempt) error {
 	}
 	err = x.rejectRepeatedEffects(err)
 	x.ret = ret
-	if isPause(err) {
+	if course.IsPause(err) {
 		var failed error
 		if a.paused, failed = a.txs.changes(ctx); failed != nil {
 			err = failed
@@ -234,7 +238,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 		return err
 	}
 	out.Changes = changes
-	out.Calls, out.SDKCalls = a.trace()
+	out.Calls, out.SDKCalls = a.course.Calls()
 	if check, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
 		if err := check(x.ret, out); err != nil {
 			return err
@@ -248,12 +252,13 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 		return err
 	}
 	wrote := len(a.txs.group.WrittenSets()) > 0
-	if err := a.txs.noteImages(ctx, &a.txs.group); err != nil {
+	images, complete, err := a.txs.images(ctx, &a.txs.group)
+	if err != nil {
 		return err
 	}
 	var receipt store.Receipt
 	if wrote || r.claim.held { // otherwise nothing stores a receipt
-		receipt = r.receipt(a.number, x.ret, changes)
+		receipt = a.receipt(x.ret, changes)
 	}
 	if r.claim.held {
 		receipt.Reply = out.Reply
@@ -263,7 +268,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 		return err
 	}
 	out.Committed = wrote
-	a.txs.confirmImages()
+	r.progress.AddImages(images, complete)
 	x.after = a.txs.after
 	return nil
 }
@@ -276,9 +281,7 @@ func (x *execution) reply() (err error) {
 	}
 	shown := *out
 	if !r.spec.Atomic {
-		r.progress.mu.Lock()
-		shown.Changes = r.progress.applied
-		r.progress.mu.Unlock()
+		shown.Changes, _ = r.progress.Applied()
 	}
 	out.Reply, err = r.spec.Reply(x.ret, &shown, nil)
 	return err
@@ -287,7 +290,7 @@ func (x *execution) reply() (err error) {
 // uncommitted sets the outcome according to why a commit failed.
 func (x *execution) uncommitted(ctx context.Context, err error) {
 	switch {
-	case isRestart(err), errors.Is(err, store.ErrCommitted), errors.Is(err, ErrLost):
+	case course.IsRestart(err), errors.Is(err, store.ErrCommitted), errors.Is(err, ErrLost):
 		return
 	case fault.CodeOf(err) == fault.OutcomeUnknown:
 		x.MarkUncertain()
@@ -301,12 +304,11 @@ func (x *execution) rejectRepeatedEffects(err error) error {
 	if len(ask.Waits(err)) == 0 || x.claim.held { // then the ledger has them
 		return err
 	}
-	x.progress.mu.Lock()
-	defer x.progress.mu.Unlock()
-	if len(x.progress.outside) == 0 {
+	outside := x.OutsideEffects()
+	if len(outside) == 0 {
 		return err
 	}
-	return fault.Newf(fault.CapabilityUnsupported, "the client is asked after %s took effect outside, and calling again with the answer would repeat that", x.progress.outside[0].ToolName).
+	return fault.Newf(fault.CapabilityUnsupported, "the client is asked after %s took effect outside, and calling again with the answer would repeat that", outside[0].ToolName).
 		WithHint("Ask before anything has an effect outside, or send an idempotencyKey.")
 }
 

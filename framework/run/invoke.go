@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
-	"strconv"
+	"sync"
 	"time"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/internal/callfault"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -44,11 +46,6 @@ func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage)
 	return c.engine.invoke(ctx, c.attempt.call(c.next(), input, catalog.SurfaceApp), id)
 }
 
-// next returns the position of the next call that c makes.
-func (c *call) next() Position {
-	return c.position + "." + Position(strconv.FormatInt(c.calls.Add(1), 10))
-}
-
 // invoke carries out a call in an attempt. It can reach what its caller sees on the surface.
 func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
 	a, at := c.attempt, c.position
@@ -56,24 +53,26 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 		c.input = json.RawMessage("{}")
 	}
 	start := time.Now()
-	c.called = c.standIn(id)
-	id = c.asked(id)
+	c.called, c.input = c.request.View.Snapshot().StandIn(id, c.input)
+	if tool, ok := c.called.NamedTool(c.input); ok {
+		id = tool
+	}
 	ctx, over := e.observer.Call(ctx, c.called, at) // scripts can make up names of tools
 	out, err := e.admitAndCall(ctx, c, c.called)
 	if c.through != nil {
 		id = c.op.ID
 	}
-	if err != nil && !Ends(err) {
+	if err != nil && !course.Ends(err) {
 		f := callfault.From(ctx, c.nameOf(id), err)
 		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
 		err = f
 	}
 	over(err)
 	e.budget.NoteGarbage(len(c.input) + len(out))
-	a.addRecord(c.trace(id, start, err))
+	a.course.Add(c.trace(id, start, err))
 	end := CallEnd{
 		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
-		Started: start, OutputBytes: len(out), Code: codeOf(err),
+		Started: start, OutputBytes: len(out), Code: course.CodeOf(err),
 	}
 	notify(a.run.parts, func(p AfterCaller) { p.AfterCall(end) })
 	return out, err
@@ -81,31 +80,10 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 
 // admitAndCall authorises, validates and makes the call.
 func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
-	r, view := c.attempt.run, c.request.View
-	if err := e.authorize(c, id); err != nil {
-		return nil, err
-	}
-	held, err := e.admitInput(c)
+	held, err := e.admit(ctx, c, id)
+	defer c.attempt.Release(held)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { c.attempt.Release(held) }()
-	if err := e.resolve(ctx, c); err != nil {
-		return nil, err
-	}
-	if err := e.expand(ctx, c, &held); err != nil {
-		return nil, err
-	}
-	if err := e.decode(c, catalog.Input{JSON: c.Input(), Set: c.defaultSet()}); err != nil {
-		return nil, err
-	}
-	if set := c.decoded.Target.Set; set != "" {
-		if err := r.enterSet(ctx, set); err != nil {
-			return nil, c.attempt.finish(err)
-		}
-	}
-	if r.spec.DryRun && c.op.Effects.ActsOutside() && !c.op.Nested {
-		return nil, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", view.Snapshot().ToolName(id))
 	}
 	ctx = context.WithValue(ctx, callKey{}, c)
 	switch {
@@ -117,45 +95,21 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json
 	return e.callOutside(c.withClient(ctx), c)
 }
 
-// authorize sets the operation of a call as its caller sees it. An operation that is hidden on the
-// caller's surface is reported as unknown; the app's own code is told the missing scope.
-func (e *Engine) authorize(c *call, id catalog.ID) error {
-	r, view := c.attempt.run, c.request.View
-	op := view.Snapshot().Operation(id)
-	if op == nil || id.Kind == catalog.KindCode || c.surface == catalog.SurfaceScript && !view.Scripted(id) {
-		return callfault.UnknownOperation(id.String())
-	}
-	c.op = op
-	if (c.nest == nil || !c.nest.app) && !r.spec.Only.Permits(id) {
-		return fault.Newf(fault.ToolNotFound, "`only` excludes %s from this run", view.Snapshot().ToolName(id)).
-			WithHint("Call only what `only` names, or add to it.")
-	}
-	if missing := c.request.Principal.Missing(op.Needs()); missing != "" {
-		return callfault.MissingScope(missing)
-	}
-	if c.nest != nil && op.Resolve == nil {
-		if err := c.nest.admits(op); err != nil {
-			return err
-		}
-	}
-	if c.op = c.Sight().Operation(id); c.op == nil {
-		return callfault.UnknownOperation(id.String())
-	}
-	return nil
-}
-
 // callOutside makes a call that no transaction covers, unless its result is on the tape.
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
 	digest := tape.Digest(c.op.ID.String(), c.input)
-	o := &OutsideCall{call: c, Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded, Digest: digest, Effect: c.op.Effects.ActsOutside()}
+	o := &OutsideCall{
+		Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded,
+		Digest: digest, Effect: c.op.Effects.ActsOutside(), request: c.request, current: c.op,
+	}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
 		return out, err
 	}
-	if err := consult(r.parts, func(p Gate) error { return p.Outside(ctx, o) }); isPause(err) {
-		return nil, c.attempt.finish(err)
+	if err := consult(r.parts, func(p Gate) error { return p.Outside(ctx, o) }); course.IsPause(err) {
+		return nil, c.attempt.course.End(err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -164,11 +118,11 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 	}
 	return c.attempt.awaitOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
 		start := time.Now()
-		out, err := e.handle(ctx, c)
+		out, err := e.handle(ctx, o.current, c)
 		if err == nil {
 			err = e.checkOutput(ctx, c, out)
 		}
-		if err != nil && !Ends(err) {
+		if err != nil && !course.Ends(err) {
 			out, err = nil, callfault.From(ctx, c.nameOf(c.op.ID), err)
 		}
 		if o.Effect && fault.CodeOf(err) != fault.InputRequired { // the handler asks before any effect
@@ -177,7 +131,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		kept := r.tape.RecordOutside(c.position, digest, out, err)
 		notify(r.parts, func(p Witness) { p.AfterOutside(ctx, o, out, err) })
 		if kept != nil {
-			return nil, c.attempt.finish(kept)
+			return nil, c.attempt.course.End(kept)
 		}
 		return out, err
 	})
@@ -192,7 +146,7 @@ func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, er
 	}
 	defer done()
 	notify(c.attempt.run.parts, func(p Gate) { p.Inside(c.attempt, c.op) })
-	out, err := e.handle(ctx, c)
+	out, err := e.handle(ctx, c.op, c)
 	if err != nil {
 		return out, err
 	}
@@ -203,71 +157,73 @@ func (e *Engine) callSerially(ctx context.Context, c *call) (json.RawMessage, er
 	case c.op.Effects.ReadOnly:
 		return nil, err
 	}
-	return nil, c.attempt.finish(err) // its writes are not under a savepoint, so the script must not continue
+	return nil, c.attempt.course.End(err) // its writes are not under a savepoint, so the script must not continue
+}
+
+// callNested makes a call of a nested operation.
+func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, err error) {
+	ctx, done, err := c.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if c.inner, err = e.newNest(c); err != nil {
+		return nil, err
+	}
+	a := c.attempt
+	notify(a.run.parts, func(p Gate) { p.Inside(a, c.op) })
+	ctx = context.WithValue(auth.With(ctx, c.inner.request.Principal), turnKey{a}, turn{queue: &c.inner.queue})
+	err = a.txs.together(ctx, func() error {
+		if out, err = e.handle(ctx, c.op, c); err == nil {
+			err = e.checkOutput(ctx, c, out)
+		}
+		if ended := a.course.Ended(); ended != nil && !course.Ends(err) {
+			err = ended // even if the handler ignored it
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// turn is a place in the queue of serial and nested calls: those of an attempt, or of a nested call,
+// run one at a time, except for calls that they make themselves.
+type turn struct {
+	queue *sync.Mutex
+	taken bool
+}
+
+type turnKey struct{ a *Attempt }
+
+// takeTurn waits until the call may run. done lets the next one run.
+func (c *call) takeTurn(ctx context.Context) (taken context.Context, done func(), err error) {
+	key := turnKey{c.attempt}
+	t, ok := ctx.Value(key).(turn)
+	switch {
+	case !ok:
+		t.queue = &c.attempt.serial
+	case t.taken:
+		return ctx, func() {}, nil
+	}
+	t.queue.Lock()
+	if err := c.attempt.course.Closed(); err != nil {
+		t.queue.Unlock()
+		return nil, nil, err
+	}
+	return context.WithValue(ctx, key, turn{t.queue, true}), t.queue.Unlock, nil
 }
 
 // handle calls the provider's handler and turns its panics into faults.
-func (e *Engine) handle(ctx context.Context, c *call) (out json.RawMessage, err error) {
+func (e *Engine) handle(ctx context.Context, op *catalog.Operation, c *call) (out json.RawMessage, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.opts.Log.ErrorContext(ctx, "panic in a handler", "operation", c.op.ID.String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			out, err = nil, fault.New(fault.Internal, "").Because(fmt.Errorf("panic: %v", p))
 		}
 	}()
-	if c.current != nil {
-		return c.current.Handler(ctx, c)
-	}
-	return c.op.Handler(ctx, c)
-}
-
-// decode validates and decodes the input of a call, once: its target, and what the handler needs.
-func (e *Engine) decode(c *call, in catalog.Input) (err error) {
-	if c.op.Decode == nil {
-		return e.schemas.Input(c.op, in.JSON)
-	}
-	if c.decoded, err = c.op.Decode(in); err != nil {
-		return err
-	}
-	if set := c.decoded.Target.Set; set != "" && !c.request.Principal.MayName(set) {
-		return callfault.UnknownSet(set)
-	}
-	if fewer := c.decoded.Effects; fewer != nil {
-		op := *c.op
-		op.Effects = *fewer
-		c.op = &op
-	}
-	return nil
-}
-
-// admitInput counts the bytes of a call's input, unless it is the request's own, which is counted
-// already.
-func (e *Engine) admitInput(c *call) (int, error) {
-	if !c.attempt.run.Scripted() && !c.position.Nested() {
-		return 0, nil
-	}
-	n, err := e.budget.WeighInput(c.input)
-	if err != nil {
-		return 0, err
-	}
-	if err := c.attempt.Hold(int(n)); err != nil {
-		return 0, err
-	}
-	return int(n), nil
-}
-
-// expand takes the input that the handler gets from Options.Expand, and counts its bytes.
-func (e *Engine) expand(ctx context.Context, c *call, held *int) (err error) {
-	if e.opts.Expand == nil {
-		return nil
-	}
-	if c.expanded, err = e.opts.Expand(ctx, c.request.Principal, c.op.ID, c.input); err != nil || c.expanded == nil {
-		return err
-	}
-	if err := c.attempt.Hold(len(c.expanded)); err != nil {
-		return err
-	}
-	*held += len(c.expanded)
-	return nil
+	return op.Handler(ctx, c)
 }
 
 // checkOutput returns a fault if the output of a call does not match its operation's schema.

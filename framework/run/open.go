@@ -27,7 +27,7 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		req.Set = "default"
 	}
 	if req.Run == "" {
-		req.Run = NewID()
+		req.Run = observe.NewRunID()
 	}
 	if req.Trace == "" {
 		req.Trace = req.Parent.ID()
@@ -137,7 +137,7 @@ func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error)
 	if err := e.decode(c, catalog.Input{JSON: c.input}); err != nil {
 		return nil, err
 	}
-	out, err := e.handle(context.WithValue(ctx, callKey{}, c), c)
+	out, err := e.handle(context.WithValue(ctx, callKey{}, c), c.op, c)
 	if err == nil {
 		err = e.checkOutput(ctx, c, out)
 	}

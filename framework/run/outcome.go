@@ -1,16 +1,11 @@
 package run
 
 import (
-	"bufio"
-	"crypto/rand"
 	"encoding/json"
 	"maps"
-	"sync"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/koan-go/koan/framework/approval"
-	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
@@ -19,75 +14,14 @@ import (
 // Position is the position of a call in its run: see package tape.
 type Position = tape.Position
 
-// Spec describes the run that a code operation opens.
-type Spec struct {
-	// View is what the run sees where the catalog has changed since the call was made; who
-	// opens the run leases it. nil is the call's.
-	View          *catalog.View
-	Set           string // default set of every call; "" is "default"
-	Atomic        bool   // one transaction for all; else every call commits by itself
-	DryRun        bool   // everything executes, then rolls back
-	Record        bool   // keep before and after of every change; implied by DryRun
-	MaxCalls      int    // calls to providers per attempt; 0 is unlimited
-	Only          catalog.Only
-	Code          string // of a script, for the journal
-	CodeDigest    string // "sha256:…"
-	Runtime       string // the script's engine: "goja"
-	CorrelationID string
-	// Undoes is the run that this one undoes, "" for none.
-	Undoes string
-	// Approval is the minimal approval mode of the run; the configured policy may require
-	// more.
-	Approval approval.Mode
-	// IdempotencyKey makes the run take effect once: another call with the same key gets its
-	// reply. Fingerprint covers all of the input that decides what the run does. A dry run
-	// has no key.
-	IdempotencyKey string
-	Fingerprint    string
-	// Reply returns the reply to the caller. It is called before the commit, which an error
-	// prevents, or with err after a failure; then the error that it returns is the run's. nil
-	// means no reply.
-	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
-
-	// anySets says of a dry run that what it rehearses commits call by call: it may write
-	// to several sets wherever they are, since nothing is committed.
-	anySets bool
-}
-
-// rehearse makes the run a dry run. Since that may be repeated at will, it has no key.
-func (s *Spec) rehearse() {
-	s.anySets = s.anySets || !s.Atomic
-	s.DryRun, s.Atomic, s.Record, s.IdempotencyKey = true, true, true, ""
-}
-
 // Return is what an attempt's body returns when it ends cleanly.
 type Return struct {
 	Result json.RawMessage // the result, kept in the receipt
 	Answer json.RawMessage // nil if there is none
 }
 
-// CallRecord is one call as the result of a run lists it (CONTRACT section 2).
-type CallRecord struct {
-	ServerID   string `json:"serverId"`
-	ToolName   string `json:"toolName"`         // "" for a call that the run's caller must not learn of
-	Parent     string `json:"parent,omitempty"` // the action that made the call
-	OK         bool   `json:"ok"`
-	DurationMs int64  `json:"durationMs"`
-	Error      string `json:"error,omitempty"` // at most 300 characters
-
-	Elapsed time.Duration `json:"-"`
-}
-
-// maxCallError bounds the error's text in a CallRecord, in characters.
-const maxCallError = 300
-
-// Excerpt returns the beginning of a text, as in a CallRecord.
-func Excerpt(text string) string {
-	if r := []rune(text); len(r) > maxCallError {
-		return string(r[:maxCallError]) + "…"
-	}
-	return text
-}
+// CallRecord is one call as the result of a run lists it.
+type CallRecord = course.Record
 
 // Outcome describes a run after its last attempt. Execute returns it on success and on failure.
 type Outcome struct {
@@ -128,17 +62,6 @@ func (o *Outcome) ScriptMetrics() map[string]any {
 }
 
 // NoRun returns the outcome of a call to an app that did not start.
-func NoRun() *Outcome { return &Outcome{Run: NewID(), Trace: observe.NewTraceID(), Refused: true} }
-
-// NewID returns the id of a run to come.
-func NewID() string {
-	random.Lock()
-	defer random.Unlock()
-	return uuid.Must(uuid.NewV7FromReader(&random)).String()
+func NoRun() *Outcome {
+	return &Outcome{Run: observe.NewRunID(), Trace: observe.NewTraceID(), Refused: true}
 }
-
-// random reads for many ids at once: to ask the system takes longer than all else of an id.
-var random = struct {
-	sync.Mutex
-	*bufio.Reader
-}{Reader: bufio.NewReader(rand.Reader)}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/run/internal/course"
 )
 
 // awaitOutside waits for a call that no transaction covers. If it takes longer than run.lockMs while
@@ -26,14 +27,11 @@ func (a *Attempt) mustYield(first bool) error {
 	if !a.Atomic() {
 		return nil
 	}
-	a.mu.Lock()
-	writing, asked := a.writing, a.questions > 0 && a.run.composed()
-	a.mu.Unlock()
 	switch {
-	case asked:
-		return a.finish(&restart{why: "the client is asked", uncounted: true})
-	case writing:
-		return a.finish(&restart{why: "an outside call takes longer than run.lockMs while the data is locked", uncounted: first})
+	case a.unanswered.Load() > 0 && a.run.composed():
+		return a.course.End(&course.Restart{Why: "the client is asked", Uncounted: true})
+	case a.writing.Load():
+		return a.course.End(&course.Restart{Why: "an outside call takes longer than run.lockMs while the data is locked", Uncounted: first})
 	}
 	return nil
 }
@@ -56,15 +54,11 @@ func (c *call) withClient(ctx context.Context) context.Context {
 type questions struct{ attempt *Attempt }
 
 // Asking implements ask.Watcher.
-func (q questions) Asking(n int) {
-	q.attempt.mu.Lock()
-	defer q.attempt.mu.Unlock()
-	q.attempt.questions += n
-}
+func (q questions) Asking(n int) { q.attempt.unanswered.Add(int64(n)) }
 
 // Unanswered implements ask.Watcher. The attempt ends even if the handler or the script catches the
 // error.
-func (q questions) Unanswered(err error) error { return q.attempt.finish(err) }
+func (q questions) Unanswered(err error) error { return q.attempt.course.End(err) }
 
 // Current returns the operation as its server has it now. From then on the call is made of that one,
 // or of none. Nothing stays locked while it waits for the server.
@@ -74,12 +68,12 @@ func (o *OutsideCall) Current(ctx context.Context) (*catalog.Operation, error) {
 	}
 	var now *catalog.Operation
 	_, err := o.Attempt.awaitOutside(ctx, true, func(ctx context.Context) (_ json.RawMessage, err error) {
-		now, err = o.Operation.Current(ctx, o.call.request.Principal)
+		now, err = o.Operation.Current(ctx, o.request.Principal)
 		return nil, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	o.call.current = now
+	o.current = now
 	return now, nil
 }

@@ -11,16 +11,6 @@ import (
 // parts are the parts of a run's participants, in the order in which they are asked.
 type parts []Part
 
-// PartOf returns the part of type P in a run; ok is false if there is none.
-func PartOf[P Part](r *Run) (part P, ok bool) {
-	for _, p := range r.parts {
-		if p, ok := p.(P); ok {
-			return p, true
-		}
-	}
-	return part, false
-}
-
 // consult asks all parts that implement a phase, until one returns an error.
 func consult[Phase any](all parts, question func(Phase) error) error {
 	for _, p := range all {

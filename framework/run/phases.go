@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/tape"
 )
@@ -46,13 +47,6 @@ type Continuation struct {
 	Tape    *tape.Tape
 	Outside []CallRecord // calls whose effect has happened already
 	Sets    []string     // the sets that calls named or used
-}
-
-// Key is the key under which a run is claimed, so that it is carried out once.
-type Key struct {
-	Operation string // unique together with Name and the principal's subject
-	Name      string
-	Busy      *fault.Fault // the fault for other callers meanwhile
 }
 
 // Claim is a part's answer when a run is claimed.
@@ -100,16 +94,20 @@ type Gate interface {
 	Outside(ctx context.Context, c *OutsideCall) error
 }
 
+// Pause is an error of a Gate or a Judge that makes the run wait. It must not be wrapped.
+type Pause = course.Pause
+
 // OutsideCall is a call that no transaction covers.
 type OutsideCall struct {
 	Attempt   *Attempt
 	Position  Position
 	Operation *catalog.Operation
 	Input     json.RawMessage
-	Expanded  json.RawMessage // what the handler gets in place of Input (Options.Expand); nil for the same
-	Digest    [32]byte        // that of the tape
-	Effect    bool            // it has an effect outside
-	call      *call
+	Expanded  json.RawMessage    // what the handler gets in place of Input (Options.Expand); nil for the same
+	Digest    [32]byte           // that of the tape
+	Effect    bool               // it has an effect outside
+	request   *Request           // of the call
+	current   *catalog.Operation // whose handler is called: Operation, or what Current returned
 }
 
 // Witness records calls that no transaction covers.

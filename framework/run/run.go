@@ -10,30 +10,39 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/internal/budget"
-	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/internal/progress"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
 // Run is one script, or one call, from its first attempt to its receipt. Its exported methods are for
 // executors, stores and participants.
 type Run struct {
-	ID      string
-	Trace   string
-	own     string // the id with which it was opened
-	engine  *Engine
-	request Request
-	op      *catalog.Operation
-	spec    Spec
-	started time.Time
-	tape    *tape.Tape
-	account *budget.Account // of the bytes that the host holds for the run
-	parts   parts           // of its participants
+	ID       string
+	Trace    string
+	own      string // the id with which it was opened
+	engine   *Engine
+	request  Request
+	op       *catalog.Operation
+	spec     Spec
+	started  time.Time
+	tape     *tape.Tape
+	account  *budget.Account // of the bytes that the host holds for the run
+	parts    parts           // of its participants
+	progress progress.Progress
 	claim
-	progress
 	notes
 	view     *catalog.View // as its calls see it
 	finished *Outcome
-	images   images
+}
+
+// PartOf returns the part of type P in a run; ok is false if there is none.
+func PartOf[P Part](r *Run) (part P, ok bool) {
+	for _, p := range r.parts {
+		if p, ok := p.(P); ok {
+			return p, true
+		}
+	}
+	return part, false
 }
 
 // Request returns the call for which the run was opened.
@@ -78,13 +87,30 @@ func (r *Run) RepeatDry(t *tape.Tape) {
 
 // ContinueFrom makes the run continue an earlier one. It is for the phase Resume.
 func (r *Run) ContinueFrom(c Continuation) {
-	r.ID, r.progress.outside, r.progress.sets = c.Run, c.Outside, c.Sets
+	r.ID = c.Run
+	r.progress.Continue(c.Outside, c.Sets)
 	r.UseTape(c.Tape)
 	r.claim.keepsTape = true
 }
 
 // RecordChanges makes stores record rows before and after each change. It is for the phase Open.
 func (r *Run) RecordChanges() { r.spec.Record = true }
+
+// KeepImages makes stores keep what an undo of the run needs. It is for the phase Open.
+func (r *Run) KeepImages() { r.spec.images = true }
+
+// Images returns what the run did to rows, as far as it is committed, in the order of its commits.
+// complete is false if they are not all there: they took more room than there was.
+func (r *Run) Images() (all []journal.Image, complete bool) {
+	all, complete = r.progress.Images()
+	return all, complete && r.spec.images
+}
+
+// NoteOutsideEffect records a call that had an effect outside.
+func (r *Run) NoteOutsideEffect(rec CallRecord) { r.progress.AddOutside(rec) }
+
+// OutsideEffects returns the calls so far that had an effect outside.
+func (r *Run) OutsideEffects() []CallRecord { return r.progress.Outside() }
 
 // Keep counts n more bytes that the host keeps for the run, or fewer if n is negative.
 func (r *Run) Keep(n int64) { r.account.Add(n) }
@@ -106,9 +132,7 @@ func (r *Run) redacted(f *fault.Fault) *fault.Fault {
 // Scope returns the sets that the run's calls have named or used so far, and its default set, unless
 // its caller may not name that, since then no call can use it.
 func (r *Run) Scope() []string {
-	r.progress.mu.Lock()
-	defer r.progress.mu.Unlock()
-	sets := slices.Clone(r.progress.sets)
+	sets := r.progress.Sets()
 	if own := r.spec.Set; r.request.Principal.MayName(own) && !slices.Contains(sets, own) {
 		sets = append(sets, own)
 	}
@@ -137,13 +161,7 @@ func (r *Run) ForeignReader() bool { return r.parts.foreign() }
 // enterSet records that a call names or uses a set, before the call reads anything there. It returns
 // an error, which ends the run, if the reader of the run's result may not see the set.
 func (r *Run) enterSet(ctx context.Context, set string) error {
-	r.progress.mu.Lock()
-	known := slices.Contains(r.progress.sets, set)
-	if !known {
-		r.progress.sets = append(r.progress.sets, set)
-	}
-	r.progress.mu.Unlock()
-	if !known {
+	if r.progress.Enter(set) {
 		if err := consult(r.parts, func(p Audience) error { return p.EnterSet(ctx) }); err != nil {
 			return err
 		}
@@ -152,13 +170,4 @@ func (r *Run) enterSet(ctx context.Context, set string) error {
 		return nil
 	}
 	return r.AdmitReader([]string{set})
-}
-
-// receipt returns the receipt of an attempt, or of a call that commits by itself.
-func (r *Run) receipt(attempt int, ret Return, changes []store.Change) store.Receipt {
-	return store.Receipt{
-		Run: r.ID, Attempt: attempt, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,
-		CodeDigest: r.spec.CodeDigest, ResultDigest: journal.Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
-		CatalogVersion: r.request.View.Snapshot().Version(), At: r.started.UTC().Truncate(time.Millisecond),
-	}
 }

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/internal/transaction"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -14,9 +18,8 @@ import (
 type transactions struct {
 	attempt *Attempt
 	group   transaction.Group
-	levels  []*level                // the nested calls in progress
+	mu      sync.Mutex
 	after   []func(context.Context) // to be called after the commit
-	images  images                  // of what is about to be committed
 }
 
 // Within runs fn in the attempt's transaction on a set, which starts at the first such call, under a
@@ -31,7 +34,7 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	a, x := c.attempt, &c.attempt.txs
 	defer func() { err = a.stale(err) }()
 	if err := a.run.enterSet(ctx, set); err != nil {
-		return a.finish(err)
+		return a.course.End(err)
 	}
 	t, err := x.group.Join(ctx, a, s, set)
 	if err != nil {
@@ -42,14 +45,10 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 		if err := consult(a.run.parts, func(p Writer) error { return p.BeforeWrite(s) }); err != nil {
 			return err
 		}
-		if err := x.group.StartWriting(ctx, t, a.run.spec.anySets); err != nil {
-			return err
-		}
+		err := x.group.StartWriting(ctx, t, a.run.spec.anySets)
 		x.noteLock(t)
-		for _, l := range x.levels {
-			if err := l.mark(ctx, t); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	end, err := t.Savepoint(ctx, !write)
@@ -72,13 +71,77 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	case errors.Is(serr, store.ErrStale):
 		return errors.Join(serr, err)
 	default: // writes of the call may still be there
-		return a.finish(err)
+		return a.course.End(err)
 	}
 	if a.CommitsByCall() {
 		return x.settle(context.WithoutCancel(ctx), x.group.Part(t), err)
 	}
 	return err
 }
+
+// together runs fn so that the changes of its calls are kept or undone as a whole, in all transactions
+// that the attempt has joined or joins meanwhile. With atomic: false they are committed when fn has
+// returned.
+func (x *transactions) together(ctx context.Context, fn func() error) error {
+	a := x.attempt
+	level, err := x.group.Enter(ctx)
+	if err != nil {
+		return a.stale(err)
+	}
+	x.mu.Lock()
+	after := len(x.after)
+	x.mu.Unlock()
+	err = fn()
+	x.group.Leave()
+	if course.Ends(err) {
+		return err // the whole attempt is rolled back
+	}
+	if err != nil {
+		x.mu.Lock()
+		x.after = x.after[:after]
+		x.mu.Unlock()
+	}
+	serr := level.Close(err == nil)
+	switch {
+	case serr == nil:
+	case a.CommitsByCall(): // their transactions are rolled back
+		err = errors.Join(err, serr)
+	case errors.Is(serr, store.ErrStale):
+		return a.stale(serr)
+	case err == nil:
+		err = serr
+	default: // writes of the calls may still be there
+		return a.course.End(err)
+	}
+	if !a.CommitsByCall() {
+		return err
+	}
+	if err = x.settle(context.WithoutCancel(ctx), x.group.PartAll(), err); errors.Is(err, store.ErrStale) {
+		return staleByCall(err)
+	}
+	return err
+}
+
+// stale converts ErrStale of a store into a restart, or, in a nested call that commits by itself, into
+// a fault. It returns other errors unchanged.
+func (a *Attempt) stale(err error) error {
+	switch {
+	case !errors.Is(err, store.ErrStale):
+		return err
+	case a.txs.group.Nested() && !a.run.spec.Atomic:
+		return staleByCall(err)
+	}
+	return a.course.Restart("the data changed between read and write")
+}
+
+// staleByCall returns the fault of a nested call that commits by itself and whose data has changed
+// meanwhile. Another attempt would repeat calls that have committed.
+func staleByCall(err error) error {
+	return fault.New(fault.Conflict, "the data changed between read and write").Because(err)
+}
+
+// CommitsByCall implements store.Attempt.
+func (a *Attempt) CommitsByCall() bool { return !a.run.spec.Atomic && !a.txs.group.Nested() }
 
 // abandon handles a panic of a call in its transaction; serr is the error of the rollback to the call's
 // savepoint.
@@ -88,13 +151,13 @@ func (x *transactions) abandon(ctx context.Context, t *transaction.Transaction, 
 	case x.attempt.CommitsByCall():
 		_ = x.settle(ctx, x.group.Part(t), broken)
 	case serr != nil:
-		_ = x.attempt.finish(broken)
+		_ = x.attempt.course.End(broken)
 	}
 }
 
 // settle commits or rolls back the transactions of a call that commits by itself.
 func (x *transactions) settle(ctx context.Context, own *transaction.Group, err error) error {
-	x.attempt.setWriting(false)
+	x.attempt.writing.Store(false)
 	if err == nil {
 		err = x.commitCall(ctx, own)
 	}
@@ -111,28 +174,25 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 		return err
 	}
 	written := own.WrittenSets()
-	r.progress.mu.Lock()
-	all := slices.Concat(r.progress.applied, changes)
-	r.progress.mu.Unlock()
+	before, _ := r.progress.Applied()
+	all := slices.Concat(before, changes)
 	if err := r.parts.judge(ctx, a, Effects{Changes: all}); err != nil {
 		return err
 	}
 	if err := r.parts.beforeCommit(ctx, written); err != nil {
 		return err
 	}
-	if err := x.noteImages(ctx, own); err != nil {
+	images, complete, err := x.images(ctx, own)
+	if err != nil {
 		return err
 	}
-	r.progress.commits++
-	receipt := r.receipt(a.number, Return{}, changes)
-	receipt.Sequence = r.progress.commits
+	receipt := a.receipt(Return{}, changes)
+	receipt.Sequence = r.progress.NextCommit()
 	if err := own.Commit(ctx, receipt); err != nil {
 		return err
 	}
-	x.confirmImages()
-	r.progress.mu.Lock()
-	defer r.progress.mu.Unlock()
-	r.progress.applied, r.progress.wrote = all, r.progress.wrote || len(written) > 0
+	r.progress.AddImages(images, complete)
+	r.progress.Apply(all, len(written) > 0)
 	return nil
 }
 
@@ -140,7 +200,7 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 // call.
 func (x *transactions) noteLock(t *transaction.Transaction) {
 	if t.Locked() {
-		x.attempt.setWriting(true)
+		x.attempt.writing.Store(true)
 	}
 }
 
@@ -148,9 +208,25 @@ func (x *transactions) noteLock(t *transaction.Transaction) {
 func (x *transactions) changes(ctx context.Context) ([]store.Change, error) {
 	changes, err := x.group.Changes(ctx)
 	if errors.Is(err, store.ErrStale) {
-		return nil, x.attempt.restart("the data changed before the run's changes were read")
+		return nil, x.attempt.course.Restart("the data changed before the run's changes were read")
 	}
 	return changes, err
+}
+
+// images returns what the transactions of a group that is about to commit did to rows. complete is
+// false if it was not kept.
+func (x *transactions) images(ctx context.Context, group *transaction.Group) (all []journal.Image, complete bool, err error) {
+	switch {
+	case len(group.WrittenSets()) == 0:
+		return nil, true, nil
+	case !x.attempt.KeepsImages():
+		return nil, false, nil
+	}
+	all, complete, err = group.Images(ctx)
+	if errors.Is(err, store.ErrStale) {
+		err = x.attempt.course.Restart("the data changed before the run's changes were read")
+	}
+	return all, complete, err
 }
 
 // commit commits all transactions.
@@ -160,9 +236,19 @@ func (x *transactions) commit(ctx context.Context, r store.Receipt) error {
 	}
 	err := x.group.Commit(ctx, r)
 	if errors.Is(err, store.ErrStale) {
-		return x.attempt.restart("the data changed before the commit")
+		return x.attempt.course.Restart("the data changed before the commit")
 	}
 	return err
+}
+
+// receipt returns the receipt of an attempt, or of a call that commits by itself.
+func (a *Attempt) receipt(ret Return, changes []store.Change) store.Receipt {
+	r := a.run
+	return store.Receipt{
+		Run: r.ID, Attempt: a.number, IdempotencyKey: r.spec.IdempotencyKey, Subject: r.request.Principal.Subject,
+		CodeDigest: r.spec.CodeDigest, ResultDigest: journal.Digest(ret.Result), Result: ret.Result, ChangesDigest: r.ChangesDigest(changes),
+		CatalogVersion: r.request.View.Snapshot().Version(), At: r.started.UTC().Truncate(time.Millisecond),
+	}
 }
 
 // AfterCommit calls fn after the run of ctx has committed. Hooks use it for effects outside. fn is
@@ -173,7 +259,8 @@ func AfterCommit(ctx context.Context, fn func(context.Context)) {
 		fn(ctx)
 		return
 	}
-	c.attempt.mu.Lock()
-	defer c.attempt.mu.Unlock()
-	c.attempt.txs.after = append(c.attempt.txs.after, fn)
+	x := &c.attempt.txs
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.after = append(x.after, fn)
 }

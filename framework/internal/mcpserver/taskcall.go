@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/toolset"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/observe"
 )
 
 // The methods of the extension.
@@ -32,7 +32,7 @@ func (s *session) openTask(ex *exchange) *task {
 	}
 	now := time.Now()
 	t := &task{
-		id: run.NewID(), subject: ex.principal.Subject, peer: ex.peer, created: now, updated: now, limit: s.server.opts.AskTimeout,
+		id: observe.NewRunID(), subject: ex.principal.Subject, peer: ex.peer, created: now, updated: now, limit: s.server.opts.AskTimeout,
 		asked: make(chan struct{}), done: make(chan struct{}), stop: func(error) {},
 	}
 	if !s.server.tasks.open(t, s.server.now().QueueMax) {

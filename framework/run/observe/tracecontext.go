@@ -1,11 +1,6 @@
 package observe
 
-import (
-	"encoding/hex"
-	"strings"
-
-	"github.com/google/uuid"
-)
+import "strings"
 
 // TraceContext is W3C's: the headers traceparent and tracestate. It is kept as it
 // came, valid or not.
@@ -40,10 +35,4 @@ func (t TraceContext) Bounded() TraceContext {
 		t.State = ""
 	}
 	return t
-}
-
-// NewTraceID returns the id of a new trace.
-func NewTraceID() string {
-	id := uuid.New()
-	return hex.EncodeToString(id[:])
 }

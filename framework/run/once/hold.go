@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -219,7 +220,7 @@ func (h *hold) earlierCall(i Intent) run.CallRecord {
 	}
 	switch {
 	case i.Fault != nil:
-		rec.Error = run.Excerpt(h.run.Redact(i.Fault.Error()))
+		rec.Error = course.Excerpt(h.run.Redact(i.Fault.Error()))
 	case !i.Closed:
 		rec.Error = "it is not known how it ended"
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
@@ -155,7 +156,7 @@ func (t *Tapes) Kept(ctx context.Context, id string) (*KeptRun, error) {
 	case err != nil:
 		return nil, shelfFault(err)
 	case found == nil:
-		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay", run.Excerpt(id)).
+		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay", course.Excerpt(id)).
 			WithHint("replay.keep is `%s`, and the oldest go after replay.retentionHours and above replay.maxMb. Runs that never reached the script are not kept either.", t.opts.Keep)
 	case found.Body == nil:
 		return nil, fault.Newf(fault.NotFound, "the run %q is not kept for a replay: %s", id, found.Why).WithHint("Raise replay.maxRunBytes and run it again.")
@@ -241,9 +242,9 @@ func CompareCalls(number int, operation string, then json.RawMessage, thenErr er
 
 func outcomeText(out json.RawMessage, err error) string {
 	if err != nil {
-		return run.Excerpt(fault.From(err).Error())
+		return course.Excerpt(fault.From(err).Error())
 	}
-	return run.Excerpt(string(out))
+	return course.Excerpt(string(out))
 }
 
 // Excerpts shortens two texts around the place where they part.
@@ -254,8 +255,8 @@ func Excerpts(a, b string) (string, string) {
 		n++
 	}
 	if n <= before {
-		return run.Excerpt(a), run.Excerpt(b)
+		return course.Excerpt(a), course.Excerpt(b)
 	}
-	cut := func(s string) string { return "…" + strings.ToValidUTF8(run.Excerpt(s[n-before:]), "") }
+	cut := func(s string) string { return "…" + strings.ToValidUTF8(course.Excerpt(s[n-before:]), "") }
 	return cut(a), cut(b)
 }

@@ -14,9 +14,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	mathrand "math/rand/v2"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Position is where in a run a call stands: its number in the order of issue,
@@ -115,6 +118,30 @@ func (t *Tape) Now() time.Time { return t.now }
 
 // Seed seeds the run's random numbers: the same in every attempt.
 func (t *Tape) Seed() uint64 { return t.seed }
+
+// SeedAt seeds the random numbers of the call at a position: the same in every attempt, and different
+// for each call.
+func (t *Tape) SeedAt(at Position) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a
+	for _, b := range []byte(at) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return mathrand.NewPCG(t.seed, h).Uint64()
+}
+
+// Clock returns the time of a clock when it was first asked at a position and slot, in milliseconds
+// since 1970. Later attempts get the same.
+func (t *Tape) Clock(at Position, slot string, clock func() time.Time) (int64, error) {
+	v, err := t.Value(at, slot, func() (any, error) { return clock().UnixMilli(), nil })
+	if err != nil {
+		return 0, err
+	}
+	ms, ok := v.(int64)
+	if !ok {
+		return 0, fault.Newf(fault.Internal, "the tape holds a time of type %T", v)
+	}
+	return ms, nil
+}
 
 // Value returns what is recorded at a position and slot, or records what gen
 // makes. A gen that fails records nothing. On a thawed tape gen may be called and

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -43,7 +44,7 @@ func (u *Undos) Find(ctx context.Context, id string) (*Kept, error) {
 		}
 		return nil, fault.New(fault.ServiceUnavailable, "the journal cannot be read").Because(err)
 	case k == nil:
-		return nil, fault.Newf(fault.NotFound, "there is no run %q that is yours", run.Excerpt(id)).
+		return nil, fault.Newf(fault.NotFound, "there is no run %q that is yours", course.Excerpt(id)).
 			WithHint("Take `runId` from the result of the run. Runs are kept %s; what is older cannot be undone.", u.archive.Retention()).WithPath(at)
 	case k.UnderWay:
 		return nil, fault.New(fault.InProgress, "the run has not ended yet").WithHint("Wait for its result, then undo it.").WithPath(at)

@@ -1,13 +1,12 @@
 // Package budget bounds what runs make the host hold, in bytes.
 //
-// What belongs here: counting, and estimating what a JSON text takes once it is decoded. What
-// must never: what is held, or when it is dropped.
+// What belongs here: counting, what gives way to what, and estimating what a JSON text takes once
+// it is decoded. What must never: what is held.
 package budget
 
 import (
 	"runtime"
 	"runtime/metrics"
-	"sync"
 	"sync/atomic"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -68,54 +67,6 @@ func (c *Account) Close() { c.Give(c.held.Load()) }
 // Free is how much more the run may hold.
 func (c *Account) Free() int64 {
 	return max(0, min(c.budget.run-c.held.Load(), c.budget.all-c.budget.held.Load()))
-}
-
-// ErrEnded is what Share.Take returns after Share.End.
-var ErrEnded = fault.New(fault.Cancelled, "the run has ended")
-
-// Share is the part of an account that ends with an attempt. It is safe for concurrent use.
-type Share struct {
-	account *Account
-	mu      sync.Mutex
-	held    int64
-	ended   bool
-}
-
-// Share opens a share.
-func (c *Account) Share() *Share { return &Share{account: c} }
-
-// Take counts n more bytes, as Account.Take does.
-func (s *Share) Take(n int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		return ErrEnded
-	}
-	if err := s.account.Take(n); err != nil {
-		return err
-	}
-	s.held += n
-	return nil
-}
-
-// Give takes n bytes off the count, unless End did.
-func (s *Share) Give(n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.held -= n
-		s.account.Give(n)
-	}
-}
-
-// End takes off the count whatever the share holds.
-func (s *Share) End() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ended {
-		s.ended = true
-		s.account.Give(s.held)
-	}
 }
 
 func runHoldsTooMuch(most int64) *fault.Fault {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -79,4 +80,23 @@ func UnknownSet(set string) *fault.Fault {
 // UnknownOperation refuses an operation that the caller does not see, or that is not there.
 func UnknownOperation(name string) *fault.Fault {
 	return fault.Newf(fault.ToolNotFound, "there is no %q here", name)
+}
+
+// Undeclared refuses a call of another operation which contradicts the effects that a nested one
+// declares. It returns nil if the call does not. The calls of op are checked themselves.
+func Undeclared(nested, op *catalog.Operation, names *catalog.Snapshot) error {
+	if nested.Rights == nil || !nested.Rights.Declared || op.Nested {
+		return nil
+	}
+	wrong, member := "", ""
+	switch {
+	case nested.Effects.ReadOnly && !op.Effects.ReadOnly:
+		wrong, member = "read-only", "effects.readOnly"
+	case !nested.Effects.Outside && op.Effects.ActsOutside():
+		wrong, member = "without effects outside", "effects.outside"
+	default:
+		return nil
+	}
+	return fault.Newf(fault.Forbidden, "%s is declared %s, so it cannot call %s", nested.ID.Op, wrong, names.ToolName(op.ID)).
+		WithHint("Correct %s in the declaration of the action.", member)
 }

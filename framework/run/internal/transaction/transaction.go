@@ -1,8 +1,9 @@
 // Package transaction has the transactions of one attempt: one for each set that its calls
 // have joined.
 //
-// What belongs here: which sets an attempt may write to, and how several transactions end as
-// one. What must never: when they end, or whom that is announced to.
+// What belongs here: which sets an attempt may write to, which of its writes are undone
+// together, and how several transactions end as one. What must never: when they end, or whom
+// that is announced to.
 package transaction
 
 import (
@@ -15,7 +16,10 @@ import (
 )
 
 // Group is the transactions of an attempt. It is used by one call at a time.
-type Group struct{ open []*Transaction }
+type Group struct {
+	open   []*Transaction
+	levels []*Level // the innermost last
+}
 
 // Transaction is one of them.
 type Transaction struct {
@@ -56,8 +60,9 @@ func (t *Transaction) Wrote() bool {
 	return wrote
 }
 
-// StartWriting admits a transaction to writing, and takes its write lock. anySets admits
-// those to several sets of a store that cannot commit them together.
+// StartWriting admits a transaction to writing, takes its write lock, and opens the savepoints of
+// the levels in it. anySets admits those to several sets of a store that cannot commit them
+// together. The lock may be held even if it returns an error.
 func (g *Group) StartWriting(ctx context.Context, t *Transaction, anySets bool) error {
 	if s, ok := t.store.(store.Spanning); !anySets && (!ok || !s.SpansSets()) {
 		for _, other := range g.open {
@@ -70,6 +75,11 @@ func (g *Group) StartWriting(ctx context.Context, t *Transaction, anySets bool) 
 		return err
 	}
 	t.written = true
+	for _, l := range g.levels {
+		if err := l.mark(ctx, t); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -84,17 +94,6 @@ func (g *Group) PartAll() *Group {
 	all := &Group{open: g.open}
 	g.open = nil
 	return all
-}
-
-// Writing returns the transactions for which StartWriting has been called.
-func (g *Group) Writing() []*Transaction {
-	var out []*Transaction
-	for _, t := range g.open {
-		if t.written {
-			out = append(out, t)
-		}
-	}
-	return out
 }
 
 // WrittenSets returns the sets that have something to commit.

@@ -1,4 +1,4 @@
-package run
+package course
 
 import (
 	"context"
@@ -9,27 +9,28 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// restart is the error that ends an attempt so that the next one can start.
-type restart struct {
-	why       string
-	uncounted bool // the attempt does not count
+// Restart is the error that ends an attempt so that the next one can start.
+type Restart struct {
+	Why       string
+	Uncounted bool // the attempt does not count
 }
 
-func (e *restart) Error() string { return "run: new attempt: " + e.why }
+func (e *Restart) Error() string { return "run: new attempt: " + e.Why }
 
 // Is makes errors.Is(err, tape.ErrUnfinished) true: a call that ends in a restart must be made again.
-func (e *restart) Is(target error) bool { return target == tape.ErrUnfinished }
+func (e *Restart) Is(target error) bool { return target == tape.ErrUnfinished }
 
-func isRestart(err error) bool {
-	var r *restart
+// IsRestart reports whether an error ends an attempt so that the next one can start.
+func IsRestart(err error) bool {
+	var r *Restart
 	return errors.As(err, &r)
 }
 
-// isUncounted reports whether err requires a new attempt without counting this one: its reason occurs
+// IsUncounted reports whether err requires a new attempt without counting this one: its reason occurs
 // once for each call or person that is waited for, and is gone when the next attempt starts.
-func isUncounted(err error) bool {
-	var r *restart
-	return errors.As(err, &r) && r.uncounted
+func IsUncounted(err error) bool {
+	var r *Restart
+	return errors.As(err, &r) && r.Uncounted
 }
 
 // Pause is an error of a Gate or a Judge that ends the attempt and makes the run wait. It must not be
@@ -43,37 +44,37 @@ type Pause interface {
 	Code() fault.Code
 }
 
-func isPause(err error) bool {
+// IsPause reports whether an error makes the run wait.
+func IsPause(err error) bool {
 	_, ok := err.(Pause) //nolint:errorlint // never wrapped
 	return ok
 }
 
-// allowsAnotherAttempt reports whether another attempt may follow one that ended in err.
-func allowsAnotherAttempt(err error) bool { return isRestart(err) || isPause(err) }
+// AllowsAnother reports whether another attempt may follow one that ended in err.
+func AllowsAnother(err error) bool { return IsRestart(err) || IsPause(err) }
 
-// Ends reports whether a call's error ends the attempt: a quota or limit that
-// must not be caught, or the need for a new attempt. An executor stops the
-// script at once and returns the error from its body.
+// Ends reports whether a call's error ends the attempt: a quota or limit that must not be caught, or
+// the need for a new attempt.
 func Ends(err error) bool {
 	if err == nil {
 		return false
 	}
-	if allowsAnotherAttempt(err) {
+	if AllowsAnother(err) {
 		return true
 	}
 	var f *fault.Fault
 	return errors.As(err, &f) && f.EndsRun()
 }
 
-// codeOf returns the code of a call's error, "" for success.
-func codeOf(err error) fault.Code {
+// CodeOf returns the code of a call's error, "" for success.
+func CodeOf(err error) fault.Code {
 	if err == nil {
 		return ""
 	}
 	if p, ok := err.(Pause); ok { //nolint:errorlint // never wrapped
 		return p.Code()
 	}
-	if isRestart(err) {
+	if IsRestart(err) {
 		return fault.Conflict
 	}
 	return fault.CodeOf(err)
