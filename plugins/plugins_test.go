@@ -24,6 +24,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/programs"
 )
 
 func TestOperations(t *testing.T) {
@@ -443,9 +444,7 @@ func TestPluginDiesWithTheApp(t *testing.T) {
 func TestVision(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "plugins")
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "vision"), "./vision")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
+	require.NoError(t, programs.Build(dir, map[string]string{"vision": "plugins/vision"}))
 	b := start(t, dir, values{"plugins.vision.root": "../sample-pantrypal/testdata"})
 	detect := b.view().Snapshot().Operation(catalog.PluginID("vision", "detect"))
 	call := func(input string) (string, error) {

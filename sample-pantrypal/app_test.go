@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/sample-pantrypal/app"
+	"github.com/koan-go/koan/tests/programs"
 	"github.com/koan-go/koan/tests/typescript"
 )
 
@@ -43,11 +44,9 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		tools = dir
-		for out, pkg := range map[string]string{"plugins/vision": "../plugins/vision", "makephoto": "./cmd/makephoto"} {
-			if said, err := exec.Command("go", "build", "-o", filepath.Join(dir, out), pkg).CombinedOutput(); err != nil {
-				fmt.Fprintf(os.Stderr, "building %s: %v\n%s", pkg, err, said)
-				return 1
-			}
+		if err := programs.Build(dir, map[string]string{"plugins/vision": "plugins/vision", "makephoto": "sample-pantrypal/cmd/makephoto"}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
 		}
 		return m.Run()
 	}())
@@ -166,33 +165,17 @@ func TestCatalogueIsReadOnly(t *testing.T) {
 // The declarations say what scripts may do with each entity.
 func TestDeclarationsRefuseWritesToCatalogue(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
 	sdk := exec.CommandContext(t.Context(), os.Args[0], "sdk", "--database", "sqlite://"+t.TempDir(), "--plugins.dir", filepath.Join(tools, "plugins"))
 	sdk.Env = append(os.Environ(), asApp+"=1")
 	types, err := sdk.Output()
 	require.NoError(t, err)
-	files := map[string][]byte{
-		"koan.d.ts": types, "bad.js": []byte("SDK.Entities.Food.upsert({ name: 'x' });\n"),
-		"good.js": []byte("SDK.Out.answer(SDK.Actions.tonight({ plan: true }).suggestions.map((s) => s.name));\nSDK.Entities.ShoppingList.upsert({ name: 'Saturday' });\n"),
-	}
-	for name, content := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
-	}
-	tsc, err := filepath.Abs("../tests/npm/node_modules/typescript/bin/tsc")
-	require.NoError(t, err)
-	require.FileExists(t, tsc, "run `make setup` first")
-	check := func(names ...string) (string, error) {
-		args := append([]string{tsc, "--strict", "--noUncheckedIndexedAccess", "--noEmit", "--allowJs", "--checkJs", "--target", "es2022", "--lib", "es2022", "koan.d.ts"}, names...)
-		cmd := exec.CommandContext(t.Context(), "node", args...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
-	said, err := check("good.js")
-	require.NoError(t, err, said)
-	said, err = check("bad.js")
-	require.Error(t, err, "a food is read-only")
-	require.Contains(t, said, "bad.js(1,")
+	found := typescript.Check(t, map[string]string{
+		"koan.d.ts": string(types), "bad.js": "SDK.Entities.Food.upsert({ name: 'x' });\n",
+		"good.js": "SDK.Out.answer(SDK.Actions.tonight({ plan: true }).suggestions.map((s) => s.name));\nSDK.Entities.ShoppingList.upsert({ name: 'Saturday' });\n",
+	})
+	require.Len(t, found, 1, "%v", found)
+	require.Len(t, found["bad.js"], 1, "a food is read-only")
+	require.Contains(t, found["bad.js"][0], "(1,")
 }
 
 // koan://sdk/<Entity>.d.ts checks by itself, for every entity.

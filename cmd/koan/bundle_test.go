@@ -16,6 +16,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/programs"
 )
 
 // unpacked is what tests/npm/bundle.mjs saw.
@@ -77,12 +79,7 @@ func checkServer(t *testing.T, folder, bundle string) map[string]any {
 func TestBundleOfAnApp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for out, pkg := range map[string]string{"pantrypal": "./sample-pantrypal", "koan-worker": "./cmd/koan-worker", "plugins/vision": "./plugins/vision"} {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, out), pkg)
-		cmd.Dir = "../.."
-		said, err := cmd.CombinedOutput()
-		require.NoError(t, err, string(said))
-	}
+	require.NoError(t, programs.Build(dir, map[string]string{"pantrypal": "sample-pantrypal", "koan-worker": "cmd/koan-worker", "plugins/vision": "plugins/vision"}))
 	config := filepath.Join(dir, "koan.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("upstreams: { shop: { url: \"http://127.0.0.1:1/\", headers: { Authorization: \"Bearer ${env:SHOP_TOKEN}\" } } }\n"), 0o600))
 	out := filepath.Join(dir, "dist")

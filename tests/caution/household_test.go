@@ -22,6 +22,7 @@ import (
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/caution"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/programs"
 )
 
 const (
@@ -131,9 +132,9 @@ func startApp(t *testing.T, w world, p policy, actions map[string]string) *house
 // their tools only read.
 func startGateway(t *testing.T, w world, p policy) *household {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "koan")
-	said, err := exec.Command("go", "build", "-o", program, "github.com/koan-go/koan/cmd/koan").CombinedOutput()
-	require.NoError(t, err, string(said))
+	dir := t.TempDir()
+	require.NoError(t, programs.Build(dir, map[string]string{"koan": "cmd/koan"}))
+	program := filepath.Join(dir, "koan")
 	all, log := outside(t, w)
 	for key, value := range p.settings {
 		all[key] = value

@@ -12,14 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/programs"
 )
 
 // The official client, `koan gateway` and npm's server-everything, each a process of its own.
 func TestQuestionsOfAServerReachTheClientOfTheGateway(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "koan")
-	said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "github.com/koan-go/koan/cmd/koan").CombinedOutput()
-	require.NoError(t, err, string(said))
+	dir := t.TempDir()
+	require.NoError(t, programs.Build(dir, map[string]string{"koan": "cmd/koan"}))
+	program := filepath.Join(dir, "koan")
 	index, err := filepath.Abs("../npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 	require.NoError(t, err)
 	command, err := json.Marshal([]string{"node", index, "stdio"})

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,34 +16,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/programs"
+	"github.com/koan-go/koan/tests/typescript"
 )
-
-// pantryVersion is the version of the build that the linker sets.
-const pantryVersion = "9.8.7"
 
 // pantryBuilt is the folder that pantry built into, for TestMain to remove.
 var pantryBuilt string
 
-// pantry is the sample, built once: the app, its plugin beside it, and the demo.
+// pantry is the sample, for all tests: the app, its plugin beside it, and the demo.
 var pantry = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "pantrypal-e2e-*")
 	if err != nil {
 		return "", err
 	}
 	pantryBuilt = dir
-	for out, pkg := range map[string]string{"pantrypal": "./sample-pantrypal", "plugins/vision": "./plugins/vision", "demo": "./sample-pantrypal/cmd/demo"} {
-		cmd := exec.Command("go", "build", "-ldflags", "-X github.com/koan-go/koan/framework/build.version=v"+pantryVersion, "-o", filepath.Join(dir, out), pkg)
-		cmd.Dir = "../.."
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return "", &buildError{pkg, string(text)}
-		}
-	}
-	return dir, nil
+	return dir, programs.Build(dir, map[string]string{"pantrypal": "sample-pantrypal", "plugins/vision": "plugins/vision", "demo": "sample-pantrypal/cmd/demo"})
 })
-
-type buildError struct{ pkg, text string }
-
-func (e *buildError) Error() string { return "building " + e.pkg + ": " + e.text }
 
 func pantryBin(t *testing.T) string {
 	t.Helper()
@@ -98,16 +85,16 @@ func TestBuildVersion(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(about.Result, &init))
-	require.Equal(t, pantryVersion, init.ServerInfo.Version)
-	require.Equal(t, pantryVersion, init.Capabilities.Experimental["koan"].ToolVersion)
-	require.Equal(t, pantryVersion, init.Capabilities.Extensions["dev.koan/code-mode"].ToolVersion)
+	require.Equal(t, programs.Version, init.ServerInfo.Version)
+	require.Equal(t, programs.Version, init.Capabilities.Experimental["koan"].ToolVersion)
+	require.Equal(t, programs.Version, init.Capabilities.Extensions["dev.koan/code-mode"].ToolVersion)
 	r := p.tool("koan.code.execute", input{"code": "1"})
-	require.Contains(t, string(r.Meta["dev.koan/run"]), `"toolVersion":"`+pantryVersion+`"`)
+	require.Contains(t, string(r.Meta["dev.koan/run"]), `"toolVersion":"`+programs.Version+`"`)
 	script := filepath.Join(t.TempDir(), "one.js")
 	require.NoError(t, os.WriteFile(script, []byte("1"), 0o600))
 	out, err := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "run", script, "--database", "sqlite://"+t.TempDir()).Output()
 	require.NoError(t, err)
-	require.Contains(t, string(out), `"tool_version":"`+pantryVersion+`"`)
+	require.Contains(t, string(out), `"tool_version":"`+programs.Version+`"`)
 }
 
 func TestDemo(t *testing.T) {
@@ -134,17 +121,15 @@ func TestDemo(t *testing.T) {
 
 func TestPantryScriptsHoldUnderTSC(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	var out bytes.Buffer
 	cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "sdk", "--database", "sqlite://"+t.TempDir())
-	cmd.Dir, cmd.Stdout = dir, &out
-	require.NoError(t, cmd.Run())
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "koan.d.ts"), out.Bytes(), 0o600))
+	cmd.Dir = t.TempDir()
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	files := map[string]string{"koan.d.ts": string(out)}
 	for _, name := range []string{"grocery-haul.js", "simple-dinner.js"} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(pantryScript(t, name)), 0o600))
-		text, err := typecheck(t, dir, "koan.d.ts", name)
-		require.NoError(t, err, text)
+		files[name] = pantryScript(t, name)
 	}
+	require.Empty(t, typescript.Check(t, files))
 }
 
 func TestPantryScripts(t *testing.T) {

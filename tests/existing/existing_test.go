@@ -2,8 +2,8 @@
 // follows docs/howto/existing-project.md: afterwards five entities are served from
 // the owner's database, under the owner's rules, and nothing else is.
 //
-// project/ is the owner's, without generated code; steps/ is what the page says to
-// do, word for word.
+// project/ is the owner's, without generated code, and shop.sql the owner's database;
+// steps/ is what the page says to do, word for word.
 package existing
 
 import (
@@ -33,7 +33,7 @@ func (p *project) run(name string, args ...string) string {
 	var out, errs bytes.Buffer
 	c := exec.Command(name, args...)
 	c.Dir, c.Stdout, c.Stderr = p.dir, &out, &errs
-	// Its generated code is compiled after each step, and runs once: it is not optimized.
+	// Its generated code is compiled for each test, and runs once: it is not optimized.
 	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod -ldflags=-w '-gcflags=./...=-N -l'", "GOWORK=off", "SHOP_DB="+p.database())
 	require.NoError(p, c.Run(), "%s %s: %s%s", name, strings.Join(args, " "), out.String(), errs.String())
 	return out.String()
@@ -78,10 +78,18 @@ func (p *project) follow() {
 	require.NoError(p, os.WriteFile(main, []byte(read(p, "steps/3-main.txt")), 0o644))
 }
 
-func (p *project) query(query string) (out []string) {
+// open opens the database in a file.
+func (p *project) open(file string) *sql.DB {
 	p.Helper()
-	db, err := sql.Open("sqlite3", "file:"+p.database())
+	db, err := sql.Open("sqlite3", "file:"+file)
 	require.NoError(p, err)
+	return db
+}
+
+// query returns the first column of what a query finds in a file.
+func (p *project) query(file, query string) (out []string) {
+	p.Helper()
+	db := p.open(file)
 	defer func() { require.NoError(p, db.Close()) }()
 	rows, err := db.Query(query)
 	require.NoError(p, err)
@@ -114,16 +122,20 @@ const all = SDK.Entities.Order.getById(order.id, {with: "products,lines"});
 func TestThreeSteps(t *testing.T) {
 	t.Parallel()
 	p := copied(t)
-	p.run("go", "generate", "./ent")
-	p.run("go", "test", "-vet=off", "./store")
-	p.run("go", "run", "./cmd/shop", p.database())
-	before := p.query(tables)
+	db := p.open(p.database())
+	_, err := db.Exec(read(t, "shop.sql"))
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	before := p.query(p.database(), tables)
 	require.Greater(t, len(before), 40)
 
 	p.get()
 	p.follow()
 	p.run("go", "generate", "./ent")
 	p.run("go", "test", "-vet=off", "./store")
+	fresh := filepath.Join(p.dir, "fresh.db")
+	p.run("go", "run", "./cmd/shop", fresh)
+	require.Equal(t, before, p.query(fresh, tables), "the owner's program makes the tables of shop.sql; if ent or a schema of project/ is another, make that file anew")
 	agents := filepath.Join(p.dir, "agents")
 	p.run("go", "build", "-o", agents, "./cmd/agents")
 
@@ -153,10 +165,10 @@ func TestThreeSteps(t *testing.T) {
 	require.Equal(t, "Tea", data.All["products"].([]any)[0].(map[string]any)["name"])
 	require.EqualValues(t, 2, data.All["lines"].([]any)[0].(map[string]any)["quantity"])
 
-	require.Equal(t, before, p.query(tables), "the owner's tables are as they were")
-	require.Equal(t, []string{"milk"}, p.query(`SELECT sku FROM products WHERE deleted_at IS NOT NULL`), "marked, not deleted")
-	require.Equal(t, []string{"order OpCreate", "order OpUpdateOne"}, p.query(`SELECT what FROM audit_entries ORDER BY id`), "the hooks of package store, in the run's transaction")
-	require.Len(t, p.query(`SELECT run FROM koan_receipts`), 1)
+	require.Equal(t, before, p.query(p.database(), tables), "the owner's tables are as they were")
+	require.Equal(t, []string{"milk"}, p.query(p.database(), `SELECT sku FROM products WHERE deleted_at IS NOT NULL`), "marked, not deleted")
+	require.Equal(t, []string{"order OpCreate", "order OpUpdateOne"}, p.query(p.database(), `SELECT what FROM audit_entries ORDER BY id`), "the hooks of package store, in the run's transaction")
+	require.Len(t, p.query(p.database(), `SELECT run FROM koan_receipts`), 1)
 	hidden(t, p, agents)
 }
 

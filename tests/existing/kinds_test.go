@@ -2,7 +2,6 @@ package existing
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/programs"
 )
 
 // added is a copy of one of the projects whose schemas have what ent's own examples
@@ -43,12 +43,7 @@ func TestMain(m *testing.M) {
 
 // command builds the command koan, once for all tests.
 var command = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaries, "koan")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/koan-go/koan/cmd/koan").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
+	return filepath.Join(binaries, "koan"), programs.Build(binaries, map[string]string{"koan": "cmd/koan"})
 })
 
 // add does what docs/howto/existing-project.md says about the command.

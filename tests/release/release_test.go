@@ -92,8 +92,10 @@ func requireVariable(t *testing.T, name string) {
 
 // The image's binary is static, knows its version, and serves code mode over another
 // server to a real client.
+//
+// It and the test below compile nearly the same packages, without C. They run one after the
+// other, so that the second finds them compiled.
 func TestDockerfile(t *testing.T) {
-	t.Parallel()
 	image := build(t, root, "cmd/koan/Dockerfile")
 	require.Equal(t, []string{"/koan", "gateway"}, image.entrypoint)
 	program := filepath.Join(image.dir, "koan")
@@ -136,7 +138,6 @@ func TestDockerfile(t *testing.T) {
 // An app whose entities are searched needs the C library's index of words: without it the
 // app does not start on SQLite, and says why.
 func TestStaticAppSaysWhatItLacks(t *testing.T) {
-	t.Parallel()
 	program := filepath.Join(t.TempDir(), "pantrypal")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "./sample-pantrypal")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/plugins/kit"
 	"github.com/koan-go/koan/sample-pantrypal/app"
+	"github.com/koan-go/koan/tests/programs"
 )
 
 // withFunctions are apps whose actions and plugins are tried. They ask nobody: a plan is each app's own.
@@ -68,8 +68,7 @@ func chorusPlugin() kit.Plugin {
 func pluginFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	said, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "vision"), "../../plugins/vision").CombinedOutput()
-	require.NoError(t, err, "%s", said)
+	require.NoError(t, programs.Build(dir, map[string]string{"vision": "plugins/vision"}))
 	self, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Link(self, filepath.Join(dir, chorus)))

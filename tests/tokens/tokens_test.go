@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/tests/programs"
 )
 
 const sample = "../../sample-pantrypal"
@@ -32,8 +31,7 @@ func open(t *testing.T) (counter, *framework.Instance) {
 func vision(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	said, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "vision"), "../../plugins/vision").CombinedOutput()
-	require.NoError(t, err, "%s", said)
+	require.NoError(t, programs.Build(dir, map[string]string{"vision": "plugins/vision"}))
 	return dir
 }
 

@@ -3,21 +3,19 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/programs"
 )
 
-// build makes the app and its plugin as `make build` does, and returns the app.
+// build makes the app and its plugin beside it, as `make build` does, and returns the app.
 func build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for out, pkg := range map[string]string{"pantrypal": "../..", "plugins/vision": "../../../plugins/vision"} {
-		said, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, out), pkg).CombinedOutput()
-		require.NoError(t, err, "%s", said)
-	}
+	require.NoError(t, programs.Build(dir, map[string]string{"pantrypal": "sample-pantrypal", "plugins/vision": "plugins/vision"}))
 	return filepath.Join(dir, "pantrypal")
 }
 
