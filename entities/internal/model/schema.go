@@ -151,7 +151,7 @@ func (k *Kind) jsonSchema(f *catalog.Field) Object {
 func (k *Kind) modelProperties(withID bool) Object {
 	p := Object{}
 	if withID {
-		p[k.KeyField().Name] = read.IDSchema(&k.Entity.Key)
+		p[k.KeyField().Name] = withDescription(read.IDSchema(&k.Entity.Key), k.KeyField().Description)
 	}
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
