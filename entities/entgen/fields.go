@@ -22,6 +22,9 @@ import (
 // everything that a migration looks at.
 func (m *model) readTables() {
 	m.deletes = map[[2]string]string{}
+	if m.checkTables() {
+		return
+	}
 	tables, err := m.graph.Tables()
 	if err != nil {
 		m.problem("the tables cannot be derived: %v", err)

@@ -27,6 +27,7 @@ type model struct {
 	runtime  bool // ent/runtime has to be imported
 	circle   bool // the schemas import ent, so koan.go cannot import ent/runtime
 	problems []string
+	notes    []string // what works otherwise than it may be meant
 }
 
 // kind is one ent type.
@@ -97,6 +98,10 @@ func (m *model) problem(format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf(format, args...))
 }
 
+func (m *model) note(format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+}
+
 func (m *model) read() {
 	m.exposed, m.imports = map[string]*expose.Entity{}, imports{}
 	keepDaysAsDates(m.graph)
@@ -109,6 +114,7 @@ func (m *model) read() {
 	if len(m.exposed) == 0 {
 		m.problem("no schema has the annotation expose.Entity, so nothing would be exposed")
 	}
+	m.checkSchemas()
 	m.readTables()
 	for _, n := range m.graph.Nodes {
 		if n.IsView() || !n.HasOneFieldID() {
@@ -254,6 +260,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	e.UpsertBy = m.upsertBy(n, e, a)
 	m.checkVersion(n, a.Version, k.Version)
 	for _, ed := range n.Edges {
+		m.checkCreatable(n, ed)
 		ce, de, ok := m.readEdge(n, ed)
 		if !ok {
 			continue
@@ -319,6 +326,7 @@ func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
 			m.problem("%s: %q is not a set: names match [a-z0-9_-]{1,48}, patterns end in *", n.Name, s)
 		}
 	}
+	m.checkName(n)
 	m.checkOperations(n, a)
 	m.checkScopes(n.Name, "ReadScopes", a.ReadScopes)
 	m.checkScopes(n.Name, "WriteScopes", a.WriteScopes)
