@@ -77,7 +77,9 @@ func (Printed) Annotations() []schema.Annotation {
 // Signed has a hook that gives it what callers do not.
 type Signed struct{ Invoice }
 
-func (Signed) Hooks() []ent.Hook { return []ent.Hook{func(next ent.Mutator) ent.Mutator { return next }} }
+func (Signed) Hooks() []ent.Hook {
+	return []ent.Hook{func(next ent.Mutator) ent.Mutator { return next }}
+}
 
 func TestEntitiesThatNobodyCouldCreateAreRefused(t *testing.T) {
 	g := graph(t, Invoice{}, Printed{}, Signed{}, Plain{}, Exposed{})
