@@ -43,6 +43,9 @@ var _ entc.Extension = (*Extension)(nil)
 // New makes the extension.
 func New() *Extension { return &Extension{} }
 
+// Options make what an earlier generation left let ent compile the schemas.
+func (*Extension) Options() []entc.Option { return []entc.Option{breakCircle} }
+
 // Hooks puts the generation after ent's own, and the check of the graph before
 // it, so that a schema that cannot be exposed changes no file.
 func (*Extension) Hooks() []gen.Hook {
