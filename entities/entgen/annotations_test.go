@@ -107,7 +107,7 @@ func TestExamplesAndDefaultsCanBeSent(t *testing.T) {
 	for _, want := range []string{
 		"koan: 12 problems",
 		`Sampled.number: its Example "abc" cannot be sent by callers: "number" takes an integer`,
-		`Sampled.state: its Example "zzz" cannot be sent by callers: "zzz" is not a value of "state"`,
+		`Sampled.state: its Example "zzz" cannot be sent by callers: "zzz" is not a value of "state"; it takes one of on, off`,
 		`Sampled.code: its Example "zzz" cannot be sent by callers: code must match ^[A-Z]$`,
 		`Sampled.short: its Example "abc" cannot be sent by callers: short must have at most 2 characters, not 3`,
 		`Sampled.narrow: its Example "abcd" cannot be sent by callers: narrow must have at most 3 characters, not 4`,

@@ -67,7 +67,7 @@ func (m *model) checkCreatable(n *gen.Type, e *gen.Edge) {
 	if m.exposed[e.Type.Name] == nil {
 		why, remedy = "leads to "+e.Type.Name+", which is not exposed", "expose "+e.Type.Name
 	}
-	m.problem("%s.%s: it is required and %s, so no caller could create a %s: %s, make the edge optional, set it in a hook of the schema, or leave upsert and upsert-many out with expose.Entity{Operations: ...}", n.Name, e.Name, why, n.Name, remedy)
+	m.problem("%s.%s: it is required and %s, so no caller could create one: %s, make the edge optional, set it in a hook of the schema, or leave upsert and upsert-many out with expose.Entity{Operations: ...}", n.Name, e.Name, why, remedy)
 }
 
 // setByCallersOnly reports whether a new entity must have an edge that nothing but a caller's own

@@ -85,8 +85,8 @@ func TestEntitiesThatNobodyCouldCreateAreRefused(t *testing.T) {
 	g := graph(t, Invoice{}, Printed{}, Signed{}, Plain{}, Exposed{})
 	_, err := newModel(g)
 	require.ErrorContains(t, err, "koan: 2 problems in the ent schema:\n"+
-		"  Invoice.hid: it is required and leads to Plain, which is not exposed, so no caller could create a Invoice: expose Plain, make the edge optional, ")
-	require.ErrorContains(t, err, "Invoice.secret: it is required and is hidden, so no caller could create a Invoice: show the edge, make the edge optional, ")
+		"  Invoice.hid: it is required and leads to Plain, which is not exposed, so no caller could create one: expose Plain, make the edge optional, ")
+	require.ErrorContains(t, err, "Invoice.secret: it is required and is hidden, so no caller could create one: show the edge, make the edge optional, ")
 	require.Equal(t, []string{"Plain", "Exposed", "Exposed"}, Needs(g)["Invoice"])
 	require.Empty(t, Needs(g)["Signed"])
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
@@ -28,5 +29,9 @@ func Unfit(c *descriptor.Column, f *catalog.Field, raw json.RawMessage) string {
 	if len(d.details) == 0 {
 		return ""
 	}
-	return d.details[0].Message
+	first := d.details[0]
+	if first.Expected != "" && !strings.HasSuffix(first.Message, first.Expected) {
+		return first.Message + "; it takes " + first.Expected
+	}
+	return first.Message
 }
