@@ -13,6 +13,8 @@ import (
 	"strings"
 	"text/template"
 	"unicode"
+
+	"golang.org/x/mod/module"
 )
 
 //go:embed all:template
@@ -34,9 +36,8 @@ type names struct {
 }
 
 var (
-	notInName   = regexp.MustCompile(`[^a-z0-9-]+`)
-	plainWord   = regexp.MustCompile(`^[\pL\pN%+,./:=@_-]+$`)
-	moduleShape = regexp.MustCompile(`^[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*$`)
+	notInName = regexp.MustCompile(`[^a-z0-9-]+`)
+	plainWord = regexp.MustCompile(`^[\pL\pN%+,./:=@_-]+$`)
 )
 
 // create writes a new app. It changes nothing if the folder is not empty.
@@ -109,9 +110,9 @@ func checkDir(given string) error {
 }
 
 // ownOfGo are module paths by which the go command means something else: packages of its
-// library, and its patterns.
+// library, programs, and its patterns.
 var ownOfGo = strings.Fields(`all archive bufio builtin bytes cmd cmp compress container context crypto database debug embed encoding errors expvar flag fmt go
-	hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort std strconv strings structs sync
+	hash html image index internal io iter log main maps math mime net os path plugin reflect regexp runtime slices sort std strconv strings structs sync
 	syscall testing text time tool toolchain unicode unique unsafe vendor weak work`)
 
 func named(dir string, o options) (names, error) {
@@ -122,8 +123,8 @@ func named(dir string, o options) (names, error) {
 			n.Module = "example.com/" + n.Name
 		}
 	}
-	if !moduleShape.MatchString(n.Module) || slices.Contains(ownOfGo, n.Module) {
-		return n, fmt.Errorf("%q is not a module path; name another one with --module, such as example.com/%s", n.Module, n.Name)
+	if why := unfitModule(n.Module); why != "" {
+		return n, fmt.Errorf("%q is not a module path%s; name another one with --module, such as example.com/%s", n.Module, why, n.Name)
 	}
 	if o.source != "" {
 		source, err := checkout(o.source)
@@ -138,6 +139,29 @@ func named(dir string, o options) (names, error) {
 	return n, nil
 }
 
+// koanModule is Koan's own module.
+const koanModule = "github.com/koan-go/koan"
+
+// unfitModule says why an app's module cannot have a path, as what follows a sentence about
+// it; "" where it can.
+func unfitModule(path string) string {
+	if err := module.CheckImportPath(path); err != nil {
+		var invalid *module.InvalidPathError
+		if errors.As(err, &invalid) {
+			err = invalid.Err
+		}
+		return " (" + err.Error() + ")"
+	}
+	first, _, _ := strings.Cut(path, "/")
+	switch {
+	case slices.Contains(ownOfGo, first):
+		return ": paths that begin with " + first + " are Go's own"
+	case path == koanModule, strings.HasPrefix(path, koanModule+"/"):
+		return " of an app: it is Koan's own"
+	}
+	return ""
+}
+
 // checkout is the absolute path of a checkout of Koan.
 func checkout(dir string) (string, error) {
 	source, err := filepath.Abs(dir)
@@ -145,8 +169,8 @@ func checkout(dir string) (string, error) {
 		return "", err
 	}
 	mod, err := os.ReadFile(filepath.Join(source, "go.mod"))
-	if err != nil || !strings.Contains(string(mod), "module github.com/koan-go/koan\n") {
-		return "", fmt.Errorf("%s is not a checkout of github.com/koan-go/koan", dir)
+	if err != nil || !strings.Contains(string(mod), "module "+koanModule+"\n") {
+		return "", fmt.Errorf("%s is not a checkout of %s", dir, koanModule)
 	}
 	return source, nil
 }

@@ -57,6 +57,10 @@ type Column struct {
 	Refers string
 }
 
+// IsInteger reports whether the column has integers and callers see them as such; of a key, or a
+// reference to one, they may write a number then.
+func (c *Column) IsInteger() bool { return c.Storage == Int && c.Form == nil }
+
 // Form turns what callers see of a column into what it holds, and back, where
 // these differ: types of the app's own, and ValueScanners. Values as callers see
 // them are string, int64, float64, bool, time.Time, []byte or json.RawMessage;

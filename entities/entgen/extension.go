@@ -43,6 +43,9 @@ var _ entc.Extension = (*Extension)(nil)
 // New makes the extension.
 func New() *Extension { return &Extension{} }
 
+// Options make what an earlier generation left let ent compile the schemas.
+func (*Extension) Options() []entc.Option { return []entc.Option{breakCircle} }
+
 // Hooks puts the generation after ent's own, and the check of the graph before
 // it, so that a schema that cannot be exposed changes no file.
 func (*Extension) Hooks() []gen.Hook {
@@ -51,6 +54,9 @@ func (*Extension) Hooks() []gen.Hook {
 			m, err := newModel(g)
 			if err != nil {
 				return errors.Join(err, removeGeneratedMark(filepath.Join(g.Target, "runtime.go")))
+			}
+			for _, note := range m.notes {
+				fmt.Fprintln(os.Stderr, "koan: note: "+note)
 			}
 			if err := generateSequentially(next, g); err != nil {
 				return err
@@ -135,6 +141,7 @@ func newModel(g *gen.Graph) (*model, error) {
 // names. A schema without the annotation is looked at as if it had one.
 func Obstacles(g *gen.Graph) map[string][]string {
 	var names []string
+	added := map[string]bool{}
 	for _, n := range g.Nodes {
 		names = append(names, n.Name)
 		if n.Annotations[expose.EntityName] != nil {
@@ -147,16 +154,38 @@ func Obstacles(g *gen.Graph) map[string][]string {
 			n.Annotations = gen.Annotations{}
 		}
 		n.Annotations[expose.EntityName] = expose.Entity{}
+		added[n.Name] = true
 	}
-	m := &model{graph: g}
-	m.read()
+	out := map[string][]string{}
+	for {
+		m := &model{graph: g}
+		m.read()
+		found := m.problemsOf(names)
+		maps.Copy(out, found)
+		// What cannot be exposed will not be, which may keep others from it.
+		left := false
+		for _, n := range g.Nodes {
+			if added[n.Name] && len(found[n.Name]) > 0 {
+				delete(n.Annotations, expose.EntityName)
+				delete(added, n.Name)
+				left = true
+			}
+		}
+		if !left {
+			return out
+		}
+	}
+}
+
+// problemsOf returns the problems of each of some schemas.
+func (m *model) problemsOf(schemas []string) map[string][]string {
 	out := map[string][]string{}
 	for _, p := range m.problems {
-		i := strings.IndexAny(p, ".:")
-		if i < 0 || !slices.Contains(names, p[:i]) {
+		i := strings.IndexAny(p, ".:,")
+		if i < 0 || !slices.Contains(schemas, p[:i]) {
 			continue
 		}
-		out[p[:i]] = append(out[p[:i]], strings.TrimLeft(p[i:], ".: "))
+		out[p[:i]] = append(out[p[:i]], strings.TrimLeft(p[i:], ".:, "))
 	}
 	return out
 }

@@ -22,6 +22,9 @@ import (
 // everything that a migration looks at.
 func (m *model) readTables() {
 	m.deletes = map[[2]string]string{}
+	if m.checkTables() {
+		return
+	}
 	tables, err := m.graph.Tables()
 	if err != nil {
 		m.problem("the tables cannot be derived: %v", err)
@@ -165,8 +168,12 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 			}
 		}
 	}
-	m.checkField(where, &cf, f.Name == version)
-	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
+	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
+	m.checkScopes(where, "ReadScopes", a.ReadScopes)
+	if sound := m.checkField(where, &cf, f.Name == version); sound && problem == "" {
+		m.checkSamples(where, f, shape, &cf, &col)
+	}
+	return cf, col
 }
 
 // matchesType reports whether the JSON of a default is how callers see values of a type.
@@ -202,7 +209,8 @@ func within(annotated *float64, limit float64) *float64 {
 
 // checkField compares annotations with the field's type and with each other. What
 // a version field has to be is checked with the entity.
-func (m *model) checkField(where string, f *catalog.Field, version bool) {
+func (m *model) checkField(where string, f *catalog.Field, version bool) (sound bool) {
+	before := len(m.problems)
 	text := f.Type == catalog.TypeString || f.Type == catalog.TypeText
 	number := f.Type == catalog.TypeInt || f.Type == catalog.TypeFloat
 	if !text && (f.MinLength != nil || f.MaxLength != nil || f.Pattern != "" || f.Searchable) {
@@ -223,6 +231,7 @@ func (m *model) checkField(where string, f *catalog.Field, version bool) {
 	if f.ReadOnly && f.Required && !version {
 		m.problem("%s: a read-only field must have a default or be Optional", where)
 	}
+	return len(m.problems) == before
 }
 
 // exceeds reports whether a lower limit is higher than the upper one.

@@ -27,6 +27,7 @@ type model struct {
 	runtime  bool // ent/runtime has to be imported
 	circle   bool // the schemas import ent, so koan.go cannot import ent/runtime
 	problems []string
+	notes    []string // what works otherwise than it may be meant
 }
 
 // kind is one ent type.
@@ -97,10 +98,15 @@ func (m *model) problem(format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf(format, args...))
 }
 
+func (m *model) note(format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+}
+
 func (m *model) read() {
 	m.exposed, m.imports = map[string]*expose.Entity{}, imports{}
 	keepDaysAsDates(m.graph)
 	for _, n := range m.graph.Nodes {
+		m.checkPlaces(n)
 		if a := decode[expose.Entity](m, n.Name, n.Annotations, expose.EntityName); a != nil {
 			m.exposed[n.Name] = a
 		}
@@ -108,6 +114,7 @@ func (m *model) read() {
 	if len(m.exposed) == 0 {
 		m.problem("no schema has the annotation expose.Entity, so nothing would be exposed")
 	}
+	m.checkSchemas()
 	m.readTables()
 	for _, n := range m.graph.Nodes {
 		if n.IsView() || !n.HasOneFieldID() {
@@ -228,7 +235,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 		Resource: catalog.Resource{
 			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: isSet(a.ReadOnly), Cascades: isSet(a.Cascades),
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,
-			Key: catalog.Field{Name: "id", Type: catalog.TypeID, Required: !made, Immutable: true, Generated: made, ReadOnly: !n.ID.UserDefined},
+			Key: catalog.Field{Name: "id", Description: m.describeID(n), Type: catalog.TypeID, Required: !made, Immutable: true, Generated: made, ReadOnly: !n.ID.UserDefined},
 		},
 		Key: descriptor.Column{Field: "id", Ent: n.ID.Name, Name: n.ID.StorageKey(), Storage: keyShape.Storage},
 	}
@@ -253,11 +260,15 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	e.UpsertBy = m.upsertBy(n, e, a)
 	m.checkVersion(n, a.Version, k.Version)
 	for _, ed := range n.Edges {
+		m.checkCreatable(n, ed)
 		ce, de, ok := m.readEdge(n, ed)
 		if !ok {
 			continue
 		}
 		claim(ce.Name, ed.Name)
+		if ce.Name == "all" {
+			m.problem("%s.%s: callers say \"all\" for every relationship: rename the edge, or hide it with expose.Edge{Hidden: expose.Yes()}", n.Name, ed.Name)
+		}
 		m.checkSets(n, ed)
 		e.Resource.Edges, e.Edges = append(e.Resource.Edges, ce), append(e.Edges, de)
 	}
@@ -315,11 +326,11 @@ func (m *model) checkEntity(n *gen.Type, a *expose.Entity) {
 			m.problem("%s: %q is not a set: names match [a-z0-9_-]{1,48}, patterns end in *", n.Name, s)
 		}
 	}
-	for _, op := range a.Operations {
-		if known := catalog.EntityOperationNames(); !slices.Contains(known, op) {
-			m.problem("%s: there is no operation %q; the operations are %s", n.Name, op, strings.Join(known, ", "))
-		}
-	}
+	m.checkName(n)
+	m.checkOperations(n, a)
+	m.checkScopes(n.Name, "ReadScopes", a.ReadScopes)
+	m.checkScopes(n.Name, "WriteScopes", a.WriteScopes)
+	m.checkScopes(n.Name, "DeleteScopes", a.DeleteScopes)
 	if _, err := exposure.Parse(a.Exposure); a.Exposure != "" && (err != nil || exposure.Mode(a.Exposure) == exposure.Auto) {
 		m.problem("%s: %q is not an exposure: want code, tools or full", n.Name, a.Exposure)
 	}

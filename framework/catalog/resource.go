@@ -76,6 +76,7 @@ type Field struct {
 	Pattern     string
 	Opaque      bool            // kept in a form of the app's own: compared as a whole, with equality and null only, and never sorted by
 	Edge        string          // for a reference field: the edge that it is the key of
+	Numeric     bool            // for TypeID: the id is kept as an integer, and a number is taken for it
 	Schema      json.RawMessage // for TypeJSON: its JSON Schema, if known
 }
 

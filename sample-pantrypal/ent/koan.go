@@ -361,7 +361,7 @@ func koanKindFood() *shim.Kind {
 				Name:        "Food",
 				Aliases:     []string{"ingredient", "catalogue"},
 				Description: "What recipes, products and lots are about: one food, with aisle, allergens, density, nutrition per 100 g. The catalogue is the app's: agents only read it. find-food finds one by any of its names.",
-				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Key:         catalog.Field{Name: "id", Description: "Made of the name; the same in every set.", Type: "id", Required: true, Immutable: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "aliases", Description: "Other names, by which the action find-food knows it.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
@@ -676,7 +676,7 @@ func koanKindHousehold() *shim.Kind {
 				Name:        "Household",
 				Aliases:     []string{"profile", "family", "settings"},
 				Description: `Whom to cook for: members with allergies and dislikes, time zone, currency, budget, time to cook. One per set, with the id "household": patch it.`,
-				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
+				Key:         catalog.Field{Name: "id", Description: `Always "household": a set has one household.`, Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Default: json.RawMessage(`"Home"`), MaxLength: new(int(120))},
 					{Name: "members", Description: "Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, dislikes are names of foods.", Type: "json", Nullable: true},

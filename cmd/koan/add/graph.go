@@ -20,10 +20,11 @@ import (
 // graph is ent's graph of the schemas.
 type graph struct {
 	all       []string
-	exposed   []string // that have the annotation
-	exposable []string // that could have it
-	refused   []string // "Name: why not"
-	policies  []string // exposed ones with a privacy policy
+	exposed   []string            // that have the annotation
+	exposable []string            // that could have it
+	refused   []string            // "Name: why not"
+	policies  []string            // exposed ones with a privacy policy
+	needs     map[string][]string // what has to be exposed with each
 	api       entgen.API
 	runtime   bool   // the schemas have defaults, hooks or policies in Go
 	program   string // the folder of the program that serves, "" where none is written
@@ -99,7 +100,7 @@ func (p *plan) buildFlags() (flags []string, done func(), err error) {
 
 // read sorts the schemas of a graph by whether they are exposed, or could be.
 func read(g *gen.Graph) *graph {
-	out := &graph{api: entgen.APIOf(g)}
+	out := &graph{api: entgen.APIOf(g), needs: entgen.Needs(g)}
 	obstacles := entgen.Obstacles(g)
 	for _, n := range g.Nodes {
 		out.all = append(out.all, n.Name)
@@ -138,6 +139,13 @@ func (g *graph) choose(asked []string) ([]string, error) {
 				if strings.HasPrefix(r, name+": ") {
 					wrong = append(wrong, r)
 				}
+			}
+		}
+	}
+	for _, name := range out {
+		for _, other := range g.needs[name] {
+			if !slices.Contains(out, other) && !slices.Contains(g.exposed, other) {
+				wrong = append(wrong, fmt.Sprintf("%s: nobody could create one without %s, which it requires: expose that too", name, other))
 			}
 		}
 	}

@@ -287,8 +287,10 @@ func (g *generator) field(f *catalog.Field) string {
 	case g.brief: // nobody checks operators
 	case f.Type == catalog.TypeTime:
 		kind = "SDK.Time"
-	case f.Type == catalog.TypeDay:
+	case isDay(f):
 		kind = "SDK.Day"
+	case isNumeric(f):
+		kind = "SDK.Numeric"
 	}
 	if f.Nullable && kind != "unknown" {
 		kind += " | null"
@@ -296,10 +298,16 @@ func (g *generator) field(f *catalog.Field) string {
 	return comment("      ", fieldNotes(f)) + "      " + property(f.Name) + "?: " + kind + ";\n"
 }
 
-// hasDays reports whether some entity has a field of days.
-func (g *generator) hasDays() bool {
+// isDay reports whether a field has a day.
+func isDay(f *catalog.Field) bool { return f.Type == catalog.TypeDay }
+
+// isNumeric reports whether a field has a string for which a number is taken.
+func isNumeric(f *catalog.Field) bool { return f.Type == catalog.TypeDecimal || f.Numeric }
+
+// has reports whether some entity has a field of a kind.
+func (g *generator) has(kind func(*catalog.Field) bool) bool {
 	return slices.ContainsFunc(g.view.Resources(), func(r *catalog.Resource) bool {
-		return slices.ContainsFunc(r.Fields, func(f catalog.Field) bool { return f.Type == catalog.TypeDay })
+		return kind(&r.Key) || slices.ContainsFunc(r.Fields, func(f catalog.Field) bool { return kind(&f) })
 	})
 }
 

@@ -33,6 +33,7 @@ func shop() catalog.Offer {
 				{Name: "day", Type: catalog.TypeDay},
 				{Name: "paidOn", Type: catalog.TypeDay, Nullable: true},
 				{Name: "price", Type: catalog.TypeDecimal},
+				{Name: "discount", Type: catalog.TypeDecimal, Nullable: true},
 				{Name: "tags", Type: catalog.TypeJSON, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 				{Name: "sizes", Type: catalog.TypeJSON, Schema: json.RawMessage(`{"type":"array","items":{"type":"integer"}}`), Nullable: true},
 				{Name: "boxes", Type: catalog.TypeJSON, Schema: json.RawMessage(`{"type":"array","items":` + string(box) + `}`)},
@@ -50,6 +51,11 @@ func shop() catalog.Offer {
 		&catalog.Resource{
 			Name: "Line", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Fields: []catalog.Field{{Name: "text", Type: catalog.TypeString}}, Operations: writing,
 			Edges: []catalog.Edge{{Name: "order", Target: "Order"}, {Name: "product", Target: "Product"}},
+		},
+		&catalog.Resource{
+			Name: "Tag", Key: catalog.Field{Name: "id", Type: catalog.TypeID, Numeric: true}, Operations: writing,
+			Fields: []catalog.Field{{Name: "parentId", Type: catalog.TypeID, Numeric: true, Nullable: true, Edge: "parent"}},
+			Edges:  []catalog.Edge{{Name: "parent", Target: "Tag", Reference: "parentId"}, {Name: "order", Target: "Order"}},
 		},
 		&catalog.Resource{
 			Name: "Product", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Fields: []catalog.Field{{Name: "gtin", Type: catalog.TypeString}},
@@ -108,6 +114,13 @@ var right = []string{
 	`Order.updateByQuery({ paid: true, at: { $lt: "2026" } }, { note: null }, { maxAffected: 5 })`,
 	`const { Order: O, Customer } = SDK.Entities; const c = Customer.upsert({ name: "x" }); O.upsert({ customerId: c.id, customer: c })`,
 	`SDK.Entities.Product.all({ filter: { gtin: { $in: ["1"] } } }).map((p) => p.gtin)`,
+	`Order.count({ price: 9.5, discount: null }); Order.count({ price: { $gt: 1, $lte: "9.99", $in: [1, "2.50"], $between: [0, "10"] }, discount: { $in: [1, null], $ne: 2 } })`,
+	`Order.patch("1", { price: 9.5, discount: null }); Order.upsert({ price: "9.50", discount: 0.5 }); Order.updateByQuery({ price: 1 }, { price: 2 })`,
+	`const o = Order.getById("1"); const price: string | undefined = o.price; const sum = Number(o.price) + parseFloat(o.discount ?? "0"); Order.upsert({ ...o, price: sum }); console.log(price?.padStart(8), o.price === "9.50")`,
+	`Tag.count({ id: 3, parentId: 3 }); Tag.count({ id: { $in: [3, "4"] }, parentId: { $gt: 3, $in: ["3", 4, null] } }); Tag.count({ parentId: null, parent: { id: 3 }, order: { id: "o1" } })`,
+	`Tag.upsert({ id: 3, parentId: 3 }); Tag.upsert({ parentId: null }); Tag.upsert({ parent: 3 }); Tag.patch(3, { parentId: "4" }); Tag.all({ filter: { parentId: 3 } })`,
+	`const t = Tag.getById(3); const id: string = t.id!; const by: Record<string, SDK.Entities.Tag> = {}; for (const t of Tag.all()) by[t.id!] = t; Tag.upsert({ parentId: t.id, parent: t.parent }); console.log(by[id], t.id === "3", new Map(Tag.all().map((t) => [t.id, t])).get("3"))`,
+	`const groups = Object.groupBy(Tag.all(), (t) => t.parentId ?? ""); console.log(groups["3"]?.length); Tag.deleteMany(Tag.all().map((t) => t.id!)); Tag.aggregate({ groupBy: "parentId", min: "id" })`,
 }
 
 // wrong are literals with one mistake each, which the engine refuses as well.
@@ -214,12 +227,22 @@ var wrong = []string{
 	`const n: string = Order.delete("1")`,
 	`Order.colection()`,
 	`SDK.Entities.Ordr`,
+	`Order.count({ price: true })`,
+	`Order.count({ price: null })`,
+	`Order.count({ price: { $contains: "9" } })`,
+	`Order.upsert({ price: new Date() })`,
+	`const price: number | undefined = Order.getById("1").price`,
+	`Order.count({ id: 3 })`,
+	`Order.upsert({ customerId: 3 })`,
+	`Tag.count({ parentId: true })`,
+	`Tag.count({ id: { $contains: "3" } })`,
+	`const id: number | undefined = Tag.getById(3).id`,
 }
 
 func TestLiteralsHoldUnderTSC(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"koan.d.ts": typegen.Declarations(view(t, shop()))}
-	head := "const { Order } = SDK.Entities;\n"
+	head := "const { Order, Tag } = SDK.Entities;\n"
 	name := func(kind string, i int) string { return fmt.Sprintf("%s%d.ts", kind, i) }
 	for i, code := range right {
 		files[name("right", i)] = head + code

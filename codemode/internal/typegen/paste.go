@@ -57,7 +57,7 @@ func (g *generator) pasted(r *catalog.Resource, types string, ops []string, t ty
 		for _, e := range r.Edges {
 			if !seen[e.Target] {
 				seen[e.Target] = true
-				b.WriteString("    interface " + e.Target + " { id?: string }\n")
+				b.WriteString("    interface " + e.Target + " { id?: " + g.idType(e.Target) + " }\n")
 			}
 		}
 	} else {
@@ -70,6 +70,15 @@ func (g *generator) pasted(r *catalog.Resource, types string, ops []string, t ty
 	}
 	b.WriteString("    }\n    var " + r.Name + ": " + methods + ";\n}\n")
 	return b.String()
+}
+
+// idType is the type of an entity's id: the same wherever the entity is declared, so that the
+// declarations merge.
+func (g *generator) idType(entity string) string {
+	if r := g.view.Resource(entity); r != nil && isNumeric(&r.Key) {
+		return "SDK.Numeric"
+	}
+	return "string"
 }
 
 // Function returns the declaration of a plugin's function with its types. ok is false if

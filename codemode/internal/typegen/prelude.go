@@ -179,9 +179,9 @@ func (t operands) members(operators []string, has func(operator string) bool) st
 
 // filterTypes are the types of filters, pages and `with`; has reports which operators the
 // entities' operations take. In self-contained declarations of one entity, the types
-// beyond its neighbours are any: conditions on them are not checked. days says that some
-// entity has a day.
-func filterTypes(has func(operator string) bool, alone, days bool) string {
+// beyond its neighbours are any: conditions on them are not checked. days and numerics say
+// that some entity has a day, and a string that is written as a number too.
+func filterTypes(has func(operator string) bool, alone, days, numerics bool) string {
 	members := func(operators []string, value, list string) string {
 		return operands{value, list}.members(operators, has)
 	}
@@ -190,6 +190,11 @@ func filterTypes(has func(operator string) bool, alone, days bool) string {
 	if days {
 		day = "  /** A day of the calendar: a string, never a Date. */\n  type Day = string & { readonly \"YYYY-MM-DD\"?: never };\n"
 		ofDay = "\"YYYY-MM-DD\" extends keyof N ? Order<V> : "
+	}
+	numeric, ofNumeric := "", ""
+	if numerics {
+		numeric = "  /** A string. What is written and filtered by may be a number. */\n  type Numeric = string & { readonly \"or a number\"?: never };\n"
+		ofNumeric = "\"or a number\" extends keyof NonNullable<F> ? number : "
 	}
 	switch {
 	case alone:
@@ -201,8 +206,9 @@ func filterTypes(has func(operator string) bool, alone, days bool) string {
   type Id = string | number;
   /** A string. What is written and filtered by may be a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
-  type IsTime<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? true : false : false;
-` + day + `  interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
+` + day + numeric + `  /** What may be written instead of a string. */
+  type Native<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? Date : ` + ofNumeric + `never : never;
+  interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
   interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
   type Target<F> = NonNullable<F> extends readonly (infer I)[] ? I : NonNullable<F>;
@@ -210,16 +216,16 @@ func filterTypes(has func(operator string) bool, alone, days bool) string {
   type Edge<F> = unknown extends F ? ` + far + ` : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
   /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : IsTime<T[K]> extends true ? T[K] | Date : [Edge<T[K]>] extends [never] ? T[K]
+  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K] | Native<T[K]>
     : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { ` +
 		members(catalog.OperatorNames(catalog.InFilter), "", "") + ` };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? ` + open + `
-    : IsTime<F> extends true ? V | Date | Order<V | Date>
-    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (` + ofDay + `string extends N ? Text<V> : Equal<V>)
+    : [Native<F>] extends [never] ? ([Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (` + ofDay + `string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
-    : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members(catalog.OperatorNames(catalog.AtEdge), "", "") + ` }) | null;
+    : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members(catalog.OperatorNames(catalog.AtEdge), "", "") + ` }) | null)
+    : V | Native<F> | Order<V | Native<F>>;
   interface Equal<V> { ` + members(catalog.ClassEqual.Operators(), "V", "readonly V[]") + ` }
   interface Order<V, N = NonNullable<V>> extends Equal<V> { ` + members(catalog.ClassOrder.Beyond(catalog.ClassEqual), "N", "readonly N[]") + ` }
   interface Text<V> extends Order<V> { ` + members(catalog.ClassText.Beyond(catalog.ClassOrder), "V", "readonly V[]") + ` }

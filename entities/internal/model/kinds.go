@@ -62,8 +62,10 @@ func New(app *shim.App) *Model {
 		}
 		e.ByName[s.Entity.Resource.Name] = k
 		s.Entity.Resource.Operations = offeredOperations(&s.Entity.Resource)
+		s.Entity.Resource.Key.Numeric = s.Entity.Key.IsInteger()
 		for i := range s.Entity.Resource.Fields {
 			f := &s.Entity.Resource.Fields[i]
+			f.Numeric = f.Type == catalog.TypeID && s.Entity.Column(f.Name).IsInteger()
 			r, err := newRules(f)
 			if err != nil {
 				panic(fmt.Sprintf("entities: %s: %v", s.Type, err))

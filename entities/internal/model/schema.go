@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
@@ -55,7 +54,7 @@ func (k *Kind) fieldSchema(f *catalog.Field, output bool) Object {
 		types = []string{"number"}
 	case catalog.TypeID:
 		types = []string{"string"}
-		if !output && k.Entity.Column(f.Name).Storage == descriptor.Int && k.Entity.Column(f.Name).Form == nil {
+		if !output && k.Entity.Column(f.Name).IsInteger() {
 			types = []string{"string", "integer"}
 		}
 	case catalog.TypeTime:
@@ -151,7 +150,7 @@ func (k *Kind) jsonSchema(f *catalog.Field) Object {
 func (k *Kind) modelProperties(withID bool) Object {
 	p := Object{}
 	if withID {
-		p[k.KeyField().Name] = read.IDSchema(&k.Entity.Key)
+		p[k.KeyField().Name] = withDescription(read.IDSchema(&k.Entity.Key), k.KeyField().Description)
 	}
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]

@@ -75,7 +75,7 @@ func SetSchema(r *catalog.Resource) object {
 
 // IDSchema is an id as inputs take it: its string form, and the native one.
 func IDSchema(c *descriptor.Column) object {
-	if c.Storage == descriptor.Int && c.Form == nil {
+	if c.IsInteger() {
 		return object{"type": []string{"string", "integer"}}
 	}
 	return object{"type": "string"}
@@ -191,7 +191,7 @@ func valueTypes(f *catalog.Field, c *descriptor.Column) []string {
 	case catalog.TypeJSON:
 		return nil
 	case catalog.TypeID:
-		if c.Storage == descriptor.Int && c.Form == nil {
+		if c.IsInteger() {
 			return []string{"string", "integer"}
 		}
 	case catalog.TypeString, catalog.TypeText, catalog.TypeEnum, catalog.TypeTime, catalog.TypeDay, catalog.TypeUUID, catalog.TypeBytes:

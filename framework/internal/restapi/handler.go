@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"path"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,8 +124,8 @@ func WantsPage(r *http.Request) bool {
 // warnOfReserved says which entities have no routes, because other things have their paths.
 func (h *Handler) warnOfReserved() {
 	for _, r := range h.opts.Catalog().Resources() {
-		if name := catalog.Kebab(r.Name); slices.Contains(Reserved, name) {
-			h.opts.Log.Warn("an entity has no routes in REST: its path is another's", "entity", r.Name, "path", "/api/"+name)
+		if path, ok := catalog.Routed(r.Name); !ok {
+			h.opts.Log.Warn("an entity has no routes in REST: its path is another's", "entity", r.Name, "path", "/api/"+path)
 		}
 	}
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Reserved are the names that no entity has below /api.
-var Reserved = []string{"actions", "console", "events", "files", "plugins"}
-
 // route is a way to call an operation.
 type route struct {
 	catalog.Route
@@ -85,10 +82,10 @@ func tableOf(v *catalog.View) *table {
 
 // add adds the routes of an entity's operation.
 func (t *table) add(v *catalog.View, op *catalog.Operation) {
-	name := catalog.Kebab(op.Resource)
+	name, routed := catalog.Routed(op.Resource)
 	spec, ok := catalog.EntityOperationNamed(op.ID.Op)
 	resource := v.At(catalog.SurfaceREST).Resource(op.Resource)
-	if !ok || resource == nil || slices.Contains(Reserved, name) {
+	if !ok || resource == nil || !routed {
 		return
 	}
 	e := t.entities[name]

@@ -20,7 +20,7 @@ func (Food) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 func (Food) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("id").Immutable().NotEmpty().MaxLen(64).
-			Annotations(expose.Field{Example: "feta", Description: "Made of the name; the same in every set."}),
+			Annotations(expose.Field{Description: "Made of the name; the same in every set."}),
 		field.String("name").NotEmpty().MaxLen(120).Unique().
 			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(120)}),
 		field.Strings("aliases").Optional().

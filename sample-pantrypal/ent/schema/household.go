@@ -59,7 +59,7 @@ func (Household) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 func (Household) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("id").Default(HouseholdID).Immutable().Match(regexp.MustCompile(householdPattern)).
-			Annotations(expose.Field{Pattern: householdPattern, Description: "Always \"household\": a set has one household."}),
+			Annotations(expose.Field{Description: "Always \"household\": a set has one household."}),
 		field.String("name").NotEmpty().MaxLen(120).Default("Home").
 			Annotations(expose.Field{MaxLength: expose.Length(120)}),
 		field.JSON("members", []Member{}).Optional().

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-S5T+IRLnSqhLfxtea2KmZeSD9+jmNmlEmxAJcris4b8=
+// integrity of what follows this line: sha256-or+Ayv62qbn+4wiZ2ejc2aYhyWc3uqJwz+j1Mnp66Gs=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
@@ -6,9 +6,12 @@ declare namespace SDK {
   type Id = string | number;
   /** A string. What is written and filtered by may be a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
-  type IsTime<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? true : false : false;
   /** A day of the calendar: a string, never a Date. */
   type Day = string & { readonly "YYYY-MM-DD"?: never };
+  /** A string. What is written and filtered by may be a number. */
+  type Numeric = string & { readonly "or a number"?: never };
+  /** What may be written instead of a string. */
+  type Native<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? Date : "or a number" extends keyof NonNullable<F> ? number : never : never;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
   interface Items<T> extends IterableIterator<T> { map<U>(f: (item: T, i: number) => U): Items<U>; filter(f: (item: T, i: number) => unknown): Items<T>; take(n: number): Items<T>; drop(n: number): Items<T>; flatMap<U>(f: (item: T, i: number) => Iterable<U>): Items<U>; reduce<U>(f: (sum: U, item: T, i: number) => U, start: U): U; forEach(f: (item: T, i: number) => void): void; some(f: (item: T, i: number) => unknown): boolean; every(f: (item: T, i: number) => unknown): boolean; find(f: (item: T, i: number) => unknown): T | undefined; toArray(): T[] }
@@ -17,15 +20,15 @@ declare namespace SDK {
   type Edge<F> = unknown extends F ? F : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
   /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : IsTime<T[K]> extends true ? T[K] | Date : [Edge<T[K]>] extends [never] ? T[K]
+  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K] | Native<T[K]>
     : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? any
-    : IsTime<F> extends true ? V | Date | Order<V | Date>
-    : [Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | ("YYYY-MM-DD" extends keyof N ? Order<V> : string extends N ? Text<V> : Equal<V>)
+    : [Native<F>] extends [never] ? ([Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | ("YYYY-MM-DD" extends keyof N ? Order<V> : string extends N ? Text<V> : Equal<V>)
       : (N extends readonly (infer I)[] ? List<I> : Json) | null)
-    : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { $exists?: boolean }) | null;
+    : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { $exists?: boolean }) | null)
+    : V | Native<F> | Order<V | Native<F>>;
   interface Equal<V> { $eq?: V; $ne?: V; $in?: readonly V[]; $nin?: readonly V[]; $null?: boolean }
   interface Order<V, N = NonNullable<V>> extends Equal<V> { $lt?: N; $lte?: N; $gt?: N; $gte?: N; $between?: readonly [N, N] }
   interface Text<V> extends Order<V> { $ieq?: string; $iin?: readonly string[]; $contains?: string; $icontains?: string; $startsWith?: string; $endsWith?: string }

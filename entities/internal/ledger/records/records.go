@@ -37,7 +37,7 @@ func Entities() *shim.App {
 }
 
 func runs() *descriptor.Entity {
-	e := readable("KoanRun", "koan_runs", "A run that has ended, as the journal keeps it: a script, or one call of a tool.", []field{
+	e := readable(catalog.JournalRuns, "koan_runs", "A run that has ended, as the journal keeps it: a script, or one call of a tool.", []field{
 		{"started", "started", catalog.TypeTime, false, ""},
 		{"durationMs", "duration_ms", catalog.TypeFloat, false, "Wall-clock time, in milliseconds."},
 		{"surface", "surface", catalog.TypeString, false, "Where it came from: mcp, run (the command line), rest, app."},
@@ -79,14 +79,14 @@ func runs() *descriptor.Entity {
 	})
 	e.Resource.Field("changes").Schema = json.RawMessage(`{"type":"array","items":{"type":"object","additionalProperties":true}}`)
 	e.Resource.Field("approval").Enum = []string{"none", "required", "approved", "denied"}
-	e.Resource.Edges = []catalog.Edge{{Name: "calls", Description: "What it called, in its last attempt.", Target: "KoanCall", Many: true}}
-	e.Edges = []descriptor.Edge{{Name: "calls", Ent: "calls", Target: "KoanCall", Relation: descriptor.O2M, TargetKey: "run_id"}}
-	e.Referrers = []descriptor.Referrer{{Entity: "KoanCall", Column: "run_id"}}
+	e.Resource.Edges = []catalog.Edge{{Name: "calls", Description: "What it called, in its last attempt.", Target: catalog.JournalCalls, Many: true}}
+	e.Edges = []descriptor.Edge{{Name: "calls", Ent: "calls", Target: catalog.JournalCalls, Relation: descriptor.O2M, TargetKey: "run_id"}}
+	e.Referrers = []descriptor.Referrer{{Entity: catalog.JournalCalls, Column: "run_id"}}
 	return e
 }
 
 func calls() *descriptor.Entity {
-	e := readable("KoanCall", "koan_calls", "A call that a run made, as the journal keeps it.", []field{
+	e := readable(catalog.JournalCalls, "koan_calls", "A call that a run made, as the journal keeps it.", []field{
 		{"runId", "run_id", catalog.TypeID, false, ""},
 		{"sequence", "sequence", catalog.TypeInt, false, "Its number in the order in which the run's calls ended, from 1."},
 		{"position", "position", catalog.TypeString, false, "Its number in the order in which calls were made; 3.1 was called by 3."},
@@ -102,9 +102,9 @@ func calls() *descriptor.Entity {
 		{"outside", "outside", catalog.TypeBool, false, "It had an effect outside this system."},
 	})
 	e.Resource.Field("runId").Edge = "run"
-	e.Column("runId").Refers = "KoanRun"
-	e.Resource.Edges = []catalog.Edge{{Name: "run", Target: "KoanRun", Required: true, Reference: "runId"}}
-	e.Edges = []descriptor.Edge{{Name: "run", Ent: "run", Target: "KoanRun", Relation: descriptor.M2O, Inverse: true, OwnKey: "run_id"}}
+	e.Column("runId").Refers = catalog.JournalRuns
+	e.Resource.Edges = []catalog.Edge{{Name: "run", Target: catalog.JournalRuns, Required: true, Reference: "runId"}}
+	e.Edges = []descriptor.Edge{{Name: "run", Ent: "run", Target: catalog.JournalRuns, Relation: descriptor.M2O, Inverse: true, OwnKey: "run_id"}}
 	return e
 }
 

@@ -1,0 +1,123 @@
+package entgen
+
+import (
+	"path/filepath"
+	"testing"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/expose"
+)
+
+type (
+	OrderLine struct{ Exposed }
+	Orderline struct{ Exposed }
+	Event     struct{ Exposed }
+	Events    struct{ Exposed }
+	Happening struct{ Exposed }
+	KoanRun   struct{ Exposed }
+	// KoanCall is the app's own affair: callers do not see it.
+	KoanCall struct{ ent.Schema }
+)
+
+func (Happening) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{}, entsql.Annotation{Table: "events"}}
+}
+
+func TestSchemasThatWouldOverwriteEachOtherAreRefused(t *testing.T) {
+	_, err := newModel(graph(t, OrderLine{}, Orderline{}))
+	require.EqualError(t, err, "koan: 1 problem in the ent schema:\n  Orderline: it differs from OrderLine in case only, so the generated files of one would overwrite the other's: rename one of the two")
+}
+
+func TestSchemasOfOneTableAreNamed(t *testing.T) {
+	_, err := newModel(graph(t, Event{}, Events{}, Happening{}))
+	require.EqualError(t, err, "koan: 2 problems in the ent schema:\n"+
+		`  Events: its table "events" is that of Event too: let one of them have another, with entsql.Annotation{Table: "..."} among its annotations`+"\n"+
+		`  Happening: its table "events" is that of Event too: let one of them have another, with entsql.Annotation{Table: "..."} among its annotations`)
+}
+
+func TestNamesOfTheJournalAreRefused(t *testing.T) {
+	_, err := newModel(graph(t, KoanRun{}, KoanCall{}))
+	require.ErrorContains(t, err, "koan: 1 problem in the ent schema:\n  KoanRun: the journal has an entity of this name, so the app cannot: rename the schema")
+}
+
+func TestEntitiesWithoutRoutesAreNoted(t *testing.T) {
+	m, err := newModel(graph(t, Events{}, Exposed{}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"Events: it will have no routes in REST, as /api/events is the path of something else; tools and scripts have it. Rename the schema to have them"}, m.notes)
+}
+
+// Invoice cannot be made without what callers do not see.
+type Invoice struct{ Exposed }
+
+func (Invoice) Fields() []ent.Field { return []ent.Field{field.Int("writer_id")} }
+
+func (Invoice) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("hid", Plain.Type).Unique().Required(),
+		edge.To("secret", Exposed.Type).Unique().Required().Annotations(expose.Edge{Hidden: expose.Yes()}),
+		edge.To("shown", Exposed.Type).Unique().Required(),
+		edge.To("free", Plain.Type).Unique(),
+		edge.To("writer", Plain.Type).Unique().Required().Field("writer_id"),
+	}
+}
+
+// Printed is made by the app only.
+type Printed struct{ Invoice }
+
+func (Printed) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{Operations: []string{"collection", "patch"}}}
+}
+
+// Signed has a hook that gives it what callers do not.
+type Signed struct{ Invoice }
+
+func (Signed) Hooks() []ent.Hook {
+	return []ent.Hook{func(next ent.Mutator) ent.Mutator { return next }}
+}
+
+func TestEntitiesThatNobodyCouldCreateAreRefused(t *testing.T) {
+	g := graph(t, Invoice{}, Printed{}, Signed{}, Plain{}, Exposed{})
+	_, err := newModel(g)
+	require.ErrorContains(t, err, "koan: 2 problems in the ent schema:\n"+
+		"  Invoice.hid: it is required and leads to Plain, which is not exposed, so no caller could create one: expose Plain, make the edge optional, ")
+	require.ErrorContains(t, err, "Invoice.secret: it is required and is hidden, so no caller could create one: show the edge, make the edge optional, ")
+	require.Equal(t, []string{"Plain", "Exposed", "Exposed"}, Needs(g)["Invoice"])
+	require.Empty(t, Needs(g)["Signed"])
+}
+
+// Guest cannot be exposed itself, so that what requires it cannot either.
+type Guest struct{ ent.Schema }
+
+func (Guest) Fields() []ent.Field { return Strange{}.Fields() }
+
+type Stay struct{ ent.Schema }
+
+func (Stay) Edges() []ent.Edge { return []ent.Edge{edge.To("guest", Guest.Type).Unique().Required()} }
+
+func TestObstaclesFollowRequiredEdges(t *testing.T) {
+	g := graph(t, Guest{}, Stay{}, Plain{})
+	obstacles := Obstacles(g)
+	require.ErrorContains(t, problemList(obstacles["Guest"]), "ids of the type")
+	require.ErrorContains(t, problemList(obstacles["Stay"]), "guest: it is required and leads to Guest")
+	require.Empty(t, obstacles["Plain"])
+	for _, n := range g.Nodes {
+		require.Nil(t, n.Annotations[expose.EntityName], "the graph is as it was")
+	}
+}
+
+// What is refused has changed no file.
+func TestRefusalsComeBeforeEnt(t *testing.T) {
+	g := graph(t, OrderLine{}, Orderline{})
+	g.Target = t.TempDir()
+	err := New().Hooks()[0](nil).Generate(g)
+	require.ErrorContains(t, err, "in case only")
+	files, err := filepath.Glob(filepath.Join(g.Target, "*"))
+	require.NoError(t, err)
+	require.Empty(t, files)
+}

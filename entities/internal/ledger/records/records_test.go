@@ -1,0 +1,17 @@
+package records
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// The generator refuses entities of an app that would have these names.
+func TestNamesAreTaken(t *testing.T) {
+	for _, k := range Entities().Kinds {
+		require.True(t, catalog.Taken(k.Type), k.Type)
+	}
+	require.False(t, catalog.Taken("Run"))
+}
