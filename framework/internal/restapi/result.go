@@ -96,8 +96,9 @@ func pageLinks(at *url.URL, out json.RawMessage) string {
 		Page, PageSize int
 		TotalCount     *int
 		NextCursor     *string
+		Truncated      bool
 	}
-	members := map[string]any{"page": &page.Page, "pageSize": &page.PageSize, "totalCount": &page.TotalCount, "nextCursor": &page.NextCursor}
+	members := map[string]any{"page": &page.Page, "pageSize": &page.PageSize, "totalCount": &page.TotalCount, "nextCursor": &page.NextCursor, "truncated": &page.Truncated}
 	for name, value := range exact.All(out) { // the items, which are most of it, are not decoded
 		if into := members[name]; into != nil && json.Unmarshal(value, into) != nil {
 			return ""
@@ -116,14 +117,19 @@ func pageLinks(at *url.URL, out json.RawMessage) string {
 	onPage := func(n int) func(url.Values) {
 		return func(q url.Values) { q.Del("cursor"); q.Set("page", strconv.Itoa(n)) }
 	}
+	behind := func(q url.Values) { q.Del("page"); q.Set("cursor", *page.NextCursor) }
 	if query.Get("cursor") != "" {
 		if page.NextCursor != nil {
-			add("next", func(q url.Values) { q.Set("cursor", *page.NextCursor) })
+			add("next", behind)
 		}
 		add("first", func(q url.Values) { q.Del("cursor") })
 		return strings.Join(links, ", ")
 	}
-	if page.NextCursor != nil {
+	switch {
+	case page.NextCursor == nil:
+	case page.Truncated: // the next number begins behind what was left out
+		add("next", behind)
+	default:
 		add("next", onPage(page.Page+1))
 	}
 	if page.Page > 1 {
