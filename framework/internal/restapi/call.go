@@ -28,6 +28,7 @@ type call struct {
 	// that of the id in the path. nil: they are the same.
 	faultPath func(path string) (at string, id bool)
 	progress  func(done, total float64, message string)
+	tags      tagger // of an entity's row; known before the call, so that no response fails when a write is done
 }
 
 // maxKey bounds an idempotency key, in characters.

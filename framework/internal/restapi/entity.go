@@ -63,6 +63,11 @@ func (h *Handler) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.
 	if err != nil {
 		return nil, err
 	}
+	if found.Item || found.Body != "" {
+		if c.tags.seal, err = h.opts.Tags(r.Context()); err != nil {
+			return nil, err
+		}
+	}
 	id := r.PathValue("id")
 	if found.Item && !utf8.ValidString(id) { // it would become the id of another entity
 		return nil, fault.New(fault.NotFound, "no entity has an id like this: it is not UTF-8").WithPath("/id")

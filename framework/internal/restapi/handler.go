@@ -23,7 +23,6 @@ import (
 	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/framework/seal"
 )
 
 // Options configure a Handler. All but Live, Events, Runtime, Faces, Grace and WriteTime are
@@ -36,7 +35,7 @@ type Options struct {
 	// Catalog returns the current snapshot. It is called at every request.
 	Catalog   func() *catalog.Snapshot
 	Admission *admission.Admission
-	Seal      *seal.Sealer // digests rows
+	Tags      Digester
 	// Ready returns why calls cannot be served now, as joined errors; nil if they can.
 	Ready   func(context.Context) error
 	Runtime string   // of scripts, "" without

@@ -26,7 +26,7 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, fou
 		}
 		// With other fields or related rows it is not the entity that a write would match.
 		if q := r.URL.RawQuery; q == "" || !selects(r.URL.Query()) {
-			tag := h.tag(e.Resource, got.Output)
+			tag := c.tags.tag(e.Resource, got.Output)
 			w.Header().Set("ETag", tag)
 			if given, ok := tags(r.Header.Values("If-Match")); found.Method == http.MethodGet && ok && len(given) > 0 && !matches(given, tag, false) {
 				h.rejectAs(w, r, rejection{Fault: fault.New(fault.Conflict, "the "+e.Name+" is not the one that If-Match names").WithHint("Read it without If-Match.").WithRetry(fault.Fix), status: http.StatusPreconditionFailed})
