@@ -22,7 +22,9 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, fou
 	case found.Body != "" || found.Item && found.Method == http.MethodGet:
 		if found.Body == "model" && created(e, got) {
 			status = http.StatusCreated
-			w.Header().Set("Location", location(r, e, got.Output))
+			if at := location(r, e, got.Output); at != "" {
+				w.Header().Set("Location", at)
+			}
 		}
 		// With other fields or related rows it is not the entity that a write would match.
 		if q := r.URL.RawQuery; q == "" || !selects(r.URL.Query()) {
@@ -65,10 +67,13 @@ func created(e *entity, got invoke.Result) bool {
 	return false
 }
 
-// location is the path of a stored entity.
+// location is the path of a stored entity, "" for one that has none since a hook chose its id.
 func location(r *http.Request, e *entity, row json.RawMessage) string {
 	var id string
 	_ = json.Unmarshal(exact.Member(row, e.Key.Name), &id) // ids are strings
+	if noStep(id) {
+		return ""
+	}
 	at := "/api/" + catalog.Kebab(e.Name) + "/" + url.PathEscape(id)
 	if set := r.URL.Query().Get("set"); set != "" {
 		at += "?" + url.Values{"set": {set}}.Encode()
