@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/files"
 )
 
 // writeID is the operation of writes that depend on the row that is there.
@@ -123,6 +124,11 @@ func (h *Handler) conditional(r *http.Request, e *entity, found route, c *call) 
 	var set struct{ Set string }
 	if json.Unmarshal(c.input, &set) != nil {
 		return nil // a set that is not a text: the operation says so
+	}
+	if set.Set == files.DefaultSet { // as if it were not named: keys tell inputs apart by their JSON
+		input := rowOf(c.input)
+		delete(input, "set")
+		c.input, set.Set = object(input), ""
 	}
 	raw, err := json.Marshal(conditionalInput{
 		Entity: e.Name, Operation: found.operation.ID.Op, ID: r.PathValue("id"), Set: set.Set, Input: c.input, Match: match, Absent: absent, Merge: merge,
