@@ -39,3 +39,47 @@ func TestKeyOfTheSameInput(t *testing.T) {
 		require.NotContains(t, string(other.body), "script", key)
 	}
 }
+
+// A key is one job of one caller's, whatever it does.
+func TestKeyOfAnotherJob(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestKeyOfAnotherJob) {
+		return
+	}
+	s := serve(t, fixtureApp(), framework.HTTPOptions{})
+	for _, entity := range []string{"todo", "label"} { // with versions, and without
+		name := map[string]string{"todo": "title", "label": "name"}[entity]
+		made := s.do("POST", "/api/"+entity, `{"`+name+`":"zero"}`)
+		made.object(http.StatusCreated)
+		at, tag, body := made.header.Get("Location"), made.header.Get("ETag"), `{"`+name+`":"one"}`
+		first := s.do("PATCH", at, body, "Idempotency-Key", entity)
+		first.object(http.StatusOK)
+		for _, c := range []struct {
+			method, path, body string
+			header             []string
+		}{
+			{"PATCH", at, body, []string{"If-Match", tag}},
+			{"PATCH", at, body, []string{"If-Match", first.header.Get("ETag")}},
+			{"PATCH", at, body, []string{"If-Match", "*"}},
+			{"PUT", at, body, nil},
+			{"PUT", at, body, []string{"If-None-Match", "*"}},
+			{"DELETE", at, "", nil},
+			{"POST", "/api/" + entity, body, nil},
+			{"POST", "/api/" + entity + ":upsert-many", `{"models":[` + body + `]}`, nil},
+			{"POST", "/api/person", `{"name":"Ann","email":"a@b.c"}`, nil},
+			{"POST", "/api/actions/greet", `{"name":"Ann"}`, nil},
+			{"POST", "/tools/" + entity + ".delete-many", `{"ids":["` + first.object(http.StatusOK)["id"].(string) + `"]}`, nil},
+		} {
+			r := s.do(c.method, c.path, c.body, append(c.header, "Idempotency-Key", entity)...)
+			require.Equal(t, http.StatusConflict, r.status, "%v: %s", c, r.body)
+		}
+		again := s.do("PATCH", at, body, "Idempotency-Key", entity)
+		require.Equal(t, first.object(http.StatusOK), again.object(http.StatusOK))
+		require.Equal(t, first.header.Get("Koan-Run"), again.header.Get("Koan-Run"))
+
+		held := s.do("PATCH", at, `{"`+name+`":"two"}`, "If-Match", first.header.Get("ETag"), "Idempotency-Key", entity+"2")
+		held.object(http.StatusOK)
+		require.Equal(t, held.header.Get("Koan-Run"), s.do("PATCH", at, `{"`+name+`":"two"}`, "If-Match", first.header.Get("ETag"), "Idempotency-Key", entity+"2").header.Get("Koan-Run"), "the first reply, though the tag is old by now")
+		require.Equal(t, http.StatusConflict, s.do("PATCH", at, `{"`+name+`":"two"}`, "Idempotency-Key", entity+"2").status)
+	}
+}

@@ -10,12 +10,21 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// isCode reports whether a run is a script or the like, which has a key in its input.
+// scope is what keys are unique in, beside their holder: those of calls of one operation are one's
+// for all operations, so that no call is made under the key of another; those of code operations,
+// which come in another way, are apart.
+func scope(r *run.Run) string {
+	if isCode(r) {
+		return r.Operation().ID.String()
+	}
+	return "call"
+}
+
 func isCode(r *run.Run) bool { return r.Operation().ID.Kind == catalog.KindCode }
 
 // conflict is the fault of a call under the key of another one.
 func conflict(r *run.Run) *fault.Fault {
-	message, hint := "this idempotency key belongs to another call: with another input, another precondition or other rights", "Send what was sent first, or use a new key for a new job."
+	message, hint := "this idempotency key belongs to another call: to another operation, another input, another precondition or other rights", "Send what was sent first, or use a new key for a new job."
 	if isCode(r) {
 		message, hint = "this idempotency key belongs to a different script, different inputs or different rights", "Send the original script, or use a new key for a new job."
 	}
