@@ -72,7 +72,13 @@ func TestUploadAndDownload(t *testing.T) {
 	part := s.do("GET", "/api/files/"+f.ID, "", "Range", "bytes=1-3")
 	require.Equal(t, http.StatusPartialContent, part.status)
 	require.Equal(t, "PNG", string(part.body))
-	for _, none := range []string{"bytes=9999-", "bytes=some"} {
+	for _, ignored := range []string{"items=0-1", "items=-0", "seconds=some"} {
+		whole := s.do("GET", "/api/files/"+f.ID, "", "Range", ignored)
+		require.Equal(t, http.StatusOK, whole.status, ignored)
+		require.Equal(t, text, string(whole.body))
+	}
+	require.Equal(t, "PNG", string(s.do("GET", "/api/files/"+f.ID, "", "Range", "Bytes=1-3, -0").body))
+	for _, none := range []string{"bytes=9999-", "bytes=some", "bytes=-0"} {
 		refused := s.do("GET", "/api/files/"+f.ID, "", "Range", none)
 		require.Equal(t, http.StatusRequestedRangeNotSatisfiable, refused.status)
 		require.Equal(t, "application/problem+json", refused.header.Get("Content-Type"))

@@ -141,6 +141,11 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		disposition = "attachment"
 	}
 	header.Set("Content-Disposition", cmp.Or(mime.FormatMediaType(disposition, filename(f.Name)), disposition))
+	if asked := fileRange(r.Header.Get("Range"), f.Size); asked != "" {
+		r.Header.Set("Range", asked)
+	} else {
+		r.Header.Del("Range")
+	}
 	h.sendFile(w, r, &fileReader{ReadSeeker: body}, f.Size)
 }
 
