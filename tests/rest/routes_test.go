@@ -294,6 +294,7 @@ func TestToolsEnvelope(t *testing.T) {
 	stream := s.do("POST", "/tools/koan.code.execute", `{"code":"SDK.Out.progress(1,2,'half'); 7"}`, "Accept", "text/event-stream")
 	require.Equal(t, "text/event-stream", stream.header.Get("Content-Type"))
 	require.Equal(t, []string{"start", "progress", "result", "done"}, eventNames(string(stream.body)))
+	require.Equal(t, "application/json", s.do("POST", "/tools/todo.count", `{}`, "Accept", "application/json, text/event-stream;q=0").header.Get("Content-Type"))
 	failed := s.do("POST", "/tools/todo.get-by-id", `{"id":"2"}`, "Accept", "text/event-stream")
 	require.Equal(t, []string{"start", "error", "done"}, eventNames(string(failed.body)))
 	require.Equal(t, []string{"start", "result", "done"}, eventNames(string(s.do("GET", "/status/stream", "").body)))
