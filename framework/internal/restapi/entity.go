@@ -173,7 +173,7 @@ func (h *Handler) members(w http.ResponseWriter, r *http.Request, media ...strin
 	case *exact.Repeated:
 		return nil, nil, fault.Invalid(fault.Detail{Path: err.Path, Message: err.Error()})
 	case *json.SyntaxError:
-		return nil, nil, fault.Newf(fault.ParseError, "the body is not JSON: %s at byte %d", err.Error(), err.Offset).WithHint("Send one JSON object.")
+		return nil, nil, fault.Newf(fault.ParseError, "the body is not JSON: %s", atByte(err, 0)).WithHint("Send one JSON object.")
 	}
 	if len(body) == 0 {
 		return nil, nil, fault.New(fault.ParseError, "the body is not JSON: it is empty").WithHint("Send one JSON object, {} for none of its members.")

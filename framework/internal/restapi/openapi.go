@@ -331,7 +331,9 @@ func (b *builder) parameter(op *catalog.Operation, name string, s any) node {
 	switch {
 	case name == "filter":
 		p["content"] = node{jsonType: node{"schema": b.refer(s, op.Resource)}}
-	case forms[name] == textOrJSON, name == "cursor":
+	case name == "cursor": // null, which begins in JSON, would be a text here
+		p["schema"], p["description"] = node{"type": "string"}, "The nextCursor of the page before, with the same filter, q, sort and set. Leave it out to begin."
+	case forms[name] == textOrJSON:
 		p["schema"] = node{"type": "string"}
 	default:
 		p["schema"] = b.refer(s, op.Resource)
