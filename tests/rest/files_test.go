@@ -201,7 +201,11 @@ func TestFilesNeedRights(t *testing.T) {
 	who := auth.Principal{Subject: "ann", Scopes: []string{"entities:read"}, Sets: []string{"default"}}
 	s := serve(t, fixture.App(), framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return who, nil }})
 	require.Equal(t, http.StatusForbidden, s.do("POST", "/api/files", "x").status)
+	paths := documentOf(t, s).Paths
+	require.NotContains(t, paths, "/api/files", "what the caller may not do")
+	require.Contains(t, paths["/api/files/{id}"], "get")
 	who.Scopes = []string{"plugins:call"}
+	require.Contains(t, documentOf(t, s).Paths["/api/files"], "post")
 	require.Equal(t, http.StatusNotFound, s.do("POST", "/api/files?set=lake", "x").status)
 	f := s.upload("mine", "/api/files")
 	require.Equal(t, http.StatusOK, s.do("GET", "/api/files/"+f.ID, "").status)
