@@ -198,9 +198,11 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestFilesNeedRights(t *testing.T) {
 	t.Parallel()
-	who := auth.Principal{Subject: "ann", Scopes: []string{"entities:read"}, Sets: []string{"default"}}
+	who := auth.Principal{Subject: "ann", Scopes: []string{"entities:write"}, Sets: []string{"default"}}
 	s := serve(t, fixture.App(), framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return who, nil }})
-	require.Equal(t, http.StatusForbidden, s.do("POST", "/api/files", "x").status)
+	refused := s.do("POST", "/api/files", "x")
+	require.Equal(t, http.StatusForbidden, refused.status)
+	require.Contains(t, string(refused.body), "plugins:call")
 	paths := documentOf(t, s).Paths
 	require.NotContains(t, paths, "/api/files", "what the caller may not do")
 	require.Contains(t, paths["/api/files/{id}"], "get")
