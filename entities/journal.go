@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
 	"github.com/koan-go/koan/framework/run/undo"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 // An app that opens its databases itself has no place for data outside the sets: its
@@ -31,6 +32,7 @@ var (
 
 	_ journal.ReadKeeper = (*Provider)(nil)
 	_ follow.Keeper      = (*Provider)(nil)
+	_ seal.Keeper        = (*Provider)(nil)
 )
 
 // Ledger implements once.Keeper.
@@ -39,6 +41,14 @@ func (p *Provider) Ledger() once.Ledger {
 		return nil
 	}
 	return p.keys
+}
+
+// KeptSecret implements seal.Keeper. It stands where the keys are.
+func (p *Provider) KeptSecret(ctx context.Context) (string, error) {
+	if p.keys == nil {
+		return "", nil
+	}
+	return p.keys.Secret(ctx)
 }
 
 // Plans implements approve.Keeper.

@@ -62,6 +62,7 @@ type Instance struct {
 	watchers  []func()
 	reloads   []Reload
 	sealer    *seal.Sealer                      // of what clients keep
+	tags      *tagSealer                        // of rows
 	inProcess func() (*mcpserver.Server, error) // serves clients in this program; made when it is first asked for
 	once      sync.Once
 	stopped   error
@@ -164,6 +165,7 @@ func configured(app App, o Options) (*Instance, error) {
 	if i.sealer, err = sealer(values); err != nil {
 		return nil, err
 	}
+	i.tags = &tagSealer{other: i.sealer}
 	return i, nil
 }
 
@@ -214,7 +216,7 @@ func (i *Instance) offer() error {
 	for n, p := range i.started {
 		offers[n] = p.Offer()
 	}
-	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: append(toolset.Operations(), restapi.Operations(i.sealer)...)}
+	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: append(toolset.Operations(), restapi.Operations(i.tags.get)...)}
 	if slices.ContainsFunc(offers, func(o catalog.Offer) bool { return len(o.Resources) > 0 }) {
 		about.Documents = append(about.Documents, i.rows())
 	}

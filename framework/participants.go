@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
 	"github.com/koan-go/koan/framework/run/undo"
+	"github.com/koan-go/koan/framework/seal"
 )
 
 // participants take part in every run of an instance.
@@ -88,6 +89,9 @@ func (i *Instance) keepIn(p Provider) {
 		if log := k.ChangeLog(); log != nil {
 			i.feed.Use(log)
 		}
+	}
+	if k, ok := p.(seal.Keeper); ok {
+		i.tags.keeper = k
 	}
 	if k, ok := p.(undo.Keeper); ok {
 		if a := k.Archive(); a != nil {

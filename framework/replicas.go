@@ -1,7 +1,9 @@
 package framework
 
 import (
+	"context"
 	"fmt"
+	"sync"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/internal/config"
@@ -35,4 +37,38 @@ func sealer(v catalog.Values) (*seal.Sealer, error) {
 		return nil, config.Problems{fmt.Sprintf("server.replicas is %d, but server.secret is empty: no replica could open the state that another one sealed; give all of them the same secret (openssl rand -base64 32)", n)}
 	}
 	return seal.Random(), nil
+}
+
+// tagSealer has the sealer that digests rows for entity tags. Its secret is kept with the data, so
+// that all processes on one database make the same tags, and later ones too. Where there is no
+// place for one, since the app opens its databases itself, it is the sealer of what clients keep.
+type tagSealer struct {
+	keeper seal.Keeper // nil without
+	other  *seal.Sealer
+
+	mu   sync.Mutex
+	made *seal.Sealer
+}
+
+// get returns the sealer, or a fault where the secret cannot be read now.
+func (t *tagSealer) get(ctx context.Context) (*seal.Sealer, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.made != nil {
+		return t.made, nil
+	}
+	made := t.other
+	if t.keeper != nil {
+		secret, err := t.keeper.KeptSecret(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if secret != "" {
+			if made, err = seal.New(secret); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t.made = made
+	return made, nil
 }

@@ -125,7 +125,7 @@ func (i *Instance) RESTHandler(beside *HTTP) *REST {
 	}
 	o := restapi.Options{
 		Name: i.app.Name, Version: i.app.Version, Description: i.app.Description, Engine: i.engine, Catalog: i.Snapshot, Admission: beside.Admission(),
-		Seal: i.sealer, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Feed: i.feed, Log: i.log,
+		Tags: i.tags.get, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Feed: i.feed, Log: i.log,
 		Console: restapi.Console{Journal: i.reader, Replay: i.replayOwn, Plans: i.guard, Checks: i.Checks, Limits: i.limits},
 	}
 	if o.Faces = faces(i.Snapshot()); len(o.Faces) > 0 {

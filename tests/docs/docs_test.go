@@ -126,6 +126,7 @@ func TestRoutes(t *testing.T) {
 	} {
 		fmt.Fprintf(&b, "| `%s` | %s |  | its input |\n", r[0], r[1])
 	}
+	b.WriteString("| `POST /api/files` | [keeps a file](../howto/files.md) | `name` `set` | the file |\n| `GET /api/files/ID` | a file |  |  |\n")
 	b.WriteString("| `GET /api/events` | [committed changes](../howto/live.md) as events | `entity` `set` `lastEventId` |  |\n")
 	for _, r := range [][2]string{
 		{"GET /health", "whether the server answers"},
@@ -137,6 +138,8 @@ func TestRoutes(t *testing.T) {
 	} {
 		fmt.Fprintf(&b, "| `%s` | %s |  |  |\n", r[0], r[1])
 	}
+	b.WriteString("\nID is one step of the path, percent-encoded, its slashes too. An `Idempotency-Key` is one job of its caller's, whatever the route: under the key of another\n" +
+		"one a request is [`conflict`](../howto/once.md#calls-over-rest). `rel=\"next\"` of `Link` has the number of the next page, or a cursor where the page was cut at 4 MiB.\n")
 	page(t, "rest.md", b.String())
 }
 

@@ -73,7 +73,13 @@ func TestUploadAndDownload(t *testing.T) {
 	part := s.do("GET", "/api/files/"+f.ID, "", "Range", "bytes=1-3")
 	require.Equal(t, http.StatusPartialContent, part.status)
 	require.Equal(t, "PNG", string(part.body))
-	for _, none := range []string{"bytes=9999-", "bytes=some"} {
+	for _, ignored := range []string{"items=0-1", "items=-0", "seconds=some"} {
+		whole := s.do("GET", "/api/files/"+f.ID, "", "Range", ignored)
+		require.Equal(t, http.StatusOK, whole.status, ignored)
+		require.Equal(t, text, string(whole.body))
+	}
+	require.Equal(t, "PNG", string(s.do("GET", "/api/files/"+f.ID, "", "Range", "Bytes=1-3, -0").body))
+	for _, none := range []string{"bytes=9999-", "bytes=some", "bytes=-0"} {
 		refused := s.do("GET", "/api/files/"+f.ID, "", "Range", none)
 		require.Equal(t, http.StatusRequestedRangeNotSatisfiable, refused.status)
 		require.Equal(t, "application/problem+json", refused.header.Get("Content-Type"))
@@ -237,10 +243,16 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestFilesNeedRights(t *testing.T) {
 	t.Parallel()
-	who := auth.Principal{Subject: "ann", Scopes: []string{"entities:read"}, Sets: []string{"default"}}
+	who := auth.Principal{Subject: "ann", Scopes: []string{"entities:write"}, Sets: []string{"default"}}
 	s := serve(t, fixture.App(), framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return who, nil }})
-	require.Equal(t, http.StatusForbidden, s.do("POST", "/api/files", "x").status)
+	refused := s.do("POST", "/api/files", "x")
+	require.Equal(t, http.StatusForbidden, refused.status)
+	require.Contains(t, string(refused.body), "plugins:call")
+	paths := documentOf(t, s).Paths
+	require.NotContains(t, paths, "/api/files", "what the caller may not do")
+	require.Contains(t, paths["/api/files/{id}"], "get")
 	who.Scopes = []string{"plugins:call"}
+	require.Contains(t, documentOf(t, s).Paths["/api/files"], "post")
 	require.Equal(t, http.StatusNotFound, s.do("POST", "/api/files?set=lake", "x").status)
 	f := s.upload("mine", "/api/files")
 	require.Equal(t, http.StatusOK, s.do("GET", "/api/files/"+f.ID, "").status)

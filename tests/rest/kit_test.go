@@ -55,10 +55,11 @@ func pantryPal() framework.App {
 
 // server is an app that serves HTTP in this process.
 type server struct {
-	t    testing.TB
-	kit  *koantest.Kit
-	url  string
-	http *httptest.Server
+	t      testing.TB
+	kit    *koantest.Kit
+	url    string
+	http   *httptest.Server
+	routes *framework.REST
 }
 
 func serve(t testing.TB, app framework.App, o framework.HTTPOptions, settings ...koantest.Setting) *server {
@@ -82,7 +83,7 @@ func mount(t testing.TB, kit *koantest.Kit, o framework.HTTPOptions) *server {
 	}
 	s := httptest.NewServer(mux)
 	t.Cleanup(func() { mcp.Shutdown(context.Background()); rest.Shutdown(context.Background()); s.Close() })
-	return &server{t: t, kit: kit, url: s.URL, http: s}
+	return &server{t: t, kit: kit, url: s.URL, http: s, routes: rest}
 }
 
 // reply is a response.

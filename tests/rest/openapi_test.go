@@ -109,9 +109,10 @@ type document struct {
 type operation struct {
 	OperationID string
 	Parameters  []struct {
-		Name, In string
-		Example  any
-		Schema   map[string]any
+		Name, In    string
+		Description string
+		Example     any
+		Schema      map[string]any
 	}
 	RequestBody struct {
 		Content map[string]struct {
@@ -119,6 +120,19 @@ type operation struct {
 			Example json.RawMessage
 		}
 	}
+	Responses map[string]struct {
+		Headers map[string]any
+	}
+}
+
+// parameter is the description of a parameter, "" for one that is not there.
+func (o operation) parameter(in, name string) string {
+	for _, p := range o.Parameters {
+		if p.In == in && p.Name == name {
+			return p.Description
+		}
+	}
+	return ""
 }
 
 func documentOf(t testing.TB, s *server) document {
@@ -185,6 +199,27 @@ func TestDocsPage(t *testing.T) {
 	}
 	doc := s.do("GET", "/openapi.json", "")
 	require.Equal(t, http.StatusNotModified, s.do("GET", "/openapi.json", "", "If-None-Match", doc.header.Get("ETag")).status)
+}
+
+// The document has the headers on which a request may depend, and those that come back.
+func TestOpenAPIConditions(t *testing.T) {
+	t.Parallel()
+	paths := documentOf(t, serve(t, fixtureApp(), framework.HTTPOptions{})).Paths
+	item, all := paths["/api/todo/{id}"], paths["/api/todo"]
+	require.NotEmpty(t, item["get"].parameter("header", "If-None-Match"))
+	require.Contains(t, item["get"].Responses, "304")
+	require.Contains(t, item["get"].Responses["304"].Headers, "ETag")
+	require.Contains(t, item["put"].parameter("header", "If-None-Match"), "`*`")
+	require.Empty(t, item["patch"].parameter("header", "If-None-Match"), "which is rejected")
+	require.Empty(t, item["delete"].parameter("header", "If-None-Match"))
+	for _, method := range []string{"put", "patch", "delete"} {
+		require.NotEmpty(t, item[method].parameter("header", "If-Match"), method)
+	}
+	for _, op := range []operation{all["post"], item["put"], item["patch"], item["get"]} {
+		require.Contains(t, op.Responses["200"].Headers, "ETag", op.OperationID)
+	}
+	require.Contains(t, all["post"].Responses["201"].Headers, "Location")
+	require.NotContains(t, all["get"].parameter("query", "cursor"), "null", "which is a text in a query")
 }
 
 // The document has the routes that are no entity's. The console's own are private to it.

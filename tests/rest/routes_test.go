@@ -156,6 +156,24 @@ func TestCollectionParameters(t *testing.T) {
 			require.Equal(t, c.path, path, "%s: %s", name, r.body)
 		}
 	}
+	for query, said := range map[string]string{
+		`filter={"title":"a",}`: "the query parameter \"filter\" is not JSON: invalid character '}' looking for beginning of object key string at byte 14",
+		`filter={title:"a"}`:    "\"filter\" is not JSON: invalid character 't' looking for beginning of object key string at byte 2",
+		`filter={"title":"a"`:   "\"filter\" is not JSON: unexpected end of JSON input at byte 12",
+		`filter={"title":"a"}}`: "\"filter\" is not JSON: invalid character '}' after top-level value at byte 14",
+		`filter="title":"a"}`:   "\"filter\" is not JSON: invalid character ':' after top-level value at byte 8",
+		`with={`:                "\"with\" is not JSON: unexpected end of JSON input at byte 1",
+		`fields=["title"`:       "\"fields\" is not JSON: unexpected end of JSON input at byte 8",
+		`sort=[title]`:          "\"sort\" is not JSON: invalid character 'i' in literal true (expecting 'r') at byte 3",
+		`page=[`:                "\"page\" is not JSON: unexpected end of JSON input at byte 1",
+	} {
+		name, value, _ := strings.Cut(query, "=")
+		r := get(url.Values{name: {value}})
+		code, path := r.problem(http.StatusBadRequest)
+		require.Equal(t, []string{"invalid_payload", "/" + name}, []string{code, path}, query)
+		require.Contains(t, r.object(http.StatusBadRequest)["message"], said, query)
+		require.Contains(t, r.object(http.StatusBadRequest)["hint"], "encode", query)
+	}
 	require.EqualValues(t, "unknown_set", s.do("GET", "/api/todo?set=nowhere", "").object(http.StatusNotFound)["code"])
 	require.Equal(t, http.StatusCreated, s.do("POST", "/api/todo?set=tenant-a", `{"title":"there"}`).status)
 	require.EqualValues(t, 1, s.do("GET", "/api/todo?set=tenant-a&count=true", "").object(http.StatusOK)["totalCount"])
@@ -294,6 +312,7 @@ func TestToolsEnvelope(t *testing.T) {
 	stream := s.do("POST", "/tools/koan.code.execute", `{"code":"SDK.Out.progress(1,2,'half'); 7"}`, "Accept", "text/event-stream")
 	require.Equal(t, "text/event-stream", stream.header.Get("Content-Type"))
 	require.Equal(t, []string{"start", "progress", "result", "done"}, eventNames(string(stream.body)))
+	require.Equal(t, "application/json", s.do("POST", "/tools/todo.count", `{}`, "Accept", "application/json, text/event-stream;q=0").header.Get("Content-Type"))
 	failed := s.do("POST", "/tools/todo.get-by-id", `{"id":"2"}`, "Accept", "text/event-stream")
 	require.Equal(t, []string{"start", "error", "done"}, eventNames(string(failed.body)))
 	require.Equal(t, []string{"start", "result", "done"}, eventNames(string(s.do("GET", "/status/stream", "").body)))

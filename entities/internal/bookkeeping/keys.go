@@ -45,7 +45,7 @@ func (k *Keys) open(ctx context.Context) (*ledger.Keys, error) {
 		return k.opened, nil
 	}
 	d := k.backend.Dialect()
-	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables(d), ledger.PlanTables(d), ledger.GrantTables()))
+	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables(d), ledger.PlanTables(d), ledger.GrantTables(), ledger.SecretTables()))
 	if err != nil {
 		return nil, k.fault(err)
 	}

@@ -28,6 +28,7 @@ type call struct {
 	// that of the id in the path. nil: they are the same.
 	faultPath func(path string) (at string, id bool)
 	progress  func(done, total float64, message string)
+	tags      tagger // of an entity's row; known before the call, so that no response fails when a write is done
 }
 
 // maxKey bounds an idempotency key, in characters.
@@ -83,10 +84,20 @@ func (h *Handler) call(r *http.Request, v *catalog.View, c *call) (invoke.Result
 		View: v, Principal: auth.From(r.Context()), ID: c.operation.ID, Input: c.input, Surface: surface, Via: c.via, IdempotencyKey: name,
 		Parent: parent(r), Progress: c.progress,
 	})
-	if f := got.Fault(); f != nil {
+	switch f := got.Fault(); {
+	case f == nil:
+		return got, nil
+	case h.cutOff(f):
+		return got, rejection{Fault: f, status: http.StatusServiceUnavailable}
+	default:
 		return got, c.rejection(f)
 	}
-	return got, nil
+}
+
+// cutOff reports whether it was the end of the server that a call was cut off by. The call is
+// cancelled all the same: what it did outside is not known to have failed.
+func (h *Handler) cutOff(f *fault.Fault) bool {
+	return f.Code == fault.Cancelled && h.calls.Err() != nil
 }
 
 // parent is the trace context of a request.

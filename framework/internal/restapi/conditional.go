@@ -10,7 +10,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/seal"
+	"github.com/koan-go/koan/framework/internal/files"
 )
 
 // writeID is the operation of writes that depend on the row that is there.
@@ -34,23 +34,27 @@ type conditionalInput struct {
 // Operations returns the operation by which REST makes writes that depend on the row that is
 // there. It is reached by the routes alone, and what it may do is decided by the operations
 // that it calls.
-func Operations(s *seal.Sealer) []*catalog.Operation {
+func Operations(d Digester) []*catalog.Operation {
 	return []*catalog.Operation{{
 		ID: writeID, Title: "Write on a condition",
 		Summary: "Reads an entity, and stores, changes or deletes it if it is still the one that the caller has seen.",
 		Input:   json.RawMessage(`{"type":"object","required":["entity","operation","id","input"],"properties":{"entity":{"type":"string"},"operation":{"enum":["upsert","patch","delete"]},"id":{"type":"string"},"set":{"type":"string"},"input":{"type":"object"},"match":{"type":"array","items":{"type":"string"}},"absent":{"type":"boolean"},"merge":{"type":"boolean"}},"additionalProperties":false}`),
 		Output:  json.RawMessage(`{"type":"object"}`),
 		Effects: catalog.Effects{Destructive: true}, Reach: catalog.ReachApp, Nested: true, Proven: true,
-		Handler: (&conditional{tagger{s}}).handle,
+		Handler: (&conditional{d}).handle,
 	}}
 }
 
-type conditional struct{ tagger }
+type conditional struct{ digester Digester }
 
 func (c *conditional) handle(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	var in conditionalInput
 	if err := json.Unmarshal(call.Input(), &in); err != nil {
 		return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read"})
+	}
+	sealer, err := c.digester(ctx)
+	if err != nil {
+		return nil, err
 	}
 	resource := call.View().Snapshot().Resource(in.Entity)
 	if resource == nil {
@@ -72,7 +76,7 @@ func (c *conditional) handle(ctx context.Context, call catalog.Call) (json.RawMe
 		}
 		return nil, err
 	}
-	if in.Match != nil && !matches(in.Match, c.tag(resource, out), false) {
+	if in.Match != nil && !matches(in.Match, tagger{sealer}.tag(resource, out), false) {
 		return nil, changed("the " + in.Entity + " is not the one that If-Match names: somebody changed it")
 	}
 	if in.Merge {
@@ -120,6 +124,11 @@ func (h *Handler) conditional(r *http.Request, e *entity, found route, c *call) 
 	var set struct{ Set string }
 	if json.Unmarshal(c.input, &set) != nil {
 		return nil // a set that is not a text: the operation says so
+	}
+	if set.Set == files.DefaultSet { // as if it were not named: keys tell inputs apart by their JSON
+		input := rowOf(c.input)
+		delete(input, "set")
+		c.input, set.Set = object(input), ""
 	}
 	raw, err := json.Marshal(conditionalInput{
 		Entity: e.Name, Operation: found.operation.ID.Op, ID: r.PathValue("id"), Set: set.Set, Input: c.input, Match: match, Absent: absent, Merge: merge,

@@ -17,7 +17,14 @@ const mergeType = "application/merge-patch+json"
 
 // serveEntities serves /api/ENTITY and /api/ENTITY:SUFFIX, serveEntity /api/ENTITY/ID.
 func (h *Handler) serveEntities(w http.ResponseWriter, r *http.Request) { h.serveRoute(w, r, false) }
-func (h *Handler) serveEntity(w http.ResponseWriter, r *http.Request)   { h.serveRoute(w, r, true) }
+
+func (h *Handler) serveEntity(w http.ResponseWriter, r *http.Request) {
+	if strings.Count(r.URL.EscapedPath(), "/") != strings.Count("/api/ENTITY/ID", "/") {
+		h.reject(w, r, noRoute(r))
+		return
+	}
+	h.serveRoute(w, r, true)
+}
 
 func (h *Handler) serveRoute(w http.ResponseWriter, r *http.Request, item bool) {
 	p := auth.From(r.Context())
@@ -63,6 +70,11 @@ func (h *Handler) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.
 	if err != nil {
 		return nil, err
 	}
+	if found.Item || found.Body != "" {
+		if c.tags.seal, err = h.opts.Tags(r.Context()); err != nil {
+			return nil, err
+		}
+	}
 	id := r.PathValue("id")
 	if found.Item && !utf8.ValidString(id) { // it would become the id of another entity
 		return nil, fault.New(fault.NotFound, "no entity has an id like this: it is not UTF-8").WithPath("/id")
@@ -107,17 +119,40 @@ func (h *Handler) modelInput(w http.ResponseWriter, r *http.Request, e *entity, 
 	}
 	used, _ := admission.Media(r, media...)
 	c.merge = used == mergeType
-	if found.Item && found.Body == "model" {
-		id, key := text(r.PathValue("id")), e.Key.Name
-		if own, ok := given[key]; ok && string(own) != string(id) && `"`+string(own)+`"` != string(id) {
-			return fault.Invalid(fault.Detail{Path: "/" + key, Message: "the id in the body is another than that in the path", Expected: r.PathValue("id"), Received: fault.Clip(string(own), 64)})
+	if found.Body != "model" {
+		input[found.Body] = body
+		return nil
+	}
+	key := e.Key.Name
+	own := idOf(given[key])
+	if found.Item {
+		id := r.PathValue("id")
+		if _, ok := given[key]; ok && own != id {
+			return fault.Invalid(fault.Detail{Path: "/" + key, Message: "the id in the body is another than that in the path", Expected: id, Received: fault.Clip(own, 64)})
 		}
-		given[key] = id
+		own, given[key] = id, text(id)
 		body = object(given)
+	}
+	if noStep(own) {
+		return fault.Invalid(fault.Detail{Path: "/" + key, Message: "no path can have the id " + catalog.Quote(own) + ": clients leave such a step out, however it is encoded"}).
+			WithHint("Choose another id. Rows that have this one are reached by :query, :update-by-query and :delete-many.")
 	}
 	input[found.Body] = body
 	return nil
 }
+
+// idOf is the id in a member of a body, which may be a string or what it is in the database.
+func idOf(member json.RawMessage) string {
+	var id string
+	if json.Unmarshal(member, &id) != nil {
+		return string(member)
+	}
+	return id
+}
+
+// noStep reports whether an id cannot be a step of a path: of "." and "..", clients make another
+// path before they send it (RFC 3986, section 5.2.4), and browsers also of %2e.
+func noStep(id string) bool { return id == "." || id == ".." }
 
 // members reads a body that is a JSON object of unique names.
 func (h *Handler) members(w http.ResponseWriter, r *http.Request, media ...string) (json.RawMessage, map[string]json.RawMessage, error) {
@@ -138,7 +173,7 @@ func (h *Handler) members(w http.ResponseWriter, r *http.Request, media ...strin
 	case *exact.Repeated:
 		return nil, nil, fault.Invalid(fault.Detail{Path: err.Path, Message: err.Error()})
 	case *json.SyntaxError:
-		return nil, nil, fault.Newf(fault.ParseError, "the body is not JSON: %s at byte %d", err.Error(), err.Offset).WithHint("Send one JSON object.")
+		return nil, nil, fault.Newf(fault.ParseError, "the body is not JSON: %s", atByte(err, 0)).WithHint("Send one JSON object.")
 	}
 	if len(body) == 0 {
 		return nil, nil, fault.New(fault.ParseError, "the body is not JSON: it is empty").WithHint("Send one JSON object, {} for none of its members.")

@@ -1,6 +1,7 @@
 package restapi
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -11,6 +12,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/seal"
 )
+
+// Digester returns the sealer that digests rows for entity tags, the same for all processes on one
+// database, or a fault where it is not to be had now.
+type Digester func(context.Context) (*seal.Sealer, error)
 
 // tagger makes entity tags.
 type tagger struct{ seal *seal.Sealer }
@@ -28,10 +33,6 @@ func (t tagger) tag(r *catalog.Resource, out json.RawMessage) string {
 		canonical = out
 	}
 	return `"` + t.seal.Digest("etag", append([]byte(r.Name+"\x00"), canonical...)) + `"`
-}
-
-func (h *Handler) tag(r *catalog.Resource, out json.RawMessage) string {
-	return tagger{h.opts.Seal}.tag(r, out)
 }
 
 // matches reports whether a tag is among those of a header. weak also takes weak ones.

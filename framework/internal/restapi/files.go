@@ -152,6 +152,11 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		disposition = "attachment"
 	}
 	header.Set("Content-Disposition", cmp.Or(mime.FormatMediaType(disposition, filename(f.Name)), disposition))
+	if asked := fileRange(r.Header.Get("Range"), f.Size); asked != "" {
+		r.Header.Set("Range", asked)
+	} else {
+		r.Header.Del("Range")
+	}
 	h.sendFile(w, r, &fileReader{ReadSeeker: body}, f.Size)
 }
 
@@ -227,36 +232,40 @@ func (s *fileWriter) rejectWith(h *Handler, r *http.Request, rejected rejection)
 	h.rejectAs(s.ResponseWriter, r, rejected)
 }
 
-// fileRoutes describes the routes of files.
-func (b *builder) fileRoutes() {
+// fileRoutes describes the routes of files that the caller may use.
+func (b *builder) fileRoutes(create, get bool) {
 	file := node{"type": "object", "required": []string{"id", "sha256", "size", "type", "name"}, "properties": node{
 		"id": node{"type": "string", "description": "What rows and calls name the file by."}, "sha256": node{"type": "string", "description": "In hexadecimal."},
 		"size": node{"type": "integer", "description": "In bytes."}, "type": node{"type": "string", "description": "A media type."},
 		"name": node{"type": "string", "description": "Without folders, empty if it has none."},
 	}}
-	b.schemas["File"] = file
 	query := func(name, about string) node {
 		return node{"name": name, "in": "query", "description": about, "schema": node{"type": "string"}}
 	}
 	content := node{"*/*": node{"schema": node{"type": "string", "format": "binary"}}}
-	b.add(filesPath, http.MethodPost, node{
-		"operationId": "uploadFile", "summary": "Keep a file", "tags": []string{"Files"},
-		"description": "The body is the file, of any type. What nothing refers to is deleted after a day.",
-		"parameters":  []node{query("name", "The file's name."), query("set", "The set it belongs to.")},
-		"requestBody": node{"required": true, "content": content},
-		"responses": node{
-			"201": node{
-				"description": "The file.", "content": node{jsonType: node{"schema": reference("File")}},
-				"headers": node{"Location": node{"description": "The file's path.", "schema": node{"type": "string"}}},
-			}, "4XX": problemResponse, "5XX": problemResponse,
-		},
-	})
-	b.add(filesPath+"/{id}", http.MethodGet, node{
-		"operationId": "downloadFile", "summary": "Read a file", "tags": []string{"Files"}, "description": "Ranges can be asked for.",
-		"parameters": []node{{"name": "id", "in": "path", "required": true, "description": "The file's id.", "schema": node{"type": "string"}}},
-		"responses": node{
-			"200": node{"description": "The file.", "content": content}, "206": node{"description": "A part of it.", "content": content},
-			"304": node{"description": "The caller has it."}, "416": node{"description": "There is no such range."}, "4XX": problemResponse, "5XX": problemResponse,
-		},
-	})
+	if create {
+		b.schemas["File"] = file
+		b.add(filesPath, http.MethodPost, node{
+			"operationId": "uploadFile", "summary": "Keep a file", "tags": []string{"Files"},
+			"description": "The body is the file, of any type. What nothing refers to is deleted after a day.",
+			"parameters":  []node{query("name", "The file's name."), query("set", "The set it belongs to.")},
+			"requestBody": node{"required": true, "content": content},
+			"responses": node{
+				"201": node{
+					"description": "The file.", "content": node{jsonType: node{"schema": reference("File")}},
+					"headers": node{"Location": node{"description": "The file's path.", "schema": node{"type": "string"}}},
+				}, "4XX": problemResponse, "5XX": problemResponse,
+			},
+		})
+	}
+	if get {
+		b.add(filesPath+"/{id}", http.MethodGet, node{
+			"operationId": "downloadFile", "summary": "Read a file", "tags": []string{"Files"}, "description": "Ranges can be asked for.",
+			"parameters": []node{{"name": "id", "in": "path", "required": true, "description": "The file's id.", "schema": node{"type": "string"}}},
+			"responses": node{
+				"200": node{"description": "The file.", "content": content}, "206": node{"description": "A part of it.", "content": content},
+				"304": node{"description": "The caller has it."}, "416": node{"description": "There is no such range."}, "4XX": problemResponse, "5XX": problemResponse,
+			},
+		})
+	}
 }

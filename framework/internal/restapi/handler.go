@@ -22,7 +22,6 @@ import (
 	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/framework/seal"
 )
 
 // Options configure a Handler. All but Live, Events, Runtime, Faces, Grace and WriteTime are
@@ -35,7 +34,7 @@ type Options struct {
 	// Catalog returns the current snapshot. It is called at every request.
 	Catalog   func() *catalog.Snapshot
 	Admission *admission.Admission
-	Seal      *seal.Sealer // digests rows
+	Tags      Digester
 	// Ready returns why calls cannot be served now, as joined errors; nil if they can.
 	Ready   func(context.Context) error
 	Runtime string   // of scripts, "" without
@@ -138,7 +137,7 @@ func (h *Handler) now() *Live { return h.live.Load() }
 func (h *Handler) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/{entity}", h.serveEntities)
-	mux.HandleFunc("/api/{entity}/{id}", h.serveEntity)
+	mux.HandleFunc("/api/{entity}/{id...}", h.serveEntity) // one step, which a mux takes for none where it is %2F
 	mux.HandleFunc("/api/actions/{name}", h.serveAction)
 	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
 	h.routeConsole(mux)
@@ -192,12 +191,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // is for the pages to widen.
 func (h *Handler) Pages(pages http.Handler) http.Handler {
 	forged := http.NewCrossOriginProtection()
+	clean := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path.Clean(r.URL.Path) != r.URL.Path { // which a page may take for the name of a file
+			h.reject(w, r, noRoute(r))
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if forged.Check(r) != nil {
 			h.reject(w, r, fault.New(fault.Forbidden, "only pages of this site may send that"))
 			return
 		}
-		h.serve(w, r, pages, h.visitor)
+		h.serve(w, r, clean, h.visitor)
 	})
 }
 
@@ -221,7 +227,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 	if h.opts.Admission.CrossOrigin(w, r, crossOrigin) {
 		return
 	}
-	if path.Clean(r.URL.Path) != r.URL.Path {
+	if at := r.URL.EscapedPath(); path.Clean(at) != at { // escaped: an id may have slashes and dots
 		h.reject(w, r, noRoute(r))
 		return
 	}

@@ -68,9 +68,10 @@ func (h *Handler) document(v *catalog.View) *document {
 		}
 		functions("Actions", "Named pieces of work.", "/api/actions/", t.actions)
 		functions("Plugins", "Functions of plugins.", "/api/plugins/", t.plugins)
-		if h.opts.Files != nil && v.Allowed(catalog.PluginID(files.Domain, "get")) {
+		create, get := v.Allowed(catalog.PluginID(files.Domain, "create")), v.Allowed(catalog.PluginID(files.Domain, "get"))
+		if h.opts.Files != nil && (create || get) {
 			tags = append(tags, node{"name": "Files", "description": "Uploaded files, and those that scripts create."})
-			b.fileRoutes()
+			b.fileRoutes(create, get)
 		}
 		tags = append(tags, node{"name": "Server", "description": "Tools in an envelope, and the server's state."})
 		b.server()
@@ -303,20 +304,39 @@ func (b *builder) entityOperation(e *entity, r route) node {
 	if r.Body == "model" {
 		responses["201"] = node{"description": "It was created.", "headers": node{"Location": textHeader("The path of the entity."), "ETag": textHeader("The entity's tag.")}, "content": success["content"]}
 	}
-	if r.Item && r.Method != http.MethodDelete {
+	if r.Body != "" || r.Item && r.Method == http.MethodGet {
 		success["headers"] = node{"ETag": textHeader("The entity's tag, for If-Match.")}
+	}
+	if r.Item && r.Method == http.MethodGet {
+		responses["304"] = node{"description": "The caller has it: it is the one that If-None-Match names.", "headers": success["headers"]}
 	}
 	if op.ID.Op == "collection" && r.Method == http.MethodGet {
 		success["headers"] = node{"Link": textHeader("The pages beside this one (RFC 8288).")}
 	}
 	if r.spec.Access.Writes() && op.ID.Op != "new" {
 		parameters = append(parameters, keyParameter)
-		if r.Item {
-			parameters = append(parameters, node{"name": "If-Match", "in": "header", "description": "The ETag of the entity that the change is meant for.", "schema": node{"type": "string"}})
-		}
 	}
+	parameters = append(parameters, conditions(r)...)
 	if len(parameters) > 0 {
 		out["parameters"] = parameters
+	}
+	return out
+}
+
+// conditions describes the headers on which a request for one entity may depend.
+func conditions(r route) []node {
+	header := func(name, about string) node {
+		return node{"name": name, "in": "header", "description": about, "schema": node{"type": "string"}}
+	}
+	switch {
+	case !r.Item:
+		return nil
+	case r.Method == http.MethodGet:
+		return []node{header("If-None-Match", "The ETag of the entity that the caller has: 304 if it is still the same.")}
+	}
+	out := []node{header("If-Match", "The ETag of the entity that the change is meant for: 412 if it is another.")}
+	if r.Method == http.MethodPut {
+		out = append(out, header("If-None-Match", "Only `*`: the entity is created, or 412 if it is there."))
 	}
 	return out
 }
@@ -331,7 +351,9 @@ func (b *builder) parameter(op *catalog.Operation, name string, s any) node {
 	switch {
 	case name == "filter":
 		p["content"] = node{jsonType: node{"schema": b.refer(s, op.Resource)}}
-	case forms[name] == textOrJSON, name == "cursor":
+	case name == "cursor": // null, which begins in JSON, would be a text here
+		p["schema"], p["description"] = node{"type": "string"}, "The nextCursor of the page before, with the same filter, q, sort and set. Leave it out to begin."
+	case forms[name] == textOrJSON:
 		p["schema"] = node{"type": "string"}
 	default:
 		p["schema"] = b.refer(s, op.Resource)

@@ -57,9 +57,9 @@ func (b *builder) server() {
 	get(healthPath, "health", "Whether the server answers", "Needs no token.", jsonType)
 	get("/status", "status", "The state of the server", "Whether calls can be served, and what is missing if not.", jsonType)
 	b.events()
-	get("/status/stream", "statusStream", "The state of the server as events", "The same as /status, as server-sent events.", "text/event-stream")
+	get("/status/stream", "statusStream", "The state of the server as events", "The same as /status, as server-sent events.", eventsType)
 	ok := answer(jsonType, "What the tool returned.")
-	ok["content"].(node)["text/event-stream"] = node{"schema": node{"type": "string"}}
+	ok["content"].(node)[eventsType] = node{"schema": node{"type": "string"}}
 	b.add("/tools/{name}", http.MethodPost, node{
 		"operationId": "callTool", "summary": "Call any tool", "tags": []string{"Server"},
 		"description": "The body is the tool's input. With `Accept: text/event-stream` the response is a stream of the events `start`, `progress`, `result` or `error`, `done`.",
@@ -84,7 +84,7 @@ func (b *builder) events() {
 			parameter(lastIDParameter, "query", "The same, for clients that cannot set the header."),
 		},
 		"responses": node{
-			"200": node{"description": "The stream.", "content": node{"text/event-stream": node{"schema": node{"type": "string"}}}},
+			"200": node{"description": "The stream.", "content": node{eventsType: node{"schema": node{"type": "string"}}}},
 			"4XX": problemResponse, "5XX": problemResponse,
 		},
 	})

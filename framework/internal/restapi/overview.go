@@ -273,7 +273,11 @@ func (h *Handler) limited(w http.ResponseWriter, r *http.Request, do func(contex
 	defer stop()
 	out, err := do(ctx)
 	if err != nil {
-		h.reject(w, r, fault.From(err))
+		j := rejection{Fault: fault.From(err)}
+		if h.cutOff(j.Fault) {
+			j.status = http.StatusServiceUnavailable
+		}
+		h.rejectAs(w, r, j)
 		return
 	}
 	h.respondJSON(w, r, out)

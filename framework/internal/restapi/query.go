@@ -2,6 +2,8 @@ package restapi
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -18,7 +20,7 @@ type form uint8
 
 const (
 	plainText  form = iota // the value is the text
-	jsonValue              // JSON; what is not is the text, and the operation says what is wrong with that
+	jsonValue              // JSON; what does not begin like it is the text, and the operation says what is wrong with that
 	textOrJSON             // JSON if it begins like an object or a list, else the text
 )
 
@@ -41,8 +43,10 @@ func decodeQuery(raw string, known []string) (map[string]json.RawMessage, error)
 			WithHint("Separate parameters with `&`, and encode their values (curl: -G --data-urlencode).")
 	}
 	var wrong []fault.Detail
+	hint := "Write the value as JSON, and encode it (curl: -G --data-urlencode)."
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		at := "/" + fault.Step(name)
+		value, flaw := parameter(forms[name], given[name][0])
 		switch values := given[name]; {
 		case !slices.Contains(known, name):
 			wrong = append(wrong, fault.Detail{Path: at, Message: "unknown query parameter " + catalog.Quote(fault.Clip(name, 64)) + fault.DidYouMean(name, known)})
@@ -50,12 +54,17 @@ func decodeQuery(raw string, known []string) (map[string]json.RawMessage, error)
 			wrong = append(wrong, fault.Detail{Path: at, Message: "the query parameter " + catalog.Quote(name) + " is there more than once"})
 		case !utf8.ValidString(values[0]):
 			wrong = append(wrong, fault.Detail{Path: at, Message: "the query parameter " + catalog.Quote(name) + " is not UTF-8"})
+		case flaw != "":
+			wrong = append(wrong, fault.Detail{Path: at, Message: "the query parameter " + catalog.Quote(name) + " is not JSON: " + flaw})
+			continue
 		default:
-			out[name] = parameter(forms[name], values[0])
+			out[name] = value
+			continue
 		}
+		hint = "This path takes " + takes(known) + "."
 	}
 	if len(wrong) > 0 {
-		return nil, fault.Invalid(wrong...).WithHint("This path takes %s.", takes(known))
+		return nil, fault.Invalid(wrong...).WithHint("%s", hint)
 	}
 	return out, nil
 }
@@ -67,14 +76,27 @@ func takes(known []string) string {
 	return "the query parameters " + strings.Join(known, ", ")
 }
 
-// parameter returns a value as JSON.
-func parameter(f form, value string) json.RawMessage {
+// parameter returns a value as JSON, or what is wrong with one that begins like JSON and is not.
+func parameter(f form, value string) (json.RawMessage, string) {
 	trimmed := strings.TrimSpace(value)
-	looksLike := strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")
-	if (f == jsonValue || f == textOrJSON && looksLike) && json.Valid([]byte(trimmed)) {
-		return json.RawMessage(trimmed)
+	begins := strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")
+	if f == plainText || f == textOrJSON && !begins {
+		return text(value), ""
 	}
-	return text(value)
+	var syntax *json.SyntaxError
+	switch err := json.Unmarshal([]byte(trimmed), new(json.RawMessage)); {
+	case err == nil:
+		return json.RawMessage(trimmed), ""
+	case errors.As(err, &syntax) && (begins || strings.HasPrefix(trimmed, `"`)):
+		return nil, atByte(syntax, strings.Index(value, trimmed))
+	}
+	return text(value), ""
+}
+
+// atByte says what is wrong with a text that is not JSON, and where: before is how many bytes of it
+// the parser has not seen.
+func atByte(err *json.SyntaxError, before int) string {
+	return fmt.Sprintf("%s at byte %d", err.Error(), err.Offset+int64(before))
 }
 
 // text is a JSON string.

@@ -15,9 +15,9 @@ import (
 var known = catalog.EntityInputs("collection")
 
 func TestDecodeQuery(t *testing.T) {
-	in, err := decodeQuery("page=2&pageSize=x&q=12&sort=-a,b&with=%7B%22steps%22%3A%7B%7D%7D&fields=%5Bx&filter=%7B%22a%22%3A1%7D&count=false", known)
+	in, err := decodeQuery("page=2&pageSize=x&q=12&sort=-a,b&with=%7B%22steps%22%3A%7B%7D%7D&fields=x%5B&filter=%7B%22a%22%3A1%7D&count=false", known)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"page":2,"pageSize":"x","q":"12","sort":"-a,b","with":{"steps":{}},"fields":"[x","filter":{"a":1},"count":false}`, string(object(in)))
+	require.JSONEq(t, `{"page":2,"pageSize":"x","q":"12","sort":"-a,b","with":{"steps":{}},"fields":"x[","filter":{"a":1},"count":false}`, string(object(in)))
 	_, err = decodeQuery("Page=1&b=2", known)
 	require.Len(t, fault.From(err).Details, 2)
 }

@@ -21,6 +21,7 @@ const (
 const (
 	jsonType    = "application/json"
 	problemType = "application/problem+json"
+	eventsType  = "text/event-stream"
 )
 
 // rejection is a fault with an HTTP status other than that of its code.

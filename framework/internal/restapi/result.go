@@ -22,11 +22,13 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, fou
 	case found.Body != "" || found.Item && found.Method == http.MethodGet:
 		if found.Body == "model" && created(e, got) {
 			status = http.StatusCreated
-			w.Header().Set("Location", location(r, e, got.Output))
+			if at := location(r, e, got.Output); at != "" {
+				w.Header().Set("Location", at)
+			}
 		}
 		// With other fields or related rows it is not the entity that a write would match.
 		if q := r.URL.RawQuery; q == "" || !selects(r.URL.Query()) {
-			tag := h.tag(e.Resource, got.Output)
+			tag := c.tags.tag(e.Resource, got.Output)
 			w.Header().Set("ETag", tag)
 			if given, ok := tags(r.Header.Values("If-Match")); found.Method == http.MethodGet && ok && len(given) > 0 && !matches(given, tag, false) {
 				h.rejectAs(w, r, rejection{Fault: fault.New(fault.Conflict, "the "+e.Name+" is not the one that If-Match names").WithHint("Read it without If-Match.").WithRetry(fault.Fix), status: http.StatusPreconditionFailed})
@@ -65,10 +67,13 @@ func created(e *entity, got invoke.Result) bool {
 	return false
 }
 
-// location is the path of a stored entity.
+// location is the path of a stored entity, "" for one that has none since a hook chose its id.
 func location(r *http.Request, e *entity, row json.RawMessage) string {
 	var id string
 	_ = json.Unmarshal(exact.Member(row, e.Key.Name), &id) // ids are strings
+	if noStep(id) {
+		return ""
+	}
 	at := "/api/" + catalog.Kebab(e.Name) + "/" + url.PathEscape(id)
 	if set := r.URL.Query().Get("set"); set != "" {
 		at += "?" + url.Values{"set": {set}}.Encode()
@@ -96,8 +101,9 @@ func pageLinks(at *url.URL, out json.RawMessage) string {
 		Page, PageSize int
 		TotalCount     *int
 		NextCursor     *string
+		Truncated      bool
 	}
-	members := map[string]any{"page": &page.Page, "pageSize": &page.PageSize, "totalCount": &page.TotalCount, "nextCursor": &page.NextCursor}
+	members := map[string]any{"page": &page.Page, "pageSize": &page.PageSize, "totalCount": &page.TotalCount, "nextCursor": &page.NextCursor, "truncated": &page.Truncated}
 	for name, value := range exact.All(out) { // the items, which are most of it, are not decoded
 		if into := members[name]; into != nil && json.Unmarshal(value, into) != nil {
 			return ""
@@ -116,14 +122,19 @@ func pageLinks(at *url.URL, out json.RawMessage) string {
 	onPage := func(n int) func(url.Values) {
 		return func(q url.Values) { q.Del("cursor"); q.Set("page", strconv.Itoa(n)) }
 	}
+	behind := func(q url.Values) { q.Del("page"); q.Set("cursor", *page.NextCursor) }
 	if query.Get("cursor") != "" {
 		if page.NextCursor != nil {
-			add("next", func(q url.Values) { q.Set("cursor", *page.NextCursor) })
+			add("next", behind)
 		}
 		add("first", func(q url.Values) { q.Del("cursor") })
 		return strings.Join(links, ", ")
 	}
-	if page.NextCursor != nil {
+	switch {
+	case page.NextCursor == nil:
+	case page.Truncated: // the next number begins behind what was left out
+		add("next", behind)
+	default:
 		add("next", onPage(page.Page+1))
 	}
 	if page.Page > 1 {

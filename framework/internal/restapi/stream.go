@@ -33,7 +33,7 @@ func (h *Handler) stream(w http.ResponseWriter) *stream {
 
 // describeStream sets the header of a stream.
 func describeStream(header http.Header) {
-	header.Set("Content-Type", "text/event-stream")
+	header.Set("Content-Type", eventsType)
 	header.Set("Cache-Control", "no-cache, no-transform")
 	header.Set("X-Accel-Buffering", "no") // nginx would hold events back
 }

@@ -2,7 +2,9 @@ package restapi
 
 import (
 	"encoding/json"
+	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -93,15 +95,35 @@ func (h *Handler) toolEnvelope(began time.Time, v *catalog.View, tool toolset.Ca
 	return e
 }
 
-// wantsEvents reports whether a client reads a stream of events.
+// wantsEvents reports whether a client names a stream of events as what it reads, and nothing that
+// it would rather have.
 func wantsEvents(r *http.Request) bool {
-	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		media, _, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(media), "text/event-stream") {
-			return true
+	accepted := r.Header.Values("Accept")
+	events := weight(accepted, eventsType)
+	return events > 0 && events >= weight(accepted, jsonType)
+}
+
+// weight is that of a media type which an Accept header names (RFC 9110, section 12.4.2): the
+// least, if it does so more than once; 0 if it does not.
+func weight(accept []string, media string) float64 {
+	least := 0.0
+	for _, part := range strings.Split(strings.Join(accept, ","), ",") {
+		named, parameters, _ := mime.ParseMediaType(part) // parameters that cannot be read say nothing
+		if named != media {
+			continue
+		}
+		q, err := strconv.ParseFloat(parameters["q"], 64)
+		switch {
+		case err != nil:
+			q = 1
+		case q <= 0:
+			return 0
+		}
+		if least == 0 || q < least {
+			least = q
 		}
 	}
-	return false
+	return least
 }
 
 // progressEvery is the shortest time between two reports of one call.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/tape"
@@ -57,7 +56,7 @@ func (h *hold) Claim(ctx context.Context, out *run.Outcome) (run.Claim, error) {
 	h.Hold = Hold{Run: r.ID, Holder: uuid.NewString(), Lease: o.Lease}
 	st, err := h.ledger.Claim(ctx, Claim{
 		Subject: p.Subject, Operation: key.Operation, Key: key.Name,
-		Fingerprint: journal.Digest([]byte(r.Spec().Set + "\x00" + r.Spec().Fingerprint + "\x00" + p.Key())),
+		Fingerprint: fingerprint(r),
 		Run:         h.Run, Holder: h.Holder, Now: r.Tape().Now(), Seed: r.Tape().Seed(), Lease: o.Lease, Retention: o.Retention,
 	})
 	if err != nil {
@@ -65,8 +64,7 @@ func (h *hold) Claim(ctx context.Context, out *run.Outcome) (run.Claim, error) {
 	}
 	switch st.State {
 	case Other:
-		return run.Over, fault.New(fault.Conflict, "this idempotency key belongs to a different script, different inputs or different rights").
-			WithRetry(fault.Fix).WithHint("Send the original script, or use a new key for a new job.").WithPath("/idempotencyKey")
+		return run.Over, conflict(r)
 	case Running:
 		out.Run, r.ID = st.Run, st.Run
 		return run.Over, key.Busy.WithDetails(map[string]any{"runId": st.Run, "since": st.Since.UTC().Format(time.RFC3339)})

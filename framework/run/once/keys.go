@@ -64,7 +64,7 @@ func (k *Keys) Open(r *run.Run) (run.Part, error) {
 		if r.Principal().Subject == "" {
 			return nil, fault.New(fault.Unauthorized, "a caller without a name cannot hold an idempotency key").WithPath("/idempotencyKey")
 		}
-		r.RequireClaim(run.Key{Operation: r.Operation().ID.String(), Name: key, Busy: fault.New(fault.InProgress, "").WithPath("/idempotencyKey")})
+		r.RequireClaim(run.Key{Operation: scope(r), Name: key, Busy: fault.New(fault.InProgress, "").WithPath("/idempotencyKey")})
 	}
 	return &hold{keys: k, run: r, ledger: k.ledger}, nil
 }

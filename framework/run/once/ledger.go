@@ -48,7 +48,7 @@ type Keeper interface{ Ledger() Ledger }
 // Claim asks for a key. Subject, Operation and Key together are what is claimed.
 type Claim struct {
 	Subject     string
-	Operation   string // the catalog ID of what was called
+	Operation   string // a code operation's ID, or what all other calls share
 	Key         string
 	Fingerprint string // of all that decides what the run does
 	Run         string // its id, if it is a new one

@@ -1,0 +1,29 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+)
+
+// SecretTables make the table of secrets that belong to the data, where it is missing. It stands
+// beside KeyTables.
+func SecretTables() []string {
+	return []string{`CREATE TABLE IF NOT EXISTS koan_secrets (
+	name TEXT NOT NULL PRIMARY KEY,
+	secret TEXT NOT NULL
+)`}
+}
+
+// Secret returns the secret of a name: the one that is there, else proposed, which is kept. All who
+// ask at the same time get the same.
+func (k *Keys) Secret(ctx context.Context, name, proposed string) (secret string, err error) {
+	err = k.durably(ctx, func(tx *sql.Tx) error {
+		b := k.statement("INSERT INTO koan_secrets (name, secret) VALUES (").Arg(name).Raw(", ").Arg(proposed).Raw(") ON CONFLICT DO NOTHING")
+		if _, err := exec(ctx, tx, b); err != nil {
+			return err
+		}
+		b = k.statement("SELECT secret FROM koan_secrets WHERE name = ").Arg(name)
+		return tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&secret)
+	})
+	return secret, err
+}
