@@ -166,7 +166,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 		}
 	}
 	m.checkField(where, &cf, f.Name == version)
-	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
+	return cf, descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Affinity: affinityOf(f, shape), Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
 }
 
 // matchesType reports whether the JSON of a default is how callers see values of a type.
