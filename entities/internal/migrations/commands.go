@@ -98,10 +98,13 @@ func (cs Commands) plan(ctx context.Context, host catalog.Host, in *catalog.Invo
 		in.Out.Printf("  %s\n", s)
 	}
 	for _, loss := range plan.Losses {
-		in.Err.Printf("it %s: renaming a field looks the same; edit the file if you meant a rename\n", loss)
+		if loss.Note == "" {
+			loss.Note = "check that it may"
+		}
+		in.Err.Printf("it %s: %s\n", loss.What, loss.Note)
 	}
 	for _, block := range plan.Blocks {
-		in.Err.Printf("%s: edit the file before you apply it to data\n", block)
+		in.Err.Printf("%s: edit the file before you apply it to data\n", block.Why)
 	}
 	in.Err.Printf("Review the file and %s, and commit both. After an edit: `%s hash`.\n", filepath.Join(c.path, "atlas.sum"), c.command)
 	return nil

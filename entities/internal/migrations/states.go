@@ -40,7 +40,7 @@ func SetStates(ctx context.Context, b backend.Backend, w migrate.Way, sets []str
 			if err != nil {
 				return err
 			}
-			out = append(out, SetState{set, v.State, v.At, formatTime(s.Made), formatTime(s.Migrated()), v.Pending, v.Why, v.Do})
+			out = append(out, SetState{set, v.State, v.At, formatTime(s.Made), formatTime(s.Migrated()), v.Pending, v.Explain(), v.Do})
 			return nil
 		})
 		if err != nil && ctx.Err() != nil {
