@@ -114,6 +114,9 @@ type Way interface {
 	// Open makes a set current where that needs nobody's consent, and returns what it
 	// found. What is not current afterwards must not be worked with.
 	Open(ctx context.Context, drv dialect.Driver, set string) (*Verdict, error)
+	// Leftovers names rows with values that the schema does not have any more, although
+	// nothing keeps the set from being opened.
+	Leftovers(ctx context.Context, drv dialect.Driver) ([]string, error)
 	// Apply makes a set current on somebody's command, and returns what it found and
 	// did. With drop it also does what loses data. Its error is a fault where the
 	// state of the set stands in the way.
