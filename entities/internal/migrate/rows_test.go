@@ -57,15 +57,18 @@ func TestRowsThatStandInTheWay(t *testing.T) {
 		do   string
 	}{
 		"the same value": {
-			text(unique), []string{"'a','Milk'", "'b','Milk'", "'c','Eggs'", "'d',NULL", "'e',NULL"},
+			text(unique),
+			[]string{"'a','Milk'", "'b','Milk'", "'c','Eggs'", "'d',NULL", "'e',NULL"},
 			"things.name becomes unique, but is not in 2 rows of Thing", `id "a", name "Milk"; id "b", name "Milk"`, "Change or delete rows until each has a value of its own",
 		},
 		"no value": {
-			text(required), []string{"'a','Milk'", "'b',NULL", "'c',NULL", "'d',NULL", "'e',NULL", "'f',NULL"},
+			text(required),
+			[]string{"'a','Milk'", "'b',NULL", "'c',NULL", "'d',NULL", "'e',NULL", "'f',NULL"},
 			"things.name becomes required, but has no value in 5 rows of Thing", `id "b"; id "c"; id "d"; id "e"; and 1 more`, "Give these rows a value",
 		},
 		"a new column": {
-			&entschema.Column{Name: "other", Type: field.TypeTime}, []string{"'a','Milk'"},
+			&entschema.Column{Name: "other", Type: field.TypeTime},
+			[]string{"'a','Milk'"},
 			"things.other is required and has no default in the database, so it has no value in 1 row of Thing", "", "Default(time.Now)",
 		},
 	} {
