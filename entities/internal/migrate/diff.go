@@ -104,6 +104,7 @@ func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Ta
 		_, ok := wanted[t.Name]
 		return !ours && !ok
 	})
+	keepDefaults(current, desired)
 	changes, err := at.SchemaDiff(current, desired)
 	if err != nil {
 		return nil, err
@@ -119,6 +120,54 @@ func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Ta
 	drops, makes, err := s.indexes(ctx, drv, kept)
 	d.diff.plan.Changes = slices.Concat(drops, d.diff.plan.Changes, makes)
 	return &d.diff, err
+}
+
+// keepDefaults takes over the defaults that are there already, and written otherwise: a database
+// drops the parentheses of an expression, and tells a constant from one. Else each comparison
+// would find a change, for which SQLite copies the table.
+func keepDefaults(current, desired *schema.Schema) {
+	for _, t := range desired.Tables {
+		was, ok := current.Table(t.Name)
+		if !ok {
+			continue
+		}
+		for _, c := range t.Columns {
+			if there, ok := was.Column(c.Name); ok && c.Default != nil && there.Default != nil && bare(c.Default) != "" && bare(c.Default) == bare(there.Default) {
+				c.Default = there.Default
+			}
+		}
+	}
+}
+
+// bare is the text of a default without parentheses around it.
+func bare(x schema.Expr) string {
+	text := ""
+	switch x := x.(type) {
+	case *schema.RawExpr:
+		text = x.X
+	case *schema.Literal:
+		text = x.V
+	}
+	for strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && balanced(text[1:len(text)-1]) {
+		text = text[1 : len(text)-1]
+	}
+	return text
+}
+
+// balanced reports whether each parenthesis closes one that was opened before.
+func balanced(text string) bool {
+	open := 0
+	for _, r := range text {
+		switch r {
+		case '(':
+			open++
+		case ')':
+			if open--; open < 0 {
+				return false
+			}
+		}
+	}
+	return open == 0
 }
 
 func (d *differ) loss(note, format string, args ...any) {
@@ -203,10 +252,21 @@ func added(changes []schema.Change) (out []string) {
 	return out
 }
 
-// copiesTable reports whether SQLite makes a change by copying the table.
+// copiesTable reports whether SQLite makes a change by copying the table, as Atlas plans it.
 func copiesTable(c schema.Change) bool {
-	switch c.(type) {
-	case *schema.AddColumn, *schema.AddIndex, *schema.DropIndex:
+	switch c := c.(type) {
+	case *schema.AddColumn:
+		if len(c.C.Indexes) > 0 || len(c.C.ForeignKeys) > 0 {
+			return true
+		}
+		switch d := c.C.Default.(type) {
+		case *schema.RawExpr:
+			return true
+		case *schema.Literal:
+			return slices.Contains([]string{"CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP"}, d.V)
+		}
+		return slices.ContainsFunc(c.C.Attrs, func(a schema.Attr) bool { _, ok := a.(*schema.GeneratedExpr); return ok })
+	case *schema.AddIndex, *schema.DropIndex:
 		return false
 	}
 	return true

@@ -203,7 +203,7 @@ func (d *differ) checkUnique(ctx context.Context, table string, x *schema.Index,
 	list, condition := strings.Join(quoted, ","), strings.Join(where, " AND ")
 	r, err := d.schema.rowsOf(ctx, d.drv, table, columns, fmt.Sprintf("%s AND (%s) IN (SELECT %s FROM %s WHERE %s GROUP BY %s HAVING count(*)>1)", condition, list, list, quote(table), condition, list))
 	if err == nil && r.n > 0 {
-		d.block(r.some, do, "%s becomes unique, but is not in %s", name, d.schema.of(table, r.n))
+		d.block(r.some, do, "%s becomes unique, but %s share theirs with another", name, d.schema.of(table, r.n))
 	}
 	return err
 }
