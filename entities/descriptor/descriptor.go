@@ -30,6 +30,14 @@ const (
 	Held    Storage = "held" // as the app's own type keeps it: compared as a whole, through the column's form
 )
 
+// Affinity is what SQLite makes of a text that is a number in a column of some type.
+type Affinity string
+
+const (
+	Numeric Affinity = "numeric" // an integer of 64 bits, or else a floating-point number
+	Real    Affinity = "real"    // a floating-point number
+)
+
 // Column joins the names of a field. Everything that addresses a field goes by one
 // of these three.
 type Column struct {
@@ -45,6 +53,8 @@ type Column struct {
 	Name     string
 	Storage  Storage
 	Nullable bool
+	// Affinity says what SQLite makes of a decimal that is written as text.
+	Affinity Affinity
 	// Native is the column's type on PostgreSQL as DDL writes it, where it may be one
 	// that does not compare with text: a composite, an enum, a domain, or one of an
 	// extension. "" for all usual types.

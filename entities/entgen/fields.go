@@ -168,7 +168,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 			}
 		}
 	}
-	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
+	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Affinity: affinityOf(f, shape), Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
 	m.checkScopes(where, "ReadScopes", a.ReadScopes)
 	if sound := m.checkField(where, &cf, f.Name == version); sound && problem == "" {
 		m.checkSamples(where, f, shape, &cf, &col)

@@ -251,6 +251,30 @@ func nativeType(f *gen.Field, s shape) string {
 	return typ
 }
 
+// affinityOf returns what SQLite makes of the decimals of a field, by the rules that it has
+// for the names of types; "" for a field of another type, and where it leaves texts alone.
+func affinityOf(f *gen.Field, s shape) descriptor.Affinity {
+	if s.Storage != descriptor.Decimal {
+		return ""
+	}
+	typ, named := f.Column().SchemaType[dialect.SQLite]
+	typ = strings.ToUpper(typ)
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(typ, p) })
+	}
+	switch {
+	case !named && f.Type.Type.Float():
+		return descriptor.Real
+	case !named && f.Type.Type.Integer(), has("INT"):
+		return descriptor.Numeric
+	case !named, typ == "", has("CHAR", "CLOB", "TEXT", "BLOB"):
+		return ""
+	case has("REAL", "FLOA", "DOUB"):
+		return descriptor.Real
+	}
+	return descriptor.Numeric
+}
+
 // decimalColumn reports whether some database keeps the field as a decimal.
 func decimalColumn(f *gen.Field) bool {
 	for _, typ := range f.Column().SchemaType {

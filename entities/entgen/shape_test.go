@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/expose"
+	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
 // Native has columns of PostgreSQL's own types, and of usual ones.
@@ -46,5 +47,32 @@ func TestClassOfSchemaTypes(t *testing.T) {
 		class, known := classOf(typ)
 		require.Equal(t, want, class.Storage, typ)
 		require.Equal(t, want != "", known, typ)
+	}
+}
+
+// Priced has decimals in columns of all kinds.
+type Priced struct{ ent.Schema }
+
+func (Priced) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
+
+func (Priced) Fields() []ent.Field {
+	other := func(name, typ string) ent.Field {
+		return field.Other(name, owned.Decimal{}).SchemaType(map[string]string{dialect.SQLite: typ, dialect.Postgres: "numeric"})
+	}
+	return []ent.Field{
+		other("precise", "text"), other("kept", "varchar(40)"), other("rounded", "decimal(10,2)"), other("price", "NUMERIC"), other("points", "bigint"), other("double", "double precision"),
+		field.String("amount").GoType(owned.Decimal{}).Annotations(expose.Field{Decimal: expose.Yes()}),
+		field.Float("floating").GoType(owned.Decimal{}),
+		field.String("note").SchemaType(map[string]string{dialect.SQLite: "numeric"}),
+	}
+}
+
+func TestAffinityIsThatOfSQLite(t *testing.T) {
+	m, err := newModel(graph(t, Priced{}))
+	require.NoError(t, err)
+	for name, want := range map[string]descriptor.Affinity{
+		"precise": "", "kept": "", "amount": "", "rounded": descriptor.Numeric, "price": descriptor.Numeric, "points": descriptor.Numeric, "floating": descriptor.Real, "double": descriptor.Real, "note": "",
+	} {
+		require.Equal(t, want, m.kinds[0].Entity.Column(name).Affinity, name)
 	}
 }

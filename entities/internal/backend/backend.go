@@ -161,6 +161,14 @@ type Reacher interface {
 	Reach(ctx context.Context) error
 }
 
+// Examiner is a Backend whose data can be damaged, or kept from being written, without that
+// showing where it is opened.
+type Examiner interface {
+	// Examine reads all of a set's data, or of the ledger's (Ledger), and says what is wrong
+	// with it. It ends with the context where that takes longer.
+	Examine(ctx context.Context, set string) error
+}
+
 // Database is one open set. It is safe for concurrent use.
 type Database interface {
 	// Begin opens a transaction for an attempt. With write it may write at once;

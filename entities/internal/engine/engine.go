@@ -71,7 +71,7 @@ func (e *Engine) Backend() backend.Backend { return e.backend }
 func (e *Engine) Open(way migrate.Way, open func(backend.Schema) (backend.Backend, error)) (err error) {
 	e.way = way
 	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
-		client, err := e.App.Connect(d.Driver(), e.hook)
+		client, err := e.App.Connect(d.Driver(), e.hookIn(d.Driver().Dialect()))
 		if err == nil {
 			e.KeepClient(client)
 		}
@@ -97,7 +97,7 @@ func (e *Engine) fill(ctx context.Context, set string, d backend.Database) error
 	if err := e.way.Made(ctx, d.Driver()); err != nil || len(e.App.Seeds) == 0 {
 		return err
 	}
-	client, err := e.App.Connect(d.Driver(), e.hook)
+	client, err := e.App.Connect(d.Driver(), e.hookIn(d.Driver().Dialect()))
 	if err != nil {
 		return err
 	}

@@ -115,6 +115,9 @@ func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m
 	if err := w.Check(); err != nil {
 		return forget, e.writeFault(ctx, t, k, m, err)
 	}
+	if err := checkDecimals(k, w.Mutation, e.backend.Dialect().Name()); err != nil {
+		return forget, e.writeFault(ctx, t, k, m, err)
+	}
 	return forget, nil
 }
 

@@ -18,52 +18,59 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// hook runs before all other hooks of ent, so it sees what ent's defaults generated
-// and, when the others have run, the outcome. In a run it puts generated values on the
-// tape and records changes; everywhere it increments versions.
-func (e *Engine) hook(next ent.Mutator) ent.Mutator {
-	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-		k := e.ByType[m.Type()]
-		if k == nil {
-			return next.Mutate(ctx, m)
-		}
-		if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
-			k.Bump(m)
-		}
-		if err := normalizeDays(k, m); err != nil {
-			return nil, err
-		}
-		next := checkingDays(k, next)
-		t := session(ctx)
-		if t == nil {
-			return next.Mutate(ctx, m)
-		}
-		if !t.sql.Writing() {
-			return nil, errReading
-		}
-		if _, err := t.replay(ctx, k, m); err != nil {
-			return nil, err
-		}
-		t.touched = true
-		defer func() {
-			t.caller.forget()
-			t.reader.forget()
-		}()
-		if k.Entity == nil {
-			v, err := next.Mutate(ctx, m)
-			if err == nil {
-				t.past.unnamed++
+// hookIn returns the hook for a database of some dialect. It runs before all other hooks of
+// ent, so it sees what ent's defaults generated and, when the others have run, the outcome. In
+// a run it puts generated values on the tape and records changes; everywhere it increments
+// versions.
+func (e *Engine) hookIn(spoken string) ent.Hook {
+	return func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			k := e.ByType[m.Type()]
+			if k == nil {
+				return next.Mutate(ctx, m)
 			}
-			return v, err
+			if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
+				k.Bump(m)
+			}
+			if err := normalizeDays(k, m); err != nil {
+				return nil, err
+			}
+			return e.mutate(ctx, k, m, checkingDecimals(k, checkingDays(k, next), spoken))
+		})
+	}
+}
+
+// mutate makes a mutation, as a part of the run that the context is of.
+func (e *Engine) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+	t := session(ctx)
+	if t == nil {
+		return next.Mutate(ctx, m)
+	}
+	if !t.sql.Writing() {
+		return nil, errReading
+	}
+	if _, err := t.replay(ctx, k, m); err != nil {
+		return nil, err
+	}
+	t.touched = true
+	defer func() {
+		t.caller.forget()
+		t.reader.forget()
+	}()
+	if k.Entity == nil {
+		v, err := next.Mutate(ctx, m)
+		if err == nil {
+			t.past.unnamed++
 		}
-		switch {
-		case m.Op().Is(ent.OpCreate):
-			return t.create(ctx, k, m, next)
-		case m.Op().Is(ent.OpUpdate | ent.OpUpdateOne):
-			return t.update(ctx, k, m, next)
-		}
-		return t.remove(ctx, k, m, next)
-	})
+		return v, err
+	}
+	switch {
+	case m.Op().Is(ent.OpCreate):
+		return t.create(ctx, k, m, next)
+	case m.Op().Is(ent.OpUpdate | ent.OpUpdateOne):
+		return t.update(ctx, k, m, next)
+	}
+	return t.remove(ctx, k, m, next)
 }
 
 // errReading is what a rule of the app gets that writes while somebody reads.

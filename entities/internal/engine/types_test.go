@@ -66,6 +66,7 @@ var specimens = []struct {
 	{"big", `"123456789012345678901234567890"`, `"5"`, "", ""},
 	{"link", `"https://a.example/x"`, `"https://b.example/y"`, "order text", `CAST('https://a.example/x' AS BLOB)`},
 	{"hidden", `"one"`, `"two"`, "", `'6f6e65'`},
+	{"fee", `"9.5"`, `"10.25"`, "order", ""},
 }
 
 // defaults are what a specimen with nothing has.

@@ -28,6 +28,9 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 	if m != nil {
 		at = m.At
 	}
+	if f := roundedFault(k, at, err); f != nil {
+		return f
+	}
 	if errors.Is(err, privacy.Deny) {
 		return fault.New(fault.Forbidden, denial(err)).WithPath(at).
 			WithHint("A policy of the app refused the change; its message says why.").Because(err)

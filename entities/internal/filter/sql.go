@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/koan-go/koan/entities/descriptor"
@@ -208,6 +209,10 @@ func (n *compare) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		n.whereDay(b, a, c, negate)
 		return
 	}
+	if c, ok := n.operand.(plain); ok && c.Storage == descriptor.Decimal && n.op == "=" {
+		whereDecimal(b, a, c, []any{n.value}, negate)
+		return
+	}
 	op := n.op
 	if negate {
 		op = opposite[op]
@@ -230,6 +235,10 @@ func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		b.Raw(truth(negate))
 		return
 	}
+	if c, ok := n.operand.(plain); ok && c.Storage == descriptor.Decimal {
+		whereDecimal(b, a, c, n.values, negate)
+		return
+	}
 	orNull(b, a, n.operand, negate, func() {
 		n.operand.write(b, a)
 		if negate {
@@ -248,6 +257,22 @@ func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		default:
 			b.List(values)
 		}
+		b.Raw(")")
+	})
+}
+
+// whereDecimal is true where a column of decimals is one of the values.
+func whereDecimal(b *sqltext.Builder, a sqltext.Alias, c plain, values []any, negate bool) {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprint(v)
+	}
+	orNull(b, a, c, negate, func() {
+		if negate {
+			b.Raw("NOT ")
+		}
+		b.Raw("(")
+		b.Dialect.IsDecimal(b, func(b *sqltext.Builder) { b.Column(a, c.Name) }, texts)
 		b.Raw(")")
 	})
 }

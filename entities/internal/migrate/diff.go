@@ -10,7 +10,6 @@ import (
 	"ariga.io/atlas/sql/postgres"
 	"ariga.io/atlas/sql/schema"
 	"entgo.io/ent/dialect"
-	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/sqltext"
@@ -21,13 +20,26 @@ type Diff struct {
 	// Losses say what of it takes something away that the app once made: a column,
 	// a table, a wider type. They are also what an older app would do to the tables
 	// of a newer one.
-	Losses []string
-	// Blocks say what no statement can do by itself: a required column without a
-	// default, where rows exist that have no value for it.
-	Blocks []string
+	Losses []Loss
+	// Blocks say what no statement can do by itself, because of rows that exist: a
+	// required column without a default, a unique one where rows share a value.
+	Blocks []Block
 
 	plan *migrate.Plan
 }
+
+// Loss is what a difference takes away.
+type Loss struct {
+	What string // what the migration does, after "it"
+	Note string // what to know before it is planned; "" for nothing more
+}
+
+// What becomes of the rows.
+const (
+	noteRename   = "renaming a field looks the same; edit the file if you meant a rename"
+	noteConvert  = "a value that does not convert ends the migration, and nothing is changed; edit the file to convert it otherwise"
+	noteRequired = "a row without a value ends the migration, and nothing is changed; edit the file to fill it"
+)
 
 // Statements are the SQL statements of the difference, in order.
 func (d *Diff) Statements() []string {
@@ -36,6 +48,15 @@ func (d *Diff) Statements() []string {
 		out[i] = c.Cmd
 	}
 	return out
+}
+
+// takes lists what the difference takes away.
+func (d *Diff) takes() string {
+	out := make([]string, len(d.Losses))
+	for i, l := range d.Losses {
+		out[i] = l.What
+	}
+	return strings.Join(out, ", ")
 }
 
 // Summary says what each statement is for, in order.
@@ -49,9 +70,10 @@ func (d *Diff) Summary() []string {
 
 // differ compares the tables of a connection with a schema.
 type differ struct {
-	drv  dialect.Driver
-	at   migrate.Driver
-	made ledger.Tables
+	schema *Schema
+	drv    dialect.Driver
+	at     migrate.Driver
+	made   ledger.Tables
 	// suppose counts every table as one that has rows: for a plan, whose own
 	// connection has none.
 	suppose bool
@@ -75,13 +97,14 @@ func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Ta
 		return nil, err
 	}
 	desired.Name, desired.Attrs = current.Name, current.Attrs
-	d := differ{drv: drv, at: at, made: made, suppose: suppose}
+	d := differ{schema: s, drv: drv, at: at, made: made, suppose: suppose}
 	wanted := names(desired)
 	current.Tables = slices.DeleteFunc(current.Tables, func(t *schema.Table) bool {
 		_, ours := made[t.Name]
 		_, ok := wanted[t.Name]
 		return !ours && !ok
 	})
+	keepDefaults(current, desired)
 	changes, err := at.SchemaDiff(current, desired)
 	if err != nil {
 		return nil, err
@@ -99,8 +122,56 @@ func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Ta
 	return &d.diff, err
 }
 
-func (d *differ) loss(format string, args ...any) {
-	d.diff.Losses = append(d.diff.Losses, fmt.Sprintf(format, args...))
+// keepDefaults takes over the defaults that are there already, and written otherwise: a database
+// drops the parentheses of an expression, and tells a constant from one. Else each comparison
+// would find a change, for which SQLite copies the table.
+func keepDefaults(current, desired *schema.Schema) {
+	for _, t := range desired.Tables {
+		was, ok := current.Table(t.Name)
+		if !ok {
+			continue
+		}
+		for _, c := range t.Columns {
+			if there, ok := was.Column(c.Name); ok && c.Default != nil && there.Default != nil && bare(c.Default) != "" && bare(c.Default) == bare(there.Default) {
+				c.Default = there.Default
+			}
+		}
+	}
+}
+
+// bare is the text of a default without parentheses around it.
+func bare(x schema.Expr) string {
+	text := ""
+	switch x := x.(type) {
+	case *schema.RawExpr:
+		text = x.X
+	case *schema.Literal:
+		text = x.V
+	}
+	for strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && balanced(text[1:len(text)-1]) {
+		text = text[1 : len(text)-1]
+	}
+	return text
+}
+
+// balanced reports whether each parenthesis closes one that was opened before.
+func balanced(text string) bool {
+	open := 0
+	for _, r := range text {
+		switch r {
+		case '(':
+			open++
+		case ')':
+			if open--; open < 0 {
+				return false
+			}
+		}
+	}
+	return open == 0
+}
+
+func (d *differ) loss(note, format string, args ...any) {
+	d.diff.Losses = append(d.diff.Losses, Loss{fmt.Sprintf(format, args...), note})
 }
 
 // keepRelevant keeps the changes that are the app's business, and says what they lose.
@@ -110,7 +181,7 @@ func (d *differ) keepRelevant(ctx context.Context, changes []schema.Change) (kep
 		case *schema.AddTable:
 			kept = append(kept, c)
 		case *schema.DropTable:
-			d.loss("drops the table %s", c.T.Name)
+			d.loss(noteRename, "drops the table %s", c.T.Name)
 			kept = append(kept, c)
 		case *schema.ModifyTable:
 			if c.Changes, err = d.table(ctx, c.T.Name, c.Changes); err != nil {
@@ -133,25 +204,28 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 			err = d.checkNewColumn(ctx, table, c.C)
 		case *schema.DropColumn:
 			if keep = slices.Contains(d.made[table].Columns, c.C.Name); keep {
-				d.loss("drops the column %s.%s", table, c.C.Name)
+				d.loss(noteRename, "drops the column %s.%s", table, c.C.Name)
 			} else {
 				foreign = append(foreign, "the column "+table+"."+c.C.Name)
 			}
 		case *schema.DropIndex:
 			if keep = slices.Contains(d.made[table].Indexes, c.I.Name); keep {
-				d.loss("drops the index %s of %s", c.I.Name, table)
+				d.loss("", "drops the index %s of %s", c.I.Name, table)
 			} else {
 				foreign = append(foreign, "the index "+c.I.Name+" of "+table)
 			}
 		case *schema.ModifyColumn:
-			d.checkModifiedColumn(table, c)
+			err = d.checkModifiedColumn(ctx, table, c)
 			convertToDays(c)
+		case *schema.AddIndex:
+			err = d.checkUnique(ctx, table, c.I, added(changes))
 		case *schema.ModifyIndex:
-			d.loss("rebuilds the index %s of %s", c.To.Name, table)
+			d.loss("", "rebuilds the index %s of %s", c.To.Name, table)
+			err = d.checkUnique(ctx, table, c.To, added(changes))
 		case *schema.DropForeignKey:
-			d.loss("drops the reference %s of %s", c.F.Symbol, table)
+			d.loss("", "drops the reference %s of %s", c.F.Symbol, table)
 		case *schema.AddPrimaryKey, *schema.DropPrimaryKey, *schema.ModifyPrimaryKey:
-			d.loss("changes the key of %s", table)
+			d.loss("", "changes the key of %s", table)
 		}
 		if err != nil {
 			return nil, err
@@ -162,55 +236,40 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 	}
 	if d.drv.Dialect() == dialect.SQLite && slices.ContainsFunc(kept, copiesTable) {
 		for _, f := range foreign {
-			d.loss("rebuilds the table %s without %s", table, f)
+			d.loss("", "rebuilds the table %s without %s", table, f)
 		}
 	}
 	return kept, nil
 }
 
-// copiesTable reports whether SQLite makes a change by copying the table.
+// added returns the columns that changes of a table add.
+func added(changes []schema.Change) (out []string) {
+	for _, c := range changes {
+		if a, ok := c.(*schema.AddColumn); ok {
+			out = append(out, a.C.Name)
+		}
+	}
+	return out
+}
+
+// copiesTable reports whether SQLite makes a change by copying the table, as Atlas plans it.
 func copiesTable(c schema.Change) bool {
-	switch c.(type) {
-	case *schema.AddColumn, *schema.AddIndex, *schema.DropIndex:
+	switch c := c.(type) {
+	case *schema.AddColumn:
+		if len(c.C.Indexes) > 0 || len(c.C.ForeignKeys) > 0 {
+			return true
+		}
+		switch d := c.C.Default.(type) {
+		case *schema.RawExpr:
+			return true
+		case *schema.Literal:
+			return slices.Contains([]string{"CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP"}, d.V)
+		}
+		return slices.ContainsFunc(c.C.Attrs, func(a schema.Attr) bool { _, ok := a.(*schema.GeneratedExpr); return ok })
+	case *schema.AddIndex, *schema.DropIndex:
 		return false
 	}
 	return true
-}
-
-// checkNewColumn looks whether a new column has a value for the rows that exist.
-func (d *differ) checkNewColumn(ctx context.Context, table string, c *schema.Column) error {
-	if c.Type.Null || c.Default != nil {
-		return nil
-	}
-	rows := d.suppose
-	if !rows {
-		b := entsql.Dialect(d.drv.Dialect())
-		query, args := b.Select("*").From(b.Table(table)).Limit(1).Query()
-		found := &entsql.Rows{}
-		if err := d.drv.Query(ctx, query, args, found); err != nil {
-			return err
-		}
-		rows = found.Next()
-		if err := found.Close(); err != nil {
-			return err
-		}
-	}
-	if rows {
-		d.diff.Blocks = append(d.diff.Blocks, fmt.Sprintf("the new column %s.%s is required and has no default, so existing rows have no value for it", table, c.Name))
-	}
-	return nil
-}
-
-func (d *differ) checkModifiedColumn(table string, c *schema.ModifyColumn) {
-	if c.Change.Is(schema.ChangeNull) && c.From.Type.Null && !c.To.Type.Null {
-		d.loss("makes the column %s.%s required", table, c.To.Name)
-	}
-	if c.Change.Is(schema.ChangeType) && !widens(c.From.Type.Type, c.To.Type.Type) {
-		d.loss("changes the column %s.%s from %s to %s", table, c.To.Name, raw(c.From), raw(c.To))
-	}
-	if c.Change.Is(schema.ChangeGenerated) {
-		d.loss("computes the column %s.%s", table, c.To.Name)
-	}
 }
 
 // convertToDays says how PostgreSQL makes dates of what a column has: of texts only those of

@@ -199,6 +199,10 @@ func (w Files) Apply(ctx context.Context, drv dialect.Driver, set string, _ bool
 	if err := w.noteAdopted(ctx, drv, v); err != nil {
 		return v, err
 	}
+	before, err := declared(ctx, drv)
+	if err != nil {
+		return v, err
+	}
 	for _, f := range v.pending {
 		started := time.Now()
 		if err := f.run(ctx, drv); err != nil {
@@ -208,6 +212,9 @@ func (w Files) Apply(ctx context.Context, drv dialect.Driver, set string, _ bool
 		if err := w.note(ctx, drv, ledger.File, f, started); err != nil {
 			return v, err
 		}
+	}
+	if err := w.checkConverted(ctx, drv, set, before); err != nil {
+		return v, err
 	}
 	v.State = Current
 	return v, nil

@@ -119,3 +119,29 @@ func TestFilesHaveIndexes(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, p)
 }
+
+// SQLite copies a table also for some columns that are added: a view of it would not survive.
+func TestIndexesSurviveColumnsThatCopyTheTable(t *testing.T) {
+	name := &entschema.Column{Name: "name", Type: field.TypeString}
+	for what, c := range map[string]*entschema.Column{
+		"a default that is computed": {Name: "at", Type: field.TypeTime, Default: entschema.Expr("CURRENT_TIMESTAMP")},
+		"an expression":              {Name: "code", Type: field.TypeString, Default: entschema.Expr("(lower(hex(randomblob(4))))")},
+		"a constant":                 {Name: "code", Type: field.TypeString, Default: "x"},
+		"unique":                     {Name: "code", Type: field.TypeString, Nullable: true, Unique: true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			drv := made(t, searched([]string{"name"}, name))
+			exec(t, drv, `INSERT INTO things VALUES ('a', 'Red apple')`)
+			to := searched([]string{"name"}, name, c)
+			to.Hash++
+			v, err := in(to).Open(ctx, drv, "default")
+			require.NoError(t, err)
+			require.Equal(t, Current, v.State, v.Why)
+			exec(t, drv, `INSERT INTO things (id, name) VALUES ('b', 'Apple pie')`)
+			require.Equal(t, []string{"a", "b"}, finds(t, drv, to, "app"))
+			d, err := to.compare(ctx, drv, v.set.Tables, false)
+			require.NoError(t, err)
+			require.Empty(t, d.Statements())
+		})
+	}
+}

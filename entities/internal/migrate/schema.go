@@ -25,6 +25,7 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	entschema "entgo.io/ent/dialect/sql/schema"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 )
@@ -37,6 +38,8 @@ type Schema struct {
 	Hash int32
 	// Indexes find words in the tables.
 	Indexes []*sqltext.WordIndex
+	// Entities are what the tables are of, as far as they are exposed: messages name them.
+	Entities []*descriptor.Entity
 	// Upgrades are what the app does for data of an earlier schema.
 	Upgrades []Upgrade
 

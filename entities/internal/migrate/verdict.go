@@ -40,6 +40,9 @@ type Verdict struct {
 	// Pending are the files that have to run, by version.
 	Pending []string
 
+	// Rows names rows that stand in the way, for whoever runs the app; "" for none.
+	Rows string
+
 	set     ledger.Set
 	diff    *Diff
 	adopt   []*file // files that are in effect already
@@ -51,6 +54,40 @@ type Verdict struct {
 func (v *Verdict) Fault(set string) *fault.Fault {
 	return fault.Newf(fault.ServiceUnavailable, "the tables of the set %q are %s: %s", set, v.phrase(), v.Why).WithHint("%s", v.Do).WithRetry(fault.Never).
 		WithDetails(map[string]any{"set": set, "state": string(v.State), "at": v.At})
+}
+
+// refusal is Fault for whoever runs the app.
+func (v *Verdict) refusal(set string) *fault.Fault {
+	whole := *v
+	whole.Why = v.Explain()
+	return whole.Fault(set)
+}
+
+// Explain is Why, with the rows that stand in the way.
+func (v *Verdict) Explain() string {
+	if v.Rows == "" {
+		return v.Why
+	}
+	return v.Why + " (" + v.Rows + ")"
+}
+
+// blocked says that rows stand in the way.
+func (v *Verdict) blocked(command string) {
+	var why, rows, do []string
+	for _, b := range v.diff.Blocks {
+		why = append(why, b.Why)
+		if b.Rows != "" {
+			rows = append(rows, b.Rows)
+		}
+		if !slices.Contains(do, b.Do) {
+			do = append(do, b.Do)
+		}
+	}
+	v.State, v.Why, v.Rows = Apart, strings.Join(why, "; "), strings.Join(rows, " | ")
+	if len(v.diff.Losses) > 0 {
+		do = append(do, "If a newer build made them, run that one")
+	}
+	v.Do = strings.Join(do, ". ") + fmt.Sprintf(". To plan a migration with `%s plan NAME`, `migrations.mode` has to be versioned, and the first file planned with the build before.", command)
 }
 
 func (v *Verdict) phrase() string {
@@ -77,6 +114,9 @@ type Way interface {
 	// Open makes a set current where that needs nobody's consent, and returns what it
 	// found. What is not current afterwards must not be worked with.
 	Open(ctx context.Context, drv dialect.Driver, set string) (*Verdict, error)
+	// Leftovers names rows with values that the schema does not have any more, although
+	// nothing keeps the set from being opened.
+	Leftovers(ctx context.Context, drv dialect.Driver) ([]string, error)
 	// Apply makes a set current on somebody's command, and returns what it found and
 	// did. With drop it also does what loses data. Its error is a fault where the
 	// state of the set stands in the way.
@@ -176,10 +216,9 @@ func (w InPlace) judge(ctx context.Context, drv dialect.Driver) (*Verdict, error
 		v.State, v.Why = Ahead, fmt.Sprintf("they were migrated beyond this build's schema %s, to %s", hashText(w.Hash), hashText(s.Schema))
 		v.Do = fmt.Sprintf("Run the newer build. To go back and lose what the newer one added: `%s apply --drop`.", w.Command)
 	case len(v.diff.Blocks) > 0:
-		v.State, v.Why = Apart, strings.Join(v.diff.Blocks, "; ")
-		v.Do = fmt.Sprintf("Give the field a default or make it optional, or plan a migration that fills it: `%s plan NAME`.", w.Command)
+		v.blocked(w.Command)
 	case len(v.diff.Losses) > 0:
-		v.State, v.Why = Ahead, "to become its own, the migration "+strings.Join(v.diff.Losses, ", ")
+		v.State, v.Why = Ahead, "to become its own, the migration "+v.diff.takes()
 		v.Do = fmt.Sprintf("If a newer build made them, run that one. If something was removed from the schema, accept the loss: `%s apply --drop`.", w.Command)
 	}
 	return v, nil
@@ -253,8 +292,11 @@ func (w InPlace) Apply(ctx context.Context, drv dialect.Driver, set string, drop
 	if err != nil || v.State == Current {
 		return v, err
 	}
+	if drop && !hasFileSteps(v.set) && len(v.diff.Blocks) > 0 {
+		v.blocked(w.Command)
+	}
 	if !drop || hasFileSteps(v.set) || len(v.diff.Blocks) > 0 {
-		return v, v.Fault(set)
+		return v, v.refusal(set)
 	}
 	return v, w.applyDiff(ctx, drv, set, ledger.Consented, v)
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
+// mostLookedAt bounds how many sets are looked at for what is worth knowing only.
+const mostLookedAt = 20
+
 // Commands carry out `migrate` for an app.
 type Commands struct {
 	Configure func(host catalog.Host) *Config
@@ -98,13 +101,35 @@ func (cs Commands) plan(ctx context.Context, host catalog.Host, in *catalog.Invo
 		in.Out.Printf("  %s\n", s)
 	}
 	for _, loss := range plan.Losses {
-		in.Err.Printf("it %s: renaming a field looks the same; edit the file if you meant a rename\n", loss)
+		if loss.Note == "" {
+			loss.Note = "check that it may"
+		}
+		in.Err.Printf("it %s: %s\n", loss.What, loss.Note)
 	}
 	for _, block := range plan.Blocks {
-		in.Err.Printf("%s: edit the file before you apply it to data\n", block)
+		in.Err.Printf("%s: edit the file before you apply it to data\n", block.Why)
 	}
+	cs.printLeftovers(ctx, b, w, in)
 	in.Err.Printf("Review the file and %s, and commit both. After an edit: `%s hash`.\n", filepath.Join(c.path, "atlas.sum"), c.command)
 	return nil
+}
+
+// printLeftovers names rows of the sets whose values the schema does not have any more: no
+// statement shows that an enum has lost one.
+func (cs Commands) printLeftovers(ctx context.Context, b backend.Backend, w migrate.Way, in *catalog.Invocation) {
+	sets, err := b.Sets(ctx)
+	if err != nil {
+		return // there are no rows to speak of
+	}
+	for _, set := range sets[:min(len(sets), mostLookedAt)] {
+		_ = b.Look(ctx, set, func(ctx context.Context, drv dialect.Driver) error {
+			left, err := w.Leftovers(ctx, drv)
+			for _, l := range left {
+				in.Err.Printf("%s: %s\n", set, l)
+			}
+			return err
+		})
+	}
 }
 
 func (cs Commands) hash(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
@@ -154,8 +179,11 @@ func (cs Commands) apply(ctx context.Context, host catalog.Host, in *catalog.Inv
 	broken := 0
 	for _, set := range sets {
 		var v *migrate.Verdict
+		var left []string
 		err := b.Change(ctx, set, func(ctx context.Context, drv dialect.Driver) (err error) {
-			v, err = w.Apply(ctx, drv, set, in.Bools["drop"])
+			if v, err = w.Apply(ctx, drv, set, in.Bools["drop"]); err == nil {
+				left, err = w.Leftovers(ctx, drv)
+			}
 			return err
 		})
 		if err != nil && (ctx.Err() != nil || in.Strings["set"] != "") {
@@ -169,6 +197,9 @@ func (cs Commands) apply(ctx context.Context, host catalog.Host, in *catalog.Inv
 			continue
 		}
 		in.Out.Printf("%s: %s\n", set, v.Did())
+		for _, l := range left {
+			in.Err.Printf("%s: %s\n", set, l)
+		}
 	}
 	if broken > 0 {
 		in.Err.Printf("not current: %d of %d sets\n", broken, len(sets))

@@ -103,6 +103,7 @@ func (c *Config) files(sums bool) (w migrate.Files, err error) {
 // schemaOf returns an app's schema, with what the app does for data of an earlier one.
 func schemaOf(app *shim.App) *migrate.Schema {
 	s := migrate.NewSchema(app.Tables, app.SchemaHash, app.DataVersion, wordIndexes(app.Graph))
+	s.Entities = app.Graph.Entities
 	for _, u := range app.Upgrades {
 		s.Upgrades = append(s.Upgrades, migrate.Upgrade{Before: u.Before, After: func(ctx context.Context, set string, drv dialect.Driver) error {
 			client, err := app.Connect(drv, func(next ent.Mutator) ent.Mutator { return next })

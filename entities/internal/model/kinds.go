@@ -36,6 +36,8 @@ type Kind struct {
 	Refers map[string]*Kind
 	// Days are the columns of days, by the names that ent's mutations take.
 	Days []string
+	// Rounded are the columns of decimals of which SQLite makes numbers.
+	Rounded []*descriptor.Column
 
 	// Of a kind as a caller sees it: Partial says that the caller reads less of a row than
 	// there is, blind that a new row needs an edge that the caller does not see.
@@ -74,12 +76,16 @@ func New(app *shim.App) *Model {
 		}
 	}
 	for _, k := range e.ByName {
-		for _, c := range k.Entity.Columns {
+		for i := range k.Entity.Columns {
+			c := &k.Entity.Columns[i]
 			if target := e.ByName[c.Refers]; target != nil {
 				k.Refers[c.Field] = target
 			}
 			if c.Storage == descriptor.Day {
 				k.Days = append(k.Days, c.Name)
+			}
+			if c.Affinity != "" {
+				k.Rounded = append(k.Rounded, c)
 			}
 		}
 		for i := range k.Entity.Resource.Edges {

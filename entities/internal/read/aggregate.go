@@ -102,7 +102,7 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 			buf = append(buf, ',')
 		}
 		if err := rows.Scan(dest...); err != nil {
-			return nil, a.dataFault(err)
+			return nil, a.dataFault(nameRow(err, a.Entity, nil))
 		}
 		if buf = append(buf, '}'); len(buf) > e.limit() {
 			return nil, fault.New(fault.CallTooLarge, "the rows of the aggregate exceed the size limit of a call").

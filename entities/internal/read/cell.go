@@ -18,7 +18,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // kind is how a column's value becomes JSON.
@@ -107,15 +106,18 @@ func (c *cell) Scan(src any) error {
 	case kindHeld:
 		b, err = appendFormValue(b, c.form, src)
 		if err != nil {
-			err = unreadableFault(strings.Trim(c.key, `,":`), err)
+			err = formFault(c.key, err)
 		}
 	case kindDay:
 		b, err = appendDay(b, src)
 		if err != nil {
-			err = noDayFault(strings.Trim(c.key, `,":{`), err)
+			err = misfitFault(c.key, c.kind, err)
 		}
 	default:
 		b, err = appendValue(b, c.kind, src)
+		if err != nil && !c.sum { // of a sum it is what the rows are together
+			err = misfitFault(c.key, c.kind, err)
+		}
 	}
 	*c.out = b
 	return err
@@ -126,24 +128,6 @@ type keyBytes string
 
 // Value implements driver.Valuer.
 func (b keyBytes) Value() (driver.Value, error) { return []byte(b), nil }
-
-// unreadableFault is the fault of a stored value that the app's own type does not read. The
-// type's words are for the log only, since they may have the value in them.
-func unreadableFault(field string, err error) error {
-	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: the app's type rejects it", field).
-		WithHint("Scan of the field's Go type must accept every value that its column can hold; until it does, leave the field out of `fields`.").Because(err)
-	f.Retry = fault.Never
-	return f
-}
-
-// noDayFault is the fault of a stored value that is not a day: another program wrote it, or
-// the column had other values before it became one of days.
-func noDayFault(field string, err error) error {
-	f := fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: it does not begin with a day such as 2026-01-31", field).
-		WithHint("Correct the value in the database; until then, leave the field out of `fields`.").Because(err)
-	f.Retry = fault.Never
-	return f
-}
 
 // appendFormValue returns the JSON of what callers see of a value.
 func appendFormValue(b []byte, form descriptor.Form, src any) ([]byte, error) {

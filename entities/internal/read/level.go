@@ -146,7 +146,7 @@ func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 	for rows.Next() {
 		start := len(l.buf)
 		if err := rows.Scan(r.dest...); err != nil {
-			return err
+			return nameRow(err, l.reads.entity, l.buf[start:])
 		}
 		if len(l.buf)+l.placed > budget || parent && l.size() > budget {
 			l.buf, l.cut = l.buf[:start], true

@@ -85,7 +85,7 @@ func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltex
 	for rows.Next() {
 		l.buf = l.buf[:0]
 		if err := rows.Scan(r.dest...); err != nil {
-			return err
+			return nameRow(err, s.entity, l.buf)
 		}
 		l.buf = append(l.buf, '}')
 		if held, ok := r.key.(keyBytes); ok {

@@ -38,12 +38,16 @@ func (f *Folder) Change(ctx context.Context, set string, fn func(ctx context.Con
 	if err := f.mustExist(set); err != nil {
 		return err
 	}
-	return f.openFault(set, change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error {
+	err := change(ctx, f.file(set), f.schema.Version, func(c *sql.Conn) error {
 		if err := f.checkOurs(ctx, set, c); err != nil {
 			return err
 		}
 		return fn(ctx, singleConnDriver(c))
-	}))
+	})
+	if Violation(err) != nil { // it can be opened: what fn did broke a rule
+		return err
+	}
+	return f.openFault(set, err)
 }
 
 // Scratch implements backend.Backend.

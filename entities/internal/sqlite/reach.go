@@ -117,20 +117,21 @@ func (f *Folder) ownReadable(ctx context.Context) error {
 	}
 	return withConnection(ctx, dsn(path, busyTimeout), func(c *sql.Conn) error {
 		if info.Size() <= wholly {
-			return quickCheck(ctx, c)
+			return quickCheck(ctx, c, ledgerName)
 		}
 		return firstPages(ctx, c)
 	})
 }
 
-// quickCheck reads all pages.
-func quickCheck(ctx context.Context, c *sql.Conn) error {
+// quickCheck reads all pages of a file, and looks whether it can be written. owner is what
+// backend.Named returns.
+func quickCheck(ctx context.Context, c *sql.Conn, owner string) error {
 	var found string
 	if err := c.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
 		return err
 	}
 	if found != "ok" {
-		return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", ledgerName).
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", owner).
 			WithHint(restore).Because(errors.New(strings.ReplaceAll(found, "\n", " ")))
 	}
 	return canWrite(ctx, c)
@@ -164,11 +165,14 @@ func firstPages(ctx context.Context, c *sql.Conn) error {
 	return canWrite(ctx, c)
 }
 
-// canWrite takes the write lock and gives it back. Where somebody else has it, it can be
-// had.
+// canWrite writes to the first page and takes it back: of a file that is not for this user to
+// write, SQLite takes no lock, and lets a writing transaction begin. Where somebody else has
+// the lock, it can be had.
 func canWrite(ctx context.Context, c *sql.Conn) error {
-	if _, err := c.ExecContext(ctx, "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK"); err != nil && !Stale(err) {
-		return err
+	_, err := c.ExecContext(ctx, "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK")
+	if err == nil || Stale(err) {
+		return nil
 	}
-	return nil
+	_, _ = c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") // it has none where it could not begin
+	return err
 }

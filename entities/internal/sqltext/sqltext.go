@@ -43,6 +43,9 @@ type Dialect interface {
 	Suffix() (before, between, after string)
 	// Numeric opens and closes an expression that makes a decimal comparable.
 	Numeric() (before, after string)
+	// IsDecimal appends a condition that a column of decimals is one of values, whatever
+	// digits they have and however they are written; null where the column is.
+	IsDecimal(b *Builder, column func(*Builder), values []string)
 	// Native opens and closes an expression that makes a value one of a type of
 	// descriptor.Column.Native. Both are empty where the dialect has no such types.
 	Native(typ string) (before, after string)

@@ -67,7 +67,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 631476859,
+		SchemaHash: 545341730,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -1193,6 +1193,7 @@ var koanFormRenamed_CostID = shim.NewForm((*RenamedMutation).SetCostID, shim.AsT
 var koanFormRenamed_TheAmount = shim.NewForm((*RenamedMutation).SetTheAmount, shim.AsText, nil)
 var koanFormRenamed_ThePoint = shim.NewForm((*RenamedMutation).SetThePoint, shim.AsJSON, nil)
 var koanFormRenamed_SeenID = shim.NewForm((*RenamedMutation).SetSeenID, shim.AsKept, nil)
+var koanFormRenamed_FeeID = shim.NewForm((*RenamedMutation).SetFeeID, shim.AsText, nil)
 
 func koanKindRenamed() *shim.Kind {
 	return &shim.Kind{
@@ -1245,7 +1246,8 @@ func koanKindRenamed() *shim.Kind {
 					{Name: "theAmount", Type: "decimal", Nullable: true},
 					{Name: "thePoint", Description: "Kept in a form that says nothing.", Type: "json", Nullable: true, Opaque: true},
 					{Name: "seenID", Type: "time", Nullable: true},
-					{Name: "dayID", Type: "day", Nullable: true},
+					{Name: "feeID", Type: "decimal", Nullable: true},
+					{Name: "theDay", Type: "day", Nullable: true},
 					{Name: "serialNo", Type: "string", Required: true},
 					{Name: "editCount", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
 					{Name: "title", Type: "string", Nullable: true, Searchable: true, MaxLength: new(int(30))},
@@ -1307,7 +1309,8 @@ func koanKindRenamed() *shim.Kind {
 				{Field: "theAmount", Ent: "the_amount", Name: "col_amount", Storage: "decimal", Nullable: true},
 				{Field: "thePoint", Ent: "thePoint", Name: "col_point", Storage: "json", Nullable: true},
 				{Field: "seenID", Ent: "seenID", Name: "col_seen", Storage: "time", Nullable: true},
-				{Field: "dayID", Ent: "dayID", Name: "col_day", Storage: "day", Nullable: true},
+				{Field: "feeID", Ent: "feeID", Name: "col_fee", Storage: "decimal", Nullable: true, Affinity: "numeric"},
+				{Field: "theDay", Ent: "the_day", Name: "col_day", Storage: "day", Nullable: true},
 				{Field: "serialNo", Ent: "serialNo", Name: "sn", Storage: "text"},
 				{Field: "editCount", Ent: "editCount", Name: "revision", Storage: "int"},
 				{Field: "title", Ent: "title", Name: "headline", Storage: "text", Nullable: true},
@@ -1327,7 +1330,7 @@ func koanKindRenamed() *shim.Kind {
 				{Entity: "NickName", Column: "ofWhom", SetNull: true},
 				{Entity: "Renamed", Column: "up", SetNull: true},
 			},
-		}, map[string]descriptor.Form{"levelID": koanFormRenamed_LevelID, "theSecret": koanFormRenamed_TheSecret, "thePhone": koanFormRenamed_ThePhone, "thePrice": koanFormRenamed_ThePrice, "costID": koanFormRenamed_CostID, "theAmount": koanFormRenamed_TheAmount, "thePoint": koanFormRenamed_ThePoint}),
+		}, map[string]descriptor.Form{"levelID": koanFormRenamed_LevelID, "theSecret": koanFormRenamed_TheSecret, "thePhone": koanFormRenamed_ThePhone, "thePrice": koanFormRenamed_ThePrice, "costID": koanFormRenamed_CostID, "theAmount": koanFormRenamed_TheAmount, "thePoint": koanFormRenamed_ThePoint, "feeID": koanFormRenamed_FeeID}),
 		Generated: []string{"touched"},
 		IDForm:    shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
@@ -1466,8 +1469,10 @@ func koanSetRenamed(m stdent.Mutation, column string, v any) error {
 		return koanFormRenamed_ThePoint.Set(v, x.SetThePoint)
 	case "col_seen":
 		return koanFormRenamed_SeenID.Set(v, x.SetSeenID)
+	case "col_fee":
+		return koanFormRenamed_FeeID.Set(v, x.SetFeeID)
 	case "col_day":
-		return shim.Time(v, x.SetDayID)
+		return shim.Time(v, x.SetTheDay)
 	case "sn":
 		return shim.Text(v, x.SetSerialNo)
 	case "revision":
@@ -1674,6 +1679,7 @@ var koanFormSpecimen_Seen = shim.NewForm((*SpecimenMutation).SetSeen, shim.AsKep
 var koanFormSpecimen_Big = shim.NewForm((*SpecimenMutation).SetBig, shim.AsText, &koanspecimen.ValueScanner.Big)
 var koanFormSpecimen_Link = shim.NewForm((*SpecimenMutation).SetLink, shim.AsKept, &koanspecimen.ValueScanner.Link)
 var koanFormSpecimen_Hidden = shim.NewForm((*SpecimenMutation).SetHidden, shim.AsIs, &koanspecimen.ValueScanner.Hidden)
+var koanFormSpecimen_Fee = shim.NewForm((*SpecimenMutation).SetFee, shim.AsText, nil)
 
 func koanKindSpecimen() *shim.Kind {
 	return &shim.Kind{
@@ -1730,6 +1736,7 @@ func koanKindSpecimen() *shim.Kind {
 					{Name: "big", Type: "string", Nullable: true, Opaque: true},
 					{Name: "link", Type: "string", Nullable: true},
 					{Name: "hidden", Type: "string", Nullable: true, Opaque: true},
+					{Name: "fee", Type: "decimal", Nullable: true},
 					{Name: "day", Type: "day", Nullable: true},
 				},
 				Edges: []catalog.Edge{
@@ -1787,6 +1794,7 @@ func koanKindSpecimen() *shim.Kind {
 				{Field: "big", Ent: "big", Name: "big", Storage: "held", Nullable: true},
 				{Field: "link", Ent: "link", Name: "link", Storage: "text", Nullable: true},
 				{Field: "hidden", Ent: "hidden", Name: "hidden", Storage: "held", Nullable: true},
+				{Field: "fee", Ent: "fee", Name: "fee", Storage: "decimal", Nullable: true, Affinity: "numeric"},
 				{Field: "day", Ent: "day", Name: "day", Storage: "day", Nullable: true},
 			},
 			Edges: []descriptor.Edge{
@@ -1794,7 +1802,7 @@ func koanKindSpecimen() *shim.Kind {
 				{Name: "labels", Ent: "labels", Target: "Label", Relation: "m2m", JoinTable: "specimen_labels", JoinOwn: "specimen_id", JoinTarget: "label_id"},
 				{Name: "likers", Ent: "likers", Target: "Visitor", Relation: "m2m", Inverse: true, JoinTable: "likes", JoinOwn: "specimen_id", JoinTarget: "visitor_id"},
 			},
-		}, map[string]descriptor.Form{"level": koanFormSpecimen_Level, "secret": koanFormSpecimen_Secret, "phone": koanFormSpecimen_Phone, "price": koanFormSpecimen_Price, "cost": koanFormSpecimen_Cost, "amount": koanFormSpecimen_Amount, "point": koanFormSpecimen_Point, "big": koanFormSpecimen_Big, "link": koanFormSpecimen_Link, "hidden": koanFormSpecimen_Hidden}),
+		}, map[string]descriptor.Form{"level": koanFormSpecimen_Level, "secret": koanFormSpecimen_Secret, "phone": koanFormSpecimen_Phone, "price": koanFormSpecimen_Price, "cost": koanFormSpecimen_Cost, "amount": koanFormSpecimen_Amount, "point": koanFormSpecimen_Point, "big": koanFormSpecimen_Big, "link": koanFormSpecimen_Link, "hidden": koanFormSpecimen_Hidden, "fee": koanFormSpecimen_Fee}),
 		IDForm: shim.UUIDs(),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
 			q := tx.(koanTx).tx.Specimen.Query()
@@ -1938,6 +1946,8 @@ func koanSetSpecimen(m stdent.Mutation, column string, v any) error {
 		return koanFormSpecimen_Link.Set(v, x.SetLink)
 	case "hidden":
 		return koanFormSpecimen_Hidden.Set(v, x.SetHidden)
+	case "fee":
+		return koanFormSpecimen_Fee.Set(v, x.SetFee)
 	case "day":
 		return shim.Time(v, x.SetDay)
 	}

@@ -6523,7 +6523,8 @@ type RenamedMutation struct {
 	the_amount        *owned.Decimal
 	thePoint          *owned.Point
 	seenID            *sql.NullTime
-	dayID             *time.Time
+	feeID             *owned.Decimal
+	the_day           *time.Time
 	serialNo          *string
 	editCount         *int
 	addeditCount      *int
@@ -9003,53 +9004,102 @@ func (m *RenamedMutation) ResetSeenID() {
 	delete(m.clearedFields, renamed.FieldSeenID)
 }
 
-// SetDayID sets the "dayID" field.
-func (m *RenamedMutation) SetDayID(t time.Time) {
-	m.dayID = &t
+// SetFeeID sets the "feeID" field.
+func (m *RenamedMutation) SetFeeID(o owned.Decimal) {
+	m.feeID = &o
 }
 
-// DayID returns the value of the "dayID" field in the mutation.
-func (m *RenamedMutation) DayID() (r time.Time, exists bool) {
-	v := m.dayID
+// FeeID returns the value of the "feeID" field in the mutation.
+func (m *RenamedMutation) FeeID() (r owned.Decimal, exists bool) {
+	v := m.feeID
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldDayID returns the old "dayID" field's value of the Renamed entity.
+// OldFeeID returns the old "feeID" field's value of the Renamed entity.
 // If the Renamed object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *RenamedMutation) OldDayID(ctx context.Context) (v time.Time, err error) {
+func (m *RenamedMutation) OldFeeID(ctx context.Context) (v owned.Decimal, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldDayID is only allowed on UpdateOne operations")
+		return v, errors.New("OldFeeID is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldDayID requires an ID field in the mutation")
+		return v, errors.New("OldFeeID requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldDayID: %w", err)
+		return v, fmt.Errorf("querying old value for OldFeeID: %w", err)
 	}
-	return oldValue.DayID, nil
+	return oldValue.FeeID, nil
 }
 
-// ClearDayID clears the value of the "dayID" field.
-func (m *RenamedMutation) ClearDayID() {
-	m.dayID = nil
-	m.clearedFields[renamed.FieldDayID] = struct{}{}
+// ClearFeeID clears the value of the "feeID" field.
+func (m *RenamedMutation) ClearFeeID() {
+	m.feeID = nil
+	m.clearedFields[renamed.FieldFeeID] = struct{}{}
 }
 
-// DayIDCleared returns if the "dayID" field was cleared in this mutation.
-func (m *RenamedMutation) DayIDCleared() bool {
-	_, ok := m.clearedFields[renamed.FieldDayID]
+// FeeIDCleared returns if the "feeID" field was cleared in this mutation.
+func (m *RenamedMutation) FeeIDCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldFeeID]
 	return ok
 }
 
-// ResetDayID resets all changes to the "dayID" field.
-func (m *RenamedMutation) ResetDayID() {
-	m.dayID = nil
-	delete(m.clearedFields, renamed.FieldDayID)
+// ResetFeeID resets all changes to the "feeID" field.
+func (m *RenamedMutation) ResetFeeID() {
+	m.feeID = nil
+	delete(m.clearedFields, renamed.FieldFeeID)
+}
+
+// SetTheDay sets the "the_day" field.
+func (m *RenamedMutation) SetTheDay(t time.Time) {
+	m.the_day = &t
+}
+
+// TheDay returns the value of the "the_day" field in the mutation.
+func (m *RenamedMutation) TheDay() (r time.Time, exists bool) {
+	v := m.the_day
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTheDay returns the old "the_day" field's value of the Renamed entity.
+// If the Renamed object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RenamedMutation) OldTheDay(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTheDay is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTheDay requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTheDay: %w", err)
+	}
+	return oldValue.TheDay, nil
+}
+
+// ClearTheDay clears the value of the "the_day" field.
+func (m *RenamedMutation) ClearTheDay() {
+	m.the_day = nil
+	m.clearedFields[renamed.FieldTheDay] = struct{}{}
+}
+
+// TheDayCleared returns if the "the_day" field was cleared in this mutation.
+func (m *RenamedMutation) TheDayCleared() bool {
+	_, ok := m.clearedFields[renamed.FieldTheDay]
+	return ok
+}
+
+// ResetTheDay resets all changes to the "the_day" field.
+func (m *RenamedMutation) ResetTheDay() {
+	m.the_day = nil
+	delete(m.clearedFields, renamed.FieldTheDay)
 }
 
 // SetSerialNo sets the "serialNo" field.
@@ -9553,7 +9603,7 @@ func (m *RenamedMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *RenamedMutation) Fields() []string {
-	fields := make([]string, 0, 48)
+	fields := make([]string, 0, 49)
 	if m.theYes != nil {
 		fields = append(fields, renamed.FieldTheYes)
 	}
@@ -9680,8 +9730,11 @@ func (m *RenamedMutation) Fields() []string {
 	if m.seenID != nil {
 		fields = append(fields, renamed.FieldSeenID)
 	}
-	if m.dayID != nil {
-		fields = append(fields, renamed.FieldDayID)
+	if m.feeID != nil {
+		fields = append(fields, renamed.FieldFeeID)
+	}
+	if m.the_day != nil {
+		fields = append(fields, renamed.FieldTheDay)
 	}
 	if m.serialNo != nil {
 		fields = append(fields, renamed.FieldSerialNo)
@@ -9790,8 +9843,10 @@ func (m *RenamedMutation) Field(name string) (ent.Value, bool) {
 		return m.ThePoint()
 	case renamed.FieldSeenID:
 		return m.SeenID()
-	case renamed.FieldDayID:
-		return m.DayID()
+	case renamed.FieldFeeID:
+		return m.FeeID()
+	case renamed.FieldTheDay:
+		return m.TheDay()
 	case renamed.FieldSerialNo:
 		return m.SerialNo()
 	case renamed.FieldEditCount:
@@ -9895,8 +9950,10 @@ func (m *RenamedMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldThePoint(ctx)
 	case renamed.FieldSeenID:
 		return m.OldSeenID(ctx)
-	case renamed.FieldDayID:
-		return m.OldDayID(ctx)
+	case renamed.FieldFeeID:
+		return m.OldFeeID(ctx)
+	case renamed.FieldTheDay:
+		return m.OldTheDay(ctx)
 	case renamed.FieldSerialNo:
 		return m.OldSerialNo(ctx)
 	case renamed.FieldEditCount:
@@ -10210,12 +10267,19 @@ func (m *RenamedMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetSeenID(v)
 		return nil
-	case renamed.FieldDayID:
+	case renamed.FieldFeeID:
+		v, ok := value.(owned.Decimal)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFeeID(v)
+		return nil
+	case renamed.FieldTheDay:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetDayID(v)
+		m.SetTheDay(v)
 		return nil
 	case renamed.FieldSerialNo:
 		v, ok := value.(string)
@@ -10573,8 +10637,11 @@ func (m *RenamedMutation) ClearedFields() []string {
 	if m.FieldCleared(renamed.FieldSeenID) {
 		fields = append(fields, renamed.FieldSeenID)
 	}
-	if m.FieldCleared(renamed.FieldDayID) {
-		fields = append(fields, renamed.FieldDayID)
+	if m.FieldCleared(renamed.FieldFeeID) {
+		fields = append(fields, renamed.FieldFeeID)
+	}
+	if m.FieldCleared(renamed.FieldTheDay) {
+		fields = append(fields, renamed.FieldTheDay)
 	}
 	if m.FieldCleared(renamed.FieldTitle) {
 		fields = append(fields, renamed.FieldTitle)
@@ -10704,8 +10771,11 @@ func (m *RenamedMutation) ClearField(name string) error {
 	case renamed.FieldSeenID:
 		m.ClearSeenID()
 		return nil
-	case renamed.FieldDayID:
-		m.ClearDayID()
+	case renamed.FieldFeeID:
+		m.ClearFeeID()
+		return nil
+	case renamed.FieldTheDay:
+		m.ClearTheDay()
 		return nil
 	case renamed.FieldTitle:
 		m.ClearTitle()
@@ -10847,8 +10917,11 @@ func (m *RenamedMutation) ResetField(name string) error {
 	case renamed.FieldSeenID:
 		m.ResetSeenID()
 		return nil
-	case renamed.FieldDayID:
-		m.ResetDayID()
+	case renamed.FieldFeeID:
+		m.ResetFeeID()
+		return nil
+	case renamed.FieldTheDay:
+		m.ResetTheDay()
 		return nil
 	case renamed.FieldSerialNo:
 		m.ResetSerialNo()
@@ -11897,6 +11970,7 @@ type SpecimenMutation struct {
 	big            **big.Int
 	link           **url.URL
 	hidden         *string
+	fee            *owned.Decimal
 	day            *time.Time
 	clearedFields  map[string]struct{}
 	cabinet        *owned.ID
@@ -14563,6 +14637,55 @@ func (m *SpecimenMutation) ResetHidden() {
 	delete(m.clearedFields, specimen.FieldHidden)
 }
 
+// SetFee sets the "fee" field.
+func (m *SpecimenMutation) SetFee(o owned.Decimal) {
+	m.fee = &o
+}
+
+// Fee returns the value of the "fee" field in the mutation.
+func (m *SpecimenMutation) Fee() (r owned.Decimal, exists bool) {
+	v := m.fee
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFee returns the old "fee" field's value of the Specimen entity.
+// If the Specimen object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SpecimenMutation) OldFee(ctx context.Context) (v owned.Decimal, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFee is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFee requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFee: %w", err)
+	}
+	return oldValue.Fee, nil
+}
+
+// ClearFee clears the value of the "fee" field.
+func (m *SpecimenMutation) ClearFee() {
+	m.fee = nil
+	m.clearedFields[specimen.FieldFee] = struct{}{}
+}
+
+// FeeCleared returns if the "fee" field was cleared in this mutation.
+func (m *SpecimenMutation) FeeCleared() bool {
+	_, ok := m.clearedFields[specimen.FieldFee]
+	return ok
+}
+
+// ResetFee resets all changes to the "fee" field.
+func (m *SpecimenMutation) ResetFee() {
+	m.fee = nil
+	delete(m.clearedFields, specimen.FieldFee)
+}
+
 // SetDay sets the "day" field.
 func (m *SpecimenMutation) SetDay(t time.Time) {
 	m.day = &t
@@ -14793,7 +14916,7 @@ func (m *SpecimenMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SpecimenMutation) Fields() []string {
-	fields := make([]string, 0, 47)
+	fields := make([]string, 0, 48)
 	if m.yes != nil {
 		fields = append(fields, specimen.FieldYes)
 	}
@@ -14932,6 +15055,9 @@ func (m *SpecimenMutation) Fields() []string {
 	if m.hidden != nil {
 		fields = append(fields, specimen.FieldHidden)
 	}
+	if m.fee != nil {
+		fields = append(fields, specimen.FieldFee)
+	}
 	if m.day != nil {
 		fields = append(fields, specimen.FieldDay)
 	}
@@ -15035,6 +15161,8 @@ func (m *SpecimenMutation) Field(name string) (ent.Value, bool) {
 		return m.Link()
 	case specimen.FieldHidden:
 		return m.Hidden()
+	case specimen.FieldFee:
+		return m.Fee()
 	case specimen.FieldDay:
 		return m.Day()
 	}
@@ -15138,6 +15266,8 @@ func (m *SpecimenMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldLink(ctx)
 	case specimen.FieldHidden:
 		return m.OldHidden(ctx)
+	case specimen.FieldFee:
+		return m.OldFee(ctx)
 	case specimen.FieldDay:
 		return m.OldDay(ctx)
 	}
@@ -15471,6 +15601,13 @@ func (m *SpecimenMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetHidden(v)
 		return nil
+	case specimen.FieldFee:
+		v, ok := value.(owned.Decimal)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFee(v)
+		return nil
 	case specimen.FieldDay:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -15799,6 +15936,9 @@ func (m *SpecimenMutation) ClearedFields() []string {
 	if m.FieldCleared(specimen.FieldHidden) {
 		fields = append(fields, specimen.FieldHidden)
 	}
+	if m.FieldCleared(specimen.FieldFee) {
+		fields = append(fields, specimen.FieldFee)
+	}
 	if m.FieldCleared(specimen.FieldDay) {
 		fields = append(fields, specimen.FieldDay)
 	}
@@ -15935,6 +16075,9 @@ func (m *SpecimenMutation) ClearField(name string) error {
 		return nil
 	case specimen.FieldHidden:
 		m.ClearHidden()
+		return nil
+	case specimen.FieldFee:
+		m.ClearFee()
 		return nil
 	case specimen.FieldDay:
 		m.ClearDay()
@@ -16084,6 +16227,9 @@ func (m *SpecimenMutation) ResetField(name string) error {
 		return nil
 	case specimen.FieldHidden:
 		m.ResetHidden()
+		return nil
+	case specimen.FieldFee:
+		m.ResetFee()
 		return nil
 	case specimen.FieldDay:
 		m.ResetDay()

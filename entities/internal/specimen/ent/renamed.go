@@ -106,8 +106,10 @@ type Renamed struct {
 	ThePoint owned.Point `json:"thePoint,omitempty"`
 	// SeenID holds the value of the "seenID" field.
 	SeenID sql.NullTime `json:"seenID,omitempty"`
-	// DayID holds the value of the "dayID" field.
-	DayID time.Time `json:"dayID,omitempty"`
+	// FeeID holds the value of the "feeID" field.
+	FeeID owned.Decimal `json:"feeID,omitempty"`
+	// TheDay holds the value of the "the_day" field.
+	TheDay time.Time `json:"the_day,omitempty"`
 	// SerialNo holds the value of the "serialNo" field.
 	SerialNo string `json:"serialNo,omitempty"`
 	// EditCount holds the value of the "editCount" field.
@@ -202,7 +204,7 @@ func (*Renamed) scanValues(columns []string) ([]any, error) {
 			values[i] = &sql.NullScanner{S: new(owned.Level)}
 		case renamed.FieldTheBytes, renamed.FieldTheTags, renamed.FieldTheNumbers, renamed.FieldTheWeights, renamed.FieldAnyID, renamed.FieldTheRaw, renamed.FieldTheAddress, renamed.FieldTheSite, renamed.FieldDictID, renamed.FieldTheHistory, renamed.FieldTheBlob:
 			values[i] = new([]byte)
-		case renamed.FieldThePrice, renamed.FieldTheAmount:
+		case renamed.FieldThePrice, renamed.FieldTheAmount, renamed.FieldFeeID:
 			values[i] = new(owned.Decimal)
 		case renamed.FieldThePhone:
 			values[i] = new(owned.Phone)
@@ -218,7 +220,7 @@ func (*Renamed) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case renamed.FieldTheText, renamed.FieldLongID, renamed.FieldStateID, renamed.FieldTheSlug, renamed.FieldTheColor, renamed.FieldSerialNo, renamed.FieldTitle:
 			values[i] = new(sql.NullString)
-		case renamed.FieldTheAt, renamed.FieldSeenID, renamed.FieldDayID, renamed.FieldChangedAt:
+		case renamed.FieldTheAt, renamed.FieldSeenID, renamed.FieldTheDay, renamed.FieldChangedAt:
 			values[i] = new(sql.NullTime)
 		case renamed.FieldTheRef:
 			values[i] = new(uuid.UUID)
@@ -520,11 +522,17 @@ func (_m *Renamed) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.SeenID = *value
 			}
-		case renamed.FieldDayID:
+		case renamed.FieldFeeID:
+			if value, ok := values[i].(*owned.Decimal); !ok {
+				return fmt.Errorf("unexpected type %T for field feeID", values[i])
+			} else if value != nil {
+				_m.FeeID = *value
+			}
+		case renamed.FieldTheDay:
 			if value, ok := values[i].(*sql.NullTime); !ok {
-				return fmt.Errorf("unexpected type %T for field dayID", values[i])
+				return fmt.Errorf("unexpected type %T for field the_day", values[i])
 			} else if value.Valid {
-				_m.DayID = value.Time
+				_m.TheDay = value.Time
 			}
 		case renamed.FieldSerialNo:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -761,8 +769,11 @@ func (_m *Renamed) String() string {
 	builder.WriteString("seenID=")
 	builder.WriteString(fmt.Sprintf("%v", _m.SeenID))
 	builder.WriteString(", ")
-	builder.WriteString("dayID=")
-	builder.WriteString(_m.DayID.Format(time.ANSIC))
+	builder.WriteString("feeID=")
+	builder.WriteString(fmt.Sprintf("%v", _m.FeeID))
+	builder.WriteString(", ")
+	builder.WriteString("the_day=")
+	builder.WriteString(_m.TheDay.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("serialNo=")
 	builder.WriteString(_m.SerialNo)

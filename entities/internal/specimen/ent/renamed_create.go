@@ -534,16 +534,30 @@ func (_c *RenamedCreate) SetNillableSeenID(v *sql.NullTime) *RenamedCreate {
 	return _c
 }
 
-// SetDayID sets the "dayID" field.
-func (_c *RenamedCreate) SetDayID(v time.Time) *RenamedCreate {
-	_c.mutation.SetDayID(v)
+// SetFeeID sets the "feeID" field.
+func (_c *RenamedCreate) SetFeeID(v owned.Decimal) *RenamedCreate {
+	_c.mutation.SetFeeID(v)
 	return _c
 }
 
-// SetNillableDayID sets the "dayID" field if the given value is not nil.
-func (_c *RenamedCreate) SetNillableDayID(v *time.Time) *RenamedCreate {
+// SetNillableFeeID sets the "feeID" field if the given value is not nil.
+func (_c *RenamedCreate) SetNillableFeeID(v *owned.Decimal) *RenamedCreate {
 	if v != nil {
-		_c.SetDayID(*v)
+		_c.SetFeeID(*v)
+	}
+	return _c
+}
+
+// SetTheDay sets the "the_day" field.
+func (_c *RenamedCreate) SetTheDay(v time.Time) *RenamedCreate {
+	_c.mutation.SetTheDay(v)
+	return _c
+}
+
+// SetNillableTheDay sets the "the_day" field if the given value is not nil.
+func (_c *RenamedCreate) SetNillableTheDay(v *time.Time) *RenamedCreate {
+	if v != nil {
+		_c.SetTheDay(*v)
 	}
 	return _c
 }
@@ -1022,9 +1036,13 @@ func (_c *RenamedCreate) createSpec() (*Renamed, *sqlgraph.CreateSpec) {
 		_spec.SetField(renamed.FieldSeenID, field.TypeTime, value)
 		_node.SeenID = value
 	}
-	if value, ok := _c.mutation.DayID(); ok {
-		_spec.SetField(renamed.FieldDayID, field.TypeTime, value)
-		_node.DayID = value
+	if value, ok := _c.mutation.FeeID(); ok {
+		_spec.SetField(renamed.FieldFeeID, field.TypeOther, value)
+		_node.FeeID = value
+	}
+	if value, ok := _c.mutation.TheDay(); ok {
+		_spec.SetField(renamed.FieldTheDay, field.TypeTime, value)
+		_node.TheDay = value
 	}
 	if value, ok := _c.mutation.SerialNo(); ok {
 		_spec.SetField(renamed.FieldSerialNo, field.TypeString, value)

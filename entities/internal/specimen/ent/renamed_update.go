@@ -886,23 +886,43 @@ func (_u *RenamedUpdate) ClearSeenID() *RenamedUpdate {
 	return _u
 }
 
-// SetDayID sets the "dayID" field.
-func (_u *RenamedUpdate) SetDayID(v time.Time) *RenamedUpdate {
-	_u.mutation.SetDayID(v)
+// SetFeeID sets the "feeID" field.
+func (_u *RenamedUpdate) SetFeeID(v owned.Decimal) *RenamedUpdate {
+	_u.mutation.SetFeeID(v)
 	return _u
 }
 
-// SetNillableDayID sets the "dayID" field if the given value is not nil.
-func (_u *RenamedUpdate) SetNillableDayID(v *time.Time) *RenamedUpdate {
+// SetNillableFeeID sets the "feeID" field if the given value is not nil.
+func (_u *RenamedUpdate) SetNillableFeeID(v *owned.Decimal) *RenamedUpdate {
 	if v != nil {
-		_u.SetDayID(*v)
+		_u.SetFeeID(*v)
 	}
 	return _u
 }
 
-// ClearDayID clears the value of the "dayID" field.
-func (_u *RenamedUpdate) ClearDayID() *RenamedUpdate {
-	_u.mutation.ClearDayID()
+// ClearFeeID clears the value of the "feeID" field.
+func (_u *RenamedUpdate) ClearFeeID() *RenamedUpdate {
+	_u.mutation.ClearFeeID()
+	return _u
+}
+
+// SetTheDay sets the "the_day" field.
+func (_u *RenamedUpdate) SetTheDay(v time.Time) *RenamedUpdate {
+	_u.mutation.SetTheDay(v)
+	return _u
+}
+
+// SetNillableTheDay sets the "the_day" field if the given value is not nil.
+func (_u *RenamedUpdate) SetNillableTheDay(v *time.Time) *RenamedUpdate {
+	if v != nil {
+		_u.SetTheDay(*v)
+	}
+	return _u
+}
+
+// ClearTheDay clears the value of the "the_day" field.
+func (_u *RenamedUpdate) ClearTheDay() *RenamedUpdate {
+	_u.mutation.ClearTheDay()
 	return _u
 }
 
@@ -1529,11 +1549,17 @@ func (_u *RenamedUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.SeenIDCleared() {
 		_spec.ClearField(renamed.FieldSeenID, field.TypeTime)
 	}
-	if value, ok := _u.mutation.DayID(); ok {
-		_spec.SetField(renamed.FieldDayID, field.TypeTime, value)
+	if value, ok := _u.mutation.FeeID(); ok {
+		_spec.SetField(renamed.FieldFeeID, field.TypeOther, value)
 	}
-	if _u.mutation.DayIDCleared() {
-		_spec.ClearField(renamed.FieldDayID, field.TypeTime)
+	if _u.mutation.FeeIDCleared() {
+		_spec.ClearField(renamed.FieldFeeID, field.TypeOther)
+	}
+	if value, ok := _u.mutation.TheDay(); ok {
+		_spec.SetField(renamed.FieldTheDay, field.TypeTime, value)
+	}
+	if _u.mutation.TheDayCleared() {
+		_spec.ClearField(renamed.FieldTheDay, field.TypeTime)
 	}
 	if value, ok := _u.mutation.SerialNo(); ok {
 		_spec.SetField(renamed.FieldSerialNo, field.TypeString, value)
@@ -2618,23 +2644,43 @@ func (_u *RenamedUpdateOne) ClearSeenID() *RenamedUpdateOne {
 	return _u
 }
 
-// SetDayID sets the "dayID" field.
-func (_u *RenamedUpdateOne) SetDayID(v time.Time) *RenamedUpdateOne {
-	_u.mutation.SetDayID(v)
+// SetFeeID sets the "feeID" field.
+func (_u *RenamedUpdateOne) SetFeeID(v owned.Decimal) *RenamedUpdateOne {
+	_u.mutation.SetFeeID(v)
 	return _u
 }
 
-// SetNillableDayID sets the "dayID" field if the given value is not nil.
-func (_u *RenamedUpdateOne) SetNillableDayID(v *time.Time) *RenamedUpdateOne {
+// SetNillableFeeID sets the "feeID" field if the given value is not nil.
+func (_u *RenamedUpdateOne) SetNillableFeeID(v *owned.Decimal) *RenamedUpdateOne {
 	if v != nil {
-		_u.SetDayID(*v)
+		_u.SetFeeID(*v)
 	}
 	return _u
 }
 
-// ClearDayID clears the value of the "dayID" field.
-func (_u *RenamedUpdateOne) ClearDayID() *RenamedUpdateOne {
-	_u.mutation.ClearDayID()
+// ClearFeeID clears the value of the "feeID" field.
+func (_u *RenamedUpdateOne) ClearFeeID() *RenamedUpdateOne {
+	_u.mutation.ClearFeeID()
+	return _u
+}
+
+// SetTheDay sets the "the_day" field.
+func (_u *RenamedUpdateOne) SetTheDay(v time.Time) *RenamedUpdateOne {
+	_u.mutation.SetTheDay(v)
+	return _u
+}
+
+// SetNillableTheDay sets the "the_day" field if the given value is not nil.
+func (_u *RenamedUpdateOne) SetNillableTheDay(v *time.Time) *RenamedUpdateOne {
+	if v != nil {
+		_u.SetTheDay(*v)
+	}
+	return _u
+}
+
+// ClearTheDay clears the value of the "the_day" field.
+func (_u *RenamedUpdateOne) ClearTheDay() *RenamedUpdateOne {
+	_u.mutation.ClearTheDay()
 	return _u
 }
 
@@ -3291,11 +3337,17 @@ func (_u *RenamedUpdateOne) sqlSave(ctx context.Context) (_node *Renamed, err er
 	if _u.mutation.SeenIDCleared() {
 		_spec.ClearField(renamed.FieldSeenID, field.TypeTime)
 	}
-	if value, ok := _u.mutation.DayID(); ok {
-		_spec.SetField(renamed.FieldDayID, field.TypeTime, value)
+	if value, ok := _u.mutation.FeeID(); ok {
+		_spec.SetField(renamed.FieldFeeID, field.TypeOther, value)
 	}
-	if _u.mutation.DayIDCleared() {
-		_spec.ClearField(renamed.FieldDayID, field.TypeTime)
+	if _u.mutation.FeeIDCleared() {
+		_spec.ClearField(renamed.FieldFeeID, field.TypeOther)
+	}
+	if value, ok := _u.mutation.TheDay(); ok {
+		_spec.SetField(renamed.FieldTheDay, field.TypeTime, value)
+	}
+	if _u.mutation.TheDayCleared() {
+		_spec.ClearField(renamed.FieldTheDay, field.TypeTime)
 	}
 	if value, ok := _u.mutation.SerialNo(); ok {
 		_spec.SetField(renamed.FieldSerialNo, field.TypeString, value)

@@ -161,11 +161,11 @@ func init() {
 	// renamed.DefaultFlagID holds the default value on creation for the flagID field.
 	renamed.DefaultFlagID = owned.Flag(renamedDescFlagID.Default.(bool))
 	// renamedDescEditCount is the schema descriptor for editCount field.
-	renamedDescEditCount := renamedFields[45].Descriptor()
+	renamedDescEditCount := renamedFields[46].Descriptor()
 	// renamed.DefaultEditCount holds the default value on creation for the editCount field.
 	renamed.DefaultEditCount = renamedDescEditCount.Default.(int)
 	// renamedDescTitle is the schema descriptor for title field.
-	renamedDescTitle := renamedFields[46].Descriptor()
+	renamedDescTitle := renamedFields[47].Descriptor()
 	// renamed.TitleValidator is a validator for the "title" field. It is called by the builders before save.
 	renamed.TitleValidator = func() func(string) error {
 		validators := renamedDescTitle.Validators
@@ -183,7 +183,7 @@ func init() {
 		}
 	}()
 	// renamedDescChangedAt is the schema descriptor for changedAt field.
-	renamedDescChangedAt := renamedFields[47].Descriptor()
+	renamedDescChangedAt := renamedFields[48].Descriptor()
 	// renamed.DefaultChangedAt holds the default value on creation for the changedAt field.
 	renamed.DefaultChangedAt = renamedDescChangedAt.Default.(func() time.Time)
 	// renamed.UpdateDefaultChangedAt holds the default value on update for the changedAt field.

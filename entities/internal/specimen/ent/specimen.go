@@ -115,6 +115,8 @@ type Specimen struct {
 	Link *url.URL `json:"link,omitempty"`
 	// Hidden holds the value of the "hidden" field.
 	Hidden string `json:"hidden,omitempty"`
+	// Fee holds the value of the "fee" field.
+	Fee owned.Decimal `json:"fee,omitempty"`
 	// Day holds the value of the "day" field.
 	Day time.Time `json:"day,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -177,7 +179,7 @@ func (*Specimen) scanValues(columns []string) ([]any, error) {
 			values[i] = &sql.NullScanner{S: new(owned.Level)}
 		case specimen.FieldBytes, specimen.FieldTags, specimen.FieldNumbers, specimen.FieldWeights, specimen.FieldAny, specimen.FieldRaw, specimen.FieldAddress, specimen.FieldSite, specimen.FieldDict, specimen.FieldHistory, specimen.FieldBlob:
 			values[i] = new([]byte)
-		case specimen.FieldPrice, specimen.FieldAmount:
+		case specimen.FieldPrice, specimen.FieldAmount, specimen.FieldFee:
 			values[i] = new(owned.Decimal)
 		case specimen.FieldPhone:
 			values[i] = new(owned.Phone)
@@ -527,6 +529,12 @@ func (_m *Specimen) assignValues(columns []string, values []any) error {
 			} else {
 				_m.Hidden = value
 			}
+		case specimen.FieldFee:
+			if value, ok := values[i].(*owned.Decimal); !ok {
+				return fmt.Errorf("unexpected type %T for field fee", values[i])
+			} else if value != nil {
+				_m.Fee = *value
+			}
 		case specimen.FieldDay:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field day", values[i])
@@ -738,6 +746,9 @@ func (_m *Specimen) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("hidden=")
 	builder.WriteString(_m.Hidden)
+	builder.WriteString(", ")
+	builder.WriteString("fee=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Fee))
 	builder.WriteString(", ")
 	builder.WriteString("day=")
 	builder.WriteString(_m.Day.Format(time.ANSIC))

@@ -569,6 +569,20 @@ func (_c *SpecimenCreate) SetNillableHidden(v *string) *SpecimenCreate {
 	return _c
 }
 
+// SetFee sets the "fee" field.
+func (_c *SpecimenCreate) SetFee(v owned.Decimal) *SpecimenCreate {
+	_c.mutation.SetFee(v)
+	return _c
+}
+
+// SetNillableFee sets the "fee" field if the given value is not nil.
+func (_c *SpecimenCreate) SetNillableFee(v *owned.Decimal) *SpecimenCreate {
+	if v != nil {
+		_c.SetFee(*v)
+	}
+	return _c
+}
+
 // SetDay sets the "day" field.
 func (_c *SpecimenCreate) SetDay(v time.Time) *SpecimenCreate {
 	_c.mutation.SetDay(v)
@@ -984,6 +998,10 @@ func (_c *SpecimenCreate) createSpec() (*Specimen, *sqlgraph.CreateSpec, error) 
 		}
 		_spec.SetField(specimen.FieldHidden, field.TypeString, vv)
 		_node.Hidden = value
+	}
+	if value, ok := _c.mutation.Fee(); ok {
+		_spec.SetField(specimen.FieldFee, field.TypeOther, value)
+		_node.Fee = value
 	}
 	if value, ok := _c.mutation.Day(); ok {
 		_spec.SetField(specimen.FieldDay, field.TypeTime, value)

@@ -945,6 +945,26 @@ func (_u *SpecimenUpdate) ClearHidden() *SpecimenUpdate {
 	return _u
 }
 
+// SetFee sets the "fee" field.
+func (_u *SpecimenUpdate) SetFee(v owned.Decimal) *SpecimenUpdate {
+	_u.mutation.SetFee(v)
+	return _u
+}
+
+// SetNillableFee sets the "fee" field if the given value is not nil.
+func (_u *SpecimenUpdate) SetNillableFee(v *owned.Decimal) *SpecimenUpdate {
+	if v != nil {
+		_u.SetFee(*v)
+	}
+	return _u
+}
+
+// ClearFee clears the value of the "fee" field.
+func (_u *SpecimenUpdate) ClearFee() *SpecimenUpdate {
+	_u.mutation.ClearFee()
+	return _u
+}
+
 // SetDay sets the "day" field.
 func (_u *SpecimenUpdate) SetDay(v time.Time) *SpecimenUpdate {
 	_u.mutation.SetDay(v)
@@ -1467,6 +1487,12 @@ func (_u *SpecimenUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.HiddenCleared() {
 		_spec.ClearField(specimen.FieldHidden, field.TypeString)
+	}
+	if value, ok := _u.mutation.Fee(); ok {
+		_spec.SetField(specimen.FieldFee, field.TypeOther, value)
+	}
+	if _u.mutation.FeeCleared() {
+		_spec.ClearField(specimen.FieldFee, field.TypeOther)
 	}
 	if value, ok := _u.mutation.Day(); ok {
 		_spec.SetField(specimen.FieldDay, field.TypeTime, value)
@@ -2521,6 +2547,26 @@ func (_u *SpecimenUpdateOne) ClearHidden() *SpecimenUpdateOne {
 	return _u
 }
 
+// SetFee sets the "fee" field.
+func (_u *SpecimenUpdateOne) SetFee(v owned.Decimal) *SpecimenUpdateOne {
+	_u.mutation.SetFee(v)
+	return _u
+}
+
+// SetNillableFee sets the "fee" field if the given value is not nil.
+func (_u *SpecimenUpdateOne) SetNillableFee(v *owned.Decimal) *SpecimenUpdateOne {
+	if v != nil {
+		_u.SetFee(*v)
+	}
+	return _u
+}
+
+// ClearFee clears the value of the "fee" field.
+func (_u *SpecimenUpdateOne) ClearFee() *SpecimenUpdateOne {
+	_u.mutation.ClearFee()
+	return _u
+}
+
 // SetDay sets the "day" field.
 func (_u *SpecimenUpdateOne) SetDay(v time.Time) *SpecimenUpdateOne {
 	_u.mutation.SetDay(v)
@@ -3073,6 +3119,12 @@ func (_u *SpecimenUpdateOne) sqlSave(ctx context.Context) (_node *Specimen, err 
 	}
 	if _u.mutation.HiddenCleared() {
 		_spec.ClearField(specimen.FieldHidden, field.TypeString)
+	}
+	if value, ok := _u.mutation.Fee(); ok {
+		_spec.SetField(specimen.FieldFee, field.TypeOther, value)
+	}
+	if _u.mutation.FeeCleared() {
+		_spec.ClearField(specimen.FieldFee, field.TypeOther)
 	}
 	if value, ok := _u.mutation.Day(); ok {
 		_spec.SetField(specimen.FieldDay, field.TypeTime, value)

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -233,6 +234,8 @@ func text(src any) string {
 		return v
 	case []byte:
 		return string(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	case nil:
 		return ""
 	}

@@ -279,6 +279,7 @@ var (
 		{Name: "col_amount", Type: field.TypeString, Nullable: true},
 		{Name: "col_point", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "bytea", "sqlite3": "text"}},
 		{Name: "col_seen", Type: field.TypeTime, Nullable: true},
+		{Name: "col_fee", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "numeric", "sqlite3": "decimal(10,2)"}},
 		{Name: "col_day", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "sn", Type: field.TypeString},
 		{Name: "revision", Type: field.TypeInt, Default: 1},
@@ -295,13 +296,13 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "Renamed Things_Renamed Things_childItems",
-				Columns:    []*schema.Column{RenamedThingsColumns[48]},
+				Columns:    []*schema.Column{RenamedThingsColumns[49]},
 				RefColumns: []*schema.Column{RenamedThingsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 			{
 				Symbol:     "Renamed Things_nick_names_mainName",
-				Columns:    []*schema.Column{RenamedThingsColumns[49]},
+				Columns:    []*schema.Column{RenamedThingsColumns[50]},
 				RefColumns: []*schema.Column{NickNamesColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
@@ -310,7 +311,7 @@ var (
 			{
 				Name:    "renamed_sn",
 				Unique:  true,
-				Columns: []*schema.Column{RenamedThingsColumns[44]},
+				Columns: []*schema.Column{RenamedThingsColumns[45]},
 			},
 		},
 	}
@@ -394,6 +395,7 @@ var (
 		{Name: "big", Type: field.TypeString, Nullable: true},
 		{Name: "link", Type: field.TypeString, Nullable: true},
 		{Name: "hidden", Type: field.TypeString, Nullable: true},
+		{Name: "fee", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "numeric", "sqlite3": "decimal(10,2)"}},
 		{Name: "day", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "cabinet_specimens", Type: field.TypeBytes, Nullable: true, Size: 16},
 	}
@@ -405,7 +407,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "specimen_cabinets_specimens",
-				Columns:    []*schema.Column{SpecimenColumns[48]},
+				Columns:    []*schema.Column{SpecimenColumns[49]},
 				RefColumns: []*schema.Column{CabinetsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},

@@ -100,8 +100,10 @@ const (
 	FieldThePoint = "col_point"
 	// FieldSeenID holds the string denoting the seenid field in the database.
 	FieldSeenID = "col_seen"
-	// FieldDayID holds the string denoting the dayid field in the database.
-	FieldDayID = "col_day"
+	// FieldFeeID holds the string denoting the feeid field in the database.
+	FieldFeeID = "col_fee"
+	// FieldTheDay holds the string denoting the the_day field in the database.
+	FieldTheDay = "col_day"
 	// FieldSerialNo holds the string denoting the serialno field in the database.
 	FieldSerialNo = "sn"
 	// FieldEditCount holds the string denoting the editcount field in the database.
@@ -200,7 +202,8 @@ var Columns = []string{
 	FieldTheAmount,
 	FieldThePoint,
 	FieldSeenID,
-	FieldDayID,
+	FieldFeeID,
+	FieldTheDay,
 	FieldSerialNo,
 	FieldEditCount,
 	FieldTitle,
@@ -467,9 +470,14 @@ func BySeenID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSeenID, opts...).ToFunc()
 }
 
-// ByDayID orders the results by the dayID field.
-func ByDayID(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldDayID, opts...).ToFunc()
+// ByFeeID orders the results by the feeID field.
+func ByFeeID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFeeID, opts...).ToFunc()
+}
+
+// ByTheDay orders the results by the the_day field.
+func ByTheDay(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldTheDay, opts...).ToFunc()
 }
 
 // BySerialNo orders the results by the serialNo field.

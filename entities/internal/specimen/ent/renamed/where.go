@@ -212,9 +212,14 @@ func SeenID(v sql.NullTime) predicate.Renamed {
 	return predicate.Renamed(sql.FieldEQ(FieldSeenID, v))
 }
 
-// DayID applies equality check predicate on the "dayID" field. It's identical to DayIDEQ.
-func DayID(v time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldEQ(FieldDayID, v))
+// FeeID applies equality check predicate on the "feeID" field. It's identical to FeeIDEQ.
+func FeeID(v owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldEQ(FieldFeeID, v))
+}
+
+// TheDay applies equality check predicate on the "the_day" field. It's identical to TheDayEQ.
+func TheDay(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldEQ(FieldTheDay, v))
 }
 
 // SerialNo applies equality check predicate on the "serialNo" field. It's identical to SerialNoEQ.
@@ -1980,54 +1985,104 @@ func SeenIDNotNil() predicate.Renamed {
 	return predicate.Renamed(sql.FieldNotNull(FieldSeenID))
 }
 
-// DayIDEQ applies the EQ predicate on the "dayID" field.
-func DayIDEQ(v time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldEQ(FieldDayID, v))
+// FeeIDEQ applies the EQ predicate on the "feeID" field.
+func FeeIDEQ(v owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldEQ(FieldFeeID, v))
 }
 
-// DayIDNEQ applies the NEQ predicate on the "dayID" field.
-func DayIDNEQ(v time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldNEQ(FieldDayID, v))
+// FeeIDNEQ applies the NEQ predicate on the "feeID" field.
+func FeeIDNEQ(v owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldNEQ(FieldFeeID, v))
 }
 
-// DayIDIn applies the In predicate on the "dayID" field.
-func DayIDIn(vs ...time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldIn(FieldDayID, vs...))
+// FeeIDIn applies the In predicate on the "feeID" field.
+func FeeIDIn(vs ...owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldIn(FieldFeeID, vs...))
 }
 
-// DayIDNotIn applies the NotIn predicate on the "dayID" field.
-func DayIDNotIn(vs ...time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldNotIn(FieldDayID, vs...))
+// FeeIDNotIn applies the NotIn predicate on the "feeID" field.
+func FeeIDNotIn(vs ...owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldNotIn(FieldFeeID, vs...))
 }
 
-// DayIDGT applies the GT predicate on the "dayID" field.
-func DayIDGT(v time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldGT(FieldDayID, v))
+// FeeIDGT applies the GT predicate on the "feeID" field.
+func FeeIDGT(v owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldGT(FieldFeeID, v))
 }
 
-// DayIDGTE applies the GTE predicate on the "dayID" field.
-func DayIDGTE(v time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldGTE(FieldDayID, v))
+// FeeIDGTE applies the GTE predicate on the "feeID" field.
+func FeeIDGTE(v owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldGTE(FieldFeeID, v))
 }
 
-// DayIDLT applies the LT predicate on the "dayID" field.
-func DayIDLT(v time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldLT(FieldDayID, v))
+// FeeIDLT applies the LT predicate on the "feeID" field.
+func FeeIDLT(v owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldLT(FieldFeeID, v))
 }
 
-// DayIDLTE applies the LTE predicate on the "dayID" field.
-func DayIDLTE(v time.Time) predicate.Renamed {
-	return predicate.Renamed(sql.FieldLTE(FieldDayID, v))
+// FeeIDLTE applies the LTE predicate on the "feeID" field.
+func FeeIDLTE(v owned.Decimal) predicate.Renamed {
+	return predicate.Renamed(sql.FieldLTE(FieldFeeID, v))
 }
 
-// DayIDIsNil applies the IsNil predicate on the "dayID" field.
-func DayIDIsNil() predicate.Renamed {
-	return predicate.Renamed(sql.FieldIsNull(FieldDayID))
+// FeeIDIsNil applies the IsNil predicate on the "feeID" field.
+func FeeIDIsNil() predicate.Renamed {
+	return predicate.Renamed(sql.FieldIsNull(FieldFeeID))
 }
 
-// DayIDNotNil applies the NotNil predicate on the "dayID" field.
-func DayIDNotNil() predicate.Renamed {
-	return predicate.Renamed(sql.FieldNotNull(FieldDayID))
+// FeeIDNotNil applies the NotNil predicate on the "feeID" field.
+func FeeIDNotNil() predicate.Renamed {
+	return predicate.Renamed(sql.FieldNotNull(FieldFeeID))
+}
+
+// TheDayEQ applies the EQ predicate on the "the_day" field.
+func TheDayEQ(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldEQ(FieldTheDay, v))
+}
+
+// TheDayNEQ applies the NEQ predicate on the "the_day" field.
+func TheDayNEQ(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldNEQ(FieldTheDay, v))
+}
+
+// TheDayIn applies the In predicate on the "the_day" field.
+func TheDayIn(vs ...time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldIn(FieldTheDay, vs...))
+}
+
+// TheDayNotIn applies the NotIn predicate on the "the_day" field.
+func TheDayNotIn(vs ...time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldNotIn(FieldTheDay, vs...))
+}
+
+// TheDayGT applies the GT predicate on the "the_day" field.
+func TheDayGT(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldGT(FieldTheDay, v))
+}
+
+// TheDayGTE applies the GTE predicate on the "the_day" field.
+func TheDayGTE(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldGTE(FieldTheDay, v))
+}
+
+// TheDayLT applies the LT predicate on the "the_day" field.
+func TheDayLT(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldLT(FieldTheDay, v))
+}
+
+// TheDayLTE applies the LTE predicate on the "the_day" field.
+func TheDayLTE(v time.Time) predicate.Renamed {
+	return predicate.Renamed(sql.FieldLTE(FieldTheDay, v))
+}
+
+// TheDayIsNil applies the IsNil predicate on the "the_day" field.
+func TheDayIsNil() predicate.Renamed {
+	return predicate.Renamed(sql.FieldIsNull(FieldTheDay))
+}
+
+// TheDayNotNil applies the NotNil predicate on the "the_day" field.
+func TheDayNotNil() predicate.Renamed {
+	return predicate.Renamed(sql.FieldNotNull(FieldTheDay))
 }
 
 // SerialNoEQ applies the EQ predicate on the "serialNo" field.

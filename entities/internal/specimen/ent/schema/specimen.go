@@ -84,6 +84,7 @@ func own() []ent.Field {
 				return string(b), nil
 			},
 		}).Optional(),
+		field.Other("fee", owned.Decimal{}).SchemaType(map[string]string{dialect.SQLite: "decimal(10,2)", dialect.Postgres: "numeric"}).Optional(),
 	}
 }
 

@@ -111,6 +111,8 @@ const (
 	FieldLink = "link"
 	// FieldHidden holds the string denoting the hidden field in the database.
 	FieldHidden = "hidden"
+	// FieldFee holds the string denoting the fee field in the database.
+	FieldFee = "fee"
 	// FieldDay holds the string denoting the day field in the database.
 	FieldDay = "day"
 	// EdgeCabinet holds the string denoting the cabinet edge name in mutations.
@@ -189,6 +191,7 @@ var Columns = []string{
 	FieldBig,
 	FieldLink,
 	FieldHidden,
+	FieldFee,
 	FieldDay,
 }
 
@@ -472,6 +475,11 @@ func ByLink(opts ...sql.OrderTermOption) OrderOption {
 // ByHidden orders the results by the hidden field.
 func ByHidden(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldHidden, opts...).ToFunc()
+}
+
+// ByFee orders the results by the fee field.
+func ByFee(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFee, opts...).ToFunc()
 }
 
 // ByDay orders the results by the day field.

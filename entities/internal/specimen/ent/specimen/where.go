@@ -238,6 +238,11 @@ func Hidden(v string) predicate.Specimen {
 	return predicate.SpecimenOrErr(sql.FieldEQ(FieldHidden, vc), err)
 }
 
+// Fee applies equality check predicate on the "fee" field. It's identical to FeeEQ.
+func Fee(v owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldEQ(FieldFee, v))
+}
+
 // Day applies equality check predicate on the "day" field. It's identical to DayEQ.
 func Day(v time.Time) predicate.Specimen {
 	return predicate.Specimen(sql.FieldEQ(FieldDay, v))
@@ -2401,6 +2406,56 @@ func HiddenContainsFold(v string) predicate.Specimen {
 		err = fmt.Errorf("hidden value is not a string: %T", vc)
 	}
 	return predicate.SpecimenOrErr(sql.FieldContainsFold(FieldHidden, vcs), err)
+}
+
+// FeeEQ applies the EQ predicate on the "fee" field.
+func FeeEQ(v owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldEQ(FieldFee, v))
+}
+
+// FeeNEQ applies the NEQ predicate on the "fee" field.
+func FeeNEQ(v owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldNEQ(FieldFee, v))
+}
+
+// FeeIn applies the In predicate on the "fee" field.
+func FeeIn(vs ...owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldIn(FieldFee, vs...))
+}
+
+// FeeNotIn applies the NotIn predicate on the "fee" field.
+func FeeNotIn(vs ...owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldNotIn(FieldFee, vs...))
+}
+
+// FeeGT applies the GT predicate on the "fee" field.
+func FeeGT(v owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldGT(FieldFee, v))
+}
+
+// FeeGTE applies the GTE predicate on the "fee" field.
+func FeeGTE(v owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldGTE(FieldFee, v))
+}
+
+// FeeLT applies the LT predicate on the "fee" field.
+func FeeLT(v owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldLT(FieldFee, v))
+}
+
+// FeeLTE applies the LTE predicate on the "fee" field.
+func FeeLTE(v owned.Decimal) predicate.Specimen {
+	return predicate.Specimen(sql.FieldLTE(FieldFee, v))
+}
+
+// FeeIsNil applies the IsNil predicate on the "fee" field.
+func FeeIsNil() predicate.Specimen {
+	return predicate.Specimen(sql.FieldIsNull(FieldFee))
+}
+
+// FeeNotNil applies the NotNil predicate on the "fee" field.
+func FeeNotNil() predicate.Specimen {
+	return predicate.Specimen(sql.FieldNotNull(FieldFee))
 }
 
 // DayEQ applies the EQ predicate on the "day" field.

@@ -1,0 +1,258 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ariga.io/atlas/sql/postgres"
+	"ariga.io/atlas/sql/schema"
+	"ariga.io/atlas/sql/sqlite"
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// Block is what keeps a migration from being made: rows that the schema has no place for.
+type Block struct {
+	Why string // names the column and how many rows there are
+	// Rows names some of the rows with what they have, for whoever runs the app: "" where
+	// none was looked at. Callers do not get it.
+	Rows string
+	Do   string // what mends it
+}
+
+// Text is all that there is to say to whoever runs the app.
+func (b Block) Text() string {
+	if b.Rows == "" {
+		return b.Why
+	}
+	return b.Why + " (" + b.Rows + ")"
+}
+
+// mostNamed is how many rows are named.
+const mostNamed = 4
+
+// rowSet is some rows of a table.
+type rowSet struct {
+	n    int
+	some string
+}
+
+// rowsOf counts the rows of a table that fulfil a condition, and names some of them with what
+// they have in columns.
+func (s *Schema) rowsOf(ctx context.Context, drv dialect.Driver, table string, columns []string, where string) (r rowSet, err error) {
+	from := " FROM " + quote(table) + " WHERE " + where
+	counted, err := column[int](ctx, drv, "SELECT count(*)"+from)
+	if err != nil || counted[0] == 0 {
+		return r, err
+	}
+	r.n = counted[0]
+	keys := s.keyOf(table)
+	var parts []string
+	for _, c := range slices.Concat(keys, columns) {
+		parts = append(parts, "CAST("+quote(c)+" AS TEXT)")
+	}
+	if len(parts) == 0 {
+		return r, nil
+	}
+	order := make([]string, len(parts))
+	for i := range parts { // what they have first, so that equal ones stand together
+		order[i] = strconv.Itoa((i+len(keys))%len(parts) + 1)
+	}
+	found := &entsql.Rows{}
+	query := "SELECT " + strings.Join(parts, ",") + from + " ORDER BY " + strings.Join(order, ",") + " LIMIT " + strconv.Itoa(mostNamed)
+	if err := drv.Query(ctx, query, []any{}, found); err != nil {
+		return r, err
+	}
+	defer found.Close()
+	var named []string
+	for found.Next() {
+		values, dest := make([]entsql.NullString, len(parts)), make([]any, len(parts))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		if err := found.Scan(dest...); err != nil {
+			return r, err
+		}
+		var words []string
+		for i, name := range slices.Concat(keys, columns) {
+			if i < len(keys) || !s.secret(table, name) {
+				words = append(words, name+" "+shown(values[i]))
+			}
+		}
+		named = append(named, strings.Join(words, ", "))
+	}
+	if r.n > len(named) {
+		named = append(named, fmt.Sprintf("and %d more", r.n-len(named)))
+	}
+	r.some = strings.Join(named, "; ")
+	return r, found.Err()
+}
+
+// shown is a value in a message.
+func shown(v entsql.NullString) string {
+	if !v.Valid {
+		return "null"
+	}
+	return strconv.Quote(fault.Clip(v.String, 40))
+}
+
+func quote(name string) string { return string(sqltext.AppendName(nil, name)) }
+
+// keyOf returns the columns that identify a table's rows.
+func (s *Schema) keyOf(table string) (out []string) {
+	for _, t := range s.Tables {
+		if t.Name == table {
+			for _, c := range t.PrimaryKey {
+				out = append(out, c.Name)
+			}
+		}
+	}
+	return out
+}
+
+// entity returns the entity that a table is of, nil for one that is not exposed.
+func (s *Schema) entity(table string) *descriptor.Entity {
+	for _, e := range s.Entities {
+		if e.Table == table {
+			return e
+		}
+	}
+	return nil
+}
+
+// secret reports whether what a column has must not stand in a message.
+func (s *Schema) secret(table, column string) bool {
+	e := s.entity(table)
+	if e == nil {
+		return false
+	}
+	for i := range e.Columns {
+		if f := &e.Resource.Fields[i]; e.Columns[i].Name == column && (f.Sensitive || f.WriteOnly) {
+			return true
+		}
+	}
+	return false
+}
+
+// of names a number of rows of a table.
+func (s *Schema) of(table string, n int) string {
+	name := table
+	if e := s.entity(table); e != nil {
+		name = e.Resource.Name
+	}
+	return plural(n, "row") + " of " + name
+}
+
+func (d *differ) block(rows, do, format string, args ...any) {
+	d.diff.Blocks = append(d.diff.Blocks, Block{Why: fmt.Sprintf(format, args...), Rows: rows, Do: do})
+}
+
+// checkNewColumn looks whether a new column has a value for the rows that exist.
+func (d *differ) checkNewColumn(ctx context.Context, table string, c *schema.Column) error {
+	if c.Type.Null || c.Default != nil {
+		return nil
+	}
+	const do = "Give the field a default that the database has: a constant one, or Annotations(entsql.DefaultExpr(\"...\")). One that Go computes, such as Default(time.Now), gives a value to new rows only. " +
+		"Or make the field Optional until the rows have values"
+	if d.suppose {
+		d.block("", do, "the new column %s.%s is required and has no default in the database, so rows that exist have no value for it", table, c.Name)
+		return nil
+	}
+	r, err := d.schema.rowsOf(ctx, d.drv, table, nil, "1=1")
+	if err == nil && r.n > 0 {
+		d.block("", do, "the new column %s.%s is required and has no default in the database, so it has no value in %s", table, c.Name, d.schema.of(table, r.n))
+	}
+	return err
+}
+
+// checkUnique looks whether rows that exist share what is to be unique. added are the columns
+// that come with the same change.
+func (d *differ) checkUnique(ctx context.Context, table string, x *schema.Index, added []string) error {
+	if !x.Unique {
+		return nil
+	}
+	var columns, quoted, where []string
+	for _, p := range x.Parts {
+		if p.C == nil || slices.Contains(added, p.C.Name) {
+			return nil
+		}
+		columns, quoted = append(columns, p.C.Name), append(quoted, quote(p.C.Name))
+		where = append(where, quote(p.C.Name)+" IS NOT NULL")
+	}
+	for _, a := range x.Attrs {
+		switch a := a.(type) {
+		case *sqlite.IndexPredicate:
+			where = append(where, "("+a.P+")")
+		case *postgres.IndexPredicate:
+			where = append(where, "("+a.P+")")
+		}
+	}
+	name := table + "." + strings.Join(columns, " with "+table+".")
+	const do = "Change or delete rows until each has a value of its own, with the build before or in a migration that is planned"
+	if d.suppose {
+		d.block("", do, "%s becomes unique, which fails where rows have the same", name)
+		return nil
+	}
+	list, condition := strings.Join(quoted, ","), strings.Join(where, " AND ")
+	r, err := d.schema.rowsOf(ctx, d.drv, table, columns, fmt.Sprintf("%s AND (%s) IN (SELECT %s FROM %s WHERE %s GROUP BY %s HAVING count(*)>1)", condition, list, list, quote(table), condition, list))
+	if err == nil && r.n > 0 {
+		d.block(r.some, do, "%s becomes unique, but %s share theirs with another", name, d.schema.of(table, r.n))
+	}
+	return err
+}
+
+// checkModifiedColumn says what a change of a column loses, and looks for rows that the new
+// column has no place for.
+func (d *differ) checkModifiedColumn(ctx context.Context, table string, c *schema.ModifyColumn) error {
+	name := table + "." + c.To.Name
+	if c.Change.Is(schema.ChangeNull) && c.From.Type.Null && !c.To.Type.Null {
+		d.loss(noteRequired, "makes the column %s required", name)
+		if err := d.checkNulls(ctx, table, c); err != nil {
+			return err
+		}
+	}
+	if c.Change.Is(schema.ChangeType) && !widens(c.From.Type.Type, c.To.Type.Type) {
+		d.loss(noteConvert, "changes the column %s from %s to %s", name, raw(c.From), raw(c.To))
+		if err := d.checkConversion(ctx, table, c); err != nil {
+			return err
+		}
+	}
+	if c.Change.Is(schema.ChangeGenerated) {
+		d.loss("", "computes the column %s", name)
+	}
+	return nil
+}
+
+// checkNulls looks for rows without a value for a column that becomes required. SQLite gives
+// them the column's default, while it copies the table.
+func (d *differ) checkNulls(ctx context.Context, table string, c *schema.ModifyColumn) error {
+	if d.suppose || c.To.Default != nil && d.drv.Dialect() == dialect.SQLite {
+		return nil
+	}
+	r, err := d.schema.rowsOf(ctx, d.drv, table, nil, quote(c.From.Name)+" IS NULL")
+	if err == nil && r.n > 0 {
+		d.block(r.some, "Give these rows a value, with the build before or in a migration that is planned, or keep the field Optional",
+			"%s.%s becomes required, but has no value in %s", table, c.To.Name, d.schema.of(table, r.n))
+	}
+	return err
+}
+
+// checkConversion looks for values that a column's new type has no place for. PostgreSQL ends
+// the migration at the first of them.
+func (d *differ) checkConversion(ctx context.Context, table string, c *schema.ModifyColumn) error {
+	if d.suppose || d.drv.Dialect() != dialect.SQLite {
+		return nil
+	}
+	b, err := d.schema.misfits(ctx, d.drv, table, c.To.Name)
+	if err == nil && b != nil {
+		d.diff.Blocks = append(d.diff.Blocks, *b)
+	}
+	return err
+}

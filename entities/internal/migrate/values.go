@@ -1,0 +1,145 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+	entschema "entgo.io/ent/dialect/sql/schema"
+	"entgo.io/ent/schema/field"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// SQLite stores any value in a column of any type, so that a change of a type never fails:
+// what does not convert stays as it is, and nobody can read it. These conditions are true of
+// the values that a column of each kind has a place for. ? is the column; what it holds may be
+// what the change has not converted yet.
+const (
+	fitsInt   = "CAST(CAST(? AS NUMERIC) AS INTEGER)=?"
+	fitsFloat = "CAST(? AS REAL)=?"
+	fitsBool  = "CAST(? AS NUMERIC)=? AND CAST(? AS NUMERIC) IN (0,1)"
+	fitsBytes = "typeof(?) IN ('text','blob')"
+	fitsDay   = "date(substr(?,1,10)) IS substr(?,1,10)"
+	// A number is seconds.
+	fitsTime = fitsInt + " OR " + fitsDay + " AND (length(?)=10 OR substr(?,11,9) GLOB '[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9]' AND substr(?,12,2)<'24' AND datetime(?) IS NOT NULL)"
+	// A number keeps 15 digits of a decimal, and all of an integer of 64 bits.
+	fitsDecimal = "CAST(? AS NUMERIC)=? AND (length(trim(replace(replace(?,'.',''),'-',''),'0'))<=15 OR instr(?,'.')=0 AND " + fitsInt + ")"
+)
+
+// fits returns the condition of a column's values and what they are, "" for a column that
+// takes any value or whose values the app's own type reads.
+func (s *Schema) fits(table string, c *entschema.Column) (condition, what string) {
+	if e := s.entity(table); e != nil {
+		for i := range e.Columns {
+			if d := &e.Columns[i]; d.Name == c.Name && d.Affinity != "" {
+				return fitsDecimal, "a decimal of at most 15 digits"
+			} else if d.Name == c.Name && (d.Form != nil || d.Storage == descriptor.Decimal) {
+				return "", ""
+			}
+		}
+	}
+	switch {
+	case c.Type.Integer():
+		return fitsInt, "an integer"
+	case c.Type.Float():
+		return fitsFloat, "a number that a float holds"
+	case c.Type == field.TypeBool:
+		return fitsBool, "0 or 1"
+	case c.Type == field.TypeTime && strings.EqualFold(c.SchemaType[dialect.Postgres], "date"):
+		return fitsDay, "a day such as 2026-01-31"
+	case c.Type == field.TypeTime:
+		return fitsTime, "a time such as 2026-01-31T08:00:00Z"
+	case c.Type == field.TypeBytes:
+		return fitsBytes, "bytes or text"
+	}
+	return "", ""
+}
+
+// misfits looks for values of a column in SQLite for which its type in the schema has no
+// place; nil for none.
+func (s *Schema) misfits(ctx context.Context, drv dialect.Driver, table, name string) (*Block, error) {
+	c := s.column(table, name)
+	if c == nil {
+		return nil, nil
+	}
+	condition, what := s.fits(table, c)
+	if condition == "" {
+		return nil, nil
+	}
+	q := quote(name)
+	r, err := s.rowsOf(ctx, drv, table, []string{name}, q+" IS NOT NULL AND NOT coalesce("+strings.ReplaceAll(condition, "?", q)+",0)")
+	if err != nil || r.n == 0 {
+		return nil, err
+	}
+	return &Block{
+		Why: fmt.Sprintf("the type of %s.%s changes, but what it has in %s is not %s", table, name, s.of(table, r.n), what), Rows: r.some,
+		Do: "Change these values, with the build before or in a migration that is planned, or keep the type",
+	}, nil
+}
+
+// column returns a column of the schema, nil if there is none.
+func (s *Schema) column(table, name string) *entschema.Column {
+	for _, t := range s.Tables {
+		if t.Name != table {
+			continue
+		}
+		for _, c := range t.Columns {
+			if c.Name == name {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// declared returns the types of the columns that are there, by table and column: of SQLite,
+// since other databases convert what they hold or refuse to.
+func declared(ctx context.Context, drv dialect.Driver) (map[[2]string]string, error) {
+	if drv.Dialect() != dialect.SQLite {
+		return nil, nil
+	}
+	rows := &entsql.Rows{}
+	if err := drv.Query(ctx, "SELECT t.name, c.name, c.type FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type='table'", []any{}, rows); err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[[2]string]string{}
+	for rows.Next() {
+		var at [2]string
+		var typ string
+		if err := rows.Scan(&at[0], &at[1], &typ); err != nil {
+			return nil, err
+		}
+		out[at] = strings.ToLower(typ)
+	}
+	return out, rows.Err()
+}
+
+// checkConverted refuses what files made of a set where they have left values that a column's
+// new type has no place for. before are the types that there were.
+func (s *Schema) checkConverted(ctx context.Context, drv dialect.Driver, set string, before map[[2]string]string) error {
+	now, err := declared(ctx, drv)
+	if err != nil {
+		return err
+	}
+	for _, t := range s.Tables {
+		for _, c := range t.Columns {
+			at := [2]string{t.Name, c.Name}
+			if was, ok := before[at]; !ok || was == now[at] {
+				continue
+			}
+			b, err := s.misfits(ctx, drv, t.Name, c.Name)
+			if err != nil {
+				return err
+			}
+			if b != nil {
+				return fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %s", set, b.Text()).WithHint("%s.", b.Do)
+			}
+		}
+	}
+	return nil
+}

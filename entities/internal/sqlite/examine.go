@@ -1,0 +1,25 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+)
+
+var _ backend.Examiner = (*Folder)(nil)
+
+// Examine implements backend.Examiner. It goes over a connection of its own, which has none of
+// the file's pages yet.
+func (f *Folder) Examine(ctx context.Context, set string) error {
+	file, owner := f.file(set), backend.Named(set)
+	if set == backend.Ledger {
+		file = filepath.Join(f.path, ownFile)
+	}
+	there, err := fileExists(file, owner)
+	if err != nil || !there {
+		return err
+	}
+	return fileFault(owner, withConnection(ctx, dsn(file, busyTimeout), func(c *sql.Conn) error { return quickCheck(ctx, c, owner) }))
+}
