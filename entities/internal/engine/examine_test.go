@@ -59,18 +59,6 @@ func TestDoctorReadsAllPages(t *testing.T) {
 	require.Contains(t, c.Hint, "backup")
 }
 
-func TestDoctorFindsAFileThatCannotBeWritten(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() == 0 {
-		t.Skip("nothing is forbidden to root")
-	}
-	folder, file := manyPages(t)
-	require.NoError(t, os.Chmod(file, 0o400))
-	c := checked(t, folder)
-	require.False(t, c.OK, c.Detail)
-	require.Contains(t, c.Detail, `the file of the set "default" cannot be written`)
-}
-
 func TestDoctorFindsNothingWrongWithWhatIsWhole(t *testing.T) {
 	t.Parallel()
 	folder, _ := manyPages(t)
