@@ -186,13 +186,13 @@ const stories = {
     const p = await page();
     await open(p, "/status");
     await chord(p, "Control", "k");
-    await p.waitForSelector(".palette input");
+    await p.waitForSelector(".palette input:focus");
     await p.keyboard.type("fail");
     await p.keyboard.press("Enter");
     await p.waitForFunction(() => location.pathname === "/console/runs" && location.search.includes("outcome=%21ok"), { polling: 30 });
     await says(p, "not_found");
     await chord(p, "Control", "k");
-    await p.waitForSelector(".palette input");
+    await p.waitForSelector(".palette input:focus");
     await p.keyboard.type("new todo");
     await p.keyboard.press("Enter");
     await says(p, "New Todo", "h1");
@@ -437,7 +437,7 @@ const stories = {
         await look(theme + " " + at);
       }
       await chord(p, "Control", "k");
-      await p.waitForSelector(".palette input");
+      await p.waitForSelector(".palette input:focus");
       await look(theme + " palette");
       await p.keyboard.press("Escape");
     }
