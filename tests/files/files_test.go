@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -121,6 +122,22 @@ func TestFilesWaitWithTheirPlan(t *testing.T) {
 	for _, path := range waiting {
 		require.FileExists(t, filepath.Join(dir, "used", filepath.Base(path)), "a row refers to it now")
 	}
+}
+
+// A plan whose files could not be kept is not taken for one that waits safely.
+func TestPlanWhoseFilesCannotBeKept(t *testing.T) {
+	dir := t.TempDir()
+	kit := koantest.New(t, fixture.App(), koantest.Setting{Key: "files.dir", Value: dir})
+	uploaded := create(t, kit, map[string]any{"text": "uploaded"})
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "plans"), nil, 0o600)) // where the folder of marks would be
+	planned := map[string]any{"code": `SDK.Entities.Todo.upsert({ title: SDK.args })`, "args": uploaded.ID, "approval": "writes"}
+	_, err := kit.Call("code::koan.execute", planned)
+	f := fault.From(err)
+	require.Equal(t, fault.ServiceUnavailable, f.Code)
+	require.NotContains(t, f.Message+f.Hint, dir)
+	require.NoError(t, os.Remove(filepath.Join(dir, "plans")))
+	_, err = kit.Call("code::koan.execute", planned)
+	require.Equal(t, fault.ApprovalRequired, fault.CodeOf(err))
 }
 
 // A function of a real server gets the content of a file, and nothing that is kept of the

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 )
 
 // SecretTables make the table of secrets that belong to the data, where it is missing. It stands
@@ -15,15 +16,19 @@ func SecretTables() []string {
 }
 
 // Secret returns the secret of a name: the one that is there, else proposed, which is kept. All who
-// ask at the same time get the same.
+// ask at the same time get the same. Where there is one, nothing is written.
 func (k *Keys) Secret(ctx context.Context, name, proposed string) (secret string, err error) {
+	find := k.statement("SELECT secret FROM koan_secrets WHERE name = ").Arg(name)
+	err = k.db.QueryRowContext(ctx, string(find.Text()), find.Args()...).Scan(&secret)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return secret, err
+	}
 	err = k.durably(ctx, func(tx *sql.Tx) error {
 		b := k.statement("INSERT INTO koan_secrets (name, secret) VALUES (").Arg(name).Raw(", ").Arg(proposed).Raw(") ON CONFLICT DO NOTHING")
 		if _, err := exec(ctx, tx, b); err != nil {
 			return err
 		}
-		b = k.statement("SELECT secret FROM koan_secrets WHERE name = ").Arg(name)
-		return tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&secret)
+		return tx.QueryRowContext(ctx, string(find.Text()), find.Args()...).Scan(&secret)
 	})
 	return secret, err
 }

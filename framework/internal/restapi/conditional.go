@@ -52,10 +52,6 @@ func (c *conditional) handle(ctx context.Context, call catalog.Call) (json.RawMe
 	if err := json.Unmarshal(call.Input(), &in); err != nil {
 		return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read"})
 	}
-	sealer, err := c.digester(ctx)
-	if err != nil {
-		return nil, err
-	}
 	resource := call.View().Snapshot().Resource(in.Entity)
 	if resource == nil {
 		return nil, fault.Newf(fault.ToolNotFound, "there is no entity %s", catalog.Quote(in.Entity))
@@ -76,8 +72,14 @@ func (c *conditional) handle(ctx context.Context, call catalog.Call) (json.RawMe
 		}
 		return nil, err
 	}
-	if in.Match != nil && !matches(in.Match, tagger{sealer}.tag(resource, out), false) {
-		return nil, changed("the " + in.Entity + " is not the one that If-Match names: somebody changed it")
+	if in.Match != nil {
+		sealer, err := c.digester(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !matches(in.Match, tagger{sealer}.tag(resource, out), false) {
+			return nil, changed("the " + in.Entity + " is not the one that If-Match names: somebody changed it")
+		}
 	}
 	if in.Merge {
 		in.Input = mergeChanges(in.Input, rowOf(out))

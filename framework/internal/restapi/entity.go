@@ -70,7 +70,7 @@ func (h *Handler) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.
 	if err != nil {
 		return nil, err
 	}
-	if found.Item || found.Body != "" {
+	if (found.Item || found.Body != "") && digested(e.Resource) {
 		if c.tags.seal, err = h.opts.Tags(r.Context()); err != nil {
 			return nil, err
 		}

@@ -20,6 +20,12 @@ type Digester func(context.Context) (*seal.Sealer, error)
 // tagger makes entity tags.
 type tagger struct{ seal *seal.Sealer }
 
+// digested reports whether tags of an entity's rows may be digests. The others need no secret, so
+// that they are read and written also where none can be kept.
+func digested(r *catalog.Resource) bool {
+	return !r.Versioned || r.Version == "" || r.Field(r.Version) == nil
+}
+
 // tag is the entity tag of a whole row: its version, else a digest that tells nothing of what
 // it is of.
 func (t tagger) tag(r *catalog.Resource, out json.RawMessage) string {

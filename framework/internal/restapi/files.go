@@ -248,7 +248,7 @@ func (b *builder) fileRoutes(create, get bool) {
 		b.add(filesPath, http.MethodPost, node{
 			"operationId": "uploadFile", "summary": "Keep a file", "tags": []string{"Files"},
 			"description": "The body is the file, of any type. What nothing refers to is deleted after a day.",
-			"parameters":  []node{query("name", "The file's name."), query("set", "The set it belongs to.")},
+			"parameters":  []node{query("name", "The file's name."), query("set", "The set it belongs to."), keyParameter},
 			"requestBody": node{"required": true, "content": content},
 			"responses": node{
 				"201": node{
