@@ -72,8 +72,7 @@ func Wait(questions ...Question) error {
 
 // Waits returns the questions that an error waits for, nil for any other error.
 func Waits(err error) []Question {
-	var p *Pending
-	if errors.As(err, &p) {
+	if p, is := errors.AsType[*Pending](err); is {
 		return p.Questions
 	}
 	return nil

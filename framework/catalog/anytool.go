@@ -36,8 +36,11 @@ func (s *Snapshot) StandIn(id ID, input json.RawMessage) (ID, json.RawMessage) {
 // NamedTool returns the tool that the input of AnyTool names, which may turn out not to exist. ok is
 // false for other operations, and if the input names none.
 func (id ID) NamedTool(input json.RawMessage) (tool ID, ok bool) {
+	if id.Kind != KindUpstream || id.Op != AnyTool {
+		return ID{}, false
+	}
 	var in struct{ Tool string }
-	if id.Kind != KindUpstream || id.Op != AnyTool || json.Unmarshal(input, &in) != nil {
+	if json.Unmarshal(input, &in) != nil {
 		return ID{}, false
 	}
 	tool = id

@@ -91,24 +91,29 @@ func Member(text []byte, name string) json.RawMessage {
 	return nil
 }
 
-// skip passes a value without looking at the names in it.
+// skip passes a value without looking at the names in it: of objects and lists only strings matter,
+// which may have brackets in them. It is most of the work of reading a page's numbers.
 func (s *scanner) skip() {
-	for depth := 0; ; {
-		switch s.next() {
+	if c := s.text[s.at]; c != '{' && c != '[' {
+		s.scalar()
+		return
+	}
+	text, at := s.text, s.at
+	for depth := 0; ; at++ {
+		switch text[at] {
+		case '"':
+			for at++; text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
 		case '{', '[':
 			depth++
-			s.at++
 		case '}', ']':
-			depth--
-			s.at++
-		case ',', ':':
-			s.at++
-			continue
-		default:
-			s.scalar()
-		}
-		if depth == 0 {
-			return
+			if depth--; depth == 0 {
+				s.at = at + 1
+				return
+			}
 		}
 	}
 }

@@ -279,11 +279,13 @@ func (x *execution) reply() (err error) {
 	if r.spec.Reply == nil {
 		return nil
 	}
-	shown := *out
+	shown := out
 	if !r.spec.Atomic {
-		shown.Changes, _ = r.progress.Applied()
+		all := *out
+		all.Changes, _ = r.progress.Applied()
+		shown = &all
 	}
-	out.Reply, err = r.spec.Reply(x.ret, &shown, nil)
+	out.Reply, err = r.spec.Reply(x.ret, shown, nil)
 	return err
 }
 

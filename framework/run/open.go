@@ -182,6 +182,7 @@ func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec
 		r.view = req.View.Narrow(spec.Only.Permits)
 	}
 	r.UseTape(tape.New(e.opts.Clock()))
+	r.parts = make(parts, 0, len(e.participants))
 	for _, p := range e.participants {
 		part, err := p.Open(r)
 		if err != nil {

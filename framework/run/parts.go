@@ -94,12 +94,12 @@ func (all parts) recover(ctx context.Context, out *Outcome, err error) error {
 // release makes the parts release what they hold for the run, in reverse order. The error is one that
 // the run's caller must learn.
 func (all parts) release(ctx context.Context, c *Conclusion) (last error) {
-	backward := slices.Clone(all)
-	slices.Reverse(backward)
-	notify(backward, func(p Releaser) {
-		if err := p.Release(ctx, c); err != nil {
-			last = err
+	for _, p := range slices.Backward(all) {
+		if p, ok := p.(Releaser); ok {
+			if err := p.Release(ctx, c); err != nil {
+				last = err
+			}
 		}
-	})
+	}
 	return last
 }

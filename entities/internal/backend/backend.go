@@ -108,8 +108,10 @@ type Draft interface {
 // Fault is what an error of a set means: a fault where the database failed. Faults, and
 // the need for a new attempt, stay what they are.
 func Fault(b Backend, set string, err error) error {
-	var known *fault.Fault
-	if err == nil || errors.Is(err, store.ErrStale) || errors.As(err, &known) {
+	if err == nil || errors.Is(err, store.ErrStale) {
+		return err
+	}
+	if _, known := errors.AsType[*fault.Fault](err); known {
 		return err
 	}
 	trouble, _ := b.Trouble(set, err)

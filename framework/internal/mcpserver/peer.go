@@ -89,7 +89,7 @@ type headerTraceKey struct{}
 // withHeaderTrace keeps the trace context of a request's headers, for messages that have none
 // of their own.
 func withHeaderTrace(ctx context.Context, r *http.Request) context.Context {
-	t := observe.TraceContext{Parent: r.Header.Get("traceparent"), State: r.Header.Get("tracestate")}.Bounded()
+	t := observe.TraceContext{Parent: r.Header.Get("Traceparent"), State: r.Header.Get("Tracestate")}.Bounded()
 	if t.Parent == "" {
 		return ctx
 	}

@@ -102,7 +102,7 @@ func (h *Handler) cutOff(f *fault.Fault) bool {
 
 // parent is the trace context of a request.
 func parent(r *http.Request) observe.TraceContext {
-	return observe.TraceContext{Parent: r.Header.Get("traceparent"), State: r.Header.Get("tracestate")}.Bounded()
+	return observe.TraceContext{Parent: r.Header.Get("Traceparent"), State: r.Header.Get("Tracestate")}.Bounded()
 }
 
 // rejection is what the caller gets for a fault of the call.

@@ -83,11 +83,11 @@ func parameter(f form, value string) (json.RawMessage, string) {
 	if f == plainText || f == textOrJSON && !begins {
 		return text(value), ""
 	}
+	if given := json.RawMessage(trimmed); json.Valid(given) {
+		return given, ""
+	}
 	var syntax *json.SyntaxError
-	switch err := json.Unmarshal([]byte(trimmed), new(json.RawMessage)); {
-	case err == nil:
-		return json.RawMessage(trimmed), ""
-	case errors.As(err, &syntax) && (begins || strings.HasPrefix(trimmed, `"`)):
+	if err := json.Unmarshal([]byte(trimmed), new(json.RawMessage)); errors.As(err, &syntax) && (begins || strings.HasPrefix(trimmed, `"`)) {
 		return nil, atByte(syntax, strings.Index(value, trimmed))
 	}
 	return text(value), ""
@@ -104,7 +104,7 @@ func text(s string) json.RawMessage { return exact.AppendString(nil, strings.ToV
 
 // object is the JSON of members, in the order of their names.
 func object(members map[string]json.RawMessage) json.RawMessage {
-	b := []byte{'{'}
+	b := append(make([]byte, 0, 128), '{')
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if len(b) > 1 {
 			b = append(b, ',')

@@ -103,11 +103,14 @@ func pageLinks(at *url.URL, out json.RawMessage) string {
 		NextCursor     *string
 		Truncated      bool
 	}
-	members := map[string]any{"page": &page.Page, "pageSize": &page.PageSize, "totalCount": &page.TotalCount, "nextCursor": &page.NextCursor, "truncated": &page.Truncated}
+	others := map[string]json.RawMessage{}
 	for name, value := range exact.All(out) { // the items, which are most of it, are not decoded
-		if into := members[name]; into != nil && json.Unmarshal(value, into) != nil {
-			return ""
+		if name != "items" {
+			others[name] = value
 		}
+	}
+	if json.Unmarshal(object(others), &page) != nil {
+		return ""
 	}
 	query := at.Query()
 	var links []string

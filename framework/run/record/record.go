@@ -6,6 +6,7 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -65,7 +66,7 @@ func (j *Journal) Open(r *run.Run) (run.Part, error) {
 	if j.changes {
 		r.KeepImages()
 	}
-	return &recorder{journal: j, run: r}, nil
+	return &recorder{journal: j, run: r, digest: journal.Digest(r.Request().Input)}, nil
 }
 
 // Refused implements run.Refuser.
@@ -107,6 +108,7 @@ func setFault(rec *journal.Record, err error) {
 type recorder struct {
 	journal *Journal
 	run     *run.Run
+	digest  string          // of the request's input
 	start   *journal.Record // of a script: what was known when it began
 
 	mu      sync.Mutex
@@ -137,7 +139,7 @@ func (p *recorder) started() journal.Record {
 		rec.Run = r.ID // a key may give it another
 		return rec
 	}
-	rec := p.journal.request(r.Request(), journal.Digest(r.Request().Input))
+	rec := p.journal.request(r.Request(), p.digest)
 	rec.Run, rec.Trace, rec.Started = r.ID, r.Trace, r.Started()
 	rec.CorrelationID, rec.Set, rec.Keyed = spec.CorrelationID, spec.Set, spec.IdempotencyKey != ""
 	rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = spec.CodeDigest, spec.Runtime, spec.Atomic, spec.DryRun
@@ -150,7 +152,10 @@ func (p *recorder) AfterCall(c run.CallEnd) {
 	rec := journal.Call{
 		Position: string(c.Position), Operation: c.ID.String(), Entity: c.Target.Entity, Set: c.Target.Set,
 		Started: c.Started.Sub(p.run.Started()), Duration: time.Since(c.Started), Outcome: journal.OK,
-		InputDigest: journal.Digest(c.Input), OutputBytes: c.OutputBytes,
+		InputDigest: p.digest, OutputBytes: c.OutputBytes,
+	}
+	if !bytes.Equal(c.Input, p.run.Request().Input) { // those of a run that is one call are the same
+		rec.InputDigest = journal.Digest(c.Input)
 	}
 	if c.Operation != nil {
 		rec.Tool = p.run.Request().View.Snapshot().ToolName(c.ID)

@@ -5,6 +5,7 @@
 package course
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 
@@ -53,11 +54,14 @@ func (c *Course) Add(rec Record) {
 	c.records = append(c.records, rec)
 }
 
-// Calls returns the records, and how many calls were counted.
+// Calls returns the records so far, which nobody changes, and how many calls were counted.
 func (c *Course) Calls() (records []Record, counted int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]Record{}, c.records...), c.counted
+	if c.records == nil {
+		return []Record{}, c.counted
+	}
+	return slices.Clip(c.records), c.counted
 }
 
 // End records why the attempt ends, unless there is a reason already, and returns the reason that is

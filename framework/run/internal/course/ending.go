@@ -22,15 +22,15 @@ func (e *Restart) Is(target error) bool { return target == tape.ErrUnfinished }
 
 // IsRestart reports whether an error ends an attempt so that the next one can start.
 func IsRestart(err error) bool {
-	var r *Restart
-	return errors.As(err, &r)
+	_, is := errors.AsType[*Restart](err)
+	return is
 }
 
 // IsUncounted reports whether err requires a new attempt without counting this one: its reason occurs
 // once for each call or person that is waited for, and is gone when the next attempt starts.
 func IsUncounted(err error) bool {
-	var r *Restart
-	return errors.As(err, &r) && r.Uncounted
+	r, is := errors.AsType[*Restart](err)
+	return is && r.Uncounted
 }
 
 // Pause is an error of a Gate or a Judge that ends the attempt and makes the run wait. It must not be
