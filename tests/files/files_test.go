@@ -76,6 +76,15 @@ func TestFilesBelongToTheirCaller(t *testing.T) {
 	require.JSONEq(t, `"mine"`, string(clerk.Run(`SDK.Files.text(SDK.args)`, koantest.Input{Args: f.ID}).Result))
 }
 
+// A file in a set that its maker may not name would be lost to them, and there for others.
+func TestFilesAreInSetsOfTheirCaller(t *testing.T) {
+	archivist := koantest.New(t, fixture.App()).As(auth.Principal{Subject: "archivist", Scopes: []string{"plugins:call"}, Sets: []string{"archive"}})
+	refused := archivist.Try(`SDK.Files.create({ text: "a" })`, koantest.Input{})
+	require.Equal(t, fault.UnknownSet, refused.Error.Code)
+	require.Contains(t, refused.Error.Hint, "`set`")
+	require.JSONEq(t, `"a"`, string(archivist.Run(`SDK.Files.text(SDK.Files.create({ text: "a" }).id)`, koantest.Input{Set: "archive"}).Result))
+}
+
 // A file is there for every attempt of a run and is created once; what refers to it keeps it.
 func TestFilesAreKeptByWhatCommits(t *testing.T) {
 	dir := t.TempDir()

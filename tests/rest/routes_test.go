@@ -75,6 +75,27 @@ func TestEntityLife(t *testing.T) {
 	code, path = s.do("GET", at, "").problem(http.StatusNotFound)
 	require.Equal(t, []string{"not_found", "/id"}, []string{code, path})
 	require.EqualValues(t, 0, s.do("DELETE", at, "").object(http.StatusOK)["deleted"], "as the tool says")
+	for method, body := range map[string]string{"PATCH": `{"notes":"x"}`, "PUT": `{"title":"x"}`, "DELETE": ""} {
+		code, path := s.do(method, at, body, "If-Match", `"4"`).problem(http.StatusPreconditionFailed)
+		require.Equal(t, []string{"conflict", ""}, []string{code, path}, method+" of an entity that is gone")
+	}
+}
+
+// What the body says is a call's own, and its fault that of every other surface: 412 is for headers.
+func TestConditionsInTheBody(t *testing.T) {
+	t.Parallel()
+	s := serve(t, fixtureApp(), framework.HTTPOptions{})
+	s.do("PUT", "/api/todo/1", `{"title":"a"}`)
+	for tool, body := range map[string]string{
+		"todo.patch":        `{"id":"1","changes":{"title":"b"},"ifVersion":9}`,
+		"todo.delete":       `{"id":"1","ifVersion":9}`,
+		"koan.code.execute": `{"code":"SDK.Entities.Todo.patch('1', {title: 'b'}, {ifVersion: 9})"}`,
+	} {
+		got := s.do("POST", "/tools/"+tool, body).object(http.StatusConflict)["error"].(map[string]any)
+		require.Equal(t, []any{"conflict", "/ifVersion", "safe"}, []any{got["code"], got["path"], got["retry"]}, tool)
+	}
+	long := s.do("POST", "/tools/koan.code.execute", `{"code":"1","idempotencyKey":"`+strings.Repeat("k", 201)+`"}`).object(http.StatusBadRequest)
+	require.Equal(t, "/idempotencyKey", long["error"].(map[string]any)["path"])
 }
 
 // An entity without a version has a digest as its tag, which writes compare in their

@@ -253,7 +253,11 @@ func (p *Provider) create(ctx context.Context, c catalog.Call) (json.RawMessage,
 	if !ok {
 		return nil, errors.New("files: a file is created by a run")
 	}
-	f, err := s.Put(ctx, Upload{Name: in.Name, Type: in.Type, Set: cmp.Or(attempt.Set(), DefaultSet), Owner: c.Principal().Subject, Body: strings.NewReader(string(body))})
+	set := cmp.Or(attempt.Set(), DefaultSet)
+	if !c.Principal().MayName(set) { // who made the file could not read it, and others could
+		return nil, UnknownSet(set).WithHint("Run the script with `set`, and name one that you may use.")
+	}
+	f, err := s.Put(ctx, Upload{Name: in.Name, Type: in.Type, Set: set, Owner: c.Principal().Subject, Body: strings.NewReader(string(body))})
 	if err != nil {
 		return nil, err
 	}

@@ -225,6 +225,11 @@ func recordName(id string) string { return recordFolder + id + ".json" }
 func dataName(sum string) string  { return dataFolder + sum[:2] + "/" + sum }
 func usedName(id string) string   { return usedFolder + id }
 
+// UnknownSet is the fault of a file for a set that is not there, or that its maker may not name.
+func UnknownSet(set string) *fault.Fault {
+	return fault.Newf(fault.UnknownSet, "there is no set %q", fault.Clip(strings.ToValidUTF8(set, "?"), 64))
+}
+
 // may reports whether somebody may read a file: who made it, and who may read those of others, in
 // sets that it may name.
 func may(p auth.Principal, f *record) bool {

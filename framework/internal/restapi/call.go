@@ -21,8 +21,9 @@ const surface = "rest"
 type call struct {
 	operation *catalog.Operation
 	input     json.RawMessage
-	// merge says that changes are a merge patch (RFC 7396).
-	merge bool
+	// merge says that changes are a merge patch (RFC 7396), matches that If-Match names what must be
+	// there, keyed that a header has the idempotency key.
+	merge, matches, keyed bool
 	via   catalog.Surface // SurfaceApp for an operation that routes alone reach
 	// faultPath turns a path into the input into one into the request; id reports that it is
 	// that of the id in the path. nil: they are the same.
@@ -80,11 +81,14 @@ func (h *Handler) call(r *http.Request, v *catalog.View, c *call) (invoke.Result
 	}
 	ctx, stop := invoke.WithLimit(r.Context(), c.operation, invoke.Limit(c.operation, live.ToolTimeout))
 	defer stop()
+	c.keyed = name != ""
 	got := invoke.Call(ctx, h.opts.Engine, run.Request{
 		View: v, Principal: auth.From(r.Context()), ID: c.operation.ID, Input: c.input, Surface: surface, Via: c.via, IdempotencyKey: name,
 		Parent: parent(r), Progress: c.progress,
 	})
 	switch f := got.Fault(); {
+	case f == nil && c.foundNone(got):
+		return got, rejection{Fault: gone(), status: http.StatusPreconditionFailed}
 	case f == nil:
 		return got, nil
 	case h.cutOff(f):
@@ -105,12 +109,24 @@ func parent(r *http.Request) observe.TraceContext {
 	return observe.TraceContext{Parent: r.Header.Get("Traceparent"), State: r.Header.Get("Tracestate")}.Bounded()
 }
 
+// foundNone reports whether the row was not there that a call should delete and If-Match names.
+func (c *call) foundNone(got invoke.Result) bool {
+	return c.matches && c.operation.ID.Op == "delete" && len(got.Outcome.Counts) == 0
+}
+
+// gone is the fault of a request whose If-Match names an entity that is no longer there.
+func gone() *fault.Fault {
+	return fault.New(fault.Conflict, "there is no entity with this id, so none that If-Match names").WithRetry(fault.Fix)
+}
+
 // rejection is what the caller gets for a fault of the call.
 func (c *call) rejection(f *fault.Fault) error {
 	switch {
-	case f.Path == "/idempotencyKey":
+	case c.keyed && f.Path == "/idempotencyKey":
 		return rejection{Fault: f.WithPath("")}
-	case f.Code == fault.Conflict && (f.Path == "/ifVersion" || f.Path == matchPath):
+	case c.matches && f.Code == fault.NotFound && f.Path == "/id":
+		return rejection{Fault: gone(), status: http.StatusPreconditionFailed}
+	case f.Code == fault.Conflict && (c.matches && f.Path == "/ifVersion" || f.Path == matchPath):
 		return rejection{Fault: f.WithPath("").WithRetry(fault.Fix), status: http.StatusPreconditionFailed} // the same request fails again
 	case c.faultPath == nil:
 		return f

@@ -101,8 +101,9 @@ func (h *Handler) conditional(r *http.Request, e *entity, found route, c *call) 
 	if err != nil {
 		return err
 	}
+	c.matches = len(match) > 0
 	merge, absent := c.merge && mergesObjects(c.input), len(none) > 0
-	if len(match) == 0 && !merge && !absent {
+	if !c.matches && !merge && !absent {
 		return nil
 	}
 	if absent && (len(match) > 0 || found.Method != http.MethodPut || len(none) > 1 || none[0] != anyTag) {

@@ -84,7 +84,7 @@ func (h *Handler) upload(r *http.Request) (files.Upload, error) {
 		return u, err
 	}
 	if !auth.From(r.Context()).MayName(u.Set) || !files.ValidSet(u.Set) || !h.hasSet(u.Set) {
-		return u, fault.Newf(fault.UnknownSet, "there is no set %q", fault.Clip(strings.ToValidUTF8(u.Set, "?"), 64)).WithPath("/set")
+		return u, files.UnknownSet(u.Set).WithPath("/set")
 	}
 	return u, nil
 }
