@@ -76,6 +76,7 @@ export async function first(): Promise<Todo | undefined> {
 }
 export const model: components["schemas"]["TodoModel"] = { title: "x", priority: "low" };
 export function nameOf(t: Todo): string { return t.title ?? t.id; }
+export const query: NonNullable<paths["/api/todo"]["get"]["parameters"]["query"]> = { filter: JSON.stringify({ title: "x" }) };
 `,
 		"type.ts": `export const model: components["schemas"]["TodoModel"] = { title: 1 };`,
 		"name.ts": `export function nameOf(t: Todo): string { return t.titel; }`,
@@ -153,9 +154,13 @@ func TestOpenAPIExamples(t *testing.T) {
 					query := url.Values{}
 					for _, p := range op.Parameters {
 						if p.In == "query" && p.Example != nil {
-							raw, err := json.Marshal(p.Example)
-							require.NoError(t, err)
-							query.Set(p.Name, strings.Trim(string(raw), `"`))
+							text, ok := p.Example.(string)
+							if !ok {
+								raw, err := json.Marshal(p.Example)
+								require.NoError(t, err)
+								text = string(raw)
+							}
+							query.Set(p.Name, text)
 						}
 					}
 					bodies := op.RequestBody.Content

@@ -47,6 +47,10 @@ func (m maker) value(s any, depth int) any {
 	}
 	switch kinds[m.IntN(len(kinds))] {
 	case "string":
+		if content, ok := schema["contentSchema"]; ok {
+			raw, _ := json.Marshal(m.value(content, depth))
+			return string(raw)
+		}
 		if schema["format"] == "date-time" {
 			return fmt.Sprintf("20%02d-0%d-1%dT00:00:00Z", m.IntN(99), 1+m.IntN(9), m.IntN(9))
 		}

@@ -46,6 +46,14 @@ func TestRights(t *testing.T) {
 		code, _ := s.do("GET", path, "").problem(http.StatusUnauthorized)
 		require.Equal(t, "unauthorized", code, path)
 	}
+	for status, headers := range map[int][]string{
+		http.StatusUnauthorized: nil, http.StatusForbidden: {"Authorization", "Bearer writer", "Origin", "https://evil.example"},
+	} {
+		said := s.do("POST", "/tools/todo.count", `{}`, headers...).object(status)
+		require.Equal(t, false, said["ok"], "an envelope")
+		require.NotEmpty(t, said["error"].(map[string]any)["code"])
+	}
+	require.Equal(t, false, s.do("GET", "/tools/todo.count", "", "Authorization", "Bearer writer").object(http.StatusMethodNotAllowed)["ok"])
 	require.Equal(t, http.StatusOK, s.do("GET", "/health", "").status)
 	reader, writer := []string{"Authorization", "Bearer reader"}, []string{"Authorization", "Bearer writer"}
 	require.Equal(t, http.StatusOK, s.do("GET", "/api/todo/1", "", reader...).status)
@@ -114,7 +122,12 @@ func TestForeignPages(t *testing.T) {
 				method, body = "POST", "{}"
 			}
 			r := s.do(method, path, body, header...)
-			code, _ := r.problem(http.StatusForbidden)
+			code := ""
+			if method == "POST" { // in the envelope
+				code, _ = r.object(http.StatusForbidden)["error"].(map[string]any)["code"].(string)
+			} else {
+				code, _ = r.problem(http.StatusForbidden)
+			}
 			require.Equal(t, "forbidden", code, "%s %s", name, path)
 			require.Empty(t, r.header.Get("Access-Control-Allow-Origin"))
 		}

@@ -134,6 +134,8 @@ func TestIDThatCannotBeOne(t *testing.T) {
 		code, path := s.do(c.method, "/api/label/seven", c.body).problem(http.StatusNotFound)
 		require.Equal(t, []string{"not_found", "/id"}, []string{code, path}, c.method)
 	}
+	_, path := s.do("PUT", "/api/label/424242", `{"name":"x"}`).problem(http.StatusNotFound)
+	require.Equal(t, "/id", path, "the database makes such ids")
 }
 
 func TestCollectionParameters(t *testing.T) {

@@ -186,7 +186,7 @@ func (h *Handler) members(w http.ResponseWriter, r *http.Request, media ...strin
 func pathOfRequest(e *entity, found route) func(string) (string, bool) {
 	return func(path string) (at string, id bool) {
 		if found.Item && (path == "/id" || found.Replace && path == "/model/"+e.Key.Name) {
-			return path, true
+			return "/id", true
 		}
 		if found.Body != "" {
 			if rest, ok := strings.CutPrefix(path, "/"+found.Body); ok && (rest == "" || rest[0] == '/') {

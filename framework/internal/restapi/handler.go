@@ -144,7 +144,7 @@ func (h *Handler) routes() *http.ServeMux {
 	mux.HandleFunc("/api/events", h.serveEvents)
 	mux.HandleFunc(filesPath, h.uploadFile)
 	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
-	mux.HandleFunc("/tools/{name}", h.serveTool)
+	mux.HandleFunc(toolsPath+"{name}", h.serveTool)
 	mux.HandleFunc(healthPath, h.serveHealth)
 	mux.HandleFunc("/status", h.serveStatus)
 	mux.HandleFunc("/status/stream", h.streamStatus)

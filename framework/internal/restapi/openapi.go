@@ -140,7 +140,7 @@ func (b *builder) refer(s any, owner string) any {
 			}
 			out[key] = b.refer(value, owner)
 		}
-		return splitTypes(out)
+		return withFormat(splitTypes(out))
 	case []any:
 		out := make([]any, len(s))
 		for i := range s {
@@ -179,6 +179,27 @@ func splitTypes(s node) node {
 	}
 	out["anyOf"] = choices
 	return out
+}
+
+// withFormat says how wide a schema's numbers are: generators of clients take 32 bits otherwise.
+func withFormat(s node) node {
+	width := map[any]string{"number": "double", "integer": "int64"}
+	types, several := s["type"].([]any)
+	if !several {
+		types = []any{s["type"]}
+	}
+	for _, t := range types {
+		if format := width[t]; format != "" && s["format"] == nil {
+			s["format"] = format
+		}
+	}
+	choices, _ := s["anyOf"].([]any)
+	for _, c := range choices {
+		if c, ok := c.(node); ok {
+			withFormat(c)
+		}
+	}
+	return s
 }
 
 func canonical(s any) string {
@@ -349,8 +370,9 @@ func (b *builder) parameter(op *catalog.Operation, name string, s any) node {
 		p["description"] = about
 	}
 	switch {
-	case name == "filter":
-		p["content"] = node{jsonType: node{"schema": b.refer(s, op.Resource)}}
+	case name == "filter": // a text: few generators of clients write a parameter as JSON, and some take contentMediaType or a format for another type
+		p["schema"] = node{"type": "string", "contentSchema": b.refer(s, op.Resource)}
+		p["description"] = "A filter, as JSON text."
 	case name == "cursor": // null, which begins in JSON, would be a text here
 		p["schema"], p["description"] = node{"type": "string"}, "The nextCursor of the page before, with the same filter, q, sort and set. Leave it out to begin."
 	case forms[name] == textOrJSON:
@@ -361,6 +383,9 @@ func (b *builder) parameter(op *catalog.Operation, name string, s any) node {
 	var example map[string]any
 	if json.Unmarshal(op.Example, &example) == nil && example[name] != nil {
 		p["example"] = example[name]
+		if name == "filter" {
+			p["example"] = canonical(example[name])
+		}
 	}
 	return p
 }

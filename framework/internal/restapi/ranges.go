@@ -7,10 +7,11 @@ import (
 
 // fileRange is a Range header as net/http reads it, of a file with so many bytes: "" for one that is
 // to be ignored, since it counts in other units than bytes (RFC 9110, section 14.2). net/http rejects
-// those, and sends a part of no bytes for the last 0, which no file can satisfy (section 14.1.2).
+// those, and sends a part of no bytes for the last 0, which no file can satisfy (section 14.1.2), and
+// for the end of a file of none, which has no parts.
 func fileRange(header string, size int64) string {
 	unit, list, ok := strings.Cut(header, "=")
-	if !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+	if size == 0 || !ok || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
 		return ""
 	}
 	var kept []string

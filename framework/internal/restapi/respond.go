@@ -32,7 +32,7 @@ type rejection struct {
 	scopes []string
 }
 
-// reject sends a fault as a problem (RFC 9457).
+// reject sends a fault as a problem (RFC 9457), or in the envelope where tools are called.
 func (h *Handler) reject(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	h.rejectAs(w, r, rejection{Fault: f})
 }
@@ -45,6 +45,10 @@ func (h *Handler) Reject(w http.ResponseWriter, r *http.Request, f *fault.Fault)
 }
 
 func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) {
+	if strings.HasPrefix(r.URL.Path, toolsPath) {
+		h.fail(w, r, time.Now(), j)
+		return
+	}
 	status := h.rejectionHeader(w, r, j)
 	h.write(w, status, problemType, problem(j.Fault, status))
 }

@@ -33,7 +33,8 @@ func main() {
 	check(json.Unmarshal(stale.Body, &problem))
 	said["problem"] = problem.Code
 
-	filter := body[api.TodoFilter](map[string]any{"title": title})
+	var _ *float64 = api.Todo{}.Effort // as wide as the field
+	filter := `{"title": "Buy milk"}`
 	page, err := c.TodoCollectionWithResponse(ctx, &api.TodoCollectionParams{Filter: &filter})
 	check(err)
 	said["count"], said["title"], said["priority"] = len(page.JSON200.Items), page.JSON200.Items[0].Title, page.JSON200.Items[0].Priority
