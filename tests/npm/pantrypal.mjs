@@ -220,6 +220,20 @@ const stories = {
     await p.mouse.up();
     await says(p, "Zwieback: bought", "#toast");
     await says(p, "Aniseed");
+    // A page in the back holds no connection, of which a browser has six to a site.
+    const hide = (is) => p.evaluate((is) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => is });
+      document.dispatchEvent(new Event("visibilitychange"));
+      return changes === null;
+    }, is);
+    same([await hide(true), await hide(false)], [true, false], "connections that are let go");
+    // What went wrong is said until it is read, also where the page follows changes.
+    await p.$eval("input[name=name]", (i) => (i.value = "Soap"));
+    await p.$eval("input[name=amount]", (i) => (i.value = "abc"));
+    await press(p, "Put it on the list");
+    await p.waitForFunction(() => typeof refresh === "function" && document.readyState === "complete", { polling: 50 });
+    await p.evaluate(() => ((shown = ""), refresh()));
+    await says(p, "That did not work");
     await call("DELETE", "/api/shopping-list/" + list.id);
     await close(p);
     return { took };

@@ -65,8 +65,10 @@ function patch(old, next) {
 
 let waiting = null, again = false;
 
-// refresh takes over the page as it is now.
+// refresh takes over the page as it is now. What a form failed for stays until it is read: at the
+// same address is the page on which the form was.
 async function refresh() {
+  if (main.querySelector("[data-fault]")) return;
   if (waiting || busy() || document.hidden) {
     again = true;
     return;
@@ -105,19 +107,34 @@ function soon() {
   timer = setTimeout(refresh, 120);
 }
 
+let changes = null, asking = 0;
+
 // follow hears of changes as they are committed; where there is no stream it asks.
 function follow() {
-  let asking = 0;
-  const ask = () => { asking ||= setInterval(refresh, 5000); };
-  const changes = new EventSource("/api/events?set=default");
-  changes.addEventListener("change", soon);
-  changes.addEventListener("open", () => { clearInterval(asking); asking = 0; soon(); });
-  changes.addEventListener("error", () => { if (changes.readyState === EventSource.CLOSED) ask(); });
-  addEventListener("pagehide", () => changes.close());
-  addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); });
+  if (changes) return;
+  const from = changes = new EventSource("/api/events?set=default");
+  from.addEventListener("change", soon);
+  from.addEventListener("open", () => { clearInterval(asking); asking = 0; soon(); });
+  from.addEventListener("error", () => {
+    if (from === changes && from.readyState === EventSource.CLOSED) asking ||= setInterval(refresh, 5000);
+  });
+}
+
+// unfollow lets the connection go: a browser has six of them to a site, and pages in the back need none.
+function unfollow() {
+  changes?.close();
+  clearInterval(asking);
+  changes = null;
+  asking = 0;
 }
 follow();
-document.addEventListener("visibilitychange", () => { if (!document.hidden) soon(); });
+addEventListener("pagehide", unfollow);
+addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); });
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return unfollow();
+  follow();
+  soon();
+});
 main.addEventListener("focusout", () => { if (again) setTimeout(refresh, 300); });
 
 // Nothing moves under a finger: what changed meanwhile is shown when it is lifted.

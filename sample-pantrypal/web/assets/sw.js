@@ -22,7 +22,7 @@ self.addEventListener("fetch", (e) => {
   const url = new URL(e.request.url);
   if (e.request.method !== "GET" || url.origin !== location.origin) return;
   if (url.pathname.startsWith("/assets/")) e.respondWith(asset(e.request));
-  else if (url.pathname === "/shopping") e.respondWith(list(e.request));
+  else if (url.pathname === "/shopping") e.respondWith(list(e));
   else if (e.request.mode === "navigate" && !url.pathname.startsWith("/console") && !url.pathname.startsWith("/docs")) e.respondWith(page(e.request));
 });
 
@@ -30,12 +30,14 @@ async function asset(request) {
   return (await caches.match(request)) ?? fetch(request);
 }
 
-async function list(request) {
+async function list({ request, clientId }) {
   const cache = await caches.open(CACHE), id = new URL(request.url).searchParams.get("list");
   const own = id ? "/shopping?list=" + encodeURIComponent(id) : "/shopping";
   try {
     const r = await fetch(request);
-    if (r.ok && !r.redirected) for (const at of new Set([own, "/shopping"])) await cache.put(at, r.clone()); // also as the one seen last
+    // It is kept as the one seen last too, unless a page asked for it that was left meanwhile.
+    const seen = request.mode === "navigate" || (await clients.get(clientId));
+    if (r.ok && !r.redirected) for (const at of new Set(seen ? [own, "/shopping"] : [own])) await cache.put(at, r.clone());
     return r;
   } catch {
     return (await cache.match(own)) ?? (await cache.match("/shopping")) ?? Response.error();
