@@ -1,9 +1,10 @@
 package shim
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"math"
+	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,13 +54,13 @@ func Int[T integer](v any, set func(T)) error {
 	case int64:
 		n := T(v)
 		if int64(n) != v || (n < 0) != (v < 0) {
-			return fmt.Errorf("%d is out of range", v)
+			return outOfRange(strconv.FormatInt(v, 10), reflect.TypeFor[T]())
 		}
 		set(n)
 	case uint64:
 		n := T(v)
 		if n < 0 || uint64(n) != v {
-			return fmt.Errorf("%d is out of range", v)
+			return outOfRange(strconv.FormatUint(v, 10), reflect.TypeFor[T]())
 		}
 		set(n)
 	default:
@@ -123,37 +124,25 @@ func UUID(v any, set func(uuid.UUID)) error {
 	return nil
 }
 
-// JSON sets fields that are kept as JSON.
-func JSON[T any](v any, set func(T)) error {
-	switch v := v.(type) {
-	case T:
-		set(v)
-	case json.RawMessage:
-		var t T
-		if err := decodeStrict(v, &t); err != nil {
-			return err
-		}
-		set(t)
-	default:
-		return typeError(v, "JSON")
-	}
-	return nil
-}
-
-// decodeStrict reads JSON into a Go value, and refuses members that it has no place
-// for: they would be lost.
-func decodeStrict(raw json.RawMessage, to any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(to); err != nil {
-		return fmt.Errorf("the JSON does not match the type: %w", err)
-	}
-	return nil
-}
-
 func typeError(v any, want string) error {
 	if v == nil {
 		return fmt.Errorf("want %s, got null", want)
 	}
 	return fmt.Errorf("want %s, got %T", want, v)
+}
+
+// outOfRange is the error of an integer that its type does not hold.
+func outOfRange(n string, t reflect.Type) error {
+	least, most := rangeOf(t)
+	return fmt.Errorf("%s is out of range: want an integer from %s to %s", n, least, most)
+}
+
+// rangeOf returns the least and the greatest integer of a type.
+func rangeOf(t reflect.Type) (least, most string) {
+	bits := t.Bits()
+	switch t.Kind() {
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "0", strconv.FormatUint(math.MaxUint64>>(64-bits), 10)
+	}
+	return strconv.FormatInt(math.MinInt64>>(64-bits), 10), strconv.FormatInt(math.MaxInt64>>(64-bits), 10)
 }

@@ -3,6 +3,7 @@ package shim
 import (
 	"encoding/json"
 	"math"
+	"math/big"
 	"strconv"
 	"testing"
 	"time"
@@ -110,4 +111,74 @@ func FuzzIDs(f *testing.F) {
 
 func TestIDsKeepTheirTypes(t *testing.T) {
 	require.Equal(t, []int{1, 2}, IDs[int](Anys([]int{1, 2})))
+}
+
+func TestConvertersSayTheRange(t *testing.T) {
+	for want, err := range map[string]error{
+		"200 is out of range: want an integer from -128 to 127":                                                 Int(int64(200), got[small](nil)),
+		"-1 is out of range: want an integer from 0 to 65535":                                                   Int(int64(-1), got[unit](nil)),
+		"-1 is out of range: want an integer from 0 to 18446744073709551615":                                    Int(int64(-1), got[uint64](nil)),
+		"9223372036854775808 is out of range: want an integer from -9223372036854775808 to 9223372036854775807": Int(uint64(1<<63), got[int64](nil)),
+	} {
+		require.EqualError(t, err, want)
+	}
+	_, err := convert[small](int64(200))
+	require.EqualError(t, err, "200 is out of range: want an integer from -128 to 127")
+}
+
+func TestJSONOfNoType(t *testing.T) {
+	var got map[string]any
+	set := func(v map[string]any) { got = v }
+	for value, path := range map[string]string{
+		`{"a":9007199254740993}`: "/a", `{"a":{"b":[0,-9007199254740992]}}`: "/a/b/1", `{"a":9.007199254740992e+15}`: "/a", `{"a":9007199254740993.5}`: "/a", `{"a":1e16}`: "/a",
+	} {
+		var wrong *JSONError
+		require.ErrorAs(t, JSON(json.RawMessage(value), set), &wrong, value)
+		require.Equal(t, path, wrong.Path, value)
+		require.Contains(t, wrong.Message, "beyond 2^53")
+		require.NotEmpty(t, wrong.Hint)
+	}
+	require.Nil(t, got)
+	require.NoError(t, JSON(json.RawMessage(`{"a":"9007199254740993","b":9007199254740991,"c":1e300}`), set))
+	require.Equal(t, map[string]any{"a": "9007199254740993", "b": 9007199254740991.0, "c": 1e300}, got)
+	require.NoError(t, JSON(StoredJSON(`{"a":9007199254740993}`), set), "what is kept is not somebody's input")
+}
+
+func TestJSONOfTypes(t *testing.T) {
+	type inner struct {
+		N    int64 `json:"n"`
+		Text int   `json:"text,string"`
+	}
+	type outer struct {
+		inner
+		Of    *inner          `json:"of"`
+		Big   *big.Int        `json:"big"`
+		Small []uint8         `json:"small"`
+		Times []time.Time     `json:"times"`
+		Ratio float64         `json:"ratio"`
+		Raw   json.RawMessage `json:"raw"`
+		Any   any             `json:"any"`
+	}
+	var got outer
+	set := func(v outer) { got = v }
+	const large = "9007199254740993"
+	require.NoError(t, JSON(json.RawMessage(`{"N":"`+large+`","of":{"n":"-`+large+`","text":"5"},"big":"1`+large+`","small":"AQ==","ratio":"`+large+`","raw":`+large+`,"any":"`+large+`"}`), set))
+	require.EqualValues(t, 9007199254740993, got.N)
+	require.Equal(t, inner{-9007199254740993, 5}, *got.Of)
+	require.Equal(t, "1"+large, got.Big.String())
+	require.Equal(t, []byte{1}, got.Small)
+	require.Equal(t, large, string(got.Raw))
+	require.Equal(t, large, got.Any)
+	for value, want := range map[string]JSONError{
+		`{"n":"5"}`:           {Path: "/n", Message: `want an integer from -9223372036854775808 to 9223372036854775807 (a string of digits beyond 2^53), got string "5"`},
+		`{"of":{"m":1}}`:      {Path: "/of/m", Message: `unknown member "m"`},
+		`{"times":["today"]}`: {Path: "/times/0", Message: `want an RFC 3339 time such as 2026-01-31T08:00:00Z, got string "today"`},
+		`{"small":"%"}`:       {Path: "/small", Message: `want a base64 string, got string "%"`},
+		`{"ratio":true}`:      {Path: "/ratio", Message: "want a number, got boolean true"},
+		`[]`:                  {Message: "want an object, got array of 0"},
+	} {
+		var wrong *JSONError
+		require.ErrorAs(t, JSON(json.RawMessage(value), set), &wrong, value)
+		require.Equal(t, want, *wrong, value)
+	}
 }

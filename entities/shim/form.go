@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 
 	"entgo.io/ent/schema/field"
 
@@ -252,7 +253,7 @@ func convert[T any](v any) (T, error) {
 			to.SetFloat(float64(v))
 			return t, nil
 		case to.CanInt() || to.CanUint():
-			return t, fmt.Errorf("%d is out of range", v)
+			return t, outOfRange(strconv.FormatInt(v, 10), to.Type())
 		}
 	case float64:
 		if to.CanFloat() {

@@ -122,10 +122,16 @@ func seenOf(c *descriptor.Column, h held) (any, error) {
 	if err == nil {
 		v, err = typed(c.Storage, v)
 	}
-	if err != nil || c.Form == nil {
-		return v, err
+	if err != nil {
+		return nil, err
 	}
-	return c.Form.Show(v)
+	if c.Form != nil {
+		return c.Form.Show(v)
+	}
+	if raw, ok := v.(json.RawMessage); ok {
+		return shim.StoredJSON(raw), nil
+	}
+	return v, nil
 }
 
 // typed returns a value of a storage as drivers read it, from what SQLite holds, or from a text

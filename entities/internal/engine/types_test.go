@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/specimen/ent"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -344,4 +345,73 @@ func TestEdgesWithSchemas(t *testing.T) {
 
 	// One whose ids ent would give to several rows at once.
 	says(t, a.fails(fault.InvalidPayload, "Visitor.patch", fmt.Sprintf(`{"id":%q,"changes":{"owned":["l"]}}`, visitor)), "written by the app only")
+}
+
+// jsonNumber is digits that no float holds.
+const jsonNumber = "9007199254740993"
+
+func TestLargeIntegersInJSON(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestLargeIntegersInJSON) {
+		return
+	}
+	a := start(t, ent.Entities())
+	model := fmt.Sprintf(`{"numbers":[1,%[1]s],"dict":{"a":%[1]s},"address":{"street":%[1]q,"zip":%[1]s},"weights":[1e20,%[1]s]}`, jsonNumber)
+	made := a.call("Specimen.upsert", `{"model":`+model+`}`)
+	id := made["id"].(string)
+	require.Equal(t, []any{1.0, jsonNumber}, made["numbers"])
+	require.Equal(t, map[string]any{"a": jsonNumber}, made["dict"])
+	require.Equal(t, map[string]any{"street": jsonNumber, "zip": jsonNumber}, made["address"])
+	require.Equal(t, []any{1e20, 9007199254740992.0}, made["weights"], "floats are numbers")
+
+	// What was read is sent back, and stays a number.
+	read, err := json.Marshal(made)
+	require.NoError(t, err)
+	require.Equal(t, made, a.call("Specimen.upsert", `{"model":`+string(read)+`}`))
+	for filter, n := range map[string]int{
+		`{"numbers":{"$has":` + jsonNumber + `}}`: 1, `{"numbers":{"$has":"` + jsonNumber + `"}}`: 1, `{"numbers":{"$has":9007199254740992}}`: 0,
+		`{"dict":{"$path":{"a":` + jsonNumber + `}}}`: 1, `{"dict":{"$path":{"a":"` + jsonNumber + `"}}}`: 1, `{"dict":{"$path":{"a":{"$ne":"` + jsonNumber + `"}}}}`: 0,
+		`{"dict":{"$path":{"a":{"$in":["` + jsonNumber + `"]}}}}`: 1, `{"address":{"$path":{"street":"` + jsonNumber + `"}}}`: 1, `{"address":{"$path":{"zip":"` + jsonNumber + `"}}}`: 1,
+	} {
+		require.EqualValues(t, n, a.call("Specimen.count", `{"filter":`+filter+`}`)["count"], filter)
+	}
+
+	// A place of no type keeps digits, and no number that somebody has rounded.
+	for path, value := range map[string]string{
+		"/changes/any/a/1": `{"any":{"a":[1,9.007199254740992e+15]}}`, "/changes/any": `{"any":9.007199254740992e+15}`, "/changes/raw/~1": `{"raw":{"/":-1e16}}`,
+	} {
+		f := a.fails(fault.InvalidPayload, "Specimen.patch", fmt.Sprintf(`{"id":%q,"changes":%s}`, id, value))
+		require.Equal(t, path, f.Path)
+		require.Contains(t, f.Message, "beyond 2^53")
+		require.Contains(t, f.Hint, "as strings")
+	}
+	require.Equal(t, []any{jsonNumber}, a.call("Specimen.patch", fmt.Sprintf(`{"id":%q,"changes":{"raw":[%s]}}`, id, jsonNumber))["raw"])
+	kept := a.call("Specimen.patch", fmt.Sprintf(`{"id":%q,"changes":{"any":{"a":%q,"b":1e300,"c":9007199254740991},"raw":[%[2]q]}}`, id, jsonNumber))
+	require.Equal(t, map[string]any{"a": jsonNumber, "b": 1e300, "c": 9007199254740991.0}, kept["any"])
+	require.Equal(t, []any{jsonNumber}, kept["raw"])
+}
+
+func TestFaultsOfJSONSayWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	a := start(t, ent.Entities())
+	op := a.view.Snapshot().Operation(catalog.EntityID("Specimen", "upsert"))
+	for value, want := range map[string]struct{ path, message string }{
+		`{"address":{"zip":"x"}}`:                       {"/address/zip", `address: want an integer from -9223372036854775808 to 9223372036854775807 (a string of digits beyond 2^53), got string "x"`},
+		`{"address":{"stret":"x"}}`:                     {"/address/stret", `address: unknown member "stret"`},
+		`{"history":[{"street":"a"},{"street":true}]}`:  {"/history/1/street", "history: want a string, got boolean true"},
+		`{"address":[]}`:                                {"/address", "address: want an object, got array of 0"},
+		`{"address":{"notes":{"a/b":1}}}`:               {"/address/notes/a~1b", "address: want a string, got number 1"},
+		`{"numbers":[9.007199254740992e+15]}`:           {"/numbers/0", "numbers: want an integer from -9223372036854775808 to 9223372036854775807 (a string of digits beyond 2^53), got number 9.007199254740992e+15"},
+		`{"numbers":["9223372036854775808"]}`:           {"/numbers/0", "numbers: want an integer from -9223372036854775808 to 9223372036854775807 (a string of digits beyond 2^53), got number 9223372036854775808"},
+		`{"point":{"x":1.5,"y":0}}`:                     {"/point/x", "point: want an integer from -9223372036854775808 to 9223372036854775807 (a string of digits beyond 2^53), got number 1.5"},
+		`{"numbers":[` + strings.Repeat("1", 30) + `]}`: {"/numbers/0", "numbers: want an integer from -9223372036854775808 to 9223372036854775807 (a string of digits beyond 2^53), got number " + strings.Repeat("1", 30)},
+	} {
+		f := a.fails(fault.InvalidPayload, "Specimen.upsert", `{"model":`+value+`}`)
+		require.Equal(t, "/model"+want.path, f.Path, value)
+		require.Equal(t, want.message, f.Message, value)
+		_, err := op.Decode(catalog.Input{JSON: json.RawMessage(`{"model":` + value + `}`), Set: "default", Ahead: true})
+		require.Equal(t, f.Path, fault.From(err).Path, "what is checked without a call: %s", value)
+		require.Equal(t, f.Message, fault.From(err).Message)
+	}
+	require.Equal(t, []any{1000.0}, a.call("Specimen.upsert", `{"model":{"numbers":[1e3]}}`)["numbers"])
 }

@@ -363,3 +363,27 @@ func FuzzPath(f *testing.F) {
 		}
 	})
 }
+
+func TestQuoteLarge(t *testing.T) {
+	for text, want := range map[string]string{
+		`[9007199254740991,-9007199254740991,0.5,1e300]`: "",
+		`{"a":[9007199254740992,-9007199254740993]}`:     `{"a":["9007199254740992","-9007199254740993"]}`,
+		`18446744073709551615`:                           `"18446744073709551615"`,
+		`"9007199254740993"`:                             "",
+		`{"9007199254740993":"\"9007199254740993"}`:      "",
+		`9007199254740993.5`:                             "",
+		"1" + strings.Repeat("0", 300):                   "", // PostgreSQL's 1e300
+		"1" + strings.Repeat("1", 30):                    `"1` + strings.Repeat("1", 30) + `"`,
+	} {
+		if want == "" {
+			want = text
+		}
+		require.Equal(t, want, string(filter.QuoteLarge([]byte(text))), text)
+	}
+	for at := range 40 { // wherever the digits stand
+		blank := strings.Repeat(" ", at)
+		require.Equal(t, blank+`"9007199254740993"`, string(filter.QuoteLarge([]byte(blank+`9007199254740993`))), at)
+	}
+	small := []byte(`{"name":"A name of some length","numbers":[123456789012345,1],"at":"2026-01-02T03:04:05.000000001Z"}`)
+	require.Zero(t, testing.AllocsPerRun(10, func() { filter.QuoteLarge(small) }))
+}

@@ -231,7 +231,21 @@ func (p *parser) jsonEqual(here place, v any, at string, negate bool) node {
 	if !ok {
 		return nil
 	}
-	return negated(&compare{typed{here, as}, "=", arg}, negate)
+	is := node(&compare{typed{here, as}, "=", arg})
+	if n, ok := largeInteger(v); ok {
+		is = &group{or: true, of: []node{is, &compare{typed{here, sqltext.JSONNumber}, "=", n}}}
+	}
+	return negated(is, negate)
+}
+
+// largeInteger returns the number that a text stands for in what reads return.
+func largeInteger(v any) (int64, bool) {
+	s, ok := v.(string)
+	if !ok || !IsLargeInteger(s) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
 }
 
 func (p *parser) jsonList(here place, v any, at string, negate bool) node {
@@ -241,6 +255,13 @@ func (p *parser) jsonList(here place, v any, at string, negate bool) node {
 	}
 	either := &group{or: true}
 	lists := map[sqltext.JSONType]*oneOf{}
+	admit := func(as sqltext.JSONType, arg any) {
+		if lists[as] == nil {
+			lists[as] = &oneOf{operand: typed{here, as}}
+			either.of = append(either.of, lists[as])
+		}
+		lists[as].values = append(lists[as].values, arg)
+	}
 	for i, item := range items {
 		if item == nil {
 			either.of = append(either.of, &nothing{here})
@@ -250,11 +271,10 @@ func (p *parser) jsonList(here place, v any, at string, negate bool) node {
 		if !ok {
 			continue
 		}
-		if lists[as] == nil {
-			lists[as] = &oneOf{operand: typed{here, as}}
-			either.of = append(either.of, lists[as])
+		admit(as, arg)
+		if n, ok := largeInteger(item); ok {
+			admit(sqltext.JSONNumber, n)
 		}
-		lists[as].values = append(lists[as].values, arg)
 	}
 	return negated(either, negate)
 }
@@ -282,7 +302,13 @@ func (p *parser) has(here place, want string, v any, at string) node {
 	if !ok {
 		return nil
 	}
-	if want != "" && jsonTypes[want] != as {
+	n, isLarge := largeInteger(v)
+	switch {
+	case isLarge && want == "":
+		return &group{or: true, of: []node{&element{here, arg, as}, &element{here, n, sqltext.JSONNumber}}}
+	case isLarge && jsonTypes[want] == sqltext.JSONNumber:
+		return &element{here, n, sqltext.JSONNumber}
+	case want != "" && jsonTypes[want] != as:
 		p.wrong(at, "the elements of "+Quote(here.column.Field)+" are of type "+want, want, v)
 		return nil
 	}

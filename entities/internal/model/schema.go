@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -138,9 +139,11 @@ func (k *Kind) annotate(s Object, f *catalog.Field, output bool) Object {
 func (k *Kind) jsonSchema(f *catalog.Field) Object {
 	s := Object{}
 	if f.Schema != nil && string(f.Schema) != "true" {
-		s["anyOf"] = []any{f.Schema}
+		// Beyond 2^53 an integer is a string of digits.
+		own := json.RawMessage(bytes.ReplaceAll(f.Schema, []byte(`"type":"integer"`), []byte(`"type":["integer","string"]`)))
+		s["anyOf"] = []any{own}
 		if f.Nullable {
-			s["anyOf"] = []any{f.Schema, Object{"type": "null"}}
+			s["anyOf"] = []any{own, Object{"type": "null"}}
 		}
 	}
 	return withDescription(s, f.Description)

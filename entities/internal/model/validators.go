@@ -31,29 +31,54 @@ func (unsavedDriver) Dialect() string                               { return dia
 // KeepClient keeps the client of a set for validators, which are the same in all sets.
 func (m *Model) KeepClient(c shim.Client) { m.unrestricted().client.Store(&c) }
 
-// validators returns what ent's validators of a kind are asked with while nothing is
-// stored; nil before a set was opened, and where a hook may change what is refused
-// before it is checked.
-func (m *Model) validators(k *Kind) shim.Tx {
+// unsavedBuilders returns what setters and validators are asked with while nothing is stored; nil
+// before a set was opened. hooked reports whether a hook may change what validators
+// refuse before they are asked.
+func (m *Model) unsavedBuilders(k *Kind) (tx shim.Tx, hooked bool) {
 	client := m.unrestricted().client.Load()
-	if client == nil || !k.Plain || k.Entity.Hooked || (*client).Hooked(k.Type) {
-		return nil
+	if client == nil {
+		return nil, false
 	}
 	tx, err := (*client).Begin(context.Background(), unsavedDriver{})
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	return tx
+	return tx, !k.Plain || k.Entity.Hooked || (*client).Hooked(k.Type)
 }
 
-// askValidators reports the values of a model that ent's validators refuse, whatever is stored.
+// askValidators reports the values of a model that setters and ent's validators refuse, whatever
+// is stored.
 func (d *decoder) askValidators(m *Values) {
 	if d.ahead == nil || m == nil || d.full() {
 		return
 	}
-	if tx := d.ahead.validators(d.kind); tx != nil {
+	tx, hooked := d.ahead.unsavedBuilders(d.kind)
+	if tx == nil {
+		return
+	}
+	d.later = append(d.later, d.kind.refusedValues(tx, m)...)
+	if !hooked {
 		d.later = append(d.later, d.ahead.refusedFields(tx, d.kind, m, m.At)...)
 	}
+}
+
+// refusedValues returns what setters say of a model's fields.
+func (k *Kind) refusedValues(tx shim.Tx, m *Values) (out []fault.Detail) {
+	id, err := k.ParseID(fmt.Sprint(exampleID(k))) // a builder needs one, and nothing is stored
+	if err != nil {
+		return nil
+	}
+	w := k.Update(tx, id)
+	for _, f := range m.Fields {
+		if f.Value == nil || f.Field.Immutable {
+			continue
+		}
+		if err := k.Set(w.Mutation, f.Column.Name, f.Value); err != nil {
+			detail, _ := m.refusedValue(&f, err)
+			out = append(out, detail)
+		}
+	}
+	return out
 }
 
 // refusedFields returns what ent's validators say of a model's fields, each asked about by

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -58,6 +60,7 @@ func (m *Values) Names(name string) bool { return m != nil && (m.Has(name) || m.
 // Apply puts the model into a builder's mutation.
 func (m *Values) Apply(k *Kind, w shim.Write, creating bool) error {
 	var details []fault.Detail
+	hint := ""
 	for _, f := range m.Fields {
 		var err error
 		switch {
@@ -67,7 +70,8 @@ func (m *Values) Apply(k *Kind, w shim.Write, creating bool) error {
 			err = w.Mutation.ClearField(f.Column.Name)
 		}
 		if err != nil {
-			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(f.Field.Name), Message: err.Error()})
+			detail, advice := m.refusedValue(&f, err)
+			details, hint = append(details, detail), cmp.Or(hint, advice)
 		}
 	}
 	for _, e := range m.Edges {
@@ -75,10 +79,27 @@ func (m *Values) Apply(k *Kind, w shim.Write, creating bool) error {
 			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(e.JSON.Name), Message: err.Error()})
 		}
 	}
-	if len(details) > 0 {
-		return fault.Invalid(details...)
+	if len(details) == 0 {
+		return nil
 	}
-	return nil
+	if f := fault.Invalid(details...); hint != "" {
+		return f.WithHint("%s", hint)
+	}
+	return fault.Invalid(details...)
+}
+
+// refusedValue says what a field's setter reports of its value, and what to do about it
+// where that is more than the code's own hint.
+func (m *Values) refusedValue(f *FieldValue, err error) (d fault.Detail, hint string) {
+	d = fault.Detail{Path: m.At + "/" + filter.Escape(f.Field.Name), Message: f.Field.Name + ": " + hideValue(f.Field, f.Value, err.Error())}
+	var place *shim.JSONError
+	if errors.As(err, &place) {
+		d.Path, hint = d.Path+place.Path, place.Hint
+		if f.Field.Sensitive { // what was sent may be near the secret that was meant
+			d.Message = f.Field.Name + " does not have the right type or form"
+		}
+	}
+	return d, hint
 }
 
 func (e *EdgeValue) apply(k *Kind, w shim.Write, creating bool) error {

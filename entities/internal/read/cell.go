@@ -32,6 +32,7 @@ const (
 	kindTime
 	kindDay
 	kindJSON
+	kindFloats // JSON whose numbers are floats
 	kindBytes
 	kindHeld // what the column's form makes of it
 )
@@ -55,6 +56,9 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 	case descriptor.Day:
 		return kindDay
 	case descriptor.JSON:
+		if bytes.Contains(f.Schema, []byte(`"number"`)) {
+			return kindFloats
+		}
 		return kindJSON
 	case descriptor.Bytes:
 		return kindBytes
@@ -149,7 +153,7 @@ func appendFormValue(b []byte, form descriptor.Form, src any) ([]byte, error) {
 	case time.Time:
 		return appendTime(b, v), nil
 	case json.RawMessage:
-		return appendJSON(b, []byte(v))
+		return appendJSON(b, []byte(v), true)
 	case []byte:
 		return appendBase64(b, v), nil
 	}
@@ -209,7 +213,9 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 			return appendTimeText(b, s)
 		}
 	case kindJSON:
-		return appendJSON(b, src)
+		return appendJSON(b, src, true)
+	case kindFloats:
+		return appendJSON(b, src, false)
 	case kindBytes:
 		switch v := src.(type) {
 		case []byte:
@@ -358,9 +364,10 @@ func isPlainTime(s string) bool {
 	return true
 }
 
-// appendJSON passes stored JSON on, without blanks and line breaks. What is no
+// appendJSON passes stored JSON on, without blanks and line breaks and, if integers is
+// true, with integers that a JavaScript number would not hold as strings. What is no
 // JSON, since somebody else wrote it, reads as the text that it is.
-func appendJSON(b []byte, src any) ([]byte, error) {
+func appendJSON(b []byte, src any, integers bool) ([]byte, error) {
 	var raw []byte
 	switch v := src.(type) {
 	case string:
@@ -368,6 +375,9 @@ func appendJSON(b []byte, src any) ([]byte, error) {
 	case []byte:
 		raw = v
 	case int64:
+		if integers {
+			return appendInteger(b, v), nil
+		}
 		return strconv.AppendInt(b, v, 10), nil
 	case float64:
 		return appendFloat(b, v), nil
@@ -377,6 +387,9 @@ func appendJSON(b []byte, src any) ([]byte, error) {
 	out := bytes.NewBuffer(b)
 	if err := json.Compact(out, raw); err != nil {
 		return appendString(b, string(raw)), nil
+	}
+	if text := out.Bytes(); integers {
+		return append(text[:len(b)], filter.QuoteLarge(text[len(b):])...), nil
 	}
 	return out.Bytes(), nil
 }
