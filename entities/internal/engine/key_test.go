@@ -47,6 +47,38 @@ func TestUpsertsByUniqueKey(t *testing.T) {
 	require.Contains(t, string(a.view.Snapshot().Operation(catalog.EntityID("Slot", "upsert")).Input), "Without id, the one with the same shelf and place is changed")
 }
 
+// The key of an edge is given by its field or by the edge, in any of their forms.
+func TestUpsertsByAnEdgesKey(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestUpsertsByAnEdgesKey) {
+		return
+	}
+	a := start(t, specimen.Entities())
+	visitor, cabinet := a.call("Visitor.upsert", `{"model":{"name":"Ann"}}`)["id"].(string), a.call("Cabinet.upsert", `{"model":{"name":"c"}}`)["id"].(string)
+	other, third := a.call("Cabinet.upsert", `{"model":{"name":"d"}}`)["id"].(string), a.call("Cabinet.upsert", `{"model":{"name":"e"}}`)["id"].(string)
+	first := a.call("Visit.upsert", fmt.Sprintf(`{"model":{"reason":"rain","visitorId":%q,"cabinetId":%q}}`, visitor, cabinet))["id"]
+	forms := []string{
+		fmt.Sprintf(`"visitor":%q`, visitor), fmt.Sprintf(`"visitor":%s`, visitor), fmt.Sprintf(`"visitor":{"id":%q}`, visitor),
+		fmt.Sprintf(`"visitorId":%s`, visitor), fmt.Sprintf(`"visitor":{"id":%s},"visitorId":%[1]q`, visitor),
+	}
+	models := ""
+	for i, form := range forms {
+		target := []string{other, cabinet}[i%2]
+		got := a.call("Visit.upsert", fmt.Sprintf(`{"model":{"reason":"rain",%s,"cabinet":%q}}`, form, target))
+		require.Equal(t, first, got["id"], form)
+		require.Equal(t, target, got["cabinetId"], form)
+		require.Equal(t, first, a.call("Visit.upsert", fmt.Sprintf(`{"model":{"reason":"rain",%s,"cabinet":%q},"replace":true}`, form, cabinet))["id"], form)
+		models += fmt.Sprintf(`{"reason":"rain",%s,"cabinet":%q},{"reason":"sun",%[1]s,"cabinet":%[3]q},`, form, target, third)
+	}
+	items := a.call("Visit.upsert-many", `{"models":[`+models[:len(models)-1]+`]}`)["items"].([]any)
+	for i, item := range items {
+		require.Equal(t, items[i%2].(map[string]any)["id"], item.(map[string]any)["id"])
+	}
+	require.Equal(t, first, items[0].(map[string]any)["id"])
+	require.EqualValues(t, 2, a.call("Visit.count", `{}`)["count"])
+	a.fails(fault.InvalidPayload, "Visit.upsert", fmt.Sprintf(`{"model":{"reason":"rain","visitor":%q,"visitorId":"7","cabinet":%q}}`, visitor, cabinet))
+}
+
 func TestConflictsAreAtWhatTheCallSays(t *testing.T) {
 	t.Parallel()
 	if forEach(t, TestConflictsAreAtWhatTheCallSays) {

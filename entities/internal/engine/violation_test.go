@@ -22,7 +22,7 @@ func TestDeleteThatAReferenceRefusesSaysWhatRefers(t *testing.T) {
 	visitor := a.call("Visitor.upsert", `{"model":{"name":"Ann"}}`)["id"].(string)
 	visit := func() string {
 		cabinet := a.call("Cabinet.upsert", `{"model":{"name":"one"}}`)["id"].(string)
-		return a.call("Visit.upsert", fmt.Sprintf(`{"model":{"reason":"rain","visitorId":%q,"cabinetId":%q}}`, visitor, cabinet))["id"].(string)
+		return a.call("Visit.upsert", fmt.Sprintf(`{"model":{"reason":%[1]q,"visitorId":%[2]q,"cabinetId":%[1]q}}`, cabinet, visitor))["id"].(string)
 	}
 	first := visit()
 	for op, input := range map[string]string{

@@ -69,6 +69,7 @@ func (e *Engine) find(ctx context.Context, t *tx, k *model.Kind, m *model.Values
 	m.Shown = k.FormatID(m.ID)
 	if !replace { // the key is the same, or the entity would not have been found by it
 		m.Fields = slices.DeleteFunc(m.Fields, func(f model.FieldValue) bool { return m.Key[f.Field.Name] != nil })
+		m.Edges = slices.DeleteFunc(m.Edges, func(ed model.EdgeValue) bool { return m.Key[ed.JSON.Reference] != nil })
 	}
 	return nil
 }

@@ -150,12 +150,21 @@ func (d *decoder) field(m *Values, f *catalog.Field, v any, at string) {
 		return
 	}
 	m.Fields = append(m.Fields, FieldValue{column, f, value})
-	if slices.Contains(d.kind.Entity.UpsertBy, f.Name) {
-		if m.Key == nil {
-			m.Key = map[string]any{}
-		}
-		m.Key[f.Name] = v
+	if f.Type == catalog.TypeID && value != nil { // 1 and "1" are the same id
+		v = fmt.Sprint(value)
 	}
+	d.addKey(m, f.Name, v)
+}
+
+// addKey notes the value of a field of the unique key.
+func (d *decoder) addKey(m *Values, name string, v any) {
+	if !slices.Contains(d.kind.Entity.UpsertBy, name) {
+		return
+	}
+	if m.Key == nil {
+		m.Key = map[string]any{}
+	}
+	m.Key[name] = v
 }
 
 // value checks the value of a field and returns it as the converters of package
@@ -344,10 +353,13 @@ func (d *decoder) references(e *EdgeValue, list []any, at string, one bool) []an
 }
 
 // agree reconciles an edge with the field that is its key: a model that was read with
-// its edges may contain both, if they agree.
+// its edges may contain both, if they agree. An edge alone says what the field would.
 func (d *decoder) agree(m *Values, at string) {
 	m.Edges = slices.DeleteFunc(m.Edges, func(e EdgeValue) bool {
 		if e.JSON.Reference == "" || !m.Has(e.JSON.Reference) {
+			if e.JSON.Reference != "" && len(e.Link) == 1 {
+				d.addKey(m, e.JSON.Reference, e.Target.FormatID(e.Link[0]))
+			}
 			return false
 		}
 		i := slices.IndexFunc(m.Fields, func(f FieldValue) bool { return f.Field.Name == e.JSON.Reference })

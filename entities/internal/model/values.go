@@ -20,7 +20,7 @@ type Values struct {
 	Fields []FieldValue
 	Edges  []EdgeValue
 	At     string         // JSON Pointer of the model in the input
-	Key    map[string]any // the fields of the kind's unique key, as they stand in the input
+	Key    map[string]any // the fields of the kind's unique key, as filters take them, also where their edges are set
 }
 
 // FieldValue is what a field is set to.

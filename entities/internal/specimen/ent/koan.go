@@ -67,7 +67,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 545341730,
+		SchemaHash: 293014042,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -1213,8 +1213,8 @@ func koanKindRenamed() *shim.Kind {
 					{Name: "u8ID", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(255))},
 					{Name: "theU16", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(65535))},
 					{Name: "theU32", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(4.294967295e+09))},
-					{Name: "theU64", Type: "int", Nullable: true},
-					{Name: "uID", Type: "int", Nullable: true},
+					{Name: "theU64", Type: "int", Nullable: true, Min: new(float64(0))},
+					{Name: "uID", Type: "int", Nullable: true, Min: new(float64(0))},
 					{Name: "theF32", Type: "float", Nullable: true},
 					{Name: "theF64", Type: "float", Nullable: true},
 					{Name: "theText", Type: "string", Nullable: true, MaxLength: new(int(40))},
@@ -1699,8 +1699,8 @@ func koanKindSpecimen() *shim.Kind {
 					{Name: "u8", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(255))},
 					{Name: "u16", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(65535))},
 					{Name: "u32", Type: "int", Nullable: true, Min: new(float64(0)), Max: new(float64(4.294967295e+09))},
-					{Name: "u64", Type: "int", Nullable: true},
-					{Name: "u", Type: "int", Nullable: true},
+					{Name: "u64", Type: "int", Nullable: true, Min: new(float64(0))},
+					{Name: "u", Type: "int", Nullable: true, Min: new(float64(0))},
 					{Name: "f32", Type: "float", Nullable: true},
 					{Name: "f64", Type: "float", Nullable: true},
 					{Name: "text", Type: "string", Nullable: true, MaxLength: new(int(40))},
@@ -2020,6 +2020,7 @@ func koanKindVisit() *shim.Kind {
 				{Name: "visitor", Ent: "visitor", Target: "Visitor", Relation: "m2o", OwnKey: "visitor_id"},
 				{Name: "cabinet", Ent: "cabinet", Target: "Cabinet", Relation: "m2o", OwnKey: "cabinet_id"},
 			},
+			UpsertBy: []string{"visitorId", "reason"},
 		}, map[string]descriptor.Form{"cabinetId": koanFormVisit_CabinetID}),
 		IDForm: shim.IntIDs[int](),
 		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {

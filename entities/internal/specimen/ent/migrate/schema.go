@@ -441,6 +441,11 @@ var (
 		},
 		Indexes: []*schema.Index{
 			{
+				Name:    "visit_visitor_id_reason",
+				Unique:  true,
+				Columns: []*schema.Column{VisitsColumns[2], VisitsColumns[1]},
+			},
+			{
 				Name:    "visit_visitor_id_cabinet_id",
 				Unique:  true,
 				Columns: []*schema.Column{VisitsColumns[2], VisitsColumns[3]},

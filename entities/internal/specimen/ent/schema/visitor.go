@@ -7,6 +7,7 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
 	"github.com/google/uuid"
 
 	"github.com/koan-go/koan/entities/expose"
@@ -58,7 +59,7 @@ type Visit struct{ ent.Schema }
 
 // Annotations implements ent.Interface.
 func (Visit) Annotations() []schema.Annotation {
-	return []schema.Annotation{expose.Entity{Description: "A visitor looks at a cabinet."}}
+	return []schema.Annotation{expose.Entity{Description: "A visitor looks at a cabinet.", UpsertBy: []string{"visitor_id", "reason"}}}
 }
 
 // Fields implements ent.Interface.
@@ -72,6 +73,11 @@ func (Visit) Edges() []ent.Edge {
 		edge.To("visitor", Visitor.Type).Unique().Required().Field("visitor_id"),
 		edge.To("cabinet", Cabinet.Type).Unique().Required().Field("cabinet_id"),
 	}
+}
+
+// Indexes implements ent.Interface.
+func (Visit) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("visitor_id", "reason").Unique()}
 }
 
 // Ownership is an edge schema with an id that the app makes, which ent would use
