@@ -150,8 +150,11 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 		max := int(size)
 		cf.MaxLength = &max
 	}
-	if r, ok := ranges[f.Type.Type]; ok {
+	switch r, ok := ranges[f.Type.Type]; {
+	case ok:
 		cf.Min, cf.Max = within(cf.Min, r[0]), within(cf.Max, r[1])
+	case typ == catalog.TypeInt && (f.Type.Type == field.TypeUint || f.Type.Type == field.TypeUint64):
+		cf.Min = within(cf.Min, 0) // what they hold at most is beyond a float's digits, and a column's
 	}
 	if typ == catalog.TypeJSON {
 		cf.Schema = jsonSchema(f.Type.String())

@@ -243,6 +243,12 @@ func TestTypesRefuseWhatTheyAreNot(t *testing.T) {
 		require.NoError(t, merr)
 		require.Contains(t, string(raw), `"path":"`+at, field)
 	}
+	for value, why := range map[string]string{`{"u64":-1}`: "u64 must be at least 0", `{"u":-1}`: "u must be at least 0", `{"u64":"-9007199254740993"}`: "u64 must be at least 0", `{"i8":200}`: "i8 must be at most 127"} {
+		says(t, a.fails(fault.InvalidPayload, "Specimen.upsert", `{"model":`+value+`}`), why)
+	}
+	u64 := a.properties("Specimen.upsert", "model")["u64"]
+	require.EqualValues(t, 0, u64["minimum"])
+	require.Equal(t, []any{"integer", "string", "null"}, u64["type"])
 	for filter, why := range map[string]string{
 		`{"secret":{"$contains":"a"}}`: "does not apply", `{"big":{"$gt":"1"}}`: "does not apply", `{"point":{"$path":{"x":1}}}`: "does not apply", `{"point":{"x":1}}`: "unknown operator",
 		`{"big":"x"}`: "does not fit", `{"hidden":5}`: "takes a string", `{"u64":"18446744073709551615"}`: "stores integers from", `{"price":"x"}`: "takes a decimal",
