@@ -332,6 +332,9 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 		return err
 	}
 	if !x.row.Restored {
+		if err := x.freeUnique(ctx, now, wanted); err != nil || len(x.places) > 0 {
+			return err
+		}
 		if err := x.build(ctx, wanted); err != nil {
 			return x.refused(err)
 		}

@@ -12,6 +12,7 @@ type table struct {
 	columns []string
 	secret  []bool // by column: nobody may read it
 	joins   []join
+	unique  [][]*schema.Column
 }
 
 // join is a table of links between rows of two kinds, seen from one of its columns. ent makes
@@ -35,7 +36,7 @@ func tablesOf(m *model.Model) map[*model.Kind]*table {
 		if t == nil { // a view
 			continue
 		}
-		own := &table{}
+		own := &table{unique: uniqueKeys(t)}
 		for _, c := range t.Columns {
 			own.columns, own.secret = append(own.columns, c.Name), append(own.secret, isSecret(k, c.Name))
 		}

@@ -403,7 +403,7 @@ func conflict(places []Place) *fault.Fault {
 	most := min(len(details), fault.MaxFound)
 	message := fmt.Sprintf("the run cannot be undone: %s: %s", details[0].Path, details[0].Message)
 	if n := len(details); n > 1 {
-		message = fmt.Sprintf("the run cannot be undone, since %d places are not as it left them; the first is %s: %s", n, details[0].Path, details[0].Message)
+		message = fmt.Sprintf("the run cannot be undone, since %d places cannot be restored; the first is %s: %s", n, details[0].Path, details[0].Message)
 	}
 	return fault.New(fault.Conflict, message).WithDetails(details[:most]).WithPath(details[0].Path).WithRetry(fault.Fix).
 		WithHint("Nothing was changed. Look at the places in `details`; with onConflict: \"skip\" they stay as they are and the rest is undone.")

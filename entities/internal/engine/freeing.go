@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"entgo.io/ent/dialect/sql/schema"
+	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
+
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+// uniqueKeys returns the sets of columns that a table keeps unique together, in all rows.
+func uniqueKeys(t *schema.Table) (out [][]*schema.Column) {
+	for _, c := range t.Columns {
+		if c.Unique {
+			out = append(out, []*schema.Column{c})
+		}
+	}
+	for _, x := range t.Indexes {
+		if x.Unique && (x.Annotation == nil || x.Annotation.Where == "") {
+			out = append(out, x.Columns)
+		}
+	}
+	return out
+}
+
+// freeUnique frees the unique values that the row is going to have. A row that has one now and
+// that this undo restores as well gets a value of nobody until it is its turn: values that a run
+// has exchanged have no order in which they can go back. A row that is left, which skip is for,
+// would keep that value, so nothing is freed then.
+func (x *restoration) freeUnique(ctx context.Context, now, wanted heldRow) error {
+	for _, key := range x.info.unique {
+		id, err := x.otherWith(ctx, key, now, wanted)
+		if err != nil {
+			return err
+		}
+		if id == nil {
+			continue
+		}
+		other := x.all.Row(x.row.Set, x.k.Name(), x.k.FormatID(id))
+		if other == nil || other.Restored || other.Action() != string(store.Update) {
+			continue // the statement will say it
+		}
+		freed := false
+		for i := 0; i < len(key) && !freed && !x.all.Skip; i++ {
+			if freed, err = x.free(ctx, key[i], id); err != nil {
+				return err
+			}
+		}
+		if !freed {
+			x.fail(x.field(key[0].Name), "another row that the run changed has this value now, and cannot be restored before this one")
+		}
+	}
+	return nil
+}
+
+// otherWith returns the id of another row that has what the row is going to have in the columns
+// of a key, nil for none.
+func (x *restoration) otherWith(ctx context.Context, key []*schema.Column, now, wanted heldRow) (any, error) {
+	changes := false
+	b := x.t.newStatement()
+	b.Raw("SELECT ").Name(x.k.Entity.Key.Name).Raw(" FROM ").Name(x.k.Entity.Table).Raw(" WHERE ")
+	for _, c := range key {
+		i := slices.Index(x.info.columns, c.Name)
+		if i < 0 || wanted[i] == nil {
+			return nil, nil
+		}
+		changes = changes || !sameHeld(now[i], wanted[i])
+		v, err := bound(wanted[i])
+		if err != nil {
+			return nil, err
+		}
+		b.Name(c.Name).Raw(" = ").Arg(v).Raw(" AND ")
+	}
+	b.Name(x.k.Entity.Key.Name).Raw(" <> ").Arg(x.k.BoundID(x.id))
+	if !changes {
+		return nil, nil
+	}
+	ids, err := x.t.ids(ctx, x.k, b)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return ids[0], nil
+}
+
+// free gives another row a value that nobody has, where the column's type has one for sure.
+func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed bool, err error) {
+	var v any
+	switch {
+	case c.Nullable:
+	case x.refers(c.Name) != nil || len(c.SchemaType) > 0:
+		return false, nil
+	case c.Type == field.TypeUUID, c.Type == field.TypeString && (c.Size == 0 || c.Size >= 36):
+		v = uuid.NewString()
+	case c.Type.Integer():
+		b := x.t.newStatement()
+		b.Raw("SELECT MIN(").Name(c.Name).Raw(") FROM ").Name(x.k.Entity.Table)
+		least, err := x.t.integer(ctx, b)
+		if err != nil || least == math.MinInt64 {
+			return false, err
+		}
+		v = least - 1
+	default:
+		return false, nil
+	}
+	if err := x.t.keepPast(ctx, x.k, []any{id}, true); err != nil {
+		return false, err
+	}
+	if _, err := x.t.expect(ctx, x.k, []any{id}, store.Update); err != nil {
+		return false, err
+	}
+	b := x.t.newStatement()
+	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(v)
+	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(id))
+	_, err = x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
+	return err == nil, err
+}
+
+// integer reads the number that a query returns.
+func (t *tx) integer(ctx context.Context, q *sqltext.Builder) (n int64, err error) {
+	rows, err := t.sql.QueryContext(ctx, string(q.Text()), q.Args()...)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := rows.Scan(&n); err != nil {
+			return 0, err
+		}
+	}
+	return n, rows.Err()
+}
