@@ -179,6 +179,22 @@ func capitalize(name string) string {
 	return string(unicode.ToUpper(r)) + name[size:]
 }
 
+// heldElsewhere says how to aggregate by a relationship whose references are not the entity's own:
+// by the one at its other side, if callers see it.
+func (in *input) heldElsewhere(edge *descriptor.Edge, target *descriptor.Entity) string {
+	name, other := filter.Quote(edge.Name), target.Resource.Name
+	if edge.JoinTable != "" {
+		return name + " relates many to many, which an aggregate cannot use; filter by it instead"
+	}
+	for i := range target.Edges {
+		back, of := filter.Related(target, in.graph, target.Edges[i].Name)
+		if back != nil && of.Resource.Name == in.entity.Resource.Name && back.OwnKey == edge.TargetKey {
+			return name + " is held by " + other + ": aggregate " + other + " by " + filter.Quote(back.Name) + " instead"
+		}
+	}
+	return name + " is held by " + other + ", which has no relationship for it to aggregate by"
+}
+
 // source finds a field, or a to-one relationship that the entity keeps the
 // reference of. Where there is none it gives one to go on with, so that what
 // refers to its column is not reported as well.
@@ -204,7 +220,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 		in.fail(at, "unknown field "+filter.Quote(name)+" of "+in.entity.Resource.Name+fault.DidYouMean(name, in.sources()))
 		return missing, false
 	case edge.OwnKey == "" || edge.JoinTable != "":
-		in.fail(at, filter.Quote(name)+" is held by "+target.Resource.Name+": aggregate "+target.Resource.Name+" instead")
+		in.fail(at, in.heldElsewhere(edge, target))
 		return missing, false
 	}
 	of := source{
