@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/internal/filter"
 )
 
 type (
@@ -181,4 +183,40 @@ func TestJSONOfTypes(t *testing.T) {
 		require.ErrorAs(t, JSON(json.RawMessage(value), set), &wrong, value)
 		require.Equal(t, want, *wrong, value)
 	}
+}
+
+// What encoding/json takes for a type is taken, but for numbers that it would round; what it refuses
+// is refused, but for integers beyond 2^53 that stand in strings, and those that are written as 1e3.
+func FuzzJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"N":1,"S":"a","L":[1],"M":{"a":1.5},"F":2e3}`, `{"N":"9007199254740993"}`, `{"L":["-9007199254740993",2]}`, `{"M":{"a":9007199254740993}}`,
+		`{"n":null,"T":"2026-01-31T08:00:00Z"}`, `{"x":1}`, `{"N":1e3,"F":"9007199254740993"}`, `[]`, `{"S":9007199254740993}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	type whole struct {
+		N int64
+		S string
+		L []int
+		M map[string]any
+		F float64
+		T *time.Time
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if _, problem := filter.Decode(raw); problem != nil { // which comes before, and is stricter
+			return
+		}
+		var strict, got whole
+		refused, err := unmarshalStrict(raw, &strict), decodeStrict(raw, &got)
+		switch {
+		case refused == nil && err == nil:
+			require.Equal(t, strict, got)
+		case refused == nil:
+			require.True(t, filter.HasInexact(raw), "%s: %v", raw, err)
+		case err == nil:
+			require.Regexp(t, `"-?[1-9][0-9]{15,}"|[0-9][.eE]`, string(raw), "%v", refused)
+		default:
+			require.NotContains(t, err.Error(), "json:", "Go's own words")
+		}
+	})
 }
