@@ -1,9 +1,10 @@
 package worker
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/internal/validate"
 	"github.com/koan-go/koan/framework/fault"
@@ -14,20 +15,21 @@ const maxAdvice = 3
 
 // advise sets the hint of an invalid_payload to what validate says about the names that the
 // call does not know: the likely name, and the known ones. If validate says nothing, the hint
-// is the method's usage, if there is one. A fault that has a hint of its own keeps it.
-func (s *session) advise(f *fault.Fault, usage string) {
+// is about the values, if a method of an entity was called. A fault that has a hint of its own
+// keeps it.
+func (s *session) advise(f *fault.Fault, by *entityOp) {
 	if f.Code != fault.InvalidPayload || f.Hint != fault.New(f.Code, "").Hint || f.Line == 0 || s.program == nil {
 		return
 	}
 	var names []string
-	for _, path := range paths(f) {
-		steps := fault.Steps(path)
-		if len(steps) > 0 {
+	problems := validate.Details(f)
+	for _, d := range problems {
+		if steps := fault.Steps(d.Path); len(steps) > 0 {
 			names = append(names, "`"+steps[len(steps)-1]+"`")
 		}
 	}
 	var messages, hints []string
-	for _, d := range validate.Check(s.program, s.bindings(), nil) {
+	for _, d := range s.diagnostics() {
 		named := func(name string) bool { return strings.Contains(d.Message, name) }
 		if d.Line < f.Line || d.Hint == "" || !slices.ContainsFunc(names, named) || slices.Contains(messages, sentence(d.Message)) {
 			continue
@@ -40,11 +42,27 @@ func (s *session) advise(f *fault.Fault, usage string) {
 			break
 		}
 	}
-	switch {
-	case len(messages) > 0:
+	if len(messages) == 0 && by != nil {
+		for _, d := range problems {
+			if hint := validate.CallHint(by.entity, by.method.Name, d); len(hints) < maxAdvice && !slices.Contains(hints, hint) {
+				hints = append(hints, hint)
+			}
+		}
+	}
+	if len(hints) > 0 {
 		f.Hint = strings.Join(append(messages, hints...), " ")
-	case usage != "":
-		f.Hint = "Call it as " + usage + "."
+	}
+}
+
+// adviseCaught sets the hint of a fault that the script catches to what it would be if it ended
+// the script. A hint that the script has set stays.
+func (s *session) adviseCaught(o *goja.Object, f *fault.Fault) {
+	if f.Code != fault.InvalidPayload || s.property(o, "hint") != f.Hint {
+		return
+	}
+	advised := s.locate(f, s.creationStack(o))
+	if s.advise(advised, s.madeBy[f]); advised.Hint != f.Hint {
+		_ = o.Set("hint", advised.Hint)
 	}
 }
 
@@ -53,17 +71,4 @@ func sentence(message string) string {
 		return message
 	}
 	return message + "."
-}
-
-// paths returns the paths into the input that a fault names.
-func paths(f *fault.Fault) []string {
-	var details []fault.Detail
-	if raw, err := json.Marshal(f.Details); err != nil || json.Unmarshal(raw, &details) != nil || len(details) == 0 {
-		return []string{f.Path}
-	}
-	out := make([]string, len(details))
-	for i, d := range details {
-		out[i] = d.Path
-	}
-	return out
 }

@@ -260,7 +260,7 @@ func (s *session) entity(e wire.Entity) *goja.Object {
 	for _, name := range e.Ops {
 		op, _ := catalog.EntityOperationNamed(name)
 		for _, m := range op.Methods {
-			b := entityOp{s, catalog.EntityID(e.Name, name).String(), op, m}
+			b := entityOp{s, e.Name, catalog.EntityID(e.Name, name).String(), op, m}
 			s.method(o, m.Name, len(m.Leading)+len(op.Arguments)+1, b.native())
 		}
 	}
@@ -270,6 +270,7 @@ func (s *session) entity(e wire.Entity) *goja.Object {
 // entityOp is a method that calls one operation of an entity.
 type entityOp struct {
 	s      *session
+	entity string
 	id     string
 	op     catalog.EntityOperation
 	method catalog.Method
@@ -327,7 +328,7 @@ func (b entityOp) throwFault(f *fault.Fault, bareSet bool) {
 	case f.Code == fault.NotFound && b.method.Name == "getById" && f.Hint == e.Hint:
 		known.Hint += " findById returns null instead of throwing."
 	case f.Code == fault.InvalidPayload:
-		b.s.usages[&known] = catalog.MethodUsage(b.method.Name)
+		b.s.madeBy[&known] = &b
 	}
 	b.s.throw(&known)
 }

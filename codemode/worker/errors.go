@@ -133,9 +133,9 @@ func (s *session) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 			stack = s.creationStack(o)
 		}
 		if f, ok := s.faults[o]; ok {
-			usage := s.usages[f]
+			by := s.madeBy[f]
 			f = s.locate(f, stack)
-			s.advise(f, usage)
+			s.advise(f, by)
 			return f
 		}
 	}

@@ -61,7 +61,7 @@ var prelude = sync.OnceValue(func() *goja.Program {
 // prepare returns a session with a fresh engine and everything that does not depend on the
 // job.
 func prepare() (*session, error) {
-	s := &session{vm: goja.New(), partials: newPartials(), faults: map[*goja.Object]*fault.Fault{}, usages: map[*fault.Fault]string{}, result: &wire.Result{}}
+	s := &session{vm: goja.New(), partials: newPartials(), faults: map[*goja.Object]*fault.Fault{}, madeBy: map[*fault.Fault]*entityOp{}, result: &wire.Result{}}
 	v, err := s.vm.RunProgram(prelude())
 	if err != nil {
 		return nil, err

@@ -47,10 +47,18 @@ func (s *session) diagnostics() []wire.Diagnostic {
 }
 
 // explainCaught has an error of the engine's, about something that SDK does not have, say what
-// there is instead, for a script that catches it and looks at its message.
+// there is instead, and a fault about an input what to send instead, for a script that catches
+// them and looks at the message or the hint.
 func (s *session) explainCaught(v goja.Value) {
 	o, ok := v.(*goja.Object)
-	if !ok || s.program == nil || o.ClassName() != "Error" || o.Prototype() != s.base.typeError {
+	if !ok || s.program == nil || o.ClassName() != "Error" {
+		return
+	}
+	if f := s.faults[o]; f != nil {
+		s.adviseCaught(o, f)
+		return
+	}
+	if o.Prototype() != s.base.typeError {
 		return
 	}
 	message := s.property(o, "message")

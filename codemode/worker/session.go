@@ -46,7 +46,7 @@ type session struct {
 	partials partials
 
 	faults     map[*goja.Object]*fault.Fault // the faults of errors thrown into the script, by the error
-	usages     map[*fault.Fault]string       // the usage of the method that threw a fault
+	madeBy     map[*fault.Fault]*entityOp    // the method that threw an invalid_payload
 	rejections []*goja.Promise               // rejected and not handled
 	stopReason *interruption
 	result     *wire.Result

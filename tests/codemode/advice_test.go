@@ -11,7 +11,7 @@ import (
 )
 
 // A script that uses names of other libraries gets a fault that says how things are
-// called here, in the failure itself.
+// called here, in the failure itself and where the script catches it.
 func TestFailuresTeach(t *testing.T) {
 	t.Parallel()
 	k := koantest.New(t, fixture.App())
@@ -28,13 +28,25 @@ func TestFailuresTeach(t *testing.T) {
 		"page as an array":  {"SDK.Entities.Todo.collection().map(t => t.id)", fault.JavaScriptError, "in its `items`"},
 		"made while it ran": {"SDK.Entities.Todo.collection({['wh' + 'ere']: {}})", fault.InvalidPayload, "Call it as collection({filter, q, sort,"},
 		"another call":      {"try { SDK.Entities.Todo.count({titel: 1}) } catch {} SDK.Entities.Todo.collection({['wh' + 'ere']: {}})", fault.InvalidPayload, "Call it as collection({filter,"},
-		"wrong value":       {"SDK.Entities.Todo.upsert({title: 1})", fault.InvalidPayload, "Call it as upsert(model, {replace, ifVersion, set})."},
+		"wrong type":        {"SDK.Entities.Todo.upsert({title: 1})", fault.InvalidPayload, "Correct the value at /model/title; the declaration of Todo says what its fields take."},
+		"enum value":        {"SDK.Entities.Todo.upsert({title: 'x', priority: ['urg' + 'ent'][0]})", fault.InvalidPayload, "Expected: one of low, medium, high."},
+		"page too long":     {"SDK.Entities.Todo.collection({pageSize: 201})", fault.InvalidPayload, "each goes through all pages by itself"},
+		"page":              {"SDK.Entities.Todo.collection({page: -1})", fault.InvalidPayload, "Correct the value of page."},
+		"no argument":       {"SDK.Entities.Todo.upsert()", fault.InvalidPayload, "Call it as upsert(model, {replace, ifVersion, set})."},
+		"path":              {"SDK.Entities.Todo.count({'assignedUser.name': 'x'})", fault.InvalidPayload, "Write {assignedUser: {name: ...}}."},
+		"member of JSON":    {"SDK.Entities.Todo.count({tags: {a: 1}})", fault.InvalidPayload, "Write {tags: {$path: {a: ...}}}."},
+		"path into JSON":    {"SDK.Entities.Todo.count({'tags.a': 1})", fault.InvalidPayload, "Write {tags: {$path: {a: ...}}}."},
+		"id in to many":     {"SDK.Entities.Todo.count({labels: {$in: [1]}})", fault.InvalidPayload, "`$in` does not apply to `labels`, a relationship to many. Write {labels: {$some: {id: {$in: ...}}}}."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := k.Try(tt.code, koantest.Input{})
 			require.False(t, r.Success)
 			require.Equal(t, tt.fault, r.Error.Code, r.Error.Message)
 			require.Contains(t, r.Error.Hint, tt.hint)
+
+			var caught string
+			k.Run("let h; try { "+tt.code+" } catch (e) { h = e.hint ?? e.message }; h", koantest.Input{}).ResultInto(&caught)
+			require.Contains(t, caught, tt.hint, "caught")
 		})
 	}
 }

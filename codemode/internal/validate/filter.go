@@ -78,7 +78,7 @@ func (c *checker) condition(e *wire.Entity, key key, v term, depth int) {
 func (c *checker) dotted(e *wire.Entity, key key) {
 	first, rest, _ := strings.Cut(key.name, ".")
 	if i := slices.Index(e.Fields, first); i >= 0 && class(e, i) != catalog.ClassHidden {
-		c.fail(key.at, "", UnknownField, "a filter names fields of JSON with $path", "Write {"+first+": {$path: {"+shown(rest)+": ...}}}.")
+		c.fail(key.at, "", UnknownField, quote(key.name)+" is not a field: a filter looks into "+quote(first)+" with $path", "Write {"+first+": {$path: {"+shown(rest)+": ...}}}.")
 		return
 	}
 	if !slices.Contains(e.Edges, first) {
@@ -89,7 +89,7 @@ func (c *checker) dotted(e *wire.Entity, key key) {
 	if e.ToMany(first) {
 		inner = "{$some: " + inner + "}"
 	}
-	c.fail(key.at, "", UnknownField, "a filter names fields of a relationship in an object", "Write {"+first+": "+inner+"}.")
+	c.fail(key.at, "", UnknownField, quote(key.name)+" is not a field: a filter names those of a relationship in an object", "Write {"+first+": "+inner+"}.")
 }
 
 func shown(name string) string { return strings.Trim(quote(name), "`") }
@@ -105,7 +105,7 @@ func (c *checker) conditions(of catalog.FieldClass, field string, v term) {
 		case strings.HasPrefix(inner.name, "$"):
 			c.noOperator(inner, may, operators)
 		case of == catalog.ClassJSON || of == catalog.ClassList:
-			c.fail(inner.at, "", UnknownOperator, "a filter looks into "+quote(field)+" with $path", "Write {"+field+": {$path: {"+shown(inner.name)+": ...}}}.")
+			c.fail(inner.at, "", UnknownOperator, "a filter looks into "+quote(field)+" with $path, also for "+quote(inner.name), "Write {"+field+": {$path: {"+shown(inner.name)+": ...}}}.")
 		case of != 0: // the field is known not to be an object
 			c.noOperator(inner, may, operators)
 		}
@@ -124,6 +124,8 @@ func (c *checker) related(e *wire.Entity, edge string, v term, depth int) {
 			if target != nil {
 				c.operand(target, op, sub, depth)
 			}
+		case known && !quantified && (many || e.Kinds != "" && op.Place == catalog.AtField):
+			c.misplaced(target, edge, many, op, inner.at)
 		case many && strings.HasPrefix(inner.name, "$"):
 			c.noOperator(inner, quantifiers, operators)
 		case many:
@@ -139,6 +141,30 @@ func (c *checker) related(e *wire.Entity, edge string, v term, depth int) {
 			c.condition(target, inner, sub, depth+1)
 		}
 	}
+}
+
+// misplaced reports an operator that a relationship does not take, with the condition that may be
+// meant: equality is that of the id.
+func (c *checker) misplaced(target *wire.Entity, edge string, many bool, op catalog.FilterOperator, at file.Idx) {
+	inner, to := "{"+op.Name+": ...}", "one"
+	if op.Place == catalog.AtField {
+		field := "field"
+		if slices.Contains(catalog.ClassEqual.Operators(), op.Name) && target != nil {
+			field = target.Fields[0]
+		}
+		inner = "{" + field + ": " + inner + "}"
+	}
+	if many {
+		inner, to = "{$some: "+inner+"}", "many"
+	}
+	hint := "Write {" + edge + ": " + inner + "}."
+	switch {
+	case op.Name == "$null":
+		hint = "{" + edge + ": {$exists: false}} is true where there is none."
+	case many && slices.Contains(catalog.ClassList.Beyond(catalog.ClassJSON), op.Name): // of a list in one field
+		hint = availableNames(quantifiers)
+	}
+	c.fail(at, "", UnknownOperator, quote(op.Name)+" does not apply to "+quote(edge)+", a relationship to "+to, hint)
 }
 
 // noOperator reports an operator that does not exist or does not fit, with those that do.

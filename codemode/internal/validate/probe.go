@@ -44,7 +44,7 @@ func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
 	if f == nil || f.Code != fault.InvalidPayload && f.Code != fault.UnknownSet {
 		return
 	}
-	for _, d := range details(f) {
+	for _, d := range Details(f) {
 		at, depth, exact := root.at(d.Path)
 		switch {
 		case f.Code == fault.UnknownSet && !exact: // the default set, which a run may change
@@ -78,11 +78,12 @@ func (c *checker) invalid(callee value, at *inputValue, exact bool, d fault.Deta
 		code = UnknownSet
 	}
 	if e, _ := fault.Lookup(f.Code); hint == e.Hint {
-		switch usage := catalog.MethodUsage(callee.method); {
-		case strings.Contains(d.Expected, " ") && exact && !strings.Contains(d.Message, d.Expected): // more than a type
-			hint = "Expected: " + d.Expected + "."
-		case usage != "":
-			hint = "Call it as " + usage + "."
+		problem := d
+		if !exact { // what is expected is inside the value
+			problem.Expected = ""
+		}
+		if callee.entity != nil && callee.kind != tool {
+			hint = CallHint(callee.entity.Name, callee.method, problem)
 		}
 	}
 	before := len(c.found)
@@ -92,8 +93,27 @@ func (c *checker) invalid(callee value, at *inputValue, exact bool, d fault.Deta
 	}
 }
 
-// details returns the problems of a fault, one by one.
-func details(f *fault.Fault) []fault.Detail {
+// CallHint returns the hint for a problem of an input of an entity's method, whose fault has none of
+// its own: what the value may be; how the method is called, if an argument is wrong or an option
+// unknown; else where to correct the input.
+func CallHint(entity, method string, d fault.Detail) string {
+	steps := fault.Steps(d.Path)
+	op, _, _ := catalog.EntityMethod(method)
+	switch {
+	case strings.Contains(d.Expected, " ") && !strings.Contains(d.Message, d.Expected): // more than a type
+		return "Expected: " + d.Expected + "."
+	case len(steps) > 1:
+		return "Correct the value at " + d.Path + "; the declaration of " + entity + " says what its fields take."
+	case len(steps) == 0, !slices.Contains(op.Options, steps[0]):
+		return "Call it as " + catalog.MethodUsage(method) + "."
+	case steps[0] == "pageSize" && strings.HasPrefix(d.Received, "number "):
+		return "Give a pageSize in that range; each goes through all pages by itself, and all returns an array."
+	}
+	return "Correct the value of " + steps[0] + "."
+}
+
+// Details returns the problems of a fault, one by one.
+func Details(f *fault.Fault) []fault.Detail {
 	var out []fault.Detail
 	if raw, err := json.Marshal(f.Details); err == nil && json.Unmarshal(raw, &out) == nil && len(out) > 0 {
 		return out

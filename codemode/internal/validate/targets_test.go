@@ -23,6 +23,26 @@ func related() wire.Bindings {
 	}}
 }
 
+// An operator that a relationship does not take is said to exist, with the condition that may be meant.
+func TestOperatorsOfRelationships(t *testing.T) {
+	for src, want := range map[string]string{
+		"Recipe.count({steps: {$in: ['1']}})":      "`$in` does not apply to `steps`, a relationship to many. Write {steps: {$some: {id: {$in: ...}}}}.",
+		"Recipe.count({steps: {$lt: 1}})":          "`$lt` does not apply to `steps`, a relationship to many. Write {steps: {$some: {field: {$lt: ...}}}}.",
+		"Recipe.count({steps: {$or: []}})":         "`$or` does not apply to `steps`, a relationship to many. Write {steps: {$some: {$or: ...}}}.",
+		"Recipe.count({steps: {$null: true}})":     "`$null` does not apply to `steps`, a relationship to many. {steps: {$exists: false}} is true where there is none.",
+		"Recipe.count({steps: {$size: 1}})":        "`$size` does not apply to `steps`, a relationship to many. There are: $some, $every, $none, $exists.",
+		"Recipe.count({steps: {$foo: 1}})":         "there is no filter operator `$foo`. There are: $some, $every, $none, $exists.",
+		"Step.count({recipe: {$in: ['1']}})":       "`$in` does not apply to `recipe`, a relationship to one. Write {recipe: {id: {$in: ...}}}.",
+		"Step.count({recipe: {$contains: 'x'}})":   "`$contains` does not apply to `recipe`, a relationship to one. Write {recipe: {field: {$contains: ...}}}.",
+		"Step.count({recipe: {$null: true}})":      "`$null` does not apply to `recipe`, a relationship to one. {recipe: {$exists: false}} is true where there is none.",
+		"Step.count({recipe: {$some: {id: '1'}}})": "`$some` is for relationships to many; `recipe` is to one. Write {recipe: {field: ...}}.",
+	} {
+		d := check(t, "SDK.Entities."+src, related())
+		require.Len(t, d, 1, src)
+		require.Equal(t, want, d[0].Message+". "+d[0].Hint, src)
+	}
+}
+
 func TestRelatedEntities(t *testing.T) {
 	const r = "SDK.Entities.Recipe."
 	for src, code := range map[string]string{
