@@ -59,6 +59,8 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 		why, hint = "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null."
 	case goja.IsNull(v) && s.invalidDate(holder, key):
 		why, hint = "an invalid Date has no time", "Check what the Date was made of: RFC 3339, such as 2026-01-31T08:00:00Z."
+	case l.within(v):
+		why, hint = "an object inside itself cannot be written as JSON", "Leave it out; refer to an entity by its id."
 	default:
 		why, hint = s.unlinks(holder, key.String(), v)
 	}
@@ -70,6 +72,12 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 		l.path = append(l.path, step{key.String(), o})
 	}
 	return v
+}
+
+// within reports whether a value is one of the objects that lead to it.
+func (l *inputCheck) within(v goja.Value) bool {
+	o, ok := v.(*goja.Object)
+	return ok && slices.ContainsFunc(l.path, func(p step) bool { return p.value.SameAs(o) })
 }
 
 // inFilter reports whether the member being checked is a condition.

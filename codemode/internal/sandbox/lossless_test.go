@@ -58,6 +58,9 @@ func TestLossyInputsAreRejected(t *testing.T) {
 		"Error as options":       {`T.collection(new Error("x"))`, "", "message"},
 		"Map as options":         {`T.collection(new Map([["filter", 1]]))`, "", "Object.fromEntries"},
 		"instance to a plugin":   {`class P { size = 1 } SDK.Vision.detect(new P())`, "", "{...x}"},
+		"cycle":                  {`const a = {}; a.self = a; T.upsert({name: "x", steps: a})`, "/model/steps/self", "by its id"},
+		"cycle of the model":     {`const m = {steps: [{}]}; m.steps[0].todo = m; T.upsert(m)`, "/model/steps/0/todo", "by its id"},
+		"cycle to a plugin":      {`const a = []; a.push({a}); SDK.Vision.detect({a})`, "/a/0/a", "by its id"},
 		"behind an empty name":   {`T.upsert({"": {"": NaN}})`, "/model//", ""},
 		"behind an empty object": {`T.upsert({a: {}, b: [[]], c: NaN})`, "/model/c", ""},
 	}
