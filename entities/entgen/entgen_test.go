@@ -468,3 +468,24 @@ func TestFixtureIsUpToDate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(stored), string(src), "run `go generate ./tests/fixture/ent`")
 }
+
+// Sized has integers of all widths.
+type Sized struct{ ent.Schema }
+
+func (Sized) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
+
+func (Sized) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int64("bytes"), field.Uint64("blocks"), field.Int("count"), field.Int32("pages"),
+		field.Int64("stars").Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(5)}),
+	}
+}
+
+func TestDeclaresIntegersBeyondNumbers(t *testing.T) {
+	m, err := newModel(graph(t, Sized{}))
+	require.NoError(t, err)
+	for name, want := range map[string]string{"bytes": "number | string", "blocks": "number | string", "count": "number", "pages": "number", "stars": "number"} {
+		kind, _ := m.kinds[0].Entity.Resource.Field(name).TypeScript()
+		require.Equal(t, want, kind, name)
+	}
+}

@@ -156,13 +156,14 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	case typ == catalog.TypeInt && (f.Type.Type == field.TypeUint || f.Type.Type == field.TypeUint64):
 		cf.Min = within(cf.Min, 0) // what they hold at most is beyond a float's digits, and a column's
 	}
+	cf.Wide = typ == catalog.TypeInt && (f.Type.Type == field.TypeInt64 || f.Type.Type == field.TypeUint64) && f.Name != version
 	if typ == catalog.TypeJSON {
 		cf.Schema = jsonSchema(f.Type.String())
 	}
 	refers := ""
 	if f.IsEdgeField() {
 		if e, err := f.Edge(); err == nil {
-			cf.Type, cf.MaxLength, cf.Min, cf.Max = catalog.TypeID, nil, nil, nil
+			cf.Type, cf.MaxLength, cf.Min, cf.Max, cf.Wide = catalog.TypeID, nil, nil, nil, false
 			if m.visible(e) {
 				cf.Edge = camel(e.Name)
 			}

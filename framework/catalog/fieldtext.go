@@ -15,6 +15,9 @@ import (
 func (f *Field) TypeScript() (kind string, ok bool) {
 	switch f.Type {
 	case TypeInt, TypeFloat:
+		if f.Wide && f.BeyondNumbers() {
+			return "number | string", true
+		}
 		return "number", true
 	case TypeBool:
 		return "boolean", true

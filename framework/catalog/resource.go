@@ -77,7 +77,16 @@ type Field struct {
 	Opaque      bool            // kept in a form of the app's own: compared as a whole, with equality and null only, and never sorted by
 	Edge        string          // for a reference field: the edge that it is the key of
 	Numeric     bool            // for TypeID: the id is kept as an integer, and a number is taken for it
+	Wide        bool            // for TypeInt: kept as 64 bits by the app's own choice, so that declarations tell of values beyond 2^53
 	Schema      json.RawMessage // for TypeJSON: its JSON Schema, if known
+}
+
+// maxSafe is the largest integer that JavaScript and JSON numbers hold exactly.
+const maxSafe = 1<<53 - 1
+
+// BeyondNumbers reports whether an integer may be beyond 2^53, where callers see a string of digits.
+func (f *Field) BeyondNumbers() bool {
+	return f.Type == TypeInt && (f.Max == nil || *f.Max > maxSafe || f.Min == nil || *f.Min < -maxSafe)
 }
 
 // Readable reports whether callers read the field, and filter and sort by it.

@@ -304,6 +304,9 @@ func isDay(f *catalog.Field) bool { return f.Type == catalog.TypeDay }
 // isNumeric reports whether a field has a string for which a number is taken.
 func isNumeric(f *catalog.Field) bool { return f.Type == catalog.TypeDecimal || f.Numeric }
 
+// isWide reports whether a field has numbers, and strings of digits beyond 2^53.
+func isWide(f *catalog.Field) bool { return f.Wide && f.BeyondNumbers() }
+
 // has reports whether some entity has a field of a kind.
 func (g *generator) has(kind func(*catalog.Field) bool) bool {
 	return slices.ContainsFunc(g.view.Resources(), func(r *catalog.Resource) bool {

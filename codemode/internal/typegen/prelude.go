@@ -179,9 +179,10 @@ func (t operands) members(operators []string, has func(operator string) bool) st
 
 // filterTypes are the types of filters, pages and `with`; has reports which operators the
 // entities' operations take. In self-contained declarations of one entity, the types
-// beyond its neighbours are any: conditions on them are not checked. days and numerics say
-// that some entity has a day, and a string that is written as a number too.
-func filterTypes(has func(operator string) bool, alone, days, numerics bool) string {
+// beyond its neighbours are any: conditions on them are not checked. days, numerics
+// and wide say that some entity has a day, a string that is written as a number too, and an integer
+// that may be a string.
+func filterTypes(has func(operator string) bool, alone, days, numerics, wide bool) string {
 	members := func(operators []string, value, list string) string {
 		return operands{value, list}.members(operators, has)
 	}
@@ -195,6 +196,10 @@ func filterTypes(has func(operator string) bool, alone, days, numerics bool) str
 	if numerics {
 		numeric = "  /** A string. What is written and filtered by may be a number. */\n  type Numeric = string & { readonly \"or a number\"?: never };\n"
 		ofNumeric = "\"or a number\" extends keyof NonNullable<F> ? number : "
+	}
+	ofWide := ""
+	if wide {
+		ofWide = "[N] extends [number | string] ? V | Order<V> : "
 	}
 	switch {
 	case alone:
@@ -223,7 +228,7 @@ func filterTypes(has func(operator string) bool, alone, days, numerics bool) str
 		members(catalog.OperatorNames(catalog.InFilter), "", "") + ` };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? ` + open + `
     : [Native<F>] extends [never] ? ([Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (` + ofDay + `string extends N ? Text<V> : Equal<V>)
-      : (N extends readonly (infer I)[] ? List<I> : Json) | null)
+      : ` + ofWide + `(N extends readonly (infer I)[] ? List<I> : Json) | null)
     : N extends readonly any[] ? ToMany<Edge<F>> : (Filter<Edge<F>> & { ` + members(catalog.OperatorNames(catalog.AtEdge), "", "") + ` }) | null)
     : V | Native<F> | Order<V | Native<F>>;
   interface Equal<V> { ` + members(catalog.ClassEqual.Operators(), "V", "readonly V[]") + ` }

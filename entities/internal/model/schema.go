@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
 )
@@ -48,7 +47,7 @@ func (k *Kind) fieldSchema(f *catalog.Field, output bool) Object {
 		types = []string{"boolean"}
 	case catalog.TypeInt:
 		types = []string{"integer"}
-		if f.Max == nil || *f.Max > filter.MaxSafe || f.Min == nil || *f.Min < -filter.MaxSafe {
+		if f.BeyondNumbers() {
 			types = []string{"integer", "string"}
 		}
 	case catalog.TypeFloat:
