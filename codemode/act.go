@@ -152,7 +152,7 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 		return fault.Invalid(fault.Detail{Path: f.Path, Message: f.Message}).WithHint("%s", f.Hint)
 	case f.Code == fault.JavaScriptError && defect.MatchString(f.Message):
 		x.report(ctx, slog.LevelWarn, f)
-		return failed(f.Message).WithRetry(fault.Never).WithHint("This is a defect of the action in %s: report it to its author.", x.action.File)
+		return failed(f.Message).WithRetry(fault.Never).WithHint("This is a defect of the action %q: report it to its author.", name)
 	case f.Code == fault.JavaScriptError:
 		return failed(f.Message)
 	case x.nest.App():
@@ -160,7 +160,7 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 		return failed("the action "+name+" could not be carried out").WithRetry(f.Retry).WithHint("Ask whoever runs the app: its log says what failed in the run %s.", x.call.Run())
 	case aboutScript(f.Code):
 		x.report(ctx, slog.LevelWarn, f)
-		return failed(fmt.Sprintf("%s failed: %s", name, f.Message)).WithRetry(fault.Never).WithHint("This is a defect of the action in %s: report it to its author.", x.action.File)
+		return failed(fmt.Sprintf("%s failed: %s", name, f.Message)).WithRetry(fault.Never).WithHint("This is a defect of the action %q: report it to its author.", name)
 	}
 	return elsewhere(f)
 }

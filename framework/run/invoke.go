@@ -238,5 +238,9 @@ func (e *Engine) checkOutput(ctx context.Context, c *call, out json.RawMessage) 
 		}
 		defer c.attempt.Release(n)
 	}
-	return e.schemas.Output(ctx, c.op, c.nameOf(c.op.ID), c.Run(), out)
+	outside := c.op.Effects.ActsOutside()
+	if c.op.Nested { // what it wrote itself is rolled back; what it called outside is not
+		outside = outside && len(c.attempt.run.OutsideEffects()) > 0
+	}
+	return e.schemas.Output(ctx, c.op, c.nameOf(c.op.ID), c.Run(), outside, out)
 }

@@ -208,14 +208,36 @@ func TestActionThatLoopsOrRecursesEnds(t *testing.T) {
 	require.Contains(t, string(out), "more than 8 deep: caught > caught")
 }
 
+// Who calls an action may not be who runs the server.
+func TestDefectOfAnActionIsSaidWithoutItsPath(t *testing.T) {
+	t.Parallel()
+	kit := start(t, map[string]string{
+		"engine.js": `export const action = { description: "Has a mistake." }; export default () => undefined.x;`,
+		"input.js":  `export const action = { description: "Asks for what there is not." }; export default () => SDK.Entities.Todo.count({ titel: 1 });`,
+	})
+	for _, name := range []string{"engine", "input"} {
+		_, err := kit.Call("action::"+name, map[string]any{})
+		f := fault.From(err)
+		require.Equal(t, fault.ExecutionError, f.Code)
+		require.Equal(t, "This is a defect of the action \""+name+"\": report it to its author.", f.Hint)
+	}
+}
+
 func TestOutputThatDoesNotFitKeepsNothing(t *testing.T) {
 	t.Parallel()
-	kit := start(t, map[string]string{"wrong.js": `
+	app := fixture.App()
+	app.Providers = []framework.Provider{&mail{}}
+	kit := startWith(t, app, map[string]string{"wrong.js": `
 		export const action = { description: "Returns something else.", output: { type: "object", required: ["id"] } };
-		export default () => { SDK.Entities.Todo.patch("1", { title: "kept?" }); return { name: 1 } };`})
-	r := kit.Run(`try { SDK.Actions.wrong() } catch (e) { SDK.Out.answer([e.code, e.message]) }`, koantest.Input{})
+		export default () => { SDK.Entities.Todo.patch("1", { title: "kept?" }); return { name: 1 } };`, "sent.js": `
+		export const action = { description: "Sends, and returns something else.", output: { type: "object", required: ["id"] } };
+		export default () => SDK.Mail.send({});`})
+	r := kit.Run(`try { SDK.Actions.wrong() } catch (e) { SDK.Out.answer([e.code, e.message, e.hint]) }`, koantest.Input{})
 	require.Contains(t, string(r.Answer), "execution_error")
 	require.Contains(t, string(r.Answer), "does not match its schema")
+	require.NotContains(t, string(r.Answer), "outside", "it did nothing outside")
+	r = kit.Run(`try { SDK.Actions.sent() } catch (e) { SDK.Out.answer(e.hint) }`, koantest.Input{})
+	require.Contains(t, string(r.Answer), "Its effect outside may have happened")
 	r = kit.Run(`SDK.Out.answer(SDK.Entities.Todo.getById("1").title)`, koantest.Input{})
 	require.JSONEq(t, `"Write tests"`, string(r.Answer))
 }

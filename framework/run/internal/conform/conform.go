@@ -59,8 +59,9 @@ func (c *Checker) Input(op *catalog.Operation, input json.RawMessage) error {
 
 // Output returns the fault of a call that was made, and whose output is not what its
 // operation declares: clients would refuse it, and scripts would go on with it. name is
-// how messages name the operation. The operator reads of it once for each operation.
-func (c *Checker) Output(ctx context.Context, op *catalog.Operation, name, run string, out json.RawMessage) error {
+// how messages name the operation, and outside says that something outside may have changed. The
+// operator reads of it once for each operation.
+func (c *Checker) Output(ctx context.Context, op *catalog.Operation, name, run string, outside bool, out json.RawMessage) error {
 	wrong := c.problems(op, out)
 	if len(wrong) == 0 {
 		return nil
@@ -73,7 +74,7 @@ func (c *Checker) Output(ctx context.Context, op *catalog.Operation, name, run s
 	f = fault.Newf(fault.ExecutionError, "%s was called, but its output does not match its schema: %s", name, problems).
 		WithHint("This is a defect in %s: report it to its author.", name).WithDetails(details)
 	f.Retry = fault.Never
-	if op.Effects.ActsOutside() {
+	if outside {
 		f = f.WithHint("This is a defect in %s: report it to its author. Its effect outside may have happened: do not repeat the call without checking.", name)
 	}
 	if _, known := c.reported.LoadOrStore(op.ID, true); !known {
