@@ -139,15 +139,21 @@ func TestRowsTooWideToReadAreRefused(t *testing.T) {
 	if forEach(t, TestRowsTooWideToReadAreRefused) {
 		return
 	}
-	a := start(t, ent.Entities())
-	a.call("Todo.upsert", `{"model":{"id":"a","title":"a"}}`)
-	text := `"` + strings.Repeat("y", 4<<20) + `"`
-	for op, input := range map[string]string{
-		"Todo.patch":       `{"id":"a","changes":{"notes":` + text + `}}`,
-		"Todo.upsert":      `{"model":{"title":"b","notes":` + text + `}}`,
-		"Todo.upsert-many": `{"models":[{"title":"c"},{"title":"b","notes":` + text + `}]}`,
-	} {
-		a.fails(fault.CallTooLarge, op, input)
+	for name, opts := range map[string][]ent.EntitiesOption{"plain": nil, "hooked": {ent.OnClient(func(c *ent.Client) { c.Use(passing) })}} {
+		a := start(t, ent.Entities(opts...))
+		a.call("Todo.upsert", `{"model":{"id":"a","title":"a"}}`)
+		text := `"` + strings.Repeat("y", 4<<20) + `"`
+		for op, input := range map[string]string{
+			"Todo.patch":       `{"id":"a","changes":{"notes":` + text + `}}`,
+			"Todo.upsert":      `{"model":{"title":"b","notes":` + text + `}}`,
+			"Todo.upsert-many": `{"models":[{"title":"c"},{"title":"b","notes":` + text + `}]}`,
+		} {
+			f := a.fails(fault.CallTooLarge, op, input)
+			require.Equal(t, "Store less in one row.", f.Hint, "%s, %s", op, name)
+			if op != "Todo.upsert-many" {
+				require.Equal(t, map[string]string{"Todo.patch": "/changes", "Todo.upsert": "/model"}[op], f.Path, "%s, %s", op, name)
+			}
+		}
+		require.EqualValues(t, 1, a.call("Todo.count", `{}`)["count"])
 	}
-	require.EqualValues(t, 1, a.call("Todo.count", `{}`)["count"])
 }

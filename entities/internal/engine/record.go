@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -251,6 +252,9 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 func (t *tx) voidUnchanged(ctx context.Context, rows []pending) error {
 	for _, p := range rows {
 		after, err := t.image(ctx, p.kind, p.id)
+		if fault.CodeOf(err) == fault.CallTooLarge {
+			return t.engine.reader.TooWide(p.kind.Entity)
+		}
 		if err != nil {
 			return err
 		}

@@ -114,12 +114,16 @@ func (e *Engine) create(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 	if err != nil {
 		return nil, e.writeFault(ctx, t, k, m, err)
 	}
-	return e.stored(ctx, t, k, id)
+	return e.stored(ctx, t, k, id, m.At)
 }
 
-// stored reads the result of a write: only the id, if the caller may not read the row.
-func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any) (json.RawMessage, error) {
+// stored reads the result of a write: only the id, if the caller may not read the row. at is where
+// the input has what was written.
+func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any, at string) (json.RawMessage, error) {
 	out, err := t.readVisible(ctx, k, id)
+	if fault.CodeOf(err) == fault.CallTooLarge {
+		return nil, e.reader.TooWide(k.Entity).WithPath(at)
+	}
 	if err == nil && out != nil {
 		err = t.holdImage(k, id, len(out))
 	}
@@ -150,7 +154,7 @@ func (e *Engine) change(ctx context.Context, t *tx, k *model.Kind, id any, m *mo
 	if err := e.write(ctx, t, k, id, m, ifVersion); err != nil {
 		return nil, err
 	}
-	return e.stored(ctx, t, k, id)
+	return e.stored(ctx, t, k, id, m.At)
 }
 
 // changeNatively is change in one statement, for a model that is plain.
@@ -169,7 +173,7 @@ func (e *Engine) changeNatively(ctx context.Context, t *tx, k *model.Kind, id an
 	if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
 		return nil, err
 	}
-	return e.stored(ctx, t, k, id)
+	return e.stored(ctx, t, k, id, m.At)
 }
 
 // write stores a model in an entity that exists. It removes from the model what would
@@ -214,7 +218,7 @@ func (e *Engine) immutable(ctx context.Context, t *tx, k *model.Kind, id any, m 
 			continue
 		}
 		if stored == nil {
-			raw, err := e.stored(ctx, t, k, id)
+			raw, err := e.stored(ctx, t, k, id, m.At)
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,9 @@ import (
 // what was written, nil for a deletion.
 func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.Values, err error) error {
 	var known *fault.Fault
+	if errors.As(err, &known) && known.Code == fault.CallTooLarge && known.Path == "" && m != nil {
+		return known.WithPath(m.At)
+	}
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

@@ -36,6 +36,11 @@ func (e *Engine) Readable(entity *descriptor.Entity, n int) error {
 	if n <= e.limit() {
 		return nil
 	}
+	return e.TooWide(entity)
+}
+
+// TooWide is the fault of a row that nobody could read once it is stored.
+func (e *Engine) TooWide(entity *descriptor.Entity) *fault.Fault {
 	return fault.Newf(fault.CallTooLarge, "one %s would be larger than %d bytes and could not be read back", entity.Resource.Name, e.limit()).
 		WithHint("Store less in one row.")
 }
