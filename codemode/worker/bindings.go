@@ -233,7 +233,7 @@ func (s *session) try(id string, in []byte) (goja.Value, *fault.Fault) {
 		panic(s.vm.NewTypeError("the run has ended")) // the fault in s.stopReason replaces it
 	}
 	if most := s.job.Limits.MaxCallBytes; len(in) > most {
-		s.tooLarge(most)
+		s.tooLarge("", most)
 	}
 	s.watch.Pause()
 	r := s.port.Call(id, in)

@@ -63,7 +63,7 @@ func (s *session) startCall(fl *pendingCall, in []byte) {
 		panic(s.vm.NewTypeError("the run has ended")) // replaced by why it did
 	}
 	if most := s.job.Limits.MaxCallBytes; len(in) > most {
-		s.tooLarge(most)
+		s.tooLarge("", most)
 	}
 	if fl.ordered() && readsParts(fl.id, in) {
 		fl.asked = bytes.Clone(in)

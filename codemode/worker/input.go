@@ -55,7 +55,7 @@ func (in *input) add(key string, v goja.Value) {
 	in.out = encoded
 	in.keys = append(in.keys, key)
 	if most := in.s.job.Limits.MaxCallBytes; len(in.out) > most {
-		in.s.tooLarge(most)
+		in.s.tooLarge("/"+key, most)
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *session) encode(out []byte, v goja.Value, where place) (encoded []byte,
 	switch x := v.(type) {
 	case goja.String:
 		if most := s.job.Limits.MaxCallBytes; x.Length() > most {
-			s.tooLarge(most)
+			s.tooLarge(where.at, most)
 		}
 		text := x.String()
 		if hasSurrogate(x, text) {
@@ -131,7 +131,7 @@ func (s *session) encode(out []byte, v goja.Value, where place) (encoded []byte,
 		return out, false
 	}
 	if most := s.job.Limits.MaxCallBytes; str.Length() > most {
-		s.tooLarge(most)
+		s.tooLarge(where.at, most)
 	}
 	raw := []byte(str.String())
 	if path, found := malformed(raw); found {
@@ -149,8 +149,10 @@ func (s *session) throwNotText(path string) {
 		WithHint("Cut texts between characters: [...text].slice(0, n).join(\"\"). text.toWellFormed() replaces what is cut apart."))
 }
 
-func (s *session) tooLarge(most int) {
-	s.throw(fault.Newf(fault.CallTooLarge, "the arguments of this call are larger than %d bytes", most))
+// tooLarge throws the fault of arguments that are too long; at is which of them, if it is known.
+func (s *session) tooLarge(at string, most int) {
+	s.throw(fault.Newf(fault.CallTooLarge, "the arguments of this call are larger than %d bytes", most).WithPath(at).
+		WithHint("Send less in one call: fewer rows, or less in each."))
 }
 
 // appendString appends a JSON string.

@@ -167,3 +167,18 @@ func TestFailureDetails(t *testing.T) {
 		}
 	})
 }
+
+// Arguments that are too long are not what a call returned: less has to be sent.
+func TestLongArgumentsNameThemselves(t *testing.T) {
+	for code, path := range map[string]string{
+		`SDK.Entities.Todo.upsert({notes: "x".repeat(2e6)})`:                              "/model",
+		`SDK.Entities.Todo.patch("1", {notes: "x".repeat(6e5), more: ["x".repeat(6e5)]})`: "/changes",
+		`SDK.Entities.Todo.getById("x".repeat(2e6))`:                                      "/id",
+	} {
+		j := job(code)
+		j.Limits.MaxCallBytes = 1 << 20
+		r := execute(t, NewInProcess(), j, newHost())
+		require.NotNil(t, r.Fault, code)
+		require.Equal(t, []string{string(fault.CallTooLarge), path, "Send less in one call: fewer rows, or less in each."}, []string{string(r.Fault.Code), r.Fault.Path, r.Fault.Hint}, code)
+	}
+}
