@@ -194,6 +194,8 @@ func TestHintsForMisplacedNames(t *testing.T) {
 		"self.name":                             "globalThis",
 		"SDK.args.table([1])":                   "log it with console.log",
 		"nope.count()":                          "Declare it",
+		"undefinedFn()":                         "Declare it",
+		"NaM":                                   "Declare it",
 		"new AbortController()":                 "Promise.race",
 		"const m = 'f' + 's'; await import(m)":  "Import one of these: @codemode/discovery",
 	} {

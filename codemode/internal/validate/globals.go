@@ -74,6 +74,12 @@ var Globals = strings.Fields(`
 	constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf
 	__proto__ __defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__`)
 
+// suggestible are those of Globals that a misspelt name may stand for: functions, classes and objects
+// that scripts use by name.
+var suggestible = slices.DeleteFunc(slices.Clone(Globals[:slices.Index(Globals, "constructor")]), func(name string) bool {
+	return slices.Contains([]string{"Infinity", "NaN", "undefined", "arguments"}, name)
+})
+
 var isGlobal = func() map[string]bool {
 	out := map[string]bool{script.HookName: true, wire.ResultName: true}
 	for _, name := range Globals {
@@ -140,7 +146,7 @@ func (c *checker) nearestGlobal(s *scope, name string) string {
 		return other
 	}
 	own := s.visible()
-	known := slices.Concat(own, Globals, c.entityNames, outMembers)
+	known := slices.Concat(own, suggestible, c.entityNames, outMembers)
 	for i := range c.bindings.Domains {
 		known = append(known, c.bindings.Domains[i].Name)
 	}
