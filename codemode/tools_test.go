@@ -66,6 +66,7 @@ func TestValidate(t *testing.T) {
 				return
 			}
 			require.Equal(t, tt.diagnostic, v.Diagnostics[0].Code)
+			require.NotEmpty(t, v.Diagnostics[0].Hint)
 		})
 	}
 	require.Empty(t, h.records.all, "nothing is journalled as a run")

@@ -160,8 +160,11 @@ func compileFault(err error) error {
 	case e.Unsupported:
 		f = fault.New(fault.CapabilityUnsupported, e.Message).WithRetry(fault.Fix) // another script can succeed
 	}
-	if e.Hint != "" {
+	switch {
+	case e.Hint != "":
 		f.Hint = e.Hint
+	case e.Line == 0 && f.Code == fault.SyntaxError: // the usual hint names a line
+		f.Hint = "Correct the syntax as the message says."
 	}
 	f.Line, f.Column = e.Line, e.Column
 	return f
@@ -180,7 +183,7 @@ func (s *session) diagnose(err error) []wire.Diagnostic {
 			code = validate.UnknownModule
 		}
 		return []wire.Diagnostic{{
-			Severity: validate.SeverityError, Code: code, Message: e.Message, Hint: e.Hint, Line: e.Line, Column: e.Column,
+			Severity: validate.SeverityError, Code: code, Message: e.Message, Hint: fault.From(compileFault(e)).Hint, Line: e.Line, Column: e.Column,
 		}}
 	}
 	return validate.Check(s.program, s.bindings(), s.checkInput)

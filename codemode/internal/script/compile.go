@@ -94,7 +94,16 @@ func parse(text string) (tree *ast.Program, err error) {
 		}
 	}()
 	// Source maps named in the script would make goja read files.
-	return parser.ParseFile(nil, Name, text, 0, parser.WithDisableSourceMaps)
+	tree, err = parser.ParseFile(nil, Name, text, 0, parser.WithDisableSourceMaps)
+	if err == nil && word(text, "target") { // the parser forgets where new.target is
+		Walk(tree, func(node any) bool {
+			if m, ok := node.(*ast.MetaProperty); ok {
+				m.Idx = m.Meta.Idx
+			}
+			return true
+		})
+	}
+	return tree, err
 }
 
 // plain compiles a script unchanged.

@@ -64,6 +64,7 @@ func TestSyntaxErrors(t *testing.T) {
 		"second let":       {"let a = 1\nlet a = 2", 2, 5, "let a = 2"},
 		"after wide chars": {"'äöü😀'; let x = ;", 1, 18, ""},
 		"with return":      {"return 1 +", 1, 11, ""},
+		"new.target":       {"let a = 1\nlet b = 2\na + new.target", 3, 5, "a + new.target"},
 		"closing bracket":  {"}); (function(){", 1, 1, ""},
 		"TypeScript":       {"const x: number = 1\nconst y: = 2", 2, 10, "const y: = 2"},
 		"one bracket more": {"const x: number = 1\nreturn x }", 2, 10, "return x }"},
