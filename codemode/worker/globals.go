@@ -25,6 +25,8 @@ type base struct {
 	regexp      *goja.Object // RegExp.prototype
 	object      *goja.Object // Object.prototype
 	typedArray  *goja.Object // %TypedArray%.prototype
+	weakMap     *goja.Object // WeakMap.prototype
+	weakSet     *goja.Object // WeakSet.prototype
 	page        *goja.Object // the prototype of a page of entities
 }
 
@@ -54,7 +56,7 @@ var prelude = sync.OnceValue(func() *goja.Program {
   classes.AuthenticationError = named("AuthenticationError", classes.ToolCallError);
   return [KoanError, JSON.stringify, Error,
     Object.getPrototypeOf(async function () {}), Object.getPrototypeOf(function* () {}), SyntaxError, Object.freeze(classes), Object.freeze,
-    Object.prototype, Object.getPrototypeOf(Uint8Array.prototype), TypeError.prototype];
+    Object.prototype, Object.getPrototypeOf(Uint8Array.prototype), TypeError.prototype, WeakMap.prototype, WeakSet.prototype];
 })()`, false)
 })
 
@@ -76,6 +78,7 @@ func prepare() (*session, error) {
 	s.base.object = parts[8].(*goja.Object)
 	s.base.typedArray = parts[9].(*goja.Object)
 	s.base.typeError = parts[10].(*goja.Object)
+	s.base.weakMap, s.base.weakSet = parts[11].(*goja.Object), parts[12].(*goja.Object)
 	koan := parts[0].(*goja.Object)
 	s.base.koanError = koan.Get("prototype").(*goja.Object)
 	s.stringify = s.base.stringify

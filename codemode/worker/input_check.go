@@ -49,9 +49,7 @@ func (s *session) jsonOf(v goja.Value, where place) (goja.Value, error) {
 func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 	holder, key, v := c.This, c.Arguments[0], c.Arguments[1]
 	l := &s.check
-	for n := len(l.path); n > 0 && !l.path[n-1].value.SameAs(holder); n-- {
-		l.path = l.path[:n-1]
-	}
+	l.leaveTo(holder)
 	why, hint := s.lossReason(v)
 	switch {
 	case why != "":
@@ -72,6 +70,13 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 		l.path = append(l.path, step{key.String(), o})
 	}
 	return v
+}
+
+// leaveTo drops from the path what does not lead to a holder of members.
+func (l *inputCheck) leaveTo(holder goja.Value) {
+	for n := len(l.path); n > 0 && !l.path[n-1].value.SameAs(holder); n-- {
+		l.path = l.path[:n-1]
+	}
 }
 
 // within reports whether a value is one of the objects that lead to it.
@@ -124,6 +129,8 @@ var (
 	mapType   = reflect.TypeFor[[][2]any]()
 	setType   = reflect.TypeFor[[]any]()
 	proxyType = reflect.TypeFor[goja.Proxy]()
+
+	bufferType = reflect.TypeFor[goja.ArrayBuffer]()
 )
 
 // lossReason returns why JSON cannot represent a value, and what to write instead; "" if it can.
@@ -186,7 +193,20 @@ func (s *session) emptied(o *goja.Object) (what, hint string) {
 		return "a Map", "Give Object.fromEntries(map)."
 	case setType:
 		return "a Set", "Give [...set]."
+	case bufferType:
+		return "an ArrayBuffer", "Give Array.from(new Uint8Array(buffer))."
 	case proxyType:
+		return "", ""
+	}
+	switch o.Prototype() {
+	case s.base.weakMap, s.base.weakSet:
+		return "a WeakMap or a WeakSet", "Its content cannot be listed: keep it in a Map or a Set."
+	case s.base.object:
+		for _, name := range o.Symbols() { // as async generators are compiled
+			if strings.HasSuffix(name.String(), asyncIterator) {
+				return "an async iterator", "Collect it in an array: for await (const one of x) list.push(one)."
+			}
+		}
 		return "", ""
 	}
 	for p, n := o.Prototype(), 0; p != nil && n < maxPrototypes && p.ExportType() != proxyType; p, n = p.Prototype(), n+1 {
@@ -198,8 +218,9 @@ func (s *session) emptied(o *goja.Object) (what, hint string) {
 }
 
 const (
-	checkSource = "Check what it was computed from; null says that there is no value."
-	spreadIt    = "Spread it into a plain object, {...x}, and add what a spread leaves out: members of its class or prototype."
+	checkSource   = "Check what it was computed from; null says that there is no value."
+	spreadIt      = "Spread it into a plain object, {...x}, and add what a spread leaves out: members of its class or prototype."
+	asyncIterator = "Symbol.asyncIterator"
 	// maxPrototypes bounds the search for %IteratorPrototype%.
 	maxPrototypes = 8
 )

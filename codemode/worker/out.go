@@ -129,11 +129,18 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 	most := s.job.Limits.MaxResultBytes
 	outside := len(s.vm.CaptureCallStack(0, nil))
 	var warnings []string
+	var l inputCheck
+	var last step // the member that is being written
 	text, err := s.stringify(goja.Undefined(), v, s.function("", 2, func(c goja.FunctionCall) goja.Value {
 		if w := s.emptiedAs(what, c.Arguments[0], c.Arguments[1]); w != "" && len(warnings) < maxWarnings {
 			warnings = append(warnings, w)
 		}
-		return c.Arguments[1]
+		if _, ok := last.value.(*goja.Object); ok {
+			l.path = append(l.path, last)
+		}
+		l.leaveTo(c.This)
+		last = step{c.Arguments[0].String(), c.Arguments[1]}
+		return last.value
 	}))
 	if err != nil {
 		if uncatchable(err) {
@@ -142,7 +149,7 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 		if thrown, ok := err.(*goja.Exception); ok && s.thrownInside(thrown, outside) {
 			return nil, err
 		}
-		return nil, fault.Newf(fault.JavaScriptError, "%s is not JSON: %s", what, s.safeFaultOf(err).Message).
+		return nil, fault.Newf(fault.JavaScriptError, "%s is not JSON%s: %s", what, atPath(l.pointer(last.key)), s.safeFaultOf(err).Message).
 			WithHint("Give plain data: Number(x) or String(x) of a BigInt, and what an object refers to only once. End the script with `undefined` to return nothing.")
 	}
 	str, ok := text.(goja.String)
@@ -162,6 +169,14 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 		}
 	}
 	return nil, fault.Newf(fault.ResultTooLarge, "%s is larger than %d bytes", what, most)
+}
+
+// atPath says where in a value something is, "" for all of it.
+func atPath(path string) string {
+	if path == "" {
+		return ""
+	}
+	return ", at " + fault.Clip(path, maxInner)
 }
 
 // emptiedAs returns a warning for a value whose JSON is {} although it has content, "" for any

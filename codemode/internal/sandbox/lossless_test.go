@@ -47,7 +47,7 @@ func TestLossyInputsAreRejected(t *testing.T) {
 		"generator":              {`T.deleteMany((function* () { yield "1" })())`, "/ids", "[...x]"},
 		"lazy entities":          {`T.upsertMany(T.each())`, "/models", "[...x]"},
 		"typed array":            {`T.upsert({bytes: new Uint8Array([1, 2])})`, "/model/bytes", "Array.from"},
-		"ArrayBuffer":            {`T.upsert({bytes: new ArrayBuffer(2)})`, "/model/bytes", "{...x}"},
+		"ArrayBuffer":            {`T.upsert({bytes: new ArrayBuffer(2)})`, "/model/bytes", "Array.from"},
 		"arguments":              {`(function () { T.deleteMany(arguments) })("1")`, "/ids", "{...x}"},
 		"URLSearchParams":        {`T.deleteByQuery(new URLSearchParams("listId=1"))`, "/filter", "{...x}"},
 		"boxed NaN":              {`T.patch("1", {price: Object(NaN)})`, "/changes/price", "computed"},
@@ -131,6 +131,9 @@ func TestEmptiedResultsAreLogged(t *testing.T) {
 		"iterator":       {`[[1].values()]`, `[{}]`, "`0` in the result is an iterator"},
 		"promise":        {`({p: Promise.resolve(1)})`, `{"p":{}}`, "Await it first"},
 		"answer":         {`SDK.Out.answer({m: new Map()}); 1`, `1`, "`m` in the answer is a Map"},
+		"ArrayBuffer":    {`({b: new ArrayBuffer(2)})`, `{"b":{}}`, "`b` in the result is an ArrayBuffer"},
+		"WeakMap":        {`({w: new WeakMap()})`, `{"w":{}}`, "`w` in the result is a WeakMap"},
+		"generator":      {`async function* g() { yield 1 } ({g: g()})`, `{"g":{}}`, "for await"},
 		"class instance": {`class A { a = 1; get b() { return 2 } } new A()`, `{"a":1}`, ""},
 		"plain":          {`({a: {}, b: [], c: Object.create(null)})`, `{"a":{},"b":[],"c":{}}`, ""},
 		"toJSON":         {`const m = new Map(); m.toJSON = () => [1]; m`, `[1]`, ""},
@@ -148,5 +151,18 @@ func TestEmptiedResultsAreLogged(t *testing.T) {
 			require.Equal(t, "warn", r.Logs[0].Level)
 			require.Contains(t, r.Logs[0].Message, c.warns)
 		})
+	}
+}
+
+func TestResultThatIsNotJSONSaysWhere(t *testing.T) {
+	for code, where := range map[string]string{
+		`({a: {b: [1, 2n]}})`:                                "the result is not JSON, at /a/b/1: ",
+		`const a = {x: 1, list: [{}]}; a.list[0].all = a; a`: "the result is not JSON, at /list/0/all: ",
+		`SDK.Out.answer({"a/b": {c: {}, d: 1n}})`:            "the answer is not JSON, at /a~1b/d: ",
+		`1n`: "the result is not JSON: ",
+	} {
+		r := execute(t, NewInProcess(), job(code), newHost())
+		require.NotNil(t, r.Fault, code)
+		require.Contains(t, r.Fault.Message, where, code)
 	}
 }
