@@ -120,6 +120,9 @@ const MetaExport = "__meta__"
 func Exports(names []string) []string {
 	out := make([]string, len(names))
 	taken := map[string]bool{MetaExport: true}
+	for _, f := range ServerFunctions { // beside the tools, where a server has them
+		taken[f.Group] = true
+	}
 	order := make([]int, len(names))
 	for i, name := range names {
 		order[i] = i

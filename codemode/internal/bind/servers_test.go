@@ -55,7 +55,7 @@ func TestCollidingServers(t *testing.T) {
 
 func TestExports(t *testing.T) {
 	names := map[string]string{
-		"plain": "plain", "with-dash": "with_dash", "with.dot/slash": "with_dot_slash", "123tool": "_123tool", "__meta__": "__meta____2",
+		"plain": "plain", "with-dash": "with_dash", "with.dot/slash": "with_dot_slash", "123tool": "_123tool", "__meta__": "__meta____2", "$resources": "$resources__2", "$prompts": "$prompts__2", "$other": "$other",
 		"a-b": "a_b__2", "a.b": "a_b__3", "a_b": "a_b", "class_": "class_",
 	}
 	for _, w := range []string{
