@@ -346,7 +346,11 @@ func (f *actionFlags) usage(app string) string {
 		}
 		var choices []string
 		for _, v := range p.Enum {
-			choices = append(choices, fmt.Sprint(v))
+			choice := fmt.Sprint(v)
+			if v == nil {
+				choice = "null"
+			}
+			choices = append(choices, choice)
 		}
 		if len(choices) > 0 {
 			line += " (" + strings.Join(choices, " | ") + ")"
