@@ -1,5 +1,6 @@
 // Forms from JSON Schema. What has no form of its own is written as JSON.
-import { html, useSignal } from "../html.js";
+import { html } from "../html.js";
+import { NumberInput, JSONInput } from "./typed.js";
 
 // typeOf is how a schema is asked for.
 function kindOf(schema) {
@@ -7,14 +8,16 @@ function kindOf(schema) {
   if (schema.enum) return "choice";
   if (schema.const !== undefined) return "constant";
   if (type === "boolean") return "yesno";
-  if (type === "integer" || type === "number") return "number";
+  if (type === "integer") return "int";
+  if (type === "number") return "float";
+  if (type === "string" && schema.format === "decimal") return "decimal";
   if (type === "string") return schema.format === "date" ? "date" : (schema.maxLength || 0) > 300 || schema.format === "text" ? "long" : "text";
   return "json";
 }
 
 // Input is one value. change gets the value, undefined for none, and what is wrong with it.
 export function Input({ id, schema, value, change, required, described }) {
-  const kind = kindOf(schema), draft = useSignal(null);
+  const kind = kindOf(schema);
   const common = { id, required, "aria-describedby": described, disabled: schema.readOnly };
   switch (kind) {
     case "choice":
@@ -27,35 +30,25 @@ export function Input({ id, schema, value, change, required, described }) {
       return html`<select ...${common} onChange=${(e) => change(e.target.value === "" ? undefined : e.target.value === "true")}>
         ${(!required || typeof value !== "boolean") && html`<option value="" selected=${typeof value !== "boolean"}>—</option>`}
         <option value="true" selected=${value === true}>yes</option><option value="false" selected=${value === false}>no</option></select>`;
-    case "number":
-      return html`<input ...${common} type="number" step=${schema.type === "integer" || schema.type?.includes?.("integer") ? 1 : "any"} min=${schema.minimum} max=${schema.maximum} value=${value ?? ""}
-        onInput=${(e) => change(e.target.value === "" ? undefined : e.target.valueAsNumber)} />`;
+    case "int":
+    case "float":
+    case "decimal":
+      return html`<${NumberInput} ...${common} kind=${kind} schema=${schema} value=${value} change=${change} />`;
     case "date":
     case "text":
       return html`<input ...${common} type=${kind} maxlength=${schema.maxLength} value=${value ?? ""} onInput=${(e) => change(e.target.value === "" && !required ? undefined : e.target.value)} autocomplete="off" />`;
     case "long":
       return html`<textarea ...${common} rows="4" value=${value ?? ""} onInput=${(e) => change(e.target.value)}></textarea>`;
   }
-  const text = draft.value ?? (value === undefined ? "" : JSON.stringify(value, null, 2));
-  return html`<textarea ...${common} class="code" rows="4" spellcheck="false" value=${text} placeholder=${kind === "json" ? "JSON" : ""} onInput=${(e) => {
-    draft.value = e.target.value;
-    if (e.target.value.trim() === "") return change(undefined);
-    try {
-      change(JSON.parse(e.target.value));
-      e.target.setCustomValidity("");
-    } catch {
-      e.target.setCustomValidity("This is not JSON.");
-    }
-  }}></textarea>`;
+  return html`<${JSONInput} ...${common} value=${value} change=${change} />`;
 }
 
-// Labelled is an input with its name, its help and what is wrong with it.
-export function Labelled({ name, schema, value, change, required, wrong, children }) {
-  const id = "field-" + name.replace(/\W/g, "-"), help = schema.description || "";
+// Labelled is an input with its name, its help and what is wrong with it. input makes one of its own kind.
+export function Labelled({ name, schema, value, change, required, wrong, input }) {
+  const id = "field-" + name.replace(/\W/g, "-"), help = schema.description || "", described = help || wrong ? id + "-help" : undefined;
   return html`<div class="field">
     <label for=${id}>${name}${required && html`<span class="quiet"> needed</span>`}</label>
-    <${Input} id=${id} schema=${schema} value=${value} change=${change} required=${required} described=${help || wrong ? id + "-help" : undefined} />
-    ${children}
+    ${input ? input({ id, value, change, required, "aria-describedby": described }) : html`<${Input} id=${id} schema=${schema} value=${value} change=${change} required=${required} described=${described} />`}
     ${(help || wrong) && html`<p id=${id + "-help"} class=${wrong ? "wrong" : "quiet"}>${wrong || help}</p>`}
   </div>`;
 }
