@@ -103,8 +103,8 @@ export async function* events(response) {
         else if (field === "data") event.data += value;
       }
       rest = rest.slice(end + 2);
-      if (!event.data) continue;
-      event.data = JSON.parse(event.data);
+      if (!event.data && !event.id) continue;
+      event.data = event.data ? JSON.parse(event.data) : null; // none where there is only an id to go on from
       yield event;
     }
   }

@@ -2,7 +2,7 @@ import { html, useEffect, useSignal } from "../html.js";
 import { get } from "../api.js";
 import { operator } from "../session.js";
 import { route, narrow } from "../router.js";
-import { useLive } from "../live.js";
+import { useLive, useLatest } from "../live.js";
 import { Empty } from "../parts/empty.js";
 import { FaultText } from "../parts/fault.js";
 import { Outcome, Counts, Time, ms } from "../parts/value.js";
@@ -13,9 +13,12 @@ export function Runs() {
   const q = route.value.query, page = useSignal(null), fault = useSignal(null), more = useSignal(false);
   const query = new URLSearchParams(["outcome", "changed", "q", "reads"].map((k) => [k, q.get(k) || (k === "reads" ? "false" : "")]).filter(([, v]) => v)).toString();
   const narrowed = ["outcome", "changed", "q"].some((k) => q.get(k));
+  const newest = useLatest(query), earlier = useLatest(query);
   const load = async (before) => {
+    const current = before ? earlier() : newest();
     try {
       const next = await get("/api/console/runs?" + query + (before ? "&before=" + before : ""));
+      if (!current()) return;
       if (before) page.value = { runs: [...page.value.runs, ...next.runs], next: next.next, grown: true };
       else if (!page.value?.grown || page.value.query !== query) page.value = { ...next, query };
       else { // only what is new on top of what was read
@@ -24,7 +27,7 @@ export function Runs() {
       }
       fault.value = null;
     } catch (f) {
-      fault.value = f;
+      if (current()) fault.value = f;
     }
   };
   useEffect(() => { page.value = null; load(); }, [query]);
