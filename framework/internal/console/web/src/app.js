@@ -1,11 +1,12 @@
 import "./app.css";
 import { html, render, useEffect } from "./html.js";
+import { signedOut } from "./api.js";
 import { session, overview, problem, load } from "./session.js";
 import { route } from "./router.js";
 import "./theme.js";
 import { Shell } from "./shell.js";
 import { FaultText } from "./parts/fault.js";
-import { SignIn } from "./views/sign-in.js";
+import { SignIn, SignedOut } from "./views/sign-in.js";
 import { Playground } from "./views/playground.js";
 import { Entities } from "./views/entities.js";
 import { Grid } from "./views/grid.js";
@@ -47,10 +48,11 @@ function Current() {
 
 function App() {
   useEffect(() => void load(), []);
-  if (problem.value) return html`<main class="sign-in"><h1>The console cannot start</h1><${FaultText} fault=${problem.value} /><button onClick=${load}>Try again</button></main>`;
+  if (problem.value && !overview.value) return html`<main class="sign-in"><h1>The console cannot start</h1><${FaultText} fault=${problem.value} /><button onClick=${load}>Try again</button></main>`;
   if (!session.value) return html`<main class="sign-in" aria-busy="true"><h1 class="quiet">Opening…</h1></main>`;
-  if (!session.value.signedIn || !overview.value) return html`<${SignIn} />`;
-  return html`<${Shell}><${Current} /><//>`;
+  if (!overview.value) return html`<${SignIn} />`;
+  // Another person gets a page of their own. Who was signed out finds what was typed as it was.
+  return html`<${Shell} key=${overview.value.caller.subject}>${signedOut.value && html`<${SignedOut} />`}<${Current} /><//>`;
 }
 
 render(html`<${App} />`, document.getElementById("app"));

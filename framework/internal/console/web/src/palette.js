@@ -1,7 +1,7 @@
 // The palette of commands: everything that has a path, and a few things to do.
-import { html, signal, useEffect, useRef, useSignal } from "./html.js";
+import { html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "./html.js";
 import { overview, may, signOut } from "./session.js";
-import { go, url } from "./router.js";
+import { go, url, mayLeave } from "./router.js";
 import { toggle } from "./theme.js";
 
 const shown = signal(false);
@@ -63,9 +63,11 @@ export function Palette() {
   const is = shown.value;
   const text = typed.value;
   const found = is ? find(text) : [];
+  useLayoutEffect(() => dialog.current.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [at.value]);
   const choose = (c) => {
+    dialog.current.close(); // gives the focus back, which the view that opens is to have
     shown.value = false;
-    c?.run();
+    if (c && mayLeave()) c.run();
   };
   const key = (e) => {
     if (e.key === "ArrowDown") at.value = Math.min(at.value + 1, found.length - 1);

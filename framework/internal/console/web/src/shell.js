@@ -1,7 +1,7 @@
 // The frame of all views: navigation, the palette of commands, the theme.
 import { html } from "./html.js";
 import { overview, session, signOut } from "./session.js";
-import { route } from "./router.js";
+import { route, mayLeave } from "./router.js";
 import { toggle, theme } from "./theme.js";
 import { Palette, open as openPalette } from "./palette.js";
 import { Notices } from "./notice.js";
@@ -38,7 +38,7 @@ export function Shell({ children }) {
       <div class="tools">
         <button class="plain find" onClick=${openPalette}><${Icon} path=${lens} /><span class="wide">Find anything</span><kbd>Ctrl K</kbd></button>
         <button class="plain" onClick=${toggle} aria-label=${"Use the " + (theme.value === "dark" ? "light" : "dark") + " theme"}><${Icon} path=${theme.value === "dark" ? sun : moon} /></button>
-        <button class="plain" onClick=${signOut} aria-label=${"Sign out " + session.value.subject} title=${"Signed in as " + session.value.subject}><${Icon} path=${leave} /></button>
+        <button class="plain" onClick=${() => mayLeave() && signOut()} aria-label=${"Sign out " + session.value.subject} title=${"Signed in as " + session.value.subject}><${Icon} path=${leave} /></button>
       </div>
     </header>
     <main id="main" tabindex="-1" aria-busy=${pending.value > 0}>${children}</main>
