@@ -158,14 +158,18 @@ func TestOverviewIsWhatTheCallerSees(t *testing.T) {
 	t.Parallel()
 	s := mount(t, byName)
 	o := s.as("ann", "GET", "/api/console/overview", "", http.StatusOK)
-	var todo map[string]any
+	var todo, step map[string]any
 	for _, e := range o["entities"].([]any) {
-		if e := e.(map[string]any); e["name"] == "Todo" {
+		switch e := e.(map[string]any); e["name"] {
+		case "Todo":
 			todo = e
+		case "Step":
+			step = e
 		}
 		require.NotEqual(t, "Draft", e.(map[string]any)["name"], "it is not exposed")
 	}
 	require.Equal(t, "/api/todo", todo["path"])
+	require.Equal(t, []any{map[string]any{"name": "todo", "target": "Todo", "many": false, "required": true}}, step["relationships"])
 	for _, f := range todo["fields"].([]any) {
 		if f := f.(map[string]any); f["name"] == "title" {
 			require.Contains(t, f["operators"], "$icontains")

@@ -100,6 +100,9 @@ type relationshipText struct {
 	Target      string `json:"target"`
 	Many        bool   `json:"many"`
 	Reference   string `json:"reference,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+	Immutable   bool   `json:"immutable,omitempty"`
+	ReadOnly    bool   `json:"readOnly,omitempty"` // from this side
 	Description string `json:"description,omitempty"`
 }
 
@@ -165,7 +168,9 @@ func describeEntity(name string, e *entity) entityText {
 	}
 	for _, edge := range e.Edges {
 		if !edge.WriteOnly {
-			out.Relationships = append(out.Relationships, relationshipText{edge.Name, edge.Target, edge.Many, edge.Reference, edge.Description})
+			out.Relationships = append(out.Relationships, relationshipText{
+				Name: edge.Name, Target: edge.Target, Many: edge.Many, Reference: edge.Reference, Required: edge.Required, Immutable: edge.Immutable, ReadOnly: edge.ReadOnly, Description: edge.Description,
+			})
 		}
 	}
 	return out

@@ -1,8 +1,11 @@
-import { html } from "../html.js";
+import { html, useEffect, useRef } from "../html.js";
 import { Fault } from "../api.js";
 
-// FaultText is a fault with its hint, its places, and the next step where the page knows one.
-export function FaultText({ fault, children }) {
+// FaultText is a fault with its hint, its places, and the next step where the page knows one. seek brings it
+// into sight: of what a person did, who may be looking elsewhere on a long page.
+export function FaultText({ fault, seek, children }) {
+  const place = useRef();
+  useEffect(() => void (seek && fault && place.current?.scrollIntoView({ block: "nearest" })), [fault]);
   if (!fault) return null;
   if (!(fault instanceof Fault)) {
     console.error(fault);
@@ -10,7 +13,7 @@ export function FaultText({ fault, children }) {
   }
   const places = Array.isArray(fault.details) ? fault.details : [];
   const plan = fault.details && !Array.isArray(fault.details) && fault.details.planId;
-  return html`<section class=${"fault" + (fault.code === "approval_required" ? " waits" : "")} role="alert">
+  return html`<section class=${"fault" + (fault.code === "approval_required" ? " waits" : "")} role="alert" ref=${place}>
     <p><strong>${fault.message}</strong>${fault.line ? html` <span class="quiet">line ${fault.line}${fault.column ? ", column " + fault.column : ""}</span>` : ""}</p>
     ${fault.hint && html`<p>${fault.hint}</p>`}
     ${places.length > 1 && html`<ul>${places.slice(0, 20).map((d) => html`<li><code>${d.path}</code> ${d.message}</li>`)}</ul>`}
