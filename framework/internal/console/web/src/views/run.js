@@ -2,6 +2,7 @@ import { html, useEffect, useSignal } from "../html.js";
 import { get, post, tool } from "../api.js";
 import { overview } from "../session.js";
 import { notify } from "../notice.js";
+import { useAgain } from "../live.js";
 import { url } from "../router.js";
 import { FaultText } from "../parts/fault.js";
 import { Calls } from "../parts/calls.js";
@@ -20,19 +21,24 @@ const facts = (r) => [
 export function Run({ args: [id] }) {
   const run = useSignal(null), fault = useSignal(null), missing = useSignal(false);
   const undone = useSignal(null), asking = useSignal(false), replayed = useSignal(null), busy = useSignal("");
-  useEffect(() => {
+  const load = () => {
+    fault.value = null;
     get("/api/console/runs/" + encodeURIComponent(id)).then((r) => {
       run.value = r;
       if (r.committed && r.created + r.updated + r.deleted > 0) look();
     }, (f) => (f.code === "not_found" ? (missing.value = true) : (fault.value = f)));
-  }, [id]);
+  };
+  useEffect(load, [id]);
+  useAgain(load);
 
-  // look has an undo tried as a dry run: what it would change back is what the run changed.
-  const look = async () => {
+  // look has an undo tried as a dry run: what it would change back is what the run changed. rest leaves out
+  // what was changed again since.
+  const look = async (rest) => {
+    const how = rest ? { onConflict: "skip" } : {};
     try {
-      undone.value = await tool("koan.code.undo", { runId: id, dryRun: true });
+      undone.value = { ...(await tool("koan.code.undo", { runId: id, dryRun: true, ...how })), how };
     } catch (f) {
-      undone.value = { error: f, result: {} };
+      undone.value = { error: f, result: {}, how };
     }
   };
   const work = (what, fn) => async () => {
@@ -49,7 +55,7 @@ export function Run({ args: [id] }) {
     asking.value = false;
     if (!yes) return;
     await work("undo", async () => {
-      const reply = await tool("koan.code.undo", { runId: id });
+      const reply = await tool("koan.code.undo", { runId: id, ...undone.value.how });
       if (reply.error) fault.value = reply.error;
       else {
         notify("The run was undone.");
@@ -62,12 +68,13 @@ export function Run({ args: [id] }) {
   if (missing.value) return html`<${Empty} whole title="This run is not kept" help="It is not yours, it is too old, or it has not ended yet."><a class="button" href="/console/runs">All runs</a><//>`;
   if (!run.value) return html`<${FaultText} fault=${fault.value} />`;
   const r = run.value, changed = r.created + r.updated + r.deleted, preview = undone.value;
+  const rest = preview?.how?.onConflict, none = rest && !preview.error && !preview.result.changes?.length;
   return html`<p class="crumbs"><a href="/console/runs">Runs</a></p>
     <div class="row"><h1>Run <code class="id">${r.id}</code></h1><${Outcome} run=${r} /><span class="grow"></span>
-      ${r.committed && changed > 0 && html`<button class="danger" disabled=${busy.value || !preview || preview.by} onClick=${() => (asking.value = true)}>${preview?.by ? "Undone" : "Undo"}</button>`}
+      ${r.committed && changed > 0 && html`<button class="danger" disabled=${busy.value || !preview || preview.by || preview.error || none} onClick=${() => (asking.value = true)}>${preview?.by ? "Undone" : rest ? "Undo the rest" : "Undo"}</button>`}
       ${r.code && html`<button disabled=${busy.value} onClick=${replay(false)}>Replay</button><button disabled=${busy.value} onClick=${replay(true)}>Replay on today's data</button>`}
       ${r.code && overview.value.codeMode && html`<a class="button" href=${url("/", { run: r.id })}>Run with other arguments</a>`}</div>
-    <${FaultText} fault=${fault.value} />
+    <${FaultText} fault=${fault.value} seek />
     ${preview?.by && html`<p class="good-text" role="status">This run was undone by <a href=${"/console/runs/" + preview.by}>another run</a>, which can be undone in turn.</p>`}
     ${replayed.value && html`<${Replayed} of=${replayed.value} />`}
     ${r.message && html`<section class="fault"><p><strong>${r.message}</strong>${r.line ? html` <span class="quiet">line ${r.line}</span>` : ""}</p></section>`}
@@ -79,14 +86,22 @@ export function Run({ args: [id] }) {
         ${r.dryRun && html`<p class="quiet">It was a dry run: nothing was kept.</p>`}
         ${!r.dryRun && !r.committed && changed > 0 && html`<p class="quiet">Nothing of it was kept.</p>`}
         ${r.changes?.length > 0 && (!r.committed || preview?.error) && html`<ul class="plain">${r.changes.map((c) => html`<li>${c.entity || "rows that you may not see"} ${c.set !== "default" ? html`<span class="quiet">${c.set}</span>` : ""} <${Counts} of=${c} /></li>`)}</ul>`}
-        ${preview?.error && html`<${FaultText} fault=${preview.error} />`}
-        ${preview?.result?.changes && html`<${Changes} changes=${invert(preview.result.changes, r.changes || [])} done=${true} />`}
+        ${preview?.error?.code === "conflict" ? html`<${Again} fault=${preview.error} rest=${!rest && work("look", () => look(true))} busy=${busy.value} />` : html`<${FaultText} fault=${preview?.error} />`}
+        ${none && html`<p role="status">Nothing of it is left to undo: all that it changed was changed again, or undone.</p>`}
+        ${rest && !none && preview.result.changes && html`<p role="status">Of its changes these can still be undone:</p>`}
+        ${!none && preview?.result?.changes && html`<${Changes} changes=${invert(preview.result.changes, r.changes || [])} done=${true} />`}
       </section></div>
     </div>
     <${Confirm} open=${asking.value} title="Undo this run?" yes="Undo" danger close=${undo}>
-      ${preview?.error ? html`<${FaultText} fault=${preview.error} /><p>An undo would end in this.</p>` : html`<p>What it changed is restored, as one run that can be undone in turn.</p><${Changes} changes=${preview?.result?.changes} />`}
+      <p>${rest ? "What was not changed again since is restored" : "What it changed is restored"}, as one run that can be undone in turn.</p><${Changes} changes=${preview?.result?.changes} />
       ${preview?.result?.result?.notUndone?.length > 0 && html`<p>This is not undone:</p><${JSONText} value=${preview.result.result.notUndone} />`}<//>`;
 }
+
+// Again says why a run cannot be undone whose rows were changed again. rest looks for what is left to undo.
+const Again = ({ fault, rest, busy }) => html`<section class="panel warn" role="status">
+  <p><strong>This run cannot be undone as a whole.</strong> What it changed was changed again since: by somebody else, by another run, or because this run was undone already.</p>
+  <details><summary>Where</summary><${FaultText} fault=${fault} /></details>
+  ${rest && html`<div><button disabled=${busy} onClick=${rest}>See what can still be undone</button></div>`}</section>`;
 
 function Replayed({ of: r }) {
   const d = r.difference;
