@@ -2,6 +2,19 @@
 import { may } from "./session.js";
 
 const list = (e) => e.path.slice(e.path.lastIndexOf("/") + 1).replace(/-(\w)/g, (_, c) => c.toUpperCase()) + "s";
+// sample is a value that fits a JSON Schema, as far as its types say: a script to begin with.
+function sample(schema, name) {
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  if (schema.const !== undefined) return schema.const;
+  if (schema.default !== undefined) return schema.default;
+  if (schema.enum) return schema.enum[0];
+  if (type === "object") return Object.fromEntries((schema.required || []).map((k) => [k, sample(schema.properties?.[k] || {}, k)]));
+  if (type === "integer" || type === "number") return schema.minimum ?? 1;
+  if (type === "boolean") return false;
+  if (type === "array") return [];
+  return type === "string" ? (schema.format === "date" ? "2026-01-31" : name) : null;
+}
+
 const labelOf = (e) => e.fields.find((f) => /^(name|title|label)$/.test(f.name) && !f.writeOnly)?.name || e.key;
 
 // first is what an empty editor begins with.
@@ -22,7 +35,8 @@ export function examples(entities, overview) {
     out.push({ title: "Change rows, one by one", code: `// Try it as a dry run first: the changes are shown, and nothing is kept.\nlet changed = 0;\nfor (const one of SDK.Entities.${write.name}.each({ filter: { ${field.name}: ${JSON.stringify(a)} } })) {\n  SDK.Entities.${write.name}.patch(one.${write.key}, { ${field.name}: ${JSON.stringify(b)} });\n  changed++;\n}\nSDK.Out.answer({ changed });\n` });
   }
   if (related) out.push({ title: "Follow a relationship", code: `const page = SDK.Entities.${related.name}.collection({ with: ${JSON.stringify(related.relationships[0].name)}, pageSize: 5 });\nSDK.Out.answer(page.items);\n` });
-  if (overview.actions.length) out.push({ title: "Call an action", code: `const input = ${JSON.stringify(overview.actions[0].example || {})};\nSDK.Out.answer(SDK.Actions.${overview.actions[0].id.replace(/^action::/, "").replace(/-(\w)/g, (_, c) => c.toUpperCase())}(input));\n` });
+  const action = overview.actions[0];
+  if (action) out.push({ title: "Call an action", code: `SDK.Out.answer(SDK.Actions.${action.id.replace(/^action::/, "").replace(/-(\w)/g, (_, c) => c.toUpperCase())}(${JSON.stringify(action.example || sample(action.input))}));\n` });
   out.push({ title: "Write a log and report progress", code: `for (let i = 1; i <= 3; i++) {\n  console.log("step", i);\n  SDK.Out.progress(i, 3, "step " + i);\n}\n` });
   return out;
 }

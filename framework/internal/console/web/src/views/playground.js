@@ -2,6 +2,7 @@ import { html, useEffect, useRef, useSignal } from "../html.js";
 import { tool, get, upload, Fault } from "../api.js";
 import { overview, entities } from "../session.js";
 import { route, url, go } from "../router.js";
+import { useAgain } from "../live.js";
 import { recall, remember } from "../store.js";
 import { notify } from "../notice.js";
 import { examples, first } from "../examples.js";
@@ -21,6 +22,10 @@ function decode(text) {
   }
 }
 
+// ours takes the script that the address brought along out of it: from the first change it is another one, and
+// a reload is to show that.
+const ours = () => (route.value.hash || route.value.query.get("run")) && go(url("/"), { replace: true });
+
 // given is the script that the address brings along, null for none.
 const given = () => (route.value.hash.startsWith("#script=") ? decode(route.value.hash.slice(8)) : null);
 
@@ -35,8 +40,10 @@ function Editor() {
   const place = useRef(), editor = useRef(), running = useRef();
   const code = useSignal(given() ?? recall("draft", first(entities.value)));
   const args = useSignal(recall("args", "")), set = useSignal("");
-  const got = useSignal(null), fault = useSignal(null), busy = useSignal(""), progress = useSignal(null), tab = useSignal("answer"), from = route.value.query.get("run");
+  const got = useSignal(null), fault = useSignal(null), busy = useSignal(""), progress = useSignal(null), ready = useSignal(false), tab = useSignal("answer");
+  const { hash } = route.value, from = route.value.query.get("run");
 
+  useAgain(() => (fault.value = null));
   const start = async (dryRun) => {
     if (running.current) return;
     let input = { code: code.value, dryRun, include: ["changes", "calls"] };
@@ -65,6 +72,24 @@ function Editor() {
     running.current = null;
   };
 
+  // show puts a text into the editor that nobody typed.
+  const show = (text) => {
+    code.value = text;
+    editor.current?.set(text);
+  };
+  const use = (text) => {
+    show(text);
+    remember("draft", text);
+    ours();
+    editor.current?.focus();
+  };
+  const typed = (text) => {
+    if (text === code.value) return;
+    code.value = text;
+    remember("draft", text);
+    ours();
+  };
+
   useEffect(() => {
     let gone = false;
     warm();
@@ -72,10 +97,10 @@ function Editor() {
       if (gone || !place.current) return; // the view is being left
       const run = (dry) => () => (start(dry), true);
       editor.current = m.editor(place.current, {
-        text: code.value, changed: (t) => ((code.value = t), remember("draft", t)),
+        text: code.value, changed: typed,
         commands: [{ key: "Mod-Enter", run: run(true) }, { key: "Mod-Shift-Enter", run: run(false) }],
       });
-      if (from) load(from, code, editor);
+      ready.value = true;
     });
     return () => {
       gone = true;
@@ -84,11 +109,13 @@ function Editor() {
     };
   }, []);
 
-  const use = (text) => {
-    code.value = text;
-    editor.current?.set(text);
-    editor.current?.focus();
-  };
+  // The address may bring another script along, also while the page is open.
+  useEffect(() => {
+    if (!ready.value) return;
+    if (from) load(from, show);
+    else if (given() !== null) show(given());
+  }, [ready.value, from, hash]);
+
   const share = async () => {
     go(url("/") + "#script=" + encode(code.value), { replace: true });
     await navigator.clipboard?.writeText(location.href).then(() => notify("The address of this script is copied."), () => notify("The script is in the address of this page."));
@@ -138,12 +165,12 @@ function Editor() {
 }
 
 // load shows the script of a run.
-async function load(id, code, editor) {
+async function load(id, show) {
   try {
     const run = await get("/api/console/runs/" + encodeURIComponent(id));
+    if (route.value.query.get("run") !== id) return; // the address is another one by now
     if (!run.code) return notify("That run has no script.", "bad");
-    code.value = run.code;
-    editor.current?.set(run.code);
+    show(run.code);
     if (run.redactions) notify("Secrets were taken out of this script: put them in again.", "warn");
   } catch (e) {
     notify(e.message, "bad");
@@ -168,8 +195,9 @@ function stateOf(busy, progress, got, fault) {
   }
   if (!got) return "";
   const { metrics = {}, runId, attempts } = got.meta;
-  return html`<span class=${"badge " + (got.ok ? "good" : "bad")}>${got.ok ? (got.dryRun ? "dry run, nothing is kept" : "committed") : got.result.committed ? "failed, and committed in part" : "failed, nothing is kept"}</span>
-    <span class="quiet">${ms(metrics.wallMs)}${metrics.sdkCalls ? ", " + metrics.sdkCalls + " calls" : ""}${attempts > 1 ? ", " + attempts + " attempts" : ""}</span>
+  const waits = got.error?.code === "approval_required" && !got.result.committed;
+  return html`<span class=${"badge " + (got.ok ? "good" : waits ? "warn" : "bad")}>${got.ok ? (got.dryRun ? "dry run, nothing is kept" : "committed") : waits ? "waits for approval, nothing is kept yet" : got.result.committed ? "failed, and committed in part" : "failed, nothing is kept"}</span>
+    <span class="quiet">${ms(metrics.wallMs)}${metrics.sdkCalls ? `, ${metrics.sdkCalls} ${metrics.sdkCalls === 1 ? "call" : "calls"}` : ""}${attempts > 1 ? ", " + attempts + " attempts" : ""}</span>
     ${runId && html`<a href=${"/console/runs/" + runId}>Open the run</a>`}`;
 }
 
