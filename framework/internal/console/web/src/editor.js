@@ -81,6 +81,12 @@ const hover = hoverTooltip(async (view, at) => {
 
 const check = linter(async (view) => (await question("check", { text: view.state.doc.toString() }))?.filter((d) => d.from <= view.state.doc.length) || [], { delay: 350 });
 
+// focusable has the list of completions, which scrolls, be reached without a mouse.
+const focusable = EditorView.updateListener.of(({ view }) => view.requestMeasure({
+  key: "focusable", read: () => null,
+  write: () => view.dom.querySelector(".cm-tooltip-autocomplete > ul")?.setAttribute("tabindex", "0"),
+}));
+
 const base = [look, syntaxHighlighting(colors), javascript({ typescript: true }), lineNumbers(), drawSelection(), EditorView.lineWrapping, bracketMatching()];
 
 function open(place, state) {
@@ -94,7 +100,7 @@ export function editor(place, { text, changed, commands }) {
   const view = open(place, EditorState.create({
     doc: text,
     extensions: [
-      keymap.of(commands), base, history(), highlightActiveLine(), indentOnInput(), closeBrackets(), foldGutter(), highlightSelectionMatches(), autocompletion({ override: [complete], activateOnTypingDelay: 30, interactionDelay: 30 }), hover, check,
+      keymap.of(commands), base, history(), highlightActiveLine(), indentOnInput(), closeBrackets(), foldGutter(), highlightSelectionMatches(), autocompletion({ override: [complete], activateOnTypingDelay: 30, interactionDelay: 30 }), hover, check, focusable,
       keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap]),
       EditorView.contentAttributes.of({ "aria-label": "Script" }),
       EditorView.updateListener.of((u) => u.docChanged && changed(u.state.doc.toString())),

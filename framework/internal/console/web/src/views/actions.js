@@ -1,6 +1,7 @@
 import { html, useSignal } from "../html.js";
 import { request } from "../api.js";
 import { overview } from "../session.js";
+import { useAgain } from "../live.js";
 import { Empty } from "../parts/empty.js";
 import { FaultText } from "../parts/fault.js";
 import { Form, places } from "../parts/form.js";
@@ -25,6 +26,7 @@ export function Action({ args: [id] }) {
 
 function Call({ a }) {
   const input = useSignal(a.example || {}), got = useSignal(null), fault = useSignal(null), busy = useSignal(false);
+  useAgain(() => (fault.value = null));
   const call = async (e) => {
     e.preventDefault();
     busy.value = true;
@@ -40,6 +42,6 @@ function Call({ a }) {
   return html`<p class="crumbs"><a href="/console/actions">Actions</a></p><h1>${a.title}</h1><p>${a.summary}</p><p><code>${a.id}</code> <${Effects} of=${a.effects} /></p>
     <div class="split"><form onSubmit=${call} aria-label="Input"><${Form} schema=${a.input} value=${input} wrong=${places(fault.value)} />
       <div class="row"><button class=${a.effects.destructive ? "danger" : "primary"} disabled=${busy.value}>${busy.value ? "Running…" : "Run"}</button>${a.example && html`<button type="button" onClick=${() => (input.value = a.example)}>Use the example</button>`}</div></form>
-      <section aria-label="Result" aria-live="polite"><${FaultText} fault=${fault.value} />
-        ${got.value ? html`<h2>Result</h2><${JSONText} value=${got.value.body} label="Result" />${got.value.run && html`<p><a href=${"/console/runs/" + got.value.run}>Open the run</a></p>`}` : !fault.value && html`<${Empty} title="Not run yet" help="What it returns is shown here, with its run." />`}</section></div>`;
+      <section aria-label="Result" aria-live="polite"><${FaultText} fault=${fault.value} seek />
+        ${got.value ? html`<h2>Result</h2><${JSONText} value=${got.value.body} label="What it returned" />${got.value.run && html`<p><a href=${"/console/runs/" + got.value.run}>Open the run</a></p>`}` : !fault.value && html`<${Empty} title="Not run yet" help="What it returns is shown here, with its run." />`}</section></div>`;
 }
