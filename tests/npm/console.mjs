@@ -5,6 +5,7 @@
 // LINK signs in, once. With FOLDER, pictures are taken instead.
 import { createRequire } from "node:module";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
@@ -98,6 +99,46 @@ async function put(p, selector, text) {
   await p.keyboard.type(text);
 }
 
+// frame waits until the page has shown what it knows.
+const frame = (p) => p.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+// until waits for what the page itself does not know.
+async function until(p, is, what) {
+  for (const end = Date.now() + 30_000; !is(); await frame(p)) check(Date.now() < end, what);
+}
+// slowly types as a person does, who sees each letter.
+async function slowly(p, selector, text) {
+  await put(p, selector, "");
+  for (const c of text) {
+    await p.keyboard.type(c);
+    await frame(p);
+  }
+}
+// visible makes the page believe that its tab is in front, or is not.
+const visible = (p, is) => p.evaluate((state) => {
+  Object.defineProperty(document, "visibilityState", { configurable: true, get: () => state });
+  document.dispatchEvent(new Event("visibilitychange"));
+}, is ? "visible" : "hidden");
+// relay is the server at an address of its own, whose connections can be cut.
+async function relay() {
+  const to = new URL(base), open = new Set();
+  const server = createServer((near) => {
+    if (!relay.up) return near.destroy();
+    const far = connect(Number(to.port), to.hostname);
+    for (const s of [near, far]) s.on("error", () => {}).on("close", () => (open.delete(s), near.destroy(), far.destroy()));
+    open.add(near).add(far);
+    near.pipe(far).pipe(near);
+  });
+  await new Promise((done) => server.listen(0, to.hostname, done));
+  const set = (up) => {
+    relay.up = up;
+    if (!up) for (const s of open) s.destroy();
+  };
+  set(true);
+  return { base: `http://${to.hostname}:${server.address().port}`, set, close: () => (set(false), server.close()) };
+}
+const cells = (p, n) => p.$$eval("table.grid tbody tr", (rows, i) => rows.map((r) => r.children[i].innerText), n);
+const valid = (p, selector) => p.$eval(selector, (f) => f.validationMessage);
+
 const stories = {
   async "sign in"() {
     const stranger = await browser.createBrowserContext();
@@ -173,7 +214,18 @@ const stories = {
     await p.waitForFunction(() => location.hash.startsWith("#script="), { polling: 30 });
     const shared = await page();
     await shared.goto(await p.evaluate(() => location.href), { waitUntil: "domcontentloaded" });
-    await shared.waitForFunction(() => document.querySelector(".pane .editor")?.shadowRoot?.textContent.includes("getById('none')"), { polling: 30 });
+    const has = (text) => shared.waitForFunction((t) => document.querySelector(".pane .editor")?.shadowRoot?.textContent.includes(t), { polling: 30 }, text);
+    await has("getById('none')");
+    await shared.evaluate(() => (location.hash = "#script=" + btoa("'another script';")));
+    await has("another script");
+    await write(shared, "'edited after the link';"); // which stands for another script from then on
+    await shared.waitForFunction(() => !location.hash, { polling: 30 });
+    await shared.reload();
+    await has("edited after the link");
+    await write(shared, "SDK.Entities.Todo.delete('1');");
+    await chord(shared, "Control", "Shift", "Enter");
+    await says(shared, "waits for approval", ".state");
+    await sane(shared);
     await shared.close();
     const times = await p.evaluate(() => performance.getEntriesByName("types:complete").map((e) => e.duration));
     await sane(p);
@@ -196,6 +248,14 @@ const stories = {
     await p.keyboard.type("new todo");
     await p.keyboard.press("Enter");
     await says(p, "New Todo", "h1");
+    same(await p.evaluate(() => document.activeElement.id), "main", "where the focus is");
+    await chord(p, "Control", "k");
+    await p.waitForSelector(".palette input:focus");
+    for (let n = 0; n < 11; n++) await p.keyboard.press("ArrowDown");
+    await frame(p);
+    const inside = await p.$eval("#found [aria-selected=true]", (li) => [li.getBoundingClientRect(), li.parentElement.getBoundingClientRect()].map((r) => r.bottom));
+    check(inside[0] <= inside[1] + 1, "what is chosen is in sight: " + inside);
+    await p.keyboard.press("Escape");
     await p.goBack();
     await says(p, "Runs", "h1");
     await sane(p);
@@ -211,7 +271,7 @@ const stories = {
     await p.waitForSelector(".bar .count");
     await p.tap("a[href='/console/plans']");
     await says(p, "deletes 1 (1 Todo)");
-    await (await p.waitForSelector(".card a")).tap();
+    await (await p.waitForSelector(`.card a[href$="${plan}"]`)).tap();
     await says(p, "Old work", ".changes");
     same(await p.evaluate(() => [document.documentElement.scrollWidth, innerWidth]), [390, 390], "the width of the page");
     check(p.url().endsWith(plan), "the plan is that of the run");
@@ -225,9 +285,15 @@ const stories = {
     await call("POST", "/api/todo", { id: "kept", title: "Kept work" });
     const other = await execute("SDK.Entities.Todo.delete('kept');");
     await open(p, "/plans/" + other.error.details.planId);
+    const second = await page(phone);
+    await open(second, "/plans/" + other.error.details.planId);
+    await p.bringToFront();
     await press(p, "Deny");
     await press(p, "Deny", "dialog[open] button");
     await says(p, "was denied");
+    await visible(second, true);
+    await says(second, "was denied");
+    await second.close();
     same(await title("kept"), "Kept work", "the row");
     await sane(p);
     await p.close();
@@ -253,6 +319,11 @@ const stories = {
     await press(p, "Undo", "dialog[open] button");
     await says(p, "was undone");
     same(await title("u"), "First title", "the row");
+    await p.reload();
+    await says(p, "cannot be undone as a whole");
+    check(await p.$eval("button.danger", (b) => b.disabled), "what certainly fails is not offered");
+    await press(p, "See what can still be undone");
+    await says(p, "Nothing of it is left to undo");
     await press(p, "Run with other arguments");
     await p.waitForFunction(() => document.querySelector(".pane .editor")?.shadowRoot?.textContent.includes("looked for"), { polling: 30 });
     await sane(p);
@@ -333,10 +404,10 @@ const stories = {
     await press(p, "Delete", "dialog[open] button");
     await says(p, "Somebody else had deleted it before.", ".notices");
     await open(p, "/entities/Todo/e");
-    await put(p, "#field-effort", "5000");
-    await p.$eval("main form", (f) => (f.noValidate = true));
+    await put(p, "#field-tags", '"no list"');
     await press(p, "Save");
-    await says(p, "effort", ".fault");
+    await says(p, "tags", ".fault");
+    await press(p, "Discard");
     await open(p, "/entities/Todo/+new");
     await put(p, "#field-title", "Made here");
     await press(p, "Create");
@@ -344,9 +415,181 @@ const stories = {
     await press(p, "Delete");
     await press(p, "Delete", "dialog[open] button");
     await says(p, "approve", ".fault.waits");
-    await p.waitForSelector(".fault.waits a.button");
+    await frame(p);
+    const shown = await p.$eval(".fault.waits a.button", (a) => [a.getBoundingClientRect()].map((r) => r.top >= 52 && r.bottom <= innerHeight)[0]);
+    check(shown, "what is to be done about the row is in sight");
     await open(p, "/entities/AuditLog");
     await says(p, "No AuditLog yet");
+    await sane(p);
+    await p.close();
+  },
+
+  async "type what is no text"() {
+    await call("POST", "/api/todo", { id: "n", title: "Numbers" });
+    const p = await page();
+    await open(p, "/entities/Todo/n");
+    await says(p, "Numbers", "h1");
+    for (const [typed, kept] of [["0.05", 0.05], ["12.50", 12.5], ["3.14", 3.14]]) {
+      await slowly(p, "#field-effort", typed);
+      same(await p.$eval("#field-effort", (f) => f.value), typed, "what was typed");
+      await press(p, "Save");
+      await p.waitForFunction(() => [...document.querySelectorAll("main form button")].every((b) => b.innerText !== "Discard"), { polling: 30 });
+      same((await call("GET", "/api/todo/n")).effort, kept, "what is stored of " + typed);
+    }
+    await put(p, "#field-views", "9007199254740993");
+    await press(p, "Save");
+    await p.waitForFunction(() => !document.querySelector("main form button[type=button]"), { polling: 30 });
+    same((await call("GET", "/api/todo/n")).views, "9007199254740993", "an integer that JavaScript rounds");
+    for (const [field, typed, says] of [["effort", "-0.5", "at least 0"], ["effort", "1001", "at most 1000"], ["effort", "0,5", "such as 12.5"], ["views", "1.5", "whole number"], ["tags", '["x"', "not JSON"]]) {
+      await slowly(p, "#field-" + field, typed);
+      check((await valid(p, "#field-" + field)).includes(says), `${typed} is refused: ${await valid(p, "#field-" + field)}`);
+      await press(p, "Save");
+      await press(p, "Discard");
+      await p.waitForFunction((f) => document.querySelector(f).value !== "", { polling: 30 }, "#field-effort");
+      same(await valid(p, "#field-" + field), "", "after Discard");
+    }
+    same((await call("GET", "/api/todo/n")).effort, 3.14, "nothing that was refused is stored");
+    // A text that is discarded goes, and one that is no JSON does not outlive itself.
+    const tags = () => p.$eval("#field-tags", (f) => f.value);
+    const before = await tags();
+    await put(p, "#field-tags", '["x"]');
+    await press(p, "Discard");
+    await frame(p);
+    same(await tags(), before, "the text after Discard");
+    await put(p, "#field-tags", "no JSON");
+    await put(p, "#field-tags", "");
+    await frame(p);
+    same(await valid(p, "#field-tags"), "", "an empty text");
+    await call("PATCH", "/api/todo/n", { tags: ["theirs"] });
+    await put(p, "#field-tags", '["mine"]');
+    await press(p, "Save");
+    await press(p, "Take theirs");
+    await p.waitForFunction(() => JSON.parse(document.querySelector("#field-tags").value)[0] === "theirs", { polling: 30 });
+    await sane(p);
+    await p.close();
+  },
+
+  async "relate rows"() {
+    await call("POST", "/api/todo", { id: "r", title: "Related" });
+    const { id: label } = await call("POST", "/api/label", { name: "Urgent" });
+    const p = await page();
+    await open(p, "/entities/Step/+new");
+    await put(p, "#field-text", "First step");
+    await put(p, "#field-todo", "relat");
+    await p.waitForSelector("#field-todo-rows option[value=r]");
+    await put(p, "#field-todo", "r");
+    await press(p, "Create");
+    await p.waitForFunction(() => /Step\/[^+]/.test(location.pathname), { polling: 30 });
+    const step = await call("GET", "/api/step/" + p.url().split("/").at(-1) + "?with=todo");
+    same(step.todo.id, "r", "the todo of the step");
+    await open(p, "/entities/Todo/r");
+    await put(p, "#field-notes", "being typed");
+    const labels = async () => (await call("GET", "/api/todo/r?with=labels")).labels.map((l) => l.id);
+    await put(p, "#add-labels", label);
+    await press(p, "Add", "form[aria-label='Add to labels'] button");
+    await says(p, "Urgent", "aside");
+    same(await labels(), [label], "the labels");
+    same(await p.$eval("#field-notes", (f) => f.value), "being typed", "the form");
+    await (await p.waitForSelector("aside button[aria-label^='Remove Urgent']:not(:disabled)")).click();
+    await p.waitForFunction(() => !document.querySelector("aside").innerText.includes("Urgent"), { polling: 30 });
+    same(await labels(), [], "the labels");
+    await press(p, "Save");
+    await says(p, "Saved.", ".notices");
+    await sane(p);
+    await p.close();
+  },
+
+  async "see rows as they are"() {
+    for (const id of ["s1", "s2"]) await call("POST", "/api/todo", { id, title: "Row " + id });
+    const p = await page(), near = await relay();
+    const held = [];
+    await p.setRequestInterception(true);
+    p.on("request", (r) => (r.url().includes("q=Row+s1") && !held.length ? held.push(r) : r.continue()));
+    await p.goto(near.base + "/console/entities/Todo?sort=title", { waitUntil: "domcontentloaded" });
+    await says(p, "Row s2");
+    // An answer that comes late is of another address.
+    const to = (path) => p.evaluate((at) => {
+      history.pushState(null, "", at);
+      dispatchEvent(new PopStateEvent("popstate"));
+    }, "/console" + path);
+    await to("/entities/Todo?q=Row+s1");
+    await until(p, () => held.length, "the rows are asked for");
+    await to("/entities/Todo?q=Row+s2");
+    await p.waitForFunction(() => document.querySelectorAll("table.grid tbody tr").length === 1, { polling: 30 });
+    const late = p.waitForResponse((r) => r.url().includes("q=Row+s1"));
+    held[0].continue();
+    await (await late).text();
+    await settled(p);
+    same(await cells(p, 0), ["Row s2"], "the rows of the address");
+    // What changes while the connection is lost shows when it is back, and while the tab is hidden when it is not any more.
+    const stream = () => p.waitForResponse((r) => r.url().includes("/api/events"));
+    const first = stream();
+    await to("/entities/Step");
+    await to("/entities/Todo?q=Row");
+    await first;
+    await says(p, "Row s1");
+    near.set(false);
+    await call("PATCH", "/api/todo/s1", { title: "Row changed meanwhile" });
+    p.wrong = []; // the browser says that it lost connections
+    near.set(true);
+    await says(p, "Row changed meanwhile");
+    let closed = false;
+    p.on("requestfailed", (r) => (closed ||= r.url().includes("/api/events")));
+    await visible(p, false);
+    await until(p, () => closed, "a tab that is hidden has no stream");
+    await call("PATCH", "/api/todo/s1", { title: "Row changed in hiding" });
+    await visible(p, true);
+    await says(p, "Row changed in hiding");
+    await to("/entities/Todo?page=9999");
+    await says(p, "There is no such page");
+    await press(p, "Show the last page");
+    await p.waitForSelector("table.grid tbody tr");
+    await p.click("table.grid th button"); // another order: a place to come back from
+    await p.waitForFunction(() => location.search.includes("sort="), { polling: 30 });
+    await p.goBack();
+    await p.waitForFunction(() => !location.search.includes("sort="), { polling: 30 });
+    for (const query of ["filter=abc", "sort=nonsense"]) {
+      await to("/entities/Todo?" + query);
+      await p.waitForSelector(".fault");
+      check(!(await p.$("table.grid")), "no rows stand beside the fault");
+      await press(p, "Show all rows");
+      await p.waitForSelector("table.grid tbody tr");
+    }
+    p.wrong = p.wrong.filter((w) => !/ERR_(EMPTY_RESPONSE|CONNECTION|INCOMPLETE)/.test(w));
+    await sane(p);
+    await p.close();
+    near.close();
+  },
+
+  async "keep what was typed"() {
+    await call("POST", "/api/todo", { id: "k", title: "Typed into" });
+    const p = await page(), typed = () => p.$eval("#field-title", (f) => f.value);
+    await open(p, "/status");
+    await open(p, "/entities/Todo/k");
+    await put(p, "#field-title", "Typed at length");
+    const cookies = await browser.cookies();
+    await browser.deleteCookie(...cookies);
+    await press(p, "Save");
+    await says(p, "You are signed out.");
+    same(await typed(), "Typed at length", "what was typed");
+    await browser.setCookie(...cookies);
+    const other = await page(); // somebody signs in in another tab
+    await open(other, "/status");
+    await p.waitForFunction(() => !document.querySelector(".signed-out"), { polling: 30 });
+    await other.close();
+    check(!(await p.$(".fault")), "nothing says any more that nobody has signed in");
+    same(await typed(), "Typed at length", "what was typed");
+    // Links ask before they drop it.
+    await p.click("nav a[href='/console/runs']");
+    await p.evaluate(() => history.back());
+    await until(p, () => p.wrong.length === 2, "both ways are asked about");
+    same(p.wrong.splice(0), Array(2).fill("a dialog: What you typed is not saved. Leave it?"), "questions");
+    same([new URL(p.url()).pathname, await typed()], ["/console/entities/Todo/k", "Typed at length"], "who says no stays");
+    await press(p, "Save");
+    await says(p, "Saved.", ".notices");
+    same(await title("k"), "Typed at length", "the row");
+    await p.click("nav a[href='/console/runs']");
+    await says(p, "Runs", "h1");
     await sane(p);
     await p.close();
   },
@@ -376,6 +619,11 @@ const stories = {
     await put(p, "#field-name", "Ann");
     await press(p, "Run");
     await says(p, "Hello, Ann", ".json");
+    await open(p, "");
+    await within(p);
+    await p.select("select[aria-label=Examples]", await p.$$eval("select[aria-label=Examples] option", (all) => all.find((o) => o.innerText === "Call an action").value));
+    await chord(p, "Control", "Enter");
+    await says(p, "Hello, name");
     await sane(p);
     await p.close();
   },
@@ -433,6 +681,16 @@ const stories = {
           await write(p, "SDK.Entities.Todo.patch('1', { title: 'x' }); throw new Error('no');");
           await chord(p, "Control", "Enter");
           await p.waitForSelector(".fault");
+          await look(theme + " script that failed");
+          await write(p, "SDK.Entities.Todo");
+          await p.keyboard.type(".");
+          await within(p, ".cm-tooltip-autocomplete li");
+          await frame(p);
+        }
+        if (at.endsWith("greet")) {
+          await put(p, "#field-name", "Ann");
+          await press(p, "Run");
+          await p.waitForSelector("main .json");
         }
         await look(theme + " " + at);
       }
@@ -536,3 +794,4 @@ for (const [story, tell] of Object.entries(stories)) {
   }
 }
 await browser.close();
+process.exit(); // whatever a story that failed has left open
