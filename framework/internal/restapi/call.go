@@ -24,7 +24,7 @@ type call struct {
 	// merge says that changes are a merge patch (RFC 7396), matches that If-Match names what must be
 	// there, keyed that a header has the idempotency key.
 	merge, matches, keyed bool
-	via   catalog.Surface // SurfaceApp for an operation that routes alone reach
+	via                   catalog.Surface // SurfaceApp for an operation that routes alone reach
 	// faultPath turns a path into the input into one into the request; id reports that it is
 	// that of the id in the path. nil: they are the same.
 	faultPath func(path string) (at string, id bool)
