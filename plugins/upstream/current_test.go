@@ -33,11 +33,12 @@ func callsIn(t *testing.T, file string) int {
 	return bytes.Count(raw, []byte("\n"))
 }
 
-// tryConnected runs code until the server is connected: it may just have died.
+// tryConnected runs code until the server is connected: it may just have died, or do so between the
+// look at its tool and the call, which is then not sent to the one that has started since.
 func (p *person) tryConnected(code string) *koantest.Result {
 	for {
 		got := p.try(code)
-		if got.Success || got.Error.Code != fault.OutcomeUnknown {
+		if got.Success || got.Error.Code != fault.OutcomeUnknown && got.Error.Code != fault.ApprovalRequired {
 			return got
 		}
 	}
@@ -76,7 +77,8 @@ func TestLastingApprovalDoesNotCoverTheFirstCallOfAChangedTool(t *testing.T) {
 
 				writeTool(t, file, otherTool)
 				made = callsIn(t, file)
-				require.Equal(t, fault.ToolNotFound, p.tryConnected(callsWork).Error.Code)
+				// The second try may be of a script that is not given the tool any more.
+				require.Contains(t, []fault.Code{fault.ToolNotFound, fault.JavaScriptError}, p.tryConnected(callsWork).Error.Code)
 				require.Empty(t, p.questions())
 				require.Equal(t, made, callsIn(t, file), "nothing was sent")
 			})
