@@ -209,7 +209,7 @@ func TestUndoOfExchangedUniqueValues(t *testing.T) {
 	again := a.undo(out.RunID)
 	require.Equal(t, after, a.dump("default"))
 
-	// With skip a row may stay as it is, and must not do so with a value of nobody.
+	// With skip a row may stay as it is, and must not do so with a temporary value.
 	skipped, err := a.tryUndo(map[string]any{"runId": again.RunID, "onConflict": "skip"})
 	require.NoError(t, err)
 	require.Len(t, skipped.Result.Skipped, 3)

@@ -9,6 +9,7 @@ import (
 	_ "github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
 )
 
@@ -56,4 +57,28 @@ func TestUndoOfExchangedValuesOfTypes(t *testing.T) {
 	var out struct{ Result struct{ Skipped []any } }
 	require.NoError(t, json.Unmarshal(raw, &out))
 	require.Empty(t, out.Result.Skipped)
+}
+
+// A check of the database may refuse the temporary value that an exchange takes: the undo is a
+// conflict then, and leaves everything as it was.
+func TestUndoOfExchangedValuesThatACheckKeeps(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestUndoOfExchangedValuesThatACheckKeeps) {
+		return
+	}
+	kit := koantest.New(t, framework.App{Name: "checked", Entities: ent.Entities()},
+		koantest.Setting{Key: "database", Value: place(t)}, koantest.Setting{Key: "journal.enabled", Value: "true"})
+	serials := func() string {
+		return string(kit.Run(`SDK.Entities.NickName.collection({sort: "id"}).items.map(n => n.serialNo)`, koantest.Input{}).Result)
+	}
+	kit.Run(`SDK.Entities.NickName.upsertMany([{serialNo: "a"}, {serialNo: "b"}])`, koantest.Input{})
+	run := kit.Run(`
+		const N = SDK.Entities.NickName, [a, b] = N.collection({sort: "id"}).items.map(n => n.id);
+		N.patch(a, {serialNo: "free"}); N.patch(b, {serialNo: "a"}); N.patch(a, {serialNo: "b"});
+	`, koantest.Input{})
+	require.JSONEq(t, `["b","a"]`, serials())
+	_, err := kit.Call("code::koan.undo", map[string]any{"runId": run.RunID})
+	require.Equal(t, fault.Conflict, fault.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, "another row that the run changed has this value now")
+	require.JSONEq(t, `["b","a"]`, serials())
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/run/undo"
 )
 
 // uniqueKeys returns the sets of columns that a table keeps unique together, in all rows.
@@ -29,8 +30,11 @@ func uniqueKeys(t *schema.Table) (out [][]*schema.Column) {
 	return out
 }
 
+// occupied says why a row cannot have a unique value back.
+const occupied = "another row that the run changed has this value now, and cannot be restored before this one"
+
 // freeUnique frees the unique values that the row is going to have. A row that has one now and
-// that this undo restores as well gets a value of nobody until it is its turn: values that a run
+// that this undo restores as well gets a temporary value until it is its turn: values that a run
 // has exchanged have no order in which they can go back. A row that is left, which skip is for,
 // would keep that value, so nothing is freed then.
 func (x *restoration) freeUnique(ctx context.Context, now, wanted heldRow) error {
@@ -53,7 +57,7 @@ func (x *restoration) freeUnique(ctx context.Context, now, wanted heldRow) error
 			}
 		}
 		if !freed {
-			x.fail(x.field(key[0].Name), "another row that the run changed has this value now, and cannot be restored before this one")
+			x.fail(x.field(key[0].Name), occupied)
 		}
 	}
 	return nil
@@ -88,7 +92,9 @@ func (x *restoration) otherWith(ctx context.Context, key []*schema.Column, now, 
 	return ids[0], nil
 }
 
-// free gives another row a value that nobody has, where the column's type has one for sure.
+// free gives another row a temporary value in a column, and reports whether it did: only columns whose
+// type surely has a value that no row has are written. A value that the database refuses, by a check of
+// its own, is a conflict.
 func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed bool, err error) {
 	var v any
 	switch {
@@ -101,7 +107,7 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 		b := x.t.newStatement()
 		b.Raw("SELECT MIN(").Name(c.Name).Raw(") FROM ").Name(x.k.Entity.Table)
 		least, err := x.t.integer(ctx, b)
-		if err != nil || least == math.MinInt64 {
+		if err != nil || least <= math.MinInt16 { // which is the least that some columns hold
 			return false, err
 		}
 		v = least - 1
@@ -118,6 +124,10 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(v)
 	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(id))
 	_, err = x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil && x.t.engine.backend.Violation(err) != nil {
+		x.fail(x.field(c.Name), occupied)
+		return false, undo.Conflict(x.places)
+	}
 	return err == nil, err
 }
 

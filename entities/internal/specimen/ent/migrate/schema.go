@@ -595,6 +595,7 @@ func init() {
 	NickNamesTable.Annotation = &entsql.Annotation{}
 	NickNamesTable.Annotation.Checks = map[string]string{
 		"no_local_urls": "home_url <> 'localhost'",
+		"short_serials": "length(serial_no) < 30",
 	}
 	OwnershipsTable.ForeignKeys[0].RefTable = VisitorsTable
 	OwnershipsTable.ForeignKeys[1].RefTable = LabelsTable

@@ -87,7 +87,7 @@ type NickName struct{ ent.Schema }
 func (NickName) Annotations() []schema.Annotation {
 	return []schema.Annotation{
 		expose.Entity{Description: "A name of several words.", UpsertBy: []string{"serialNo"}, Version: "EditCount"},
-		entsql.Checks(map[string]string{"no_local_urls": "home_url <> 'localhost'"}),
+		entsql.Checks(map[string]string{"no_local_urls": "home_url <> 'localhost'", "short_serials": "length(serial_no) < 30"}),
 	}
 }
 
