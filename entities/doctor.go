@@ -33,6 +33,12 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	if len(sets) > 0 {
 		data.Detail += ": " + migrations.ListSome(sets)
 	}
+	switch p.sync {
+	case "full":
+		data.Detail += "; database.sync is full: each acknowledged commit survives a power cut"
+	case "normal":
+		data.Detail += "; database.sync is normal: a power cut may lose the last acknowledged commits"
+	}
 	checked := sets[:min(len(sets), maxChecked)]
 	if err := p.examine(ctx, checked); errors.Is(err, context.DeadlineExceeded) {
 		data.Detail += fmt.Sprintf("; not all of it could be read within %s", examineTime)

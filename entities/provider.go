@@ -48,6 +48,12 @@ type Options struct {
 // settingDatabase is the key of CONTRACT section 1.
 const settingDatabase = "database"
 
+// settingSync says which commits survive a power cut.
+const settingSync = "database.sync"
+
+// syncModes are the values of database.sync.
+var syncModes = map[string]sqlite.Sync{"full": sqlite.SyncFull, "normal": sqlite.SyncNormal}
+
 // settingKeepEvents is how long sets keep what their commits changed.
 const settingKeepEvents = "events.keepHours"
 
@@ -67,6 +73,7 @@ type Provider struct {
 	schema  *migrations.Config   // how sets are migrated; nil where the app sees to that
 	offer   catalog.Offer
 	folder  string // of the data, "" where a server has it
+	sync    string // the value of database.sync, "" where a server has the data
 	started bool
 }
 
@@ -119,6 +126,9 @@ func (p *Provider) Settings() []catalog.Setting {
 			}
 			return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
 		},
+	}, {
+		Key: settingSync, Default: "full", OneOf: []string{"full", "normal"},
+		Help: "SQLite: full syncs each commit to the disk before it is acknowledged, so that it survives a power cut; normal syncs at checkpoints only, so that the last acknowledged commits may be lost",
 	}, {
 		Key: settingKeepEvents, Default: 168, Min: 1, Max: 87600, Unit: "hours",
 		Help: "how long each set keeps what its commits changed, for listeners of /api/events that come back",
@@ -176,7 +186,7 @@ func (p *Provider) open(ctx context.Context, host catalog.Host, e *engine.Engine
 	if err != nil {
 		return err
 	}
-	return e.Open(way, p.opener(host.Settings().String(settingDatabase), host.App()))
+	return e.Open(way, p.opener(host))
 }
 
 func (p *Provider) migrations(host catalog.Host) *migrations.Config {
@@ -199,7 +209,7 @@ func (p *Provider) Commands() []*catalog.Command {
 // openData opens the data for a command; it opens no set.
 func (p *Provider) openData(host catalog.Host, w migrate.Way) (backend.Backend, error) {
 	e := engine.New(p.app, p.opts.Viewer)
-	err := e.Open(w, p.opener(host.Settings().String(settingDatabase), host.App()))
+	err := e.Open(w, p.opener(host))
 	return e.Backend(), err
 }
 
@@ -232,7 +242,8 @@ func (p *Provider) firstSet() string {
 }
 
 // opener chooses the backend that the setting names.
-func (p *Provider) opener(database, app string) func(backend.Schema) (backend.Backend, error) {
+func (p *Provider) opener(host catalog.Host) func(backend.Schema) (backend.Backend, error) {
+	database, app := host.Settings().String(settingDatabase), host.App()
 	return func(s backend.Schema) (backend.Backend, error) {
 		if onPostgres(database) {
 			return postgres.Open(database, app, s)
@@ -244,8 +255,8 @@ func (p *Provider) opener(database, app string) func(backend.Schema) (backend.Ba
 		if err != nil {
 			return nil, err
 		}
-		p.folder = path
-		return sqlite.OpenFolder(path, s)
+		p.folder, p.sync = path, host.Settings().String(settingSync)
+		return sqlite.OpenFolder(path, s, syncModes[p.sync])
 	}
 }
 

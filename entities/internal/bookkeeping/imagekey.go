@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/framework/seal"
 )
@@ -74,6 +75,9 @@ func makeKey(path string) ([]byte, error) {
 		return nil, err
 	}
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := backend.SyncFolder(dir); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)

@@ -25,7 +25,7 @@ func (f *Folder) Look(ctx context.Context, set string, fn func(ctx context.Conte
 	if err := f.mustExist(set); err != nil {
 		return err
 	}
-	return f.openFault(set, withConnection(ctx, dsn(f.file(set), busyTimeout, "_query_only=1"), func(c *sql.Conn) error {
+	return f.openFault(set, withConnection(ctx, dsn(f.file(set), busyTimeout, SyncFull, "_query_only=1"), func(c *sql.Conn) error {
 		if err := f.checkOurs(ctx, set, c); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func withConnection(ctx context.Context, dsn string, fn func(c *sql.Conn) error)
 // version. Foreign keys are off, since a table that is rebuilt is dropped in
 // between; what they say is checked before the commit.
 func change(ctx context.Context, file string, version int32, fn func(c *sql.Conn) error) error {
-	return withConnection(ctx, dsn(file, busyStep), func(c *sql.Conn) (err error) {
+	return withConnection(ctx, dsn(file, busyStep, SyncFull), func(c *sql.Conn) (err error) {
 		if _, err := c.ExecContext(ctx, "PRAGMA foreign_keys = OFF"); err != nil {
 			return err
 		}

@@ -37,6 +37,7 @@ const (
 // Database is one open set. It is safe for concurrent use.
 type Database struct {
 	set   string
+	sync  Sync
 	db    *sql.DB // for what is not part of a run
 	runs  *sql.DB // for transactions of runs, which hear cancels while they wait
 	queue queue   // of this process's writers
@@ -51,8 +52,8 @@ type Database struct {
 
 // open opens a set's file; turns is where its processes take turns, "" where there is
 // only one.
-func open(path, set, turns string) *Database {
-	d := &Database{set: set, queue: queue{max: maxWaiters, patience: patience}, turns: newTurns(turns)}
+func open(path, set, turns string, sync Sync) *Database {
+	d := &Database{set: set, sync: sync, queue: queue{max: maxWaiters, patience: patience}, turns: newTurns(turns)}
 	d.file.Store(&path)
 	d.identity, _ = os.Stat(path)
 	d.db, d.runs = sql.OpenDB(connector{d, busyTimeout}), sql.OpenDB(connector{d, busyStep})
@@ -69,7 +70,7 @@ type connector struct {
 
 // Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) {
-	conn, err := sqlitedriver.Connect(dsn(*c.d.file.Load(), c.busy, "_journal_mode=WAL", "_synchronous=NORMAL"))
+	conn, err := sqlitedriver.Connect(dsn(*c.d.file.Load(), c.busy, c.d.sync, "_journal_mode=WAL"))
 	if err != nil {
 		return nil, cmp.Or(c.d.checkSameFile(), err)
 	}
@@ -79,11 +80,22 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return sqlitedriver.Driver() }
 
+// Sync says which commits outlive a loss of power.
+type Sync string
+
+// The modes, in SQLite's words (sqlite.org/pragma.html#pragma_synchronous). The drivers' own
+// defaults differ, so each connection names its mode.
+const (
+	SyncFull   Sync = "FULL"   // each commit, before it returns
+	SyncNormal Sync = "NORMAL" // all before the last checkpoint
+	syncOff    Sync = "OFF"    // none: for a file that nobody knows yet
+)
+
 // dsn names a file with the settings that every connection has. SQLite does not create the file:
 // one that was taken away while the app has it open must not come back empty.
-func dsn(path string, busy time.Duration, more ...string) string {
-	s := fmt.Sprintf("file:%s?mode=rw&_foreign_keys=1&_txlock=immediate&_busy_timeout=%d&_stmt_cache_size=%d",
-		(&url.URL{Path: path}).EscapedPath(), busy.Milliseconds(), statements)
+func dsn(path string, busy time.Duration, sync Sync, more ...string) string {
+	s := fmt.Sprintf("file:%s?mode=rw&_foreign_keys=1&_txlock=immediate&_busy_timeout=%d&_stmt_cache_size=%d&_synchronous=%s",
+		(&url.URL{Path: path}).EscapedPath(), busy.Milliseconds(), statements, sync)
 	for _, m := range more {
 		s += "&" + m
 	}

@@ -64,7 +64,7 @@ func (f *Folder) newDraft(ctx context.Context, set string) (*Draft, error) {
 	if err := f.writeNewSet(ctx, set, file); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	d := &Draft{Database: open(file, set, ""), folder: f, dir: dir}
+	d := &Draft{Database: open(file, set, "", f.sync), folder: f, dir: dir}
 	d.draft = d
 	if d.attached, err = f.migrateOpened(d.Database); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -95,7 +95,7 @@ func (d *Draft) move(ctx context.Context) error {
 		if stale = there; err != nil || there {
 			return err
 		}
-		return os.Rename(from, to)
+		return publish(from, to)
 	})
 	switch {
 	case err != nil:

@@ -21,5 +21,5 @@ func (f *Folder) Examine(ctx context.Context, set string) error {
 	if err != nil || !there {
 		return err
 	}
-	return fileFault(owner, withConnection(ctx, dsn(file, busyTimeout), func(c *sql.Conn) error { return quickCheck(ctx, c, owner) }))
+	return fileFault(owner, withConnection(ctx, dsn(file, busyTimeout, SyncFull), func(c *sql.Conn) error { return quickCheck(ctx, c, owner) }))
 }

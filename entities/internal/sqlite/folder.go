@@ -33,6 +33,7 @@ var (
 type Folder struct {
 	path   string
 	schema backend.Schema
+	sync   Sync // of the sets; the ledger's commits always outlive a loss of power
 
 	opened *backend.Opened
 	owned  atomic.Bool // the app's own file is used
@@ -44,9 +45,9 @@ var templates sync.Map // int32 -> *[]byte
 
 // OpenFolder makes the folder where it is missing, and checks that it can be
 // written. Its error is for people: it names the folder and what to do.
-func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
+func OpenFolder(path string, schema backend.Schema, sync Sync) (*Folder, error) {
 	returnLargeBlocks()
-	if err := os.MkdirAll(path, 0o700); err != nil {
+	if err := makeFolder(path); err != nil {
 		return nil, unwritableFault(path, err)
 	}
 	probe, err := os.CreateTemp(path, ".probe-*")
@@ -57,10 +58,31 @@ func OpenFolder(path string, schema backend.Schema) (*Folder, error) {
 	if err := os.Remove(probe.Name()); err != nil {
 		return nil, unwritableFault(path, err)
 	}
-	f := &Folder{path: path, schema: schema}
+	f := &Folder{path: path, schema: schema, sync: sync}
 	f.removeAbandoned()
 	f.opened = backend.NewOpened(maxOpen, f.open, func(d backend.Database) error { return d.(*Database).close() })
 	return f, nil
+}
+
+// makeFolder makes a folder, and those above it, where they are missing, so that they outlive a
+// loss of power.
+func makeFolder(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	above := filepath.Dir(path)
+	if above != path {
+		if err := makeFolder(above); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := backend.SyncFolder(above); !errors.Is(err, fs.ErrPermission) { // it may be another's
+		return err
+	}
+	return nil
 }
 
 func unwritableFault(path string, err error) error {
@@ -116,7 +138,7 @@ func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, e
 	if err := f.prepare(ctx, set); err != nil {
 		return nil, nil, f.openFault(set, err)
 	}
-	d := open(f.file(set), set, f.turns(set))
+	d := open(f.file(set), set, f.turns(set), f.sync)
 	attached, err := f.migrateOpened(d)
 	if err != nil {
 		return nil, nil, err
@@ -180,7 +202,7 @@ func (f *Folder) exists(set string) (bool, error) { return fileExists(f.file(set
 
 // isCurrent reports whether a set's file carries the schema's version.
 func (f *Folder) isCurrent(ctx context.Context, set string) (bool, error) {
-	db := sqlitedriver.Open(dsn(f.file(set), busyTimeout))
+	db := sqlitedriver.Open(dsn(f.file(set), busyTimeout, SyncFull))
 	defer db.Close()
 	v, err := version(ctx, db)
 	return v == f.schema.Version, err
@@ -211,7 +233,16 @@ func (f *Folder) create(ctx context.Context, set string) error {
 		_ = os.Remove(draft)
 		return err
 	}
-	return os.Rename(draft, f.file(set))
+	return publish(draft, f.file(set))
+}
+
+// publish moves a complete file, which its maker has synced, to its place, where it outlives a
+// loss of power.
+func publish(draft, to string) error {
+	if err := os.Rename(draft, to); err != nil {
+		return err
+	}
+	return backend.SyncFolder(filepath.Dir(to))
 }
 
 // writeNewSet writes a new set's file, with the app's first data in it.
@@ -235,7 +266,7 @@ func (f *Folder) writeNewSet(ctx context.Context, set, file string) error {
 // it in another mode would each try to change it, which SQLite refuses to all but one
 // without waiting.
 func enableWAL(ctx context.Context, file string) error {
-	db := sqlitedriver.Open(dsn(file, busyTimeout))
+	db := sqlitedriver.Open(dsn(file, busyTimeout, SyncFull))
 	defer db.Close()
 	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 		return err
@@ -253,7 +284,7 @@ func enableWAL(ctx context.Context, file string) error {
 // fill lets the app put its first data into a draft. Nobody else knows the file,
 // so speed comes before safety; the last connection to close leaves one file.
 func (f *Folder) fill(ctx context.Context, set, draft string) error {
-	db := sqlitedriver.Open(dsn(draft, busyTimeout, "_journal_mode=MEMORY", "_synchronous=OFF"))
+	db := sqlitedriver.Open(dsn(draft, busyTimeout, syncOff, "_journal_mode=MEMORY"))
 	d := &Database{set: set, db: db, runs: db, queue: queue{max: maxWaiters, patience: patience}}
 	if err := f.schema.Fill(ctx, set, d); err != nil {
 		_ = db.Close()

@@ -36,7 +36,7 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 	if err != nil {
 		return nil, fileFault(ledgerName, err)
 	}
-	db := sqlitedriver.Open(dsn(file, busyTimeout, "_journal_mode=WAL", "_synchronous=FULL"))
+	db := sqlitedriver.Open(dsn(file, busyTimeout, SyncFull, "_journal_mode=WAL"))
 	db.SetMaxOpenConns(1)
 	if err := execStatements(ctx, db, statements); err != nil {
 		return nil, errors.Join(fileFault(ledgerName, err), db.Close())
@@ -46,7 +46,7 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 
 // Observe implements backend.Owner.
 func (f *Folder) Observe(context.Context) (dialect.Driver, error) {
-	reading := strings.Replace(dsn(filepath.Join(f.path, ownFile), busyTimeout, "_query_only=1"), "_txlock=immediate", "_txlock=deferred", 1)
+	reading := strings.Replace(dsn(filepath.Join(f.path, ownFile), busyTimeout, SyncFull, "_query_only=1"), "_txlock=immediate", "_txlock=deferred", 1)
 	db := sqlitedriver.Open(reading)
 	db.SetMaxIdleConns(idleConns)
 	return entsql.OpenDB(dialect.SQLite, db), nil
@@ -73,7 +73,7 @@ func (f *Folder) createOwn(ctx context.Context, file string) error {
 		_ = os.Remove(draft)
 		return err
 	}
-	return os.Rename(draft, file)
+	return publish(draft, file)
 }
 
 // execStatements runs statements in one transaction. A column that is to be added and there, or

@@ -58,7 +58,7 @@ func (f *Folder) defaultUsable(ctx context.Context) error {
 		return nil
 	}
 	// Over a connection of its own, which has none of its pages yet.
-	err = withConnection(ctx, dsn(f.file(defaultSet), busyTimeout), func(c *sql.Conn) error {
+	err = withConnection(ctx, dsn(f.file(defaultSet), busyTimeout, SyncFull), func(c *sql.Conn) error {
 		var tables int
 		if err := c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 			return err
@@ -115,7 +115,7 @@ func (f *Folder) ownReadable(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return withConnection(ctx, dsn(path, busyTimeout), func(c *sql.Conn) error {
+	return withConnection(ctx, dsn(path, busyTimeout, SyncFull), func(c *sql.Conn) error {
 		if info.Size() <= wholly {
 			return quickCheck(ctx, c, ledgerName)
 		}

@@ -41,7 +41,7 @@ func things() backend.Schema {
 
 func opened(t *testing.T, path string, s backend.Schema) *Folder {
 	t.Helper()
-	f, err := OpenFolder(path, s)
+	f, err := OpenFolder(path, s, SyncFull)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return f

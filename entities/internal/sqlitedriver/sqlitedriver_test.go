@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const settings = "?_foreign_keys=1&_txlock=immediate&_busy_timeout=50&_stmt_cache_size=8&_journal_mode=WAL&_synchronous=NORMAL"
+const settings = "?_foreign_keys=1&_txlock=immediate&_busy_timeout=50&_stmt_cache_size=8&_journal_mode=WAL&_synchronous=FULL"
 
 func opened(t testing.TB, file string) *sql.DB {
 	t.Helper()
