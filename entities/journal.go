@@ -117,7 +117,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 		p.engine.Log.Off = "journal.enabled was false"
 		return nil
 	}
-	j := bookkeeping.NewJournal(host.Settings(), p.engine.Backend(), owner, p.tapes, host.Log())
+	j := bookkeeping.NewJournal(host.Settings(), p.engine.Backend(), owner, p.keys, p.tapes, host.Log())
 	if p.changes = bookkeeping.KeepsChanges(host.Settings()); !p.changes {
 		p.engine.Log.Off = "journal.changes was false"
 	}
@@ -135,6 +135,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 		p.offer.Operations = append(p.offer.Operations, offer.Operations...)
 		p.offer.Resources = append(p.offer.Resources, offer.Resources...)
 	}
+	j.Recover(ctx)
 	j.Start()
 	p.journal = j
 	p.offer.Documents = append(p.offer.Documents, j.ReportDocument())

@@ -92,6 +92,9 @@ func (x *execution) conclude(ctx context.Context, err error) error {
 		err = x.failed(err)
 	}
 	c := &Conclusion{Outcome: x.out, Err: err, Ran: true, Return: x.ret, Uncertain: lost || x.claim.uncertain}
+	if x.out.Committed {
+		c.Receipts = max(1, x.progress.Commits())
+	}
 	if err := x.parts.release(ctx, c); err != nil {
 		c.Err = x.failed(err)
 	}

@@ -195,6 +195,8 @@ type Conclusion struct {
 	// Uncertain means that this process does not know whether the run has committed, or
 	// whether another process carries it out.
 	Uncertain bool
+	// Receipts is how many receipts of the run the data has at least.
+	Receipts int
 	// Proposed are the changes of a plan that waits for a decision.
 	Proposed []store.Change
 }

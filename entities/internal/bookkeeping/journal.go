@@ -50,6 +50,7 @@ type Journal struct {
 	log     *slog.Logger
 	writer  *ledger.Writer
 	tapes   *Tapes // which it writes, too
+	keys    *Keys
 	lease   time.Duration
 	keep    time.Duration
 	most    int64 // bytes
@@ -72,9 +73,9 @@ func KeepsChanges(s catalog.Values) bool { return s.Bool(settingChanges) }
 func Exposed(s catalog.Values) bool { return s.Bool(settingExpose) }
 
 // NewJournal returns the journal, which writes the tapes from its start on.
-func NewJournal(s catalog.Values, b backend.Backend, owner backend.Owner, tapes *Tapes, log *slog.Logger) *Journal {
+func NewJournal(s catalog.Values, b backend.Backend, owner backend.Owner, keys *Keys, tapes *Tapes, log *slog.Logger) *Journal {
 	return &Journal{
-		backend: b, owner: owner, log: log, tapes: tapes, lease: s.Duration(settingLease),
+		backend: b, owner: owner, log: log, keys: keys, tapes: tapes, lease: s.Duration(settingLease),
 		keep: time.Duration(s.Int(settingRetention)) * 24 * time.Hour, most: int64(s.Int(settingMaxMb)) << 20,
 	}
 }
@@ -230,7 +231,7 @@ func firstRunSince(t time.Time) string {
 const slack = time.Hour
 
 // repair records what is known of the runs of dead processes: those with a receipt have
-// committed, others were cut off.
+// committed, others were cut off. Commits of any process may have been lost with them.
 func (j *Journal) repair(ctx context.Context, rows *ledger.Journal) error {
 	dead, err := rows.Dead(ctx)
 	if err != nil || dead == nil {
@@ -245,6 +246,12 @@ func (j *Journal) repair(ctx context.Context, rows *ledger.Journal) error {
 	found := map[string]journal.Record{}
 	sets, err := j.backend.Sets(ctx)
 	if err != nil {
+		return err
+	}
+	if err := j.markLost(ctx, rows, sets); err != nil {
+		return err
+	}
+	if err := j.keys.reopenLostPlans(ctx); err != nil {
 		return err
 	}
 	d := j.backend.Dialect()

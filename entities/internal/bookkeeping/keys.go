@@ -82,10 +82,30 @@ func (k *Keys) Claim(ctx context.Context, c once.Claim) (standing once.Standing,
 			return err
 		}
 		k.forgetOldSometimes(l, c.Retention)
-		standing, err = l.Claim(ctx, c)
+		if standing, err = l.Claim(ctx, c); err != nil || standing.State != once.Ended {
+			return err
+		}
+		lost, err := k.reopenLost(ctx, l, standing.Run, standing.Sets, standing.Receipts)
+		if err == nil && lost {
+			standing, err = l.Claim(ctx, c)
+		}
 		return err
 	})
 	return standing, err
+}
+
+// reopenLost has a run that ended with so many receipts be one that was cut off, where its sets
+// have fewer now: a loss of power took them, or a backup from before has been restored.
+func (k *Keys) reopenLost(ctx context.Context, l *ledger.Keys, run string, sets []string, receipts int) (lost bool, err error) {
+	if receipts == 0 {
+		return false, nil
+	}
+	found, err := k.Receipts(ctx, run, sets)
+	if err != nil || len(found) >= receipts {
+		return false, err
+	}
+	k.log.WarnContext(ctx, "the data has lost what a run committed; its key can be used again", "run", run, "sets", sets)
+	return true, l.Reopen(ctx, run)
 }
 
 // How often runs are looked for that are older than the retention, and how many

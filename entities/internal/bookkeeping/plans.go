@@ -24,10 +24,44 @@ func (p plans) KeepPlan(ctx context.Context, plan *approve.Plan, life time.Durat
 // Plan implements approve.Plans.
 func (p plans) Plan(ctx context.Context, id string) (found *approve.Plan, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
-		found, err = l.Plan(ctx, id)
+		if found, err = l.Plan(ctx, id); err != nil || found.State != approve.PlanApplied {
+			return err
+		}
+		lost, err := p.keys.reopenLostPlan(ctx, l, ledger.AppliedPlan{ID: found.ID, Run: found.Run})
+		if err == nil && lost {
+			found, err = l.Plan(ctx, id)
+		}
 		return err
 	})
 	return found, err
+}
+
+// reopenLostPlan has a plan wait again where the data has lost what it applied.
+func (k *Keys) reopenLostPlan(ctx context.Context, l *ledger.Keys, p ledger.AppliedPlan) (lost bool, err error) {
+	sets, receipts, err := l.Ended(ctx, p.Run)
+	if err != nil {
+		return false, err
+	}
+	if lost, err = k.reopenLost(ctx, l, p.Run, sets, receipts); err != nil || !lost {
+		return false, err
+	}
+	return l.MovePlan(ctx, p.ID, approve.PlanApplied, approve.PlanWaiting, "")
+}
+
+// reopenLostPlans does that with all plans that were applied.
+func (k *Keys) reopenLostPlans(ctx context.Context) error {
+	return k.with(ctx, func(l *ledger.Keys) error {
+		applied, err := l.AppliedPlans(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range applied {
+			if _, err := k.reopenLostPlan(ctx, l, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // WaitingPlans implements approve.Plans.

@@ -236,7 +236,7 @@ func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
 		if err := rows.Scan(&id, &at, &over); err != nil {
 			return err
 		}
-		if !over && !hasEnded(id) {
+		if !over && !j.hasEnded(id) {
 			return nil
 		}
 		if t := time.UnixMilli(at); len(d.Writers) == 0 || t.Before(d.Since) {
@@ -284,7 +284,7 @@ func (j *Journal) Bury(ctx context.Context, d *Dead, found []journal.Record) err
 		for _, w := range d.Writers {
 			// One that was only slow is back since, and sees to itself.
 			still := "lease_until < " + j.clock()
-			if hasEnded(w) {
+			if j.hasEnded(w) {
 				still = "TRUE"
 			}
 			n, err := exec(ctx, tx, j.statement("UPDATE koan_writers SET lost_at = NULL WHERE "+still+" AND id = ").Arg(w))

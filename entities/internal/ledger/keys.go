@@ -22,7 +22,7 @@ import (
 // missing. They are the app's and stand in no set. Times are milliseconds since
 // 1970 by the database's clock, the same for all processes.
 func KeyTables(d sqltext.Dialect) []string {
-	return append(slices.Clone(keyTables), withColumn(d, "koan_keys", "scope", "TEXT"))
+	return append(slices.Clone(keyTables), withColumn(d, "koan_keys", "scope", "TEXT"), withColumn(d, "koan_keys", "receipts", "INTEGER NOT NULL DEFAULT 0"))
 }
 
 var keyTables = []string{
@@ -126,14 +126,14 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c once.Claim) (st once.
 	if k.dialect.Name() != dialect.SQLite {
 		lock = " FOR UPDATE"
 	}
-	b := k.statement("SELECT run, fingerprint, holder, lease_until < " + k.clock() + ", ended, claimed_at, tape_now, tape_seed, sets, scope, reply, fault FROM koan_keys WHERE subject = ").
+	b := k.statement("SELECT run, fingerprint, holder, lease_until < " + k.clock() + ", ended, claimed_at, tape_now, tape_seed, sets, scope, reply, fault, receipts FROM koan_keys WHERE subject = ").
 		Arg(c.Subject).Raw(" AND operation = ").Arg(c.Operation).Raw(" AND idempotency_key = ").Arg(c.Key).Raw(lock)
 	var fingerprint, holder, seed, sets string
 	var scope, reply, failed sql.NullString
 	var over bool
 	var ended int
 	var claimed, now int64
-	err = tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&st.Run, &fingerprint, &holder, &over, &ended, &claimed, &now, &seed, &sets, &scope, &reply, &failed)
+	err = tx.QueryRowContext(ctx, string(b.Text()), b.Args()...).Scan(&st.Run, &fingerprint, &holder, &over, &ended, &claimed, &now, &seed, &sets, &scope, &reply, &failed, &st.Receipts)
 	if err != nil {
 		return st, err
 	}
@@ -142,7 +142,7 @@ func (k *Keys) standing(ctx context.Context, tx *sql.Tx, c once.Claim) (st once.
 	case fingerprint != c.Fingerprint:
 		st.State = once.Other
 		return st, nil
-	case ended == 0 && holder != "" && !over && !hasEnded(holder):
+	case ended == 0 && holder != "" && !over && !k.hasEnded(holder):
 		st.State = once.Running
 		return st, nil
 	}
@@ -258,7 +258,8 @@ func (k *Keys) Commits(ctx context.Context, h once.Hold, sets, scope []string) e
 	})
 }
 
-// End implements once.Ledger. Of a run whose result is kept, nothing else is.
+// End implements once.Ledger. Of a run whose result is kept, its calls outside are only where its
+// receipts may be lost.
 func (k *Keys) End(ctx context.Context, h once.Hold, e once.Ending) error {
 	failed, err := faultText(e.Fault)
 	if err != nil {
@@ -277,12 +278,20 @@ func (k *Keys) End(ctx context.Context, h once.Hold, e once.Ending) error {
 			err = heldUpdate(ctx, tx, k.statement("DELETE FROM koan_keys"), h)
 		case once.Keep:
 			err = heldUpdate(ctx, tx, k.statement("UPDATE koan_keys SET ended = 1, holder = '', touched_at = "+k.clock()+", reply = ").
-				Arg(text(e.Reply)).Raw(", fault = ").Arg(failed).Raw(", scope = COALESCE(CAST(").Arg(scope).Raw(" AS TEXT), scope)"), h)
+				Arg(text(e.Reply)).Raw(", fault = ").Arg(failed).Raw(", scope = COALESCE(CAST(").Arg(scope).Raw(" AS TEXT), scope), receipts = ").Arg(e.Receipts), h)
 		}
-		if err != nil {
+		if err != nil || e.Receipts > 0 {
 			return err
 		}
 		_, err = exec(ctx, tx, k.statement("DELETE FROM koan_intents WHERE run = ").Arg(h.Run))
+		return err
+	})
+}
+
+// Reopen has a run that ended be one that was cut off: the data has lost its receipts since.
+func (k *Keys) Reopen(ctx context.Context, run string) error {
+	return k.durably(ctx, func(tx *sql.Tx) error {
+		_, err := exec(ctx, tx, k.statement("UPDATE koan_keys SET ended = 0, holder = '', lease_until = 0, reply = NULL, fault = NULL, receipts = 0, touched_at = "+k.clock()+" WHERE ended = 1 AND run = ").Arg(run))
 		return err
 	})
 }

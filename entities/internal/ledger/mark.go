@@ -3,6 +3,8 @@ package ledger
 import (
 	"strings"
 	"sync"
+
+	"entgo.io/ent/dialect"
 )
 
 // A process that died is known by its lease, which runs out. On the same machine it is
@@ -21,6 +23,20 @@ func Marked(name string) string {
 		return name + markSign + m
 	}
 	return name
+}
+
+// hasEnded reports whether a name is one of a process that is no more. All processes that have a
+// file of SQLite open share its memory, so they are on one machine: one of another boot has ended.
+func (p place) hasEnded(name string) bool {
+	return hasEnded(name) || p.dialect.Name() == dialect.SQLite && ofAnotherBoot(name)
+}
+
+// ofAnotherBoot reports whether a name is one of a process that another boot of a kernel has had.
+func ofAnotherBoot(name string) bool {
+	_, mark, _ := strings.Cut(name, markSign)
+	theirs, _, marked := strings.Cut(mark, "/")
+	ours, _, known := strings.Cut(ownMark(), "/")
+	return marked && known && theirs != ours
 }
 
 // hasEnded reports whether a name is one of a process that is no more. Of a process on another

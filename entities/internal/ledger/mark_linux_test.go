@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/entities/internal/sqltext"
 )
 
 func TestMarksTellWhoIsGone(t *testing.T) {
@@ -27,7 +29,12 @@ func TestMarksTellWhoIsGone(t *testing.T) {
 	require.True(t, hasEnded(changed(1, "1")), "another process has its id")
 	require.False(t, hasEnded(changed(2, "-1")))
 	require.False(t, hasEnded(changed(2, "0")))
-	require.False(t, hasEnded(strings.Replace(own, "@", "@another", 1)), "another boot, or another machine")
+	rebooted := strings.Replace(own, "@", "@another", 1)
+	require.False(t, hasEnded(rebooted), "another boot, or another machine")
+	require.False(t, place{dialect: sqltext.PostgreSQL{}}.hasEnded(rebooted), "a server has clients on many machines")
+	require.True(t, place{dialect: sqltext.SQLite{}}.hasEnded(rebooted), "a file has users on one")
+	require.False(t, place{dialect: sqltext.SQLite{}}.hasEnded(own))
+	require.False(t, place{dialect: sqltext.SQLite{}}.hasEnded("w"))
 
 	child := process.Command("sleep", "60")
 	require.NoError(t, child.Start())

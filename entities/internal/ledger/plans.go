@@ -154,6 +154,33 @@ func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out [
 	return out, rows.Err()
 }
 
+// AppliedPlan is a plan that was applied, and the run that did it.
+type AppliedPlan struct{ ID, Run string }
+
+// AppliedPlans returns the plans that were applied and are still kept.
+func (k *Keys) AppliedPlans(ctx context.Context) (out []AppliedPlan, err error) {
+	b := k.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(approve.PlanApplied)).Raw(" AND expires_at >= " + k.clock())
+	found, err := k.plans(ctx, b, false)
+	for _, p := range found {
+		out = append(out, AppliedPlan{p.ID, p.Run})
+	}
+	return out, err
+}
+
+// Ended returns where the receipts of a run are that held a key and ended, and how many it had; 0
+// for none, or where that is not known.
+func (k *Keys) Ended(ctx context.Context, run string) (sets []string, receipts int, err error) {
+	b := k.statement("SELECT sets, receipts FROM koan_keys WHERE ended = 1 AND run = ").Arg(run)
+	err = k.each(ctx, b, func(rows *sql.Rows) error {
+		var names string
+		if err := rows.Scan(&names, &receipts); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(names), &sets)
+	})
+	return sets, receipts, err
+}
+
 // WidenPlan implements approve.Plans.
 func (k *Keys) WidenPlan(ctx context.Context, p *approve.Plan) (ok bool, err error) {
 	raw, err := head(p)

@@ -124,7 +124,7 @@ func (h *hold) recall(ctx context.Context, sets []string, out *run.Outcome) erro
 		}
 	}
 	return fault.New(fault.OutcomeUnknown, "the run with this key has ended, and its receipt is no longer in the data").
-		WithHint("The data has been replaced since, perhaps by a backup. Check what is there, and use a new key.")
+		WithHint("The data has been replaced since, perhaps by a backup, and an earlier version of the app kept no more of this run. Check what is there, and use a new key.")
 }
 
 // takeOver finds out what holders before have left of the run: its receipt, so
@@ -142,7 +142,7 @@ func (h *hold) takeOver(ctx context.Context, st Standing, out *run.Outcome) (ove
 	}
 	for _, receipt := range receipts {
 		if receipt.Reply != nil {
-			h.giveUp(ctx, Ending{Fate: Keep})
+			h.giveUp(ctx, Ending{Fate: Keep, Receipts: 1})
 			if err := r.AdmitReader(st.replySets()); err != nil {
 				return true, err
 			}

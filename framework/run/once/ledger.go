@@ -22,7 +22,8 @@ type Ledger interface {
 	// Keeps reports whether the ledger finds the receipts that a store writes.
 	Keeps(s store.Store) bool
 	// Claim takes a key that nobody has, or whose holder's lease has run out, and
-	// else says how things stand. What is older than the retention is forgotten first.
+	// else says how things stand. What is older than the retention is forgotten first. A run whose
+	// receipts the data has lost since has not ended: its key is held again, to be gone on with.
 	Claim(ctx context.Context, c Claim) (Standing, error)
 	// Renew makes the lease last from now on. Like all that follow it ends in run.ErrLost where
 	// somebody else has taken the run over since the lease ran out.
@@ -91,6 +92,8 @@ type Standing struct {
 	// the fault that it ended in.
 	Reply json.RawMessage
 	Fault *fault.Fault
+	// Receipts is how many receipts it had at least; 0 is none, or one that an earlier version kept.
+	Receipts int
 }
 
 // replySets are the sets that what the run returned may come from. An earlier version kept
@@ -139,4 +142,7 @@ type Ending struct {
 	Fault *fault.Fault    // of a failed run
 	// Scope are the sets that what the run returns may come from; nil leaves what is known.
 	Scope []string
+	// Receipts is how many receipts the data has of the run at least. A run that has any keeps
+	// its calls outside, in case the data loses them.
+	Receipts int
 }

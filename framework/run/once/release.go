@@ -42,7 +42,7 @@ func (h *hold) Release(ctx context.Context, c *run.Conclusion) error {
 	}
 	r, out, f := h.run, c.Outcome, fault.From(c.Err)
 	if f == nil {
-		e := Ending{Fate: Keep, Reply: out.Reply, Scope: r.Scope()}
+		e := Ending{Fate: Keep, Reply: out.Reply, Scope: r.Scope(), Receipts: c.Receipts}
 		if out.Committed && r.Spec().Atomic {
 			e.Reply = nil
 		}
@@ -56,7 +56,7 @@ func (h *hold) Release(ctx context.Context, c *run.Conclusion) error {
 	}
 	switch {
 	case out.Committed, h.effects > 0 && !h.transient(f):
-		h.giveUp(ctx, Ending{Fate: Keep, Reply: out.Reply, Fault: f, Scope: r.Scope()})
+		h.giveUp(ctx, Ending{Fate: Keep, Reply: out.Reply, Fault: f, Scope: r.Scope(), Receipts: c.Receipts})
 	case h.effects > 0, len(h.earlier) > 0:
 		h.giveUp(ctx, Ending{Fate: Resume})
 	default:

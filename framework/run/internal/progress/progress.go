@@ -20,11 +20,12 @@ type Progress struct {
 	mu      sync.Mutex
 	outside []course.Record // calls that had an effect outside
 	sets    []string        // the sets that its calls named or used
-	// What calls have committed one by one, how often, and whether one of them wrote
-	// something.
-	applied []store.Change
-	commits int
-	wrote   bool
+	// What calls have committed one by one, how often they tried and how often they wrote, and
+	// whether one of them wrote something.
+	applied   []store.Change
+	commits   int
+	committed int
+	wrote     bool
 	// What was committed did this to rows; something of that is missing.
 	images     []journal.Image
 	incomplete bool
@@ -75,6 +76,16 @@ func (p *Progress) Apply(changes []store.Change, wrote bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.applied, p.wrote = changes, p.wrote || wrote
+	if wrote {
+		p.committed++
+	}
+}
+
+// Commits returns how many calls have committed something by themselves.
+func (p *Progress) Commits() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.committed
 }
 
 // Applied returns the changes of calls that have committed one by one, and whether one of them wrote
