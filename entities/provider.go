@@ -140,7 +140,8 @@ func (p *Provider) Settings() []catalog.Setting {
 
 // Start implements catalog.Provider. It opens the data folder, and the default
 // set where an entity lives in it, so that an empty folder fills itself and one
-// that cannot be written is known before the first call.
+// that cannot be written is known before the first call. It creates the other sets that
+// entities name where they are missing.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	if err := p.open(ctx, host, p.engine); err != nil {
 		return err
@@ -154,6 +155,11 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		}
 		release()
 	}
+	if p.opts.Open == nil {
+		if err := p.engine.CreateDeclaredSets(ctx); err != nil {
+			return errors.Join(err, b.Close())
+		}
+	}
 	p.started = true
 	p.engine.Log.Logger = host.Log()
 	owner, ok := b.(backend.Owner)
@@ -161,6 +167,9 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return nil
 	}
 	p.engine.Quota = bookkeeping.NewSetQuota(b, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
+	if len(p.app.Seeds) > 0 {
+		p.engine.Beginnings = bookkeeping.NewBeginnings(b, owner, host.Log())
+	}
 	p.engine.Log.Keep = time.Duration(host.Settings().Int(settingKeepEvents)) * time.Hour
 	p.engine.Log.MaxMb = host.Settings().Int(settingMaxEvents)
 	p.keys = bookkeeping.NewKeys(p.engine, b, owner, host.Log())
@@ -338,5 +347,5 @@ func (p *Provider) Stop(ctx context.Context) error {
 	if p.keys != nil {
 		err = errors.Join(err, p.keys.Close(), p.tapes.Close(ctx))
 	}
-	return errors.Join(err, p.engine.Quota.Close(), p.engine.Backend().Close())
+	return errors.Join(err, p.engine.Quota.Close(), p.engine.Beginnings.Close(), p.engine.Backend().Close())
 }

@@ -78,10 +78,12 @@ func open(t *testing.T, settings ...koantest.Setting) kitchen {
 	t.Helper()
 	from, err := seeded()
 	require.NoError(t, err)
-	raw, err := os.ReadFile(filepath.Join(from, "default.db"))
-	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "default.db"), raw, 0o600))
+	for _, household := range []string{"default.db", "lake-house.db"} {
+		raw, err := os.ReadFile(filepath.Join(from, household))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, household), raw, 0o600))
+	}
 	return openAt(t, monday, append([]koantest.Setting{{Key: "database", Value: "sqlite://" + dir}}, settings...)...)
 }
 

@@ -42,6 +42,12 @@ type Schema struct {
 	Migrate func(ctx context.Context, set string, drv dialect.Driver) error
 	// Fill puts the first data into a new set; nil leaves it empty.
 	Fill func(ctx context.Context, set string, d Database) error
+	// Beginning returns how a set begins that does not exist, in a form of the backend's
+	// own: what it returned before for the set, in any process, else what build returns,
+	// which fills the set, and with keep returns its image. It is nil for a set that begins
+	// empty, or of which no image is kept. The function is nil where Fill puts nothing of
+	// the app's into sets.
+	Beginning func(ctx context.Context, set string, build func(keep bool) ([]byte, error)) ([]byte, error)
 	// Attach is called for each set that is opened, and its result kept with it.
 	Attach func(d Database) (any, error)
 }

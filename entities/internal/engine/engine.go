@@ -33,15 +33,20 @@ type Engine struct {
 	// It is set before the first call.
 	Quota *bookkeeping.SetQuota
 
+	// Beginnings keeps how sets begin that were read before they exist; nil where the app
+	// fills no sets. It is set before the first call.
+	Beginnings *bookkeeping.Beginnings
+
 	// Log keeps what commits changed, for those who follow changes.
 	Log ChangeLog
 
-	viewer  Viewer // nil where the app needs none
-	tables  map[*model.Kind]*table
-	reader  *read.Engine
-	writer  *write.Writer
-	backend backend.Backend
-	way     migrate.Way // how sets come to the app's schema; nil where the app sees to that
+	viewer   Viewer // nil where the app needs none
+	tables   map[*model.Kind]*table
+	declared []string // the sets that are there from the start
+	reader   *read.Engine
+	writer   *write.Writer
+	backend  backend.Backend
+	way      migrate.Way // how sets come to the app's schema; nil where the app sees to that
 }
 
 // Viewer puts what an app's own code needs to know of a principal into a context.
@@ -55,7 +60,7 @@ var (
 // New returns the engine of an app, which has no data before Open.
 func New(app *shim.App, viewer Viewer) *Engine {
 	m := model.New(app)
-	e := &Engine{Model: m, viewer: viewer, tables: tablesOf(m)}
+	e := &Engine{Model: m, viewer: viewer, tables: tablesOf(m), declared: model.DeclaredSets(app.Graph)}
 	e.Log.engine = e
 	return e
 }
@@ -79,6 +84,9 @@ func (e *Engine) Open(way migrate.Way, open func(backend.Schema) (backend.Backen
 	}}
 	if e.way != nil {
 		schema.Version, schema.Create, schema.Migrate, schema.Fill = e.way.Mark(), e.way.Create, migrate.AtOpening(e.way), e.fill
+		if len(e.App.Seeds) > 0 {
+			schema.Beginning = e.beginning
+		}
 		for _, entity := range e.App.Graph.Entities {
 			schema.Tables = append(schema.Tables, entity.Table)
 		}
@@ -105,6 +113,34 @@ func (e *Engine) fill(ctx context.Context, set string, d backend.Database) error
 		if err := seed(ctx, set, client); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// beginning is backend.Schema.Beginning.
+func (e *Engine) beginning(ctx context.Context, set string, build func(keep bool) ([]byte, error)) ([]byte, error) {
+	if e.Beginnings == nil || slices.Contains(e.declared, set) {
+		return build(false)
+	}
+	return e.Beginnings.Of(ctx, set, e.way.Mark(), func() ([]byte, error) { return build(true) })
+}
+
+// CreateDeclaredSets creates the sets that the app's entities name and that do not exist.
+// Calls then make none of them.
+func (e *Engine) CreateDeclaredSets(ctx context.Context) error {
+	there, err := e.backend.Sets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, set := range e.declared {
+		if slices.Contains(there, set) {
+			continue // it is migrated at its first use
+		}
+		_, _, release, err := e.backend.Use(ctx, set)
+		if err != nil {
+			return err
+		}
+		release()
 	}
 	return nil
 }
@@ -137,11 +173,11 @@ func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.
 }
 
 // draft returns a set that does not exist, nil for one that does. It comes into being
-// with the first commit that wrote to it, so that neither reading nor a dry run leaves
-// anything behind. The default set exists from the app's start.
+// with the first commit that wrote to it, so that neither reading nor a dry run makes any.
+// Declared sets exist from the app's start.
 func (e *Engine) draft(ctx context.Context, set string) (backend.Database, any, func(), error) {
 	drafter, ok := e.backend.(backend.Drafter)
-	if !ok || set == model.DefaultSet {
+	if !ok || slices.Contains(e.declared, set) {
 		return nil, nil, nil, nil
 	}
 	d, client, release, err := drafter.Draft(ctx, set)

@@ -11,10 +11,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	fixture "github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/growth/v2/ent"
 )
 
@@ -33,7 +35,9 @@ func (a *app) places() []string {
 		files, err := os.ReadDir(folder)
 		require.NoError(a, err)
 		for _, f := range files {
-			out = append(out, f.Name())
+			if !strings.HasPrefix(f.Name(), "koan.ledger") { // the app's, and no set's
+				out = append(out, f.Name())
+			}
 		}
 		return out
 	}
@@ -244,4 +248,100 @@ func TestNewSetsPerCallerAreBounded(t *testing.T) {
 		require.NoError(t, os.Remove(filepath.Join(folder, "tenant-0.db")))
 		open().call("Note.upsert", write(5))
 	}
+}
+
+// unrepeatable fills sets with rows whose ids, times and order are others whenever it runs.
+func unrepeatable(ctx context.Context, set string, c *fixture.Client) error {
+	for name := range map[string]bool{"Ada": true, "Bob": true, "Cem": true, "Dee": true} {
+		who, err := c.Person.Create().SetName(name).SetEmail(uuid.NewString()).Save(ctx)
+		if err != nil {
+			return err
+		}
+		label, err := c.Label.Create().SetName(uuid.NewString()).Save(ctx)
+		if err != nil {
+			return err
+		}
+		title := name + " in " + set + " " + uuid.NewString()
+		if err := c.Todo.Create().SetTitle(title).SetAssignedUser(who).AddLabels(label).SetTags([]string{title}).SetEffort(0.1).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// everything is what an app reads of a set that unrepeatable filled.
+func (a *app) everything(set string) map[string]any {
+	a.Helper()
+	return a.call("Todo.collection", fmt.Sprintf(`{"sort":"title","with":"all","set":%q}`, set))
+}
+
+// Sets that are declared by name are there from the start, and count as nobody's.
+func TestDeclaredSetsExistFromTheStart(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestDeclaredSetsExistFromTheStart) {
+		return
+	}
+	at := place(t)
+	open := func() *app {
+		return startOn(t, configured{host{at}, map[string]int{"sets.perCaller": 1}}, fixture.Entities(fixture.OnCreateSet(unrepeatable)))
+	}
+	var apps [3]*app
+	var group sync.WaitGroup
+	for i := range apps {
+		group.Go(func() { apps[i] = open() }) // several processes make them at once
+	}
+	group.Wait()
+	for _, set := range []string{"default", "archive"} {
+		require.True(t, slices.ContainsFunc(apps[0].places(), func(name string) bool { return name == set+".db" || strings.HasSuffix(name, "."+set) }), set)
+	}
+	read := apps[0].everything("archive")
+	require.Len(t, read["items"], 4)
+	apps[1].call("Todo.upsert", `{"model":{"id":"zz","title":"zz"},"set":"archive"}`)
+	apps[1].call("Todo.upsert", `{"model":{"id":"zz","title":"zz"},"set":"tenant-1"}`)
+	apps[2].call("Todo.delete", `{"id":"zz","set":"archive"}`)
+	require.Equal(t, read, open().everything("archive"))
+}
+
+// What was read of a set that does not exist yet stays true when the set is made: by any
+// process, after a restart too, and whatever the seeds would make by then.
+func TestSetIsMadeAsItWasRead(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestSetIsMadeAsItWasRead) {
+		return
+	}
+	at := place(t)
+	open := func() *app { return startIn(t, at, fixture.Entities(fixture.OnCreateSet(unrepeatable))) }
+	a, b := open(), open()
+	for _, spec := range []run.Spec{atomic, {}} {
+		set := fmt.Sprintf("tenant-%t", spec.Atomic)
+		var group sync.WaitGroup
+		var read [6]map[string]any
+		for i := range read {
+			group.Go(func() { read[i] = []*app{a, b}[i%2].everything(set) })
+		}
+		group.Wait()
+		for _, r := range read {
+			require.Equal(t, read[0], r, "all who read it read the same")
+		}
+		first := read[0]["items"].([]any)[0].(map[string]any)
+		patch := func(call func(op, input string) (map[string]any, error)) error {
+			_, err := call("Todo.patch", fmt.Sprintf(`{"id":%q,"changes":{"title":"0"},"ifVersion":1,"set":%q}`, first["id"], set))
+			return err
+		}
+		out, err := b.script(run.Spec{DryRun: true, Atomic: true}, patch)
+		require.NoError(t, err)
+		require.Len(t, out.Changes, 1)
+		_, err = open().script(spec, patch)
+		require.NoError(t, err)
+		require.Contains(t, a.sets(), set)
+
+		first["title"], first["version"] = "0", 2.0
+		now := a.everything(set)
+		first["updatedAt"] = now["items"].([]any)[0].(map[string]any)["updatedAt"]
+		require.Equal(t, read[0], now)
+		require.Equal(t, now, b.everything(set))
+	}
+	unread := a.everything("tenant-3")
+	require.NotEqual(t, unread, a.everything("tenant-4"))
+	require.NotContains(t, a.sets(), "tenant-3")
 }

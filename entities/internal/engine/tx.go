@@ -82,8 +82,14 @@ func (t *tx) makeSet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.engine.Quota.RecordMaker(ctx, t.set)
+	t.noteMade(ctx)
 	return t.begin(ctx, d, client, release, false)
+}
+
+// noteMade notes that the caller has made the set.
+func (t *tx) noteMade(ctx context.Context) {
+	t.engine.Quota.RecordMaker(ctx, t.set)
+	t.engine.Beginnings.Made(ctx, t.set)
 }
 
 // Write implements store.Tx.
@@ -188,7 +194,7 @@ func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 	}
 	err := t.driver.End(ctx, t.ent.Commit)
 	if err == nil && t.draft != nil && t.touched {
-		t.engine.Quota.RecordMaker(ctx, t.set)
+		t.noteMade(ctx)
 	}
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.engine.committed(ctx, t.set, r) {
 		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it

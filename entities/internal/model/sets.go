@@ -1,8 +1,10 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/catalog"
@@ -11,6 +13,24 @@ import (
 
 // DefaultSet is the set of calls that name none.
 const DefaultSet = "default"
+
+// DeclaredSets are the sets that entities name, sorted: none of their patterns, but the
+// default one where it matches.
+func DeclaredSets(g *descriptor.Graph) []string {
+	var out []string
+	for _, e := range g.Entities {
+		for _, set := range e.Resource.Sets {
+			if backend.ValidSet(set) && !slices.Contains(out, set) { // no name has a *
+				out = append(out, set)
+			}
+		}
+		if LivesIn(&e.Resource, DefaultSet) && !slices.Contains(out, DefaultSet) {
+			out = append(out, DefaultSet)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
 
 // LivesIn reports whether an entity lives in a set.
 func LivesIn(r *catalog.Resource, set string) bool {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -195,18 +196,48 @@ func (s *Server) missingFault(ctx context.Context, t *Tx, d *Database) (yes bool
 // are found out once in a process, since that takes far longer than running them.
 var scripts sync.Map // int32 -> string
 
-// create makes a set that is not there.
+// create makes a set that is not there, as it begins.
 func (s *Server) create(ctx context.Context, w within) error {
+	if err := s.createEmpty(ctx, w); err != nil || s.schema.Fill == nil {
+		return err
+	}
+	fill := func() error {
+		if err := s.schema.Fill(ctx, w.set, w); err != nil {
+			return fmt.Errorf("fill the set %q: %w", w.set, err)
+		}
+		return nil
+	}
+	if s.schema.Beginning == nil {
+		return fill()
+	}
+	var filled []byte
+	begins, err := s.schema.Beginning(ctx, w.set, func(keep bool) (_ []byte, err error) {
+		if err := fill(); err != nil || !keep {
+			return nil, err
+		}
+		filled, err = w.take(ctx)
+		return filled, err
+	})
+	switch {
+	case err != nil || bytes.Equal(begins, filled):
+		return err
+	case filled != nil: // somebody else was faster, whose rows come instead
+		if _, err := w.t.ExecContext(ctx, "DROP SCHEMA "+quoted(w.schema)+" CASCADE"); err != nil {
+			return err
+		}
+		if err := s.createEmpty(ctx, w); err != nil {
+			return err
+		}
+	}
+	return w.restore(ctx, begins)
+}
+
+// createEmpty makes a schema and its tables.
+func (s *Server) createEmpty(ctx context.Context, w within) error {
 	if _, err := w.t.ExecContext(ctx, "CREATE SCHEMA "+quoted(w.schema)); err != nil {
 		return err
 	}
-	if err := s.tables(ctx, w); err != nil || s.schema.Fill == nil {
-		return err
-	}
-	if err := s.schema.Fill(ctx, w.set, w); err != nil {
-		return fmt.Errorf("fill the set %q: %w", w.set, err)
-	}
-	return nil
+	return s.tables(ctx, w)
 }
 
 // tables makes the tables of an empty set.

@@ -245,8 +245,66 @@ func publish(draft, to string) error {
 	return backend.SyncFolder(filepath.Dir(to))
 }
 
-// writeNewSet writes a new set's file, with the app's first data in it.
+// writeNewSet writes a new set's file as it begins: with the app's first data in it. The
+// image of that is the file.
 func (f *Folder) writeNewSet(ctx context.Context, set, file string) error {
+	if f.schema.Beginning == nil {
+		return f.fillNewSet(ctx, set, file)
+	}
+	built := false
+	image, err := f.schema.Beginning(ctx, set, func(keep bool) ([]byte, error) {
+		built = true
+		if err := f.fillNewSet(ctx, set, file); err != nil || !keep {
+			return nil, err
+		}
+		if empty, err := isEmpty(ctx, file); err != nil || empty {
+			return nil, err
+		}
+		return os.ReadFile(file)
+	})
+	if err != nil || built && image == nil {
+		return err
+	}
+	return writeSynced(file, image)
+}
+
+// isEmpty reports whether an app has put nothing into the tables of a new set.
+func isEmpty(ctx context.Context, file string) (bool, error) {
+	db := sqlitedriver.Open(dsn(file, busyTimeout))
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'koan_*' AND name NOT GLOB 'sqlite_*'`)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	any := "SELECT 0"
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return false, err
+		}
+		any += ` OR EXISTS (SELECT 1 FROM "` + strings.ReplaceAll(name, `"`, `""`) + `")`
+	}
+	if err := rows.Err(); err != nil {
+		return false, err
+	}
+	var filled bool
+	err = db.QueryRowContext(ctx, any).Scan(&filled)
+	return !filled, err
+}
+
+// writeSynced writes a file that outlives a loss of power.
+func writeSynced(path string, b []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(b)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// fillNewSet writes a new set's file and has the app fill it.
+func (f *Folder) fillNewSet(ctx context.Context, set, file string) error {
 	empty, err := f.empty(ctx)
 	if err != nil {
 		return err
