@@ -59,12 +59,30 @@ type Column struct {
 	// that does not compare with text: a composite, an enum, a domain, or one of an
 	// extension. "" for all usual types.
 	Native string
+	// Capacity is what the column's type keeps of a value, nil for all of it.
+	Capacity *Capacity
 	// Single says that numbers are kept with the precision of a float32.
 	Single bool
 	Form   Form // nil where the column holds what callers see
 	// Refers is the resource that a foreign key refers to, whether or not an edge
 	// shows it; "" for none.
 	Refers string
+}
+
+// Capacity is what the type that a schema declares for a column keeps of a value. Beyond it
+// databases round, cut or refuse values, each in its own way.
+type Capacity struct {
+	// Precision and Scale are those of numeric(Precision, Scale): how many digits a number has
+	// in all, and how many of them behind the point. Precision 0 is no bound.
+	Precision, Scale int
+	// Least and Most are the bounds of an integer, both 0 for none.
+	Least, Most int64
+	// Length is how many characters a text has at most, 0 for no bound. Bits says that each
+	// is 0 or 1, Fixed that there are just as many.
+	Length      int
+	Bits, Fixed bool
+	// SecondDigits is how many digits of a second a time has at most, nil for no bound.
+	SecondDigits *int
 }
 
 // IsInteger reports whether the column has integers and callers see them as such; of a key, or a

@@ -116,7 +116,7 @@ func TestExamplesAndDefaultsCanBeSent(t *testing.T) {
 		`Sampled.on: its Example "2026-02-30" cannot be sent by callers: "on" `,
 		`Sampled.tags: its Example [1] cannot be sent by callers: tags does not match its schema`,
 		`Sampled.secret: its Example 7 cannot be sent by callers: "secret" takes a string`,
-		"Sampled.least: its default 3 cannot be sent back by callers: least must be at least 5; change the default or the limit",
+		"Sampled.least: its default 3 cannot be sent back by callers: least must be at least 5, not 3; change the default or the limit",
 		`Sampled.brief: its default "x" cannot be sent back by callers: brief must have at least 3 characters`,
 	} {
 		require.ErrorContains(t, err, want)

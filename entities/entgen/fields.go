@@ -150,6 +150,8 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 		max := int(size)
 		cf.MaxLength = &max
 	}
+	capacity := capacityOf(f, shape)
+	limitByCapacity(&cf, capacity)
 	switch r, ok := ranges[f.Type.Type]; {
 	case ok:
 		cf.Min, cf.Max = within(cf.Min, r[0]), within(cf.Max, r[1])
@@ -163,7 +165,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	refers := ""
 	if f.IsEdgeField() {
 		if e, err := f.Edge(); err == nil {
-			cf.Type, cf.MaxLength, cf.Min, cf.Max, cf.Wide = catalog.TypeID, nil, nil, nil, false
+			cf.Type, cf.MaxLength, cf.Min, cf.Max, cf.Precision, cf.Scale, cf.Wide = catalog.TypeID, nil, nil, nil, 0, 0, false
 			if m.visible(e) {
 				cf.Edge = camel(e.Name)
 			}
@@ -172,12 +174,39 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 			}
 		}
 	}
-	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Affinity: affinityOf(f, shape), Native: nativeType(f, shape), Nullable: f.Optional, Single: shape.Single, Refers: refers}
+	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Affinity: affinityOf(f, shape), Native: nativeType(f, shape), Capacity: capacity, Nullable: f.Optional, Single: shape.Single, Refers: refers}
 	m.checkScopes(where, "ReadScopes", a.ReadScopes)
 	if sound := m.checkField(where, &cf, f.Name == version); sound && problem == "" {
 		m.checkSamples(where, f, shape, &cf, &col)
 	}
 	return cf, col
+}
+
+// limitByCapacity declares what a column keeps as limits of its field, where the schema does
+// not set narrower ones.
+func limitByCapacity(cf *catalog.Field, c *descriptor.Capacity) {
+	if c == nil {
+		return
+	}
+	cf.Precision, cf.Scale = c.Precision, c.Scale
+	if c.Length > 0 && (cf.MaxLength == nil || *cf.MaxLength > c.Length) {
+		cf.MaxLength = &c.Length
+	}
+	if c.Fixed {
+		cf.MinLength = &c.Length
+	}
+	if c.Bits && cf.Pattern == "" {
+		cf.Pattern = "^[01]*$"
+	}
+	if c.Least < c.Most {
+		least, most := float64(c.Least), float64(c.Most)
+		if cf.Min == nil || *cf.Min < least {
+			cf.Min = &least
+		}
+		if cf.Max == nil || *cf.Max > most {
+			cf.Max = &most
+		}
+	}
 }
 
 // matchesType reports whether the JSON of a default is how callers see values of a type.

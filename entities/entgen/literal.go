@@ -70,7 +70,7 @@ func write(b *strings.Builder, v reflect.Value, named bool) {
 		b.WriteString("}")
 	case t.Kind() == reflect.String:
 		b.WriteString(quote(v.String()))
-	case t.Kind() == reflect.Bool, t.Kind() == reflect.Int:
+	case t.Kind() == reflect.Bool, t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
 		fmt.Fprint(b, v.Interface())
 	default:
 		panic("entgen: no literal for " + t.String())

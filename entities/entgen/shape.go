@@ -123,7 +123,7 @@ func basicShape(f *gen.Field) shape {
 	case t.Integer():
 		return shape{Type: catalog.TypeInt, Storage: descriptor.Int, Convert: "Int"}
 	case t.Float():
-		return shape{Type: catalog.TypeFloat, Storage: descriptor.Float, Single: t == field.TypeFloat32 || kindIs(f, reflect.Float32), Convert: "Float"}
+		return shape{Type: catalog.TypeFloat, Storage: descriptor.Float, Single: t == field.TypeFloat32 || kindIs(f, reflect.Float32) || isSingleColumn(f), Convert: "Float"}
 	case f.Column().Size >= math.MaxInt32:
 		return shape{Type: catalog.TypeText, Storage: descriptor.Text, Convert: "Text"}
 	}

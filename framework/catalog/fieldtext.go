@@ -75,10 +75,24 @@ func (f *Field) Limits() []string {
 	if f.Max != nil {
 		add("max " + number(*f.Max))
 	}
+	if f.Precision > 0 {
+		add(f.Digits())
+	}
 	if f.Pattern != "" {
 		add("pattern " + f.Pattern)
 	}
 	return out
+}
+
+// Digits says how many digits the field's numbers may have, "" where there is no bound.
+func (f *Field) Digits() string {
+	switch {
+	case f.Precision == 0:
+		return ""
+	case f.Scale <= 0:
+		return "at most " + strconv.Itoa(f.Precision-f.Scale) + " digits, without decimals"
+	}
+	return "at most " + strconv.Itoa(max(0, f.Precision-f.Scale)) + " digits before the point and " + strconv.Itoa(f.Scale) + " behind it"
 }
 
 // Usual returns the field's default and example, as comments show them.

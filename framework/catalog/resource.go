@@ -74,6 +74,8 @@ type Field struct {
 	Min         *float64
 	Max         *float64
 	Pattern     string
+	Precision   int             // how many digits a number may have, 0 for any number
+	Scale       int             // how many of these may stand behind the point
 	Opaque      bool            // kept in a form of the app's own: compared as a whole, with equality and null only, and never sorted by
 	Edge        string          // for a reference field: the edge that it is the key of
 	Numeric     bool            // for TypeID: the id is kept as an integer, and a number is taken for it

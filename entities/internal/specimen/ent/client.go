@@ -17,11 +17,15 @@ import (
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/branch"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/guild"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/measure"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/member"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
@@ -31,6 +35,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/work"
 )
 
 // Client is the client that holds all ent builders.
@@ -38,16 +43,24 @@ type Client struct {
 	config
 	// Schema is the client for creating, migrating and dropping schema.
 	Schema *migrate.Schema
+	// Branch is the client for interacting with the Branch builders.
+	Branch *BranchClient
 	// Cabinet is the client for interacting with the Cabinet builders.
 	Cabinet *CabinetClient
 	// Counter is the client for interacting with the Counter builders.
 	Counter *CounterClient
+	// Guild is the client for interacting with the Guild builders.
+	Guild *GuildClient
 	// Label is the client for interacting with the Label builders.
 	Label *LabelClient
 	// Like is the client for interacting with the Like builders.
 	Like *LikeClient
 	// Locker is the client for interacting with the Locker builders.
 	Locker *LockerClient
+	// Measure is the client for interacting with the Measure builders.
+	Measure *MeasureClient
+	// Member is the client for interacting with the Member builders.
+	Member *MemberClient
 	// NickName is the client for interacting with the NickName builders.
 	NickName *NickNameClient
 	// Ownership is the client for interacting with the Ownership builders.
@@ -66,6 +79,8 @@ type Client struct {
 	Visit *VisitClient
 	// Visitor is the client for interacting with the Visitor builders.
 	Visitor *VisitorClient
+	// Work is the client for interacting with the Work builders.
+	Work *WorkClient
 }
 
 // NewClient creates a new client configured with the given options.
@@ -77,11 +92,15 @@ func NewClient(opts ...Option) *Client {
 
 func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
+	c.Branch = NewBranchClient(c.config)
 	c.Cabinet = NewCabinetClient(c.config)
 	c.Counter = NewCounterClient(c.config)
+	c.Guild = NewGuildClient(c.config)
 	c.Label = NewLabelClient(c.config)
 	c.Like = NewLikeClient(c.config)
 	c.Locker = NewLockerClient(c.config)
+	c.Measure = NewMeasureClient(c.config)
+	c.Member = NewMemberClient(c.config)
 	c.NickName = NewNickNameClient(c.config)
 	c.Ownership = NewOwnershipClient(c.config)
 	c.Parcel = NewParcelClient(c.config)
@@ -91,6 +110,7 @@ func (c *Client) init() {
 	c.Specimen = NewSpecimenClient(c.config)
 	c.Visit = NewVisitClient(c.config)
 	c.Visitor = NewVisitorClient(c.config)
+	c.Work = NewWorkClient(c.config)
 }
 
 type (
@@ -183,11 +203,15 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	return &Tx{
 		ctx:       ctx,
 		config:    cfg,
+		Branch:    NewBranchClient(cfg),
 		Cabinet:   NewCabinetClient(cfg),
 		Counter:   NewCounterClient(cfg),
+		Guild:     NewGuildClient(cfg),
 		Label:     NewLabelClient(cfg),
 		Like:      NewLikeClient(cfg),
 		Locker:    NewLockerClient(cfg),
+		Measure:   NewMeasureClient(cfg),
+		Member:    NewMemberClient(cfg),
 		NickName:  NewNickNameClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
 		Parcel:    NewParcelClient(cfg),
@@ -197,6 +221,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Specimen:  NewSpecimenClient(cfg),
 		Visit:     NewVisitClient(cfg),
 		Visitor:   NewVisitorClient(cfg),
+		Work:      NewWorkClient(cfg),
 	}, nil
 }
 
@@ -216,11 +241,15 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	return &Tx{
 		ctx:       ctx,
 		config:    cfg,
+		Branch:    NewBranchClient(cfg),
 		Cabinet:   NewCabinetClient(cfg),
 		Counter:   NewCounterClient(cfg),
+		Guild:     NewGuildClient(cfg),
 		Label:     NewLabelClient(cfg),
 		Like:      NewLikeClient(cfg),
 		Locker:    NewLockerClient(cfg),
+		Measure:   NewMeasureClient(cfg),
+		Member:    NewMemberClient(cfg),
 		NickName:  NewNickNameClient(cfg),
 		Ownership: NewOwnershipClient(cfg),
 		Parcel:    NewParcelClient(cfg),
@@ -230,13 +259,14 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Specimen:  NewSpecimenClient(cfg),
 		Visit:     NewVisitClient(cfg),
 		Visitor:   NewVisitorClient(cfg),
+		Work:      NewWorkClient(cfg),
 	}, nil
 }
 
 // Debug returns a new debug-client. It's used to get verbose logging on specific operations.
 //
 //	client.Debug().
-//		Cabinet.
+//		Branch.
 //		Query().
 //		Count(ctx)
 func (c *Client) Debug() *Client {
@@ -259,8 +289,9 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.NickName, c.Ownership,
-		c.Parcel, c.Plaque, c.Renamed, c.Slot, c.Specimen, c.Visit, c.Visitor,
+		c.Branch, c.Cabinet, c.Counter, c.Guild, c.Label, c.Like, c.Locker, c.Measure,
+		c.Member, c.NickName, c.Ownership, c.Parcel, c.Plaque, c.Renamed, c.Slot,
+		c.Specimen, c.Visit, c.Visitor, c.Work,
 	} {
 		n.Use(hooks...)
 	}
@@ -270,8 +301,9 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Cabinet, c.Counter, c.Label, c.Like, c.Locker, c.NickName, c.Ownership,
-		c.Parcel, c.Plaque, c.Renamed, c.Slot, c.Specimen, c.Visit, c.Visitor,
+		c.Branch, c.Cabinet, c.Counter, c.Guild, c.Label, c.Like, c.Locker, c.Measure,
+		c.Member, c.NickName, c.Ownership, c.Parcel, c.Plaque, c.Renamed, c.Slot,
+		c.Specimen, c.Visit, c.Visitor, c.Work,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -280,16 +312,24 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 // Mutate implements the ent.Mutator interface.
 func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
+	case *BranchMutation:
+		return c.Branch.mutate(ctx, m)
 	case *CabinetMutation:
 		return c.Cabinet.mutate(ctx, m)
 	case *CounterMutation:
 		return c.Counter.mutate(ctx, m)
+	case *GuildMutation:
+		return c.Guild.mutate(ctx, m)
 	case *LabelMutation:
 		return c.Label.mutate(ctx, m)
 	case *LikeMutation:
 		return c.Like.mutate(ctx, m)
 	case *LockerMutation:
 		return c.Locker.mutate(ctx, m)
+	case *MeasureMutation:
+		return c.Measure.mutate(ctx, m)
+	case *MemberMutation:
+		return c.Member.mutate(ctx, m)
 	case *NickNameMutation:
 		return c.NickName.mutate(ctx, m)
 	case *OwnershipMutation:
@@ -308,8 +348,239 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Visit.mutate(ctx, m)
 	case *VisitorMutation:
 		return c.Visitor.mutate(ctx, m)
+	case *WorkMutation:
+		return c.Work.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
+	}
+}
+
+// BranchClient is a client for the Branch schema.
+type BranchClient struct {
+	config
+}
+
+// NewBranchClient returns a client for the Branch from the given config.
+func NewBranchClient(c config) *BranchClient {
+	return &BranchClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `branch.Hooks(f(g(h())))`.
+func (c *BranchClient) Use(hooks ...Hook) {
+	c.hooks.Branch = append(c.hooks.Branch, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `branch.Intercept(f(g(h())))`.
+func (c *BranchClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Branch = append(c.inters.Branch, interceptors...)
+}
+
+// Create returns a builder for creating a Branch entity.
+func (c *BranchClient) Create() *BranchCreate {
+	mutation := newBranchMutation(c.config, OpCreate)
+	return &BranchCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Branch entities.
+func (c *BranchClient) CreateBulk(builders ...*BranchCreate) *BranchCreateBulk {
+	return &BranchCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *BranchClient) MapCreateBulk(slice any, setFunc func(*BranchCreate, int)) *BranchCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &BranchCreateBulk{err: fmt.Errorf("calling to BranchClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*BranchCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &BranchCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Branch.
+func (c *BranchClient) Update() *BranchUpdate {
+	mutation := newBranchMutation(c.config, OpUpdate)
+	return &BranchUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *BranchClient) UpdateOne(_m *Branch) *BranchUpdateOne {
+	mutation := newBranchMutation(c.config, OpUpdateOne, withBranch(_m))
+	return &BranchUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *BranchClient) UpdateOneID(id string) *BranchUpdateOne {
+	mutation := newBranchMutation(c.config, OpUpdateOne, withBranchID(id))
+	return &BranchUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Branch.
+func (c *BranchClient) Delete() *BranchDelete {
+	mutation := newBranchMutation(c.config, OpDelete)
+	return &BranchDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *BranchClient) DeleteOne(_m *Branch) *BranchDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *BranchClient) DeleteOneID(id string) *BranchDeleteOne {
+	builder := c.Delete().Where(branch.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &BranchDeleteOne{builder}
+}
+
+// Query returns a query builder for Branch.
+func (c *BranchClient) Query() *BranchQuery {
+	return &BranchQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeBranch},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Branch entity by its id.
+func (c *BranchClient) Get(ctx context.Context, id string) (*Branch, error) {
+	return c.Query().Where(branch.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *BranchClient) GetX(ctx context.Context, id string) *Branch {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryParent queries the parent edge of a Branch.
+func (c *BranchClient) QueryParent(_m *Branch) *BranchQuery {
+	query := (&BranchClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(branch.Table, branch.FieldID, id),
+			sqlgraph.To(branch.Table, branch.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, branch.ParentTable, branch.ParentColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryChildren queries the children edge of a Branch.
+func (c *BranchClient) QueryChildren(_m *Branch) *BranchQuery {
+	query := (&BranchClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(branch.Table, branch.FieldID, id),
+			sqlgraph.To(branch.Table, branch.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, branch.ChildrenTable, branch.ChildrenColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryModel queries the model edge of a Branch.
+func (c *BranchClient) QueryModel(_m *Branch) *BranchQuery {
+	query := (&BranchClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(branch.Table, branch.FieldID, id),
+			sqlgraph.To(branch.Table, branch.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, branch.ModelTable, branch.ModelColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryCopies queries the copies edge of a Branch.
+func (c *BranchClient) QueryCopies(_m *Branch) *BranchQuery {
+	query := (&BranchClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(branch.Table, branch.FieldID, id),
+			sqlgraph.To(branch.Table, branch.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, branch.CopiesTable, branch.CopiesColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryTwin queries the twin edge of a Branch.
+func (c *BranchClient) QueryTwin(_m *Branch) *BranchQuery {
+	query := (&BranchClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(branch.Table, branch.FieldID, id),
+			sqlgraph.To(branch.Table, branch.FieldID),
+			sqlgraph.Edge(sqlgraph.O2O, false, branch.TwinTable, branch.TwinColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryLikeness queries the likeness edge of a Branch.
+func (c *BranchClient) QueryLikeness(_m *Branch) *BranchQuery {
+	query := (&BranchClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(branch.Table, branch.FieldID, id),
+			sqlgraph.To(branch.Table, branch.FieldID),
+			sqlgraph.Edge(sqlgraph.M2M, false, branch.LikenessTable, branch.LikenessPrimaryKey...),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *BranchClient) Hooks() []Hook {
+	return c.hooks.Branch
+}
+
+// Interceptors returns the client interceptors.
+func (c *BranchClient) Interceptors() []Interceptor {
+	return c.inters.Branch
+}
+
+func (c *BranchClient) mutate(ctx context.Context, m *BranchMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&BranchCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&BranchUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&BranchUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&BranchDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Branch mutation op: %q", m.Op())
 	}
 }
 
@@ -704,6 +975,203 @@ func (c *CounterClient) mutate(ctx context.Context, m *CounterMutation) (Value, 
 		return (&CounterDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Counter mutation op: %q", m.Op())
+	}
+}
+
+// GuildClient is a client for the Guild schema.
+type GuildClient struct {
+	config
+}
+
+// NewGuildClient returns a client for the Guild from the given config.
+func NewGuildClient(c config) *GuildClient {
+	return &GuildClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `guild.Hooks(f(g(h())))`.
+func (c *GuildClient) Use(hooks ...Hook) {
+	c.hooks.Guild = append(c.hooks.Guild, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `guild.Intercept(f(g(h())))`.
+func (c *GuildClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Guild = append(c.inters.Guild, interceptors...)
+}
+
+// Create returns a builder for creating a Guild entity.
+func (c *GuildClient) Create() *GuildCreate {
+	mutation := newGuildMutation(c.config, OpCreate)
+	return &GuildCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Guild entities.
+func (c *GuildClient) CreateBulk(builders ...*GuildCreate) *GuildCreateBulk {
+	return &GuildCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *GuildClient) MapCreateBulk(slice any, setFunc func(*GuildCreate, int)) *GuildCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &GuildCreateBulk{err: fmt.Errorf("calling to GuildClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*GuildCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &GuildCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Guild.
+func (c *GuildClient) Update() *GuildUpdate {
+	mutation := newGuildMutation(c.config, OpUpdate)
+	return &GuildUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *GuildClient) UpdateOne(_m *Guild) *GuildUpdateOne {
+	mutation := newGuildMutation(c.config, OpUpdateOne, withGuild(_m))
+	return &GuildUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *GuildClient) UpdateOneID(id string) *GuildUpdateOne {
+	mutation := newGuildMutation(c.config, OpUpdateOne, withGuildID(id))
+	return &GuildUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Guild.
+func (c *GuildClient) Delete() *GuildDelete {
+	mutation := newGuildMutation(c.config, OpDelete)
+	return &GuildDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *GuildClient) DeleteOne(_m *Guild) *GuildDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *GuildClient) DeleteOneID(id string) *GuildDeleteOne {
+	builder := c.Delete().Where(guild.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &GuildDeleteOne{builder}
+}
+
+// Query returns a query builder for Guild.
+func (c *GuildClient) Query() *GuildQuery {
+	return &GuildQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeGuild},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Guild entity by its id.
+func (c *GuildClient) Get(ctx context.Context, id string) (*Guild, error) {
+	return c.Query().Where(guild.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *GuildClient) GetX(ctx context.Context, id string) *Guild {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryMembers queries the members edge of a Guild.
+func (c *GuildClient) QueryMembers(_m *Guild) *MemberQuery {
+	query := (&MemberClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(guild.Table, guild.FieldID, id),
+			sqlgraph.To(member.Table, member.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, guild.MembersTable, guild.MembersColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryFounder queries the founder edge of a Guild.
+func (c *GuildClient) QueryFounder(_m *Guild) *MemberQuery {
+	query := (&MemberClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(guild.Table, guild.FieldID, id),
+			sqlgraph.To(member.Table, member.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, guild.FounderTable, guild.FounderColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryCharter queries the charter edge of a Guild.
+func (c *GuildClient) QueryCharter(_m *Guild) *WorkQuery {
+	query := (&WorkClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(guild.Table, guild.FieldID, id),
+			sqlgraph.To(work.Table, work.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, guild.CharterTable, guild.CharterColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryPatron queries the patron edge of a Guild.
+func (c *GuildClient) QueryPatron(_m *Guild) *MemberQuery {
+	query := (&MemberClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(guild.Table, guild.FieldID, id),
+			sqlgraph.To(member.Table, member.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, guild.PatronTable, guild.PatronColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *GuildClient) Hooks() []Hook {
+	return c.hooks.Guild
+}
+
+// Interceptors returns the client interceptors.
+func (c *GuildClient) Interceptors() []Interceptor {
+	return c.inters.Guild
+}
+
+func (c *GuildClient) mutate(ctx context.Context, m *GuildMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&GuildCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&GuildUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&GuildUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&GuildDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Guild mutation op: %q", m.Op())
 	}
 }
 
@@ -1198,6 +1666,288 @@ func (c *LockerClient) mutate(ctx context.Context, m *LockerMutation) (Value, er
 		return (&LockerDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Locker mutation op: %q", m.Op())
+	}
+}
+
+// MeasureClient is a client for the Measure schema.
+type MeasureClient struct {
+	config
+}
+
+// NewMeasureClient returns a client for the Measure from the given config.
+func NewMeasureClient(c config) *MeasureClient {
+	return &MeasureClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `measure.Hooks(f(g(h())))`.
+func (c *MeasureClient) Use(hooks ...Hook) {
+	c.hooks.Measure = append(c.hooks.Measure, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `measure.Intercept(f(g(h())))`.
+func (c *MeasureClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Measure = append(c.inters.Measure, interceptors...)
+}
+
+// Create returns a builder for creating a Measure entity.
+func (c *MeasureClient) Create() *MeasureCreate {
+	mutation := newMeasureMutation(c.config, OpCreate)
+	return &MeasureCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Measure entities.
+func (c *MeasureClient) CreateBulk(builders ...*MeasureCreate) *MeasureCreateBulk {
+	return &MeasureCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *MeasureClient) MapCreateBulk(slice any, setFunc func(*MeasureCreate, int)) *MeasureCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &MeasureCreateBulk{err: fmt.Errorf("calling to MeasureClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*MeasureCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &MeasureCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Measure.
+func (c *MeasureClient) Update() *MeasureUpdate {
+	mutation := newMeasureMutation(c.config, OpUpdate)
+	return &MeasureUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *MeasureClient) UpdateOne(_m *Measure) *MeasureUpdateOne {
+	mutation := newMeasureMutation(c.config, OpUpdateOne, withMeasure(_m))
+	return &MeasureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *MeasureClient) UpdateOneID(id int) *MeasureUpdateOne {
+	mutation := newMeasureMutation(c.config, OpUpdateOne, withMeasureID(id))
+	return &MeasureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Measure.
+func (c *MeasureClient) Delete() *MeasureDelete {
+	mutation := newMeasureMutation(c.config, OpDelete)
+	return &MeasureDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *MeasureClient) DeleteOne(_m *Measure) *MeasureDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *MeasureClient) DeleteOneID(id int) *MeasureDeleteOne {
+	builder := c.Delete().Where(measure.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &MeasureDeleteOne{builder}
+}
+
+// Query returns a query builder for Measure.
+func (c *MeasureClient) Query() *MeasureQuery {
+	return &MeasureQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeMeasure},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Measure entity by its id.
+func (c *MeasureClient) Get(ctx context.Context, id int) (*Measure, error) {
+	return c.Query().Where(measure.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *MeasureClient) GetX(ctx context.Context, id int) *Measure {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *MeasureClient) Hooks() []Hook {
+	return c.hooks.Measure
+}
+
+// Interceptors returns the client interceptors.
+func (c *MeasureClient) Interceptors() []Interceptor {
+	return c.inters.Measure
+}
+
+func (c *MeasureClient) mutate(ctx context.Context, m *MeasureMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&MeasureCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&MeasureUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&MeasureUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&MeasureDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Measure mutation op: %q", m.Op())
+	}
+}
+
+// MemberClient is a client for the Member schema.
+type MemberClient struct {
+	config
+}
+
+// NewMemberClient returns a client for the Member from the given config.
+func NewMemberClient(c config) *MemberClient {
+	return &MemberClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `member.Hooks(f(g(h())))`.
+func (c *MemberClient) Use(hooks ...Hook) {
+	c.hooks.Member = append(c.hooks.Member, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `member.Intercept(f(g(h())))`.
+func (c *MemberClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Member = append(c.inters.Member, interceptors...)
+}
+
+// Create returns a builder for creating a Member entity.
+func (c *MemberClient) Create() *MemberCreate {
+	mutation := newMemberMutation(c.config, OpCreate)
+	return &MemberCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Member entities.
+func (c *MemberClient) CreateBulk(builders ...*MemberCreate) *MemberCreateBulk {
+	return &MemberCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *MemberClient) MapCreateBulk(slice any, setFunc func(*MemberCreate, int)) *MemberCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &MemberCreateBulk{err: fmt.Errorf("calling to MemberClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*MemberCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &MemberCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Member.
+func (c *MemberClient) Update() *MemberUpdate {
+	mutation := newMemberMutation(c.config, OpUpdate)
+	return &MemberUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *MemberClient) UpdateOne(_m *Member) *MemberUpdateOne {
+	mutation := newMemberMutation(c.config, OpUpdateOne, withMember(_m))
+	return &MemberUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *MemberClient) UpdateOneID(id string) *MemberUpdateOne {
+	mutation := newMemberMutation(c.config, OpUpdateOne, withMemberID(id))
+	return &MemberUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Member.
+func (c *MemberClient) Delete() *MemberDelete {
+	mutation := newMemberMutation(c.config, OpDelete)
+	return &MemberDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *MemberClient) DeleteOne(_m *Member) *MemberDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *MemberClient) DeleteOneID(id string) *MemberDeleteOne {
+	builder := c.Delete().Where(member.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &MemberDeleteOne{builder}
+}
+
+// Query returns a query builder for Member.
+func (c *MemberClient) Query() *MemberQuery {
+	return &MemberQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeMember},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Member entity by its id.
+func (c *MemberClient) Get(ctx context.Context, id string) (*Member, error) {
+	return c.Query().Where(member.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *MemberClient) GetX(ctx context.Context, id string) *Member {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryGuild queries the guild edge of a Member.
+func (c *MemberClient) QueryGuild(_m *Member) *GuildQuery {
+	query := (&GuildClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(member.Table, member.FieldID, id),
+			sqlgraph.To(guild.Table, guild.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, member.GuildTable, member.GuildColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *MemberClient) Hooks() []Hook {
+	return c.hooks.Member
+}
+
+// Interceptors returns the client interceptors.
+func (c *MemberClient) Interceptors() []Interceptor {
+	return c.inters.Member
+}
+
+func (c *MemberClient) mutate(ctx context.Context, m *MemberMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&MemberCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&MemberUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&MemberUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&MemberDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Member mutation op: %q", m.Op())
 	}
 }
 
@@ -2830,14 +3580,165 @@ func (c *VisitorClient) mutate(ctx context.Context, m *VisitorMutation) (Value, 
 	}
 }
 
+// WorkClient is a client for the Work schema.
+type WorkClient struct {
+	config
+}
+
+// NewWorkClient returns a client for the Work from the given config.
+func NewWorkClient(c config) *WorkClient {
+	return &WorkClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `work.Hooks(f(g(h())))`.
+func (c *WorkClient) Use(hooks ...Hook) {
+	c.hooks.Work = append(c.hooks.Work, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `work.Intercept(f(g(h())))`.
+func (c *WorkClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Work = append(c.inters.Work, interceptors...)
+}
+
+// Create returns a builder for creating a Work entity.
+func (c *WorkClient) Create() *WorkCreate {
+	mutation := newWorkMutation(c.config, OpCreate)
+	return &WorkCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Work entities.
+func (c *WorkClient) CreateBulk(builders ...*WorkCreate) *WorkCreateBulk {
+	return &WorkCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *WorkClient) MapCreateBulk(slice any, setFunc func(*WorkCreate, int)) *WorkCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &WorkCreateBulk{err: fmt.Errorf("calling to WorkClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*WorkCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &WorkCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Work.
+func (c *WorkClient) Update() *WorkUpdate {
+	mutation := newWorkMutation(c.config, OpUpdate)
+	return &WorkUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *WorkClient) UpdateOne(_m *Work) *WorkUpdateOne {
+	mutation := newWorkMutation(c.config, OpUpdateOne, withWork(_m))
+	return &WorkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *WorkClient) UpdateOneID(id string) *WorkUpdateOne {
+	mutation := newWorkMutation(c.config, OpUpdateOne, withWorkID(id))
+	return &WorkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Work.
+func (c *WorkClient) Delete() *WorkDelete {
+	mutation := newWorkMutation(c.config, OpDelete)
+	return &WorkDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *WorkClient) DeleteOne(_m *Work) *WorkDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *WorkClient) DeleteOneID(id string) *WorkDeleteOne {
+	builder := c.Delete().Where(work.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &WorkDeleteOne{builder}
+}
+
+// Query returns a query builder for Work.
+func (c *WorkClient) Query() *WorkQuery {
+	return &WorkQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeWork},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Work entity by its id.
+func (c *WorkClient) Get(ctx context.Context, id string) (*Work, error) {
+	return c.Query().Where(work.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *WorkClient) GetX(ctx context.Context, id string) *Work {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryMaker queries the maker edge of a Work.
+func (c *WorkClient) QueryMaker(_m *Work) *MemberQuery {
+	query := (&MemberClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(work.Table, work.FieldID, id),
+			sqlgraph.To(member.Table, member.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, work.MakerTable, work.MakerColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *WorkClient) Hooks() []Hook {
+	return c.hooks.Work
+}
+
+// Interceptors returns the client interceptors.
+func (c *WorkClient) Interceptors() []Interceptor {
+	return c.inters.Work
+}
+
+func (c *WorkClient) mutate(ctx context.Context, m *WorkMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&WorkCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&WorkUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&WorkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&WorkDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Work mutation op: %q", m.Op())
+	}
+}
+
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Cabinet, Counter, Label, Like, Locker, NickName, Ownership, Parcel, Plaque,
-		Renamed, Slot, Specimen, Visit, Visitor []ent.Hook
+		Branch, Cabinet, Counter, Guild, Label, Like, Locker, Measure, Member, NickName,
+		Ownership, Parcel, Plaque, Renamed, Slot, Specimen, Visit, Visitor,
+		Work []ent.Hook
 	}
 	inters struct {
-		Cabinet, Counter, Label, Like, Locker, NickName, Ownership, Parcel, Plaque,
-		Renamed, Slot, Specimen, Visit, Visitor []ent.Interceptor
+		Branch, Cabinet, Counter, Guild, Label, Like, Locker, Measure, Member, NickName,
+		Ownership, Parcel, Plaque, Renamed, Slot, Specimen, Visit, Visitor,
+		Work []ent.Interceptor
 	}
 )

@@ -12,11 +12,15 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/branch"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/guild"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/measure"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/member"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
@@ -26,6 +30,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/work"
 )
 
 // ent aliases to avoid import conflicts in user's code.
@@ -86,11 +91,15 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
+			branch.Table:    branch.ValidColumn,
 			cabinet.Table:   cabinet.ValidColumn,
 			counter.Table:   counter.ValidColumn,
+			guild.Table:     guild.ValidColumn,
 			label.Table:     label.ValidColumn,
 			like.Table:      like.ValidColumn,
 			locker.Table:    locker.ValidColumn,
+			measure.Table:   measure.ValidColumn,
+			member.Table:    member.ValidColumn,
 			nickname.Table:  nickname.ValidColumn,
 			ownership.Table: ownership.ValidColumn,
 			parcel.Table:    parcel.ValidColumn,
@@ -100,6 +109,7 @@ func checkColumn(t, c string) error {
 			specimen.Table:  specimen.ValidColumn,
 			visit.Table:     visit.ValidColumn,
 			visitor.Table:   visitor.ValidColumn,
+			work.Table:      work.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

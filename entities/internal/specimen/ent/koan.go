@@ -67,7 +67,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 53699618,
+		SchemaHash: 1976388395,
 		Kinds:      koanKinds(),
 		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(drv, engine, o.clients)
@@ -101,14 +101,18 @@ func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
 	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
-	before := map[string]int{"Cabinet": len(c.client.Cabinet.Hooks()), "Counter": len(c.client.Counter.Hooks()), "Label": len(c.client.Label.Hooks()), "Locker": len(c.client.Locker.Hooks()), "NickName": len(c.client.NickName.Hooks()), "Ownership": len(c.client.Ownership.Hooks()), "Parcel": len(c.client.Parcel.Hooks()), "Plaque": len(c.client.Plaque.Hooks()), "Renamed": len(c.client.Renamed.Hooks()), "Slot": len(c.client.Slot.Hooks()), "Specimen": len(c.client.Specimen.Hooks()), "Visit": len(c.client.Visit.Hooks()), "Visitor": len(c.client.Visitor.Hooks())}
+	before := map[string]int{"Branch": len(c.client.Branch.Hooks()), "Cabinet": len(c.client.Cabinet.Hooks()), "Counter": len(c.client.Counter.Hooks()), "Guild": len(c.client.Guild.Hooks()), "Label": len(c.client.Label.Hooks()), "Locker": len(c.client.Locker.Hooks()), "Measure": len(c.client.Measure.Hooks()), "Member": len(c.client.Member.Hooks()), "NickName": len(c.client.NickName.Hooks()), "Ownership": len(c.client.Ownership.Hooks()), "Parcel": len(c.client.Parcel.Hooks()), "Plaque": len(c.client.Plaque.Hooks()), "Renamed": len(c.client.Renamed.Hooks()), "Slot": len(c.client.Slot.Hooks()), "Specimen": len(c.client.Specimen.Hooks()), "Visit": len(c.client.Visit.Hooks()), "Visitor": len(c.client.Visitor.Hooks()), "Work": len(c.client.Work.Hooks())}
 	for _, fn := range fns {
 		fn(c.client)
 	}
+	c.hooked["Branch"] = len(c.client.Branch.Hooks()) > before["Branch"]
 	c.hooked["Cabinet"] = len(c.client.Cabinet.Hooks()) > before["Cabinet"]
 	c.hooked["Counter"] = len(c.client.Counter.Hooks()) > before["Counter"]
+	c.hooked["Guild"] = len(c.client.Guild.Hooks()) > before["Guild"]
 	c.hooked["Label"] = len(c.client.Label.Hooks()) > before["Label"]
 	c.hooked["Locker"] = len(c.client.Locker.Hooks()) > before["Locker"]
+	c.hooked["Measure"] = len(c.client.Measure.Hooks()) > before["Measure"]
+	c.hooked["Member"] = len(c.client.Member.Hooks()) > before["Member"]
 	c.hooked["NickName"] = len(c.client.NickName.Hooks()) > before["NickName"]
 	c.hooked["Ownership"] = len(c.client.Ownership.Hooks()) > before["Ownership"]
 	c.hooked["Parcel"] = len(c.client.Parcel.Hooks()) > before["Parcel"]
@@ -118,14 +122,23 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	c.hooked["Specimen"] = len(c.client.Specimen.Hooks()) > before["Specimen"]
 	c.hooked["Visit"] = len(c.client.Visit.Hooks()) > before["Visit"]
 	c.hooked["Visitor"] = len(c.client.Visitor.Hooks()) > before["Visitor"]
+	c.hooked["Work"] = len(c.client.Work.Hooks()) > before["Work"]
 	var unheld []string
+	c.ruled["Branch"] = len(c.client.Branch.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Branch", c.client.Branch.Interceptors())...)
 	c.ruled["Cabinet"] = len(c.client.Cabinet.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Cabinet", c.client.Cabinet.Interceptors())...)
 	c.ruled["Counter"] = len(c.client.Counter.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Counter", c.client.Counter.Interceptors())...)
+	c.ruled["Guild"] = len(c.client.Guild.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Guild", c.client.Guild.Interceptors())...)
 	c.ruled["Label"] = len(c.client.Label.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Label", c.client.Label.Interceptors())...)
 	c.ruled["Locker"] = len(c.client.Locker.Interceptors()) > 0
+	c.ruled["Measure"] = len(c.client.Measure.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Measure", c.client.Measure.Interceptors())...)
+	c.ruled["Member"] = len(c.client.Member.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Member", c.client.Member.Interceptors())...)
 	c.ruled["NickName"] = len(c.client.NickName.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("NickName", c.client.NickName.Interceptors())...)
 	c.ruled["Ownership"] = len(c.client.Ownership.Interceptors()) > 0
@@ -143,6 +156,8 @@ func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (s
 	unheld = append(unheld, shim.Unheld("Visit", c.client.Visit.Interceptors())...)
 	c.ruled["Visitor"] = len(c.client.Visitor.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Visitor", c.client.Visitor.Interceptors())...)
+	c.ruled["Work"] = len(c.client.Work.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Work", c.client.Work.Interceptors())...)
 	if len(unheld) > 0 {
 		return nil, errors.New(strings.Join(unheld, "; "))
 	}
@@ -180,7 +195,167 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindCabinet(), koanKindCounter(), koanKindLabel(), koanKindLocker(), koanKindNickName(), koanKindOwnership(), koanKindParcel(), koanKindPlaque(), koanKindRenamed(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor()}
+	return []*shim.Kind{koanKindBranch(), koanKindCabinet(), koanKindCounter(), koanKindGuild(), koanKindLabel(), koanKindLocker(), koanKindMeasure(), koanKindMember(), koanKindNickName(), koanKindOwnership(), koanKindParcel(), koanKindPlaque(), koanKindRenamed(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor(), koanKindWork()}
+}
+
+func koanKindBranch() *shim.Kind {
+	return &shim.Kind{
+		Type: "Branch",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Branch",
+				Description: "A branch of a tree.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Fields: []catalog.Field{
+					{Name: "rev", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
+				},
+				Edges: []catalog.Edge{
+					{Name: "parent", Target: "Branch"},
+					{Name: "children", Target: "Branch", Many: true},
+					{Name: "model", Target: "Branch"},
+					{Name: "copies", Target: "Branch", Many: true},
+					{Name: "twin", Target: "Branch"},
+					{Name: "likeness", Target: "Branch", Many: true},
+				},
+				Versioned: true,
+			},
+			Table: "branches",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Columns: []descriptor.Column{
+				{Field: "rev", Ent: "rev", Name: "rev", Storage: "int"},
+			},
+			Edges: []descriptor.Edge{
+				{Name: "parent", Ent: "parent", Target: "Branch", Relation: "m2o", Inverse: true, OwnKey: "branch_children"},
+				{Name: "children", Ent: "children", Target: "Branch", Relation: "o2m", TargetKey: "branch_children", Cascade: true},
+				{Name: "model", Ent: "model", Target: "Branch", Relation: "m2o", Inverse: true, OwnKey: "branch_copies"},
+				{Name: "copies", Ent: "copies", Target: "Branch", Relation: "o2m", TargetKey: "branch_copies", SetNull: true},
+				{Name: "twin", Ent: "twin", Target: "Branch", Relation: "o2o", OwnKey: "branch_twin"},
+				{Name: "likeness", Ent: "likeness", Target: "Branch", Relation: "m2m", JoinTable: "branch_likeness", JoinOwn: "branch_id", JoinTarget: "likenes_id"},
+			},
+			VersionColumn: "rev",
+			Referrers: []descriptor.Referrer{
+				{Entity: "Branch", Column: "branch_children", Cascade: true},
+				{Entity: "Branch", Column: "branch_copies", SetNull: true},
+				{Entity: "Branch", Column: "branch_twin", SetNull: true},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Branch.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Branch.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Branch.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Branch(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Branch.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Branch(w))
+			}
+			return b.Exec(ctx)
+		},
+		ID: func(m stdent.Mutation) (any, bool) { return m.(*BranchMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*BranchMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*BranchMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetBranch,
+		Edge: koanEdgeBranch,
+		Bump: func(m stdent.Mutation) { m.(*BranchMutation).AddRev(1) },
+	}
+}
+
+func koanSetBranch(m stdent.Mutation, column string, v any) error {
+	x := m.(*BranchMutation)
+	switch column {
+	case "rev":
+		return shim.Int(v, x.SetRev)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeBranch(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*BranchMutation)
+	switch edge {
+	case "parent":
+		switch change {
+		case shim.Link:
+			x.SetParentID(ids[0].(string))
+		case shim.Clear:
+			x.ClearParent()
+		}
+		return nil
+	case "children":
+		switch change {
+		case shim.Link:
+			x.AddChildIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveChildIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearChildren()
+		}
+		return nil
+	case "model":
+		switch change {
+		case shim.Link:
+			x.SetModelID(ids[0].(string))
+		case shim.Clear:
+			x.ClearModel()
+		}
+		return nil
+	case "copies":
+		switch change {
+		case shim.Link:
+			x.AddCopyIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveCopyIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearCopies()
+		}
+		return nil
+	case "twin":
+		switch change {
+		case shim.Link:
+			x.SetTwinID(ids[0].(string))
+		case shim.Clear:
+			x.ClearTwin()
+		}
+		return nil
+	case "likeness":
+		switch change {
+		case shim.Link:
+			x.AddLikenesIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveLikenesIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearLikeness()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
 var koanFormCabinet_ID = shim.NewForm((*CabinetMutation).SetID, shim.AsText, nil)
@@ -471,6 +646,127 @@ func koanEdgeCounter(m stdent.Mutation, edge string, change shim.EdgeChange, ids
 	return fmt.Errorf("the edge %q cannot be changed", edge)
 }
 
+func koanKindGuild() *shim.Kind {
+	return &shim.Kind{
+		Type: "Guild",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Guild",
+				Description: "A guild.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Edges: []catalog.Edge{
+					{Name: "members", Target: "Member", Many: true},
+					{Name: "founder", Target: "Member"},
+					{Name: "charter", Target: "Work"},
+					{Name: "patron", Target: "Member"},
+				},
+			},
+			Table: "guilds",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Edges: []descriptor.Edge{
+				{Name: "members", Ent: "members", Target: "Member", Relation: "o2m", TargetKey: "guild_members", Cascade: true},
+				{Name: "founder", Ent: "founder", Target: "Member", Relation: "m2o", OwnKey: "guild_founder"},
+				{Name: "charter", Ent: "charter", Target: "Work", Relation: "m2o", OwnKey: "guild_charter"},
+				{Name: "patron", Ent: "patron", Target: "Member", Relation: "m2o", OwnKey: "guild_patron"},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "Member", Column: "guild_members", Cascade: true},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Guild.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Guild.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Guild.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Guild(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Guild.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Guild(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*GuildMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*GuildMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*GuildMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetGuild,
+		Edge: koanEdgeGuild,
+	}
+}
+
+func koanSetGuild(m stdent.Mutation, column string, v any) error {
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeGuild(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*GuildMutation)
+	switch edge {
+	case "members":
+		switch change {
+		case shim.Link:
+			x.AddMemberIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemoveMemberIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearMembers()
+		}
+		return nil
+	case "founder":
+		switch change {
+		case shim.Link:
+			x.SetFounderID(ids[0].(string))
+		case shim.Clear:
+			x.ClearFounder()
+		}
+		return nil
+	case "charter":
+		switch change {
+		case shim.Link:
+			x.SetCharterID(ids[0].(string))
+		case shim.Clear:
+			x.ClearCharter()
+		}
+		return nil
+	case "patron":
+		switch change {
+		case shim.Link:
+			x.SetPatronID(ids[0].(string))
+		case shim.Clear:
+			x.ClearPatron()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
 func koanKindLabel() *shim.Kind {
 	return &shim.Kind{
 		Type: "Label",
@@ -686,6 +982,244 @@ func koanEdgeLocker(m stdent.Mutation, edge string, change shim.EdgeChange, ids 
 			x.RemoveKeyIDs(shim.IDs[int](ids)...)
 		case shim.Clear:
 			x.ClearKeys()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+var koanFormMeasure_Price = shim.NewForm((*MeasureMutation).SetPrice, shim.AsText, nil)
+var koanFormMeasure_TextPrice = shim.NewForm((*MeasureMutation).SetTextPrice, shim.AsText, nil)
+
+func koanKindMeasure() *shim.Kind {
+	return &shim.Kind{
+		Type: "Measure",
+		Entity: descriptor.WithForms(&descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Measure",
+				Description: "What was measured.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, ReadOnly: true, Generated: true},
+				Fields: []catalog.Field{
+					{Name: "price", Type: "decimal", Nullable: true, Precision: 12, Scale: 2},
+					{Name: "textPrice", Type: "decimal", Nullable: true, Precision: 12, Scale: 2},
+					{Name: "rate", Type: "float", Nullable: true, Precision: 6, Scale: 3},
+					{Name: "ratio", Type: "float", Nullable: true, Precision: 6, Scale: 3},
+					{Name: "single", Type: "float", Nullable: true},
+					{Name: "loose", Type: "float", Nullable: true},
+					{Name: "small", Type: "int", Nullable: true, Min: new(float64(-32768)), Max: new(float64(32767))},
+					{Name: "medium", Type: "int", Nullable: true, Min: new(float64(-2.147483648e+09)), Max: new(float64(2.147483647e+09))},
+					{Name: "whole", Type: "int", Nullable: true, Precision: 5},
+					{Name: "narrow", Type: "int", Nullable: true, Min: new(float64(-2.147483648e+09)), Max: new(float64(2.147483647e+09))},
+					{Name: "code", Type: "string", Nullable: true, MaxLength: new(int(5))},
+					{Name: "fixed", Type: "string", Nullable: true, MaxLength: new(int(3))},
+					{Name: "bits", Type: "string", Nullable: true, MinLength: new(int(4)), MaxLength: new(int(4)), Pattern: "^[01]*$"},
+					{Name: "network", Type: "string", Nullable: true},
+					{Name: "secret", Type: "string", Nullable: true, Sensitive: true, MaxLength: new(int(4))},
+					{Name: "second", Type: "time", Generated: true},
+					{Name: "milli", Type: "time", Nullable: true},
+					{Name: "moment", Type: "time", Nullable: true},
+				},
+			},
+			Table: "measures",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
+			Columns: []descriptor.Column{
+				{Field: "price", Ent: "price", Name: "price", Storage: "decimal", Nullable: true, Affinity: "numeric", Capacity: &descriptor.Capacity{Precision: 12, Scale: 2}},
+				{Field: "textPrice", Ent: "text_price", Name: "text_price", Storage: "decimal", Nullable: true, Capacity: &descriptor.Capacity{Precision: 12, Scale: 2}},
+				{Field: "rate", Ent: "rate", Name: "rate", Storage: "float", Nullable: true, Capacity: &descriptor.Capacity{Precision: 6, Scale: 3}},
+				{Field: "ratio", Ent: "ratio", Name: "ratio", Storage: "float", Nullable: true, Capacity: &descriptor.Capacity{Precision: 6, Scale: 3}},
+				{Field: "single", Ent: "single", Name: "single", Storage: "float", Nullable: true, Single: true},
+				{Field: "loose", Ent: "loose", Name: "loose", Storage: "float", Nullable: true},
+				{Field: "small", Ent: "small", Name: "small", Storage: "int", Nullable: true, Capacity: &descriptor.Capacity{Least: -32768, Most: 32767}},
+				{Field: "medium", Ent: "medium", Name: "medium", Storage: "int", Nullable: true, Capacity: &descriptor.Capacity{Least: -2147483648, Most: 2147483647}},
+				{Field: "whole", Ent: "whole", Name: "whole", Storage: "int", Nullable: true, Capacity: &descriptor.Capacity{Precision: 5}},
+				{Field: "narrow", Ent: "narrow", Name: "narrow", Storage: "int", Nullable: true},
+				{Field: "code", Ent: "code", Name: "code", Storage: "text", Nullable: true, Capacity: &descriptor.Capacity{Length: 5}},
+				{Field: "fixed", Ent: "fixed", Name: "fixed", Storage: "text", Nullable: true, Capacity: &descriptor.Capacity{Length: 3}},
+				{Field: "bits", Ent: "bits", Name: "bits", Storage: "text", Nullable: true, Native: "bit(4)", Capacity: &descriptor.Capacity{Length: 4, Bits: true, Fixed: true}},
+				{Field: "network", Ent: "network", Name: "network", Storage: "text", Nullable: true, Native: "inet"},
+				{Field: "secret", Ent: "secret", Name: "secret", Storage: "text", Nullable: true, Capacity: &descriptor.Capacity{Length: 4}},
+				{Field: "second", Ent: "second", Name: "second", Storage: "time", Capacity: &descriptor.Capacity{SecondDigits: new(int(0))}},
+				{Field: "milli", Ent: "milli", Name: "milli", Storage: "time", Nullable: true, Capacity: &descriptor.Capacity{SecondDigits: new(int(3))}},
+				{Field: "moment", Ent: "moment", Name: "moment", Storage: "time", Nullable: true},
+			},
+		}, map[string]descriptor.Form{"price": koanFormMeasure_Price, "textPrice": koanFormMeasure_TextPrice}),
+		Generated: []string{"second"},
+		IDForm:    shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Measure.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Measure.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Measure.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Measure(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: func() error { return nil }, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Measure.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Measure(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*MeasureMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*MeasureMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		Set:  koanSetMeasure,
+		Edge: koanEdgeMeasure,
+	}
+}
+
+func koanSetMeasure(m stdent.Mutation, column string, v any) error {
+	x := m.(*MeasureMutation)
+	switch column {
+	case "price":
+		return koanFormMeasure_Price.Set(v, x.SetPrice)
+	case "text_price":
+		return koanFormMeasure_TextPrice.Set(v, x.SetTextPrice)
+	case "rate":
+		return shim.Float(v, x.SetRate)
+	case "ratio":
+		return shim.Float(v, x.SetRatio)
+	case "single":
+		return shim.Float(v, x.SetSingle)
+	case "loose":
+		return shim.Float(v, x.SetLoose)
+	case "small":
+		return shim.Int(v, x.SetSmall)
+	case "medium":
+		return shim.Int(v, x.SetMedium)
+	case "whole":
+		return shim.Int(v, x.SetWhole)
+	case "narrow":
+		return shim.Int(v, x.SetNarrow)
+	case "code":
+		return shim.Text(v, x.SetCode)
+	case "fixed":
+		return shim.Text(v, x.SetFixed)
+	case "bits":
+		return shim.Text(v, x.SetBits)
+	case "network":
+		return shim.Text(v, x.SetNetwork)
+	case "secret":
+		return shim.Text(v, x.SetSecret)
+	case "second":
+		return shim.Time(v, x.SetSecond)
+	case "milli":
+		return shim.Time(v, x.SetMilli)
+	case "moment":
+		return shim.Time(v, x.SetMoment)
+	}
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeMeasure(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindMember() *shim.Kind {
+	return &shim.Kind{
+		Type: "Member",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Member",
+				Description: "A member of a guild.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Edges: []catalog.Edge{
+					{Name: "guild", Target: "Guild", Required: true},
+				},
+			},
+			Table: "members",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Edges: []descriptor.Edge{
+				{Name: "guild", Ent: "guild", Target: "Guild", Relation: "m2o", Inverse: true, OwnKey: "guild_members"},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "Guild", Column: "guild_founder", Cascade: true},
+				{Entity: "Guild", Column: "guild_patron", SetNull: true},
+				{Entity: "Work", Column: "work_maker", Cascade: true},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Member.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Member.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Member.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Member(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Member.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Member(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*MemberMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*MemberMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*MemberMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetMember,
+		Edge: koanEdgeMember,
+	}
+}
+
+func koanSetMember(m stdent.Mutation, column string, v any) error {
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeMember(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*MemberMutation)
+	switch edge {
+	case "guild":
+		switch change {
+		case shim.Link:
+			x.SetGuildID(ids[0].(string))
+		case shim.Clear:
+			x.ClearGuild()
 		}
 		return nil
 	}
@@ -1242,7 +1776,7 @@ func koanKindRenamed() *shim.Kind {
 					{Name: "theSecret", Type: "string", Nullable: true, Opaque: true},
 					{Name: "thePhone", Type: "string", Nullable: true},
 					{Name: "thePrice", Type: "decimal", Nullable: true},
-					{Name: "costID", Type: "decimal", Nullable: true},
+					{Name: "costID", Type: "decimal", Nullable: true, Precision: 20, Scale: 4},
 					{Name: "theAmount", Type: "decimal", Nullable: true},
 					{Name: "thePoint", Description: "Kept in a form that says nothing.", Type: "json", Nullable: true, Opaque: true},
 					{Name: "seenID", Type: "time", Nullable: true},
@@ -1305,7 +1839,7 @@ func koanKindRenamed() *shim.Kind {
 				{Field: "theSecret", Ent: "the_secret", Name: "col_secret", Storage: "held", Nullable: true},
 				{Field: "thePhone", Ent: "thePhone", Name: "col_phone", Storage: "text", Nullable: true},
 				{Field: "thePrice", Ent: "ThePrice", Name: "col_price", Storage: "decimal", Nullable: true},
-				{Field: "costID", Ent: "costID", Name: "col_cost", Storage: "decimal", Nullable: true},
+				{Field: "costID", Ent: "costID", Name: "col_cost", Storage: "decimal", Nullable: true, Capacity: &descriptor.Capacity{Precision: 20, Scale: 4}},
 				{Field: "theAmount", Ent: "the_amount", Name: "col_amount", Storage: "decimal", Nullable: true},
 				{Field: "thePoint", Ent: "thePoint", Name: "col_point", Storage: "json", Nullable: true},
 				{Field: "seenID", Ent: "seenID", Name: "col_seen", Storage: "time", Nullable: true},
@@ -1728,7 +2262,7 @@ func koanKindSpecimen() *shim.Kind {
 					{Name: "secret", Type: "string", Nullable: true, Opaque: true},
 					{Name: "phone", Type: "string", Nullable: true},
 					{Name: "price", Type: "decimal", Nullable: true},
-					{Name: "cost", Type: "decimal", Nullable: true},
+					{Name: "cost", Type: "decimal", Nullable: true, Precision: 20, Scale: 4},
 					{Name: "amount", Type: "decimal", Nullable: true},
 					{Name: "point", Description: "Kept in a form that says nothing.", Type: "json", Nullable: true, Opaque: true},
 					{Name: "words", Type: "json", Nullable: true},
@@ -1786,7 +2320,7 @@ func koanKindSpecimen() *shim.Kind {
 				{Field: "secret", Ent: "secret", Name: "secret", Storage: "held", Nullable: true},
 				{Field: "phone", Ent: "phone", Name: "phone", Storage: "text", Nullable: true},
 				{Field: "price", Ent: "price", Name: "price", Storage: "decimal", Nullable: true},
-				{Field: "cost", Ent: "cost", Name: "cost", Storage: "decimal", Nullable: true},
+				{Field: "cost", Ent: "cost", Name: "cost", Storage: "decimal", Nullable: true, Capacity: &descriptor.Capacity{Precision: 20, Scale: 4}},
 				{Field: "amount", Ent: "amount", Name: "amount", Storage: "decimal", Nullable: true},
 				{Field: "point", Ent: "point", Name: "point", Storage: "json", Nullable: true},
 				{Field: "words", Ent: "words", Name: "words", Storage: "json", Nullable: true},
@@ -2239,6 +2773,95 @@ func koanEdgeVisitor(m stdent.Mutation, edge string, change shim.EdgeChange, ids
 			x.RemoveOwnershipIDs(shim.IDs[uuid.UUID](ids)...)
 		case shim.Clear:
 			x.ClearOwnerships()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindWork() *shim.Kind {
+	return &shim.Kind{
+		Type: "Work",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Work",
+				Description: "What a member made.",
+				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Edges: []catalog.Edge{
+					{Name: "maker", Target: "Member", Required: true},
+				},
+			},
+			Table: "works",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
+			Edges: []descriptor.Edge{
+				{Name: "maker", Ent: "maker", Target: "Member", Relation: "m2o", OwnKey: "work_maker"},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "Guild", Column: "guild_charter", Cascade: true},
+			},
+		},
+		IDForm: shim.TextIDs[string](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Work.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Work.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Work.UpdateOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Work(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Work.DeleteOneID(id.(string))
+			for _, w := range where {
+				b.Where(predicate.Work(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*WorkMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*WorkMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		SettableID: true,
+		SetID: func(m stdent.Mutation, id any) error {
+			m.(*WorkMutation).SetID(id.(string))
+			return nil
+		},
+		Set:  koanSetWork,
+		Edge: koanEdgeWork,
+	}
+}
+
+func koanSetWork(m stdent.Mutation, column string, v any) error {
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeWork(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*WorkMutation)
+	switch edge {
+	case "maker":
+		switch change {
+		case shim.Link:
+			x.SetMakerID(ids[0].(string))
+		case shim.Clear:
+			x.ClearMaker()
 		}
 		return nil
 	}

@@ -15,11 +15,15 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/branch"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/counter"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/guild"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/locker"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/measure"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/member"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/parcel"
@@ -30,6 +34,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/work"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 )
 
@@ -42,11 +47,15 @@ const (
 	OpUpdateOne = ent.OpUpdateOne
 
 	// Node types.
+	TypeBranch    = "Branch"
 	TypeCabinet   = "Cabinet"
 	TypeCounter   = "Counter"
+	TypeGuild     = "Guild"
 	TypeLabel     = "Label"
 	TypeLike      = "Like"
 	TypeLocker    = "Locker"
+	TypeMeasure   = "Measure"
+	TypeMember    = "Member"
 	TypeNickName  = "NickName"
 	TypeOwnership = "Ownership"
 	TypeParcel    = "Parcel"
@@ -56,7 +65,812 @@ const (
 	TypeSpecimen  = "Specimen"
 	TypeVisit     = "Visit"
 	TypeVisitor   = "Visitor"
+	TypeWork      = "Work"
 )
+
+// BranchMutation represents an operation that mutates the Branch nodes in the graph.
+type BranchMutation struct {
+	config
+	op              Op
+	typ             string
+	id              *string
+	rev             *int
+	addrev          *int
+	clearedFields   map[string]struct{}
+	parent          *string
+	clearedparent   bool
+	children        map[string]struct{}
+	removedchildren map[string]struct{}
+	clearedchildren bool
+	model           *string
+	clearedmodel    bool
+	copies          map[string]struct{}
+	removedcopies   map[string]struct{}
+	clearedcopies   bool
+	twin            *string
+	clearedtwin     bool
+	likeness        map[string]struct{}
+	removedlikeness map[string]struct{}
+	clearedlikeness bool
+	done            bool
+	oldValue        func(context.Context) (*Branch, error)
+	predicates      []predicate.Branch
+}
+
+var _ ent.Mutation = (*BranchMutation)(nil)
+
+// branchOption allows management of the mutation configuration using functional options.
+type branchOption func(*BranchMutation)
+
+// newBranchMutation creates new mutation for the Branch entity.
+func newBranchMutation(c config, op Op, opts ...branchOption) *BranchMutation {
+	m := &BranchMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeBranch,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withBranchID sets the ID field of the mutation.
+func withBranchID(id string) branchOption {
+	return func(m *BranchMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Branch
+		)
+		m.oldValue = func(ctx context.Context) (*Branch, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Branch.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withBranch sets the old Branch of the mutation.
+func withBranch(node *Branch) branchOption {
+	return func(m *BranchMutation) {
+		m.oldValue = func(context.Context) (*Branch, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m BranchMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m BranchMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Branch entities.
+func (m *BranchMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *BranchMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *BranchMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Branch.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetRev sets the "rev" field.
+func (m *BranchMutation) SetRev(i int) {
+	m.rev = &i
+	m.addrev = nil
+}
+
+// Rev returns the value of the "rev" field in the mutation.
+func (m *BranchMutation) Rev() (r int, exists bool) {
+	v := m.rev
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRev returns the old "rev" field's value of the Branch entity.
+// If the Branch object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BranchMutation) OldRev(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRev is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRev requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRev: %w", err)
+	}
+	return oldValue.Rev, nil
+}
+
+// AddRev adds i to the "rev" field.
+func (m *BranchMutation) AddRev(i int) {
+	if m.addrev != nil {
+		*m.addrev += i
+	} else {
+		m.addrev = &i
+	}
+}
+
+// AddedRev returns the value that was added to the "rev" field in this mutation.
+func (m *BranchMutation) AddedRev() (r int, exists bool) {
+	v := m.addrev
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRev resets all changes to the "rev" field.
+func (m *BranchMutation) ResetRev() {
+	m.rev = nil
+	m.addrev = nil
+}
+
+// SetParentID sets the "parent" edge to the Branch entity by id.
+func (m *BranchMutation) SetParentID(id string) {
+	m.parent = &id
+}
+
+// ClearParent clears the "parent" edge to the Branch entity.
+func (m *BranchMutation) ClearParent() {
+	m.clearedparent = true
+}
+
+// ParentCleared reports if the "parent" edge to the Branch entity was cleared.
+func (m *BranchMutation) ParentCleared() bool {
+	return m.clearedparent
+}
+
+// ParentID returns the "parent" edge ID in the mutation.
+func (m *BranchMutation) ParentID() (id string, exists bool) {
+	if m.parent != nil {
+		return *m.parent, true
+	}
+	return
+}
+
+// ParentIDs returns the "parent" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ParentID instead. It exists only for internal usage by the builders.
+func (m *BranchMutation) ParentIDs() (ids []string) {
+	if id := m.parent; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetParent resets all changes to the "parent" edge.
+func (m *BranchMutation) ResetParent() {
+	m.parent = nil
+	m.clearedparent = false
+}
+
+// AddChildIDs adds the "children" edge to the Branch entity by ids.
+func (m *BranchMutation) AddChildIDs(ids ...string) {
+	if m.children == nil {
+		m.children = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.children[ids[i]] = struct{}{}
+	}
+}
+
+// ClearChildren clears the "children" edge to the Branch entity.
+func (m *BranchMutation) ClearChildren() {
+	m.clearedchildren = true
+}
+
+// ChildrenCleared reports if the "children" edge to the Branch entity was cleared.
+func (m *BranchMutation) ChildrenCleared() bool {
+	return m.clearedchildren
+}
+
+// RemoveChildIDs removes the "children" edge to the Branch entity by IDs.
+func (m *BranchMutation) RemoveChildIDs(ids ...string) {
+	if m.removedchildren == nil {
+		m.removedchildren = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.children, ids[i])
+		m.removedchildren[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedChildren returns the removed IDs of the "children" edge to the Branch entity.
+func (m *BranchMutation) RemovedChildrenIDs() (ids []string) {
+	for id := range m.removedchildren {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ChildrenIDs returns the "children" edge IDs in the mutation.
+func (m *BranchMutation) ChildrenIDs() (ids []string) {
+	for id := range m.children {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetChildren resets all changes to the "children" edge.
+func (m *BranchMutation) ResetChildren() {
+	m.children = nil
+	m.clearedchildren = false
+	m.removedchildren = nil
+}
+
+// SetModelID sets the "model" edge to the Branch entity by id.
+func (m *BranchMutation) SetModelID(id string) {
+	m.model = &id
+}
+
+// ClearModel clears the "model" edge to the Branch entity.
+func (m *BranchMutation) ClearModel() {
+	m.clearedmodel = true
+}
+
+// ModelCleared reports if the "model" edge to the Branch entity was cleared.
+func (m *BranchMutation) ModelCleared() bool {
+	return m.clearedmodel
+}
+
+// ModelID returns the "model" edge ID in the mutation.
+func (m *BranchMutation) ModelID() (id string, exists bool) {
+	if m.model != nil {
+		return *m.model, true
+	}
+	return
+}
+
+// ModelIDs returns the "model" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ModelID instead. It exists only for internal usage by the builders.
+func (m *BranchMutation) ModelIDs() (ids []string) {
+	if id := m.model; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetModel resets all changes to the "model" edge.
+func (m *BranchMutation) ResetModel() {
+	m.model = nil
+	m.clearedmodel = false
+}
+
+// AddCopyIDs adds the "copies" edge to the Branch entity by ids.
+func (m *BranchMutation) AddCopyIDs(ids ...string) {
+	if m.copies == nil {
+		m.copies = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.copies[ids[i]] = struct{}{}
+	}
+}
+
+// ClearCopies clears the "copies" edge to the Branch entity.
+func (m *BranchMutation) ClearCopies() {
+	m.clearedcopies = true
+}
+
+// CopiesCleared reports if the "copies" edge to the Branch entity was cleared.
+func (m *BranchMutation) CopiesCleared() bool {
+	return m.clearedcopies
+}
+
+// RemoveCopyIDs removes the "copies" edge to the Branch entity by IDs.
+func (m *BranchMutation) RemoveCopyIDs(ids ...string) {
+	if m.removedcopies == nil {
+		m.removedcopies = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.copies, ids[i])
+		m.removedcopies[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedCopies returns the removed IDs of the "copies" edge to the Branch entity.
+func (m *BranchMutation) RemovedCopiesIDs() (ids []string) {
+	for id := range m.removedcopies {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// CopiesIDs returns the "copies" edge IDs in the mutation.
+func (m *BranchMutation) CopiesIDs() (ids []string) {
+	for id := range m.copies {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetCopies resets all changes to the "copies" edge.
+func (m *BranchMutation) ResetCopies() {
+	m.copies = nil
+	m.clearedcopies = false
+	m.removedcopies = nil
+}
+
+// SetTwinID sets the "twin" edge to the Branch entity by id.
+func (m *BranchMutation) SetTwinID(id string) {
+	m.twin = &id
+}
+
+// ClearTwin clears the "twin" edge to the Branch entity.
+func (m *BranchMutation) ClearTwin() {
+	m.clearedtwin = true
+}
+
+// TwinCleared reports if the "twin" edge to the Branch entity was cleared.
+func (m *BranchMutation) TwinCleared() bool {
+	return m.clearedtwin
+}
+
+// TwinID returns the "twin" edge ID in the mutation.
+func (m *BranchMutation) TwinID() (id string, exists bool) {
+	if m.twin != nil {
+		return *m.twin, true
+	}
+	return
+}
+
+// TwinIDs returns the "twin" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// TwinID instead. It exists only for internal usage by the builders.
+func (m *BranchMutation) TwinIDs() (ids []string) {
+	if id := m.twin; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetTwin resets all changes to the "twin" edge.
+func (m *BranchMutation) ResetTwin() {
+	m.twin = nil
+	m.clearedtwin = false
+}
+
+// AddLikenesIDs adds the "likeness" edge to the Branch entity by ids.
+func (m *BranchMutation) AddLikenesIDs(ids ...string) {
+	if m.likeness == nil {
+		m.likeness = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.likeness[ids[i]] = struct{}{}
+	}
+}
+
+// ClearLikeness clears the "likeness" edge to the Branch entity.
+func (m *BranchMutation) ClearLikeness() {
+	m.clearedlikeness = true
+}
+
+// LikenessCleared reports if the "likeness" edge to the Branch entity was cleared.
+func (m *BranchMutation) LikenessCleared() bool {
+	return m.clearedlikeness
+}
+
+// RemoveLikenesIDs removes the "likeness" edge to the Branch entity by IDs.
+func (m *BranchMutation) RemoveLikenesIDs(ids ...string) {
+	if m.removedlikeness == nil {
+		m.removedlikeness = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.likeness, ids[i])
+		m.removedlikeness[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedLikeness returns the removed IDs of the "likeness" edge to the Branch entity.
+func (m *BranchMutation) RemovedLikenessIDs() (ids []string) {
+	for id := range m.removedlikeness {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// LikenessIDs returns the "likeness" edge IDs in the mutation.
+func (m *BranchMutation) LikenessIDs() (ids []string) {
+	for id := range m.likeness {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetLikeness resets all changes to the "likeness" edge.
+func (m *BranchMutation) ResetLikeness() {
+	m.likeness = nil
+	m.clearedlikeness = false
+	m.removedlikeness = nil
+}
+
+// Where appends a list predicates to the BranchMutation builder.
+func (m *BranchMutation) Where(ps ...predicate.Branch) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the BranchMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *BranchMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Branch, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *BranchMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *BranchMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Branch).
+func (m *BranchMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *BranchMutation) Fields() []string {
+	fields := make([]string, 0, 1)
+	if m.rev != nil {
+		fields = append(fields, branch.FieldRev)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *BranchMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case branch.FieldRev:
+		return m.Rev()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *BranchMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case branch.FieldRev:
+		return m.OldRev(ctx)
+	}
+	return nil, fmt.Errorf("unknown Branch field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *BranchMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case branch.FieldRev:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRev(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Branch field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *BranchMutation) AddedFields() []string {
+	var fields []string
+	if m.addrev != nil {
+		fields = append(fields, branch.FieldRev)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *BranchMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case branch.FieldRev:
+		return m.AddedRev()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *BranchMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case branch.FieldRev:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRev(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Branch numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *BranchMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *BranchMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *BranchMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Branch nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *BranchMutation) ResetField(name string) error {
+	switch name {
+	case branch.FieldRev:
+		m.ResetRev()
+		return nil
+	}
+	return fmt.Errorf("unknown Branch field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *BranchMutation) AddedEdges() []string {
+	edges := make([]string, 0, 6)
+	if m.parent != nil {
+		edges = append(edges, branch.EdgeParent)
+	}
+	if m.children != nil {
+		edges = append(edges, branch.EdgeChildren)
+	}
+	if m.model != nil {
+		edges = append(edges, branch.EdgeModel)
+	}
+	if m.copies != nil {
+		edges = append(edges, branch.EdgeCopies)
+	}
+	if m.twin != nil {
+		edges = append(edges, branch.EdgeTwin)
+	}
+	if m.likeness != nil {
+		edges = append(edges, branch.EdgeLikeness)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *BranchMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case branch.EdgeParent:
+		if id := m.parent; id != nil {
+			return []ent.Value{*id}
+		}
+	case branch.EdgeChildren:
+		ids := make([]ent.Value, 0, len(m.children))
+		for id := range m.children {
+			ids = append(ids, id)
+		}
+		return ids
+	case branch.EdgeModel:
+		if id := m.model; id != nil {
+			return []ent.Value{*id}
+		}
+	case branch.EdgeCopies:
+		ids := make([]ent.Value, 0, len(m.copies))
+		for id := range m.copies {
+			ids = append(ids, id)
+		}
+		return ids
+	case branch.EdgeTwin:
+		if id := m.twin; id != nil {
+			return []ent.Value{*id}
+		}
+	case branch.EdgeLikeness:
+		ids := make([]ent.Value, 0, len(m.likeness))
+		for id := range m.likeness {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *BranchMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 6)
+	if m.removedchildren != nil {
+		edges = append(edges, branch.EdgeChildren)
+	}
+	if m.removedcopies != nil {
+		edges = append(edges, branch.EdgeCopies)
+	}
+	if m.removedlikeness != nil {
+		edges = append(edges, branch.EdgeLikeness)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *BranchMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case branch.EdgeChildren:
+		ids := make([]ent.Value, 0, len(m.removedchildren))
+		for id := range m.removedchildren {
+			ids = append(ids, id)
+		}
+		return ids
+	case branch.EdgeCopies:
+		ids := make([]ent.Value, 0, len(m.removedcopies))
+		for id := range m.removedcopies {
+			ids = append(ids, id)
+		}
+		return ids
+	case branch.EdgeLikeness:
+		ids := make([]ent.Value, 0, len(m.removedlikeness))
+		for id := range m.removedlikeness {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *BranchMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 6)
+	if m.clearedparent {
+		edges = append(edges, branch.EdgeParent)
+	}
+	if m.clearedchildren {
+		edges = append(edges, branch.EdgeChildren)
+	}
+	if m.clearedmodel {
+		edges = append(edges, branch.EdgeModel)
+	}
+	if m.clearedcopies {
+		edges = append(edges, branch.EdgeCopies)
+	}
+	if m.clearedtwin {
+		edges = append(edges, branch.EdgeTwin)
+	}
+	if m.clearedlikeness {
+		edges = append(edges, branch.EdgeLikeness)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *BranchMutation) EdgeCleared(name string) bool {
+	switch name {
+	case branch.EdgeParent:
+		return m.clearedparent
+	case branch.EdgeChildren:
+		return m.clearedchildren
+	case branch.EdgeModel:
+		return m.clearedmodel
+	case branch.EdgeCopies:
+		return m.clearedcopies
+	case branch.EdgeTwin:
+		return m.clearedtwin
+	case branch.EdgeLikeness:
+		return m.clearedlikeness
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *BranchMutation) ClearEdge(name string) error {
+	switch name {
+	case branch.EdgeParent:
+		m.ClearParent()
+		return nil
+	case branch.EdgeModel:
+		m.ClearModel()
+		return nil
+	case branch.EdgeTwin:
+		m.ClearTwin()
+		return nil
+	}
+	return fmt.Errorf("unknown Branch unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *BranchMutation) ResetEdge(name string) error {
+	switch name {
+	case branch.EdgeParent:
+		m.ResetParent()
+		return nil
+	case branch.EdgeChildren:
+		m.ResetChildren()
+		return nil
+	case branch.EdgeModel:
+		m.ResetModel()
+		return nil
+	case branch.EdgeCopies:
+		m.ResetCopies()
+		return nil
+	case branch.EdgeTwin:
+		m.ResetTwin()
+		return nil
+	case branch.EdgeLikeness:
+		m.ResetLikeness()
+		return nil
+	}
+	return fmt.Errorf("unknown Branch edge %s", name)
+}
 
 // CabinetMutation represents an operation that mutates the Cabinet nodes in the graph.
 type CabinetMutation struct {
@@ -1497,6 +2311,546 @@ func (m *CounterMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *CounterMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Counter edge %s", name)
+}
+
+// GuildMutation represents an operation that mutates the Guild nodes in the graph.
+type GuildMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	clearedFields  map[string]struct{}
+	members        map[string]struct{}
+	removedmembers map[string]struct{}
+	clearedmembers bool
+	founder        *string
+	clearedfounder bool
+	charter        *string
+	clearedcharter bool
+	patron         *string
+	clearedpatron  bool
+	done           bool
+	oldValue       func(context.Context) (*Guild, error)
+	predicates     []predicate.Guild
+}
+
+var _ ent.Mutation = (*GuildMutation)(nil)
+
+// guildOption allows management of the mutation configuration using functional options.
+type guildOption func(*GuildMutation)
+
+// newGuildMutation creates new mutation for the Guild entity.
+func newGuildMutation(c config, op Op, opts ...guildOption) *GuildMutation {
+	m := &GuildMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeGuild,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withGuildID sets the ID field of the mutation.
+func withGuildID(id string) guildOption {
+	return func(m *GuildMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Guild
+		)
+		m.oldValue = func(ctx context.Context) (*Guild, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Guild.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withGuild sets the old Guild of the mutation.
+func withGuild(node *Guild) guildOption {
+	return func(m *GuildMutation) {
+		m.oldValue = func(context.Context) (*Guild, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m GuildMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m GuildMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Guild entities.
+func (m *GuildMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *GuildMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *GuildMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Guild.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// AddMemberIDs adds the "members" edge to the Member entity by ids.
+func (m *GuildMutation) AddMemberIDs(ids ...string) {
+	if m.members == nil {
+		m.members = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.members[ids[i]] = struct{}{}
+	}
+}
+
+// ClearMembers clears the "members" edge to the Member entity.
+func (m *GuildMutation) ClearMembers() {
+	m.clearedmembers = true
+}
+
+// MembersCleared reports if the "members" edge to the Member entity was cleared.
+func (m *GuildMutation) MembersCleared() bool {
+	return m.clearedmembers
+}
+
+// RemoveMemberIDs removes the "members" edge to the Member entity by IDs.
+func (m *GuildMutation) RemoveMemberIDs(ids ...string) {
+	if m.removedmembers == nil {
+		m.removedmembers = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.members, ids[i])
+		m.removedmembers[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedMembers returns the removed IDs of the "members" edge to the Member entity.
+func (m *GuildMutation) RemovedMembersIDs() (ids []string) {
+	for id := range m.removedmembers {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// MembersIDs returns the "members" edge IDs in the mutation.
+func (m *GuildMutation) MembersIDs() (ids []string) {
+	for id := range m.members {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetMembers resets all changes to the "members" edge.
+func (m *GuildMutation) ResetMembers() {
+	m.members = nil
+	m.clearedmembers = false
+	m.removedmembers = nil
+}
+
+// SetFounderID sets the "founder" edge to the Member entity by id.
+func (m *GuildMutation) SetFounderID(id string) {
+	m.founder = &id
+}
+
+// ClearFounder clears the "founder" edge to the Member entity.
+func (m *GuildMutation) ClearFounder() {
+	m.clearedfounder = true
+}
+
+// FounderCleared reports if the "founder" edge to the Member entity was cleared.
+func (m *GuildMutation) FounderCleared() bool {
+	return m.clearedfounder
+}
+
+// FounderID returns the "founder" edge ID in the mutation.
+func (m *GuildMutation) FounderID() (id string, exists bool) {
+	if m.founder != nil {
+		return *m.founder, true
+	}
+	return
+}
+
+// FounderIDs returns the "founder" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// FounderID instead. It exists only for internal usage by the builders.
+func (m *GuildMutation) FounderIDs() (ids []string) {
+	if id := m.founder; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetFounder resets all changes to the "founder" edge.
+func (m *GuildMutation) ResetFounder() {
+	m.founder = nil
+	m.clearedfounder = false
+}
+
+// SetCharterID sets the "charter" edge to the Work entity by id.
+func (m *GuildMutation) SetCharterID(id string) {
+	m.charter = &id
+}
+
+// ClearCharter clears the "charter" edge to the Work entity.
+func (m *GuildMutation) ClearCharter() {
+	m.clearedcharter = true
+}
+
+// CharterCleared reports if the "charter" edge to the Work entity was cleared.
+func (m *GuildMutation) CharterCleared() bool {
+	return m.clearedcharter
+}
+
+// CharterID returns the "charter" edge ID in the mutation.
+func (m *GuildMutation) CharterID() (id string, exists bool) {
+	if m.charter != nil {
+		return *m.charter, true
+	}
+	return
+}
+
+// CharterIDs returns the "charter" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// CharterID instead. It exists only for internal usage by the builders.
+func (m *GuildMutation) CharterIDs() (ids []string) {
+	if id := m.charter; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetCharter resets all changes to the "charter" edge.
+func (m *GuildMutation) ResetCharter() {
+	m.charter = nil
+	m.clearedcharter = false
+}
+
+// SetPatronID sets the "patron" edge to the Member entity by id.
+func (m *GuildMutation) SetPatronID(id string) {
+	m.patron = &id
+}
+
+// ClearPatron clears the "patron" edge to the Member entity.
+func (m *GuildMutation) ClearPatron() {
+	m.clearedpatron = true
+}
+
+// PatronCleared reports if the "patron" edge to the Member entity was cleared.
+func (m *GuildMutation) PatronCleared() bool {
+	return m.clearedpatron
+}
+
+// PatronID returns the "patron" edge ID in the mutation.
+func (m *GuildMutation) PatronID() (id string, exists bool) {
+	if m.patron != nil {
+		return *m.patron, true
+	}
+	return
+}
+
+// PatronIDs returns the "patron" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// PatronID instead. It exists only for internal usage by the builders.
+func (m *GuildMutation) PatronIDs() (ids []string) {
+	if id := m.patron; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetPatron resets all changes to the "patron" edge.
+func (m *GuildMutation) ResetPatron() {
+	m.patron = nil
+	m.clearedpatron = false
+}
+
+// Where appends a list predicates to the GuildMutation builder.
+func (m *GuildMutation) Where(ps ...predicate.Guild) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the GuildMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *GuildMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Guild, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *GuildMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *GuildMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Guild).
+func (m *GuildMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *GuildMutation) Fields() []string {
+	fields := make([]string, 0, 0)
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *GuildMutation) Field(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *GuildMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	return nil, fmt.Errorf("unknown Guild field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuildMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Guild field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *GuildMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *GuildMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuildMutation) AddField(name string, value ent.Value) error {
+	return fmt.Errorf("unknown Guild numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *GuildMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *GuildMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *GuildMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Guild nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *GuildMutation) ResetField(name string) error {
+	return fmt.Errorf("unknown Guild field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *GuildMutation) AddedEdges() []string {
+	edges := make([]string, 0, 4)
+	if m.members != nil {
+		edges = append(edges, guild.EdgeMembers)
+	}
+	if m.founder != nil {
+		edges = append(edges, guild.EdgeFounder)
+	}
+	if m.charter != nil {
+		edges = append(edges, guild.EdgeCharter)
+	}
+	if m.patron != nil {
+		edges = append(edges, guild.EdgePatron)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *GuildMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case guild.EdgeMembers:
+		ids := make([]ent.Value, 0, len(m.members))
+		for id := range m.members {
+			ids = append(ids, id)
+		}
+		return ids
+	case guild.EdgeFounder:
+		if id := m.founder; id != nil {
+			return []ent.Value{*id}
+		}
+	case guild.EdgeCharter:
+		if id := m.charter; id != nil {
+			return []ent.Value{*id}
+		}
+	case guild.EdgePatron:
+		if id := m.patron; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *GuildMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 4)
+	if m.removedmembers != nil {
+		edges = append(edges, guild.EdgeMembers)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *GuildMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case guild.EdgeMembers:
+		ids := make([]ent.Value, 0, len(m.removedmembers))
+		for id := range m.removedmembers {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *GuildMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 4)
+	if m.clearedmembers {
+		edges = append(edges, guild.EdgeMembers)
+	}
+	if m.clearedfounder {
+		edges = append(edges, guild.EdgeFounder)
+	}
+	if m.clearedcharter {
+		edges = append(edges, guild.EdgeCharter)
+	}
+	if m.clearedpatron {
+		edges = append(edges, guild.EdgePatron)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *GuildMutation) EdgeCleared(name string) bool {
+	switch name {
+	case guild.EdgeMembers:
+		return m.clearedmembers
+	case guild.EdgeFounder:
+		return m.clearedfounder
+	case guild.EdgeCharter:
+		return m.clearedcharter
+	case guild.EdgePatron:
+		return m.clearedpatron
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *GuildMutation) ClearEdge(name string) error {
+	switch name {
+	case guild.EdgeFounder:
+		m.ClearFounder()
+		return nil
+	case guild.EdgeCharter:
+		m.ClearCharter()
+		return nil
+	case guild.EdgePatron:
+		m.ClearPatron()
+		return nil
+	}
+	return fmt.Errorf("unknown Guild unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *GuildMutation) ResetEdge(name string) error {
+	switch name {
+	case guild.EdgeMembers:
+		m.ResetMembers()
+		return nil
+	case guild.EdgeFounder:
+		m.ResetFounder()
+		return nil
+	case guild.EdgeCharter:
+		m.ResetCharter()
+		return nil
+	case guild.EdgePatron:
+		m.ResetPatron()
+		return nil
+	}
+	return fmt.Errorf("unknown Guild edge %s", name)
 }
 
 // LabelMutation represents an operation that mutates the Label nodes in the graph.
@@ -3155,6 +4509,2188 @@ func (m *LockerMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown Locker edge %s", name)
+}
+
+// MeasureMutation represents an operation that mutates the Measure nodes in the graph.
+type MeasureMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int
+	price         *owned.Decimal
+	text_price    *owned.Decimal
+	rate          *float64
+	addrate       *float64
+	ratio         *float64
+	addratio      *float64
+	single        *float64
+	addsingle     *float64
+	loose         *float64
+	addloose      *float64
+	small         *int
+	addsmall      *int
+	medium        *int
+	addmedium     *int
+	whole         *int
+	addwhole      *int
+	narrow        *int32
+	addnarrow     *int32
+	code          *string
+	fixed         *string
+	bits          *string
+	network       *string
+	secret        *string
+	second        *time.Time
+	milli         *time.Time
+	moment        *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Measure, error)
+	predicates    []predicate.Measure
+}
+
+var _ ent.Mutation = (*MeasureMutation)(nil)
+
+// measureOption allows management of the mutation configuration using functional options.
+type measureOption func(*MeasureMutation)
+
+// newMeasureMutation creates new mutation for the Measure entity.
+func newMeasureMutation(c config, op Op, opts ...measureOption) *MeasureMutation {
+	m := &MeasureMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeMeasure,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withMeasureID sets the ID field of the mutation.
+func withMeasureID(id int) measureOption {
+	return func(m *MeasureMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Measure
+		)
+		m.oldValue = func(ctx context.Context) (*Measure, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Measure.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withMeasure sets the old Measure of the mutation.
+func withMeasure(node *Measure) measureOption {
+	return func(m *MeasureMutation) {
+		m.oldValue = func(context.Context) (*Measure, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m MeasureMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m MeasureMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *MeasureMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *MeasureMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Measure.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPrice sets the "price" field.
+func (m *MeasureMutation) SetPrice(o owned.Decimal) {
+	m.price = &o
+}
+
+// Price returns the value of the "price" field in the mutation.
+func (m *MeasureMutation) Price() (r owned.Decimal, exists bool) {
+	v := m.price
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPrice returns the old "price" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldPrice(ctx context.Context) (v *owned.Decimal, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPrice is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPrice requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPrice: %w", err)
+	}
+	return oldValue.Price, nil
+}
+
+// ClearPrice clears the value of the "price" field.
+func (m *MeasureMutation) ClearPrice() {
+	m.price = nil
+	m.clearedFields[measure.FieldPrice] = struct{}{}
+}
+
+// PriceCleared returns if the "price" field was cleared in this mutation.
+func (m *MeasureMutation) PriceCleared() bool {
+	_, ok := m.clearedFields[measure.FieldPrice]
+	return ok
+}
+
+// ResetPrice resets all changes to the "price" field.
+func (m *MeasureMutation) ResetPrice() {
+	m.price = nil
+	delete(m.clearedFields, measure.FieldPrice)
+}
+
+// SetTextPrice sets the "text_price" field.
+func (m *MeasureMutation) SetTextPrice(o owned.Decimal) {
+	m.text_price = &o
+}
+
+// TextPrice returns the value of the "text_price" field in the mutation.
+func (m *MeasureMutation) TextPrice() (r owned.Decimal, exists bool) {
+	v := m.text_price
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTextPrice returns the old "text_price" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldTextPrice(ctx context.Context) (v *owned.Decimal, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTextPrice is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTextPrice requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTextPrice: %w", err)
+	}
+	return oldValue.TextPrice, nil
+}
+
+// ClearTextPrice clears the value of the "text_price" field.
+func (m *MeasureMutation) ClearTextPrice() {
+	m.text_price = nil
+	m.clearedFields[measure.FieldTextPrice] = struct{}{}
+}
+
+// TextPriceCleared returns if the "text_price" field was cleared in this mutation.
+func (m *MeasureMutation) TextPriceCleared() bool {
+	_, ok := m.clearedFields[measure.FieldTextPrice]
+	return ok
+}
+
+// ResetTextPrice resets all changes to the "text_price" field.
+func (m *MeasureMutation) ResetTextPrice() {
+	m.text_price = nil
+	delete(m.clearedFields, measure.FieldTextPrice)
+}
+
+// SetRate sets the "rate" field.
+func (m *MeasureMutation) SetRate(f float64) {
+	m.rate = &f
+	m.addrate = nil
+}
+
+// Rate returns the value of the "rate" field in the mutation.
+func (m *MeasureMutation) Rate() (r float64, exists bool) {
+	v := m.rate
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRate returns the old "rate" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldRate(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRate is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRate requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRate: %w", err)
+	}
+	return oldValue.Rate, nil
+}
+
+// AddRate adds f to the "rate" field.
+func (m *MeasureMutation) AddRate(f float64) {
+	if m.addrate != nil {
+		*m.addrate += f
+	} else {
+		m.addrate = &f
+	}
+}
+
+// AddedRate returns the value that was added to the "rate" field in this mutation.
+func (m *MeasureMutation) AddedRate() (r float64, exists bool) {
+	v := m.addrate
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearRate clears the value of the "rate" field.
+func (m *MeasureMutation) ClearRate() {
+	m.rate = nil
+	m.addrate = nil
+	m.clearedFields[measure.FieldRate] = struct{}{}
+}
+
+// RateCleared returns if the "rate" field was cleared in this mutation.
+func (m *MeasureMutation) RateCleared() bool {
+	_, ok := m.clearedFields[measure.FieldRate]
+	return ok
+}
+
+// ResetRate resets all changes to the "rate" field.
+func (m *MeasureMutation) ResetRate() {
+	m.rate = nil
+	m.addrate = nil
+	delete(m.clearedFields, measure.FieldRate)
+}
+
+// SetRatio sets the "ratio" field.
+func (m *MeasureMutation) SetRatio(f float64) {
+	m.ratio = &f
+	m.addratio = nil
+}
+
+// Ratio returns the value of the "ratio" field in the mutation.
+func (m *MeasureMutation) Ratio() (r float64, exists bool) {
+	v := m.ratio
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRatio returns the old "ratio" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldRatio(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRatio is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRatio requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRatio: %w", err)
+	}
+	return oldValue.Ratio, nil
+}
+
+// AddRatio adds f to the "ratio" field.
+func (m *MeasureMutation) AddRatio(f float64) {
+	if m.addratio != nil {
+		*m.addratio += f
+	} else {
+		m.addratio = &f
+	}
+}
+
+// AddedRatio returns the value that was added to the "ratio" field in this mutation.
+func (m *MeasureMutation) AddedRatio() (r float64, exists bool) {
+	v := m.addratio
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearRatio clears the value of the "ratio" field.
+func (m *MeasureMutation) ClearRatio() {
+	m.ratio = nil
+	m.addratio = nil
+	m.clearedFields[measure.FieldRatio] = struct{}{}
+}
+
+// RatioCleared returns if the "ratio" field was cleared in this mutation.
+func (m *MeasureMutation) RatioCleared() bool {
+	_, ok := m.clearedFields[measure.FieldRatio]
+	return ok
+}
+
+// ResetRatio resets all changes to the "ratio" field.
+func (m *MeasureMutation) ResetRatio() {
+	m.ratio = nil
+	m.addratio = nil
+	delete(m.clearedFields, measure.FieldRatio)
+}
+
+// SetSingle sets the "single" field.
+func (m *MeasureMutation) SetSingle(f float64) {
+	m.single = &f
+	m.addsingle = nil
+}
+
+// Single returns the value of the "single" field in the mutation.
+func (m *MeasureMutation) Single() (r float64, exists bool) {
+	v := m.single
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSingle returns the old "single" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldSingle(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSingle is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSingle requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSingle: %w", err)
+	}
+	return oldValue.Single, nil
+}
+
+// AddSingle adds f to the "single" field.
+func (m *MeasureMutation) AddSingle(f float64) {
+	if m.addsingle != nil {
+		*m.addsingle += f
+	} else {
+		m.addsingle = &f
+	}
+}
+
+// AddedSingle returns the value that was added to the "single" field in this mutation.
+func (m *MeasureMutation) AddedSingle() (r float64, exists bool) {
+	v := m.addsingle
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearSingle clears the value of the "single" field.
+func (m *MeasureMutation) ClearSingle() {
+	m.single = nil
+	m.addsingle = nil
+	m.clearedFields[measure.FieldSingle] = struct{}{}
+}
+
+// SingleCleared returns if the "single" field was cleared in this mutation.
+func (m *MeasureMutation) SingleCleared() bool {
+	_, ok := m.clearedFields[measure.FieldSingle]
+	return ok
+}
+
+// ResetSingle resets all changes to the "single" field.
+func (m *MeasureMutation) ResetSingle() {
+	m.single = nil
+	m.addsingle = nil
+	delete(m.clearedFields, measure.FieldSingle)
+}
+
+// SetLoose sets the "loose" field.
+func (m *MeasureMutation) SetLoose(f float64) {
+	m.loose = &f
+	m.addloose = nil
+}
+
+// Loose returns the value of the "loose" field in the mutation.
+func (m *MeasureMutation) Loose() (r float64, exists bool) {
+	v := m.loose
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLoose returns the old "loose" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldLoose(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLoose is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLoose requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLoose: %w", err)
+	}
+	return oldValue.Loose, nil
+}
+
+// AddLoose adds f to the "loose" field.
+func (m *MeasureMutation) AddLoose(f float64) {
+	if m.addloose != nil {
+		*m.addloose += f
+	} else {
+		m.addloose = &f
+	}
+}
+
+// AddedLoose returns the value that was added to the "loose" field in this mutation.
+func (m *MeasureMutation) AddedLoose() (r float64, exists bool) {
+	v := m.addloose
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearLoose clears the value of the "loose" field.
+func (m *MeasureMutation) ClearLoose() {
+	m.loose = nil
+	m.addloose = nil
+	m.clearedFields[measure.FieldLoose] = struct{}{}
+}
+
+// LooseCleared returns if the "loose" field was cleared in this mutation.
+func (m *MeasureMutation) LooseCleared() bool {
+	_, ok := m.clearedFields[measure.FieldLoose]
+	return ok
+}
+
+// ResetLoose resets all changes to the "loose" field.
+func (m *MeasureMutation) ResetLoose() {
+	m.loose = nil
+	m.addloose = nil
+	delete(m.clearedFields, measure.FieldLoose)
+}
+
+// SetSmall sets the "small" field.
+func (m *MeasureMutation) SetSmall(i int) {
+	m.small = &i
+	m.addsmall = nil
+}
+
+// Small returns the value of the "small" field in the mutation.
+func (m *MeasureMutation) Small() (r int, exists bool) {
+	v := m.small
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSmall returns the old "small" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldSmall(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSmall is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSmall requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSmall: %w", err)
+	}
+	return oldValue.Small, nil
+}
+
+// AddSmall adds i to the "small" field.
+func (m *MeasureMutation) AddSmall(i int) {
+	if m.addsmall != nil {
+		*m.addsmall += i
+	} else {
+		m.addsmall = &i
+	}
+}
+
+// AddedSmall returns the value that was added to the "small" field in this mutation.
+func (m *MeasureMutation) AddedSmall() (r int, exists bool) {
+	v := m.addsmall
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearSmall clears the value of the "small" field.
+func (m *MeasureMutation) ClearSmall() {
+	m.small = nil
+	m.addsmall = nil
+	m.clearedFields[measure.FieldSmall] = struct{}{}
+}
+
+// SmallCleared returns if the "small" field was cleared in this mutation.
+func (m *MeasureMutation) SmallCleared() bool {
+	_, ok := m.clearedFields[measure.FieldSmall]
+	return ok
+}
+
+// ResetSmall resets all changes to the "small" field.
+func (m *MeasureMutation) ResetSmall() {
+	m.small = nil
+	m.addsmall = nil
+	delete(m.clearedFields, measure.FieldSmall)
+}
+
+// SetMedium sets the "medium" field.
+func (m *MeasureMutation) SetMedium(i int) {
+	m.medium = &i
+	m.addmedium = nil
+}
+
+// Medium returns the value of the "medium" field in the mutation.
+func (m *MeasureMutation) Medium() (r int, exists bool) {
+	v := m.medium
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMedium returns the old "medium" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldMedium(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMedium is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMedium requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMedium: %w", err)
+	}
+	return oldValue.Medium, nil
+}
+
+// AddMedium adds i to the "medium" field.
+func (m *MeasureMutation) AddMedium(i int) {
+	if m.addmedium != nil {
+		*m.addmedium += i
+	} else {
+		m.addmedium = &i
+	}
+}
+
+// AddedMedium returns the value that was added to the "medium" field in this mutation.
+func (m *MeasureMutation) AddedMedium() (r int, exists bool) {
+	v := m.addmedium
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearMedium clears the value of the "medium" field.
+func (m *MeasureMutation) ClearMedium() {
+	m.medium = nil
+	m.addmedium = nil
+	m.clearedFields[measure.FieldMedium] = struct{}{}
+}
+
+// MediumCleared returns if the "medium" field was cleared in this mutation.
+func (m *MeasureMutation) MediumCleared() bool {
+	_, ok := m.clearedFields[measure.FieldMedium]
+	return ok
+}
+
+// ResetMedium resets all changes to the "medium" field.
+func (m *MeasureMutation) ResetMedium() {
+	m.medium = nil
+	m.addmedium = nil
+	delete(m.clearedFields, measure.FieldMedium)
+}
+
+// SetWhole sets the "whole" field.
+func (m *MeasureMutation) SetWhole(i int) {
+	m.whole = &i
+	m.addwhole = nil
+}
+
+// Whole returns the value of the "whole" field in the mutation.
+func (m *MeasureMutation) Whole() (r int, exists bool) {
+	v := m.whole
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldWhole returns the old "whole" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldWhole(ctx context.Context) (v *int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldWhole is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldWhole requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldWhole: %w", err)
+	}
+	return oldValue.Whole, nil
+}
+
+// AddWhole adds i to the "whole" field.
+func (m *MeasureMutation) AddWhole(i int) {
+	if m.addwhole != nil {
+		*m.addwhole += i
+	} else {
+		m.addwhole = &i
+	}
+}
+
+// AddedWhole returns the value that was added to the "whole" field in this mutation.
+func (m *MeasureMutation) AddedWhole() (r int, exists bool) {
+	v := m.addwhole
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearWhole clears the value of the "whole" field.
+func (m *MeasureMutation) ClearWhole() {
+	m.whole = nil
+	m.addwhole = nil
+	m.clearedFields[measure.FieldWhole] = struct{}{}
+}
+
+// WholeCleared returns if the "whole" field was cleared in this mutation.
+func (m *MeasureMutation) WholeCleared() bool {
+	_, ok := m.clearedFields[measure.FieldWhole]
+	return ok
+}
+
+// ResetWhole resets all changes to the "whole" field.
+func (m *MeasureMutation) ResetWhole() {
+	m.whole = nil
+	m.addwhole = nil
+	delete(m.clearedFields, measure.FieldWhole)
+}
+
+// SetNarrow sets the "narrow" field.
+func (m *MeasureMutation) SetNarrow(i int32) {
+	m.narrow = &i
+	m.addnarrow = nil
+}
+
+// Narrow returns the value of the "narrow" field in the mutation.
+func (m *MeasureMutation) Narrow() (r int32, exists bool) {
+	v := m.narrow
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNarrow returns the old "narrow" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldNarrow(ctx context.Context) (v *int32, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNarrow is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNarrow requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNarrow: %w", err)
+	}
+	return oldValue.Narrow, nil
+}
+
+// AddNarrow adds i to the "narrow" field.
+func (m *MeasureMutation) AddNarrow(i int32) {
+	if m.addnarrow != nil {
+		*m.addnarrow += i
+	} else {
+		m.addnarrow = &i
+	}
+}
+
+// AddedNarrow returns the value that was added to the "narrow" field in this mutation.
+func (m *MeasureMutation) AddedNarrow() (r int32, exists bool) {
+	v := m.addnarrow
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearNarrow clears the value of the "narrow" field.
+func (m *MeasureMutation) ClearNarrow() {
+	m.narrow = nil
+	m.addnarrow = nil
+	m.clearedFields[measure.FieldNarrow] = struct{}{}
+}
+
+// NarrowCleared returns if the "narrow" field was cleared in this mutation.
+func (m *MeasureMutation) NarrowCleared() bool {
+	_, ok := m.clearedFields[measure.FieldNarrow]
+	return ok
+}
+
+// ResetNarrow resets all changes to the "narrow" field.
+func (m *MeasureMutation) ResetNarrow() {
+	m.narrow = nil
+	m.addnarrow = nil
+	delete(m.clearedFields, measure.FieldNarrow)
+}
+
+// SetCode sets the "code" field.
+func (m *MeasureMutation) SetCode(s string) {
+	m.code = &s
+}
+
+// Code returns the value of the "code" field in the mutation.
+func (m *MeasureMutation) Code() (r string, exists bool) {
+	v := m.code
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCode returns the old "code" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldCode(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCode is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCode requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCode: %w", err)
+	}
+	return oldValue.Code, nil
+}
+
+// ClearCode clears the value of the "code" field.
+func (m *MeasureMutation) ClearCode() {
+	m.code = nil
+	m.clearedFields[measure.FieldCode] = struct{}{}
+}
+
+// CodeCleared returns if the "code" field was cleared in this mutation.
+func (m *MeasureMutation) CodeCleared() bool {
+	_, ok := m.clearedFields[measure.FieldCode]
+	return ok
+}
+
+// ResetCode resets all changes to the "code" field.
+func (m *MeasureMutation) ResetCode() {
+	m.code = nil
+	delete(m.clearedFields, measure.FieldCode)
+}
+
+// SetFixed sets the "fixed" field.
+func (m *MeasureMutation) SetFixed(s string) {
+	m.fixed = &s
+}
+
+// Fixed returns the value of the "fixed" field in the mutation.
+func (m *MeasureMutation) Fixed() (r string, exists bool) {
+	v := m.fixed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFixed returns the old "fixed" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldFixed(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFixed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFixed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFixed: %w", err)
+	}
+	return oldValue.Fixed, nil
+}
+
+// ClearFixed clears the value of the "fixed" field.
+func (m *MeasureMutation) ClearFixed() {
+	m.fixed = nil
+	m.clearedFields[measure.FieldFixed] = struct{}{}
+}
+
+// FixedCleared returns if the "fixed" field was cleared in this mutation.
+func (m *MeasureMutation) FixedCleared() bool {
+	_, ok := m.clearedFields[measure.FieldFixed]
+	return ok
+}
+
+// ResetFixed resets all changes to the "fixed" field.
+func (m *MeasureMutation) ResetFixed() {
+	m.fixed = nil
+	delete(m.clearedFields, measure.FieldFixed)
+}
+
+// SetBits sets the "bits" field.
+func (m *MeasureMutation) SetBits(s string) {
+	m.bits = &s
+}
+
+// Bits returns the value of the "bits" field in the mutation.
+func (m *MeasureMutation) Bits() (r string, exists bool) {
+	v := m.bits
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBits returns the old "bits" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldBits(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBits is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBits requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBits: %w", err)
+	}
+	return oldValue.Bits, nil
+}
+
+// ClearBits clears the value of the "bits" field.
+func (m *MeasureMutation) ClearBits() {
+	m.bits = nil
+	m.clearedFields[measure.FieldBits] = struct{}{}
+}
+
+// BitsCleared returns if the "bits" field was cleared in this mutation.
+func (m *MeasureMutation) BitsCleared() bool {
+	_, ok := m.clearedFields[measure.FieldBits]
+	return ok
+}
+
+// ResetBits resets all changes to the "bits" field.
+func (m *MeasureMutation) ResetBits() {
+	m.bits = nil
+	delete(m.clearedFields, measure.FieldBits)
+}
+
+// SetNetwork sets the "network" field.
+func (m *MeasureMutation) SetNetwork(s string) {
+	m.network = &s
+}
+
+// Network returns the value of the "network" field in the mutation.
+func (m *MeasureMutation) Network() (r string, exists bool) {
+	v := m.network
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNetwork returns the old "network" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldNetwork(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNetwork is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNetwork requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNetwork: %w", err)
+	}
+	return oldValue.Network, nil
+}
+
+// ClearNetwork clears the value of the "network" field.
+func (m *MeasureMutation) ClearNetwork() {
+	m.network = nil
+	m.clearedFields[measure.FieldNetwork] = struct{}{}
+}
+
+// NetworkCleared returns if the "network" field was cleared in this mutation.
+func (m *MeasureMutation) NetworkCleared() bool {
+	_, ok := m.clearedFields[measure.FieldNetwork]
+	return ok
+}
+
+// ResetNetwork resets all changes to the "network" field.
+func (m *MeasureMutation) ResetNetwork() {
+	m.network = nil
+	delete(m.clearedFields, measure.FieldNetwork)
+}
+
+// SetSecret sets the "secret" field.
+func (m *MeasureMutation) SetSecret(s string) {
+	m.secret = &s
+}
+
+// Secret returns the value of the "secret" field in the mutation.
+func (m *MeasureMutation) Secret() (r string, exists bool) {
+	v := m.secret
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSecret returns the old "secret" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldSecret(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSecret is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSecret requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSecret: %w", err)
+	}
+	return oldValue.Secret, nil
+}
+
+// ClearSecret clears the value of the "secret" field.
+func (m *MeasureMutation) ClearSecret() {
+	m.secret = nil
+	m.clearedFields[measure.FieldSecret] = struct{}{}
+}
+
+// SecretCleared returns if the "secret" field was cleared in this mutation.
+func (m *MeasureMutation) SecretCleared() bool {
+	_, ok := m.clearedFields[measure.FieldSecret]
+	return ok
+}
+
+// ResetSecret resets all changes to the "secret" field.
+func (m *MeasureMutation) ResetSecret() {
+	m.secret = nil
+	delete(m.clearedFields, measure.FieldSecret)
+}
+
+// SetSecond sets the "second" field.
+func (m *MeasureMutation) SetSecond(t time.Time) {
+	m.second = &t
+}
+
+// Second returns the value of the "second" field in the mutation.
+func (m *MeasureMutation) Second() (r time.Time, exists bool) {
+	v := m.second
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSecond returns the old "second" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldSecond(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSecond is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSecond requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSecond: %w", err)
+	}
+	return oldValue.Second, nil
+}
+
+// ResetSecond resets all changes to the "second" field.
+func (m *MeasureMutation) ResetSecond() {
+	m.second = nil
+}
+
+// SetMilli sets the "milli" field.
+func (m *MeasureMutation) SetMilli(t time.Time) {
+	m.milli = &t
+}
+
+// Milli returns the value of the "milli" field in the mutation.
+func (m *MeasureMutation) Milli() (r time.Time, exists bool) {
+	v := m.milli
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMilli returns the old "milli" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldMilli(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMilli is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMilli requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMilli: %w", err)
+	}
+	return oldValue.Milli, nil
+}
+
+// ClearMilli clears the value of the "milli" field.
+func (m *MeasureMutation) ClearMilli() {
+	m.milli = nil
+	m.clearedFields[measure.FieldMilli] = struct{}{}
+}
+
+// MilliCleared returns if the "milli" field was cleared in this mutation.
+func (m *MeasureMutation) MilliCleared() bool {
+	_, ok := m.clearedFields[measure.FieldMilli]
+	return ok
+}
+
+// ResetMilli resets all changes to the "milli" field.
+func (m *MeasureMutation) ResetMilli() {
+	m.milli = nil
+	delete(m.clearedFields, measure.FieldMilli)
+}
+
+// SetMoment sets the "moment" field.
+func (m *MeasureMutation) SetMoment(t time.Time) {
+	m.moment = &t
+}
+
+// Moment returns the value of the "moment" field in the mutation.
+func (m *MeasureMutation) Moment() (r time.Time, exists bool) {
+	v := m.moment
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMoment returns the old "moment" field's value of the Measure entity.
+// If the Measure object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *MeasureMutation) OldMoment(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMoment is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMoment requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMoment: %w", err)
+	}
+	return oldValue.Moment, nil
+}
+
+// ClearMoment clears the value of the "moment" field.
+func (m *MeasureMutation) ClearMoment() {
+	m.moment = nil
+	m.clearedFields[measure.FieldMoment] = struct{}{}
+}
+
+// MomentCleared returns if the "moment" field was cleared in this mutation.
+func (m *MeasureMutation) MomentCleared() bool {
+	_, ok := m.clearedFields[measure.FieldMoment]
+	return ok
+}
+
+// ResetMoment resets all changes to the "moment" field.
+func (m *MeasureMutation) ResetMoment() {
+	m.moment = nil
+	delete(m.clearedFields, measure.FieldMoment)
+}
+
+// Where appends a list predicates to the MeasureMutation builder.
+func (m *MeasureMutation) Where(ps ...predicate.Measure) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the MeasureMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *MeasureMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Measure, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *MeasureMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *MeasureMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Measure).
+func (m *MeasureMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *MeasureMutation) Fields() []string {
+	fields := make([]string, 0, 18)
+	if m.price != nil {
+		fields = append(fields, measure.FieldPrice)
+	}
+	if m.text_price != nil {
+		fields = append(fields, measure.FieldTextPrice)
+	}
+	if m.rate != nil {
+		fields = append(fields, measure.FieldRate)
+	}
+	if m.ratio != nil {
+		fields = append(fields, measure.FieldRatio)
+	}
+	if m.single != nil {
+		fields = append(fields, measure.FieldSingle)
+	}
+	if m.loose != nil {
+		fields = append(fields, measure.FieldLoose)
+	}
+	if m.small != nil {
+		fields = append(fields, measure.FieldSmall)
+	}
+	if m.medium != nil {
+		fields = append(fields, measure.FieldMedium)
+	}
+	if m.whole != nil {
+		fields = append(fields, measure.FieldWhole)
+	}
+	if m.narrow != nil {
+		fields = append(fields, measure.FieldNarrow)
+	}
+	if m.code != nil {
+		fields = append(fields, measure.FieldCode)
+	}
+	if m.fixed != nil {
+		fields = append(fields, measure.FieldFixed)
+	}
+	if m.bits != nil {
+		fields = append(fields, measure.FieldBits)
+	}
+	if m.network != nil {
+		fields = append(fields, measure.FieldNetwork)
+	}
+	if m.secret != nil {
+		fields = append(fields, measure.FieldSecret)
+	}
+	if m.second != nil {
+		fields = append(fields, measure.FieldSecond)
+	}
+	if m.milli != nil {
+		fields = append(fields, measure.FieldMilli)
+	}
+	if m.moment != nil {
+		fields = append(fields, measure.FieldMoment)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *MeasureMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case measure.FieldPrice:
+		return m.Price()
+	case measure.FieldTextPrice:
+		return m.TextPrice()
+	case measure.FieldRate:
+		return m.Rate()
+	case measure.FieldRatio:
+		return m.Ratio()
+	case measure.FieldSingle:
+		return m.Single()
+	case measure.FieldLoose:
+		return m.Loose()
+	case measure.FieldSmall:
+		return m.Small()
+	case measure.FieldMedium:
+		return m.Medium()
+	case measure.FieldWhole:
+		return m.Whole()
+	case measure.FieldNarrow:
+		return m.Narrow()
+	case measure.FieldCode:
+		return m.Code()
+	case measure.FieldFixed:
+		return m.Fixed()
+	case measure.FieldBits:
+		return m.Bits()
+	case measure.FieldNetwork:
+		return m.Network()
+	case measure.FieldSecret:
+		return m.Secret()
+	case measure.FieldSecond:
+		return m.Second()
+	case measure.FieldMilli:
+		return m.Milli()
+	case measure.FieldMoment:
+		return m.Moment()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *MeasureMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case measure.FieldPrice:
+		return m.OldPrice(ctx)
+	case measure.FieldTextPrice:
+		return m.OldTextPrice(ctx)
+	case measure.FieldRate:
+		return m.OldRate(ctx)
+	case measure.FieldRatio:
+		return m.OldRatio(ctx)
+	case measure.FieldSingle:
+		return m.OldSingle(ctx)
+	case measure.FieldLoose:
+		return m.OldLoose(ctx)
+	case measure.FieldSmall:
+		return m.OldSmall(ctx)
+	case measure.FieldMedium:
+		return m.OldMedium(ctx)
+	case measure.FieldWhole:
+		return m.OldWhole(ctx)
+	case measure.FieldNarrow:
+		return m.OldNarrow(ctx)
+	case measure.FieldCode:
+		return m.OldCode(ctx)
+	case measure.FieldFixed:
+		return m.OldFixed(ctx)
+	case measure.FieldBits:
+		return m.OldBits(ctx)
+	case measure.FieldNetwork:
+		return m.OldNetwork(ctx)
+	case measure.FieldSecret:
+		return m.OldSecret(ctx)
+	case measure.FieldSecond:
+		return m.OldSecond(ctx)
+	case measure.FieldMilli:
+		return m.OldMilli(ctx)
+	case measure.FieldMoment:
+		return m.OldMoment(ctx)
+	}
+	return nil, fmt.Errorf("unknown Measure field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MeasureMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case measure.FieldPrice:
+		v, ok := value.(owned.Decimal)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPrice(v)
+		return nil
+	case measure.FieldTextPrice:
+		v, ok := value.(owned.Decimal)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTextPrice(v)
+		return nil
+	case measure.FieldRate:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRate(v)
+		return nil
+	case measure.FieldRatio:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRatio(v)
+		return nil
+	case measure.FieldSingle:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSingle(v)
+		return nil
+	case measure.FieldLoose:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLoose(v)
+		return nil
+	case measure.FieldSmall:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSmall(v)
+		return nil
+	case measure.FieldMedium:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMedium(v)
+		return nil
+	case measure.FieldWhole:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetWhole(v)
+		return nil
+	case measure.FieldNarrow:
+		v, ok := value.(int32)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNarrow(v)
+		return nil
+	case measure.FieldCode:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCode(v)
+		return nil
+	case measure.FieldFixed:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFixed(v)
+		return nil
+	case measure.FieldBits:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBits(v)
+		return nil
+	case measure.FieldNetwork:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNetwork(v)
+		return nil
+	case measure.FieldSecret:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSecret(v)
+		return nil
+	case measure.FieldSecond:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSecond(v)
+		return nil
+	case measure.FieldMilli:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMilli(v)
+		return nil
+	case measure.FieldMoment:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMoment(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Measure field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *MeasureMutation) AddedFields() []string {
+	var fields []string
+	if m.addrate != nil {
+		fields = append(fields, measure.FieldRate)
+	}
+	if m.addratio != nil {
+		fields = append(fields, measure.FieldRatio)
+	}
+	if m.addsingle != nil {
+		fields = append(fields, measure.FieldSingle)
+	}
+	if m.addloose != nil {
+		fields = append(fields, measure.FieldLoose)
+	}
+	if m.addsmall != nil {
+		fields = append(fields, measure.FieldSmall)
+	}
+	if m.addmedium != nil {
+		fields = append(fields, measure.FieldMedium)
+	}
+	if m.addwhole != nil {
+		fields = append(fields, measure.FieldWhole)
+	}
+	if m.addnarrow != nil {
+		fields = append(fields, measure.FieldNarrow)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *MeasureMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case measure.FieldRate:
+		return m.AddedRate()
+	case measure.FieldRatio:
+		return m.AddedRatio()
+	case measure.FieldSingle:
+		return m.AddedSingle()
+	case measure.FieldLoose:
+		return m.AddedLoose()
+	case measure.FieldSmall:
+		return m.AddedSmall()
+	case measure.FieldMedium:
+		return m.AddedMedium()
+	case measure.FieldWhole:
+		return m.AddedWhole()
+	case measure.FieldNarrow:
+		return m.AddedNarrow()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MeasureMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case measure.FieldRate:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRate(v)
+		return nil
+	case measure.FieldRatio:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRatio(v)
+		return nil
+	case measure.FieldSingle:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSingle(v)
+		return nil
+	case measure.FieldLoose:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddLoose(v)
+		return nil
+	case measure.FieldSmall:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSmall(v)
+		return nil
+	case measure.FieldMedium:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddMedium(v)
+		return nil
+	case measure.FieldWhole:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddWhole(v)
+		return nil
+	case measure.FieldNarrow:
+		v, ok := value.(int32)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddNarrow(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Measure numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *MeasureMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(measure.FieldPrice) {
+		fields = append(fields, measure.FieldPrice)
+	}
+	if m.FieldCleared(measure.FieldTextPrice) {
+		fields = append(fields, measure.FieldTextPrice)
+	}
+	if m.FieldCleared(measure.FieldRate) {
+		fields = append(fields, measure.FieldRate)
+	}
+	if m.FieldCleared(measure.FieldRatio) {
+		fields = append(fields, measure.FieldRatio)
+	}
+	if m.FieldCleared(measure.FieldSingle) {
+		fields = append(fields, measure.FieldSingle)
+	}
+	if m.FieldCleared(measure.FieldLoose) {
+		fields = append(fields, measure.FieldLoose)
+	}
+	if m.FieldCleared(measure.FieldSmall) {
+		fields = append(fields, measure.FieldSmall)
+	}
+	if m.FieldCleared(measure.FieldMedium) {
+		fields = append(fields, measure.FieldMedium)
+	}
+	if m.FieldCleared(measure.FieldWhole) {
+		fields = append(fields, measure.FieldWhole)
+	}
+	if m.FieldCleared(measure.FieldNarrow) {
+		fields = append(fields, measure.FieldNarrow)
+	}
+	if m.FieldCleared(measure.FieldCode) {
+		fields = append(fields, measure.FieldCode)
+	}
+	if m.FieldCleared(measure.FieldFixed) {
+		fields = append(fields, measure.FieldFixed)
+	}
+	if m.FieldCleared(measure.FieldBits) {
+		fields = append(fields, measure.FieldBits)
+	}
+	if m.FieldCleared(measure.FieldNetwork) {
+		fields = append(fields, measure.FieldNetwork)
+	}
+	if m.FieldCleared(measure.FieldSecret) {
+		fields = append(fields, measure.FieldSecret)
+	}
+	if m.FieldCleared(measure.FieldMilli) {
+		fields = append(fields, measure.FieldMilli)
+	}
+	if m.FieldCleared(measure.FieldMoment) {
+		fields = append(fields, measure.FieldMoment)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *MeasureMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *MeasureMutation) ClearField(name string) error {
+	switch name {
+	case measure.FieldPrice:
+		m.ClearPrice()
+		return nil
+	case measure.FieldTextPrice:
+		m.ClearTextPrice()
+		return nil
+	case measure.FieldRate:
+		m.ClearRate()
+		return nil
+	case measure.FieldRatio:
+		m.ClearRatio()
+		return nil
+	case measure.FieldSingle:
+		m.ClearSingle()
+		return nil
+	case measure.FieldLoose:
+		m.ClearLoose()
+		return nil
+	case measure.FieldSmall:
+		m.ClearSmall()
+		return nil
+	case measure.FieldMedium:
+		m.ClearMedium()
+		return nil
+	case measure.FieldWhole:
+		m.ClearWhole()
+		return nil
+	case measure.FieldNarrow:
+		m.ClearNarrow()
+		return nil
+	case measure.FieldCode:
+		m.ClearCode()
+		return nil
+	case measure.FieldFixed:
+		m.ClearFixed()
+		return nil
+	case measure.FieldBits:
+		m.ClearBits()
+		return nil
+	case measure.FieldNetwork:
+		m.ClearNetwork()
+		return nil
+	case measure.FieldSecret:
+		m.ClearSecret()
+		return nil
+	case measure.FieldMilli:
+		m.ClearMilli()
+		return nil
+	case measure.FieldMoment:
+		m.ClearMoment()
+		return nil
+	}
+	return fmt.Errorf("unknown Measure nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *MeasureMutation) ResetField(name string) error {
+	switch name {
+	case measure.FieldPrice:
+		m.ResetPrice()
+		return nil
+	case measure.FieldTextPrice:
+		m.ResetTextPrice()
+		return nil
+	case measure.FieldRate:
+		m.ResetRate()
+		return nil
+	case measure.FieldRatio:
+		m.ResetRatio()
+		return nil
+	case measure.FieldSingle:
+		m.ResetSingle()
+		return nil
+	case measure.FieldLoose:
+		m.ResetLoose()
+		return nil
+	case measure.FieldSmall:
+		m.ResetSmall()
+		return nil
+	case measure.FieldMedium:
+		m.ResetMedium()
+		return nil
+	case measure.FieldWhole:
+		m.ResetWhole()
+		return nil
+	case measure.FieldNarrow:
+		m.ResetNarrow()
+		return nil
+	case measure.FieldCode:
+		m.ResetCode()
+		return nil
+	case measure.FieldFixed:
+		m.ResetFixed()
+		return nil
+	case measure.FieldBits:
+		m.ResetBits()
+		return nil
+	case measure.FieldNetwork:
+		m.ResetNetwork()
+		return nil
+	case measure.FieldSecret:
+		m.ResetSecret()
+		return nil
+	case measure.FieldSecond:
+		m.ResetSecond()
+		return nil
+	case measure.FieldMilli:
+		m.ResetMilli()
+		return nil
+	case measure.FieldMoment:
+		m.ResetMoment()
+		return nil
+	}
+	return fmt.Errorf("unknown Measure field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *MeasureMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *MeasureMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *MeasureMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *MeasureMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *MeasureMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *MeasureMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *MeasureMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Measure unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *MeasureMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Measure edge %s", name)
+}
+
+// MemberMutation represents an operation that mutates the Member nodes in the graph.
+type MemberMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	clearedFields map[string]struct{}
+	guild         *string
+	clearedguild  bool
+	done          bool
+	oldValue      func(context.Context) (*Member, error)
+	predicates    []predicate.Member
+}
+
+var _ ent.Mutation = (*MemberMutation)(nil)
+
+// memberOption allows management of the mutation configuration using functional options.
+type memberOption func(*MemberMutation)
+
+// newMemberMutation creates new mutation for the Member entity.
+func newMemberMutation(c config, op Op, opts ...memberOption) *MemberMutation {
+	m := &MemberMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeMember,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withMemberID sets the ID field of the mutation.
+func withMemberID(id string) memberOption {
+	return func(m *MemberMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Member
+		)
+		m.oldValue = func(ctx context.Context) (*Member, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Member.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withMember sets the old Member of the mutation.
+func withMember(node *Member) memberOption {
+	return func(m *MemberMutation) {
+		m.oldValue = func(context.Context) (*Member, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m MemberMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m MemberMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Member entities.
+func (m *MemberMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *MemberMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *MemberMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Member.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetGuildID sets the "guild" edge to the Guild entity by id.
+func (m *MemberMutation) SetGuildID(id string) {
+	m.guild = &id
+}
+
+// ClearGuild clears the "guild" edge to the Guild entity.
+func (m *MemberMutation) ClearGuild() {
+	m.clearedguild = true
+}
+
+// GuildCleared reports if the "guild" edge to the Guild entity was cleared.
+func (m *MemberMutation) GuildCleared() bool {
+	return m.clearedguild
+}
+
+// GuildID returns the "guild" edge ID in the mutation.
+func (m *MemberMutation) GuildID() (id string, exists bool) {
+	if m.guild != nil {
+		return *m.guild, true
+	}
+	return
+}
+
+// GuildIDs returns the "guild" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// GuildID instead. It exists only for internal usage by the builders.
+func (m *MemberMutation) GuildIDs() (ids []string) {
+	if id := m.guild; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetGuild resets all changes to the "guild" edge.
+func (m *MemberMutation) ResetGuild() {
+	m.guild = nil
+	m.clearedguild = false
+}
+
+// Where appends a list predicates to the MemberMutation builder.
+func (m *MemberMutation) Where(ps ...predicate.Member) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the MemberMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *MemberMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Member, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *MemberMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *MemberMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Member).
+func (m *MemberMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *MemberMutation) Fields() []string {
+	fields := make([]string, 0, 0)
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *MemberMutation) Field(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *MemberMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	return nil, fmt.Errorf("unknown Member field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MemberMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Member field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *MemberMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *MemberMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *MemberMutation) AddField(name string, value ent.Value) error {
+	return fmt.Errorf("unknown Member numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *MemberMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *MemberMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *MemberMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Member nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *MemberMutation) ResetField(name string) error {
+	return fmt.Errorf("unknown Member field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *MemberMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.guild != nil {
+		edges = append(edges, member.EdgeGuild)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *MemberMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case member.EdgeGuild:
+		if id := m.guild; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *MemberMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *MemberMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *MemberMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedguild {
+		edges = append(edges, member.EdgeGuild)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *MemberMutation) EdgeCleared(name string) bool {
+	switch name {
+	case member.EdgeGuild:
+		return m.clearedguild
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *MemberMutation) ClearEdge(name string) error {
+	switch name {
+	case member.EdgeGuild:
+		m.ClearGuild()
+		return nil
+	}
+	return fmt.Errorf("unknown Member unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *MemberMutation) ResetEdge(name string) error {
+	switch name {
+	case member.EdgeGuild:
+		m.ResetGuild()
+		return nil
+	}
+	return fmt.Errorf("unknown Member edge %s", name)
 }
 
 // NickNameMutation represents an operation that mutates the NickName nodes in the graph.
@@ -17652,4 +21188,341 @@ func (m *VisitorMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown Visitor edge %s", name)
+}
+
+// WorkMutation represents an operation that mutates the Work nodes in the graph.
+type WorkMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	clearedFields map[string]struct{}
+	maker         *string
+	clearedmaker  bool
+	done          bool
+	oldValue      func(context.Context) (*Work, error)
+	predicates    []predicate.Work
+}
+
+var _ ent.Mutation = (*WorkMutation)(nil)
+
+// workOption allows management of the mutation configuration using functional options.
+type workOption func(*WorkMutation)
+
+// newWorkMutation creates new mutation for the Work entity.
+func newWorkMutation(c config, op Op, opts ...workOption) *WorkMutation {
+	m := &WorkMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeWork,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withWorkID sets the ID field of the mutation.
+func withWorkID(id string) workOption {
+	return func(m *WorkMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Work
+		)
+		m.oldValue = func(ctx context.Context) (*Work, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Work.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withWork sets the old Work of the mutation.
+func withWork(node *Work) workOption {
+	return func(m *WorkMutation) {
+		m.oldValue = func(context.Context) (*Work, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m WorkMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m WorkMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Work entities.
+func (m *WorkMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *WorkMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *WorkMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Work.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetMakerID sets the "maker" edge to the Member entity by id.
+func (m *WorkMutation) SetMakerID(id string) {
+	m.maker = &id
+}
+
+// ClearMaker clears the "maker" edge to the Member entity.
+func (m *WorkMutation) ClearMaker() {
+	m.clearedmaker = true
+}
+
+// MakerCleared reports if the "maker" edge to the Member entity was cleared.
+func (m *WorkMutation) MakerCleared() bool {
+	return m.clearedmaker
+}
+
+// MakerID returns the "maker" edge ID in the mutation.
+func (m *WorkMutation) MakerID() (id string, exists bool) {
+	if m.maker != nil {
+		return *m.maker, true
+	}
+	return
+}
+
+// MakerIDs returns the "maker" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// MakerID instead. It exists only for internal usage by the builders.
+func (m *WorkMutation) MakerIDs() (ids []string) {
+	if id := m.maker; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetMaker resets all changes to the "maker" edge.
+func (m *WorkMutation) ResetMaker() {
+	m.maker = nil
+	m.clearedmaker = false
+}
+
+// Where appends a list predicates to the WorkMutation builder.
+func (m *WorkMutation) Where(ps ...predicate.Work) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the WorkMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *WorkMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Work, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *WorkMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *WorkMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Work).
+func (m *WorkMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *WorkMutation) Fields() []string {
+	fields := make([]string, 0, 0)
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *WorkMutation) Field(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *WorkMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	return nil, fmt.Errorf("unknown Work field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *WorkMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Work field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *WorkMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *WorkMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *WorkMutation) AddField(name string, value ent.Value) error {
+	return fmt.Errorf("unknown Work numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *WorkMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *WorkMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *WorkMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Work nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *WorkMutation) ResetField(name string) error {
+	return fmt.Errorf("unknown Work field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *WorkMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.maker != nil {
+		edges = append(edges, work.EdgeMaker)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *WorkMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case work.EdgeMaker:
+		if id := m.maker; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *WorkMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *WorkMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *WorkMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedmaker {
+		edges = append(edges, work.EdgeMaker)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *WorkMutation) EdgeCleared(name string) bool {
+	switch name {
+	case work.EdgeMaker:
+		return m.clearedmaker
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *WorkMutation) ClearEdge(name string) error {
+	switch name {
+	case work.EdgeMaker:
+		m.ClearMaker()
+		return nil
+	}
+	return fmt.Errorf("unknown Work unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *WorkMutation) ResetEdge(name string) error {
+	switch name {
+	case work.EdgeMaker:
+		m.ResetMaker()
+		return nil
+	}
+	return fmt.Errorf("unknown Work edge %s", name)
 }

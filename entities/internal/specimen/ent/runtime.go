@@ -8,9 +8,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/branch"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/cabinet"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/guild"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/label"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/like"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/measure"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/member"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/nickname"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/ownership"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/plaque"
@@ -18,6 +22,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/schema"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/work"
 	"github.com/koan-go/koan/entities/internal/specimen/owned"
 
 	"entgo.io/ent/schema/field"
@@ -27,6 +32,16 @@ import (
 // (default values, validators, hooks and policies) and stitches it
 // to their package variables.
 func init() {
+	branchFields := schema.Branch{}.Fields()
+	_ = branchFields
+	// branchDescRev is the schema descriptor for rev field.
+	branchDescRev := branchFields[1].Descriptor()
+	// branch.DefaultRev holds the default value on creation for the rev field.
+	branch.DefaultRev = branchDescRev.Default.(int)
+	// branchDescID is the schema descriptor for id field.
+	branchDescID := branchFields[0].Descriptor()
+	// branch.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	branch.IDValidator = branchDescID.Validators[0].(func(string) error)
 	cabinetFields := schema.Cabinet{}.Fields()
 	_ = cabinetFields
 	// cabinetDescRev is the schema descriptor for rev field.
@@ -39,6 +54,12 @@ func init() {
 	cabinet.DefaultID = cabinetDescID.Default.(func() owned.ID)
 	// cabinet.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	cabinet.IDValidator = cabinetDescID.Validators[0].(func([]byte) error)
+	guildFields := schema.Guild{}.Fields()
+	_ = guildFields
+	// guildDescID is the schema descriptor for id field.
+	guildDescID := guildFields[0].Descriptor()
+	// guild.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	guild.IDValidator = guildDescID.Validators[0].(func(string) error)
 	labelFields := schema.Label{}.Fields()
 	_ = labelFields
 	// labelDescText is the schema descriptor for text field.
@@ -59,6 +80,18 @@ func init() {
 	likeDescWeight := likeFields[1].Descriptor()
 	// like.DefaultWeight holds the default value on creation for the weight field.
 	like.DefaultWeight = likeDescWeight.Default.(int)
+	measureFields := schema.Measure{}.Fields()
+	_ = measureFields
+	// measureDescSecond is the schema descriptor for second field.
+	measureDescSecond := measureFields[15].Descriptor()
+	// measure.DefaultSecond holds the default value on creation for the second field.
+	measure.DefaultSecond = measureDescSecond.Default.(func() time.Time)
+	memberFields := schema.Member{}.Fields()
+	_ = memberFields
+	// memberDescID is the schema descriptor for id field.
+	memberDescID := memberFields[0].Descriptor()
+	// member.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	member.IDValidator = memberDescID.Validators[0].(func(string) error)
 	nicknameFields := schema.NickName{}.Fields()
 	_ = nicknameFields
 	// nicknameDescTheBig is the schema descriptor for the_big field.
@@ -241,4 +274,10 @@ func init() {
 	specimenDescID := specimenFields[0].Descriptor()
 	// specimen.DefaultID holds the default value on creation for the id field.
 	specimen.DefaultID = specimenDescID.Default.(func() uuid.UUID)
+	workFields := schema.Work{}.Fields()
+	_ = workFields
+	// workDescID is the schema descriptor for id field.
+	workDescID := workFields[0].Descriptor()
+	// work.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	work.IDValidator = workDescID.Validators[0].(func(string) error)
 }

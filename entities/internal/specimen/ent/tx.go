@@ -12,16 +12,24 @@ import (
 // Tx is a transactional client that is created by calling Client.Tx().
 type Tx struct {
 	config
+	// Branch is the client for interacting with the Branch builders.
+	Branch *BranchClient
 	// Cabinet is the client for interacting with the Cabinet builders.
 	Cabinet *CabinetClient
 	// Counter is the client for interacting with the Counter builders.
 	Counter *CounterClient
+	// Guild is the client for interacting with the Guild builders.
+	Guild *GuildClient
 	// Label is the client for interacting with the Label builders.
 	Label *LabelClient
 	// Like is the client for interacting with the Like builders.
 	Like *LikeClient
 	// Locker is the client for interacting with the Locker builders.
 	Locker *LockerClient
+	// Measure is the client for interacting with the Measure builders.
+	Measure *MeasureClient
+	// Member is the client for interacting with the Member builders.
+	Member *MemberClient
 	// NickName is the client for interacting with the NickName builders.
 	NickName *NickNameClient
 	// Ownership is the client for interacting with the Ownership builders.
@@ -40,6 +48,8 @@ type Tx struct {
 	Visit *VisitClient
 	// Visitor is the client for interacting with the Visitor builders.
 	Visitor *VisitorClient
+	// Work is the client for interacting with the Work builders.
+	Work *WorkClient
 
 	// lazily loaded.
 	client     *Client
@@ -171,11 +181,15 @@ func (tx *Tx) Client() *Client {
 }
 
 func (tx *Tx) init() {
+	tx.Branch = NewBranchClient(tx.config)
 	tx.Cabinet = NewCabinetClient(tx.config)
 	tx.Counter = NewCounterClient(tx.config)
+	tx.Guild = NewGuildClient(tx.config)
 	tx.Label = NewLabelClient(tx.config)
 	tx.Like = NewLikeClient(tx.config)
 	tx.Locker = NewLockerClient(tx.config)
+	tx.Measure = NewMeasureClient(tx.config)
+	tx.Member = NewMemberClient(tx.config)
 	tx.NickName = NewNickNameClient(tx.config)
 	tx.Ownership = NewOwnershipClient(tx.config)
 	tx.Parcel = NewParcelClient(tx.config)
@@ -185,6 +199,7 @@ func (tx *Tx) init() {
 	tx.Specimen = NewSpecimenClient(tx.config)
 	tx.Visit = NewVisitClient(tx.config)
 	tx.Visitor = NewVisitorClient(tx.config)
+	tx.Work = NewWorkClient(tx.config)
 }
 
 // txDriver wraps the given dialect.Tx with a nop dialect.Driver implementation.
@@ -194,7 +209,7 @@ func (tx *Tx) init() {
 // of them in order to commit or rollback the transaction.
 //
 // If a closed transaction is embedded in one of the generated entities, and the entity
-// applies a query, for example: Cabinet.QueryXXX(), the query will be executed
+// applies a query, for example: Branch.QueryXXX(), the query will be executed
 // through the driver which created this transaction.
 //
 // Note that txDriver is not goroutine safe.

@@ -9,6 +9,18 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent"
 )
 
+// The BranchFunc type is an adapter to allow the use of ordinary
+// function as Branch mutator.
+type BranchFunc func(context.Context, *ent.BranchMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f BranchFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.BranchMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.BranchMutation", m)
+}
+
 // The CabinetFunc type is an adapter to allow the use of ordinary
 // function as Cabinet mutator.
 type CabinetFunc func(context.Context, *ent.CabinetMutation) (ent.Value, error)
@@ -31,6 +43,18 @@ func (f CounterFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, err
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CounterMutation", m)
+}
+
+// The GuildFunc type is an adapter to allow the use of ordinary
+// function as Guild mutator.
+type GuildFunc func(context.Context, *ent.GuildMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f GuildFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.GuildMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.GuildMutation", m)
 }
 
 // The LabelFunc type is an adapter to allow the use of ordinary
@@ -67,6 +91,30 @@ func (f LockerFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.LockerMutation", m)
+}
+
+// The MeasureFunc type is an adapter to allow the use of ordinary
+// function as Measure mutator.
+type MeasureFunc func(context.Context, *ent.MeasureMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f MeasureFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.MeasureMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.MeasureMutation", m)
+}
+
+// The MemberFunc type is an adapter to allow the use of ordinary
+// function as Member mutator.
+type MemberFunc func(context.Context, *ent.MemberMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f MemberFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.MemberMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.MemberMutation", m)
 }
 
 // The NickNameFunc type is an adapter to allow the use of ordinary
@@ -175,6 +223,18 @@ func (f VisitorFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, err
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.VisitorMutation", m)
+}
+
+// The WorkFunc type is an adapter to allow the use of ordinary
+// function as Work mutator.
+type WorkFunc func(context.Context, *ent.WorkMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f WorkFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.WorkMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.WorkMutation", m)
 }
 
 // Condition is a hook condition function.

@@ -9,6 +9,40 @@ import (
 )
 
 var (
+	// BranchesColumns holds the columns for the "branches" table.
+	BranchesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString},
+		{Name: "rev", Type: field.TypeInt, Default: 1},
+		{Name: "branch_children", Type: field.TypeString, Nullable: true},
+		{Name: "branch_copies", Type: field.TypeString, Nullable: true},
+		{Name: "branch_twin", Type: field.TypeString, Unique: true, Nullable: true},
+	}
+	// BranchesTable holds the schema information for the "branches" table.
+	BranchesTable = &schema.Table{
+		Name:       "branches",
+		Columns:    BranchesColumns,
+		PrimaryKey: []*schema.Column{BranchesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "branches_branches_children",
+				Columns:    []*schema.Column{BranchesColumns[2]},
+				RefColumns: []*schema.Column{BranchesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "branches_branches_copies",
+				Columns:    []*schema.Column{BranchesColumns[3]},
+				RefColumns: []*schema.Column{BranchesColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+			{
+				Symbol:     "branches_branches_twin",
+				Columns:    []*schema.Column{BranchesColumns[4]},
+				RefColumns: []*schema.Column{BranchesColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+	}
 	// CabinetsColumns holds the columns for the "cabinets" table.
 	CabinetsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeBytes, Size: 16},
@@ -40,6 +74,39 @@ var (
 		Name:       "counters",
 		Columns:    CountersColumns,
 		PrimaryKey: []*schema.Column{CountersColumns[0]},
+	}
+	// GuildsColumns holds the columns for the "guilds" table.
+	GuildsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString},
+		{Name: "guild_founder", Type: field.TypeString, Nullable: true},
+		{Name: "guild_charter", Type: field.TypeString, Nullable: true},
+		{Name: "guild_patron", Type: field.TypeString, Nullable: true},
+	}
+	// GuildsTable holds the schema information for the "guilds" table.
+	GuildsTable = &schema.Table{
+		Name:       "guilds",
+		Columns:    GuildsColumns,
+		PrimaryKey: []*schema.Column{GuildsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "guilds_members_founder",
+				Columns:    []*schema.Column{GuildsColumns[1]},
+				RefColumns: []*schema.Column{MembersColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "guilds_works_charter",
+				Columns:    []*schema.Column{GuildsColumns[2]},
+				RefColumns: []*schema.Column{WorksColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "guilds_members_patron",
+				Columns:    []*schema.Column{GuildsColumns[3]},
+				RefColumns: []*schema.Column{MembersColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
 	}
 	// LabelsColumns holds the columns for the "labels" table.
 	LabelsColumns = []*schema.Column{
@@ -94,6 +161,53 @@ var (
 				Symbol:     "lockers_cabinets_cabinet",
 				Columns:    []*schema.Column{LockersColumns[1]},
 				RefColumns: []*schema.Column{CabinetsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+	}
+	// MeasuresColumns holds the columns for the "measures" table.
+	MeasuresColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "price", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "numeric(12,2)", "sqlite3": "numeric(12,2)"}},
+		{Name: "text_price", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "numeric(12,2)", "sqlite3": "text"}},
+		{Name: "rate", Type: field.TypeFloat64, Nullable: true, SchemaType: map[string]string{"postgres": "numeric(6,3)"}},
+		{Name: "ratio", Type: field.TypeFloat64, Nullable: true, SchemaType: map[string]string{"postgres": "decimal(6,3)", "sqlite3": "decimal(6,3)"}},
+		{Name: "single", Type: field.TypeFloat64, Nullable: true, SchemaType: map[string]string{"postgres": "real"}},
+		{Name: "loose", Type: field.TypeFloat64, Nullable: true, SchemaType: map[string]string{"postgres": "numeric"}},
+		{Name: "small", Type: field.TypeInt, Nullable: true, SchemaType: map[string]string{"postgres": "smallint"}},
+		{Name: "medium", Type: field.TypeInt, Nullable: true, SchemaType: map[string]string{"postgres": "int4"}},
+		{Name: "whole", Type: field.TypeInt, Nullable: true, SchemaType: map[string]string{"postgres": "numeric(5)"}},
+		{Name: "narrow", Type: field.TypeInt32, Nullable: true},
+		{Name: "code", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "varchar(5)", "sqlite3": "varchar(5)"}},
+		{Name: "fixed", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "char(3)"}},
+		{Name: "bits", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "bit(4)"}},
+		{Name: "network", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "inet"}},
+		{Name: "secret", Type: field.TypeString, Nullable: true, SchemaType: map[string]string{"postgres": "varchar(4)"}},
+		{Name: "second", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamp(0)"}},
+		{Name: "milli", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(3)"}},
+		{Name: "moment", Type: field.TypeTime, Nullable: true},
+	}
+	// MeasuresTable holds the schema information for the "measures" table.
+	MeasuresTable = &schema.Table{
+		Name:       "measures",
+		Columns:    MeasuresColumns,
+		PrimaryKey: []*schema.Column{MeasuresColumns[0]},
+	}
+	// MembersColumns holds the columns for the "members" table.
+	MembersColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString},
+		{Name: "guild_members", Type: field.TypeString},
+	}
+	// MembersTable holds the schema information for the "members" table.
+	MembersTable = &schema.Table{
+		Name:       "members",
+		Columns:    MembersColumns,
+		PrimaryKey: []*schema.Column{MembersColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "members_guilds_members",
+				Columns:    []*schema.Column{MembersColumns[1]},
+				RefColumns: []*schema.Column{GuildsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 		},
@@ -463,6 +577,50 @@ var (
 		Columns:    VisitorsColumns,
 		PrimaryKey: []*schema.Column{VisitorsColumns[0]},
 	}
+	// WorksColumns holds the columns for the "works" table.
+	WorksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString},
+		{Name: "work_maker", Type: field.TypeString},
+	}
+	// WorksTable holds the schema information for the "works" table.
+	WorksTable = &schema.Table{
+		Name:       "works",
+		Columns:    WorksColumns,
+		PrimaryKey: []*schema.Column{WorksColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "works_members_maker",
+				Columns:    []*schema.Column{WorksColumns[1]},
+				RefColumns: []*schema.Column{MembersColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+	}
+	// BranchLikenessColumns holds the columns for the "branch_likeness" table.
+	BranchLikenessColumns = []*schema.Column{
+		{Name: "branch_id", Type: field.TypeString},
+		{Name: "likenes_id", Type: field.TypeString},
+	}
+	// BranchLikenessTable holds the schema information for the "branch_likeness" table.
+	BranchLikenessTable = &schema.Table{
+		Name:       "branch_likeness",
+		Columns:    BranchLikenessColumns,
+		PrimaryKey: []*schema.Column{BranchLikenessColumns[0], BranchLikenessColumns[1]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "branch_likeness_branch_id",
+				Columns:    []*schema.Column{BranchLikenessColumns[0]},
+				RefColumns: []*schema.Column{BranchesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+			{
+				Symbol:     "branch_likeness_likenes_id",
+				Columns:    []*schema.Column{BranchLikenessColumns[1]},
+				RefColumns: []*schema.Column{BranchesColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+	}
 	// CabinetLabelsColumns holds the columns for the "cabinet_labels" table.
 	CabinetLabelsColumns = []*schema.Column{
 		{Name: "cabinet_id", Type: field.TypeBytes, Size: 16},
@@ -565,11 +723,15 @@ var (
 	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
+		BranchesTable,
 		CabinetsTable,
 		CountersTable,
+		GuildsTable,
 		LabelsTable,
 		LikesTable,
 		LockersTable,
+		MeasuresTable,
+		MembersTable,
 		NickNamesTable,
 		OwnershipsTable,
 		ParcelsTable,
@@ -579,6 +741,8 @@ var (
 		SpecimenTable,
 		VisitsTable,
 		VisitorsTable,
+		WorksTable,
+		BranchLikenessTable,
 		CabinetLabelsTable,
 		PlaqueSimilarTable,
 		KnownAsTable,
@@ -587,10 +751,17 @@ var (
 )
 
 func init() {
+	BranchesTable.ForeignKeys[0].RefTable = BranchesTable
+	BranchesTable.ForeignKeys[1].RefTable = BranchesTable
+	BranchesTable.ForeignKeys[2].RefTable = BranchesTable
 	CabinetsTable.ForeignKeys[0].RefTable = CabinetsTable
+	GuildsTable.ForeignKeys[0].RefTable = MembersTable
+	GuildsTable.ForeignKeys[1].RefTable = WorksTable
+	GuildsTable.ForeignKeys[2].RefTable = MembersTable
 	LikesTable.ForeignKeys[0].RefTable = VisitorsTable
 	LikesTable.ForeignKeys[1].RefTable = SpecimenTable
 	LockersTable.ForeignKeys[0].RefTable = CabinetsTable
+	MembersTable.ForeignKeys[0].RefTable = GuildsTable
 	NickNamesTable.ForeignKeys[0].RefTable = RenamedThingsTable
 	NickNamesTable.Annotation = &entsql.Annotation{}
 	NickNamesTable.Annotation.Checks = map[string]string{
@@ -614,6 +785,9 @@ func init() {
 	SpecimenTable.ForeignKeys[0].RefTable = CabinetsTable
 	VisitsTable.ForeignKeys[0].RefTable = VisitorsTable
 	VisitsTable.ForeignKeys[1].RefTable = CabinetsTable
+	WorksTable.ForeignKeys[0].RefTable = MembersTable
+	BranchLikenessTable.ForeignKeys[0].RefTable = BranchesTable
+	BranchLikenessTable.ForeignKeys[1].RefTable = BranchesTable
 	CabinetLabelsTable.ForeignKeys[0].RefTable = CabinetsTable
 	CabinetLabelsTable.ForeignKeys[1].RefTable = LabelsTable
 	PlaqueSimilarTable.ForeignKeys[0].RefTable = PlaquesTable

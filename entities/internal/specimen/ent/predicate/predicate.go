@@ -6,11 +6,17 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
+// Branch is the predicate function for branch builders.
+type Branch func(*sql.Selector)
+
 // Cabinet is the predicate function for cabinet builders.
 type Cabinet func(*sql.Selector)
 
 // Counter is the predicate function for counter builders.
 type Counter func(*sql.Selector)
+
+// Guild is the predicate function for guild builders.
+type Guild func(*sql.Selector)
 
 // Label is the predicate function for label builders.
 type Label func(*sql.Selector)
@@ -20,6 +26,12 @@ type Like func(*sql.Selector)
 
 // Locker is the predicate function for locker builders.
 type Locker func(*sql.Selector)
+
+// Measure is the predicate function for measure builders.
+type Measure func(*sql.Selector)
+
+// Member is the predicate function for member builders.
+type Member func(*sql.Selector)
 
 // NickName is the predicate function for nickname builders.
 type NickName func(*sql.Selector)
@@ -69,3 +81,6 @@ type Visit func(*sql.Selector)
 
 // Visitor is the predicate function for visitor builders.
 type Visitor func(*sql.Selector)
+
+// Work is the predicate function for work builders.
+type Work func(*sql.Selector)
