@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -22,7 +22,7 @@ import (
 // remove deletes one row that the caller may read. It counts unless a rule of the
 // app kept the row.
 func (e *Engine) remove(ctx context.Context, t *tx, k *model.Kind, id any) (gone bool, err error) {
-	refused, err := t.forbiddenCascade(ctx, k, []any{id}, map[string]bool{})
+	refused, err := t.forbiddenCascade(ctx, k, []any{id})
 	if err != nil {
 		return false, err
 	}
@@ -54,54 +54,57 @@ func (e *Engine) remove(ctx context.Context, t *tx, k *model.Kind, id any) (gone
 
 // forbiddenCascade returns the fault of deleting rows that would do to others what the
 // caller may not; nil where it does not.
-func (t *tx) forbiddenCascade(ctx context.Context, k *model.Kind, ids []any, walked map[string]bool) (*fault.Fault, error) {
-	if !t.mayCascadeForbidden(k, map[*model.Kind]bool{}) {
-		return nil, nil
-	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id any) bool {
-		key := k.Type + "/" + k.FormatID(id)
-		again := walked[key]
-		walked[key] = true
-		return again
-	})
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	for _, u := range k.Entity.Unexposed {
-		table := &descriptor.Entity{Table: u.Table, Key: descriptor.Column{Name: u.Column}}
-		found, err := t.engine.writer.Keys(ctx, t.sql, table, u.Column, k.BoundIDs(ids), t.holdKey(ctx))
-		if err != nil || len(found) > 0 {
-			return unseenFault("rows", "deleted or changed"), err
+func (t *tx) forbiddenCascade(ctx context.Context, k *model.Kind, ids []any) (*fault.Fault, error) {
+	walked := map[changes.Row]bool{}
+	for queue := []layer{{kind: k, ids: ids}}; len(queue) > 0; queue = queue[1:] {
+		l := queue[0]
+		if !t.mayCascadeForbidden(l.kind, map[*model.Kind]bool{}) {
+			continue
 		}
-	}
-	for i := range k.Entity.Referrers {
-		if refused, err := t.forbiddenCascadeTo(ctx, k, &k.Entity.Referrers[i], ids, walked); refused != nil || err != nil {
-			return refused, err
+		if l.ids = unvisited(l.kind, l.ids, walked); len(l.ids) == 0 {
+			continue
+		}
+		for _, u := range l.kind.Entity.Unexposed {
+			table := &descriptor.Entity{Table: u.Table, Key: descriptor.Column{Name: u.Column}}
+			found, err := t.engine.writer.Keys(ctx, t.sql, table, u.Column, l.kind.BoundIDs(l.ids), t.holdKey(ctx))
+			if err != nil || len(found) > 0 {
+				return unseenFault("rows", "deleted or changed"), err
+			}
+		}
+		for i := range l.kind.Entity.Referrers {
+			r := &l.kind.Entity.Referrers[i]
+			found, refused, err := t.forbiddenCascadeTo(ctx, l, r)
+			if refused != nil || err != nil {
+				return refused, err
+			}
+			if r.Cascade && len(found) > 0 {
+				queue = append(queue, layer{kind: t.engine.ByName[r.Entity], ids: found})
+			}
 		}
 	}
 	return nil, nil
 }
 
 // forbiddenCascadeTo is forbiddenCascade for the rows of one entity that refer to the
-// deleted ones.
-func (t *tx) forbiddenCascadeTo(ctx context.Context, k *model.Kind, r *descriptor.Referrer, ids []any, walked map[string]bool) (*fault.Fault, error) {
+// deleted ones, which it returns.
+func (t *tx) forbiddenCascadeTo(ctx context.Context, l layer, r *descriptor.Referrer) (found []any, refused *fault.Fault, err error) {
 	if !r.Cascade && !r.SetNull {
-		return nil, nil
+		return nil, nil, nil
 	}
 	child := t.engine.ByName[r.Entity]
-	found, err := t.referringThrough(ctx, child, r, k.BoundIDs(ids))
+	found, err = t.referringThrough(ctx, child, r, l.kind.BoundIDs(l.ids))
 	if err != nil || len(found) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	if !t.caller.mayFollow(child, r) {
-		return t.cascadeFault(child, r), nil
+		return nil, t.cascadeFault(child, r), nil
 	}
 	seen, err := t.readable(ctx, child, found)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(seen) < len(found) {
-		return unseenFault(t.caller.rowsName(child), "deleted or changed"), nil
+		return nil, unseenFault(t.caller.rowsName(child), "deleted or changed"), nil
 	}
 	op, change := ent.OpDelete, func(ent.Mutation) error { return nil }
 	if !r.Cascade {
@@ -109,14 +112,11 @@ func (t *tx) forbiddenCascadeTo(ctx context.Context, k *model.Kind, r *descripto
 	}
 	if err := t.checkPolicy(child, op, found, change); err != nil {
 		if f := fault.From(err); f.Code == fault.Forbidden {
-			return f, nil
+			return nil, f, nil
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	if !r.Cascade {
-		return nil, nil
-	}
-	return t.forbiddenCascade(ctx, child, found, walked)
+	return found, nil, nil
 }
 
 // mayCascadeForbidden reports whether deleting rows of a kind could do to others what the

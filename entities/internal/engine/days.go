@@ -17,6 +17,15 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
+// normalizeTimes makes of the times that callers in Go, and ent's defaults, set what both
+// databases keep.
+func normalizeTimes(k *model.Kind, m ent.Mutation) error {
+	if err := normalizeDays(k, m); err != nil {
+		return err
+	}
+	return roundTimes(k, m)
+}
+
 // normalizeDays makes days of the times that callers in Go, and ent's defaults, set in fields
 // of days.
 func normalizeDays(k *model.Kind, m ent.Mutation) error {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/run/store"
 )
 
 // changeMany makes the same changes to many rows in a few statements, and returns how
@@ -66,10 +65,11 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 				return err
 			}
 			t.touched = true
-			if _, err := t.expect(ctx, k, there, store.Delete, t.manyToMany(k, everyName)...); err != nil {
+			c, err := t.follow(ctx, k, there)
+			if err != nil {
 				return err
 			}
-			_, moved, err := t.cascades(ctx, k, there, map[string]bool{})
+			_, moved, err := t.expectCascade(ctx, c)
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ import (
 
 // build writes the row through ent's builder, so that the app's hooks and policies see what is
 // going to be there. What a builder cannot express is left to settle.
-func (x *restoration) build(ctx context.Context, wanted heldRow) error {
+func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 	found := x.t.past.rows[changes.RowOf(x.k, x.id)]
 	creating := x.row.Action() == string(store.Delete)
 	var w shim.Write
@@ -40,6 +40,8 @@ func (x *restoration) build(ctx context.Context, wanted heldRow) error {
 		case column == x.k.Entity.Key.Name, creating && wanted[i] == nil:
 			continue
 		case !creating && (x.isVersion(column) || sameHeld(wanted[i], found.row[i])):
+			continue
+		case now != nil && sameHeld(wanted[i], now[i]): // another row's restoration has brought it along
 			continue
 		}
 		if err := x.set(w, column, wanted[i]); err == nil {

@@ -33,10 +33,10 @@ func (e *Engine) hookIn(spoken string) ent.Hook {
 			if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
 				k.Bump(m)
 			}
-			if err := normalizeDays(k, m); err != nil {
+			if err := normalizeTimes(k, m); err != nil {
 				return nil, err
 			}
-			return e.mutate(ctx, k, m, checkingDecimals(k, checkingDays(k, next), spoken))
+			return e.mutate(ctx, k, m, checkingValues(k, checkingDays(k, next), spoken))
 		})
 	}
 }
@@ -270,22 +270,28 @@ func (t *tx) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	if err != nil {
 		return nil, err
 	}
-	rows, err := t.expect(ctx, k, ids, store.Delete, t.manyToMany(k, everyName)...)
+	c, err := t.follow(ctx, k, ids)
 	if err != nil {
 		return nil, err
 	}
-	gone, moved, err := t.cascades(ctx, k, ids, map[string]bool{})
+	gone, moved, err := t.expectCascade(ctx, c)
 	if err != nil {
 		return nil, err
+	}
+	if !t.hasHooks(k) {
+		if err := t.deleteDeep(ctx, c); err != nil {
+			t.voidWrites(slices.Concat(gone, moved)...)
+			return nil, err
+		}
 	}
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.voidWrites(slices.Concat(rows, gone, moved)...)
+		t.voidWrites(slices.Concat(gone, moved)...)
 		return v, err
 	}
 	if t.hasHooks(k) { // one that marks rows instead of deleting them
 		left := false
-		for _, p := range append(gone, rows...) {
+		for _, p := range gone {
 			there, err := t.exists(ctx, p.kind, p.id)
 			if err != nil {
 				return nil, err
@@ -301,47 +307,6 @@ func (t *tx) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 		}
 	}
 	return v, t.countVersions(ctx, moved)
-}
-
-// cascades records what foreign keys do when rows go, which no hook sees: rows that
-// go too, and rows whose reference is cleared.
-func (t *tx) cascades(ctx context.Context, k *model.Kind, ids []any, seen map[string]bool) (gone, moved []pending, err error) {
-	for _, r := range k.Entity.Referrers {
-		if !r.Cascade && !r.SetNull {
-			continue
-		}
-		child := t.engine.ByName[r.Entity]
-		found, err := t.referringThrough(ctx, child, &r, k.BoundIDs(ids))
-		if err != nil {
-			return nil, nil, err
-		}
-		action := store.Update
-		var links []*model.Edge
-		if r.Cascade {
-			action, links = store.Delete, t.manyToMany(child, everyName)
-		}
-		found = slices.DeleteFunc(found, func(id any) bool {
-			key := string(action) + "/" + child.Type + "/" + child.FormatID(id)
-			again := seen[key]
-			seen[key] = true
-			return again
-		})
-		rows, err := t.expect(ctx, child, found, action, links...)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !r.Cascade {
-			moved = append(moved, rows...)
-			continue
-		}
-		gone = append(gone, rows...)
-		deeper, cleared, err := t.cascades(ctx, child, found, seen)
-		if err != nil {
-			return nil, nil, err
-		}
-		gone, moved = append(gone, deeper...), append(moved, cleared...)
-	}
-	return gone, moved, nil
 }
 
 // referring returns the ids of the rows whose column refers to one of some ids, as
@@ -398,13 +363,17 @@ func (t *tx) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutatio
 	var out []pending
 	for i := range k.Edges {
 		e := &k.Edges[i]
-		if e.Column.TargetKey == "" {
+		column := e.Column.TargetKey
+		if e.Column.Relation == descriptor.O2O && k.IsMutual(e) {
+			column = e.Column.OwnKey
+		}
+		if column == "" {
 			continue
 		}
 		ids := values(m.AddedIDs(e.Column.Ent))
 		ids = append(ids, values(m.RemovedIDs(e.Column.Ent))...)
 		if own, ok := k.ID(m); ok && m.EdgeCleared(e.Column.Ent) && !m.Op().Is(ent.OpCreate) {
-			now, err := t.referring(ctx, e.Target, e.Column.TargetKey, k.BoundID(own))
+			now, err := t.referring(ctx, e.Target, column, k.BoundID(own))
 			if err != nil {
 				return nil, err
 			}

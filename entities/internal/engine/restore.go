@@ -274,7 +274,7 @@ func (x *restoration) create(ctx context.Context, found *past, now heldRow) erro
 		if err := x.mayWrite(x.Before, nil); err != nil {
 			return err
 		}
-		if err := x.build(ctx, wanted); err != nil {
+		if err := x.build(ctx, now, wanted); err != nil {
 			return x.refused(err)
 		}
 	}
@@ -335,7 +335,7 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 		if err := x.freeUnique(ctx, now, wanted); err != nil || len(x.places) > 0 {
 			return err
 		}
-		if err := x.build(ctx, wanted); err != nil {
+		if err := x.build(ctx, now, wanted); err != nil {
 			return x.refused(err)
 		}
 	}

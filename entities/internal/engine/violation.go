@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
@@ -49,6 +51,11 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 	case backend.Raised:
 		return fault.New(fault.InvalidPayload, "the database refused the change: "+broken.Message).WithPath(at).
 			WithHint("A trigger of the database refused it; the message says why.")
+	}
+	if m != nil && broken.Table == "" { // a domain's: those of tables name theirs
+		if details := t.refusedFields(ctx, k, m); len(details) > 0 {
+			return fault.Invalid(details...)
+		}
 	}
 	return fault.Newf(fault.InvalidPayload, "a rule of the database refused the change%s", inParentheses(broken.Name)).WithPath(at).
 		WithHint("Choose values that fit the rule.")
@@ -103,7 +110,7 @@ func (e *Engine) deleteFault(ctx context.Context, t *tx, k *model.Kind, id any, 
 	if broken == nil || broken.Rule != backend.ForeignKey && broken.Rule != backend.NotNull || !errors.As(failed, &f) {
 		return failed
 	}
-	holders, err := e.holders(ctx, t, k, []any{id}, map[string]bool{})
+	holders, err := e.holders(ctx, t, k, []any{id})
 	if err != nil {
 		return t.verdict(err)
 	}
@@ -144,47 +151,57 @@ func (h holder) String() string {
 
 // holders finds what prevents rows from being deleted: what refers to them, or to rows
 // that would be deleted with them.
-func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any, walked map[string]bool) (out []holder, err error) {
-	for i := range k.Entity.Referrers {
-		r := &k.Entity.Referrers[i]
-		child := t.engine.ByName[r.Entity]
-		found, err := t.referringThrough(ctx, child, r, k.BoundIDs(ids))
-		if err != nil {
-			return nil, err
-		}
-		found = slices.DeleteFunc(found, func(id any) bool {
-			key := child.Type + "/" + r.Column + "/" + child.FormatID(id)
-			again := walked[key]
-			walked[key] = true
-			return again
-		})
-		if len(found) == 0 || r.SetNull {
-			continue
-		}
-		if r.Cascade {
-			deeper, err := e.holders(ctx, t, child, found, walked)
+func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (out []holder, err error) {
+	walked := map[*descriptor.Referrer]map[changes.Row]bool{}
+	for queue := []layer{{kind: k, ids: ids}}; len(queue) > 0; queue = queue[1:] {
+		l := queue[0]
+		for i := range l.kind.Entity.Referrers {
+			r := &l.kind.Entity.Referrers[i]
+			if r.SetNull {
+				continue
+			}
+			child := t.engine.ByName[r.Entity]
+			found, err := t.referringThrough(ctx, child, r, l.kind.BoundIDs(l.ids))
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, deeper...)
-			continue
-		}
-		h := holder{kind: child}
-		if seen := t.caller.of(child); seen != nil && t.caller.shows(child) {
-			left, err := t.readable(ctx, child, found)
+			if walked[r] == nil {
+				walked[r] = map[changes.Row]bool{}
+			}
+			if found = unvisited(child, found, walked[r]); len(found) == 0 {
+				continue
+			}
+			if r.Cascade {
+				queue = append(queue, layer{kind: child, ids: found})
+				continue
+			}
+			h, err := t.holderOf(ctx, child, r, found)
 			if err != nil {
 				return nil, err
 			}
-			if h.rows, h.seen = len(left), len(left) > 0; h.seen {
-				h.field = seen.ColumnField(r.Column)
+			if h.seen || !slices.ContainsFunc(out, func(o holder) bool { return !o.seen }) {
+				out = append(out, h)
 			}
 		}
-		if !h.seen && slices.ContainsFunc(out, func(o holder) bool { return !o.seen }) {
-			continue
-		}
-		out = append(out, h)
 	}
 	return out, nil
+}
+
+// holderOf is what the caller may know of rows that refer to others.
+func (t *tx) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Referrer, ids []any) (holder, error) {
+	h := holder{kind: child}
+	seen := t.caller.of(child)
+	if seen == nil || !t.caller.shows(child) {
+		return h, nil
+	}
+	left, err := t.readable(ctx, child, ids)
+	if err != nil {
+		return h, err
+	}
+	if h.rows, h.seen = len(left), len(left) > 0; h.seen {
+		h.field = seen.ColumnField(r.Column)
+	}
+	return h, nil
 }
 
 // columns turns a table and columns into an entity and its fields, as the caller

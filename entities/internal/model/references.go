@@ -115,6 +115,9 @@ func (k *Kind) ColumnField(column string) string {
 // IsMutual reports whether an edge leads from a kind to itself and is its own inverse.
 func (k *Kind) IsMutual(e *Edge) bool {
 	return e.Target == k && !slices.ContainsFunc(k.Edges, func(o Edge) bool {
+		if e.Column.JoinTable == "" {
+			return o.Column.TargetKey == e.Column.OwnKey
+		}
 		return o.Column.JoinTable == e.Column.JoinTable && o.Column.JoinOwn == e.Column.JoinTarget
 	})
 }

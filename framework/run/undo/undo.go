@@ -226,6 +226,7 @@ func (x *restorer) restore(ctx context.Context) (places []Place, err error) {
 		if left = again; !progress {
 			break
 		}
+		slices.Reverse(left) // a chain of rows that wait for each other is over in two rounds then
 	}
 	for _, r := range x.rows {
 		places = append(places, refused[r]...)

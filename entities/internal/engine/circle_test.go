@@ -1,0 +1,157 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	stdent "entgo.io/ent"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/entities/internal/specimen/ent"
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/koantest"
+)
+
+// grove is an app whose foreign keys cascade in circles: of one entity (Branch), of two (Guild,
+// Member) and of three (Guild, Member, Work).
+type grove struct {
+	testing.TB
+	*koantest.Kit
+}
+
+func startGrove(t *testing.T, opts ...ent.EntitiesOption) grove {
+	t.Helper()
+	return grove{t, koantest.New(t, framework.App{Name: "grove", Entities: ent.Entities(opts...)},
+		koantest.Setting{Key: "database", Value: place(t)}, koantest.Setting{Key: "journal.enabled", Value: "true"})}
+}
+
+// rows returns all rows, with what they refer to and are linked with.
+func (g grove) rows() map[string]string {
+	out := map[string]string{}
+	for _, entity := range []string{"Branch", "Guild", "Member", "Work"} {
+		raw, err := g.Call("koan::"+entity+".collection", json.RawMessage(`{"with":"all","sort":"id","pageSize":200}`))
+		require.NoError(g, err)
+		var page struct{ Items []map[string]any }
+		require.NoError(g, json.Unmarshal(raw, &page))
+		for _, row := range page.Items {
+			delete(row, "rev") // an undo counts on
+			for _, related := range row {
+				items, _ := related.([]any)
+				for _, item := range append(items, related) {
+					if item, ok := item.(map[string]any); ok {
+						delete(item, "rev")
+					}
+				}
+			}
+			text, err := json.Marshal(row)
+			require.NoError(g, err)
+			out[entity+" "+row["id"].(string)] = string(text)
+		}
+	}
+	return out
+}
+
+// Foreign keys that cascade in a circle, in the schema or among rows, do what the database does, and
+// all of it is reported, and can be undone.
+func TestCascadesInCircles(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestCascadesInCircles) {
+		return
+	}
+	groves := map[string]grove{"plain": startGrove(t), "hooked": startGrove(t, ent.OnClient(func(c *ent.Client) {
+		c.Use(func(next stdent.Mutator) stdent.Mutator { return next })
+	}))}
+	const guild = `
+		const {Guild, Member, Work} = SDK.Entities;
+		Guild.upsertMany([{id: "g"}, {id: "h"}]);
+		Member.upsertMany([{id: "m", guild: "g"}, {id: "n", guild: "h"}]);
+		Work.upsert({id: "w", maker: "m"});
+	`
+	for name, c := range map[string]struct {
+		fill, delete string
+		changes      []string
+	}{
+		"leaf":             {`B.upsertMany([{id: "a"}, {id: "b", parent: "a"}])`, `B.delete("b")`, []string{"delete Branch b"}},
+		"root":             {`B.upsertMany([{id: "a"}, {id: "b", parent: "a"}, {id: "c", parent: "b"}, {id: "d", parent: "a"}])`, `B.delete("a")`, []string{"delete Branch a", "delete Branch b", "delete Branch c", "delete Branch d"}},
+		"many":             {`B.upsertMany([{id: "a"}, {id: "b", parent: "a"}, {id: "c"}, {id: "d"}])`, `if (B.deleteMany(["b", "a", "c"]) !== 3) throw "not 3"`, []string{"delete Branch a", "delete Branch b", "delete Branch c"}},
+		"many, root first": {`B.upsertMany([{id: "a"}, {id: "b", parent: "a"}, {id: "c", parent: "b"}])`, `if (B.deleteMany(["a", "c"]) !== 2) throw "not 2"`, []string{"delete Branch a", "delete Branch b", "delete Branch c"}},
+		"by query":         {`B.upsertMany([{id: "a"}, {id: "b", parent: "a"}, {id: "c", parent: "b"}])`, `if (B.deleteByQuery({id: {$in: ["a", "b"]}}) !== 2) throw "not 2"`, []string{"delete Branch a", "delete Branch b", "delete Branch c"}},
+		"own parent":       {`B.upsert({id: "a"}); B.patch("a", {parent: "a"})`, `B.delete("a")`, []string{"delete Branch a"}},
+		"two rows":         {`B.upsertMany([{id: "a"}, {id: "b", parent: "a"}]); B.patch("a", {parent: "b"})`, `B.delete("a")`, []string{"delete Branch a", "delete Branch b"}},
+		"circle and tail":  {`B.upsertMany([{id: "a"}, {id: "b", parent: "a"}, {id: "c", parent: "b"}, {id: "t", parent: "c"}]); B.patch("a", {parent: "c"})`, `B.delete("b")`, []string{"delete Branch a", "delete Branch b", "delete Branch c", "delete Branch t"}},
+		"cleared":          {`B.upsertMany([{id: "a"}, {id: "b", model: "a"}, {id: "c", model: "b"}])`, `B.delete("a")`, []string{"delete Branch a", "update Branch b"}},
+		"own model":        {`B.upsert({id: "a"}); B.patch("a", {model: "a"})`, `B.delete("a")`, []string{"delete Branch a"}},
+		"cleared and gone": {`B.upsertMany([{id: "a"}, {id: "b", parent: "a", model: "a"}, {id: "c", parent: "b"}, {id: "d", model: "c"}])`, `B.delete("a")`, []string{"delete Branch a", "delete Branch b", "delete Branch c", "update Branch d"}},
+		"linked":           {`B.upsertMany([{id: "a"}, {id: "b", parent: "a"}, {id: "c"}]); B.patch("c", {likeness: ["a", "b", "c"]})`, `B.delete("a")`, []string{"delete Branch a", "delete Branch b"}},
+		"twins":            {`B.upsertMany([{id: "a"}, {id: "b", twin: "a"}, {id: "c", parent: "b"}, {id: "d", twin: "c"}])`, `B.delete("b")`, []string{"delete Branch b", "delete Branch c", "update Branch a", "update Branch d"}},
+		"two entities":     {guild + `Guild.patch("g", {founder: "n"}); Guild.patch("h", {founder: "m"})`, `SDK.Entities.Guild.delete("g")`, []string{"delete Guild g", "delete Guild h", "delete Member m", "delete Member n", "delete Work w"}},
+		"its own founder":  {guild + `Guild.patch("g", {founder: "m"})`, `SDK.Entities.Member.delete("m")`, []string{"delete Guild g", "delete Member m", "delete Work w"}},
+		"three entities":   {guild + `Guild.patch("h", {charter: "w"}); Guild.patch("g", {patron: "n"})`, `SDK.Entities.Member.delete("m")`, []string{"delete Guild h", "delete Member m", "delete Member n", "delete Work w", "update Guild g"}},
+		"whole circle":     {guild + `Guild.patch("g", {charter: "w"}); Guild.patch("h", {patron: "m"})`, `SDK.Entities.Work.delete("w")`, []string{"delete Guild g", "delete Member m", "delete Work w", "update Guild h"}},
+		"everything":       {guild + `Guild.patch("g", {charter: "w", founder: "n"}); Guild.patch("h", {charter: "w", founder: "m"})`, `SDK.Entities.Guild.deleteByQuery({}, {all: true})`, []string{"delete Guild g", "delete Guild h", "delete Member m", "delete Member n", "delete Work w"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for kind, g := range groves {
+				g.Run(`const B = SDK.Entities.Branch;`+c.fill, koantest.Input{})
+				before := g.rows()
+				script := `const B = SDK.Entities.Branch;` + c.delete
+				r := g.Run(script, koantest.Input{DryRun: true})
+				require.Equal(t, c.changes, changed(r), kind)
+				require.Equal(t, before, g.rows(), kind)
+				r = g.Run(script, koantest.Input{Include: []string{"changes"}})
+				require.Equal(t, c.changes, changed(r), kind)
+				after := g.rows()
+				for _, ch := range r.Changes {
+					_, there := after[ch.Entity+" "+ch.ID]
+					require.Equal(t, ch.Action != "delete", there, "%s %s %s", kind, ch.Entity, ch.ID)
+				}
+				raw, err := g.Call("code::koan.undo", map[string]any{"runId": r.RunID})
+				require.NoError(t, err, "%s %s", kind, raw)
+				require.Equal(t, before, g.rows(), kind)
+				g.Run(`for (const e of ["Branch", "Guild"]) SDK.Entities[e].deleteByQuery({}, {all: true})`, koantest.Input{})
+				require.Empty(t, g.rows())
+			}
+		})
+	}
+}
+
+// changed lists what a run reports of rows.
+func changed(r *koantest.Result) (out []string) {
+	for _, ch := range r.Changes {
+		out = append(out, fmt.Sprintf("%s %s %s", ch.Action, ch.Entity, ch.ID))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// A chain of rows that is longer than what the databases follow by themselves goes as a whole, and
+// comes back.
+func TestCascadesDownLongChains(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestCascadesDownLongChains) {
+		return
+	}
+	const long = 1500
+	g := startGrove(t)
+	g.Run(fmt.Sprintf(`
+		const id = i => String(i).padStart(6, "0"), models = [];
+		for (let i = 0; i < %d; i++) models.push(i ? {id: id(i), parent: id(i - 1)} : {id: id(i)});
+		SDK.Entities.Branch.upsertMany(models);
+	`, long), koantest.Input{})
+	count := func() (n int) {
+		g.Run(`SDK.Entities.Branch.count()`, koantest.Input{}).ResultInto(&n)
+		return n
+	}
+	r := g.Run(`SDK.Entities.Branch.delete("000000")`, koantest.Input{})
+	require.Equal(t, long, r.ChangeCounts[0].Deleted)
+	require.Zero(t, count())
+	raw, err := g.Call("code::koan.undo", map[string]any{"runId": r.RunID})
+	require.NoError(t, err, "%s", raw)
+	require.Equal(t, long, count())
+	var last string
+	g.Run(fmt.Sprintf(`SDK.Entities.Branch.getById("%06d", {with: "parent"}).parent.id`, long-1), koantest.Input{}).ResultInto(&last)
+	require.Equal(t, fmt.Sprintf("%06d", long-2), last)
+}
