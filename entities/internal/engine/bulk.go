@@ -98,11 +98,15 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 	b.ready = make([]*prepared, len(b.models))
 	apart := map[string]bool{} // entities that models store which go their own way
 	for i, m := range b.models {
-		if late[i] || apart[m.Shown] || !b.t.plain(b.k, m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
+		if late[i] || apart[m.Shown] || len(m.Refused) > 0 || !b.t.plain(b.k, m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
 			apart[m.Shown] = m.ID != nil
 			continue
 		}
 		p, err := b.prepareOne(ctx, m)
+		if err != nil && m.ID != nil && m.HasJSON() { // perhaps it is what is stored
+			apart[m.Shown] = true
+			continue
+		}
 		if err != nil {
 			if err := b.noteProblem(i, err); err != nil {
 				return err
@@ -423,5 +427,6 @@ func (t *tx) wasRefused(err error) bool {
 	if errors.Is(err, store.ErrStale) || t.sql.Stale(err) {
 		return false
 	}
-	return itemFault(err) != nil
+	known, _ := t.engine.backend.Trouble(t.set, err)
+	return itemFault(known) != nil
 }

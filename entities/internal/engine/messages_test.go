@@ -24,8 +24,8 @@ func TestARefusalSaysWhatIsWrong(t *testing.T) {
 	}{
 		{fixture, "Todo.upsert", `{"model":{"id":"` + strings.Repeat("é", 50) + `","title":"x"}}`, "/model/id", "id must have at most 64 bytes of UTF-8, not 100"},
 		{fixture, "Todo.upsert", `{"model":{"title":"x","labels":{"$add":[1],"$remove":["1"]}}}`, "/model/labels/$remove/0", `"1" is in both $add and $remove; choose one`},
-		{zoo, "Specimen.upsert", `{"model":{"u64":"9223372036854775808"}}`, "/model/u64", `"u64" stores integers from -9223372036854775808 to 9223372036854775807`},
-		{zoo, "Specimen.upsert", `{"model":{"u64":18446744073709551616}}`, "/model/u64", `"u64" stores integers from -9223372036854775808 to 9223372036854775807`},
+		{zoo, "Specimen.upsert", `{"model":{"u64":"9223372036854775808"}}`, "/model/u64", `"u64" stores integers from 0 to 9223372036854775807`},
+		{zoo, "Specimen.upsert", `{"model":{"u64":18446744073709551616}}`, "/model/u64", `"u64" stores integers from 0 to 9223372036854775807`},
 		{zoo, "Specimen.collection", `{"filter":{"i64":-9223372036854775809}}`, "/filter/i64", `"i64" stores integers from -9223372036854775808 to 9223372036854775807`},
 	} {
 		f := c.app.fails(fault.InvalidPayload, c.op, c.input)

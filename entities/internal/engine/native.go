@@ -105,7 +105,7 @@ func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m
 	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
 		k.Bump(w.Mutation)
 	}
-	if err := normalizeDays(k, w.Mutation); err != nil {
+	if err := normalizeTimes(k, w.Mutation); err != nil {
 		return func() {}, err
 	}
 	forget, err = t.replay(ctx, k, w.Mutation)
@@ -115,7 +115,7 @@ func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m
 	if err := w.Check(); err != nil {
 		return forget, e.writeFault(ctx, t, k, m, err)
 	}
-	if err := checkDecimals(k, w.Mutation, e.backend.Dialect().Name()); err != nil {
+	if err := checkValues(k, w.Mutation, e.backend.Dialect().Name()); err != nil {
 		return forget, e.writeFault(ctx, t, k, m, err)
 	}
 	return forget, nil

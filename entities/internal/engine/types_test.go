@@ -243,7 +243,7 @@ func TestTypesRefuseWhatTheyAreNot(t *testing.T) {
 		require.NoError(t, merr)
 		require.Contains(t, string(raw), `"path":"`+at, field)
 	}
-	for value, why := range map[string]string{`{"u64":-1}`: "u64 must be at least 0", `{"u":-1}`: "u must be at least 0", `{"u64":"-9007199254740993"}`: "u64 must be at least 0", `{"i8":200}`: "i8 must be at most 127"} {
+	for value, why := range map[string]string{`{"u64":-1}`: "u64 must be at least 0", `{"u":-1}`: "u must be at least 0", `{"u64":"-9007199254740993"}`: "u64 must be at least 0", `{"i8":200}`: "i8 must be from -128 to 127, not 200"} {
 		says(t, a.fails(fault.InvalidPayload, "Specimen.upsert", `{"model":`+value+`}`), why)
 	}
 	u64 := a.properties("Specimen.upsert", "model")["u64"]

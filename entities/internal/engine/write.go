@@ -22,6 +22,9 @@ func (e *Engine) upsert(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 	if err := e.find(ctx, t, k, m, replace); err != nil {
 		return nil, err
 	}
+	if err := e.keepStored(ctx, t, k, m.ID, m); err != nil {
+		return nil, err
+	}
 	if m.ID == nil {
 		return e.create(ctx, t, k, m, ifVersion)
 	}
@@ -72,6 +75,36 @@ func (e *Engine) find(ctx context.Context, t *tx, k *model.Kind, m *model.Values
 		m.Edges = slices.DeleteFunc(m.Edges, func(ed model.EdgeValue) bool { return m.Key[ed.JSON.Reference] != nil })
 	}
 	return nil
+}
+
+// keepStored drops the values of a model that its fields do not take, where they are what the
+// entity has: whoever reads an entity may send it back. id is nil for none.
+func (e *Engine) keepStored(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) error {
+	if id != nil && m.HasJSON() {
+		m.RefuseUnsettable(k, k.Create(t.ent))
+	}
+	if len(m.Refused) == 0 {
+		return nil
+	}
+	var row map[string]any
+	if id != nil {
+		there, err := t.visible(ctx, k, id)
+		if err != nil && fault.CodeOf(err) != fault.Forbidden {
+			return err
+		}
+		if err == nil && there {
+			raw, err := e.stored(ctx, t, k, id, m.At)
+			if err != nil {
+				return err
+			}
+			v, err := filter.Decode(raw)
+			if err != nil {
+				return err
+			}
+			row, _ = v.(map[string]any)
+		}
+	}
+	return m.KeepStored(row)
 }
 
 // createWithID creates an entity whose id the caller has chosen.
@@ -271,6 +304,9 @@ func (e *Engine) atVersion(ctx context.Context, t *tx, k *model.Kind, id any, wa
 
 // patch changes an entity that must exist.
 func (e *Engine) patch(ctx context.Context, t *tx, k *model.Kind, in *model.PatchInput) (json.RawMessage, error) {
+	if err := e.keepStored(ctx, t, k, in.ID, in.Changes); err != nil {
+		return nil, err
+	}
 	if m := in.Changes; t.plain(k, m) && !m.Immutable() && !m.Empty() {
 		if out, err := e.prepareAndUpdate(ctx, t, k, in.ID, m, in.IfVersion); err != nil || out != nil {
 			return out, err

@@ -31,7 +31,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 	if m != nil {
 		at = m.At
 	}
-	if f := roundedFault(k, at, err); f != nil {
+	if f := unkeptFault(k, at, err); f != nil {
 		return f
 	}
 	if errors.Is(err, privacy.Deny) {
@@ -65,9 +65,8 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.Name()).Because(err)
 	}
 	if err, mine := t.engine.backend.Trouble(t.set, err); mine {
-		var refused *fault.Fault
-		if errors.As(err, &refused) && refused.Code == fault.InvalidPayload && refused.Path == "" {
-			return refused.WithPath(at)
+		if f := t.misfitFault(ctx, k, m, err); f != nil {
+			return f
 		}
 		return err
 	}

@@ -33,7 +33,7 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		case wrongType:
 			message = Quote(f.Name) + " takes " + expected(c, f)
 		case outOfRange:
-			message = Quote(f.Name) + " stores integers from -9223372036854775808 to 9223372036854775807"
+			message = Quote(f.Name) + " stores integers from " + integerRange(f)
 		}
 		return nil, &fault.Detail{Path: at, Message: message, Expected: expected(c, f), Received: Describe(v)}
 	}
@@ -69,6 +69,19 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		return bad(Quote(f.Name) + " takes a string without NUL characters")
 	}
 	return fromString(f, s, bad)
+}
+
+// integerRange is the range of a field's integers, which are 64 bits wide where it has none of its
+// own.
+func integerRange(f *catalog.Field) string {
+	least, most := "-9223372036854775808", "9223372036854775807"
+	if f.Min != nil {
+		least = strconv.FormatFloat(*f.Min, 'f', -1, 64)
+	}
+	if f.Max != nil {
+		most = strconv.FormatFloat(*f.Max, 'f', -1, 64)
+	}
+	return least + " to " + most
 }
 
 type refuseFunc func(message string) (any, *fault.Detail)

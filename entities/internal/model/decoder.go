@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -57,9 +59,11 @@ type decoder struct {
 	ahead   *Model // not nil: nothing is stored, and what the handler would refuse in any case is reported
 	// later is what the handler would refuse. It counts where nothing else is wrong, as
 	// the handler is not reached before.
-	later []fault.Detail
-	set   string   // that the input names, else the run's
-	keys  []string // ids of the kind's own entities that it names
+	later   []fault.Detail
+	missing []fault.Detail // from models that can only create entities, which the handler finds as well
+	models  []*Values      // with values that are wrong unless they are stored as they are
+	set     string         // that the input names, else the run's
+	keys    []string       // ids of the kind's own entities that it names
 }
 
 // full reports whether enough is known of what is wrong.
@@ -79,11 +83,31 @@ func (d *decoder) wrong(at, expected string, got any) {
 	d.details = append(d.details, fault.Detail{Path: at, Message: "want " + expected, Expected: expected, Received: filter.Describe(got)})
 }
 
+// err returns all that is wrong with the input. What might be stored as it is (Refused), and what
+// the handler finds as well, counts as soon as something else is wrong, so that one answer has
+// everything.
 func (d *decoder) err() error {
 	if len(d.details) == 0 {
 		return d.refused
 	}
-	return fault.Invalid(d.details...)
+	details := d.details
+	for _, m := range d.models {
+		details = append(details, m.refusals()...)
+	}
+	return fault.Invalid(slices.Concat(details, d.later, d.missing)...)
+}
+
+// settle decides about the values of a model that its fields do not take: they are wrong, unless
+// the model changes an entity, which may have them already.
+func (d *decoder) settle(m *Values, changes bool) {
+	switch {
+	case m == nil || len(m.Refused) == 0:
+	case changes && d.ahead == nil:
+		d.models = append(d.models, m)
+	default:
+		d.details = append(d.details, m.refusals()...)
+		m.Refused = nil
+	}
 }
 
 // model checks a model or a set of changes. Fields that the system keeps may
@@ -144,8 +168,12 @@ func (d *decoder) key(k *Kind, v any, at string) (id any, shown string, ok bool)
 }
 
 func (d *decoder) field(m *Values, f *catalog.Field, v any, at string) {
-	column := d.kind.Entity.Column(f.Name)
+	column, before := d.kind.Entity.Column(f.Name), len(d.details)
 	value, ok := d.value(column, f, v, at)
+	if !ok && f.Type != catalog.TypeID && len(d.details) > before {
+		m.Refused = append(m.Refused, RefusedValue{Field: f, Value: v, Details: slices.Clone(d.details[before:])})
+		d.details = d.details[:before]
+	}
 	if !ok || f.ReadOnly {
 		return
 	}
@@ -188,17 +216,35 @@ func (d *decoder) value(c *descriptor.Column, f *catalog.Field, v any, at string
 		return nil, false
 	}
 	if why := d.limits(f, value); why != "" {
-		d.fail(at, "%s %s", f.Name, why)
+		d.fail(at, "%s %s", f.Name, WithoutValue(f, why))
 		return nil, false
 	}
 	if c.Form != nil {
 		canonical, err := c.Form.Canonical(value)
 		if err != nil {
 			d.fail(at, "%s: %s", f.Name, hideValue(f, value, err.Error()))
+			return nil, false
 		}
-		return canonical, err == nil
+		value = canonical
+	}
+	if text, ok := value.(string); ok && c.Storage == descriptor.Decimal && c.Capacity != nil {
+		value = sqltext.PadDecimal(text, c.Capacity.Scale)
+	}
+	if why := Exceeds(c, value); why != "" {
+		d.fail(at, "%s %s", f.Name, WithoutValue(f, why))
+		return nil, false
 	}
 	return value, true
+}
+
+// WithoutValue leaves out of a message about a limit what was sent, where that may be near the
+// secret that was meant: of a sensitive field, and of one that the caller does not see (nil).
+func WithoutValue(f *catalog.Field, why string) string {
+	if f == nil || f.Sensitive {
+		why, _, _ = strings.Cut(why, ": ")
+		why, _, _ = strings.Cut(why, ", not ")
+	}
+	return why
 }
 
 func (d *decoder) json(f *catalog.Field, v any, at string) (any, bool) {
@@ -249,11 +295,15 @@ func asExample(f *catalog.Field) string {
 }
 
 func bounds(f *catalog.Field, v float64) string {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	low, high := f.Min != nil && v < *f.Min, f.Max != nil && v > *f.Max
 	switch {
-	case f.Min != nil && v < *f.Min:
-		return fmt.Sprintf("must be at least %v", *f.Min)
-	case f.Max != nil && v > *f.Max:
-		return fmt.Sprintf("must be at most %v", *f.Max)
+	case (low || high) && f.Min != nil && f.Max != nil:
+		return fmt.Sprintf("must be from %s to %s, not %s", number(*f.Min), number(*f.Max), number(v))
+	case low:
+		return fmt.Sprintf("must be at least %s, not %s", number(*f.Min), number(v))
+	case high:
+		return fmt.Sprintf("must be at most %s, not %s", number(*f.Max), number(v))
 	}
 	return ""
 }

@@ -64,7 +64,7 @@ func exampleValue(f *catalog.Field, which string) any {
 	case catalog.TypeDay:
 		return "2026-01-31"
 	case catalog.TypeDecimal:
-		return "1.50"
+		return exampleDecimal(f)
 	case catalog.TypeUUID:
 		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(f.Name)).String()
 	case catalog.TypeBytes:
@@ -84,6 +84,17 @@ func exampleValue(f *catalog.Field, which string) any {
 	case catalog.TypeJSON, catalog.TypeID:
 	}
 	return nil
+}
+
+// exampleDecimal returns a decimal that a column with the field's digits keeps.
+func exampleDecimal(f *catalog.Field) string {
+	switch whole := f.Precision - f.Scale; {
+	case f.Precision == 0, whole > 0 && f.Scale >= 2:
+		return "1.50"
+	case whole > 0 && f.Scale >= 0:
+		return "1"
+	}
+	return "0"
 }
 
 func upsertExample(k *Kind) json.RawMessage {

@@ -110,6 +110,7 @@ func decodeUpsert(d *decoder, raw json.RawMessage) any {
 	in.IfVersion = d.version(members)
 	if v, ok := d.need(members, "model"); ok {
 		in.Values = d.model(v, "/model", true)
+		d.settle(in.Values, d.mayChange(in.Values))
 		d.askValidators(in.Values)
 		if in.IfVersion == nil { // else it is a conflict
 			d.complete(in.Values, v, in.Replace)
@@ -126,6 +127,7 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 	}
 	for i, v := range d.list(members, "models") {
 		m := d.model(v, fmt.Sprintf("/models/%d", i), true)
+		d.settle(m, d.mayChange(m))
 		d.askValidators(m)
 		d.complete(m, v, false)
 		in.Models = append(in.Models, m)
@@ -133,19 +135,33 @@ func decodeUpsertMany(d *decoder, raw json.RawMessage) any {
 	return in
 }
 
+// mayChange reports whether a model may be that of an entity which exists.
+func (d *decoder) mayChange(m *Values) bool {
+	return m != nil && (m.ID != nil || m.HasUniqueKey(d.kind))
+}
+
 // complete reports what is missing from a model that can only create an entity: one
 // without an id and without the unique key that entities are found by, or one that
 // replaces an entity. The handler reports the same, together with what else is wrong by
 // then.
 func (d *decoder) complete(m *Values, given any, replaces bool) {
-	if d.ahead == nil || m == nil || d.full() {
+	if m == nil || d.full() || len(d.missing) >= fault.MaxFound {
 		return
 	}
 	members, _ := given.(map[string]any)
 	if _, named := members[d.kind.KeyField().Name]; !replaces && (named || m.HasUniqueKey(d.kind)) {
 		return
 	}
-	d.later = append(d.later, m.Missing(d.kind)...)
+	missing := slices.DeleteFunc(m.Missing(d.kind), func(f fault.Detail) bool {
+		steps := fault.Steps(f.Path)
+		_, given := members[steps[len(steps)-1]] // and wrong, which is said already
+		return given
+	})
+	if d.ahead != nil {
+		d.later = append(d.later, missing...)
+		return
+	}
+	d.missing = append(d.missing, missing...)
 }
 
 // list returns a member that is a list of bounded length.
@@ -176,6 +192,7 @@ func decodePatch(d *decoder, raw json.RawMessage) any {
 	}
 	if v, ok := d.need(members, "changes"); ok {
 		in.Changes = d.model(v, "/changes", true)
+		d.settle(in.Changes, true)
 		d.askValidators(in.Changes)
 		d.dropOwnID(in)
 	}

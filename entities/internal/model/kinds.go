@@ -36,8 +36,9 @@ type Kind struct {
 	Refers map[string]*Kind
 	// Days are the columns of days, by the names that ent's mutations take.
 	Days []string
-	// Rounded are the columns of decimals of which SQLite makes numbers.
-	Rounded []*descriptor.Column
+	// Rounded are the columns of decimals of which SQLite makes numbers, Bounded those whose
+	// declared type does not keep every value.
+	Rounded, Bounded []*descriptor.Column
 
 	// Of a kind as a caller sees it: Partial says that the caller reads less of a row than
 	// there is, blind that a new row needs an edge that the caller does not see.
@@ -86,6 +87,9 @@ func New(app *shim.App) *Model {
 			}
 			if c.Affinity != "" {
 				k.Rounded = append(k.Rounded, c)
+			}
+			if c.Capacity != nil {
+				k.Bounded = append(k.Bounded, c)
 			}
 		}
 		for i := range k.Entity.Resource.Edges {

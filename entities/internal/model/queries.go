@@ -29,6 +29,7 @@ func decodeUpdateByQuery(d *decoder, raw json.RawMessage) any {
 	if v, ok := d.need(members, "changes"); ok {
 		before := len(d.details)
 		in.Changes = d.model(v, "/changes", false)
+		d.settle(in.Changes, false)
 		if len(d.details) == before && in.Changes.Empty() {
 			d.fail("/changes", "there is nothing to change")
 		}

@@ -2,7 +2,9 @@ package model
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,8 +21,13 @@ type Values struct {
 	Shown  string // the id as callers see it
 	Fields []FieldValue
 	Edges  []EdgeValue
-	At     string         // JSON Pointer of the model in the input
-	Key    map[string]any // the fields of the kind's unique key, as filters take them, also where their edges are set
+	At     string // JSON Pointer of the model in the input
+	// Refused are values that their fields do not take, but that may be what is stored: values of
+	// an enum that were removed since, or what another program wrote. Kept are the fields of
+	// those that were found to be.
+	Refused []RefusedValue
+	Kept    []string
+	Key     map[string]any // the fields of the kind's unique key, as filters take them, also where their edges are set
 }
 
 // FieldValue is what a field is set to.
@@ -28,6 +35,74 @@ type FieldValue struct {
 	Column *descriptor.Column
 	Field  *catalog.Field
 	Value  any // nil clears
+}
+
+// RefusedValue is a value in JSON that its field does not take.
+type RefusedValue struct {
+	Field   *catalog.Field
+	Value   any // as filter.Decode returns it
+	Details []fault.Detail
+	hint    string // "" for the code's own
+}
+
+// refusals says what is wrong with the values that fields do not take.
+func (m *Values) refusals() (out []fault.Detail) {
+	for i := range m.Refused {
+		out = append(out, m.Refused[i].Details...)
+	}
+	return out
+}
+
+// KeepStored drops the values that fields do not take and that are stored as they are: they change
+// nothing. Its fault says what is wrong with the others. row is the entity in JSON, nil for none.
+func (m *Values) KeepStored(row map[string]any) error {
+	var wrong []fault.Detail
+	hint := ""
+	for i := range m.Refused {
+		r := &m.Refused[i]
+		if stored, shown := row[r.Field.Name]; shown && reflect.DeepEqual(stored, r.Value) {
+			m.Kept = append(m.Kept, r.Field.Name)
+			continue
+		}
+		wrong, hint = append(wrong, r.Details...), cmp.Or(hint, r.hint)
+	}
+	m.Refused = nil
+	switch {
+	case len(wrong) == 0:
+		return nil
+	case hint != "":
+		return fault.Invalid(wrong...).WithHint("%s", hint)
+	}
+	return fault.Invalid(wrong...)
+}
+
+// HasJSON reports whether a model sets fields whose JSON a setter may refuse.
+func (m *Values) HasJSON() bool {
+	return slices.ContainsFunc(m.Fields, func(f FieldValue) bool {
+		_, isJSON := f.Value.(json.RawMessage)
+		return isJSON && f.Column.Form == nil
+	})
+}
+
+// RefuseUnsettable moves the values of JSON fields that their setters do not take to Refused.
+func (m *Values) RefuseUnsettable(k *Kind, w shim.Write) {
+	m.Fields = slices.DeleteFunc(m.Fields, func(f FieldValue) bool {
+		raw, isJSON := f.Value.(json.RawMessage)
+		if !isJSON || f.Column.Form != nil {
+			return false
+		}
+		err := k.Set(w.Mutation, f.Column.Name, f.Value)
+		if err == nil {
+			return false
+		}
+		detail, hint := m.refusedValue(&f, err)
+		v, err := filter.Decode(raw)
+		if err != nil {
+			return false
+		}
+		m.Refused = append(m.Refused, RefusedValue{f.Field, v, []fault.Detail{detail}, hint})
+		return true
+	})
 }
 
 // EdgeValue is what an edge is set to.
@@ -46,7 +121,7 @@ func (m *Values) Empty() bool { return len(m.Fields) == 0 && len(m.Edges) == 0 }
 
 // Has reports whether a field is set.
 func (m *Values) Has(field string) bool {
-	return slices.ContainsFunc(m.Fields, func(f FieldValue) bool { return f.Field.Name == field })
+	return slices.Contains(m.Kept, field) || slices.ContainsFunc(m.Fields, func(f FieldValue) bool { return f.Field.Name == field })
 }
 
 // HasEdge reports whether an edge is set.

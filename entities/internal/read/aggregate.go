@@ -273,7 +273,11 @@ func (a *Aggregate) cells(out *[]byte) []any {
 	for i := range a.columns {
 		c := &a.columns[i]
 		made := newOutput(writeSeparators(i, "{"), &c.field, &c.inner)
-		dest[i] = &cell{out: out, kind: made.kind, form: made.form, key: made.key, sum: c.call == sum || c.call == average}
+		at := &cell{out: out, kind: made.kind, form: made.form, key: made.key, scale: made.scale, sum: c.call == sum || c.call == average}
+		if at.sum {
+			at.scale = 0
+		}
+		dest[i] = at
 	}
 	return dest
 }

@@ -77,6 +77,8 @@ type cell struct {
 	keep *any // where the raw value goes as well; nil for most
 	raw  bool // keep only, append nothing
 	sum  bool // computed: there is an end to it
+	// scale is how many digits a decimal has behind its point, 0 for as many as are stored.
+	scale int
 }
 
 // Scan implements sql.Scanner.
@@ -123,8 +125,20 @@ func (c *cell) Scan(src any) error {
 			err = misfitFault(c.key, c.kind, err)
 		}
 	}
+	if c.scale > 0 && err == nil {
+		b = padDecimal(b, len(*c.out)+len(c.key), c.scale)
+	}
 	*c.out = b
 	return err
+}
+
+// padDecimal gives the JSON string that begins at a place the digits behind its point that its
+// column has: PostgreSQL keeps them, while SQLite and many types in Go drop zeros.
+func padDecimal(b []byte, from, scale int) []byte {
+	if n := len(b); n-from > 2 && b[from] == '"' {
+		return append(append(b[:from+1], sqltext.PadDecimal(string(b[from+1:n-1]), scale)...), '"')
+	}
+	return b
 }
 
 // keyBytes is bytes that are kept to be compared and bound again.

@@ -26,6 +26,7 @@ type output struct {
 	kind   kind
 	form   descriptor.Form
 	key    string // `{"id":` for the first, `,"name":` for the others
+	scale  int    // of a decimal whose column has one
 }
 
 type layoutKey struct{}
@@ -59,6 +60,9 @@ func newOutput(before string, f *catalog.Field, c *descriptor.Column) output {
 	out := output{column: c, kind: kindOf(f, c), form: c.Form, key: before + string(name) + ":"}
 	if out.form != nil {
 		out.kind = kindHeld
+	}
+	if c.Storage == descriptor.Decimal && c.Capacity != nil {
+		out.scale = c.Capacity.Scale
 	}
 	return out
 }

@@ -48,7 +48,7 @@ func newReader(l *level, parent bool) *reader {
 	r := readers.Get().(*reader)
 	r.cells, r.refs = r.cells[:0], slices.Grow(r.refs[:0], refs)[:refs]
 	for _, o := range columns {
-		r.cells = append(r.cells, cell{out: &l.buf, kind: o.kind, form: o.form, key: o.key})
+		r.cells = append(r.cells, cell{out: &l.buf, kind: o.kind, form: o.form, key: o.key, scale: o.scale})
 	}
 	if len(l.reads.relations) > 0 {
 		r.cells[0].keep = &r.key

@@ -45,7 +45,7 @@ func (t term) appendPlace(b *sqltext.Builder, a sqltext.Alias) {
 	switch {
 	case t.rank != nil:
 		t.rank.Rank(b, a)
-	case t.column.Storage == descriptor.Day:
+	case t.column.Storage == descriptor.Day, t.column.Native != "":
 		filter.Column(b, a, t.column)
 	case t.column.Storage == descriptor.Time:
 		before, after := b.Dialect.TimeText()
@@ -110,9 +110,9 @@ func (t term) accepts(v any) bool {
 	}
 	switch t.column.Storage {
 	case descriptor.Int:
-		return isInt
+		return isInt || isText && isNumber(s) && t.column.Capacity != nil // of a decimal column
 	case descriptor.Float:
-		return isFloat || isInt
+		return isFloat || isInt || isText && isNumber(s) // PostgreSQL has decimals as texts
 	case descriptor.Bool:
 		return isBool || isInt
 	case descriptor.Time, descriptor.Day:
@@ -122,13 +122,18 @@ func (t term) accepts(v any) bool {
 		_, err := uuid.Parse(s)
 		return isText && err == nil
 	case descriptor.Decimal:
-		_, err := strconv.ParseFloat(s, 64)
-		return isInt || isFloat || isText && err == nil
+		return isInt || isFloat || isText && isNumber(s)
 	case descriptor.Text:
 		return isText
 	case descriptor.JSON, descriptor.Bytes, descriptor.Held:
 	}
 	return false
+}
+
+// isNumber reports whether a text is a number as databases write decimals.
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil
 }
 
 func orderBy(b *sqltext.Builder, t sqltext.Alias, order []term) {
@@ -217,6 +222,9 @@ func (l *layout) missingTerms(order []term) []term {
 
 // index returns where a layout selects a term, -1 for nowhere.
 func (l *layout) index(t term) int {
+	if t.column != nil && t.column.Native != "" {
+		return -1 // sorted by a text that the column itself does not come as
+	}
 	for i := range l.columns {
 		if t.column != nil && l.columns[i].column.Field == t.column.Field {
 			return i

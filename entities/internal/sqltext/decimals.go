@@ -62,6 +62,29 @@ func (d decimal) plain() string {
 	return sign + d.digits[:d.point] + "." + d.digits[d.point:]
 }
 
+// DecimalDigits returns how many digits a decimal has before its point and behind it, without
+// zeros that say nothing; ok is false for what is none. Both may be negative: 0.001 has -2 digits
+// before its point, and 1200 has -2 behind it.
+func DecimalDigits(text string) (before, behind int, ok bool) {
+	d, ok := parseDecimal(text)
+	if d.digits == "" {
+		return 0, 0, ok
+	}
+	return d.point, len(d.digits) - d.point, ok
+}
+
+// PadDecimal writes a decimal with as many digits behind its point as a column of some scale
+// has. What has more of them, or is no decimal, stays as it is.
+func PadDecimal(text string, scale int) string {
+	d, ok := parseDecimal(text)
+	if _, behind, _ := DecimalDigits(text); !ok || scale <= 0 || behind > scale {
+		return text
+	}
+	plain := d.plain()
+	whole, fraction, _ := strings.Cut(plain, ".")
+	return whole + "." + fraction + strings.Repeat("0", scale-len(fraction))
+}
+
 // KeepsDecimal reports whether SQLite gives a decimal back unchanged from a column that makes
 // a number of it, and what it gives back. Of integers that fit in 64 bits it keeps all digits,
 // unless the column is one of floating-point numbers.

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// misfitFault is the fault for a value that the database refused without saying of which column,
+// at the field if that can be found; nil where refused is about anything else.
+func (t *tx) misfitFault(ctx context.Context, k *model.Kind, m *model.Values, refused error) *fault.Fault {
+	var f *fault.Fault
+	if !errors.As(refused, &f) || f.Code != fault.InvalidPayload || f.Path != "" || m == nil {
+		return nil
+	}
+	details := t.refusedFields(ctx, k, m)
+	if len(details) == 0 {
+		return f.WithPath(m.At)
+	}
+	return fault.Invalid(details...).Because(refused)
+}
+
+// refusedFields returns the fields of a model whose values the database does not take.
+func (t *tx) refusedFields(ctx context.Context, k *model.Kind, m *model.Values) (details []fault.Detail) {
+	for i := range m.Fields {
+		field := &m.Fields[i]
+		why, err := t.refusedAlone(ctx, k, field)
+		if err != nil {
+			break // the transaction is over, which whoever comes next will be told
+		}
+		if why != "" {
+			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(field.Field.Name), Message: field.Field.Name + ": " + why})
+		}
+	}
+	return details
+}
+
+// refusedAlone says why the database does not take a value into its column, "" where it does. It
+// asks with statements that write nothing.
+func (t *tx) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValue) (why string, err error) {
+	if f.Value == nil || t.engine.backend.Dialect().Name() != dialect.Postgres {
+		return "", nil
+	}
+	w := k.Create(t.ent)
+	if k.Set(w.Mutation, f.Column.Name, f.Value) != nil {
+		return "", nil
+	}
+	v, _ := w.Mutation.Field(f.Column.Name)
+	if v, err = driverValue(f.Column, v); err != nil {
+		return "", nil
+	}
+	b := t.newStatement()
+	b.Raw("UPDATE ").Name(k.Entity.Table).Raw(" SET ").Name(f.Column.Name).Raw(" = ").Arg(v).Raw(" WHERE 1=0")
+	if text, isText := v.(string); isText && f.Column.Native != "" { // as domains look at their values
+		b = t.newStatement()
+		b.Raw("SELECT CAST(CAST(").Arg(text).Raw(" AS text) AS " + f.Column.Native + ")")
+	}
+	end, err := t.Savepoint(ctx, false)
+	if err != nil {
+		return "", err
+	}
+	_, tried := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
+	if err := end(tried == nil); err != nil || tried == nil {
+		return "", err
+	}
+	trouble, _ := t.engine.backend.Trouble(t.set, tried)
+	var refused *fault.Fault
+	if errors.As(trouble, &refused) && refused.Code == fault.InvalidPayload {
+		return refused.Message, nil
+	}
+	if broken := t.engine.backend.Violation(tried); broken != nil { // of a domain
+		return "a rule of the database refuses it" + inParentheses(broken.Name), nil
+	}
+	return "", nil
+}
