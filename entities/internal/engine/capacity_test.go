@@ -65,8 +65,21 @@ func TestValuesBeyondTheirColumnsAreRefused(t *testing.T) {
 			}
 			require.EqualValues(t, 1, a.call("Measure.count", `{}`)["count"], "nothing of it was stored")
 			for _, c := range [][2]string{
-				{"price", `"9999999999.99"`}, {"price", `"-0.01"`}, {"textPrice", `"12.50"`}, {"rate", `999.999`}, {"ratio", `-0.001`}, {"single", `0.1`}, {"small", `-32768`}, {"medium", `2147483647`}, {"whole", `-99999`},
-				{"code", `"äöüßé"`}, {"fixed", `"abc"`}, {"bits", `"1010"`}, {"second", `"2026-01-31T08:00:00Z"`}, {"milli", `"2026-01-31T08:00:00.001Z"`}, {"loose", `0.30000000000000004`},
+				{"price", `"9999999999.99"`},
+				{"price", `"-0.01"`},
+				{"textPrice", `"12.50"`},
+				{"rate", `999.999`},
+				{"ratio", `-0.001`},
+				{"single", `0.1`},
+				{"small", `-32768`},
+				{"medium", `2147483647`},
+				{"whole", `-99999`},
+				{"code", `"äöüßé"`},
+				{"fixed", `"abc"`},
+				{"bits", `"1010"`},
+				{"second", `"2026-01-31T08:00:00Z"`},
+				{"milli", `"2026-01-31T08:00:00.001Z"`},
+				{"loose", `0.30000000000000004`},
 			} {
 				got, err := json.Marshal(a.call("Measure.patch", fmt.Sprintf(`{"id":%q,"changes":{%q:%s}}`, id, c[0], c[1]))[c[0]])
 				require.NoError(t, err)
