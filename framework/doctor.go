@@ -45,15 +45,18 @@ func diagnose(ctx context.Context, app App, o Options) (checks []catalog.Check, 
 
 // checks returns the checks of one provider; failure is why it did not start, nil if it
 // did.
-func (i *Instance) checks(ctx context.Context, p Provider, failure error) []catalog.Check {
+func (i *Instance) checks(ctx context.Context, p Provider, failure error) (checks []catalog.Check) {
 	if failure == nil {
-		if c, ok := p.(catalog.Checker); ok {
-			return c.Checks(ctx)
+		c, ok := p.(catalog.Checker)
+		if !ok {
+			return nil
 		}
-		return nil
+		failure = i.protect(p.Name(), func() error { checks = c.Checks(ctx); return nil })
+	} else if d, ok := p.(catalog.Diagnoser); ok {
+		failure = i.protect(p.Name(), func() error { checks = d.Diagnose(ctx, host{i, p.Name()}, failure); return nil })
 	}
-	if d, ok := p.(catalog.Diagnoser); ok {
-		return d.Diagnose(ctx, host{i, p.Name()}, failure)
+	if failure != nil {
+		return []catalog.Check{{Name: p.Name(), Detail: failure.Error(), Hint: fault.From(failure).Hint}}
 	}
-	return []catalog.Check{{Name: p.Name(), Detail: failure.Error(), Hint: fault.From(failure).Hint}}
+	return checks
 }

@@ -78,6 +78,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "run.keyRetentionHours", Default: 168, Min: 1, Max: 87600, Help: "hours for which the result of a run with an idempotency key is kept"},
 		{Key: "run.keyMaxBytes", Default: 1 << 20, Min: 4096, Max: 64 << 20, Unit: "bytes", Help: "reply of a run with an idempotency key"},
 		{Key: "run.maxBytes", Default: 24 << 20, Min: 1 << 20, Max: 1 << 30, Unit: "bytes", Help: "what the server may hold for one run: changes with their rows before and after, results of plugins, inputs and records of calls"},
+		{Key: "run.afterCommitMs", Default: 30000, Min: 10, Max: 3600000, Unit: "ms", Help: "how long a function that a hook left for after the commit may take, and how long the app waits for such functions when it stops"},
 		{Key: "run.maxTotalMb", Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "the same for all runs of the server together"},
 		{Key: "server.queueMax", Live: true, Default: 64, Min: 1, Max: 65536, Help: "calls in flight for one client"},
 		{Key: "server.toolTimeoutMs", Live: true, Default: 120000, Min: 10, Max: 86400000, Unit: "ms", Help: "how long one tool call may take"},
@@ -137,7 +138,7 @@ func (i *Instance) newEngine() *run.Engine {
 	values := i.values
 	return run.NewEngine(run.Options{
 		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Redactor: i.redactor, Clock: i.app.Clock,
-		Expand:   i.app.files.Expand,
+		Expand: i.app.files.Expand, AfterCommit: values.Duration("run.afterCommitMs"),
 		MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20,
 	})
 }
@@ -180,7 +181,7 @@ func (i *Instance) start(ctx context.Context) error {
 
 // startProvider starts one provider, and registers its stores with the engine.
 func (i *Instance) startProvider(ctx context.Context, p Provider) error {
-	if err := p.Start(ctx, host{i, p.Name()}); err != nil {
+	if err := i.protect(p.Name(), func() error { return p.Start(ctx, host{i, p.Name()}) }); err != nil {
 		return err
 	}
 	i.started = append(i.started, p)
@@ -202,7 +203,7 @@ func (i *Instance) complete(ctx context.Context) error {
 	}
 	for _, p := range i.started {
 		if w, ok := p.(catalog.Warmer); ok {
-			w.Warm(ctx)
+			_ = i.protect(p.Name(), func() error { w.Warm(ctx); return nil })
 		}
 	}
 	return nil
@@ -213,17 +214,18 @@ func (i *Instance) offer() error {
 	i.changing.Lock()
 	defer i.changing.Unlock()
 	offers := make([]catalog.Offer, len(i.started))
+	var failed error
 	for n, p := range i.started {
-		offers[n] = p.Offer()
+		var err error
+		if offers[n], err = i.offerOf(p); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.Name(), err))
+		}
 	}
 	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: append(toolset.Operations(), restapi.Operations(i.tags.get)...)}
 	if slices.ContainsFunc(offers, func(o catalog.Offer) bool { return len(o.Resources) > 0 }) {
 		about.Documents = append(about.Documents, i.rows())
 	}
-	s, err := catalog.NewSnapshot(append(offers, about)...)
-	if err == nil {
-		err = i.engine.CheckSchemas(s)
-	}
+	s, err := i.snapshotOf(append(offers, about), failed)
 	if err != nil {
 		for _, o := range offers {
 			if o.Closed != nil {
@@ -237,6 +239,18 @@ func (i *Instance) offer() error {
 	}
 	i.redactor.Hide(sensitive(s))
 	return nil
+}
+
+// snapshotOf makes the snapshot of offers; failed is why one of them is missing, or nil.
+func (i *Instance) snapshotOf(offers []catalog.Offer, failed error) (*catalog.Snapshot, error) {
+	if failed != nil {
+		return nil, failed
+	}
+	s, err := catalog.NewSnapshot(offers...)
+	if err == nil {
+		err = i.engine.CheckSchemas(s)
+	}
+	return s, err
 }
 
 // sensitive returns the names of fields that nobody may read.
@@ -345,7 +359,7 @@ func (i *Instance) Report() []string {
 	var out []string
 	for _, p := range i.started {
 		if r, ok := p.(catalog.Reporter); ok {
-			out = append(out, r.Report(boot)...)
+			_ = i.protect(p.Name(), func() error { out = append(out, r.Report(boot)...); return nil })
 		}
 	}
 	return out
@@ -356,7 +370,7 @@ func (i *Instance) Ready(ctx context.Context) error {
 	var problems []error
 	for _, p := range i.started {
 		if r, ok := p.(catalog.Readier); ok {
-			problems = append(problems, r.Ready(ctx))
+			problems = append(problems, i.protect(p.Name(), func() error { return r.Ready(ctx) }))
 		}
 	}
 	return errors.Join(problems...)
@@ -369,8 +383,9 @@ func (i *Instance) Stop(ctx context.Context) error {
 		if i.feed != nil {
 			i.feed.Close()
 		}
+		i.stopAfterCommit(ctx)
 		for _, p := range slices.Backward(i.started) {
-			if err := p.Stop(ctx); err != nil {
+			if err := i.protect(p.Name(), func() error { return p.Stop(ctx) }); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))
 			}
 		}
@@ -378,6 +393,16 @@ func (i *Instance) Stop(ctx context.Context) error {
 		i.stopped = errors.Join(errs...)
 	})
 	return i.stopped
+}
+
+// stopAfterCommit waits for what runs have left for after their commit.
+func (i *Instance) stopAfterCommit(ctx context.Context) {
+	if i.engine == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, i.values.Duration("run.afterCommitMs"))
+	defer cancel()
+	i.engine.Stop(ctx)
 }
 
 // host is the app as one provider sees it.

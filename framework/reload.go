@@ -43,7 +43,7 @@ func (i *Instance) Reload(context.Context) error {
 	i.level.Set(level(merged))
 	i.guard.Set(approvals(merged))
 	for _, apply := range applies {
-		apply()
+		_ = i.protect("a reload", func() error { apply(); return nil })
 	}
 	for _, key := range later {
 		i.log.Warn("a changed configuration key takes effect at the next start", "key", key)
@@ -69,8 +69,8 @@ func (i *Instance) prepare(next *config.Config) (applies []func(), err error) {
 	}
 	problems := []error{i.checkServable(i.mode(next)), i.checkApprovals(next)}
 	for _, ask := range asked {
-		apply, err := ask(next)
-		problems = append(problems, err)
+		var apply func()
+		problems = append(problems, i.protect("a reload", func() (err error) { apply, err = ask(next); return err }))
 		if apply != nil {
 			applies = append(applies, apply)
 		}

@@ -76,7 +76,7 @@ func (i *Instance) codeInstructions() string {
 	var parts []string
 	for _, p := range i.started {
 		if in, ok := p.(catalog.Instructor); ok {
-			parts = append(parts, in.Instructions())
+			_ = i.protect(p.Name(), func() error { parts = append(parts, in.Instructions()); return nil })
 		}
 	}
 	return strings.Join(parts, "\n\n")

@@ -41,7 +41,7 @@ func (i *Instance) startTelemetry(ctx context.Context) (err error) {
 	}
 	for _, p := range i.started {
 		if m, ok := p.(catalog.Measured); ok {
-			o.Gauges = append(o.Gauges, m.Gauges()...)
+			_ = i.protect(p.Name(), func() error { o.Gauges = append(o.Gauges, m.Gauges()...); return nil })
 		}
 	}
 	if i.telemetry, err = telemetry.New(ctx, o); err != nil || i.telemetry == nil {

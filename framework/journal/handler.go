@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Handler returns a handler of log records that redacts messages and values before it
@@ -17,7 +19,9 @@ type handler struct {
 
 func (h handler) Enabled(ctx context.Context, l slog.Level) bool { return h.next.Enabled(ctx, l) }
 
-func (h handler) Handle(ctx context.Context, rec slog.Record) error {
+// Handle implements slog.Handler. A line that the next handler panics at is lost, and nothing else is.
+func (h handler) Handle(ctx context.Context, rec slog.Record) (err error) {
+	defer fault.Recover(&err)
 	message, _ := h.redactor.Text(rec.Message)
 	clean := slog.NewRecord(rec.Time, rec.Level, message, rec.PC)
 	rec.Attrs(func(a slog.Attr) bool {

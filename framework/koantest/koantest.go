@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/approval"
@@ -221,7 +222,20 @@ func (k *Kit) Call(id string, input any) (json.RawMessage, error) {
 func (k *Kit) call(id catalog.ID, input json.RawMessage) (json.RawMessage, error) {
 	view := k.instance.Snapshot().View(k.as, exposure.Full, k.instance.Negotiated())
 	out, _, err := k.instance.Engine().Invoke(context.Background(), run.Request{View: view, Principal: k.as, ID: id, Input: input, Surface: "test"})
+	k.WaitAfterCommit()
 	return out, err
+}
+
+// WaitAfterCommit waits until the functions have returned that runs so far have left with
+// run.AfterCommit. The kit's own methods wait for them already; tests need it only for what they send
+// over a connection or through the Instance.
+func (k *Kit) WaitAfterCommit() {
+	k.tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := k.instance.Engine().WaitAfterCommit(ctx); err != nil {
+		k.tb.Fatalf("koantest: functions of run.AfterCommit have not returned: %v", err)
+	}
 }
 
 // AnswerInto decodes the script's answer and fails the test if there is none.

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/aftercommit"
 	"github.com/koan-go/koan/framework/run/internal/budget"
 	"github.com/koan-go/koan/framework/run/internal/conform"
 	"github.com/koan-go/koan/framework/run/observe"
@@ -24,6 +25,8 @@ type Options struct {
 	// together (0 means 512 MiB).
 	MaxBytes      int64
 	MaxTotalBytes int64
+	// AfterCommit is when the context of a function of AfterCommit ends; 0 is 30 s.
+	AfterCommit time.Duration
 	// Redactor redacts secrets in faults and texts.
 	Redactor *journal.Redactor // nil means one for the general patterns
 	Log      *slog.Logger      // nil means slog.Default
@@ -43,6 +46,7 @@ type Engine struct {
 	observer     observe.Observer
 	schemas      *conform.Checker
 	budget       *budget.Budget
+	after        *aftercommit.Queue
 }
 
 // NewEngine returns an engine.
@@ -65,8 +69,20 @@ func NewEngine(o Options) *Engine {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Engine{opts: o, observer: observe.Nobody{}, budget: budget.New(o.MaxBytes, o.MaxTotalBytes), schemas: conform.New(o.Log)}
+	e := &Engine{opts: o, observer: observe.Nobody{}, budget: budget.New(o.MaxBytes, o.MaxTotalBytes), schemas: conform.New(o.Log)}
+	e.after = aftercommit.New(aftercommit.Options{
+		Each: o.AfterCommit, Log: o.Log, Count: func(ctx context.Context, outcome string) { e.observer.AfterCommit(ctx, outcome) },
+	})
+	return e
 }
+
+// WaitAfterCommit waits until the functions of AfterCommit that runs have left so far have returned,
+// or ctx is over.
+func (e *Engine) WaitAfterCommit(ctx context.Context) error { return e.after.Wait(ctx) }
+
+// Stop waits for the functions of AfterCommit, until ctx is over, and calls no more. It is for when no
+// more calls are made.
+func (e *Engine) Stop(ctx context.Context) { e.after.Stop(ctx) }
 
 // MaxBytes returns how many bytes the host may hold for one run.
 func (e *Engine) MaxBytes() int64 { return e.budget.Run() }
@@ -93,9 +109,21 @@ func (e *Engine) Refuse(ctx context.Context, r Refusal) {
 	}
 }
 
+// recover is deferred around code that is not the engine's: a panic becomes an internal fault and is
+// logged.
+func (e *Engine) recover(ctx context.Context, err *error, where ...any) {
+	if p := recover(); p != nil {
+		f := fault.OfPanic(p)
+		e.report(ctx, f, where...)
+		*err = f
+	}
+}
+
 // report logs a fault that no caller is responsible for, with its cause, which callers do not see.
 func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) {
-	if cause := errors.Unwrap(f); cause != nil && (f.Code == fault.Internal || f.Code == fault.ServiceUnavailable || f.Code == fault.ExecutionError) {
+	cause := errors.Unwrap(f)
+	_, panicked := errors.AsType[*fault.Panic](cause)
+	if cause != nil && (panicked || f.Code == fault.Internal || f.Code == fault.ServiceUnavailable || f.Code == fault.ExecutionError) {
 		e.opts.Log.ErrorContext(ctx, f.Message, append(where, "error", cause)...)
 	}
 }

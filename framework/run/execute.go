@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/aftercommit"
 	"github.com/koan-go/koan/framework/run/internal/callfault"
 	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/observe"
@@ -30,8 +31,8 @@ type execution struct {
 	body  Body
 	out   *Outcome
 	last  *Attempt
-	ret   Return                  // of the last attempt
-	after []func(context.Context) // of the attempt that committed
+	ret   Return             // of the last attempt
+	after []aftercommit.Func // of what has committed
 }
 
 // Execute makes attempts until one commits or fails, or run.maxAttempts is reached (conflict). If a
@@ -98,12 +99,8 @@ func (x *execution) conclude(ctx context.Context, err error) error {
 	if err := x.parts.release(ctx, c); err != nil {
 		c.Err = x.failed(err)
 	}
-	if c.Err == nil && !x.spec.DryRun {
-		for _, fn := range x.after {
-			fn(context.WithoutCancel(ctx))
-		}
-	}
 	x.end(ctx, c)
+	x.engine.after.Add(context.WithValue(ctx, callKey{}, nil), x.ID, x.after)
 	return c.Err
 }
 
@@ -201,7 +198,7 @@ func (x *execution) attempt(ctx context.Context, a *Attempt) error {
 	r, out := x.Run, x.out
 	actx, stop := context.WithCancel(ctx)
 	defer stop()
-	ret, err := x.body(actx, a)
+	ret, err := x.runBody(actx, a)
 	stop()
 	a.close()
 	if !course.AllowsAnother(a.course.Ended()) {
@@ -226,15 +223,25 @@ func (x *execution) attempt(ctx context.Context, a *Attempt) error {
 			out.Changes, out.Reply = nil, nil
 		}
 	}
+	if !r.spec.Atomic && !r.spec.DryRun { // those of calls that were rolled back are dropped
+		x.after = append(x.after, a.txs.takeAfter()...)
+	}
 	if err != nil || r.spec.DryRun {
 		a.rollback(context.WithoutCancel(ctx)) // also if ctx is cancelled
 	}
 	return err
 }
 
+// runBody runs the body of an attempt, which ends in a fault if it panics.
+func (x *execution) runBody(ctx context.Context, a *Attempt) (ret Return, err error) {
+	defer x.engine.recover(ctx, &err, "run", x.ID)
+	return x.body(ctx, a)
+}
+
 // commit commits an attempt unless a participant objects. For a dry run it only sets what would be
 // committed.
-func (x *execution) commit(ctx context.Context, a *Attempt) error {
+func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
+	defer x.engine.recover(ctx, &err, "run", x.ID) // of what reads the app's values, and of the client's checks
 	r, out := x.Run, x.out
 	changes, err := a.txs.changes(ctx)
 	if err != nil {
@@ -272,7 +279,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) error {
 	}
 	out.Committed = wrote
 	r.progress.AddImages(images, complete)
-	x.after = a.txs.after
+	x.after = append(x.after, a.txs.takeAfter()...)
 	return nil
 }
 

@@ -3,8 +3,6 @@ package run
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -78,8 +76,10 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	return out, err
 }
 
-// admitAndCall authorises, validates and makes the call.
-func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (json.RawMessage, error) {
+// admitAndCall authorises, validates and makes the call. A panic of what decodes its input, or of
+// anything else that is the app's or a provider's, becomes a fault.
+func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (_ json.RawMessage, err error) {
+	defer fault.Recover(&err)
 	held, err := e.admit(ctx, c, id)
 	defer c.attempt.Release(held)
 	if err != nil {
@@ -217,12 +217,11 @@ func (c *call) takeTurn(ctx context.Context) (taken context.Context, done func()
 
 // handle calls the provider's handler and turns its panics into faults.
 func (e *Engine) handle(ctx context.Context, op *catalog.Operation, c *call) (out json.RawMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.opts.Log.ErrorContext(ctx, "panic in a handler", "operation", c.op.ID.String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			out, err = nil, fault.New(fault.Internal, "").Because(fmt.Errorf("panic: %v", p))
-		}
-	}()
+	if c.attempt == nil { // what a call in a run ends in is reported with the call
+		defer e.recover(ctx, &err, "operation", c.op.ID.String())
+	} else {
+		defer fault.Recover(&err)
+	}
 	return op.Handler(ctx, c)
 }
 

@@ -130,7 +130,8 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 	return out, c.opened.finished, err
 }
 
-func (e *Engine) openCode(ctx context.Context, c *call) (json.RawMessage, error) {
+func (e *Engine) openCode(ctx context.Context, c *call) (_ json.RawMessage, err error) {
+	defer e.recover(ctx, &err, "operation", c.op.ID.String())
 	if missing := c.request.Principal.Missing(c.op.Needs()); missing != "" {
 		return nil, callfault.MissingScope(missing)
 	}
@@ -173,7 +174,8 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 	return r, nil
 }
 
-func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec) (*Run, error) {
+func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec) (_ *Run, err error) {
+	defer e.recover(context.Background(), &err, "run", id) // of the app's clock, and of participants
 	r := &Run{
 		ID: id, own: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
 		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}}, view: req.View,

@@ -434,6 +434,61 @@ func TestAfterCommit(t *testing.T) {
 		require.NoError(t, err)
 		_, _, err = h.engine.Invoke(t.Context(), run.Request{View: s.View(auth.Local(), exposure.Full, false), Principal: auth.Local(), ID: catalog.CodeID("koan", "execute")})
 		require.NoError(t, err)
+		require.NoError(t, h.engine.WaitAfterCommit(t.Context()))
 		require.Equal(t, map[bool]int{true: 0, false: 1}[dry], sent)
 	}
+}
+
+// What a call leaves for after the commit is dropped with the call; the others' functions follow their
+// commit, in order, even if the script fails after its calls have committed.
+func TestAfterCommitOfCalls(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		atomic bool
+		fails  bool
+		want   []string
+	}{
+		{"atomic", true, false, []string{"first", "third"}},
+		{"atomic, and the script fails", true, true, nil},
+		{"by call", false, false, []string{"first", "third"}},
+		{"by call, and the script fails", false, true, []string{"first", "third"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h := newHouse(t, run.Options{})
+			h.spec = run.Spec{Atomic: test.atomic}
+			op := *h.view.Snapshot().Operation(add)
+			var called []string
+			op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				return json.RawMessage(`1`), run.Within(ctx, h.store, "default", true, func(ctx context.Context, _ store.Tx) error {
+					name := []string{"", "first", "second", "third"}[by(c)]
+					run.AfterCommit(ctx, func(context.Context) { called = append(called, name) })
+					if name == "second" {
+						return fault.New(fault.InvalidPayload, "refused")
+					}
+					return nil
+				})
+			}
+			h.body = func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+				for _, in := range []string{`{"by":1}`, `{"by":2}`, `{"by":3}`} {
+					_, _ = call(ctx, a, add, in) // the script catches the error
+				}
+				if test.fails {
+					return run.Return{}, fault.New(fault.ExecutionError, "the script fails")
+				}
+				return run.Return{}, nil
+			}
+			s, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{&op, h.view.Snapshot().Operation(catalog.CodeID("koan", "execute"))}})
+			require.NoError(t, err)
+			_, _, err = h.engine.Invoke(t.Context(), run.Request{View: s.View(auth.Local(), exposure.Full, false), Principal: auth.Local(), ID: catalog.CodeID("koan", "execute")})
+			require.Equal(t, test.fails, err != nil)
+			require.NoError(t, h.engine.WaitAfterCommit(t.Context()))
+			require.Equal(t, test.want, called)
+		})
+	}
+}
+
+func by(c catalog.Call) int {
+	var in struct{ By int }
+	_ = json.Unmarshal(c.Input(), &in)
+	return in.By
 }

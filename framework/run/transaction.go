@@ -3,12 +3,15 @@ package run
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run/internal/aftercommit"
 	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/internal/transaction"
 	"github.com/koan-go/koan/framework/run/store"
@@ -19,7 +22,13 @@ type transactions struct {
 	attempt *Attempt
 	group   transaction.Group
 	mu      sync.Mutex
-	after   []func(context.Context) // to be called after the commit
+	after   []deferred // to be called after the commit
+}
+
+// deferred is a function for after the commit, and the call that left it.
+type deferred struct {
+	at Position
+	fn aftercommit.Func
 }
 
 // Within runs fn in the attempt's transaction on a set, which starts at the first such call, under a
@@ -57,6 +66,9 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	}
 	returned := false
 	defer func() {
+		if err != nil || !returned {
+			x.dropAfter(c.position)
+		}
 		if !returned { // fn panics, which the engine converts into a fault
 			x.abandon(context.WithoutCancel(ctx), t, end(false))
 		}
@@ -82,24 +94,21 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 // together runs fn so that the changes of its calls are kept or undone as a whole, in all transactions
 // that the attempt has joined or joins meanwhile. With atomic: false they are committed when fn has
 // returned.
-func (x *transactions) together(ctx context.Context, fn func() error) error {
+func (x *transactions) together(ctx context.Context, fn func() error) (err error) {
 	a := x.attempt
+	defer func() {
+		if err != nil {
+			x.dropAfter(currentCall(ctx).position)
+		}
+	}()
 	level, err := x.group.Enter(ctx)
 	if err != nil {
 		return a.stale(err)
 	}
-	x.mu.Lock()
-	after := len(x.after)
-	x.mu.Unlock()
 	err = fn()
 	x.group.Leave()
 	if course.Ends(err) {
 		return err // the whole attempt is rolled back
-	}
-	if err != nil {
-		x.mu.Lock()
-		x.after = x.after[:after]
-		x.mu.Unlock()
 	}
 	serr := level.Close(err == nil)
 	switch {
@@ -167,6 +176,26 @@ func (x *transactions) settle(ctx context.Context, own *transaction.Group, err e
 	return err
 }
 
+// dropAfter drops the functions that a call has left, or calls that it made, since it is rolled back.
+func (x *transactions) dropAfter(at Position) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.after = slices.DeleteFunc(x.after, func(d deferred) bool {
+		return d.at == at || strings.HasPrefix(string(d.at), string(at)+".")
+	})
+}
+
+// takeAfter returns the functions that are left to be called after the commit.
+func (x *transactions) takeAfter() (fns []aftercommit.Func) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, d := range x.after {
+		fns = append(fns, d.fn)
+	}
+	x.after = nil
+	return fns
+}
+
 func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) error {
 	a, r := x.attempt, x.attempt.run
 	changes, err := own.Changes(ctx)
@@ -188,7 +217,7 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 	}
 	receipt := a.receipt(Return{}, changes)
 	receipt.Sequence = r.progress.NextCommit()
-	if err := own.Commit(ctx, receipt); err != nil {
+	if err := commitGroup(ctx, own, receipt); err != nil {
 		return err
 	}
 	r.progress.AddImages(images, complete)
@@ -234,11 +263,21 @@ func (x *transactions) commit(ctx context.Context, r store.Receipt) error {
 	if err := x.attempt.run.parts.beforeCommit(ctx, x.group.WrittenSets()); err != nil {
 		return err
 	}
-	err := x.group.Commit(ctx, r)
+	err := commitGroup(ctx, &x.group, r)
 	if errors.Is(err, store.ErrStale) {
 		return x.attempt.course.Restart("the data changed before the commit")
 	}
 	return err
+}
+
+// commitGroup commits transactions. If their store panics, nobody knows what it has done.
+func commitGroup(ctx context.Context, group *transaction.Group, r store.Receipt) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New(fault.OutcomeUnknown, "it is not known whether the data was committed").Because(fault.OfPanic(p).Unwrap())
+		}
+	}()
+	return group.Commit(ctx, r)
 }
 
 // receipt returns the receipt of an attempt, or of a call that commits by itself.
@@ -251,16 +290,33 @@ func (a *Attempt) receipt(ret Return, changes []store.Change) store.Receipt {
 	}
 }
 
-// AfterCommit calls fn after the run of ctx has committed. Hooks use it for effects outside. fn is
-// dropped if the run is rolled back, and in a dry run. Without a run in ctx it is called at once.
-func AfterCommit(ctx context.Context, fn func(context.Context)) {
+// AfterCommit calls fn after the run of ctx has committed, for what hooks and handlers have to do
+// outside, such as sending mail. fn is dropped if the run, or the call that left it, is rolled back,
+// and in a dry run. The run does not wait for it: fn is called once the run has ended and is in the
+// books, by a goroutine of its own, with a context that has the run's values and ends after
+// run.afterCommitMs. Functions of one run are called in order, those of several runs side by side.
+//
+// fn is called at most once: not if the process ends before, or if too many are waiting. Its error or
+// panic is logged and counted (koan.after_commits), and changes nothing about the run. What must
+// happen is better written in the run, as a row that says what is to be done. Without a run in ctx, fn
+// is called at once, and its error is logged.
+func AfterCommit[F func(context.Context) | func(context.Context) error](ctx context.Context, fn F) {
+	var f aftercommit.Func
+	switch fn := any(fn).(type) {
+	case func(context.Context) error:
+		f = fn
+	case func(context.Context):
+		f = func(ctx context.Context) error { fn(ctx); return nil }
+	}
 	c := currentCall(ctx)
-	if c == nil {
-		fn(ctx)
+	if c == nil || c.attempt == nil {
+		if err := f(ctx); err != nil {
+			slog.ErrorContext(ctx, "a function after a commit failed", "error", err)
+		}
 		return
 	}
 	x := &c.attempt.txs
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.after = append(x.after, fn)
+	x.after = append(x.after, deferred{c.position, f})
 }

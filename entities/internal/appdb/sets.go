@@ -55,7 +55,11 @@ func New(ctx context.Context, open Open, first string, schema backend.Schema, le
 
 // openSet is called by Opened, by one goroutine for each set.
 func (s *Sets) openSet(ctx context.Context, set string) (backend.Database, any, error) {
-	drv, err := s.open(ctx, set)
+	var drv dialect.Driver
+	err := fault.Guard(func() (err error) {
+		drv, err = s.open(ctx, set)
+		return err
+	})
 	if err != nil {
 		return nil, nil, openFault(set, err)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // TxDriver is a dialect.Driver inside one transaction: what ent begins takes part
@@ -16,7 +18,8 @@ type TxDriver struct {
 	tx Tx
 	// ending is set while the owner ends the transaction through ent, so that ent's
 	// commit hooks run around the real commit.
-	ending context.Context
+	ending    context.Context
+	committed bool
 }
 
 var _ dialect.Driver = (*TxDriver)(nil)
@@ -53,12 +56,16 @@ func (d *TxDriver) Tx(context.Context) (dialect.Tx, error) { return boundTx{d}, 
 // Close does nothing: the transaction has an owner.
 func (d *TxDriver) Close() error { return nil }
 
-// End lets fn, which is ent's Commit or Rollback, end the transaction.
+// End lets fn, which is ent's Commit or Rollback, end the transaction. It returns an error if fn
+// panics: hooks of the app run in it.
 func (d *TxDriver) End(ctx context.Context, fn func() error) error {
 	d.ending = ctx
 	defer func() { d.ending = nil }()
-	return fn()
+	return fault.Guard(fn)
 }
+
+// Committed reports whether the transaction has been committed, whatever hooks made of that.
+func (d *TxDriver) Committed() bool { return d.committed }
 
 type boundTx struct{ *TxDriver }
 
@@ -66,7 +73,9 @@ func (b boundTx) Commit() error {
 	if b.ending == nil {
 		return ErrForeign
 	}
-	return b.tx.Commit(b.ending)
+	err := b.tx.Commit(b.ending)
+	b.committed = b.committed || err == nil
+	return err
 }
 
 func (b boundTx) Rollback() error {

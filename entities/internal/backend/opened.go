@@ -52,7 +52,10 @@ func (o *Opened) Use(ctx context.Context, set string) (d Database, attached any,
 	if !ok {
 		e.users++ // the opening itself: whoever waits for it may go away
 		go func() {
-			e.database, e.attached, e.err = o.open(context.WithoutCancel(ctx), set)
+			e.err = fault.Guard(func() (err error) { // code of the app connects to the set, fills and upgrades it
+				e.database, e.attached, err = o.open(context.WithoutCancel(ctx), set)
+				return err
+			})
 			if e.err != nil {
 				o.dropFailed(set, e)
 			}

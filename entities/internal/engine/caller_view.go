@@ -158,7 +158,9 @@ func (s *callerView) viewer() (context.Context, error) {
 		}
 		ctx := s.tx.context(s.ctx)
 		if fn := s.tx.engine.viewer; fn != nil {
-			ctx = fn(ctx, s.who)
+			if err := fault.Guard(func() error { ctx = fn(ctx, s.who); return nil }); err != nil {
+				return nil, err
+			}
 		}
 		vars, err := backend.Variables(ctx)
 		if err == nil {

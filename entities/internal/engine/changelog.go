@@ -191,7 +191,7 @@ func (l *ChangeLog) startPruning(set string, weigh bool) {
 	}
 	l.pruning = true
 	l.pruned.Go(func() {
-		if err := l.Prune(context.Background(), set, weigh); err != nil && l.Logger != nil {
+		if err := l.Prune(context.Background(), set, weigh); err != nil {
 			l.Logger.Warn("the change log of a set could not be tidied; retrying", "set", set, "error", err)
 		}
 		l.mu.Lock()

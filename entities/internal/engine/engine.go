@@ -9,6 +9,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -61,7 +63,7 @@ var (
 func New(app *shim.App, viewer Viewer) *Engine {
 	m := model.New(app)
 	e := &Engine{Model: m, viewer: viewer, tables: tablesOf(m), declared: model.DeclaredSets(app.Graph)}
-	e.Log.engine = e
+	e.Log.engine, e.Log.Logger = e, slog.Default()
 	return e
 }
 
@@ -76,7 +78,7 @@ func (e *Engine) Backend() backend.Backend { return e.backend }
 func (e *Engine) Open(way migrate.Way, open func(backend.Schema) (backend.Backend, error)) (err error) {
 	e.way = way
 	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
-		client, err := e.App.Connect(d.Driver(), e.hookIn(d.Driver().Dialect()))
+		client, err := e.connect(d)
 		if err == nil {
 			e.KeepClient(client)
 		}
@@ -100,17 +102,23 @@ func (e *Engine) Open(way migrate.Way, open func(backend.Schema) (backend.Backen
 	return nil
 }
 
+// connect makes a set's base client, to which the app's OnClient functions add hooks.
+func (e *Engine) connect(d backend.Database) (client shim.Client, err error) {
+	defer fault.Recover(&err)
+	return e.App.Connect(d.Driver(), e.hookIn(d.Driver().Dialect()))
+}
+
 // fill completes a new set: its page in the ledger, and the app's first rows.
 func (e *Engine) fill(ctx context.Context, set string, d backend.Database) error {
 	if err := e.way.Made(ctx, d.Driver()); err != nil || len(e.App.Seeds) == 0 {
 		return err
 	}
-	client, err := e.App.Connect(d.Driver(), e.hookIn(d.Driver().Dialect()))
+	client, err := e.connect(d)
 	if err != nil {
 		return err
 	}
 	for _, seed := range e.App.Seeds {
-		if err := seed(ctx, set, client); err != nil {
+		if err := fault.Guard(func() error { return seed(ctx, set, client) }); err != nil {
 			return err
 		}
 	}

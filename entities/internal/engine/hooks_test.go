@@ -131,12 +131,14 @@ func TestAfterCommitIsForWhatGoesOutside(t *testing.T) {
 		return next.Mutate(ctx, m)
 	})))
 	a.call("Todo.upsert", `{"model":{"title":"x"}}`)
+	require.NoError(t, a.engine.WaitAfterCommit(t.Context()))
 	require.Equal(t, 1, told)
 	_, err := a.run(script(run.Spec{DryRun: true}, func(call func(string, string) (map[string]any, error), _ *run.Attempt) error {
 		_, err := call("Todo.upsert", `{"model":{"title":"x"}}`)
 		return err
 	}))
 	require.NoError(t, err)
+	require.NoError(t, a.engine.WaitAfterCommit(t.Context()))
 	require.Equal(t, 1, told)
 }
 

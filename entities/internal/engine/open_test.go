@@ -145,6 +145,7 @@ func TestServesWhatTheAppOpens(t *testing.T) { // not parallel: ent's Create wri
 	})
 	a, statements := served(t, source, ent.Entities(hooks))
 	person := a.call("Person.upsert", `{"model":{"name":"Ann","email":"ann@example.org"}}`)["id"].(string)
+	require.NoError(t, a.engine.WaitAfterCommit(t.Context()))
 	require.EqualValues(t, 1, after.Load())
 	require.Positive(t, statements.Load(), "the app's wrapper sees what happens")
 	require.Equal(t, "Ann", a.call("Person.get-by-id", fmt.Sprintf(`{"id":%q}`, person))["name"])
@@ -176,6 +177,7 @@ func TestServesWhatTheAppOpens(t *testing.T) { // not parallel: ent's Create wri
 		return errors.New("no")
 	}))
 	require.Error(t, err)
+	require.NoError(t, a.engine.WaitAfterCommit(t.Context()))
 	require.EqualValues(t, 2, after.Load(), "once for what was stored, never for what was not")
 
 	count := func(query string) (n int) {

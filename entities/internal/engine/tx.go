@@ -192,7 +192,7 @@ func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 			}
 		}
 	}
-	err := t.driver.End(ctx, t.ent.Commit)
+	err := t.commitByEnt(ctx)
 	if err == nil && t.draft != nil && t.touched {
 		t.noteMade(ctx)
 	}
@@ -203,6 +203,29 @@ func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 		t.engine.announce(t.set)
 	}
 	return t.finish(t.commitFault(err))
+}
+
+// commitByEnt commits through ent, whose hooks are the app's: the database has the last word on whether
+// the transaction is committed.
+func (t *tx) commitByEnt(ctx context.Context) error {
+	err := t.driver.End(ctx, t.ent.Commit)
+	switch committed := t.driver.Committed(); {
+	case committed && err != nil:
+		t.engine.Log.Logger.ErrorContext(ctx, "a hook of the app failed after the commit; the data stays committed", "set", t.set, "error", causeOf(err))
+		return nil
+	case !committed && err == nil:
+		return fault.New(fault.ExecutionError, "a hook of the app ended the transaction without committing it").
+			WithHint("Report it to the app's developer: a hook around Commit calls the next one, or returns an error.")
+	}
+	return err
+}
+
+// causeOf returns what a fault was made of, for logs.
+func causeOf(err error) error {
+	if cause := errors.Unwrap(err); cause != nil {
+		return cause
+	}
+	return err
 }
 
 // commitFault says what a failed commit means. Some constraints are checked only then.

@@ -7,6 +7,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Upgrade is what an app does for a set of an earlier schema, in the transaction of
@@ -44,7 +45,7 @@ func (w InPlace) setAside(ctx context.Context, drv dialect.Driver, set string) (
 		}
 	}
 	for _, u := range w.Upgrades {
-		if err := u.Before(ctx, set, drv); err != nil {
+		if err := fault.Guard(func() error { return u.Before(ctx, set, drv) }); err != nil {
 			return nil, fmt.Errorf("upgrade the data: %w", err)
 		}
 	}

@@ -275,7 +275,7 @@ func (w InPlace) applyDiff(ctx context.Context, drv dialect.Driver, set string, 
 		return err
 	}
 	for _, u := range w.Upgrades {
-		if err := u.After(ctx, set, drv); err != nil {
+		if err := fault.Guard(func() error { return u.After(ctx, set, drv) }); err != nil {
 			return fmt.Errorf("upgrade the data: %w", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/invoke"
 	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/store"
@@ -85,7 +86,11 @@ func (h *Hub) fill(ctx context.Context, c *commit, key string, s *sight, r follo
 	ctx, cancel := context.WithTimeout(ctx, seeTime)
 	defer cancel()
 	defer close(s.ready)
-	seen, err := h.log.See(ctx, r, &c.entry)
+	var seen []follow.Change
+	err := fault.Guard(func() (err error) { // in this goroutine, of all readers: code of the app decides what they see
+		seen, err = h.log.See(ctx, r, &c.entry)
+		return err
+	})
 	size := 0
 	for _, one := range seen {
 		var data json.RawMessage

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,7 +21,14 @@ func placeOf(p peer, s *Server, uri string) (at place, ok bool) {
 	if d == nil || d.Follows == nil {
 		return place{}, false
 	}
-	at.entity, at.set = d.Follows(v, name)
+	err := fault.Guard(func() error { // a provider's, also in a goroutine of a session's
+		at.entity, at.set = d.Follows(v, name)
+		return nil
+	})
+	if err != nil {
+		s.opts.Log.Error("panic in a document", "uri", d.URI, "error", errors.Unwrap(err))
+		return place{}, false
+	}
 	return at, at.entity != ""
 }
 

@@ -38,6 +38,7 @@ type observer struct {
 	traces bool
 
 	runs, calls, attempts metric.Int64Counter
+	afterCommits          metric.Int64Counter
 	runTime, callTime     metric.Float64Histogram
 	active                metric.Int64UpDownCounter
 	abouts                sync.Map // about -> metric.MeasurementOption
@@ -88,6 +89,7 @@ func (o *observer) instruments(m metric.Meter, gauges []catalog.Gauge) error {
 	o.runs = counter("koan.runs", "runs that ended, by kind (script or call), tool, surface and outcome")
 	o.calls = counter("koan.calls", "calls of operations inside of runs, by operation and outcome")
 	o.attempts = counter("koan.attempts", "attempts of runs, by outcome")
+	o.afterCommits = counter("koan.after_commits", "functions that runs left for after their commit, by outcome")
 	o.runTime = histogram("koan.run.duration", "wall-clock duration of runs")
 	o.callTime = histogram("koan.call.duration", "wall-clock duration of calls")
 	var err error
@@ -95,8 +97,10 @@ func (o *observer) instruments(m metric.Meter, gauges []catalog.Gauge) error {
 	note(err)
 	for _, g := range gauges {
 		_, err := m.Float64ObservableGauge(g.Name, metric.WithDescription(g.Help), metric.WithFloat64Callback(func(_ context.Context, to metric.Float64Observer) error {
-			to.Observe(g.Read())
-			return nil
+			return fault.Guard(func() error { // in a goroutine of a reader
+				to.Observe(g.Read())
+				return nil
+			})
 		}))
 		note(err)
 	}
@@ -188,6 +192,11 @@ func (o *observer) Statement(ctx context.Context, text string) func(error) {
 		}
 		span.End()
 	}
+}
+
+// AfterCommit implements observe.Observer.
+func (o *observer) AfterCommit(ctx context.Context, outcome string) {
+	o.afterCommits.Add(ctx, 1, o.about(about{outcome: outcome}))
 }
 
 // Outgoing implements observe.Observer.

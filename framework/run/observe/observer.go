@@ -11,8 +11,8 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
-// Observer sees what happens, as it happens. Each method is called where something begins,
-// and the function it returns where that ends; the context it returns is that of what happens
+// Observer sees what happens, as it happens. Methods that return a function are called where something begins,
+// and that function where it ends; the context it returns is that of what happens
 // inside. It never changes what happens.
 type Observer interface {
 	Run(ctx context.Context, r Run) (context.Context, func(end RunEnd, err error))
@@ -20,6 +20,9 @@ type Observer interface {
 	Call(ctx context.Context, id catalog.ID, at tape.Position) (context.Context, func(err error))
 	// Statement is one of SQL, without its values.
 	Statement(ctx context.Context, text string) func(err error)
+	// AfterCommit is called after each function that a run left for after its commit.
+	// outcome is ok, error, panic, or dropped for one that was not called.
+	AfterCommit(ctx context.Context, outcome string)
 	// Outgoing returns the trace context that goes on to peers. parent is that of the run.
 	Outgoing(ctx context.Context, parent TraceContext) TraceContext
 }
@@ -62,6 +65,9 @@ func (Nobody) Call(ctx context.Context, _ catalog.ID, _ tape.Position) (context.
 
 // Statement implements Observer.
 func (Nobody) Statement(context.Context, string) func(error) { return func(error) {} }
+
+// AfterCommit implements Observer.
+func (Nobody) AfterCommit(context.Context, string) {}
 
 // Outgoing implements Observer: peers get what came with the run.
 func (Nobody) Outgoing(_ context.Context, parent TraceContext) TraceContext { return parent.Bounded() }

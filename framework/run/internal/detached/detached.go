@@ -7,11 +7,16 @@ package detached
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/deadline"
+	"github.com/koan-go/koan/framework/fault"
 )
+
+// errNoResult is the error of a call that ended its goroutine.
+var errNoResult = errors.New("detached: the call ended without a result")
 
 // Calls are those of one attempt that no transaction covers: they may go on past its end,
 // where a new attempt waits for them. Most attempts have none.
@@ -44,8 +49,12 @@ func (c *Calls) Await(ctx context.Context, yield func() error, work func(context
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer cancel(nil)
 		defer context.AfterFunc(until, func() { cancel(context.Cause(until)) })()
-		out, err := work(extendedDeadline{ctx, until})
-		done <- result{out, err}
+		r := result{err: errNoResult}
+		defer func() { done <- r }() // also if the work ends its goroutine
+		r.err = fault.Guard(func() (err error) {
+			r.out, err = work(extendedDeadline{ctx, until})
+			return err
+		})
 	}()
 	tick := time.NewTimer(c.Interval)
 	defer tick.Stop()
