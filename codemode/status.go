@@ -117,7 +117,7 @@ func (p *provider) runStatus(ctx context.Context, call catalog.Call, id string) 
 // fail makes the result of a run that stands at a plan, or has ended there: nothing is changed but
 // what it has done outside.
 func (s *runStatus) fail(ctx context.Context, p *approve.Plan) error {
-	raw, err := wire.Marshal(failed{RunID: s.RunID, Error: p.Fault(), Calls: []run.CallRecord{}, Logs: []wire.Log{}, OutsideEffects: bounded(p.Made)})
+	raw, err := wire.Marshal(failed{RunID: s.RunID, Error: run.Unrepeatable(p.Fault(), p.Made), Calls: []run.CallRecord{}, Logs: []wire.Log{}, OutsideEffects: bounded(p.Made)})
 	s.Result = run.RedactBody(ctx, raw)
 	return err
 }
@@ -246,6 +246,7 @@ func (p *provider) resultOf(ctx context.Context, out *runStatus, r *endedRun) (e
 			body.OutsideEffects = append(body.OutsideEffects, rec)
 		}
 	}
+	body.Error = run.Unrepeatable(body.Error, body.OutsideEffects)
 	body.Calls, body.OutsideEffects = bounded(body.Calls), bounded(body.OutsideEffects)
 	raw, err := wire.Marshal(body)
 	out.Result = run.RedactBody(ctx, raw)

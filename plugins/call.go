@@ -148,7 +148,7 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(err)
 		}
 		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name).
-			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(err)
+			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(errors.Join(err, catalog.ErrInterrupted))
 	}
 	return p.pluginFailure(op, "it ended the call without an answer").Because(err)
 }

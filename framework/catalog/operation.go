@@ -3,11 +3,13 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Effects are what a caller may rely on. They become MCP tool annotations.
@@ -23,6 +25,22 @@ func (e Effects) ActsOutside() bool { return e.Outside && !e.ReadOnly }
 
 // RepeatsOutside reports whether a second call would have its effect beyond this system again.
 func (e Effects) RepeatsOutside() bool { return e.ActsOutside() && !e.Idempotent }
+
+// ErrInterrupted is the cause of a fault of a call that reached its server and may have had its effect
+// there, although its code says that the server is not available.
+var ErrInterrupted = errors.New("catalog: the call was interrupted")
+
+// HadNoEffect reports whether a call that ended in err certainly had no effect outside: its handler
+// asked a question first, or did not reach its server, or the server took no call.
+func HadNoEffect(err error) bool {
+	switch fault.CodeOf(err) {
+	case fault.InputRequired:
+		return true
+	case fault.ServiceUnavailable, fault.PluginUnavailable, fault.RateLimited, fault.QueueOverloaded:
+		return fault.From(err).Retry == fault.Safe && !errors.Is(err, ErrInterrupted)
+	}
+	return false
+}
 
 // Reach says on which surfaces an operation exists.
 type Reach uint8

@@ -85,14 +85,15 @@ func (x *execution) conclude(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), ErrLost) && err != nil {
 		err = ErrLost
 	}
-	lost := errors.Is(err, ErrLost)
+	lost, again := errors.Is(err, ErrLost), false
 	if err = x.parts.recover(ctx, x.out, err); err != nil {
 		if callfault.SaysContextEnded(ctx, err) {
 			err = callfault.OfContext(ctx, err)
 		}
+		again = transient(err)
 		err = x.failed(err)
 	}
-	c := &Conclusion{Outcome: x.out, Err: err, Ran: true, Return: x.ret, Uncertain: lost || x.claim.uncertain}
+	c := &Conclusion{Outcome: x.out, Err: err, Transient: again, Ran: true, Return: x.ret, Uncertain: lost || x.claim.uncertain}
 	if x.out.Committed {
 		c.Receipts = max(1, x.progress.Commits())
 	}
@@ -119,9 +120,15 @@ func (x *execution) end(ctx context.Context, c *Conclusion) {
 	notify(x.parts, func(p Ender) { p.End(ctx, c) })
 }
 
+// transient reports whether a run that failed may end otherwise when it is carried out again.
+func transient(err error) bool { return fault.From(err).Retry == fault.Safe }
+
 // failed returns the error of a failed run, and sets its reply.
 func (x *execution) failed(err error) error {
-	f := x.redacted(fault.From(err))
+	f := x.redacted(Unrepeatable(fault.From(err), x.OutsideEffects()))
+	if f.Retry == fault.Never && x.claim.held && transient(err) {
+		f = f.WithHint("Call again with the same idempotencyKey: the run goes on, and what took effect outside is not repeated.")
+	}
 	if x.spec.Reply == nil {
 		return f
 	}

@@ -125,7 +125,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		if err != nil && !course.Ends(err) {
 			out, err = nil, callfault.From(ctx, c.nameOf(c.op.ID), err)
 		}
-		if o.Effect && fault.CodeOf(err) != fault.InputRequired { // the handler asks before any effect
+		if o.Effect && !catalog.HadNoEffect(err) {
 			r.NoteOutsideEffect(c.trace(c.op.ID, start, err))
 		}
 		kept := r.tape.RecordOutside(c.position, digest, out, err)

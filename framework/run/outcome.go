@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/framework/run/store"
@@ -59,6 +60,15 @@ func (o *Outcome) ScriptMetrics() map[string]any {
 	}
 	metrics["sdkCalls"], metrics["wallMs"] = o.SDKCalls, (o.Wall + time.Millisecond - 1).Milliseconds() // rounded up: no run takes no time
 	return metrics
+}
+
+// Unrepeatable returns a run's fault as its caller gets it, where effects are the run's outside ones:
+// with any, it never says that trying again is safe, since that would repeat them.
+func Unrepeatable(f *fault.Fault, effects []CallRecord) *fault.Fault {
+	if f == nil || f.Retry != fault.Safe || len(effects) == 0 {
+		return f
+	}
+	return f.WithRetry(fault.Never).WithHint("Calls before the failure took effect outside, and nothing takes them back: check there what is done, and send a script for the rest alone.")
 }
 
 // NoRun returns the outcome of a call to an app that did not start.

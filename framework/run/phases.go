@@ -189,6 +189,9 @@ type Ender interface {
 type Conclusion struct {
 	Outcome *Outcome
 	Err     error // a fault; nil if the run succeeded
+	// Transient means that the run failed for a reason that may be gone, whatever Err says of
+	// another try: with effects outside, that would repeat them unless the run has a key.
+	Transient bool
 	// Ran means that the run made attempts; Return is what the last one returned.
 	Ran    bool
 	Return Return

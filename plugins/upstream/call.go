@@ -161,7 +161,7 @@ func (s *server) failed(conn *connection, r *request, err error) error {
 		if r.effects.RepeatsOutside() {
 			return fault.Newf(fault.OutcomeUnknown, "the connection to the server %s ended in the middle of %s: %s", s.cfg.ID, r.tool, cut(reasonOf(err), 500)).Because(err)
 		}
-		return s.unavailable(err)
+		return s.interrupted(err)
 	}
 	return s.broken(r, cut(reasonOf(err), 500))
 }
@@ -200,7 +200,12 @@ func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 	case r.effects.RepeatsOutside():
 		return fault.Newf(fault.OutcomeUnknown, "the server %s failed in the middle of %s: %v", s.cfg.ID, r.tool, e).Because(e)
 	}
-	return s.unavailable(e)
+	return s.interrupted(e)
+}
+
+// interrupted is the fault of a call that may have reached the server before it became unavailable.
+func (s *server) interrupted(why error) *fault.Fault {
+	return s.unavailable(why).Because(errors.Join(why, catalog.ErrInterrupted))
 }
 
 // rateLimited is the fault of a server that takes no more of something for a while; 0 is

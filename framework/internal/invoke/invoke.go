@@ -70,6 +70,9 @@ func Call(ctx context.Context, e *run.Engine, req run.Request) Result {
 	}
 	if ctx.Err() != nil {
 		r.Late = CutShort(ctx)
+		if r.Outcome != nil {
+			r.Late = run.Unrepeatable(r.Late, r.Outcome.OutsideEffects)
+		}
 	}
 	return r
 }

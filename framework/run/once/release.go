@@ -55,7 +55,7 @@ func (h *hold) Release(ctx context.Context, c *run.Conclusion) error {
 		return nil
 	}
 	switch {
-	case out.Committed, h.effects > 0 && !h.transient(f):
+	case out.Committed, h.effects > 0 && !h.transient(c, f):
 		h.giveUp(ctx, Ending{Fate: Keep, Reply: out.Reply, Fault: f, Scope: r.Scope(), Receipts: c.Receipts})
 	case h.effects > 0, len(h.earlier) > 0:
 		h.giveUp(ctx, Ending{Fate: Resume})
@@ -73,8 +73,8 @@ func (h *hold) End(context.Context, *run.Conclusion) {
 }
 
 // transient reports whether a run may end otherwise when it is gone on with.
-func (h *hold) transient(f *fault.Fault) bool {
-	return f.Retry == fault.Safe || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired || f.Code == fault.PlanStale || h.run.Hidden()
+func (h *hold) transient(c *run.Conclusion, f *fault.Fault) bool {
+	return c.Transient || f.Code == fault.Timeout || f.Code == fault.ApprovalRequired || f.Code == fault.PlanStale || h.run.Hidden()
 }
 
 // giveUp ends the hold. Where the ledger cannot be written, the lease runs out.
