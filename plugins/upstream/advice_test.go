@@ -25,14 +25,14 @@ func newBroken(t *testing.T, c Config) *server {
 	dir := t.TempDir()
 	life, cancel := context.WithCancel(context.Background())
 	s := &server{
-		cfg: c, version: "1", log: slog.New(slog.DiscardHandler), cache: &cache{}, slots: make(chan struct{}, c.MaxParallel), changed: func() {}, life: life,
+		cfg: c, version: "1", log: slog.New(slog.DiscardHandler), cache: &cache{}, slots: make(chan struct{}, c.MaxParallel), changed: func() {}, life: life, stop: cancel,
 		sessions: map[string]*session{},
 		people: &people{
 			command: "koan gateway", clientFile: "my files/mcp.json", known: map[[2]string]*signin.Credentials{},
 			store: signin.NewStore(filepath.Join(dir, "sign-ins"), filepath.Join(dir, "key"), nil),
 		},
 	}
-	t.Cleanup(func() { s.close(); cancel() })
+	t.Cleanup(s.close)
 	return s
 }
 
@@ -73,12 +73,12 @@ func TestWhatCheckSays(t *testing.T) {
 		},
 		"no variable": {Config{Command: []string{"${KOAN_TEST_NONE}"}}, "${KOAN_TEST_NONE}: the environment has no such variable", "Give ${KOAN_TEST_NONE} a value where this program is started."},
 		"no kind":     {Config{Command: []string{"${vault:x}"}}, "${vault:x}: only ${env:NAME} and ${file:PATH} can be used here", "Write something else for ${vault:x} in my files/mcp.json: broken: ${env:NAME} or ${file:PATH} for a secret, an absolute path for a folder."},
-		"accepted":    {Config{URL: answering(t, http.StatusAccepted, nil)}, "it answered without a content type, in place of JSON or a stream of events", "Check the url and the headers of my files/mcp.json: broken."},
+		"accepted":    {Config{URL: answering(t, http.StatusAccepted, nil)}, "it answered with HTTP status 202 and nothing else, in place of JSON or a stream of events", "Check the url and the headers of my files/mcp.json: broken."},
 		"page":        {Config{URL: answering(t, http.StatusOK, http.Header{"Content-Type": {"text/html"}})}, "it answered with text/html, in place of JSON or a stream of events", "Check the url and the headers of my files/mcp.json: broken."},
 		"not there": {
 			Config{URL: answering(t, http.StatusNotFound, nil)},
-			"it answered the request for a session with an HTTP status from 400 to 499",
-			"Check the url and the headers of my files/mcp.json: broken. A server with the older HTTP transport needs upstreams.broken.transport: sse.",
+			"it answered with HTTP status 404 (Not Found): <p>Hello",
+			"Check the url and the headers of my files/mcp.json: broken.",
 		},
 		"failing": {Config{URL: answering(t, http.StatusInternalServerError, nil)}, "it answered with HTTP status 500 (Internal Server Error): <p>Hello", "Check the url and the headers of my files/mcp.json: broken."},
 		"busy": {

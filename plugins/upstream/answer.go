@@ -43,7 +43,7 @@ func (a *answer) fail(err error) {
 func (a *answer) note(resp *transport.JSONRPCResponse, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.result, a.refusal = nil, nil
+	a.result, a.refusal = nil, nil // of the request before, as at a handshake
 	if resp != nil {
 		a.result, a.refusal = resp.Result, resp.Error
 		return
@@ -67,6 +67,24 @@ func (a *answer) take(err error) (json.RawMessage, *mcp.JSONRPCErrorDetails, err
 	}
 	return nil, nil, err
 }
+
+// why returns why nothing came, which may be in other words than those of the client library.
+func (a *answer) why(err error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.refusal != nil:
+		return &refusal{a.refusal}
+	case a.failure != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+		return a.failure
+	}
+	return err
+}
+
+// refusal is a server's error of JSON-RPC as the reason of a failure.
+type refusal struct{ e *mcp.JSONRPCErrorDetails }
+
+func (r *refusal) Error() string { return "it refused: " + plainText(r.e.Message, 300) }
 
 // needsInput reports whether a result is a question, which the client library cannot
 // answer.
@@ -95,10 +113,20 @@ func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 	if err != nil && (err.Error() == "unexpected nil response" || strings.HasPrefix(err.Error(), "failed to resume the SSE stream")) {
 		err = &explained{text: errResponseCut.Error(), err: errors.Join(errResponseCut, err)}
 	}
+	if errors.As(err, new(*sessionGone)) || resp != nil && resp.Error != nil && r.conn.forgotten(req.Method, resp.Error.Message) {
+		r.conn.end()
+	}
+	begins := req.Method == string(mcp.MethodInitialize) || req.Method == string(mcp.MethodServerDiscover)
+	if begins && resp != nil && resp.Error == nil {
+		resp.Result = tidyHandshake(resp.Result, req.Method == string(mcp.MethodInitialize))
+	}
 	if a == nil {
 		return resp, err
 	}
 	a.note(resp, err)
+	if begins {
+		return resp, err
+	}
 	if err == nil && resp != nil && resp.Error == nil && !needsInput(resp.Result) {
 		taken := *resp
 		taken.Result = json.RawMessage("{}") // nobody reads what the client library would make of it

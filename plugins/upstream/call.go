@@ -82,7 +82,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 		switch {
 		case c.ended() != nil:
 			return nil, c.ended()
-		case errors.Is(err, transport.ErrSessionTerminated) && !again:
+		case !again && conn.forgot(err, refusal):
 			s.drop(conn) // a server that does not know the session has done nothing
 			continue
 		case err != nil:
@@ -197,6 +197,10 @@ func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 		return s.rateLimited("calls", e, e.retryAfter)
 	case e.status == http.StatusServiceUnavailable:
 		return s.unavailable(e)
+	case e.status < http.StatusInternalServerError && e.status != http.StatusRequestTimeout:
+		return fault.Newf(fault.UpstreamError, "the server %s refused %s: %v", s.cfg.ID, r.tool, e).Because(e).
+			WithDetails(map[string]any{"upstream": s.cfg.ID, "tool": r.tool, "status": e.status}).WithRetry(fault.Fix).
+			WithHint("The message is the server's own: correct the call, or do without it.")
 	case r.effects.RepeatsOutside():
 		return fault.Newf(fault.OutcomeUnknown, "the server %s failed in the middle of %s: %v", s.cfg.ID, r.tool, e).Because(e)
 	}

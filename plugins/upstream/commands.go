@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client/transport"
-
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
@@ -100,10 +98,7 @@ func (s *server) advice(why error) string {
 		return text
 	}
 	text := "Check the url and the headers of " + s.cfg.Place + "."
-	switch {
-	case errors.Is(why, transport.ErrLegacySSEServer):
-		text += fmt.Sprintf(" A server with the older HTTP transport needs upstreams.%s.transport: sse.", s.cfg.ID)
-	case slow:
+	if slow {
 		text += fmt.Sprintf(" A server that needs more time gets it with upstreams.%s.startMs.", s.cfg.ID)
 	}
 	return text

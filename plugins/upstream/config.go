@@ -63,7 +63,7 @@ func (o *OAuth) set() bool {
 // Defaults.
 const (
 	defaultTimeout     = time.Minute
-	defaultStart       = 10 * time.Second
+	defaultStart       = time.Minute
 	defaultMaxParallel = 8
 )
 

@@ -32,10 +32,10 @@ func TestKeysDescribeServers(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, []Config{
-		{ID: "github", Command: []string{"npx", "-y", "server github"}, Env: map[string]string{"TOKEN": "${env:TOKEN}"}, Dir: "/srv", MaxParallel: 3, Timeout: time.Minute, Start: 10 * time.Second, Place: "upstreams.github"},
+		{ID: "github", Command: []string{"npx", "-y", "server github"}, Env: map[string]string{"TOKEN": "${env:TOKEN}"}, Dir: "/srv", MaxParallel: 3, Timeout: time.Minute, Start: time.Minute, Place: "upstreams.github"},
 		{
 			ID: "linear", URL: "https://mcp.linear.app/mcp", Transport: "sse", Headers: map[string]string{"Authorization": "Bearer ${env:LINEAR}"}, Allow: []string{"issue_*", "team_list"}, Deny: []string{"issue_delete"},
-			Trust: true, Effects: map[string]string{"list_*": "read"}, Timeout: 500 * time.Millisecond, Start: 10 * time.Second, MaxParallel: 8, Place: "upstreams.linear",
+			Trust: true, Effects: map[string]string{"list_*": "read"}, Timeout: 500 * time.Millisecond, Start: time.Minute, MaxParallel: 8, Place: "upstreams.linear",
 		},
 	}, got)
 }

@@ -1,40 +1,59 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
 // connection is one session with a server.
 type connection struct {
+	dialer  *dialer
+	way     way
 	client  *client.Client
 	process *process // nil over HTTP
 	about   about
 	secrets secrets
 
+	stop    context.CancelFunc // what outlives the start
+
 	mu       sync.Mutex
-	progress map[string]func(done, total float64, message string) // by token
-	tokens   int
+	progress progress
 	waiting  map[string]context.CancelCauseFunc // requests without a response, by id
 	inflight map[*inflight]struct{}             // calls without a result
-	listed   []json.RawMessage                  // tools, as the server listed them last
-	changes  int                                // how often the server has said that its lists have changed
-	listedAt int                                // changes when listed was asked for
+	listed   listed
 	begun    int                                // calls so far
+	ended    bool                               // the server does not know the session any more
 	sending  sync.WaitGroup                     // notifications on their way
+}
+
+// progress is who is called with the progress of calls, by token.
+type progress struct {
+	report map[string]func(done, total float64, message string)
+	tokens int // so far
+}
+
+// listed are the tools, as the server listed them last.
+type listed struct {
+	tools   []json.RawMessage
+	changes int // how often the server has said that its lists have changed
+	at      int // changes when they were asked for
+}
+
+func newConnection(d *dialer, hidden secrets, w way) *connection {
+	return &connection{dialer: d, way: w, secrets: hidden, progress: progress{report: map[string]func(float64, float64, string){}}, inflight: map[*inflight]struct{}{}, waiting: map[string]context.CancelCauseFunc{}}
 }
 
 // about is a server's description of itself.
@@ -42,18 +61,20 @@ type about struct {
 	Name        string `json:"name"`
 	Version     string `json:"version,omitempty"`
 	Description string `json:"description,omitempty"`
-	Protocol    string `json:"protocol"`
+	// Protocol and Transport are how it was reached.
+	Protocol  string `json:"protocol"`
+	Transport string `json:"transport,omitempty"` // "sse" for the older one over HTTP
 	// Resources and Prompts say what it has besides tools.
 	Resources bool `json:"resources,omitempty"`
 	Prompts   bool `json:"prompts,omitempty"`
 
-	tools bool // it declares tools
+	tools bool // it declares tools, or nothing at all, as if it had forgotten to
 	lists bool // it says when its lists of tools or prompts change
 }
 
 // offered is what of it reaches the catalog.
 func (a about) offered() about {
-	a.Protocol, a.tools, a.lists = "", false, false
+	a.Protocol, a.Transport, a.tools, a.lists = "", "", false, false
 	return a
 }
 
@@ -61,65 +82,52 @@ func (a about) offered() about {
 // ones, which may not respond to it.
 const probe = 2 * time.Second
 
-// connect opens a session, within ctx; life is the context of the session. Requests over
-// HTTP have the token of the credentials; nil sends none. changed is called when the server
-// notifies that its list of tools has changed; it must not block.
-func connect(ctx, life context.Context, c *Config, credentials *signin.Credentials, version string, changed func()) (*connection, error) {
-	r, err := c.resolve()
+// start begins the session.
+func (conn *connection) start(ctx, life context.Context, r *resolved, listen bool) error {
+	t, err := conn.transport(r, listen)
 	if err != nil {
-		return nil, err
-	}
-	r.secrets.tokens = credentials
-	conn, err := open(ctx, life, c, r, version, false, changed)
-	if err == nil && conn.process == nil && c.Transport == "" && conn.about.lists && !mcp.IsModernProtocol(conn.about.Protocol) {
-		// Servers before 2026-07-28 send notifications over a second connection, which
-		// the client library opens at the start or never.
-		conn.close()
-		conn, err = open(ctx, life, c, r, version, true, changed)
-	}
-	if err != nil {
-		return nil, &explained{text: r.secrets.redact(reasonOf(err)), err: err}
-	}
-	return conn, nil
-}
-
-func open(ctx, life context.Context, c *Config, r *resolved, version string, listen bool, changed func()) (*connection, error) {
-	conn := &connection{secrets: r.secrets, progress: map[string]func(float64, float64, string){}, inflight: map[*inflight]struct{}{}, waiting: map[string]context.CancelCauseFunc{}}
-	t, err := conn.dial(c, r, listen)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	opts := []client.ClientOption{client.WithDiscoverTimeout(probe)}
-	if c.Transport != "sse" { // on which the client library reads no requests
+	if conn.way.legacy {
+		opts = append(opts, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
+	}
+	if !conn.way.events { // on which the client library reads no requests
 		opts = append(opts, client.WithElicitationHandler(asker{conn}), client.WithSamplingHandler(asker{conn}))
 	}
 	conn.client = client.NewClient(t, opts...)
-	conn.client.OnNotification(func(n mcp.JSONRPCNotification) { conn.notified(n, changed) })
-	if err := conn.client.Start(life); err != nil {
-		conn.close()
-		return nil, err
+	conn.client.OnNotification(func(n mcp.JSONRPCNotification) { conn.notified(n, conn.dialer.changed) })
+	life, conn.stop = context.WithCancel(life)
+	unhook := context.AfterFunc(ctx, conn.stop)
+	if err := conn.client.Start(life); !unhook() || err != nil {
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	var req mcp.InitializeRequest
-	req.Params.ClientInfo = mcp.Implementation{Name: "koan", Version: version}
-	result, err := conn.client.Initialize(ctx, req)
+	req.Params.ClientInfo = mcp.Implementation{Name: "koan", Version: conn.dialer.version}
+	initializing, a := withAnswer(ctx)
+	result, err := conn.client.Initialize(initializing, req)
 	if err != nil {
-		if ctx.Err() != nil && conn.process != nil {
-			err = conn.process.late(context.Cause(ctx))
-		} else {
-			err = conn.why(ctx, err)
-		}
-		conn.close()
-		return nil, err
+		return a.why(err)
 	}
-	conn.about = about{
-		Name: plainText(result.ServerInfo.Name, 100), Version: plainText(result.ServerInfo.Version, 50), Protocol: conn.client.ProtocolVersion(),
-		Description: plainText(firstSentence(result.Instructions), 300), tools: result.Capabilities.Tools != nil, lists: announcesChanges(&result.Capabilities),
-		Resources: result.Capabilities.Resources != nil, Prompts: result.Capabilities.Prompts != nil,
+	conn.about = describe(result)
+	if conn.about.Protocol = conn.client.ProtocolVersion(); conn.way.events {
+		conn.about.Transport = "sse"
 	}
 	if conn.about.lists && mcp.IsModernProtocol(conn.about.Protocol) {
 		_, _ = conn.client.ListenAsync(life, mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: conn.about.Prompts}, nil) // a server that refuses is asked at the next connection
 	}
-	return conn, nil
+	return nil
+}
+
+// describe returns what a server says of itself.
+func describe(r *mcp.InitializeResult) about {
+	c := &r.Capabilities
+	a := about{
+		Name: plainText(r.ServerInfo.Name, 100), Version: plainText(r.ServerInfo.Version, 50), Description: plainText(firstSentence(r.Instructions), 300),
+		Resources: c.Resources != nil, Prompts: c.Prompts != nil, lists: announcesChanges(c),
+	}
+	a.tools = c.Tools != nil || !a.Resources && !a.Prompts && c.Completions == nil && c.Logging == nil && c.Experimental == nil && c.Extensions == nil
+	return a
 }
 
 // announcesChanges reports whether a server says when its tools or its prompts change.
@@ -130,38 +138,13 @@ func announcesChanges(c *mcp.ServerCapabilities) bool {
 // silent is the log of the client library: what matters of it becomes an error here.
 var silent = slog.New(slog.DiscardHandler)
 
-// dial makes the transport.
-func (conn *connection) dial(c *Config, r *resolved, listen bool) (transport.Interface, error) {
-	if len(c.Command) > 0 {
-		p, err := startProcess(r)
-		if err != nil {
-			return nil, err
-		}
-		conn.process = p
-		p.out.unread = conn.unreadable
-		return recorder{p.transport(), conn}, nil
-	}
-	httpClient := newHTTPClient(r.headers, r.secrets)
-	if c.Transport == "sse" {
-		t, err := transport.NewSSE(r.url, transport.WithHTTPClient(httpClient), transport.WithEndpointTimeout(c.Start), transport.WithSSELogger(silent))
-		return recorder{t, conn}, err
-	}
-	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient), transport.WithHTTPLogger(silent)}
-	if listen {
-		//lint:ignore SA1019 servers before 2026-07-28 have no other way to send notifications
-		opts = append(opts, transport.WithContinuousListening())
-	}
-	t, err := transport.NewStreamableHTTP(r.url, opts...)
-	return &httpRecorder{recorder: recorder{t, conn}, stream: t, url: r.url, client: httpClient}, err
-}
-
 // notified handles a notification. It must not block, since the client library reads
 // nothing else meanwhile.
 func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	switch n.Method {
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged):
 		conn.mu.Lock()
-		conn.changes++
+		conn.listed.changes++
 		conn.mu.Unlock()
 		changed()
 	case "notifications/progress":
@@ -171,7 +154,7 @@ func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 		total, _ := fields["total"].(float64)
 		message, _ := fields["message"].(string)
 		conn.mu.Lock()
-		report := conn.progress[token]
+		report := conn.progress.report[token]
 		conn.mu.Unlock()
 		if report != nil {
 			report(done, total, plainText(conn.secrets.redact(message), 300))
@@ -184,13 +167,13 @@ func (conn *connection) call(ctx context.Context, c *inflight, input json.RawMes
 	ctx, end := conn.begin(ctx, c)
 	defer end()
 	conn.mu.Lock()
-	conn.tokens++
-	token := fmt.Sprintf("call-%d", conn.tokens)
-	conn.progress[token] = report
+	conn.progress.tokens++
+	token := fmt.Sprintf("call-%d", conn.progress.tokens)
+	conn.progress.report[token] = report
 	conn.mu.Unlock()
 	defer func() {
 		conn.mu.Lock()
-		delete(conn.progress, token)
+		delete(conn.progress.report, token)
 		conn.mu.Unlock()
 	}()
 	var req mcp.CallToolRequest
@@ -214,8 +197,8 @@ const (
 // tools lists the server's tools, each as the server describes it, and what is wrong with the
 // list.
 func (conn *connection) tools(ctx context.Context) (tools []json.RawMessage, wrong []string, err error) {
-	if !conn.about.tools && mcp.IsModernProtocol(conn.about.Protocol) {
-		return nil, nil, nil // older servers may have forgotten to declare them
+	if !conn.about.tools {
+		return nil, nil, nil
 	}
 	list := toolList{seen: map[string]bool{}}
 	cursors := map[string]bool{}
@@ -314,9 +297,6 @@ func reasonOf(err error) string {
 	if status := (*statusError)(nil); errors.As(err, &status) {
 		return status.Error()
 	}
-	if errors.Is(err, transport.ErrLegacySSEServer) {
-		return "it answered the request for a session with an HTTP status from 400 to 499"
-	}
 	text := withoutPrefixes(err.Error())
 	m := contentType.FindStringSubmatch(text)
 	switch {
@@ -351,7 +331,7 @@ func (conn *connection) why(ctx context.Context, err error) error {
 func (conn *connection) idle() bool {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
-	return len(conn.progress) == 0
+	return len(conn.progress.report) == 0
 }
 
 // retire closes the session when the calls in flight have ended, and those that have just
@@ -365,13 +345,43 @@ func (conn *connection) retire() {
 }
 
 // lost reports whether the session is known to have ended.
-func (conn *connection) lost() bool { return conn.process != nil && conn.process.out.failure() != nil }
+func (conn *connection) lost() bool {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	return conn.ended || conn.process != nil && conn.process.out.failure() != nil
+}
+
+// end notes that the server does not know the session any more.
+func (conn *connection) end() {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	conn.ended = true
+}
+
+// cut ends the session, and all requests that have no response.
+func (conn *connection) cut() {
+	conn.mu.Lock()
+	conn.ended = true
+	waiting := slices.Collect(maps.Values(conn.waiting))
+	conn.mu.Unlock()
+	for _, fail := range waiting {
+		fail(errResponseCut)
+	}
+}
+
+// onlyWaiting returns the id of the only request without a response; "" if there is none, or more.
+func (conn *connection) onlyWaiting() string {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	return oneOf(conn.waiting)
+}
 
 // close ends the session.
 func (conn *connection) close() {
 	conn.sending.Wait()
 	if conn.client != nil {
 		_ = conn.client.Close()
+		conn.stop()
 	}
 	if conn.process != nil {
 		conn.process.terminate()

@@ -19,7 +19,12 @@ func (s *server) lookAgain(ctx context.Context, user, name string, known json.Ra
 		return nil, err
 	}
 	if !conn.upToDate() {
-		if err := s.listAgain(ctx, conn); err != nil {
+		err := s.listAgain(ctx, conn)
+		if err != nil && conn.lost() { // nothing has been called: it is listed as it is connected again
+			s.drop(conn)
+			conn, err = s.acquire(ctx, user)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +85,7 @@ func (s *server) changedMeanwhile(r *request) *fault.Fault {
 func (conn *connection) announced() int {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
-	return conn.changes
+	return conn.listed.changes
 }
 
 // keepList keeps the tools that were asked for when the server had announced so many changes. One that
@@ -88,7 +93,7 @@ func (conn *connection) announced() int {
 func (conn *connection) keepList(tools []json.RawMessage, at int) {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
-	conn.listed, conn.listedAt = tools, at
+	conn.listed.tools, conn.listed.at = tools, at
 }
 
 // upToDate reports whether the server's tools are known to be those that it listed last: it says
@@ -96,21 +101,21 @@ func (conn *connection) keepList(tools []json.RawMessage, at int) {
 func (conn *connection) upToDate() bool {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
-	return conn.about.lists && conn.listedAt == conn.changes
+	return conn.about.lists && conn.listed.at == conn.listed.changes
 }
 
 // offers reports whether the server has listed a tool in just this way.
 func (conn *connection) offers(raw json.RawMessage) bool {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
-	return slices.ContainsFunc(conn.listed, func(t json.RawMessage) bool { return bytes.Equal(t, raw) })
+	return slices.ContainsFunc(conn.listed.tools, func(t json.RawMessage) bool { return bytes.Equal(t, raw) })
 }
 
 // find returns a tool as the server listed it last, nil if it did not.
 func (conn *connection) find(name string) json.RawMessage {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
-	for _, raw := range conn.listed {
+	for _, raw := range conn.listed.tools {
 		if nameOf(raw) == name {
 			return raw
 		}

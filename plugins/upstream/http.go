@@ -1,11 +1,8 @@
 package upstream
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,7 +14,7 @@ import (
 type statusError struct {
 	status     int
 	retryAfter time.Duration // 0 is unknown
-	body       string        // its beginning
+	body       string        // its words, or its beginning
 	challenge  signin.Challenge
 }
 
@@ -44,14 +41,21 @@ func (e *tokenError) Unwrap() error { return e.err }
 type roundTripper struct {
 	headers map[string]string
 	secrets secrets
+	events  bool          // answers come as events of a stream that the client opened before
+	waiting func() string // the id of the only request without a response, "" if there is none, or more
 	next    http.RoundTripper
 }
 
-func newHTTPClient(headers map[string]string, hidden secrets) *http.Client {
+// newHTTPClient makes the client of a connection; nil is for a single request.
+func newHTTPClient(headers map[string]string, hidden secrets, conn *connection) *http.Client {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxResponseHeaderBytes = 64 << 10
+	t := &roundTripper{headers: headers, secrets: hidden, waiting: func() string { return "" }, next: next}
+	if conn != nil {
+		t.events, t.waiting = conn.way.events, conn.onlyWaiting
+	}
 	return &http.Client{
-		Transport: &roundTripper{headers: headers, secrets: hidden, next: next},
+		Transport: t,
 		// The headers are only for the configured server.
 		CheckRedirect: func(to *http.Request, via []*http.Request) error {
 			if first := via[0].URL; to.URL.Scheme != first.Scheme || to.URL.Host != first.Host {
@@ -80,7 +84,7 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.send(req, token)
 	var status *statusError
-	if !errors.As(err, &status) || status.status != http.StatusUnauthorized || req.Body != nil && req.GetBody == nil {
+	if errors.As(err, new(*sessionGone)) || !errors.As(err, &status) || status.status != http.StatusUnauthorized || req.Body != nil && req.GetBody == nil {
 		return resp, err
 	}
 	fresh, err := t.secrets.tokens.Renew(req.Context(), token)
@@ -109,17 +113,7 @@ func (t *roundTripper) send(req *http.Request, token string) (*http.Response, er
 	if err != nil {
 		return nil, err
 	}
-	switch s := resp.StatusCode; {
-	case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusTooManyRequests, s >= http.StatusInternalServerError:
-		defer resp.Body.Close()
-		const most = 2 << 10
-		raw, _ := io.ReadAll(io.LimitReader(resp.Body, most))
-		return nil, &statusError{
-			status: s, retryAfter: retryAfter(resp.Header.Get("Retry-After")), body: plainText(t.secrets.redact(string(raw)), 300), challenge: signin.ParseChallenge(resp.Header),
-		}
-	}
-	resp.Body = bounded(req.Context(), resp)
-	return resp, nil
+	return t.receive(req, resp)
 }
 
 // retryAfter reads seconds or a date.
@@ -131,44 +125,4 @@ func retryAfter(text string) time.Duration {
 		return max(0, time.Until(at).Round(time.Second))
 	}
 	return 0
-}
-
-// body is a response's body that can be closed and is bounded.
-type body struct {
-	io.Reader
-	io.Closer
-}
-
-// bounded bounds a body as a whole, and a stream of events line by line.
-func bounded(ctx context.Context, resp *http.Response) io.ReadCloser {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind == "text/event-stream" {
-		return body{&limitedBody{ctx, &lineReader{from: resp.Body, done: make(chan struct{})}}, resp.Body}
-	}
-	return body{&limitedBody{ctx, http.MaxBytesReader(nil, resp.Body, maxMessage)}, resp.Body}
-}
-
-// limitedBody records in the answer of a call that the body was too long or too deep, since the client
-// library ignores such errors.
-type limitedBody struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (l *limitedBody) Read(b []byte) (int, error) {
-	got, err := l.from.Read(b)
-	var tooLong *http.MaxBytesError
-	lines, _ := l.from.(*lineReader)
-	switch {
-	case errors.As(err, &tooLong) || err != nil && lines != nil && errors.Is(lines.err, errMessageTooLong):
-		err = errMessageTooLong
-	case err != nil && lines != nil && errors.Is(lines.err, errTooDeep):
-		err = errTooDeep
-	default:
-		return got, err
-	}
-	if a := answerOf(l.ctx); a != nil {
-		a.fail(err)
-	}
-	return got, err
 }

@@ -112,7 +112,7 @@ func matrix(t *testing.T) []row {
 		{id: "pages", mode: "pages forever", result: `"done"`},
 		{id: "hostile", mode: "says hostile things", result: `"done"`},
 		{id: "schemas", mode: "has odd schemas", result: `"done"`},
-		{id: "texts", mode: "answers with its id as a text", settings: short, code: fault.ToolTimeout, retry: fault.Never, says: "work of the server texts did not answer"},
+		{id: "texts", mode: "answers with its id as a text", result: `"done"`},
 		{id: "flooding", mode: "floods with notifications", result: `"done"`},
 		{id: "mute", mode: "closes its output", code: fault.OutcomeUnknown, retry: fault.Never, says: "the connection to the server mute ended"},
 		{id: "logging", mode: "writes its log to standard output", result: `"done"`},

@@ -264,9 +264,10 @@ func (s *server) challenge(ctx context.Context) (signin.Challenge, error) {
 	if err != nil {
 		return signin.Challenge{}, err
 	}
+	req.GetBody = nil // whatever it answers is as good
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := newHTTPClient(r.headers, r.secrets).Do(req)
+	resp, err := newHTTPClient(r.headers, r.secrets, nil).Do(req)
 	var status *statusError
 	switch {
 	case errors.As(err, &status):

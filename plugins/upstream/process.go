@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -39,7 +37,7 @@ var inherited = []string{
 type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
-	out   *lineReader
+	out   *messageReader
 	says  *tail
 	ended chan struct{} // closed when it has been reaped
 	once  sync.Once
@@ -87,7 +85,7 @@ func startProcess(r *resolved) (*process, error) {
 		_ = out.Close()
 		return nil, notStarted(r.command[0], err)
 	}
-	p.in, p.out = in, &lineReader{from: out, done: make(chan struct{})}
+	p.in, p.out = in, newMessageReader(out)
 	go p.reap()
 	go func() {
 		<-p.out.done
@@ -141,70 +139,6 @@ func (p *process) terminate() {
 		}
 	})
 	<-p.ended
-}
-
-// lineReader bounds the lines of a stream. done is closed when nothing more can be read.
-type lineReader struct {
-	from io.Reader
-	line int
-	json shape // of the line
-	// unread is told the id of a message that cannot be read, and why. If it is nil, one that is
-	// nested too deeply ends the stream.
-	unread func(id string, why error)
-	odd    []byte                 // the beginning of a line that is no message
-	said   atomic.Pointer[string] // the last such line
-	done   chan struct{}
-	once   sync.Once
-	err    error
-}
-
-func (l *lineReader) Read(b []byte) (int, error) {
-	if l.err != nil {
-		return 0, io.EOF
-	}
-	n, err := l.from.Read(b)
-	for rest := b[:n]; len(rest) > 0; {
-		part, after, ended := bytes.Cut(rest, []byte{'\n'})
-		l.take(part, ended)
-		rest = after
-	}
-	switch {
-	case l.line > maxMessage:
-		n, err = 0, errMessageTooLong
-	case l.json.deepest > maxNested && l.unread == nil:
-		n, err = 0, errTooDeep
-	}
-	if err == nil {
-		return n, nil
-	}
-	l.err = err
-	l.once.Do(func() { close(l.done) })
-	return n, io.EOF // the client library would log another one
-}
-
-// take notes the next part of a line.
-func (l *lineReader) take(part []byte, ended bool) {
-	const most = 300
-	if l.line == 0 && len(part) > 0 && part[0] != '{' && part[0] != '[' {
-		l.odd = []byte{}
-	}
-	l.json.take(part)
-	if l.line += len(part); l.odd != nil {
-		l.odd = append(l.odd, part[:min(len(part), most-len(l.odd))]...)
-	}
-	if !ended {
-		return
-	}
-	if text := plainText(string(l.odd), most); text != "" {
-		l.said.Store(&text)
-	}
-	if l.json.deepest > maxNested && l.unread == nil {
-		return // Read ends the stream
-	}
-	if why := l.json.unreadable(); why != nil && l.unread != nil && l.odd == nil {
-		l.unread(string(l.json.id), why)
-	}
-	l.line, l.odd, l.json = 0, nil, shape{}
 }
 
 // tail keeps the end of a server's standard error.
@@ -301,13 +235,3 @@ type explained struct {
 func (e *explained) Error() string { return e.text }
 
 func (e *explained) Unwrap() error { return e.err }
-
-// failure is why reading ended, nil before that.
-func (l *lineReader) failure() error {
-	select {
-	case <-l.done:
-		return l.err
-	default:
-		return nil
-	}
-}

@@ -22,19 +22,26 @@ type server struct {
 	slots   chan struct{} // calls in flight
 	changed func()        // its tools are others than before
 	life    context.Context
+	stop    context.CancelFunc // ends life
 	schemas schema.Cache // of outputs
 	lists   sync.Mutex   // held while tools are listed, so that the later list wins
+	// skipping is done when the log says that something of the server's output is skipped; closing are
+	// attempts to connect that nobody needs any more.
+	skipping sync.Once
+	closing  sync.WaitGroup
 
 	mu       sync.Mutex
 	sessions map[string]*session // by user, "" for nobody
 	listing  *listing            // nil: never seen
 	offer    *offer              // made of it
+	way      *way                // that worked last; nil is not known
 	closed   bool
 }
 
 func newServer(life context.Context, c Config, host catalog.Host, kept *cache, users *people, changed func()) *server {
+	life, stop := context.WithCancel(life)
 	return &server{
-		cfg: c, version: host.Version(), log: host.Log(), cache: kept, people: users, slots: make(chan struct{}, c.MaxParallel), changed: changed, life: life,
+		cfg: c, version: host.Version(), log: host.Log(), cache: kept, people: users, slots: make(chan struct{}, c.MaxParallel), changed: changed, life: life, stop: stop,
 		sessions: map[string]*session{},
 	}
 }
@@ -105,11 +112,18 @@ func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 func (s *server) take(l *listing, keep bool) {
 	s.mu.Lock()
 	same := s.listing != nil && s.listing.equal(l)
+	moved := same && (s.listing.About.Protocol != l.About.Protocol || s.listing.About.Transport != l.About.Transport)
 	if same && l.Operator {
 		s.listing = l
 	}
+	if s.way == nil {
+		s.way = l.About.remembered()
+	}
 	s.mu.Unlock()
 	if same {
+		if moved && keep {
+			s.keep(l)
+		}
 		return
 	}
 	made := newOffer(s, l) // of thousands of schemas, while calls go on
@@ -117,10 +131,15 @@ func (s *server) take(l *listing, keep bool) {
 	s.listing, s.offer = l, made
 	s.mu.Unlock()
 	if keep {
-		if err := s.cache.write(&s.cfg, l); err != nil {
-			s.log.Warn("the tools of an upstream server cannot be kept for the next start", "upstream", s.cfg.ID, "error", err)
-		}
+		s.keep(l)
 		s.changed()
+	}
+}
+
+// keep writes a listing to the disk.
+func (s *server) keep(l *listing) {
+	if err := s.cache.write(&s.cfg, l); err != nil {
+		s.log.Warn("the tools of an upstream server cannot be kept for the next start", "upstream", s.cfg.ID, "error", err)
 	}
 }
 

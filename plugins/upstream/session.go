@@ -22,6 +22,8 @@ type session struct {
 	stale    bool          // the server has said that its tools have changed
 	listing  bool          // a goroutine lists them until it has not
 	dialing  chan struct{} // closed when the dial under way has ended; nil for none
+	dialer   *dialer       // of the dial under way, or the last one
+	begun    time.Time     // when it began
 	failure  error         // why the last dial failed
 	failures int           // one after the other
 	retryAt  time.Time
@@ -98,9 +100,12 @@ func (s *server) connected(ctx context.Context, user string, waits func(*session
 				return nil, s.paused(user, failure, wait)
 			}
 			dialing = make(chan struct{})
-			x.dialing, x.stale = dialing, false
+			x.dialing, x.stale, x.begun = dialing, false, time.Now()
+			x.dialer = s.newDialer(x)
 			go x.dial(dialing)
 		}
+		starting := time.NewTimer(time.Until(x.begun.Add(s.cfg.Start)))
+		defer starting.Stop()
 		if !waits(x) {
 			failure := x.failure
 			s.mu.Unlock()
@@ -109,9 +114,23 @@ func (s *server) connected(ctx context.Context, user string, waits func(*session
 		s.mu.Unlock()
 		select {
 		case <-dialing:
+		case <-starting.C:
+			return nil, s.unreached(user, x.dialer.slow())
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+	}
+}
+
+// newDialer makes the dialer of a session. The lock is held.
+func (s *server) newDialer(x *session) *dialer {
+	return &dialer{
+		cfg: &s.cfg, credentials: x.credentials, version: s.version, known: s.way, changed: x.relist, closing: &s.closing,
+		skipped: func(words string) {
+			s.skipping.Do(func() {
+				s.log.Warn("an upstream server writes to its standard output, where only messages belong: that is skipped", "upstream", s.cfg.ID, "text", words)
+			})
+		},
 	}
 }
 
@@ -140,7 +159,7 @@ func (s *server) pause(user string) time.Duration {
 // others can use the connection.
 func (x *session) dial(done chan struct{}) {
 	s := x.server
-	conn, err := x.connect()
+	conn, err := x.connect(x.dialer)
 	defer close(done)
 	if unused := s.dialed(x, conn, err); unused != nil {
 		unused.close() // before whoever waits for the dial goes on: the app may be about to exit
@@ -152,18 +171,26 @@ type slowStart struct{ limit time.Duration }
 
 func (e *slowStart) Error() string { return fmt.Sprintf("it did not start in %s", e.limit) }
 
-// connect connects, within the time that the server's start may take. Time that the
-// authorization server takes is not part of it: it has limits of its own.
-func (x *session) connect() (*connection, error) {
+// maxStart is how many times the time for a start a process may take that somebody waits for no more:
+// one that is slow, as a first start with npx is, is not begun anew each time.
+const maxStart = 10
+
+// connect connects. Time that the authorization server takes is not part of the time for a start: it has
+// limits of its own.
+func (x *session) connect(d *dialer) (*connection, error) {
 	s := x.server
 	if x.credentials != nil {
 		if _, err := x.credentials.Token(s.life); err != nil {
 			return nil, &tokenError{err}
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(s.life, s.cfg.Start, &slowStart{s.cfg.Start})
+	most := s.cfg.Start
+	if len(s.cfg.Command) > 0 {
+		most *= maxStart
+	}
+	ctx, cancel := context.WithTimeoutCause(s.life, most, &slowStart{most})
 	defer cancel()
-	conn, err := connect(ctx, s.life, &s.cfg, x.credentials, s.version, x.relist)
+	conn, err := d.connect(ctx, s.life)
 	if err == nil {
 		if err = s.list(ctx, x, conn); err != nil {
 			conn.close()
@@ -197,6 +224,7 @@ func (s *server) dialed(x *session, conn *connection, err error) (unused *connec
 		return conn
 	default:
 		x.conn, x.failure, x.failures = conn, nil, 0
+		s.way = conn.about.remembered()
 		x.refresh() // they may have changed after they were listed
 		s.log.Info("connected an upstream server", "upstream", s.cfg.ID, "name", conn.about.Name, "version", conn.about.Version, "protocol", conn.about.Protocol)
 	}
@@ -278,10 +306,12 @@ func (s *server) close() {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	s.stop()
 	for _, conn := range conns {
 		conn.close()
 	}
 	for _, d := range dialing {
 		<-d
 	}
+	s.closing.Wait()
 }

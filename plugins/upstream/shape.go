@@ -16,6 +16,9 @@ var errTooDeep = fmt.Errorf("it sent a message that is nested more than %d level
 // errNotJSON is the error of a message that is none, such as one with Python's NaN.
 var errNotJSON = errors.New("it sent a message that is not JSON")
 
+// errNoResult is the error of an answer that answers nothing.
+var errNoResult = errors.New("it sent an answer with neither a result nor an error")
+
 // errResponseCut is the error of a stream that ended before the result that it was opened
 // for.
 var errResponseCut = errors.New("its response ended before the result")
@@ -62,7 +65,7 @@ func (s *shape) take(part []byte) {
 				s.isID = string(s.word) == `"id"`
 				s.word = s.word[:0]
 			}
-		case ' ', '\t', '\r':
+		case ' ', '\t', '\r', '\n':
 		default:
 			s.inString, s.separated = c == '"', false
 			s.wrong = s.wrong || !s.inString && strings.IndexByte("-+.0123456789eEtrufalsn", c) < 0
