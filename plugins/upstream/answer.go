@@ -113,12 +113,15 @@ func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 	if err != nil && (err.Error() == "unexpected nil response" || strings.HasPrefix(err.Error(), "failed to resume the SSE stream")) {
 		err = &explained{text: errResponseCut.Error(), err: errors.Join(errResponseCut, err)}
 	}
+	if err == nil && resp != nil && resp.Error == nil && len(resp.Result) == 0 {
+		resp, err = nil, errNoResult
+	}
 	if errors.As(err, new(*sessionGone)) || resp != nil && resp.Error != nil && r.conn.forgotten(req.Method, resp.Error.Message) {
 		r.conn.end()
 	}
 	begins := req.Method == string(mcp.MethodInitialize) || req.Method == string(mcp.MethodServerDiscover)
 	if begins && resp != nil && resp.Error == nil {
-		resp.Result = tidyHandshake(resp.Result, req.Method == string(mcp.MethodInitialize))
+		resp = tidyHandshake(resp, req.Method == string(mcp.MethodInitialize))
 	}
 	if a == nil {
 		return resp, err

@@ -60,7 +60,7 @@ func (s *server) connects(ctx context.Context) catalog.Check {
 		c.Detail += ", signed in"
 	}
 	if n := len(o.reduced); n > 0 {
-		c.Detail += fmt.Sprintf("; %s of which not all of the schema can be used: %s", count(n, "tool"), cut(strings.Join(o.reduced, ", "), 600))
+		c.Detail += fmt.Sprintf("; %s of which not all can be used: %s", count(n, "tool"), cut(strings.Join(o.reduced, ", "), 600))
 	}
 	s.mu.Lock()
 	wrong := s.listing.Wrong

@@ -27,16 +27,16 @@ type connection struct {
 	about   about
 	secrets secrets
 
-	stop    context.CancelFunc // what outlives the start
+	stop context.CancelFunc // what outlives the start
 
 	mu       sync.Mutex
 	progress progress
 	waiting  map[string]context.CancelCauseFunc // requests without a response, by id
 	inflight map[*inflight]struct{}             // calls without a result
 	listed   listed
-	begun    int                                // calls so far
-	ended    bool                               // the server does not know the session any more
-	sending  sync.WaitGroup                     // notifications on their way
+	begun    int            // calls so far
+	ended    bool           // the server does not know the session any more
+	sending  sync.WaitGroup // notifications on their way
 }
 
 // progress is who is called with the progress of calls, by token.
@@ -186,106 +186,6 @@ func (conn *connection) call(ctx context.Context, c *inflight, input json.RawMes
 		err = conn.why(ctx, err)
 	}
 	return result, refusal, err
-}
-
-// Bounds of a list of tools.
-const (
-	maxPages = 200
-	maxTools = 5000
-)
-
-// tools lists the server's tools, each as the server describes it, and what is wrong with the
-// list.
-func (conn *connection) tools(ctx context.Context) (tools []json.RawMessage, wrong []string, err error) {
-	if !conn.about.tools {
-		return nil, nil, nil
-	}
-	list := toolList{seen: map[string]bool{}}
-	cursors := map[string]bool{}
-	cursor, size := "", 0
-	for range maxPages {
-		raw, next, err := conn.toolPage(ctx, cursor)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case raw == nil && next == "":
-			return list.tools, list.wrong(), nil
-		}
-		for _, t := range raw {
-			size += len(t)
-		}
-		if size > maxListing {
-			return nil, nil, fmt.Errorf("its list of tools has more than %d bytes", maxListing)
-		}
-		list.add(raw)
-		if next == "" || len(list.tools) > maxTools {
-			break
-		}
-		if list.circular = cursors[next]; list.circular {
-			break
-		}
-		cursors[next], cursor = true, next
-	}
-	if len(list.tools) > maxTools {
-		list.tools = list.tools[:maxTools]
-	}
-	return list.tools, list.wrong(), nil
-}
-
-// toolPage lists one page of the tools, and where the next begins. It is empty if the server
-// has no tools.
-func (conn *connection) toolPage(ctx context.Context, cursor string) (tools []json.RawMessage, next string, err error) {
-	var req mcp.ListToolsRequest
-	req.Params.Cursor = mcp.Cursor(cursor)
-	listed, a := withAnswer(ctx)
-	_, err = conn.client.ListToolsByPage(listed, req)
-	raw, refusal, err := a.take(err)
-	switch {
-	case refusal != nil && refusal.Code == mcp.METHOD_NOT_FOUND:
-		return nil, "", nil
-	case refusal != nil:
-		return nil, "", fmt.Errorf("it refused to list its tools: %s", plainText(refusal.Message, 300))
-	case err != nil:
-		return nil, "", conn.why(ctx, err)
-	}
-	var page struct {
-		Tools      []json.RawMessage `json:"tools"`
-		NextCursor string            `json:"nextCursor"`
-	}
-	if err := json.Unmarshal(raw, &page); err != nil {
-		return nil, "", fmt.Errorf("its list of tools cannot be read: %w", misread(err))
-	}
-	return compact(page.Tools), page.NextCursor, nil
-}
-
-// toolList joins the pages of a list of tools.
-type toolList struct {
-	tools    []json.RawMessage
-	seen     map[string]bool // tools, as they are described
-	equal    int             // how many were there already
-	circular bool            // a page is said to come after itself
-}
-
-func (l *toolList) add(page []json.RawMessage) {
-	for _, t := range page {
-		if l.seen[string(t)] {
-			l.equal++
-			continue
-		}
-		l.seen[string(t)] = true
-		l.tools = append(l.tools, t)
-	}
-}
-
-// wrong says what is wrong with the list.
-func (l *toolList) wrong() (out []string) {
-	if l.circular {
-		out = append(out, "its pages go in circles: the reading ended where one came again")
-	}
-	if l.equal > 0 {
-		out = append(out, count(l.equal, "tool")+" that it lists again")
-	}
-	return out
 }
 
 // contentType is what the client library says of an answer that is neither JSON nor a stream

@@ -99,7 +99,7 @@ func (d *dialer) connect(ctx, life context.Context) (*connection, error) {
 				d.abandon(results, running)
 				return a.conn, nil
 			}
-			if err == nil || len(d.cfg.Command) > 0 { // the first error of a url says most
+			if err == nil || len(d.cfg.Command) > 0 || errors.As(a.err, new(*refusal)) { // the first error of a url says most
 				err = a.err
 			}
 			if isFinal(a.err) || ctx.Err() != nil {

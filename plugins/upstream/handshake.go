@@ -3,6 +3,7 @@ package upstream
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -19,25 +20,35 @@ func (conn *connection) forgot(err error, r *mcp.JSONRPCErrorDetails) bool {
 }
 
 // tidyHandshake returns what a server says of itself as the client library reads it. What is not as
-// the protocol has it is left out: it costs a server nothing but that.
-func tidyHandshake(raw json.RawMessage, versioned bool) json.RawMessage {
+// the protocol has it is left out: it costs a server nothing but that. One that answers the question of
+// 2026-07-28, as it answers everything, and does not name that version is an older one.
+func tidyHandshake(resp *transport.JSONRPCResponse, older bool) *transport.JSONRPCResponse {
+	out := *resp
 	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil || members == nil {
-		return raw
+	_ = json.Unmarshal(resp.Result, &members) // one that is no object says nothing
+	if !older && !namesModern(members["supportedVersions"]) {
+		out.Result, out.Error = nil, &mcp.JSONRPCErrorDetails{Code: mcp.METHOD_NOT_FOUND, Message: "it names no version that has this method"}
+		return &out
 	}
-	if versioned {
+	if members == nil {
+		return resp
+	}
+	if older {
 		members["protocolVersion"] = tidyVersion(members["protocolVersion"])
 		var info struct{ Name, Version json.RawMessage }
-		_ = json.Unmarshal(members["serverInfo"], &info) // one that is no object says nothing
+		_ = json.Unmarshal(members["serverInfo"], &info)
 		members["serverInfo"], _ = json.Marshal(map[string]string{"name": textOf(info.Name), "version": textOf(info.Version)})
 	}
 	members["capabilities"] = tidyCapabilities(members["capabilities"])
 	members["instructions"], _ = json.Marshal(textOf(members["instructions"]))
-	out, err := json.Marshal(members)
-	if err != nil {
-		return raw
-	}
-	return out
+	out.Result, _ = json.Marshal(members) // JSON texts always encode
+	return &out
+}
+
+// namesModern reports whether one of the versions that a server names is without a handshake.
+func namesModern(raw json.RawMessage) bool {
+	var versions []string
+	return json.Unmarshal(raw, &versions) == nil && slices.ContainsFunc(versions, mcp.IsModernProtocol)
 }
 
 // tidyVersion returns the nearest version that is known: servers answer with some that never were.

@@ -43,6 +43,7 @@ type roundTripper struct {
 	secrets secrets
 	events  bool          // answers come as events of a stream that the client opened before
 	waiting func() string // the id of the only request without a response, "" if there is none, or more
+	unread  func(id string, why error)
 	next    http.RoundTripper
 }
 
@@ -50,9 +51,9 @@ type roundTripper struct {
 func newHTTPClient(headers map[string]string, hidden secrets, conn *connection) *http.Client {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxResponseHeaderBytes = 64 << 10
-	t := &roundTripper{headers: headers, secrets: hidden, waiting: func() string { return "" }, next: next}
+	t := &roundTripper{headers: headers, secrets: hidden, waiting: func() string { return "" }, unread: func(string, error) {}, next: next}
 	if conn != nil {
-		t.events, t.waiting = conn.way.events, conn.onlyWaiting
+		t.events, t.waiting, t.unread = conn.way.events, conn.onlyWaiting, conn.unreadable
 	}
 	return &http.Client{
 		Transport: t,

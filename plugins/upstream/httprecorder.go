@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -61,6 +62,17 @@ func (r *httpRecorder) SendRequest(ctx context.Context, req transport.JSONRPCReq
 		_ = r.stream.SendNotification(ctx, n) // the server may be why the call ended
 	})
 	return resp, err
+}
+
+// SendNotification implements transport.Interface. A server that does not like to be told that it is
+// initialized may be of use all the same; what it wants instead the next request finds out.
+func (r *httpRecorder) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
+	err := r.recorder.SendNotification(ctx, n)
+	var rejected *statusError
+	if n.Method == string(mcp.MethodNotificationInitialized) && errors.As(err, &rejected) && !rejects(rejected.status) {
+		return nil
+	}
+	return err
 }
 
 // SetRequestHandler implements transport.BidirectionalInterface.

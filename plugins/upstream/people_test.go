@@ -53,7 +53,7 @@ func newGuarded(t *testing.T) *guarded {
 	c.MaxParallel = 100
 	life, cancel := context.WithCancel(context.Background())
 	g.s = &server{
-		cfg: c, version: "1", log: slog.New(slog.NewTextHandler(g.log, nil)), cache: &cache{}, slots: make(chan struct{}, c.MaxParallel), changed: func() {}, life: life, stop: cancel,
+		cfg: c, version: "1", log: slog.New(slog.NewTextHandler(g.log, nil)), cache: &cache{}, slots: make(chan struct{}, c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
 		sessions: map[string]*session{},
 		people:   &people{command: "koan gateway", known: map[[2]string]*signin.Credentials{}, store: signin.NewStore(filepath.Join(dir, "sign-ins"), filepath.Join(dir, "key"), nil)},
 	}

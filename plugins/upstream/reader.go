@@ -15,7 +15,9 @@ type lineReader struct {
 	line []byte
 }
 
-func newLines(from io.Reader) *lineReader { return &lineReader{from: bufio.NewReaderSize(from, 32<<10)} }
+func newLines(from io.Reader) *lineReader {
+	return &lineReader{from: bufio.NewReaderSize(from, 32<<10)}
+}
 
 // next returns the next line without its end. It is valid until the next one is read.
 func (l *lineReader) next() ([]byte, error) {

@@ -70,7 +70,7 @@ func (t *roundTripper) receive(req *http.Request, resp *http.Response) (*http.Re
 		if a.id != "" {
 			owner = func() string { return a.id }
 		}
-		resp.Body = &eventReader{lines: newLines(resp.Body), from: resp.Body, ctx: req.Context(), owner: owner}
+		resp.Body = &eventReader{lines: newLines(resp.Body), from: resp.Body, ctx: req.Context(), owner: owner, unread: t.unread}
 		return resp, nil
 	case a.id == "" || t.events: // a notification, or a request whose answer comes as an event
 		resp.Body = struct {
@@ -152,6 +152,8 @@ func (t *roundTripper) unlike(resp *http.Response, kind string, raw []byte) erro
 	switch {
 	case len(text) == 0:
 		return fmt.Errorf("it answered with HTTP status %d and nothing else, in place of JSON or a stream of events", resp.StatusCode)
+	case json.Valid(text) && len(s.id) > 0 && bytes.Contains(text, []byte(`"jsonrpc"`)):
+		return errNoResult
 	case json.Valid(text):
 		return errors.New("it answered with what is no message: " + plainText(t.secrets.redact(wordsOf(text)), 300))
 	case s.deepest > maxNested:
@@ -194,6 +196,8 @@ type eventReader struct {
 	from  io.Closer
 	ctx   context.Context
 	owner func() string
+	// unread is called with the id of a message that cannot be read, and why.
+	unread func(id string, why error)
 
 	fields []byte // of the event under way, but its data
 	data   []byte
@@ -267,7 +271,7 @@ func (r *eventReader) end() error {
 			case s.deepest > maxNested:
 				return errTooDeep
 			case len(s.id) > 0 && !json.Valid(r.data):
-				_ = fail(r.ctx, errNotJSON) // unless the answer comes all the same
+				r.unread(string(s.id), errNotJSON)
 			}
 		}
 	}

@@ -2,8 +2,10 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,27 +23,36 @@ type server struct {
 	people  *people
 	slots   chan struct{} // calls in flight
 	changed func()        // its tools are others than before
-	life    context.Context
-	stop    context.CancelFunc // ends life
+	life    lifetime
+	habits  habits
 	schemas schema.Cache // of outputs
 	lists   sync.Mutex   // held while tools are listed, so that the later list wins
-	// skipping is done when the log says that something of the server's output is skipped; closing are
-	// attempts to connect that nobody needs any more.
-	skipping sync.Once
-	closing  sync.WaitGroup
 
 	mu       sync.Mutex
 	sessions map[string]*session // by user, "" for nobody
 	listing  *listing            // nil: never seen
 	offer    *offer              // made of it
-	way      *way                // that worked last; nil is not known
-	closed   bool
+}
+
+// lifetime is how long a server's connections may be.
+type lifetime struct {
+	ctx    context.Context
+	stop   context.CancelFunc
+	unused sync.WaitGroup // attempts to connect that nobody needs any more
+	closed bool
+}
+
+// habits are what is known of how a server behaves.
+type habits struct {
+	way        *way      // of connecting, that worked last; nil is not known
+	promptless bool      // it ended when it was asked for the prompts that it declares
+	skipping   sync.Once // done when the log says that something of its output is skipped
 }
 
 func newServer(life context.Context, c Config, host catalog.Host, kept *cache, users *people, changed func()) *server {
 	life, stop := context.WithCancel(life)
 	return &server{
-		cfg: c, version: host.Version(), log: host.Log(), cache: kept, people: users, slots: make(chan struct{}, c.MaxParallel), changed: changed, life: life, stop: stop,
+		cfg: c, version: host.Version(), log: host.Log(), cache: kept, people: users, slots: make(chan struct{}, c.MaxParallel), changed: changed, life: lifetime{ctx: life, stop: stop},
 		sessions: map[string]*session{},
 	}
 }
@@ -49,13 +60,13 @@ func newServer(life context.Context, c Config, host catalog.Host, kept *cache, u
 // discover connects a server, repeatedly until its tools have been listed once.
 func (s *server) discover() {
 	for s.current() == nil {
-		if _, err := s.acquire(s.life, localUser); err == nil {
+		if _, err := s.acquire(s.life.ctx, localUser); err == nil {
 			return
 		}
 		wait := min(s.pause(localUser), signInPoll) // a sign-in ends the pause
 		select {
 		case <-time.After(wait):
-		case <-s.life.Done():
+		case <-s.life.ctx.Done():
 			return
 		}
 	}
@@ -97,7 +108,7 @@ func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	for _, what := range wrong {
 		s.log.Warn("the list of tools of an upstream server is not as it should be", "upstream", s.cfg.ID, "problem", what)
 	}
-	next := &listing{About: conn.about, Tools: tools, Wrong: wrong, Prompts: conn.prompts(ctx), At: time.Now().UTC(), Operator: x.operators()}
+	next := &listing{About: conn.about, Tools: tools, Wrong: wrong, Prompts: s.prompts(ctx, conn), At: time.Now().UTC(), Operator: x.operators()}
 	s.mu.Lock()
 	known := s.listing
 	s.mu.Unlock()
@@ -108,6 +119,30 @@ func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	return nil
 }
 
+// promptTime bounds the wait for a list of prompts, without which everything else works.
+const promptTime = 5 * time.Second
+
+// prompts lists the prompts of a connection. A server that ends at that is not asked again.
+func (s *server) prompts(ctx context.Context, conn *connection) []json.RawMessage {
+	if s.promptless() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, promptTime)
+	defer cancel()
+	out := conn.prompts(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.habits.promptless = out == nil && conn.lost()
+	return out
+}
+
+// promptless reports whether the server ends when it is asked for its prompts.
+func (s *server) promptless() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.habits.promptless
+}
+
 // take makes the provider offer a listing. keep also writes it to the disk.
 func (s *server) take(l *listing, keep bool) {
 	s.mu.Lock()
@@ -116,8 +151,8 @@ func (s *server) take(l *listing, keep bool) {
 	if same && l.Operator {
 		s.listing = l
 	}
-	if s.way == nil {
-		s.way = l.About.remembered()
+	if s.habits.way == nil {
+		s.habits.way = l.About.remembered()
 	}
 	s.mu.Unlock()
 	if same {
@@ -131,6 +166,9 @@ func (s *server) take(l *listing, keep bool) {
 	s.listing, s.offer = l, made
 	s.mu.Unlock()
 	if keep {
+		for _, what := range append(slices.Clone(made.skipped), made.reduced...) {
+			s.log.Warn("a tool of an upstream server cannot be used as it is described", "upstream", s.cfg.ID, "problem", what)
+		}
 		s.keep(l)
 		s.changed()
 	}

@@ -82,7 +82,7 @@ func (s *server) connected(ctx context.Context, user string, waits func(*session
 			return nil, s.unreached(user, err)
 		}
 		s.mu.Lock()
-		if s.closed {
+		if s.life.closed {
 			s.mu.Unlock()
 			return nil, s.unavailable(errors.New("the app is stopping"))
 		}
@@ -125,9 +125,9 @@ func (s *server) connected(ctx context.Context, user string, waits func(*session
 // newDialer makes the dialer of a session. The lock is held.
 func (s *server) newDialer(x *session) *dialer {
 	return &dialer{
-		cfg: &s.cfg, credentials: x.credentials, version: s.version, known: s.way, changed: x.relist, closing: &s.closing,
+		cfg: &s.cfg, credentials: x.credentials, version: s.version, known: s.habits.way, changed: x.relist, closing: &s.life.unused,
 		skipped: func(words string) {
-			s.skipping.Do(func() {
+			s.habits.skipping.Do(func() {
 				s.log.Warn("an upstream server writes to its standard output, where only messages belong: that is skipped", "upstream", s.cfg.ID, "text", words)
 			})
 		},
@@ -180,7 +180,7 @@ const maxStart = 10
 func (x *session) connect(d *dialer) (*connection, error) {
 	s := x.server
 	if x.credentials != nil {
-		if _, err := x.credentials.Token(s.life); err != nil {
+		if _, err := x.credentials.Token(s.life.ctx); err != nil {
 			return nil, &tokenError{err}
 		}
 	}
@@ -188,19 +188,35 @@ func (x *session) connect(d *dialer) (*connection, error) {
 	if len(s.cfg.Command) > 0 {
 		most *= maxStart
 	}
-	ctx, cancel := context.WithTimeoutCause(s.life, most, &slowStart{most})
+	ctx, cancel := context.WithTimeoutCause(s.life.ctx, most, &slowStart{most})
 	defer cancel()
-	conn, err := d.connect(ctx, s.life)
-	if err == nil {
-		if err = s.list(ctx, x, conn); err != nil {
-			conn.close()
-			conn = nil
-		}
+	conn, err := x.listed(ctx, d)
+	if errors.Is(err, errEndedListing) && s.promptless() { // it is not asked for prompts again
+		conn, err = x.listed(ctx, d)
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		err = cause
 	}
 	return conn, err
+}
+
+// errEndedListing is the error of a server that ended once it had listed what it has.
+var errEndedListing = errors.New("it ended after it had listed its tools")
+
+// listed connects, and lists the tools.
+func (x *session) listed(ctx context.Context, d *dialer) (*connection, error) {
+	conn, err := d.connect(ctx, x.server.life.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err = x.server.list(ctx, x, conn); err == nil && conn.lost() {
+		err = conn.why(ctx, errEndedListing)
+	}
+	if err != nil {
+		conn.close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // dialed notes how a dial ended. It returns the connection if nobody is going to use it.
@@ -209,7 +225,7 @@ func (s *server) dialed(x *session, conn *connection, err error) (unused *connec
 	defer s.mu.Unlock()
 	x.dialing = nil
 	switch {
-	case s.life.Err() != nil:
+	case s.life.ctx.Err() != nil:
 		x.failure = errors.New("the app is stopping")
 		return conn
 	case err != nil:
@@ -220,11 +236,11 @@ func (s *server) dialed(x *session, conn *connection, err error) (unused *connec
 		}
 		x.failure, x.retryAt = err, time.Now().Add(wait)
 		s.log.Warn("an upstream server cannot be reached", "upstream", s.cfg.ID, "error", err, "failures", x.failures)
-	case s.closed, s.sessions[x.user] != x:
+	case s.life.closed, s.sessions[x.user] != x:
 		return conn
 	default:
 		x.conn, x.failure, x.failures = conn, nil, 0
-		s.way = conn.about.remembered()
+		s.habits.way = conn.about.remembered()
 		x.refresh() // they may have changed after they were listed
 		s.log.Info("connected an upstream server", "upstream", s.cfg.ID, "name", conn.about.Name, "version", conn.about.Version, "protocol", conn.about.Protocol)
 	}
@@ -266,14 +282,14 @@ func (x *session) keepListed() {
 		}
 		x.stale = false
 		s.mu.Unlock()
-		ctx, cancel := context.WithTimeout(s.life, s.cfg.Start)
+		ctx, cancel := context.WithTimeout(s.life.ctx, s.cfg.Start)
 		if err := s.list(ctx, x, conn); err != nil {
 			s.log.Warn("the tools of an upstream server cannot be listed again", "upstream", s.cfg.ID, "error", err)
 		}
 		cancel()
 		select {
 		case <-time.After(pause):
-		case <-s.life.Done():
+		case <-s.life.ctx.Done():
 		}
 	}
 }
@@ -304,14 +320,14 @@ func (s *server) close() {
 			dialing = append(dialing, x.dialing)
 		}
 	}
-	s.closed = true
+	s.life.closed = true
 	s.mu.Unlock()
-	s.stop()
+	s.life.stop()
 	for _, conn := range conns {
 		conn.close()
 	}
 	for _, d := range dialing {
 		<-d
 	}
-	s.closing.Wait()
+	s.life.unused.Wait()
 }

@@ -16,18 +16,23 @@ const modeVariable = "KOAN_TEST_STRANGE_SERVER"
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(modeVariable); mode != "" {
-		strangeServer(mode)
+		if way, ok := strings.CutPrefix(mode, oddMode); ok {
+			serveOddly(way)
+		} else {
+			strangeServer(mode)
+		}
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Result json.RawMessage `json:"result"` // of an answer to the server
-	Error  json.RawMessage `json:"error"`
-	Params struct {
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	session string          // of HTTP
+	Result  json.RawMessage `json:"result"` // of an answer to the server
+	Error   json.RawMessage `json:"error"`
+	Params  struct {
 		RequestID    json.RawMessage `json:"requestId"`
 		Capabilities json.RawMessage `json:"capabilities"`
 		Name         string          `json:"name"`

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -23,20 +24,30 @@ type tool struct {
 	Annotations  *annotations    `json:"annotations"`
 
 	rawAnnotations json.RawMessage // as they came
+	odd            []string        // members that are not as the protocol has them
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. A member that is not as the protocol has it costs the tool
+// nothing but that, unless it is the name.
 func (t *tool) UnmarshalJSON(raw []byte) error {
-	type plain tool
-	if err := json.Unmarshal(raw, (*plain)(t)); err != nil {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
 		return err
 	}
-	var whole struct {
-		Annotations json.RawMessage `json:"annotations"`
+	if err := json.Unmarshal(members["name"], &t.Name); err != nil {
+		return err
 	}
-	err := json.Unmarshal(raw, &whole)
-	t.rawAnnotations = whole.Annotations
-	return err
+	for name, to := range map[string]any{"title": &t.Title, "description": &t.Description, "annotations": &t.Annotations} {
+		if value := members[name]; len(value) > 0 && json.Unmarshal(value, to) != nil {
+			t.odd = append(t.odd, name)
+		}
+	}
+	slices.Sort(t.odd)
+	if slices.Contains(t.odd, "annotations") {
+		t.Annotations = nil
+	}
+	t.InputSchema, t.OutputSchema, t.rawAnnotations = members["inputSchema"], members["outputSchema"], members["annotations"]
+	return nil
 }
 
 // annotations are a server's declaration of a tool's effects (MCP, ToolAnnotations).
@@ -92,6 +103,9 @@ func newOffer(s *server, l *listing) *offer {
 		if s.cfg.offers(t.Name) {
 			op, notes := s.operation(&t, raw, operationName(t.Name, taken), l.unusable)
 			o.operations, o.byName[t.Name] = append(o.operations, op), op
+			if len(t.odd) > 0 {
+				notes = append(notes, "its "+strings.Join(t.odd, " and its ")+" cannot be read")
+			}
 			if len(notes) > 0 {
 				o.reduced = append(o.reduced, plainText(t.Name, 100)+" ("+strings.Join(notes, "; ")+")")
 			}
