@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,21 +20,6 @@ import (
 
 // maxClientFile bounds a client's file, in bytes.
 const maxClientFile = 1 << 20
-
-// clientServer is a server as Claude, Cursor and VS Code describe it in their files.
-type clientServer struct {
-	Type      string            `json:"type"`
-	Transport string            `json:"transport"`
-	Command   string            `json:"command"`
-	Args      []string          `json:"args"`
-	Env       map[string]any    `json:"env"`
-	Dir       string            `json:"cwd"`
-	URL       string            `json:"url"`
-	ServerURL string            `json:"serverUrl"`
-	Headers   map[string]string `json:"headers"`
-	Disabled  bool              `json:"disabled"`
-	Timeout   json.Number       `json:"timeout"` // milliseconds
-}
 
 // readClientFile reads the servers of a file with `mcpServers`, or `servers`. With an error it
 // returns those that could be read, and nil if none could be looked for.
@@ -63,19 +49,40 @@ func CheckClientFile(v catalog.Values, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = join(keys, file)
+	all, err := join(keys, file)
+	for _, c := range all {
+		err = errors.Join(err, c.wrong)
+	}
 	return err
 }
 
-func parseClientFile(path string, raw []byte) ([]Config, error) {
-	var file struct {
+// clientFile is where the files of clients have servers.
+type clientFile struct {
+	MCPServers map[string]json.RawMessage `json:"mcpServers"`
+	Servers    map[string]json.RawMessage `json:"servers"`
+	MCP        struct {                   // of the settings of VS Code
+		Servers map[string]json.RawMessage `json:"servers"`
+	} `json:"mcp"`
+	Projects map[string]struct { // of Claude Code, by folder
 		MCPServers map[string]json.RawMessage `json:"mcpServers"`
-		Servers    map[string]json.RawMessage `json:"servers"`
-	}
-	plain := bytes.TrimPrefix(raw, []byte("\ufeff")) // Windows puts a mark first
+		Disabled   []string                   `json:"disabledMcpServers"`
+	} `json:"projects"`
+}
+
+// clientEntry is one server of a file.
+type clientEntry struct {
+	name, place string
+	raw         json.RawMessage
+}
+
+// parseClientFile returns the servers of a file. One that is wrong is among them, with the reason; the
+// errors, too, say what is wrong.
+func parseClientFile(path string, raw []byte) ([]Config, error) {
+	plain := bytes.TrimPrefix(raw, byteOrderMark) // Windows puts a mark first
 	if len(bytes.TrimSpace(plain)) == 0 {
 		return nil, fmt.Errorf("%s: it is empty", path)
 	}
+	var file clientFile
 	plain, err := hujson.Standardize(plain) // VS Code allows comments
 	if err == nil {
 		err = distinct(plain)
@@ -86,38 +93,59 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, misread(err))
 	}
-	all := merged(file.MCPServers, file.Servers)
-	if file.MCPServers == nil && file.Servers == nil {
+	if file.MCPServers == nil && file.Servers == nil && file.MCP.Servers == nil && file.Projects == nil {
 		return nil, fmt.Errorf("%s: it has neither `mcpServers` nor `servers`", path)
 	}
 	out := []Config{}
-	var problems []error
-	for name := range file.Servers {
-		if _, twice := file.MCPServers[name]; twice {
-			problems = append(problems, fmt.Errorf("%s: %q is in both `mcpServers` and `servers`", path, name))
-		}
-	}
+	entries, problems := file.entries(path)
 	names := map[string]string{} // by id
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		place := path + ": " + name
-		var s clientServer
-		if err := json.Unmarshal(all[name], &s); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", place, misread(err)))
-			out = append(out, Config{ID: serverID(name), Place: place, misread: true})
+	for _, e := range entries {
+		c, off := e.config(filepath.Dir(path))
+		if off {
 			continue
 		}
-		if s.Disabled {
-			continue
-		}
-		c, wrong := s.config(name, place)
-		problems = append(problems, wrong...)
 		if other, twice := names[c.ID]; twice {
-			problems = append(problems, fmt.Errorf("%s: %q and %q have the same id, %s", path, other, name, c.ID))
+			problems = append(problems, fmt.Errorf("%s: %q and %q have the same id, %s: the first is used", path, other, e.name, c.ID))
+			continue
 		}
-		names[c.ID] = name
+		if c.wrong != nil {
+			problems = append(problems, c.wrong)
+		}
+		names[c.ID] = e.name
 		out = append(out, c)
 	}
 	return out, errors.Join(problems...)
+}
+
+// entries returns the servers of all places of a file, each name once, and those that are left out.
+func (f *clientFile) entries(path string) (out []clientEntry, problems []error) {
+	seen := map[string]clientEntry{}
+	add := func(servers map[string]json.RawMessage, where string, off []string) {
+		for _, name := range slices.Sorted(maps.Keys(servers)) {
+			e := clientEntry{name, path + ": " + where + name, servers[name]}
+			other, twice := seen[name]
+			switch {
+			case slices.Contains(off, name):
+			case twice && where == "" && !bytes.Equal(other.raw, e.raw):
+				problems = append(problems, fmt.Errorf("%s: %q is in both `mcpServers` and `servers`: the first is used", path, name))
+			case twice && !bytes.Equal(other.raw, e.raw):
+				problems = append(problems, fmt.Errorf("%s is left out, since there is another one of this name: %s", e.place, other.place))
+			case !twice:
+				seen[name] = e
+				out = append(out, e)
+			}
+		}
+	}
+	here, _ := os.Getwd() // without it no project comes before the servers of the user
+	for _, folder := range append([]string{here}, slices.Sorted(maps.Keys(f.Projects))...) {
+		add(f.Projects[folder].MCPServers, "projects."+folder+".", f.Projects[folder].Disabled)
+		if folder == here {
+			add(f.MCPServers, "", nil)
+			add(f.Servers, "", nil)
+			add(f.MCP.Servers, "", nil)
+		}
+	}
+	return out, problems
 }
 
 // distinct returns an error for JSON with an object that has a name twice: the decoder would
@@ -180,44 +208,6 @@ func article(kind string) string {
 		return "an " + kind
 	}
 	return "a " + kind
-}
-
-// config returns the same as a Config, and what is wrong with it.
-func (s *clientServer) config(name, place string) (c Config, problems []error) {
-	c = Config{ID: serverID(name), Place: place, Dir: s.Dir, URL: s.URL, Headers: s.Headers}
-	if c.URL == "" {
-		c.URL = s.ServerURL
-	}
-	if s.Command != "" {
-		c.Command = append([]string{s.Command}, s.Args...)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		switch v := s.Env[name].(type) {
-		case string:
-			c.Env = with(c.Env, name, v)
-		case float64, bool:
-			c.Env = with(c.Env, name, fmt.Sprint(v))
-		default:
-			problems = append(problems, fmt.Errorf("%s: env.%s must be a text", place, name))
-		}
-	}
-	for _, kind := range []string{s.Type, s.Transport} {
-		switch strings.ToLower(kind) {
-		case "", "stdio", "http", "streamable-http", "streamablehttp":
-		case "sse":
-			c.Transport = "sse"
-		default:
-			problems = append(problems, fmt.Errorf("%s: the type %.40q is unknown; want stdio, http or sse", place, kind))
-		}
-	}
-	if s.Timeout != "" {
-		timeout, err := milliseconds(s.Timeout.String())
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: timeout %w", place, err))
-		}
-		c.Timeout = timeout
-	}
-	return c, problems
 }
 
 // serverID makes an id from any name.

@@ -45,6 +45,10 @@ func (s *server) check(ctx context.Context) catalog.Check {
 
 func (s *server) connects(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: "upstream " + s.cfg.ID}
+	if s.cfg.wrong != nil {
+		c.Detail, c.Hint = strings.ReplaceAll(s.cfg.wrong.Error(), "\n", "; "), "Correct what is named."
+		return c
+	}
 	conn, err := s.acquire(ctx, localUser)
 	if f := fault.From(err); err != nil {
 		c.Detail, c.Hint = f.Message, f.Hint
@@ -68,6 +72,9 @@ func (s *server) connects(ctx context.Context) catalog.Check {
 	for _, what := range wrong {
 		c.Detail += "; " + what
 		c.Hint = "Report it to the server's author."
+	}
+	if len(s.cfg.notes) > 0 {
+		c.Detail += "; not followed: " + strings.Join(s.cfg.notes, ", ")
 	}
 	if len(o.skipped) > 0 {
 		c.OK = false

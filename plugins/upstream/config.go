@@ -44,6 +44,13 @@ type Config struct {
 	Place       string        // where it was configured, for messages
 
 	misread bool // how it is reached could not be read, which is reported already
+
+	// EnvFile names a file with more variables, of an entry in a client's file; client is set for
+	// those. wrong is why it cannot be used; notes are keys of it that are not followed.
+	EnvFile string
+	client  bool
+	wrong   error
+	notes   []string
 }
 
 // OAuth is the configuration of the sign-in to a server. All of it is optional: a server
@@ -307,12 +314,17 @@ func join(keys, file []Config) ([]Config, error) {
 		default:
 			c.Command, c.URL, c.Transport, c.Dir = out[i].Command, out[i].URL, cmp.Or(c.Transport, out[i].Transport), cmp.Or(c.Dir, out[i].Dir)
 			c.Env, c.Headers = merged(out[i].Env, c.Env), merged(out[i].Headers, c.Headers)
+			c.Allow, c.Deny = slices.Concat(out[i].Allow, c.Allow), slices.Concat(out[i].Deny, c.Deny)
 			c.Timeout, c.Place, c.misread = cmp.Or(c.Timeout, out[i].Timeout), out[i].Place, out[i].misread
+			c.EnvFile, c.client, c.wrong, c.notes = out[i].EnvFile, out[i].client, out[i].wrong, out[i].notes
 			out[i] = c
 		}
 	}
 	for i := range out {
-		if err := out[i].complete(); err != nil {
+		err := out[i].complete()
+		if err != nil && out[i].client {
+			out[i].wrong = errors.Join(out[i].wrong, err) // the others start
+		} else if err != nil {
 			problems = append(problems, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,13 +82,71 @@ func TestClientFiles(t *testing.T) {
 	for text, problem := range map[string]string{
 		"": "mcp.json: it is empty", " \n": "it is empty", `{`: "mcp.json", `{"other": {}}`: "neither `mcpServers` nor `servers`", `{"mcpServers": {"a": 5}}`: "mcp.json: a: it must be an object, not a number",
 		`[]`: "mcp.json: it must be an object, not an array", `{"mcpServers": []}`: "mcpServers must be an object, not an array", `{"mcpServers": {"a": {"command": 5}}}`: "a: command must be a string, not a number",
-		`{"mcpServers": {"a": {"command": "x", "args": "y"}}}`: "a: args must be a list, not a string", `{"mcpServers": {"a": {"command": "x", "disabled": "no"}}}`: "disabled must be true or false, not a string",
-		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}`: "\"a\" is in both `mcpServers` and `servers`", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}}}`: `"a b" and "a.b" have the same id, a-b`,
+		`{"mcpServers": {"a": {"command": "x", "args": "y"}}}`: "a: args must be a list, not a string", `{"mcpServers": {"a": {"command": "x", "disabled": "no"}}}`: "disabled must be true or false",
+		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}`: "\"a\" is in both `mcpServers` and `servers`: the first is used", `{"mcpServers": {"a": null}}`: "a: it must be an object, not null", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}}}`: `"a b" and "a.b" have the same id, a-b`,
 		`{"mcpServers": {"a": {"command": "x", "env": {"A": []}}}}`: "env.A must be a text", `{"mcpServers": {"a": {"command": "x", "type": "carrier pigeon"}}}`: `the type "carrier pigeon" is unknown`,
 	} {
 		_, err := parseClientFile("mcp.json", []byte(text))
 		require.ErrorContains(t, err, problem, text)
 	}
+}
+
+// What clients write is followed as they mean it, and an entry that is wrong costs nothing but itself.
+func TestEntriesOfClients(t *testing.T) {
+	t.Parallel()
+	for entry, want := range map[string]Config{
+		`{"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "b"}}`:                              {Command: []string{"npx", "-y", "x"}, Env: map[string]string{"A": "b"}},
+		`{"command": "x", "args": ["--port", 5, true], "env": {"A": null}}`:                                        {Command: []string{"x", "--port", "5", "true"}},
+		`{"httpUrl": "https://x/mcp", "headers": {"N": 5}}`:                                                        {URL: "https://x/mcp", Headers: map[string]string{"N": "5"}},
+		`{"serverUrl": "https://x/mcp", "type": "streamable_http"}`:                                                {URL: "https://x/mcp"},
+		`{"url": "https://x/mcp", "type": "remote", "enabled": true}`:                                              {URL: "https://x/mcp"},
+		`{"type": "SSE", "url": "https://x/sse"}`:                                                                  {URL: "https://x/sse", Transport: "sse"},
+		`{"command": "x", "excludeTools": ["a"], "disabledTools": ["b"], "disabled_tools": ["c"]}`:                 {Command: []string{"x"}, Deny: []string{"a", "b", "c"}},
+		`{"command": "x", "includeTools": ["a"], "tools": {"d": {"enabled": false}, "e": false, "f": {}}}`:         {Command: []string{"x"}, Allow: []string{"a"}, Deny: []string{"d", "e"}},
+		`{"command": "x", "tools": ["*"], "timeout": 60}`:                                                          {Command: []string{"x"}, Allow: []string{"*"}, Timeout: time.Minute},
+		`{"command": "x", "autoApprove": ["a"], "alwaysAllow": ["b"], "trust": true, "description": "is ignored"}`: {Command: []string{"x"}, notes: []string{"alwaysAllow", "autoApprove", "trust"}},
+		`{"command": "x", "envFile": ".env"}`:                                                                      {Command: []string{"x"}, EnvFile: "/home/ann/.env"},
+	} {
+		got, err := parseClientFile("/home/ann/mcp.json", []byte(`{"mcpServers": {"a": `+entry+`, "off": {"command": "x", "enabled": false}, "out": {"command": "x", "disabled": true}, "bad": null, "z": {"command": "z"}}}`))
+		require.ErrorContains(t, err, "bad: it must be an object, not null", entry)
+		want.ID, want.Place, want.client = "a", "/home/ann/mcp.json: a", true
+		require.Equal(t, want, got[0], entry)
+		require.Len(t, got, 3)
+		require.Equal(t, []string{"z"}, got[2].Command)
+	}
+}
+
+func TestServersOfProjects(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	got, err := parseClientFile(".claude.json", []byte(`{"mcpServers": {"a": {"command": "user"}, "b": {"command": "user"}}, "projects": {
+		"/other": {"mcpServers": {"a": {"command": "other"}, "c": {"command": "other"}, "d": {"command": "other"}}, "disabledMcpServers": ["d"]}, "`+here+`": {"mcpServers": {"a": {"command": "here"}}}, "/none": {}}}`))
+	require.ErrorContains(t, err, "projects./other.a is left out, since there is another one of this name")
+	var commands []string
+	for _, c := range got {
+		commands = append(commands, c.ID+" "+c.Command[0])
+	}
+	require.Equal(t, []string{"a here", "b user", "c other"}, commands)
+	got, err = parseClientFile(".claude.json", []byte(`{"projects": {"/other": {"mcpServers": {"a": {"command": "x"}}}}}`))
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+}
+
+// A server's own variables come before those of this program, and what has no value stays.
+func TestVariablesOfEntries(t *testing.T) {
+	t.Setenv("KOAN_TEST_TOKEN", "of-the-program")
+	file := filepath.Join(t.TempDir(), ".env")
+	require.NoError(t, os.WriteFile(file, []byte("# a comment\nexport FROM_FILE='of the file'\nAUTH=of-the-file\n"), 0o600))
+	c := Config{
+		client: true, EnvFile: file, Command: []string{"mcp-remote", "--header", "Authorization:${AUTH}", "${FROM_FILE} ${KOAN_TEST_NONE} ${env:KOAN_TEST_NONE} ${KOAN_TEST_TOKEN}"},
+		Env: map[string]string{"AUTH": "Bearer ${TOKEN}", "TOKEN": "of-the-entry", "KOAN_TEST_TOKEN": "${KOAN_TEST_TOKEN}, and more", "LOOP": "${POOL}", "POOL": "${LOOP}"},
+	}
+	r, err := c.resolve()
+	require.NoError(t, err)
+	require.Equal(t, []string{"mcp-remote", "--header", "Authorization:Bearer of-the-entry", "of the file ${KOAN_TEST_NONE} ${env:KOAN_TEST_NONE} of-the-program, and more"}, r.command)
+	require.Equal(t, map[string]string{"AUTH": "Bearer of-the-entry", "FROM_FILE": "of the file", "KOAN_TEST_TOKEN": "of-the-program, and more", "LOOP": "${LOOP}", "POOL": "${POOL}", "TOKEN": "of-the-entry"}, r.env)
+	_, err = (&Config{EnvFile: file + ".none"}).resolve()
+	require.ErrorContains(t, err, "its envFile cannot be read")
 }
 
 // values are settings as a test sets them.
@@ -105,20 +164,25 @@ func TestAllProblemsOfKeysAndFileTogether(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"mcpServers": {
-		"a": {"args": ["x"]}, "b": {"command": ["x"]}, "c": "s", "d": {"command": "x", "url": "https://x", "type": "pigeon", "timeout": -1, "env": {"A": [], "B": {}}}}}`), 0o600))
+		"a": {"args": ["x"]}, "b": {"command": [5]}, "c": "s", "d": {"command": "x", "url": "https://x", "type": "pigeon", "timeout": -1, "env": {"A": [], "B": {}}}}}`), 0o600))
 	v := values{file: file, keys: map[string]string{"b.effects.x": "read", "c.trust": "true", "e.url": "https://x", "e.command": "x", "f.trust": "maybe"}}
 	together := []string{
 		"a: has neither a command nor a url", "b: command must be a string", "c: it must be an object", "d: has both a command and a url", `d: the type "pigeon" is unknown`,
 		"d: timeout must be", "d: env.A must be a text", "d: env.B must be a text", "upstreams.e: has both a command and a url", "upstreams.f: has neither a command nor a url",
 	}
-	_, err := readConfigs(v)
+	got, err := readConfigs(v)
 	require.ErrorContains(t, err, "upstreams.f.trust must be true or false")
+	inFile := 0
 	for _, want := range together {
+		if !strings.HasPrefix(want, "upstreams.") { // it is left out, and the others start
+			inFile++
+			require.True(t, slices.ContainsFunc(got, func(c Config) bool { return c.wrong != nil && strings.Contains(c.wrong.Error(), want) }), want)
+			continue
+		}
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, checkTogether(v), want)
 	}
-	require.Len(t, strings.Split(err.Error(), "\n"), len(together)+1, "%v", err)
-	require.Len(t, strings.Split(checkTogether(v).Error(), "\n"), len(together))
+	require.Len(t, strings.Split(err.Error(), "\n"), len(together)-inFile+1, "%v", err)
 	_, err = readConfigs(values{file: file + ".none", keys: v.keys})
 	require.ErrorContains(t, err, "no such file")
 	require.NotContains(t, err.Error(), "upstreams.b", "what the file may have is not missed")
@@ -155,8 +219,9 @@ func TestKeysExtendClientFile(t *testing.T) {
 	require.NoError(t, err)
 	_, err = join(keys, file)
 	require.ErrorContains(t, err, `two servers are called "a": mcp.json: a and upstreams.a`)
-	_, err = join(nil, []Config{{ID: "c", Place: "mcp.json: c"}})
-	require.ErrorContains(t, err, "mcp.json: c: has neither a command nor a url")
+	got, err = join(nil, []Config{{ID: "c", Place: "mcp.json: c", client: true}})
+	require.NoError(t, err)
+	require.ErrorContains(t, got[0].wrong, "mcp.json: c: has neither a command nor a url")
 }
 
 func TestSecretReferences(t *testing.T) {

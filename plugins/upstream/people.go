@@ -100,7 +100,7 @@ func (c *Config) upstream() (*signin.Upstream, error) {
 	if err != nil {
 		return nil, err
 	}
-	secret, err := r.secrets.expand(c.OAuth.ClientSecret)
+	secret, err := r.secrets.expand(c.OAuth.ClientSecret, &variables{own: c.Env})
 	if err != nil {
 		return nil, err
 	}

@@ -85,14 +85,10 @@ func withClientFile(v catalog.Values, keys []Config) ([]Config, error) {
 		return join(keys, nil)
 	}
 	file, wrong := readClientFile(path)
-	if wrong != nil {
-		wrong = fmt.Errorf("%s: %w", clientFileKey, wrong)
-	}
 	if file == nil {
-		return nil, wrong
+		return nil, fmt.Errorf("%s: %w", clientFileKey, wrong)
 	}
-	out, err := join(keys, file)
-	return out, errors.Join(wrong, err)
+	return join(keys, file)
 }
 
 // Start reads the configuration and the cached listings. It does not wait for servers:
@@ -107,6 +103,12 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.cancel = cancel
 	for _, c := range configs {
+		if c.wrong != nil {
+			host.Log().Warn("an entry of the client's file is left out", "upstream", c.ID, "error", c.wrong)
+		}
+		if len(c.notes) > 0 {
+			host.Log().Info("keys of an entry of the client's file are not followed", "upstream", c.ID, "keys", c.notes)
+		}
 		s := newServer(life, c, host, kept, users, p.changed)
 		l, err := kept.read(&c)
 		if err != nil {

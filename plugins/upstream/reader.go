@@ -105,6 +105,10 @@ func (m *messageReader) take(line []byte) {
 		return
 	}
 	if found := readMessages(line, m.owner()); found != nil && (m.begun == nil || bytes.Contains(line, []byte(`"jsonrpc"`))) {
+		if m.begun != nil && bytes.Equal(idOf(m.begun), idOf(found[0])) {
+			m.skip(m.begun) // it is said again, as a whole
+			m.begun, m.shape = nil, shape{}
+		}
 		m.giveUp()
 		m.pass(found)
 		return
@@ -157,6 +161,13 @@ func (m *messageReader) giveUp() {
 		m.begun, m.shape = nil, shape{}
 		m.refuse(text)
 	}
+}
+
+// idOf returns the id of a message, of which there may be only the beginning.
+func idOf(text []byte) []byte {
+	var s shape
+	s.take(text)
+	return s.id
 }
 
 // refuse skips a text that is like a message and is none.

@@ -29,18 +29,44 @@ type secrets struct {
 	tokens *signin.Credentials // whose tokens are redacted too; nil for none
 }
 
+// variables are what references of a server's configuration may name.
+type variables struct {
+	own    map[string]string // its own env, which comes before that of this program
+	open   map[string]bool   // those of own that are being replaced
+	client bool              // what has no value stays as it is written, as in clients
+}
+
 // expand replaces the references of a text. The error names those without a value.
-func (s *secrets) expand(text string) (string, error) {
+func (s *secrets) expand(text string, v *variables) (string, error) {
 	var problems []error
 	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
-		value, err := resolve(ref[2 : len(ref)-1])
-		if err != nil {
+		value, err := s.value(ref[2:len(ref)-1], v)
+		switch {
+		case errors.Is(err, errNoVariable) && v.client:
+			return ref
+		case err != nil:
 			problems = append(problems, &unresolved{ref, err})
 		}
 		s.add(value)
 		return value
 	})
 	return out, errors.Join(problems...)
+}
+
+// value returns what a reference stands for. The server's own env may refer to itself.
+func (s *secrets) value(ref string, v *variables) (string, error) {
+	name := strings.TrimPrefix(ref, "env:")
+	name, _, _ = strings.Cut(name, ":-")
+	text, own := v.own[name]
+	if !own || v.open[name] || text == "" && strings.Contains(ref, ":-") {
+		return resolve(ref)
+	}
+	if v.open == nil {
+		v.open = map[string]bool{}
+	}
+	v.open[name] = true
+	defer delete(v.open, name)
+	return s.expand(text, v)
 }
 
 // unresolved is a reference without a value.
@@ -99,8 +125,9 @@ func resolve(ref string) (string, error) {
 // ofEditors matches the references that editors fill in themselves in their own files.
 var ofEditors = regexp.MustCompile(`^(input|command|config):|^(workspaceFolder|workspaceFolderBasename|workspaceRoot|userHome|pathSeparator|/|cwd)(:.*)?$`)
 
-// What is wrong with a reference that nobody can give a value.
+// What is wrong with a reference that has no value.
 var (
+	errNoVariable       = errors.New("the environment has no such variable")
 	errOfEditors        = errors.New("editors fill this in themselves, and it has no value here")
 	errUnknownReference = errors.New("only ${env:NAME} and ${file:PATH} can be used here")
 )
@@ -109,7 +136,7 @@ func environment(name string) (string, error) {
 	if v, ok := os.LookupEnv(name); ok {
 		return v, nil
 	}
-	return "", errors.New("the environment has no such variable")
+	return "", errNoVariable
 }
 
 // add adds a value that must not be shown, unless it is short, since it would then occur in
@@ -145,9 +172,20 @@ type resolved struct {
 // resolve replaces all references of a configuration.
 func (c *Config) resolve() (*resolved, error) {
 	r := &resolved{env: map[string]string{}, headers: map[string]string{}}
+	if c.wrong != nil {
+		return r, c.wrong
+	}
+	v := &variables{own: c.Env, client: c.client}
 	var problems []error
+	if c.EnvFile != "" {
+		more, err := readEnvFile(c.EnvFile)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		v.own = merged(more, c.Env)
+	}
 	expand := func(text string) string {
-		out, err := r.secrets.expand(text)
+		out, err := r.secrets.expand(text, v)
 		if err != nil {
 			problems = append(problems, err)
 		}
@@ -156,9 +194,11 @@ func (c *Config) resolve() (*resolved, error) {
 	for _, word := range c.Command {
 		r.command = append(r.command, expand(word))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
-		r.env[name] = expand(c.Env[name])
+	for _, name := range slices.Sorted(maps.Keys(v.own)) {
+		v.open = map[string]bool{name: true} // PATH: ${PATH}:/more
+		r.env[name] = expand(v.own[name])
 	}
+	v.open = nil
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		r.headers[name] = expand(c.Headers[name])
 	}
@@ -169,6 +209,35 @@ func (c *Config) resolve() (*resolved, error) {
 	}
 	err := errors.Join(problems...)
 	return r, &explained{text: strings.ReplaceAll(err.Error(), "\n", "; "), err: err}
+}
+
+// readEnvFile reads a file of lines NAME=VALUE, in which values may be quoted.
+func readEnvFile(path string) (map[string]string, error) {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxSecretFile) {
+		err = fmt.Errorf("it is not a regular file of at most %d bytes", maxSecretFile)
+	}
+	var raw []byte
+	if err == nil {
+		raw, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its envFile cannot be read: %w", err)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(strings.TrimPrefix(string(raw), string(byteOrderMark))) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
+		name, value, ok := strings.Cut(line, "=")
+		if name = strings.TrimSpace(name); !ok || !variable.MatchString(name) {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		out[name] = value
+	}
+	return out, nil
 }
 
 // addWrittenOut adds the secrets that stand in the configuration itself, as in most files
