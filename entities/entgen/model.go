@@ -233,7 +233,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 	e := &descriptor.Entity{
 		Table: n.Table(), Hooked: n.NumHooks()+n.NumPolicy()+n.NumInterceptors() > 0, Referrers: m.referrers(n.Table()), Unexposed: m.unexposed(n.Table()), ReadScopes: a.ReadScopes, WriteScopes: a.WriteScopes, DeleteScopes: a.DeleteScopes,
 		Resource: catalog.Resource{
-			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: isSet(a.ReadOnly), Cascades: isSet(a.Cascades),
+			Name: n.Name, Description: a.Description, Aliases: a.Aliases, Sets: a.Sets, ReadOnly: isSet(a.ReadOnly), Cascades: isSet(a.Cascades), Kept: a.Undo != nil && !*a.Undo,
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,
 			Key: catalog.Field{Name: "id", Description: m.describeID(n), Type: catalog.TypeID, Required: !made, Immutable: true, Generated: made, ReadOnly: !n.ID.UserDefined},
 		},

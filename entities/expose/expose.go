@@ -59,6 +59,9 @@ type Entity struct {
 	// what refers to it, also where the caller may not do that himself: rows behind
 	// scopes, of read-only and of hidden entities, and those that policies hide.
 	Cascades Flag `json:"cascades,omitempty"`
+	// Undo is No for an entity whose rows record what happened, such as entries of an audit: an
+	// undo leaves them as they are, and its result says so.
+	Undo Flag `json:"undo,omitempty"`
 }
 
 // Name implements schema.Annotation.
@@ -80,6 +83,7 @@ func (e Entity) Merge(other schema.Annotation) schema.Annotation {
 	e.Version = or(o.Version, e.Version)
 	e.ReadOnly = orFlag(o.ReadOnly, e.ReadOnly)
 	e.Cascades = orFlag(o.Cascades, e.Cascades)
+	e.Undo = orFlag(o.Undo, e.Undo)
 	e.Aliases = orList(o.Aliases, e.Aliases)
 	e.Sets = orList(o.Sets, e.Sets)
 	e.Operations = orList(o.Operations, e.Operations)

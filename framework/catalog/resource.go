@@ -48,6 +48,8 @@ type Resource struct {
 	// Cascades says that deleting a row deletes and changes other rows as foreign keys
 	// say, whoever deletes it; otherwise only rows that its caller may delete or change.
 	Cascades bool
+	// Kept says that its rows record what happened: an undo leaves them as they are.
+	Kept bool
 }
 
 // Field describes one field of an entity as seen from outside: Name is the

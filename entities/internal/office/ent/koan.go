@@ -457,6 +457,7 @@ func koanKindEntry() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "text", Type: "string", Required: true},
 				},
+				Kept: true,
 			},
 			Table: "entries",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},

@@ -103,7 +103,7 @@ type Entry struct{ ent.Schema }
 
 // Annotations implements ent.Interface.
 func (Entry) Annotations() []schema.Annotation {
-	return []schema.Annotation{expose.Entity{Description: "A line of the log."}}
+	return []schema.Annotation{expose.Entity{Description: "A line of the log.", Undo: expose.No()}}
 }
 
 // Policy implements ent.Interface.
