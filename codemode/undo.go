@@ -116,7 +116,7 @@ func (e *execution) undo(ctx context.Context, in undoInput) error {
 			return run.Return{}, fault.New(fault.Internal, "").Because(err)
 		}
 		e.result = &wire.Result{Result: raw}
-		return run.Return{Result: raw}, nil
+		return run.Return{Result: raw, Left: len(undone.Skipped)}, nil
 	})
 	return err
 }

@@ -8,8 +8,12 @@ import (
 	"github.com/koan-go/koan/entities/internal/appdb"
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/bookkeeping"
+	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/ledger/records"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/approve"
@@ -145,7 +149,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 // journalEntities makes the provider of the journal's own entities: the same engine over
 // the place where the journal lies.
 func journalEntities(ctx context.Context, j *bookkeeping.Journal, owner backend.Owner) (*Provider, error) {
-	p := Provide(records.Entities(), Options{})
+	p := Provide(records.Entities(readableRuns), Options{})
 	err := p.engine.Open(nil, func(schema backend.Schema) (backend.Backend, error) {
 		open := func(ctx context.Context, set string) (dialect.Driver, error) {
 			if err := model.CheckSet(&p.app.Graph.Entities[0].Resource, set); err != nil {
@@ -164,6 +168,15 @@ func journalEntities(ctx context.Context, j *bookkeeping.Journal, owner backend.
 		return nil, err
 	}
 	return p, nil
+}
+
+// readableRuns implements records.Readable.
+func readableRuns(ctx context.Context, name, column string) shim.Rows {
+	d := sqltext.Dialect(sqltext.SQLite{})
+	if name == dialect.Postgres {
+		d = sqltext.PostgreSQL{}
+	}
+	return ledger.ReadableRuns(d, column, auth.From(ctx))
 }
 
 // flushingBackend shows readers of the journal every run that ended before they began

@@ -50,18 +50,25 @@ func (i *Instance) Replay(ctx context.Context, id string, data bool) (*replay.Re
 }
 
 // replayOwn is Replay for whoever made the run, with rights that it still has: what is kept of a
-// run is what its caller has read.
+// run is what its caller has read. For others there is no such run, and it takes them as long to
+// hear so.
 func (i *Instance) replayOwn(ctx context.Context, by auth.Principal, id string, data bool) (*replay.Replayed, error) {
+	answer := time.After(replay.Shelving)
 	k, err := i.tapes.Kept(ctx, id)
-	if err != nil {
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return nil, err
 	}
 	lacks := func(set string) bool { return !by.MayName(set) }
-	if k.Subject != by.Subject || by.Missing(k.Scopes) != "" || slices.ContainsFunc(k.Sets, lacks) {
-		return nil, fault.New(fault.NotFound, "the run is not yours, or was made with rights that you have no longer").
-			WithHint("Whoever made it can replay it, and so can the person at the machine: `%s replay %s`.", cmp.Or(i.app.Command, i.app.Name), k.Run)
+	if err == nil && k.Subject == by.Subject && by.Missing(k.Scopes) == "" && !slices.ContainsFunc(k.Sets, lacks) {
+		return i.Replay(ctx, id, data)
 	}
-	return i.Replay(ctx, id, data)
+	select {
+	case <-answer:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return nil, fault.New(fault.NotFound, "no run of yours with this id is kept for a replay").
+		WithHint("Runs are kept as replay.keep says, and as long as replay.retentionHours and replay.maxMb say; one that was made with rights that you have no longer is not yours. The person at the machine can replay all: `%s replay %s`.", cmp.Or(i.app.Command, i.app.Name), fault.Clip(id, 64))
 }
 
 // ActionOf makes the file of an action out of the script of a run that is kept and succeeded.

@@ -95,7 +95,10 @@ type Kind struct {
 
 	// Rows asks the type's policy and interceptors which rows the viewer of a
 	// context may read. It ends in what they refuse a query with, or in ErrNotRows.
+	// nil Rows are all rows.
 	Rows func(ctx context.Context, tx Tx) (Rows, error)
+	// RowsBy is the column whose values Rows has, "" for the key.
+	RowsBy string
 
 	// Permits asks the type's policy whether rows with some ids may be changed (op is
 	// ent.OpUpdate, and change says how) or deleted (ent.OpDelete), without doing it, and

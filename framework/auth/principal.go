@@ -17,22 +17,31 @@ const All = "*"
 // Principal is the caller. It is a value: copy it freely, never change one that is in use.
 type Principal struct {
 	Subject string   // stable name of the caller, for the journal
-	Scopes  []string // what it may do; All grants every scope
+	Scopes  []string // what it may do; All grants every scope but Approve and Journal
 	Sets    []string // which sets it may name: names, prefixes that end in "*", or All
 }
 
+// Scopes that a principal must hold by name: All does not contain them.
+const (
+	Approve = "koan:approve" // deciding about plans: whoever asks must not be the one who agrees
+	Journal = "koan:journal" // reading the reports of runs of others
+)
+
 // Local is the principal of stdio and of `APP run`: the person at the machine,
-// with all scopes and all sets.
+// with all scopes but Approve, and all sets.
 func Local() Principal {
-	return Principal{Subject: "local", Scopes: []string{All}, Sets: []string{All}}
+	return Principal{Subject: "local", Scopes: []string{All, Journal}, Sets: []string{All}}
 }
+
+// Every returns all scopes that an operation may need: All, and those that it does not contain.
+func Every() []string { return []string{All, Approve, Journal} }
 
 // IsLocal reports whether the principal is the person at the machine.
 func (p Principal) IsLocal() bool { return p.Subject == Local().Subject && p.Has(All) }
 
 // Has reports whether the principal has a scope.
 func (p Principal) Has(scope string) bool {
-	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, All)
+	return slices.Contains(p.Scopes, scope) || scope != Approve && scope != Journal && slices.Contains(p.Scopes, All)
 }
 
 // Missing returns the first of the scopes that the principal lacks, "" if none.

@@ -217,7 +217,7 @@ func (op *Operation) CallsAs(caller auth.Principal) auth.Principal {
 		if rights.Sets != nil {
 			sets = rights.Sets
 		}
-		return auth.Principal{Subject: op.ID.String(), Scopes: []string{auth.All}, Sets: sets}
+		return auth.Principal{Subject: op.ID.String(), Scopes: []string{auth.All, auth.Journal}, Sets: sets}
 	case rights.Sets != nil:
 		caller.Sets = caller.Covered(rights.Sets)
 	}

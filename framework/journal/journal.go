@@ -9,6 +9,7 @@ package journal
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -40,13 +41,16 @@ type Record struct {
 	Started       time.Time
 	Duration      time.Duration // by the clock
 
-	Surface   string // "mcp", "run", "rest", "app"
-	Subject   string // who called
-	Operation string // catalog ID of what was called
-	Tool      string // its name as tools have it
-	Set       string // default set of the calls
-	Keyed     bool   // it had an idempotency key
-	RepeatOf  string // the run whose reply was returned again; nothing was executed
+	Surface   string   // "mcp", "run", "rest", "app"
+	Subject   string   // who called
+	Operation string   // catalog ID of what was called
+	Tool      string   // its name as tools have it
+	Set       string   // default set of the calls
+	Sets      []string // that the run named or used: who may not name all of them may not read it
+	Undoes    string   // the run that it undid
+	Left      int      // places that it did not restore, since somebody had changed them
+	Keyed     bool     // it had an idempotency key
+	RepeatOf  string   // the run whose reply was returned again; nothing was executed
 
 	Code        string // of a script, redacted; "" for others
 	CodeDigest  string // "sha256:…" of the script as it came
@@ -105,6 +109,10 @@ func (r Record) Bounded() Record {
 	for _, name := range []*string{&r.CorrelationID, &r.Subject, &r.Set, &r.Approval.By} {
 		*name = BoundedName(*name)
 	}
+	r.Sets = slices.Clone(r.Sets)
+	for i := range r.Sets {
+		r.Sets[i] = BoundedName(r.Sets[i])
+	}
 	r.Message = fault.ClipTo(r.Message, MaxMessage)
 	for i := range r.Trail {
 		c := &r.Trail[i]
@@ -128,9 +136,10 @@ type Call struct {
 	Started     time.Duration // after the run's start
 	Duration    time.Duration
 	Outcome     string // OK or a fault's code
-	InputDigest string // "sha256:…"
+	InputDigest string // "sha256:…"; "" of an input that an action made with the app's rights
 	OutputBytes int
 	Outside     bool // it had an effect outside this system
+	App         bool // an action made it with the app's rights: it is not for the run's caller
 }
 
 // Count is how many entities of one kind a run changed in one set.

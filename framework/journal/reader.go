@@ -3,15 +3,21 @@ package journal
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/koan-go/koan/framework/auth"
 )
 
-// Scope is what it takes to read the records of other callers' runs.
-const Scope = "koan:journal"
+// Scope is what it takes to read the records of other callers' runs, as far as their sets may be
+// named. A principal must hold it by this very name: auth.All does not grant it.
+const Scope = auth.Journal
+
+// ReadsOthers reports whether a principal may read the records of runs of others.
+func ReadsOthers(p auth.Principal) bool { return p.Has(Scope) }
 
 // Reader lists runs that have ended. It is safe for concurrent use.
 type Reader interface {
-	// Runs returns runs that the caller of ctx may know of, the latest first: its own, or
-	// all for whoever has Scope.
+	// Runs returns runs that the caller of ctx may know of, the latest first: its own, and for
+	// whoever has Scope those of others all of whose sets it may name.
 	Runs(ctx context.Context, q Query) (*Page, error)
 	// Kept returns which of these runs the journal has, whoever made them: it is for housekeeping, not
 	// for callers.

@@ -139,11 +139,15 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	if c.op != nil || id.Kind == catalog.KindUpstream {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}
-	if err != nil {
+	if err != nil && !c.byApp() {
 		rec.Error = course.Excerpt(c.attempt.run.Redact(err.Error()))
 	}
 	return rec
 }
+
+// byApp reports whether the call is made with the app's rights, which the run's caller may not
+// have: what it was given, what it returned and how it ended is not for the caller.
+func (c *call) byApp() bool { return c.nest != nil && c.nest.app }
 
 // nameOf returns the name of an operation for messages.
 func (c *call) nameOf(id catalog.ID) string {
@@ -153,9 +157,9 @@ func (c *call) nameOf(id catalog.ID) string {
 	return c.request.View.Snapshot().ToolName(id)
 }
 
-// hides reports whether the run's caller must not learn that the call was made.
+// hides reports whether the run's caller must not learn what was called.
 func (c *call) hides() bool {
-	return c.nest != nil && c.nest.app && !c.attempt.run.View().Allowed(c.called) // what that stands for was not in the catalog when the run began
+	return c.byApp() && !c.attempt.run.View().Allowed(c.called) // what that stands for was not in the catalog when the run began
 }
 
 // defaultSet returns the set of a call that names none.
@@ -249,15 +253,18 @@ func RedactBody(ctx context.Context, body json.RawMessage) json.RawMessage {
 type Reader struct {
 	Principal auth.Principal
 	View      *catalog.View
+	// Context is that of the run: nothing is in it that an action has added for its own calls,
+	// neither another principal nor a decision of its own about the app's policies.
+	Context context.Context
 }
 
-// ReaderOf returns who gets what the run of ctx reports if that is not the caller of the call, which
-// may see more. ok is false otherwise.
+// ReaderOf returns who gets what the run of ctx reports, if the call is made by an action: its
+// calls may see more than the run's caller. ok is false otherwise.
 func ReaderOf(ctx context.Context) (reader Reader, ok bool) {
 	c := currentCall(ctx)
-	if c == nil || c.nest == nil || !c.nest.app {
+	if c == nil || c.nest == nil {
 		return Reader{}, false
 	}
-	r := c.attempt.run
-	return Reader{r.request.Principal, r.View()}, true
+	a := c.attempt
+	return Reader{a.run.request.Principal, a.run.View(), context.WithValue(a.detached.Run, callKey{}, c)}, true
 }

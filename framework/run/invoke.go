@@ -67,10 +67,12 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	}
 	over(err)
 	e.budget.NoteGarbage(len(c.input) + len(out))
-	a.course.Add(c.trace(id, start, err))
+	if !c.byApp() {
+		a.course.Add(c.trace(id, start, err))
+	}
 	end := CallEnd{
 		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
-		Started: start, OutputBytes: len(out), Code: course.CodeOf(err),
+		Started: start, OutputBytes: len(out), Code: course.CodeOf(err), App: c.byApp(),
 	}
 	notify(a.run.parts, func(p AfterCaller) { p.AfterCall(end) })
 	return out, err

@@ -19,6 +19,7 @@ type Position = tape.Position
 type Return struct {
 	Result json.RawMessage // the result, kept in the receipt
 	Answer json.RawMessage // nil if there is none
+	Left   int             // places that an undo left as they are
 }
 
 // CallRecord is one call as the result of a run lists it.

@@ -142,6 +142,7 @@ type CallEnd struct {
 	Started     time.Time
 	OutputBytes int
 	Code        fault.Code // the code of its fault, "" for none
+	App         bool       // it was made with the app's rights: it is not for the run's caller
 }
 
 // Writer is called before the first write to a store in an attempt.

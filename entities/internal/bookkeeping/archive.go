@@ -17,20 +17,30 @@ func (j *Journal) KeepKey(file string, secrets []string) {
 	j.key = &imageKey{file: file, secrets: secrets}
 }
 
+// recordWait is how long it takes at most, on a machine that is not too busy, until another
+// process has written a run that has ended.
+const recordWait = 250 * time.Millisecond
+
 // Undoable implements undo.Archive. What another process has just run may be about to be written.
+// A run of somebody else takes as long to be not found as one that does not exist.
 func (j *Journal) Undoable(ctx context.Context, run string) (out *undo.Kept, err error) {
-	for end := time.Now().Add(shelving); ; {
-		err = j.withReader(ctx, func(rows *ledger.Journal, subject string) (err error) {
-			out, err = rows.Undoable(ctx, run, subject)
+	began := time.Now()
+	for {
+		err = j.withReader(ctx, nil, func(rows *ledger.Journal, r ledger.Reader) (err error) {
+			out, err = rows.Undoable(ctx, run, r)
 			return err
 		})
-		if out != nil && !out.UnderWay || err != nil || !startedRecently(run) || time.Now().After(end) {
+		most := recordWait
+		if out != nil { // it is under way, and its reader knows of it
+			most = shelving
+		}
+		if out != nil && !out.UnderWay || err != nil || time.Since(began) > most {
 			return out, err
 		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(shelving / 20):
+		case <-time.After(recordWait / 5):
 		}
 	}
 }

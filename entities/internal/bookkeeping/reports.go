@@ -13,16 +13,15 @@ import (
 // maxSuggested is how many ids of runs a completion has (MCP: at most 100).
 const maxSuggested = 100
 
-// ReportDocument offers runs that have ended, one document each: callers see their own,
-// and those who may read the journal see all.
+// ReportDocument offers runs that have ended, one document each: callers see their own, and
+// those who may read the journal the ones whose sets they may name.
 func (j *Journal) ReportDocument() *catalog.Document {
 	return &catalog.Document{
 		URI: catalog.RunReportURI, Name: "run", MIME: "application/json", Template: true,
 		Description: "One of your runs, by its runId: how it ended, what it called and changed.",
 		Read: func(ctx context.Context, v *catalog.View, id string) (out []byte, err error) {
-			err = j.withReader(ctx, func(rows *ledger.Journal, subject string) (err error) {
-				knows := func(entity string) bool { return subject == "" || v.Knows(entity) }
-				out, err = rows.Report(ctx, id, subject, knows)
+			err = j.withReader(ctx, v.Knows, func(rows *ledger.Journal, r ledger.Reader) (err error) {
+				out, err = rows.Report(ctx, id, r)
 				return err
 			})
 			if err == nil && out == nil {
@@ -31,8 +30,8 @@ func (j *Journal) ReportDocument() *catalog.Document {
 			return out, err
 		},
 		Complete: func(ctx context.Context, _ *catalog.View, typed string) (out []string) {
-			err := j.withReader(ctx, func(rows *ledger.Journal, subject string) (err error) {
-				out, err = rows.Recent(ctx, typed, subject, maxSuggested)
+			err := j.withReader(ctx, nil, func(rows *ledger.Journal, r ledger.Reader) (err error) {
+				out, err = rows.Recent(ctx, typed, r, maxSuggested)
 				return err
 			})
 			if err != nil {
@@ -48,8 +47,8 @@ var _ journal.Reader = (*Journal)(nil)
 // Runs implements journal.Reader.
 func (j *Journal) Runs(ctx context.Context, q journal.Query) (out *journal.Page, err error) {
 	out = &journal.Page{}
-	err = j.withReader(ctx, func(rows *ledger.Journal, subject string) (err error) {
-		out, err = rows.Runs(ctx, q, subject, func(entity string) bool { return subject == "" || q.Knows(entity) })
+	err = j.withReader(ctx, q.Knows, func(rows *ledger.Journal, r ledger.Reader) (err error) {
+		out, err = rows.Runs(ctx, q, r)
 		return err
 	})
 	return out, err
@@ -66,15 +65,11 @@ func (j *Journal) Kept(ctx context.Context, runs []string) (map[string]bool, err
 	return rows.Kept(ctx, runs)
 }
 
-// withReader opens the journal for a reader, who sees what ended before. subject is
-// whose runs it may see, "" for everybody's.
-func (j *Journal) withReader(ctx context.Context, do func(rows *ledger.Journal, subject string) error) error {
+// withReader opens the journal for the caller of ctx, who sees what ended before. knows is as in
+// ledger.Reader.
+func (j *Journal) withReader(ctx context.Context, knows func(entity string) bool, do func(rows *ledger.Journal, r ledger.Reader) error) error {
 	who := auth.From(ctx)
-	subject := who.Subject
-	switch {
-	case who.Has(journal.Scope):
-		subject = ""
-	case subject == "":
+	if who.Subject == "" && !journal.ReadsOthers(who) {
 		return nil // nobody has run anything
 	}
 	j.Flush(ctx)
@@ -83,5 +78,5 @@ func (j *Journal) withReader(ctx context.Context, do func(rows *ledger.Journal, 
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	return do(rows, subject)
+	return do(rows, ledger.Reader{Principal: who, Knows: knows})
 }

@@ -129,10 +129,10 @@ func (t *Tapes) Get(ctx context.Context, id string) (*replay.KeptTape, error) {
 	}
 }
 
-// How long it takes at most, on a machine that is not too busy, until a run is on the
-// shelf, and for how long after a run's start one waits for that.
+// shelving is how long one waits for a run that another process may be about to write, and isFresh
+// for how long after a run's start.
 const (
-	shelving = time.Second
+	shelving = replay.Shelving
 	isFresh  = 5 * time.Minute
 )
 

@@ -131,3 +131,14 @@ func (l *Log) SetBefore(at Row, b Before) {
 	}
 	l.before[at] = b
 }
+
+// Written returns the rows that were written.
+func (l *Log) Written() map[Row]bool {
+	out := make(map[Row]bool, len(l.writes))
+	for i := range l.writes {
+		if w := &l.writes[i]; !w.Void {
+			out[RowOf(w.Kind, w.ID)] = true
+		}
+	}
+	return out
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -31,6 +32,9 @@ type callerView struct {
 	// outside says that it is of somebody who may not name the transaction's set, and so
 	// sees nothing of it: of who gets what a run reports, where a call had other rights.
 	outside bool
+	// foreign says of a reader that calls of the transaction were made by actions, perhaps with
+	// rights that it has not.
+	foreign bool
 
 	// What rules are asked with.
 	tx  *tx
@@ -49,15 +53,16 @@ func (e *Engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView 
 	return &callerView{model: e.As(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
 }
 
-// readerOf returns what who gets what the run reports sees, which is the call's caller
-// unless the call has rights that the run's caller has not.
+// readerOf returns what who gets what the run reports sees: the call's caller, unless the call
+// is made by an action, which may have other rights, or a context that says more of it.
 func (e *Engine) readerOf(ctx context.Context, t *tx) *callerView {
 	r, other := run.ReaderOf(ctx)
 	if !other {
+		t.caller.foreign = t.reader != nil && t.reader.foreign
 		return t.caller
 	}
 	sight := r.View.At(catalog.SurfaceApp)
-	return &callerView{model: e.As(sight), sight: sight, view: r.View, who: r.Principal, outside: !r.Principal.MayName(t.set), tx: t, ctx: ctx}
+	return &callerView{model: e.As(sight), sight: sight, view: r.View, who: r.Principal, outside: !r.Principal.MayName(t.set), tx: t, ctx: r.Context, foreign: true}
 }
 
 // forReport has what is read meanwhile be what the run may report; the returned function ends
@@ -72,7 +77,7 @@ func (t *tx) forReport() (end func()) {
 
 // forLater returns the same view for what comes after its call.
 func (s *callerView) forLater(t *tx) *callerView {
-	return &callerView{model: s.model, sight: s.sight, view: s.view, who: s.who, outside: s.outside, tx: t, ctx: context.WithoutCancel(s.ctx)}
+	return &callerView{model: s.model, sight: s.sight, view: s.view, who: s.who, outside: s.outside, foreign: s.foreign, tx: t, ctx: context.WithoutCancel(s.ctx)}
 }
 
 // of returns a kind as the caller sees it, nil if it does not.
@@ -125,7 +130,10 @@ func (s *callerView) rule(k *model.Kind) (*filter.Rule, error) {
 	if err != nil {
 		return nil, s.tx.refusal(k, err)
 	}
-	r := &filter.Rule{Key: k.Entity.Key.Name, Keys: rows}
+	var r *filter.Rule
+	if rows != nil {
+		r = &filter.Rule{Key: cmp.Or(k.RowsBy, k.Entity.Key.Name), Keys: rows}
+	}
 	if s.rules == nil {
 		s.rules = map[string]*filter.Rule{}
 	}

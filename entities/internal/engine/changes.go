@@ -167,6 +167,9 @@ func (t *tx) completeChanges(ctx context.Context, rows []*changes.Net) error {
 	}
 	if t.caller != nil { // the call that it was made for may be over
 		t.caller = t.caller.forLater(t)
+		if t.reader != nil { // as which images are shown
+			t.reader = t.caller
+		}
 		if t.engine.viewer != nil {
 			var err error
 			if ctx, err = t.caller.viewer(); err != nil {
@@ -194,7 +197,7 @@ func (t *tx) completeChanges(ctx context.Context, rows []*changes.Net) error {
 		b, _ := t.log.Before(r.Row)
 		r.Was, r.From = b.There, b.Seen
 		image, there := now[r.Kind][r.ID]
-		r.Is = there
+		r.Is = there || t.rowSecurity() && r.Is // the reader may not see what an action has left
 		var err error
 		if r.To, err = t.visibleImage(ctx, r.Kind, r.Native, image); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/journal"
@@ -53,14 +54,15 @@ func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, er
 		return nil, false, t.verdict(err)
 	}
 	t.logged = ledger.Changes{}
+	written := t.log.Written()
 	for _, p := range t.past.order {
 		is := now[p.kind][p.kind.FormatID(p.id)]
 		image, changed, err := t.imageOf(p, is, links[p], false)
 		if err != nil {
 			return nil, false, err
 		}
-		if !changed {
-			continue
+		if !changed && !(p.row != nil && is != nil && t.engine.tables[p.kind].guarded && written[changes.RowOf(p.kind, p.id)]) {
+			continue // who may not read a column must not learn from it whether it was the same
 		}
 		out = append(out, image)
 		if !t.engine.logsChanges() {
@@ -118,13 +120,11 @@ func (t *tx) imageOf(p *past, is heldRow, links []linkState, whole bool) (image 
 		}
 	}
 	open.Links = links
-	if open.Before == nil && open.After == nil && secret.Before == nil && secret.After == nil && links == nil {
-		return image, false, nil
-	}
+	changed = open.Before != nil || open.After != nil || secret.Before != nil || secret.After != nil || links != nil
 	if image.State, err = json.Marshal(open); err == nil && (secret.Before != nil || secret.After != nil) {
 		image.Secret, err = json.Marshal(secret)
 	}
-	return image, true, err
+	return image, changed, err
 }
 
 // changedLinks returns the links that differ from what the transaction found, with the rows

@@ -52,7 +52,7 @@ func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 	if err != nil {
 		return err
 	}
-	if !says && !linked && !creating { // columns that no builder knows
+	if !says && !linked && !creating && !x.row.Unread { // columns that no builder knows
 		_, err := x.t.expect(ctx, x.k, []any{x.id}, store.Update)
 		return err
 	}

@@ -217,7 +217,7 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 		return nil, err
 	}
 	edges := len(m.AddedEdges())+len(m.RemovedEdges())+len(m.ClearedEdges()) > 0
-	compare := t.hasHooks(k) && !edges
+	compare := t.hasHooks(k) && !edges && !writesGuarded(k, m)
 	for i := range rows {
 		if compare {
 			if rows[i].before, err = t.image(ctx, k, rows[i].id); err == nil {
@@ -246,6 +246,19 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 		return nil, err
 	}
 	return v, t.countVersions(ctx, moved)
+}
+
+// writesGuarded reports whether a mutation writes a field that somebody who may write it may not
+// read: whether it had the same value already must not be seen in what counts as a change.
+func writesGuarded(k *model.Kind, m ent.Mutation) bool {
+	for _, name := range slices.Concat(m.Fields(), m.AddedFields(), m.ClearedFields()) {
+		for i := range k.Entity.Columns {
+			if c := &k.Entity.Columns[i]; c.Ent == name && isGuarded(k.FieldNamed(c.Field)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // voidUnchanged voids the rows that a hook kept from being written.

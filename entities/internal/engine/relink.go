@@ -85,7 +85,14 @@ func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) e
 		p := pair{l.join.table, l.join.own, l.join.other, own, l.other}
 		made[p] = l.added
 		was, _ := x.t.past.lookup(p)
-		if was != l.added {
+		if was == l.added {
+			continue
+		}
+		read, err := x.readsLink(ctx, l.join, l.other)
+		if err != nil {
+			return err
+		}
+		if read {
 			since = append(since, l.join)
 		}
 	}
@@ -97,7 +104,14 @@ func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) e
 		}
 		for _, other := range listed.found {
 			p := pair{j.table, j.own, j.other, own, other}
-			if was, _ := x.t.past.lookup(p); was && !made[p] && !x.goesWith(j, other) {
+			if was, _ := x.t.past.lookup(p); !was || made[p] || x.goesWith(j, other) {
+				continue
+			}
+			read, err := x.readsLink(ctx, j, other)
+			if err != nil {
+				return err
+			}
+			if read {
 				since = append(since, j)
 			}
 		}

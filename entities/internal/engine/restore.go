@@ -36,7 +36,7 @@ func (e *Engine) restore(ctx context.Context, t *tx, all *undo.Restoration) erro
 		row.Left, row.Waiting = nil, nil
 		x, err := e.restorationOf(t, row, all)
 		if err == nil && len(x.places) == 0 {
-			err = x.restoreLastly(ctx)
+			err = x.disclosePlaces(x.restoreLastly(ctx))
 		}
 		if err != nil {
 			return err
@@ -123,6 +123,9 @@ func (x *restoration) fail(field, message string) {
 }
 
 func (x *restoration) place(field, message string) undo.Place {
+	if x.k != nil && x.isBlind() {
+		return undo.Place{Set: x.row.Set, Message: message}
+	}
 	return undo.Place{Entity: x.row.Entity, Set: x.row.Set, ID: x.row.ID, Field: field, Message: message}
 }
 
@@ -217,12 +220,14 @@ func (x *restoration) now(ctx context.Context) (heldRow, error) {
 
 // remove deletes a row that the run created.
 func (x *restoration) remove(ctx context.Context, found *past, now heldRow) error {
-	if found.row == nil {
-		x.fail("", "it was deleted since")
-		return nil
+	if gone, err := x.isGone(ctx, found, now); err != nil || gone {
+		x.failGone()
+		return err
 	}
 	for _, column := range x.changedSince(found.row, x.After) {
-		x.fail(x.field(column), changedSince)
+		if !x.hides(column) {
+			x.fail(x.field(column), changedSince)
+		}
 	}
 	if err := x.checkLinks(ctx, found, true); err != nil || len(x.places) > 0 {
 		return err
@@ -231,9 +236,6 @@ func (x *restoration) remove(ctx context.Context, found *past, now heldRow) erro
 		return nil
 	}
 	if err := x.checkReferrers(ctx); err != nil || len(x.places) > 0 {
-		return err
-	}
-	if err := x.visible(ctx); err != nil {
 		return err
 	}
 	if _, err := x.Engine.remove(ctx, x.t, x.k, x.id); err != nil {
@@ -259,6 +261,9 @@ func (x *restoration) create(ctx context.Context, found *past, now heldRow) erro
 		x.fail("", "there is a row with this id again")
 		return nil
 	}
+	if err := x.mayRecreate(ctx); err != nil {
+		return err
+	}
 	wanted := make(heldRow, len(x.info.columns))
 	for i, column := range x.info.columns {
 		wanted[i] = x.Before[column]
@@ -271,9 +276,6 @@ func (x *restoration) create(ctx context.Context, found *past, now heldRow) erro
 		return err
 	}
 	if now == nil {
-		if err := x.mayWrite(x.Before, nil); err != nil {
-			return err
-		}
 		if err := x.build(ctx, now, wanted); err != nil {
 			return x.refused(err)
 		}
@@ -290,14 +292,17 @@ func (x *restoration) create(ctx context.Context, found *past, now heldRow) erro
 
 // change restores the values of a row that the run updated.
 func (x *restoration) change(ctx context.Context, found *past, now heldRow) error {
-	if found.row == nil || now == nil {
-		x.fail("", "it was deleted since")
-		return nil
+	if gone, err := x.isGone(ctx, found, now); err != nil || gone || now == nil {
+		x.failGone()
+		return err
 	}
+	x.row.Unread = x.hidesAny()
 	var left []undo.Place
 	skipped := map[string]bool{}
 	for _, column := range x.changedSince(found.row, x.After) {
-		left, skipped[column] = append(left, x.place(x.field(column), changedSince)), true
+		if skipped[column] = true; !x.hides(column) {
+			left = append(left, x.place(x.field(column), changedSince))
+		}
 	}
 	if len(left) > 0 && !x.all.Skip {
 		x.places = left
@@ -313,7 +318,7 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 		case x.isVersion(column):
 			wanted[i] = counted(wanted[i])
 		case ok && x.isStamp(column) && !sameHeld(x.After[column], found.row[i]): // of a later update
-		case ok && !skipped[column]:
+		case ok && !skipped[column] && !(x.hides(column) && !x.mayWriteColumn(column)):
 			wanted[i], changed[column] = v, v
 		}
 	}
@@ -322,18 +327,20 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 		return err
 	}
 	x.row.Left = append(left, x.row.Left...)
-	if len(changed) == 0 && len(x.links()) == 0 {
+	if len(changed) == 0 && len(x.links()) == 0 && !x.row.Unread {
 		return nil
 	}
 	if err := x.mayWrite(changed, found.row); err != nil {
 		return err
 	}
-	if err := x.visible(ctx); err != nil {
-		return err
-	}
 	if !x.row.Restored {
 		if err := x.freeUnique(ctx, now, wanted); err != nil || len(x.places) > 0 {
 			return err
+		}
+		if x.row.Unread { // whether anything of it changes is not for the caller
+			if _, err := x.t.expect(ctx, x.k, []any{x.id}, store.Update); err != nil {
+				return err
+			}
 		}
 		if err := x.build(ctx, now, wanted); err != nil {
 			return x.refused(err)

@@ -54,8 +54,14 @@ func (x *restoration) checkReferrers(ctx context.Context) error {
 				continue
 			}
 			what := "another row"
-			if x.t.caller.knows(child) {
-				what = child.Name() + " " + strconv.Quote(child.FormatID(id))
+			if x.t.caller.knows(child) && x.t.caller.shows(child) {
+				seen, err := x.t.readable(ctx, child, []any{id})
+				if err != nil {
+					return err
+				}
+				if len(seen) > 0 {
+					what = child.Name() + " " + strconv.Quote(child.FormatID(id))
+				}
 			}
 			x.fail("", what+" refers to it now")
 			if len(x.places) >= fault.MaxFound {
@@ -64,18 +70,6 @@ func (x *restoration) checkReferrers(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// visible refuses to change a row that the caller may not read.
-func (x *restoration) visible(ctx context.Context) error {
-	if x.t.caller.of(x.k) == nil {
-		return nil // what rules of the app wrote
-	}
-	there, err := x.t.visible(ctx, x.k, x.id)
-	if err == nil && !there {
-		err = fault.New(fault.Forbidden, "it is not yours to see")
-	}
-	return err
 }
 
 // refused turns what keeps a row from being written into a conflict: the caller's input is not
@@ -116,22 +110,32 @@ func (x *restoration) mayWrite(values map[string]held, now heldRow) error {
 	}
 	for i, column := range x.info.columns {
 		v, ok := values[column]
-		if !ok || now == nil && v == nil || now != nil && sameHeld(v, now[i]) {
+		switch {
+		case x.hides(column) && now == nil: // whatever it had
+		case x.hides(column), !ok, now == nil && v == nil, now != nil && sameHeld(v, now[i]):
 			continue
 		}
-		c := slices.IndexFunc(x.k.Entity.Columns, func(c descriptor.Column) bool { return c.Name == column })
-		if c < 0 {
-			continue
-		}
-		whole := x.k.FieldNamed(x.k.Entity.Columns[c].Field)
-		if whole == nil || whole.ReadOnly {
-			continue
-		}
-		if own := seen.FieldNamed(whole.Name); own == nil || own.ReadOnly {
+		if !x.mayWriteColumn(column) {
 			return fault.New(fault.Forbidden, "it changes a field that you may not write")
 		}
 	}
 	return nil
+}
+
+// mayWriteColumn reports whether the caller may write a column, or nobody may: then it follows
+// from what was written.
+func (x *restoration) mayWriteColumn(column string) bool {
+	seen := x.t.caller.of(x.k)
+	i := slices.IndexFunc(x.k.Entity.Columns, func(c descriptor.Column) bool { return c.Name == column })
+	if seen == nil || i < 0 {
+		return true
+	}
+	whole := x.k.FieldNamed(x.k.Entity.Columns[i].Field)
+	if whole == nil || whole.ReadOnly {
+		return true
+	}
+	own := seen.FieldNamed(whole.Name)
+	return own != nil && !own.ReadOnly
 }
 
 // checkParents looks for the rows that the row is going to refer to. A column that can be null

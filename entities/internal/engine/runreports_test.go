@@ -32,7 +32,7 @@ func TestReportsOfRuns(t *testing.T) {
 	j := startJournaled(t, place(t), map[string]any{"journal.expose": false})
 	ann := auth.Principal{Subject: "ann", Scopes: []string{"*"}, Sets: []string{"*"}}
 	bob := auth.Principal{Subject: "bob", Sets: []string{"*"}}
-	keeper := auth.Principal{Subject: "eve", Scopes: []string{"koan:journal"}}
+	keeper := auth.Principal{Subject: "eve", Scopes: []string{"koan:journal"}, Sets: []string{"*"}}
 	var ids []string
 	for _, who := range []auth.Principal{ann, bob, ann} {
 		j.as = who
@@ -67,9 +67,13 @@ func TestReportsOfRuns(t *testing.T) {
 	require.Equal(t, "Todo", call["entity"])
 	require.Equal(t, "ok", call["outcome"])
 	require.Equal(t, false, call["outside"])
-	for _, who := range []auth.Principal{ann, keeper, auth.Local()} {
+	for _, who := range []auth.Principal{keeper, auth.Local()} {
 		_, err = read(who, ids[1])
 		require.NoError(t, err, "%s may read the journal", who.Subject)
+	}
+	for _, who := range []auth.Principal{ann, {Subject: "eve", Scopes: []string{"koan:journal"}, Sets: []string{"archive"}}, {Subject: "eve", Scopes: []string{"koan:journal"}}} {
+		_, err = read(who, ids[1])
+		require.Equal(t, fault.NotFound, fault.CodeOf(err), "%v may not", who)
 	}
 	for _, id := range []string{ids[0], "none", "", "%", strings.Repeat("0", 5000), "'; DROP TABLE koan_journal; --", "\x00"} {
 		_, err = read(bob, id)

@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"slices"
+
 	"entgo.io/ent/dialect/sql/schema"
 
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // table is an entity's table with all columns that ent knows, those of edges and of fields
@@ -11,6 +14,7 @@ import (
 type table struct {
 	columns []string
 	secret  []bool // by column: nobody may read it
+	guarded bool   // it has columns that somebody who may write it may not read
 	joins   []join
 	unique  [][]*schema.Column
 }
@@ -40,6 +44,7 @@ func tablesOf(m *model.Model) map[*model.Kind]*table {
 		for _, c := range t.Columns {
 			own.columns, own.secret = append(own.columns, c.Name), append(own.secret, isSecret(k, c.Name))
 		}
+		own.guarded = slices.Contains(own.secret, true) || slices.ContainsFunc(k.Entity.Resource.Fields, func(f catalog.Field) bool { return isGuarded(&f) })
 		for _, j := range m.App.Tables {
 			own.joins = append(own.joins, joinsOf(k, j)...)
 		}
@@ -67,6 +72,10 @@ func isSecret(k *model.Kind, column string) bool {
 	}
 	return true
 }
+
+// isGuarded reports whether some of those who may write a field may not read it; nil is one that
+// is not exposed.
+func isGuarded(f *catalog.Field) bool { return f == nil || !f.Readable() || len(f.ReadScopes) > 0 }
 
 // joinsOf returns what a table links rows of a kind with, nothing where it is no such table.
 func joinsOf(k *model.Kind, t *schema.Table) (out []join) {

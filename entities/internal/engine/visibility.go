@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"entgo.io/ent"
+	"entgo.io/ent/dialect"
 	"entgo.io/ent/privacy"
 
 	"github.com/koan-go/koan/entities/internal/filter"
@@ -58,10 +59,25 @@ func (t *tx) readVisible(ctx context.Context, k *model.Kind, id any) ([]byte, er
 // visibleImage returns an image that was just read as the run may report it.
 func (t *tx) visibleImage(ctx context.Context, k *model.Kind, id any, image []byte) ([]byte, error) {
 	defer t.forReport()()
-	if image == nil || t.caller == nil || !t.caller.mayHide(k) {
+	if image == nil || t.caller == nil {
+		return image, nil
+	}
+	if t.engine.viewer != nil {
+		var err error
+		if ctx, err = t.caller.viewer(); err != nil {
+			return nil, err
+		}
+	}
+	if !t.caller.mayHide(k) && !t.rowSecurity() {
 		return image, nil
 	}
 	return t.readVisible(ctx, k, id)
+}
+
+// rowSecurity reports whether the database itself may hide rows from who gets what the run
+// reports that it does not hide from the call's caller.
+func (t *tx) rowSecurity() bool {
+	return t.engine.viewer != nil && t.engine.backend.Dialect().Name() == dialect.Postgres && t.reader != nil && t.reader.foreign
 }
 
 // checkReferences refuses a model that refers to rows which the caller may not read,

@@ -169,43 +169,43 @@ func (j *Journal) SealWith(s Sealing) *Journal {
 	return j
 }
 
-// Undoable returns what an undo needs of a run that has ended, nil where there is none.
-// subject narrows it to the runs of one caller, "" is everybody's.
-func (j *Journal) Undoable(ctx context.Context, run, subject string) (out *undo.Kept, err error) {
+// Undoable returns what an undo needs of a run that has ended, nil where there is none that the
+// reader may see: what it did is read only then.
+func (j *Journal) Undoable(ctx context.Context, run string, r Reader) (out *undo.Kept, err error) {
 	if cannotStartID(run) {
 		return nil, nil
 	}
-	b := j.statement("SELECT CAST(record AS text), CAST(calls AS text), images FROM koan_journal WHERE id = ").Arg(run)
-	if subject != "" {
-		b.Raw(" AND " + bySubject + " = ").Arg(journal.BoundedName(subject))
-	}
+	b := j.statement("SELECT CAST(record AS text), CAST(calls AS text) FROM koan_journal WHERE id = ").Arg(run)
 	err = j.each(ctx, b, func(rows *sql.Rows) error {
 		var record string
 		var calls sql.NullString
-		var images []byte
-		if err := rows.Scan(&record, &calls, &images); err != nil {
+		if err := rows.Scan(&record, &calls); err != nil {
 			return err
 		}
-		if out, err = undoable(run, record, calls.String); err != nil {
+		has, trail, err := parts(record, calls.String)
+		if err != nil || !r.sees(has, trail) {
 			return err
 		}
-		out.Images, out.NoImages, err = unpackImages(run, images, j.sealing)
+		out, err = undoable(run, record, trail)
 		return err
 	})
-	if err != nil || out != nil {
-		return out, err
+	if err != nil {
+		return nil, err
+	}
+	if out != nil {
+		return out, j.addImages(ctx, out)
 	}
 	q := j.statement("SELECT record FROM koan_begun WHERE run = ").Arg(run)
 	err = j.each(ctx, q, func(rows *sql.Rows) error {
-		var record string
-		if err := rows.Scan(&record); err != nil {
+		var text string
+		if err := rows.Scan(&text); err != nil {
 			return err
 		}
-		var r journal.Record
-		if err := json.Unmarshal([]byte(record), &r); err != nil {
+		var begun journal.Record
+		if err := json.Unmarshal([]byte(text), &begun); err != nil {
 			return err
 		}
-		if subject == "" || r.Subject == subject {
+		if r.sees(map[string]any{"subject": begun.Subject, "set": begun.Set}, nil) {
 			out = &undo.Kept{Run: run, UnderWay: true}
 		}
 		return nil
@@ -213,8 +213,21 @@ func (j *Journal) Undoable(ctx context.Context, run, subject string) (out *undo.
 	return out, err
 }
 
+// addImages reads what the run did to rows.
+func (j *Journal) addImages(ctx context.Context, k *undo.Kept) error {
+	b := j.statement("SELECT images FROM koan_journal WHERE id = ").Arg(k.Run)
+	return j.each(ctx, b, func(rows *sql.Rows) error {
+		var images []byte
+		err := rows.Scan(&images)
+		if err == nil {
+			k.Images, k.NoImages, err = unpackImages(k.Run, images, j.sealing)
+		}
+		return err
+	})
+}
+
 // undoable reads a row without its images.
-func undoable(run, record, calls string) (*undo.Kept, error) {
+func undoable(run, record string, trail [][]any) (*undo.Kept, error) {
 	var has struct {
 		Outcome   string `json:"outcome"`
 		RepeatOf  string `json:"repeat_of"`
@@ -232,13 +245,6 @@ func undoable(run, record, calls string) (*undo.Kept, error) {
 	out := &undo.Kept{
 		Run: run, Outcome: has.Outcome, RepeatOf: has.RepeatOf, Committed: has.Committed != 0, DryRun: has.DryRun != 0, Repaired: has.Repaired != 0,
 		Changes: has.Created + has.Updated + has.Deleted, OutsideCount: has.Outside,
-	}
-	if calls == "" {
-		return out, nil
-	}
-	var trail [][]any
-	if err := decode(calls, &trail); err != nil {
-		return nil, err
 	}
 	for _, c := range trail {
 		at := func(name string) any {

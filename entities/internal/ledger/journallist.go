@@ -18,52 +18,78 @@ const beginning = 240
 // errPageFull ends the reading of a page.
 var errPageFull = errors.New("ledger: the page is full")
 
-// Runs returns a part of the list of runs, of one caller or of everybody with "", the latest
-// first. It looks at so many runs as Recent does, so a page may be short, or empty, and have a
-// next one all the same. knows is as in Report.
-func (j *Journal) Runs(ctx context.Context, q journal.Query, subject string, knows func(entity string) bool) (*journal.Page, error) {
+// listed is a run of a list.
+type listed struct {
+	id, record string
+	code       sql.NullString
+}
+
+// Runs returns a part of the list of the runs that a reader may see, the latest first. It looks
+// at so many runs as Recent does, so a page may be short, or empty, and have a next one all the
+// same.
+func (j *Journal) Runs(ctx context.Context, q journal.Query, r Reader) (*journal.Page, error) {
 	out := &journal.Page{Runs: []json.RawMessage{}}
 	if cannotStartID(q.Before) {
 		return out, nil
 	}
-	b := j.statement("SELECT id, CAST(record AS text), code FROM koan_journal")
+	b := j.statement("SELECT id, CAST(record AS text), CAST(calls AS text), code FROM koan_journal")
 	if q.Before != "" {
 		b.Raw(" WHERE id < ").Arg(q.Before)
 	}
-	seen := 0
+	looked, found := 0, []listed(nil)
 	err := j.each(ctx, b.Raw(" ORDER BY id DESC LIMIT ").Arg(recent), func(rows *sql.Rows) error {
-		var id, record string
-		var code sql.NullString
-		if err := rows.Scan(&id, &record, &code); err != nil {
+		var one listed
+		var calls sql.NullString
+		if err := rows.Scan(&one.id, &one.record, &calls, &one.code); err != nil {
 			return err
 		}
-		seen++
-		ok, err := admits(q, id, record, code.String)
-		if err != nil || !ok {
-			out.Next = id
-			return err
+		looked++
+		ok, err := admits(q, one.id, one.record, one.code.String)
+		if err == nil && ok {
+			has, trail, perr := parts(one.record, calls.String)
+			ok, err = r.sees(has, trail), perr
 		}
-		code.String = fault.Clip(code.String, beginning)
-		one, err := report(id, subject, record, "", code, knows)
 		if err != nil {
 			return err
 		}
-		out.Next = id
-		if one != nil {
-			out.Runs = append(out.Runs, one)
+		out.Next = one.id
+		if !ok {
+			return nil
 		}
-		if len(out.Runs) == q.Most {
+		one.code.String = fault.Clip(one.code.String, beginning)
+		if found = append(found, one); len(found) == q.Most {
 			return errPageFull
 		}
 		return nil
 	})
-	if errors.Is(err, errPageFull) {
-		return out, nil
-	}
-	if seen < recent { // all have been looked at
+	switch {
+	case errors.Is(err, errPageFull):
+	case err != nil:
+		return nil, err
+	case looked < recent: // all have been looked at
 		out.Next = ""
 	}
-	return out, err
+	return out, j.listReports(ctx, out, found, r)
+}
+
+// listReports adds the reports of runs to a page.
+func (j *Journal) listReports(ctx context.Context, out *journal.Page, found []listed, r Reader) error {
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].id
+	}
+	undone, err := j.undoings(ctx, ids, r)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		one, err := report(found[i].id, found[i].record, "", found[i].code, r, undone)
+		if err != nil {
+			return err
+		}
+		out.Runs = append(out.Runs, one)
+	}
+	return nil
 }
 
 // keptAtOnce is how many runs one statement asks for.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,14 +18,16 @@ import (
 // must not read all of the journal.
 const recent = 1000
 
-// Report returns what is kept of one run: a JSON object with the fields that
-// entities/internal/ledger/records declares for a run, and its calls under "calls". subject
-// narrows it to the runs of one caller, "" is everybody's; knows says which entities
-// the reader may know of, the names of others are left out. It is nil where there is
-// none.
-func (j *Journal) Report(ctx context.Context, run, subject string, knows func(entity string) bool) (out []byte, err error) {
+// Report returns what is kept of one run, as a reader may see it: a JSON object with the fields
+// that entities/internal/ledger/records declares for a run, and its calls under "calls". It is
+// nil where there is none for the reader.
+func (j *Journal) Report(ctx context.Context, run string, r Reader) (out []byte, err error) {
 	if cannotStartID(run) {
 		return nil, nil
+	}
+	undone, err := j.undoings(ctx, []string{run}, r)
+	if err != nil {
+		return nil, err
 	}
 	b := j.statement("SELECT CAST(record AS text), CAST(calls AS text), code FROM koan_journal WHERE id = ").Arg(run)
 	err = j.each(ctx, b, func(rows *sql.Rows) error {
@@ -33,66 +36,70 @@ func (j *Journal) Report(ctx context.Context, run, subject string, knows func(en
 		if err := rows.Scan(&record, &calls, &code); err != nil {
 			return err
 		}
-		out, err = report(run, subject, record, calls.String, code, knows)
+		out, err = report(run, record, calls.String, code, r, undone)
 		return err
 	})
 	return out, err
 }
 
-// Recent returns those ids of the latest runs that begin with what is typed, the latest
-// first, at most as many as asked for; of one caller, or of everybody with "".
-func (j *Journal) Recent(ctx context.Context, typed, subject string, most int) (out []string, err error) {
+// Recent returns those ids of the latest runs that a reader may see and that begin with what is
+// typed, the latest first, at most as many as asked for.
+func (j *Journal) Recent(ctx context.Context, typed string, r Reader, most int) (out []string, err error) {
 	if cannotStartID(typed) {
 		return nil, nil
 	}
-	b := j.statement("SELECT id FROM (SELECT id, record ->> 'subject' AS subject FROM koan_journal ORDER BY id DESC LIMIT ").Arg(recent)
+	b := j.statement("SELECT id, CAST(record AS text), CAST(calls AS text) FROM (SELECT id, record, calls FROM koan_journal ORDER BY id DESC LIMIT ").Arg(recent)
 	b.Raw(") AS latest WHERE id LIKE ").Arg(typed + "%")
-	if subject != "" {
-		b.Raw(" AND subject = ").Arg(subject)
+	if !journal.ReadsOthers(r.Principal) {
+		b.Raw(" AND " + bySubject + " = ").Arg(journal.BoundedName(r.Principal.Subject))
 	}
-	err = j.each(ctx, b.Raw(" ORDER BY id DESC LIMIT ").Arg(most), func(rows *sql.Rows) error {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+	err = j.each(ctx, b.Raw(" ORDER BY id DESC"), func(rows *sql.Rows) error {
+		var id, record string
+		var calls sql.NullString
+		if err := rows.Scan(&id, &record, &calls); err != nil {
 			return err
 		}
-		out = append(out, id)
+		has, trail, err := parts(record, calls.String)
+		if err != nil {
+			return err
+		}
+		if r.sees(has, trail) {
+			out = append(out, id)
+		}
+		if len(out) == most {
+			return errPageFull
+		}
 		return nil
 	})
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
 	return out, err
 }
 
 // cannotStartID reports whether no run's id has such a beginning: they are UUIDs.
 func cannotStartID(s string) bool { return len(s) > 36 || strings.Trim(s, "0123456789abcdef-") != "" }
 
-// report makes the object of a row's parts, nil if it is not the subject's.
-func report(run, subject, record, calls string, code sql.NullString, knows func(entity string) bool) ([]byte, error) {
-	var has map[string]any
-	if err := decode(record, &has); err != nil {
+// report makes the object of a row's parts, nil if the reader may not see it.
+func report(run, record, calls string, code sql.NullString, r Reader, undone map[string]undoing) ([]byte, error) {
+	has, trail, err := parts(record, calls)
+	if err != nil || !r.sees(has, trail) {
 		return nil, err
 	}
-	if by, _ := has["subject"].(string); subject != "" && by != subject {
-		return nil, nil
-	}
-	changes, _ := has["changes"].([]any)
-	for _, c := range changes {
-		if count, ok := c.(map[string]any); ok {
-			if entity, _ := count["entity"].(string); !knows(entity) {
-				count["entity"] = ""
-			}
-		}
-	}
-	var trail [][]any
-	if calls != "" {
-		if err := decode(calls, &trail); err != nil {
-			return nil, err
-		}
-	}
+	r.maskChanges(has)
+	subject, _ := has["subject"].(string)
+	trail = r.maskCalls(r.owns(subject), trail)
 	o := members{}
 	o.add("id", run)
 	for _, m := range runMembers {
 		o.add(m.name, m.value(has[m.name]))
 	}
 	o.add("emitted", member{as: asInteger}.value(has["emitted"])) // no column of the views, which stay as they were made
+	o.add("undo_of", has["undoes"])
+	if by, ok := undone[run]; ok {
+		o.add("undone_by", by.run)
+		o.add("undone_partly", by.partly)
+	}
 	approval := has["approval"]
 	if approval == nil {
 		approval = journal.NotRequired

@@ -146,6 +146,21 @@ func (o *object) number(name string, value int) {
 	}
 }
 
+func (o *object) list(name string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	o.key(name)
+	o.b = append(o.b, '[')
+	for i, v := range values {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = appendText(o.b, v)
+	}
+	o.b = append(o.b, ']')
+}
+
 func (o *object) flag(name string, value bool) {
 	if value {
 		o.key(name)
@@ -181,6 +196,9 @@ func appendRecord(b []byte, r *journal.Record) []byte {
 		o.key("changes")
 		o.b = appendChanges(o.b, r.Changes)
 	}
+	o.list("sets", r.Sets)
+	o.text("undoes", r.Undoes)
+	o.number("left", r.Left)
 	o.text("changes_digest", r.ChangesDigest)
 	o.text("code_digest", r.CodeDigest)
 	o.text("input_digest", r.InputDigest)
@@ -232,13 +250,17 @@ func appendCalls(b []byte, calls []journal.Call) []byte {
 		b = append(appendMilliseconds(b, c.Started), ',')
 		b = append(appendMilliseconds(b, c.Duration), ',')
 		b = append(strconv.AppendInt(b, int64(c.OutputBytes), 10), ',')
-		if c.Outside {
-			b = append(b, '1', ']')
-		} else {
-			b = append(b, '0', ']')
-		}
+		b = append(append(appendBit(b, c.Outside), ','), appendBit(nil, c.App)...)
+		b = append(b, ']')
 	}
 	return append(b, ']')
+}
+
+func appendBit(b []byte, v bool) []byte {
+	if v {
+		return append(b, '1')
+	}
+	return append(b, '0')
 }
 
 // appendMilliseconds has microseconds behind the point.

@@ -107,7 +107,7 @@ func (s *session) unresolved(ex *exchange, name string, arguments json.RawMessag
 // scopesFor returns the scopes that would let a client make a call that it may not make
 // now, none if scopes are not what it lacks.
 func (s *session) scopesFor(p peer, tool string, arguments json.RawMessage) []string {
-	p.principal.Scopes = []string{auth.All}
+	p.principal.Scopes = auth.Every()
 	return toolset.ScopesFor(p.view(s.server), tool, arguments)
 }
 

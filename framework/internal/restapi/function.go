@@ -29,7 +29,7 @@ func (h *Handler) serveFunction(w http.ResponseWriter, r *http.Request, what, na
 	if op == nil {
 		f := fault.Newf(fault.ToolNotFound, "there is no %s %s%s", what, catalog.Quote(fault.Clip(name, 128)), fault.DidYouMean(name, slices.Sorted(maps.Keys(known)))).
 			WithHint("GET /openapi.json lists the routes.")
-		p.Scopes = []string{auth.All}
+		p.Scopes = auth.Every()
 		j := rejection{Fault: f}
 		if hidden := in(tableOf(h.view(p)))[name]; hidden != nil {
 			j.scopes = hidden.Needs()

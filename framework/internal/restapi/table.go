@@ -123,7 +123,7 @@ func (h *Handler) entityRoute(r *http.Request, v *catalog.View, p auth.Principal
 	}
 	// What somebody with all rights finds there, and this caller not, looks as if it did not
 	// exist, unless more rights can be had.
-	p.Scopes = []string{auth.All}
+	p.Scopes = auth.Every()
 	whole := tableOf(h.view(p)).entities[name]
 	if hidden, ok := whole.find(at, r.Method); ok {
 		return nil, route{}, rejection{Fault: h.noOperation(t, e, name, hidden), scopes: hidden.operation.Needs()}

@@ -70,7 +70,7 @@ func (h *Handler) toolCall(w http.ResponseWriter, r *http.Request, v *catalog.Vi
 // what it lacks.
 func (h *Handler) scopesFor(r *http.Request, name string, arguments json.RawMessage) []string {
 	p := auth.From(r.Context())
-	p.Scopes = []string{auth.All}
+	p.Scopes = auth.Every()
 	return toolset.ScopesFor(h.view(p), name, arguments)
 }
 

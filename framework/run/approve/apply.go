@@ -23,7 +23,7 @@ import (
 // Scope is what a principal must hold by this very name to decide about
 // plans: auth.All does not grant it, since agents have that, and whoever asks must
 // not be the one who agrees.
-const Scope = "koan:approve"
+const Scope = auth.Approve
 
 // Person is the person at the machine, who may decide about plans.
 func Person() auth.Principal {
@@ -33,7 +33,7 @@ func Person() auth.Principal {
 }
 
 // mayApprove reports whether a principal may decide about plans.
-func mayApprove(p auth.Principal) bool { return slices.Contains(p.Scopes, Scope) }
+func mayApprove(p auth.Principal) bool { return p.Has(Scope) }
 
 // FindPlan returns a plan to a principal who may decide on it or made it. For others
 // it does not exist.

@@ -142,6 +142,7 @@ func (p *recorder) started() journal.Record {
 	rec := p.journal.request(r.Request(), p.digest)
 	rec.Run, rec.Trace, rec.Started = r.ID, r.Trace, r.Started()
 	rec.CorrelationID, rec.Set, rec.Keyed = spec.CorrelationID, spec.Set, spec.IdempotencyKey != ""
+	rec.Undoes = spec.Undoes
 	rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = spec.CodeDigest, spec.Runtime, spec.Atomic, spec.DryRun
 	rec.Code = r.Redact(spec.Code)
 	return rec
@@ -152,9 +153,12 @@ func (p *recorder) AfterCall(c run.CallEnd) {
 	rec := journal.Call{
 		Position: string(c.Position), Operation: c.ID.String(), Entity: c.Target.Entity, Set: c.Target.Set,
 		Started: c.Started.Sub(p.run.Started()), Duration: time.Since(c.Started), Outcome: journal.OK,
-		InputDigest: p.digest, OutputBytes: c.OutputBytes,
+		InputDigest: p.digest, OutputBytes: c.OutputBytes, App: c.App,
 	}
-	if !bytes.Equal(c.Input, p.run.Request().Input) { // those of a run that is one call are the same
+	switch {
+	case c.App: // whoever reads the digest could try what it is of
+		rec.InputDigest = ""
+	case !bytes.Equal(c.Input, p.run.Request().Input): // those of a run that is one call are the same
 		rec.InputDigest = journal.Digest(c.Input)
 	}
 	if c.Operation != nil {
@@ -202,12 +206,13 @@ func (p *recorder) End(ctx context.Context, e *run.Conclusion) {
 		rec.Changes = append(rec.Changes, journal.Count(c))
 	}
 	if changes := described(r, e); len(changes) > 0 {
-		rec.ChangesDigest = r.ChangesDigest(changes)
+		rec.ChangesDigest = r.ChangesDigest(store.Disclosed(changes))
 	}
 	if a := r.Approval(); a.State != "" {
 		rec.Approval = a
 	}
 	rec.Redactions, rec.Emitted = r.Redactions(), r.Emitted()
+	rec.Sets, rec.Left = r.Scope(), e.Return.Left
 	if out.Committed {
 		p.addImages(&rec)
 	}

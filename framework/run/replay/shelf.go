@@ -15,6 +15,10 @@ import (
 	"github.com/koan-go/koan/framework/run/tape"
 )
 
+// Shelving is how long it takes at most, on a machine that is not too busy, until a run is on the
+// shelf.
+const Shelving = time.Second
+
 // KeptTape is one run on the shelf.
 type KeptTape struct {
 	Run       string

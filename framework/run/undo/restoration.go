@@ -23,6 +23,9 @@ type Report struct {
 	Restored bool
 	// Left are the fields that somebody changed since, and that stay as they are.
 	Left []Place
+	// Unread reports that the row has fields which the caller may not read: of them, Left says
+	// nothing.
+	Unread bool
 	// Waiting are the references of the row that lead to rows which are not there yet.
 	Waiting []Place
 }
@@ -50,11 +53,13 @@ const (
 
 // Place is where something could not be restored.
 type Place struct {
-	Entity  string `json:"entity"`
+	Entity  string `json:"entity"` // "" where the caller may not see any row of it
 	Set     string `json:"set"`
-	ID      string `json:"id"`
+	ID      string `json:"id,omitempty"`    // "" where the caller may not see the row
 	Field   string `json:"field,omitempty"` // or relationship; "" for the row as a whole
 	Message string `json:"message"`
+	// Passing says that the row was restored, but for this place.
+	Passing bool `json:"-"`
 }
 
 // Restoration is what a call of a writing operation does in place of its own work: it restores

@@ -98,6 +98,36 @@ type Result struct {
 	Undone    string    `json:"undone"` // the run
 	Skipped   []Place   `json:"skipped"`
 	NotUndone []Outside `json:"notUndone"`
+	// Kept are the entities whose rows record what happened, which no undo takes back.
+	Kept []Kind `json:"kept,omitempty"`
+	// Unread are the entities with fields that the caller may not read: where somebody has
+	// changed one of them since, it stays, and nothing says so.
+	Unread []Kind `json:"unread,omitempty"`
+}
+
+// Kind is an entity in a set, of whose rows something is said.
+type Kind struct {
+	Entity  string `json:"entity"` // "" of one that the caller may not know of
+	Set     string `json:"set"`
+	Message string `json:"message"`
+}
+
+// kindsOf says something of the entities of rows, once of each.
+func (x *restorer) kindsOf(rows []*Row, message string) (out []Kind) {
+	v, who := x.a.Run().View(), x.a.Run().Principal()
+	for _, r := range rows {
+		k := Kind{r.Entity, r.Set, message}
+		if !v.Knows(r.Entity) {
+			k.Entity = ""
+		}
+		if !who.MayName(r.Set) {
+			k.Set = ""
+		}
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
 }
 
 // Outside is what an undo does not reach: calls with an effect outside, and rows that belong to
@@ -173,6 +203,7 @@ type restorer struct {
 	a    *run.Attempt
 	opts Options
 	rows []*Row
+	kept []*Row // that record what happened
 	by   map[[3]string]*Row
 	// carried are rows that nobody may write, and that rules of the app have written: by the
 	// row with whose call they are restored.
@@ -186,6 +217,7 @@ func (k *Kept) Restore(ctx context.Context, a *run.Attempt, o Options) (*Result,
 	for _, r := range x.rows {
 		x.by[[3]string{r.Set, r.Entity, r.ID}] = r
 	}
+	x.rows, x.kept = x.partKept(x.rows)
 	if err := x.admit(); err != nil {
 		return nil, err
 	}
@@ -196,7 +228,24 @@ func (k *Kept) Restore(ctx context.Context, a *run.Attempt, o Options) (*Result,
 	if len(places) > 0 && !o.Skip {
 		return nil, conflict(places)
 	}
-	return &Result{Undone: k.Run, Skipped: append([]Place{}, places...), NotUndone: k.outside(a.Run().View())}, nil
+	unread := slices.DeleteFunc(slices.Clone(x.rows), func(r *Row) bool { return !r.Unread })
+	return &Result{
+		Undone: k.Run, Skipped: append([]Place{}, places...), NotUndone: k.outside(a.Run().View()),
+		Kept:   x.kindsOf(x.kept, "its rows record what happened, and stay"),
+		Unread: x.kindsOf(unread, "fields that you may not read are restored where nobody has changed them since"),
+	}, nil
+}
+
+// partKept parts rows from those that record what happened.
+func (x *restorer) partKept(rows []*Row) (restored, kept []*Row) {
+	for _, r := range rows {
+		if resource := x.a.Run().View().Snapshot().Resource(r.Entity); resource != nil && resource.Kept {
+			kept = append(kept, r)
+			continue
+		}
+		restored = append(restored, r)
+	}
+	return restored, kept
 }
 
 // maxRounds bounds how often rows are tried again that wait for others.
@@ -231,17 +280,29 @@ func (x *restorer) restore(ctx context.Context) (places []Place, err error) {
 	for _, r := range x.rows {
 		places = append(places, refused[r]...)
 		for _, one := range append([]*Row{r}, x.carried[r]...) {
-			places = append(places, one.Left...)
-			places = append(places, one.Waiting...)
+			for _, p := range slices.Concat(one.Left, one.Waiting) {
+				p.Passing = true
+				places = append(places, p)
+			}
 		}
 	}
+	return x.disclosed(places), nil
+}
+
+// disclosed returns places as the caller may hear of them. Of rows that rules of the app have
+// written and that he may not see, only what keeps the rest from being restored is said.
+func (x *restorer) disclosed(places []Place) (out []Place) {
 	v := x.a.Run().View()
-	for i, p := range places {
-		if !v.Knows(p.Entity) { // of rows that rules of the app have written
-			places[i] = Place{Entity: store.HiddenEntity, Set: p.Set, Message: "a row of it was changed since"}
+	for _, p := range places {
+		switch {
+		case p.Entity == "" && p.Passing:
+			continue
+		case p.Entity == "" || !v.Knows(p.Entity):
+			p = Place{Entity: store.HiddenEntity, Set: p.Set, Message: "a row of it keeps the run from being undone"}
 		}
+		out = append(out, p)
 	}
-	return places, nil
+	return out
 }
 
 // waiting counts the references of a row, and of those that it carries, to rows that are not there yet.
@@ -281,16 +342,23 @@ func (x *restorer) explain(r *Row, f *fault.Fault) error {
 	default:
 		return f
 	}
-	name := fmt.Sprintf("%s %q", r.Entity, r.ID)
-	if !x.a.Run().View().Knows(r.Entity) {
-		name = "something that you may not see"
-	}
+	name := x.nameOf(r)
 	why := ""
 	if f.Code == fault.Forbidden {
 		why = ": " + f.Message
 	}
 	return fault.Newf(fault.Forbidden, "undoing the run would %s %s, and you may not%s", opposite[r.Action()], name, why).
 		WithHint("An undo needs the rights to each of its changes. Somebody who has them must undo the run.").WithPath(at).Because(f)
+}
+
+// nameOf says what a row is, for messages: not which, since the caller may not know that it is
+// there.
+func (x *restorer) nameOf(r *Row) string {
+	a := x.a.Run()
+	if !a.View().Knows(r.Entity) || !a.Principal().MayName(r.Set) {
+		return "something that you may not see"
+	}
+	return "a " + r.Entity
 }
 
 var opposite = map[string]string{created: "delete", updated: "change back", deleted: "store again"}
@@ -362,13 +430,13 @@ func (x *restorer) admit() error {
 		op, _ := x.operation(r)
 		switch {
 		case resource == nil:
-			gone = append(gone, Place{Entity: r.Entity, Set: r.Set, ID: r.ID, Message: "the app has no entity of this name any more"})
+			gone = append(gone, Place{Entity: store.HiddenEntity, Set: r.Set, Message: "the app has an entity no more"})
 		case op != "":
 			direct = append(direct, r)
 		case x.onlyApp(r):
 			carried = append(carried, r)
 		default:
-			return fault.Newf(fault.Forbidden, "undoing the run would %s a %s, and no operation of it does that", opposite[r.Action()], r.Entity).
+			return fault.Newf(fault.Forbidden, "undoing the run would %s %s, and no operation of it does that", opposite[r.Action()], x.nameOf(r)).
 				WithHint("The app does not offer this operation to anybody. Make the opposite changes with a script.").WithPath(at)
 		}
 	}
@@ -378,7 +446,7 @@ func (x *restorer) admit() error {
 	for _, r := range carried {
 		i := slices.IndexFunc(direct, func(d *Row) bool { return d.Set == r.Set })
 		if i < 0 {
-			return fault.Newf(fault.Forbidden, "the run changed %s entities alone, which only the app changes so", r.Entity).
+			return fault.Newf(fault.Forbidden, "the run changed %s alone, which only the app changes so", x.nameOf(r)).
 				WithHint("Only the app itself can change them.").WithPath(at)
 		}
 		x.carried[direct[i]] = append(x.carried[direct[i]], r)
@@ -397,7 +465,7 @@ func conflict(places []Place) *fault.Fault {
 	details := make([]fault.Detail, len(places))
 	for i, p := range places {
 		details[i] = fault.Detail{Path: p.path(), Message: p.Message}
-		if p.Set != "default" {
+		if p.Set != "" && p.Set != "default" {
 			details[i].Message += " (set " + p.Set + ")"
 		}
 	}
@@ -412,13 +480,11 @@ func conflict(places []Place) *fault.Fault {
 
 // path is the place as a JSON Pointer: entity, id, field.
 func (p Place) path() string {
-	steps := []string{p.Entity, p.ID}
-	if p.Field != "" {
-		steps = append(steps, p.Field)
-	}
 	var b strings.Builder
-	for _, s := range steps {
-		b.WriteString("/" + fault.Step(s))
+	for _, s := range []string{p.Entity, p.ID, p.Field} {
+		if s != "" {
+			b.WriteString("/" + fault.Step(s))
+		}
 	}
 	return b.String()
 }

@@ -22,14 +22,23 @@ import (
 // Scope is what it takes to read the journal.
 const Scope = journal.Scope
 
+// Readable returns which runs the principal of a context may read: a statement of one column,
+// called as the one given, with their ids; nil is all of them.
+type Readable func(ctx context.Context, dialect, column string) shim.Rows
+
 // Entities returns KoanRun and KoanCall, for the engine that reads them.
-func Entities() *shim.App {
+func Entities(readable Readable) *shim.App {
 	run, call := runs(), calls()
+	rows := func(column string) func(context.Context, shim.Tx) (shim.Rows, error) {
+		return func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			return readable(ctx, tx.(transaction).dialect, column), nil
+		}
+	}
 	return &shim.App{
 		Graph: descriptor.NewGraph(call, run),
 		Kinds: []*shim.Kind{
-			{Type: call.Resource.Name, Entity: call, IDForm: shim.TextIDs[string]()},
-			{Type: run.Resource.Name, Entity: run, IDForm: shim.TextIDs[string]()},
+			{Type: call.Resource.Name, Entity: call, IDForm: shim.TextIDs[string](), Rows: rows("run_id"), RowsBy: "run_id"},
+			{Type: run.Resource.Name, Entity: run, IDForm: shim.TextIDs[string](), Rows: rows("id")},
 		},
 		Connect: func(dialect.Driver, ent.Hook) (shim.Client, error) { return reader{}, nil },
 		Trait:   func(error) shim.Trait { return shim.Trait{} },
@@ -149,13 +158,17 @@ type reader struct{}
 
 func (reader) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
 	tx, err := drv.Tx(ctx)
-	return transaction{tx}, err
+	return transaction{tx, drv.Dialect()}, err
 }
 
 func (reader) Hooked(string) bool { return false }
 
-func (reader) Ruled(string) bool { return false }
+// Ruled implements shim.Client: readers see the runs whose sets they may name.
+func (reader) Ruled(string) bool { return true }
 
-type transaction struct{ dialect.Tx }
+type transaction struct {
+	dialect.Tx
+	dialect string
+}
 
 func (transaction) Context(ctx context.Context) context.Context { return ctx }

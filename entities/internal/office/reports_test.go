@@ -1,0 +1,162 @@
+package office
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/pgtest"
+)
+
+func decoded(t *testing.T, text string) (out map[string]any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(text), &out), text)
+	return out
+}
+
+// Rows that record what happened stay, and the reports of both runs name the other one to whoever
+// may read that.
+func TestUndoLeavesTheLogAndIsReported(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestUndoLeavesTheLogAndIsReported) {
+		return
+	}
+	w := newWorld(t, place(t), 0)
+	done := w.ann.Run(`SDK.Entities.Document.patch("a1", {title: "T", pages: 3}); SDK.Entities.Entry.upsert({id: "l", text: "a1"})`, koantest.Input{})
+	w.ann.Run(`SDK.Entities.Document.patch("a1", {pages: 5})`, koantest.Input{})
+	report, err := w.report(w.who, done.RunID)
+	require.NoError(t, err)
+	require.NotContains(t, decoded(t, report), "undoneBy")
+
+	_, err = w.Call("code::koan.undo", map[string]any{"runId": done.RunID, "dryRun": true, "onConflict": "skip"})
+	require.NoError(t, err)
+	report, err = w.report(w.who, done.RunID)
+	require.NoError(t, err)
+	require.NotContains(t, decoded(t, report), "undoneBy", "a dry run undid nothing")
+
+	raw, err := w.Call("code::koan.undo", map[string]any{"runId": done.RunID, "onConflict": "skip"})
+	require.NoError(t, err, "%s", raw)
+	var undone struct {
+		RunID  string `json:"runId"`
+		Result struct {
+			Kept    []map[string]string `json:"kept"`
+			Skipped []map[string]string `json:"skipped"`
+		} `json:"result"`
+	}
+	require.NoError(t, json.Unmarshal(raw, &undone))
+	require.Len(t, undone.Result.Skipped, 1)
+	require.Equal(t, []map[string]string{{"entity": "Entry", "set": "default", "message": "its rows record what happened, and stay"}}, undone.Result.Kept)
+	w.Run(`if (SDK.Entities.Entry.getById("l").text !== "a1") throw new Error("gone")`, koantest.Input{})
+	require.JSONEq(t, `"mine"`, string(w.ann.Run(`SDK.Entities.Document.getById("a1").title`, koantest.Input{}).Result))
+
+	report, err = w.report(auth.Local(), done.RunID)
+	require.NoError(t, err)
+	require.Equal(t, undone.RunID, decoded(t, report)["undoneBy"])
+	require.Equal(t, true, decoded(t, report)["undonePartly"])
+	report, err = w.report(w.who, done.RunID)
+	require.NoError(t, err)
+	require.NotContains(t, report, undone.RunID, "that run is somebody else's")
+	report, err = w.report(auth.Local(), undone.RunID)
+	require.NoError(t, err)
+	require.Equal(t, done.RunID, decoded(t, report)["undoOf"])
+}
+
+// Reports of others take the scope by its name, and every set that the run named, used or changed.
+func TestReportsAreBoundToSets(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestReportsAreBoundToSets) {
+		return
+	}
+	w := newWorld(t, place(t), 0, koantest.Setting{Key: "journal.expose", Value: "true"})
+	who := func(subject string, sets string, scopes ...string) auth.Principal {
+		return auth.Principal{Subject: subject, Scopes: scopes, Sets: strings.Split(sets, " ")}
+	}
+	all := []string{"badge:read", "badge:write", catalog.ScopeWrite}
+	runs := map[string]string{}
+	for name, sets := range map[string]string{"branch-a": "branch-a", "branch-b": "branch-b", "both": "branch-a branch-b"} {
+		code := ""
+		for _, set := range strings.Fields(sets) {
+			code += fmt.Sprintf(`SDK.Entities.Badge.count({}, {set: %q});`, set)
+		}
+		in := koantest.Input{Set: strings.Fields(sets)[0]}
+		runs[name] = w.As(who("writer of "+name, sets, all...)).Run(code, in).RunID
+	}
+	for _, c := range []struct {
+		reader auth.Principal
+		sees   []string
+	}{
+		{who("keeper", "*", "koan:journal"), []string{"branch-a", "branch-b", "both"}},
+		{who("keeper", "branch-*", "koan:journal"), []string{"branch-a", "branch-b", "both"}},
+		{who("keeper", "branch-a", "koan:journal"), []string{"branch-a"}},
+		{who("keeper", "branch-b default", "koan:journal", "*"), []string{"branch-b"}},
+		{who("keeper", "branch-", "koan:journal"), nil},
+		{who("tenant", "*", "*"), nil},
+		{who("tenant", "branch-a", "*"), nil},
+		{who("writer of both", "branch-a", "*"), []string{"both"}},
+	} {
+		for name, id := range runs {
+			_, err := w.report(c.reader, id)
+			if sees := fault.CodeOf(err) != fault.NotFound; sees {
+				require.NoError(t, err)
+				require.Contains(t, c.sees, name, "%v", c.reader)
+			} else {
+				require.NotContains(t, c.sees, name, "%v", c.reader)
+			}
+		}
+		s := w.As(c.reader)
+		if c.reader.Subject != "keeper" {
+			require.False(t, s.Try(`SDK.Entities.KoanRun.count()`, koantest.Input{}).Success, "%v", c.reader)
+			continue
+		}
+		if !c.reader.MayName("default") { // where the entities are
+			continue
+		}
+		ids, calls := []string{}, 0
+		for _, name := range c.sees {
+			ids = append(ids, runs[name])
+			if name == "both" {
+				calls = 2
+			}
+		}
+		var got struct {
+			Runs  []string
+			Calls int
+		}
+		s.Run(`({
+			runs: SDK.Entities.KoanRun.collection({filter: {id: {$in: SDK.args.all}}, fields: "id"}).items.map(r => r.id),
+			calls: SDK.Entities.KoanCall.count({runId: SDK.args.both}),
+		})`, koantest.Input{Args: map[string]any{"all": []string{runs["branch-a"], runs["branch-b"], runs["both"]}, "both": runs["both"]}}).ResultInto(&got)
+		require.ElementsMatch(t, ids, got.Runs, "%v", c.reader)
+		require.Equal(t, calls, got.Calls, "%v", c.reader)
+	}
+}
+
+// A run of somebody else is as one that does not exist, in what is said and in how long that takes.
+func TestOthersRunsAreAsUnknownOnes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, place(t), 0, koantest.Setting{Key: "replay.keep", Value: "all"})
+	theirs := w.Run(`SDK.Entities.Document.patch("b1", {pages: 8})`, koantest.Input{}).RunID
+	for _, op := range []string{"code::koan.undo", "code::koan.status"} {
+		seen := map[string]bool{}
+		for _, id := range []string{theirs, "00000000-0000-4000-8000-000000000000", "01a1f9af-86a5-7c6b-96f4-1eb5600f6428"} {
+			began := time.Now()
+			out, err := w.ann.Call(op, map[string]any{"runId": id})
+			took := time.Since(began)
+			require.Equal(t, fault.NotFound, fault.CodeOf(err), "%s", out)
+			f := fault.From(err)
+			seen[strings.ReplaceAll(fmt.Sprint(f.Message, f.Hint, f.Path, f.Details), id, "<run>")] = true
+			if op == "code::koan.undo" {
+				require.Greater(t, took, 200*time.Millisecond, "each is looked for as long")
+			}
+		}
+		require.Len(t, seen, 1, "%s", op)
+	}
+}
