@@ -82,7 +82,7 @@ func schemaProblems(f *wire.Function) []string {
 	case len(problems) > 0:
 		return problems
 	}
-	if err := schemas.Check(f.GetInputSchema(), f.GetExample()); err != nil {
+	if err := schema.Check(f.GetInputSchema(), f.GetExample()); err != nil {
 		return []string{fmt.Sprintf("the example of %q does not fit its input schema: %s", f.GetName(), fault.From(err).Message)}
 	}
 	return nil

@@ -2,6 +2,7 @@ package entgen
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"entgo.io/ent"
@@ -120,4 +121,52 @@ func TestRefusalsComeBeforeEnt(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(g.Target, "*"))
 	require.NoError(t, err)
 	require.Empty(t, files)
+}
+
+// Names that differ behind their 63rd byte only, as PostgreSQL keeps them: of tables, join tables,
+// columns and indexes of unique columns.
+type (
+	LongA   struct{ Exposed }
+	LongB   struct{ Exposed }
+	Columns struct{ ent.Schema }
+)
+
+var long = strings.Repeat("long_", 12) + "ab" // 62 bytes: of a character of two bytes behind it nothing is kept
+
+func (LongA) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{}, entsql.Annotation{Table: long + "ä_table"}}
+}
+
+func (LongB) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{}, entsql.Annotation{Table: long + "ö_table"}}
+}
+
+func (LongB) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("first", LongB.Type).StorageKey(edge.Table(long+"ü_one"), edge.Columns("b", "a")),
+		edge.To("second", LongB.Type).StorageKey(edge.Table(long+"é_two"), edge.Columns("b", "a")),
+	}
+}
+
+func (Columns) Fields() []ent.Field {
+	return []ent.Field{
+		field.String("first").StorageKey(long + "ä_first").Unique(), field.String("second").StorageKey(long + "ö_second").Unique(),
+		field.String("plain").StorageKey("odd_Case"), field.String("folded").StorageKey("odd_case"), field.String("other").StorageKey(strings.Repeat("x", 63)),
+	}
+}
+
+func TestNamesThatDatabasesTakeForTheSameAreRefused(t *testing.T) {
+	_, err := newModel(graph(t, LongA{}, LongB{}, Columns{}))
+	require.Error(t, err)
+	for _, problem := range []string{
+		"the table " + long + "ö_table: PostgreSQL keeps 63 bytes of a name, \"" + long + "\", and those are the name of the table " + long + "ä_table too: rename one of the two",
+		"the table " + long + "ü_one: PostgreSQL keeps 63 bytes",
+		"the table " + long + "é_two: PostgreSQL keeps 63 bytes",
+		"the column columns." + long + "ö_second: PostgreSQL keeps 63 bytes of a name, \"" + long + "\", and those are the name of the column columns." + long + "ä_first too",
+		"the index of the unique column columns." + long + "ö_second: PostgreSQL keeps 63 bytes",
+		"the column columns.odd_case: SQLite does not tell it from the column columns.odd_Case, as case makes no difference there",
+	} {
+		require.ErrorContains(t, err, problem)
+	}
+	require.NotContains(t, err.Error(), "xxx", "63 bytes are kept whole")
 }

@@ -61,6 +61,9 @@ func (*Extension) Hooks() []gen.Hook {
 			if err := generateSequentially(next, g); err != nil {
 				return err
 			}
+			if err := checkGenerated(g); err != nil {
+				return err
+			}
 			if err := m.readRuntime(); err != nil {
 				return err
 			}

@@ -30,6 +30,7 @@ func (m *model) readTables() {
 		m.problem("the tables cannot be derived: %v", err)
 		return
 	}
+	m.checkIdentifiers(tables)
 	h := fnv.New32a()
 	for _, t := range tables {
 		fmt.Fprintf(h, "table %s\n", t.Name)

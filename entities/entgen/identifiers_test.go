@@ -103,6 +103,39 @@ func TestAnySchemaNameCompiles(t *testing.T) {
 	require.NoError(t, err, out)
 }
 
+// Fields and edges for which ent itself generates what does not compile are named.
+func TestNamesThatEntCannotGenerateAreRefused(t *testing.T) {
+	module(t, map[string]string{"words/generate.go": "package words\n", "words/schema/schema.go": `package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"github.com/koan-go/koan/entities/expose"
+)
+
+type Word struct{ ent.Schema }
+
+func (Word) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
+
+func (Word) Fields() (out []ent.Field) {
+	for _, name := range []string{"and", "not", "string", "update", "edges", "has_parent", "title", "title_contains", "type", "value"} {
+		out = append(out, field.String(name))
+	}
+	return out
+}
+
+func (Word) Edges() []ent.Edge { return []ent.Edge{edge.To("children", Word.Type).From("parent").Unique()} }
+`})
+	err := entc.Generate("./words/schema", &gen.Config{BuildFlags: []string{"-mod=mod"}}, entc.Extensions(New()))
+	require.Error(t, err)
+	for field, declared := range map[string]string{"and": "And", "not": "Not", "string": "String", "update": "Update", "edges": "Edges", "has_parent": "HasParent", "title_contains": "TitleContains"} {
+		require.Regexp(t, `\n  Word\.`+field+`: ent cannot generate code for this name, as word(/where|/word)?\.go would declare `+declared+` twice: rename the field; its column can keep its name with StorageKey\("`+field+`"\)`, err.Error())
+	}
+	require.NotRegexp(t, `Word\.(title|type|value):`, err.Error())
+}
+
 func TestAPIHasOtherNamesWhereASchemaHasThem(t *testing.T) {
 	require.Equal(t, "Entities", APIOf(graph(t, Good{}, Plain{})).Entities)
 	for _, s := range []ent.Interface{Entity{}, Entities{}, On{}, OnCreateSet{}, EntitiesOption{}} {

@@ -8,9 +8,10 @@ import (
 )
 
 // ActionPrompt returns the prompt by which a person has an action carried out: it has the
-// action's name, and an argument for each member of its input.
+// action's name, and an argument for each member of its input. One that is not to be listed as a
+// tool is not offered to people either.
 func ActionPrompt(op *Operation) *Prompt {
-	p := &Prompt{Name: op.ID.Op, Title: op.Title, Description: op.Summary, Shown: func(v *View) bool { return v.Allowed(op.ID) }}
+	p := &Prompt{Name: op.ID.Op, Title: op.Title, Description: op.Summary, Shown: func(v *View) bool { return op.Reach&ReachTools != 0 && v.Allowed(op.ID) }}
 	var schema struct {
 		Properties map[string]struct {
 			Description string `json:"description"`

@@ -2,7 +2,11 @@ package catalog
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"sort"
+
+	"github.com/koan-go/koan/framework/schema/subschema"
 )
 
 // part is a part of what is known of a hit.
@@ -119,43 +123,25 @@ func (p *passage) members(r *Resource) {
 const maxSchema = 256 << 10
 
 // schema adds the names, descriptions and values of a schema.
-func (p *passage) schema(schema json.RawMessage) {
+func (p *passage) schema(raw json.RawMessage) {
 	var doc any
-	if len(schema) > maxSchema || json.Unmarshal(schema, &doc) != nil {
+	if len(raw) > maxSchema || json.Unmarshal(raw, &doc) != nil {
 		return
 	}
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for key, one := range v {
-				switch text, isText := one.(string); {
-				case key == "description" && isText:
-					p.say(ofDetails, text)
-				case key == "properties":
-					members, _ := one.(map[string]any)
-					for name := range members {
-						p.say(ofMembers, name)
-					}
-					walk(one)
-				case key == "enum":
-					values, _ := one.([]any)
-					for _, value := range values {
-						if text, ok := value.(string); ok {
-							p.say(ofDetails, text)
-						}
-					}
-				default:
-					walk(one)
-				}
-			}
-		case []any:
-			for _, one := range v {
-				walk(one)
+	subschema.Each(doc, func(_ string, s map[string]any) {
+		if text, ok := s["description"].(string); ok {
+			p.say(ofDetails, text)
+		}
+		if members, ok := s["properties"].(map[string]any); ok {
+			p.say(ofMembers, slices.Collect(maps.Keys(members))...)
+		}
+		values, _ := s["enum"].([]any)
+		for _, value := range values {
+			if text, ok := value.(string); ok {
+				p.say(ofDetails, text)
 			}
 		}
-	}
-	walk(doc)
+	})
 }
 
 func (ix *index) add(h Hit, p passage) {

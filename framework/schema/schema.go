@@ -24,7 +24,13 @@ import (
 
 // Cache compiles each schema once. Its zero value is ready, and safe for concurrent
 // use.
-type Cache struct{ compiled sync.Map }
+type Cache struct {
+	// AssertFormats has values checked against Formats and contentEncoding too, as inputs of
+	// an app's own functions are. Otherwise both only describe a value.
+	AssertFormats bool
+
+	compiled sync.Map
+}
 
 // Check validates input against a schema and reports every violation as one
 // invalid_payload. An invalid schema returns schema_unavailable.
@@ -55,8 +61,10 @@ func (c *Cache) Compile(schema json.RawMessage) error {
 	return err
 }
 
-// Check is Cache.Check for a schema that is used once.
-func Check(schema, input json.RawMessage) error { return new(Cache).Check(schema, input) }
+// Check is Cache.Check, formats included, for a schema that is used once.
+func Check(schema, input json.RawMessage) error {
+	return (&Cache{AssertFormats: true}).Check(schema, input)
+}
 
 func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, error) {
 	var twice *exact.Repeated
@@ -123,6 +131,7 @@ func (c *Cache) get(schema json.RawMessage) (*jsonschema.Schema, error) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{}) // a schema must not make us read files or the network
+	useFormats(compiler, doc, c.AssertFormats)
 	if err := compiler.AddResource("schema.json", doc); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/schema/subschema"
 )
 
 // Usable returns a schema without the parts that cannot be used, and what they are: their
@@ -83,7 +84,7 @@ func badPatterns(doc any) (out []fault.Detail) {
 			out = append(out, fault.Detail{Path: path, Message: fmt.Sprintf("the pattern %s is not supported", pattern)})
 		}
 	}
-	eachSchema(doc, "", func(path string, s map[string]any) {
+	subschema.Each(doc, func(path string, s map[string]any) {
 		if pattern, ok := s["pattern"].(string); ok {
 			bad(path+"/pattern", pattern)
 		}
@@ -104,7 +105,7 @@ func knownDialect(v any) bool {
 
 // badReferences returns the references to what the schema does not have.
 func badReferences(doc any) (out []fault.Detail) {
-	eachSchema(doc, "", func(path string, s map[string]any) {
+	subschema.Each(doc, func(path string, s map[string]any) {
 		for _, word := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 			ref, ok := s[word].(string)
 			if !ok || within(doc, ref) {
@@ -130,43 +131,8 @@ func within(doc any, ref string) bool {
 	return ok
 }
 
-// Where a schema has others: by name, in a list, or one.
-var (
-	byName = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
-	inList = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
-	single = []string{"items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contains", "propertyNames", "not", "if", "then", "else", "contentSchema"}
-	// turned are those where less in the schema within makes more values invalid.
-	turned = []string{"not", "if", "oneOf", "contains"}
-)
-
-// eachSchema calls visit for a schema and all that are within it.
-func eachSchema(v any, path string, visit func(path string, s map[string]any)) {
-	s, ok := v.(map[string]any)
-	if !ok {
-		return
-	}
-	visit(path, s)
-	for _, word := range slices.Sorted(maps.Keys(s)) {
-		at := path + "/" + fault.Step(word)
-		switch inner := s[word].(type) {
-		case map[string]any:
-			if slices.Contains(single, word) {
-				eachSchema(inner, at, visit)
-			}
-			if slices.Contains(byName, word) {
-				for _, name := range slices.Sorted(maps.Keys(inner)) {
-					eachSchema(inner[name], at+"/"+fault.Step(name), visit)
-				}
-			}
-		case []any:
-			if slices.Contains(inList, word) {
-				for i := range inner {
-					eachSchema(inner[i], at+"/"+strconv.Itoa(i), visit)
-				}
-			}
-		}
-	}
-}
+// turned are the keywords where less in the schema within makes more values invalid.
+var turned = []string{"not", "if", "oneOf", "contains"}
 
 // dropPart takes the part at a path out of a schema, or as much around it as it takes for
 // no value to become invalid. It reports whether there was one.
@@ -196,10 +162,10 @@ func dropPart(v any, path []string) bool {
 func dropWithin(word string, inner any, path []string) bool {
 	switch inner := inner.(type) {
 	case map[string]any:
-		if slices.Contains(single, word) && dropPart(inner, path) {
+		if subschema.IsOne(word) && dropPart(inner, path) {
 			return true
 		}
-		if !slices.Contains(byName, word) {
+		if !subschema.AreNamed(word) {
 			return false
 		}
 		if len(path) > 1 {
@@ -212,7 +178,7 @@ func dropWithin(word string, inner any, path []string) bool {
 		return true
 	case []any:
 		i, err := strconv.Atoi(path[0])
-		if !slices.Contains(inList, word) || err != nil || i < 0 || i >= len(inner) {
+		if !subschema.AreListed(word) || err != nil || i < 0 || i >= len(inner) {
 			return false
 		}
 		if len(path) > 1 {

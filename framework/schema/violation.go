@@ -63,6 +63,9 @@ func violation(of jsonschema.ErrorKind, at string) fault.Detail {
 	case *kind.Format:
 		d.Expected = k.Want
 		d.Message = fmt.Sprintf("must be %s, not %s", formatName(k.Want), fault.Clip(text(k.Got), 64))
+	case *kind.ContentEncoding:
+		d.Expected = k.Want
+		d.Message = "must be encoded as " + k.Want
 	case *kind.FalseSchema:
 		d.Message = "must not be here"
 	case *kind.OneOf:
@@ -116,13 +119,22 @@ func number(r *big.Rat) string {
 
 // formatName is what people call a format.
 func formatName(format string) string {
-	switch format {
-	case "date":
-		return "a day such as 2026-01-31"
-	case "date-time":
-		return "a time such as 2026-01-31T08:00:00Z"
-	case "time":
-		return "a time of the day such as 08:00:00Z"
+	if name, ok := formatNames[format]; ok {
+		return name
 	}
 	return "of the format " + format
+}
+
+var formatNames = map[string]string{
+	"date":      "a day such as 2026-01-31",
+	"date-time": "a time with its zone such as 2026-01-31T08:00:00Z",
+	"time":      "a time of the day with its zone such as 08:00:00Z",
+	"duration":  "a duration such as P3DT12H",
+	"email":     "an email address such as ada@example.com",
+	"hostname":  "a host name such as www.example.com",
+	"ipv4":      "an IPv4 address such as 192.0.2.1",
+	"ipv6":      "an IPv6 address such as 2001:db8::1",
+	"uri":       "a URI with its scheme such as https://example.com/a",
+	"iri":       "an IRI with its scheme such as https://example.com/ä",
+	"uuid":      "a UUID such as 01890a5d-ac96-774b-bcce-b302099a8057",
 }

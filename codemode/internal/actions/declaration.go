@@ -175,7 +175,7 @@ func (r *reader) examples(raw json.RawMessage, d *Declaration) {
 		r.fail("/examples", "there are more than %d examples", maxExamples)
 		return
 	}
-	var cache schema.Cache
+	cache := schema.Cache{AssertFormats: true}
 	if cache.Compile(d.Input) != nil {
 		return
 	}

@@ -118,7 +118,7 @@ func (e *Engine) createWithID(ctx context.Context, t *tx, k *model.Kind, m *mode
 
 func (e *Engine) create(ctx context.Context, t *tx, k *model.Kind, m *model.Values, ifVersion *int64) (json.RawMessage, error) {
 	if ifVersion != nil {
-		return nil, fault.Newf(fault.Conflict, "there is no %s at version %d: it was deleted or never stored", k.Name(), *ifVersion).WithPath("/ifVersion")
+		return nil, staleVersion("there is no %s at version %d: it was deleted or never stored", k.Name(), *ifVersion)
 	}
 	if missing := m.Missing(t.caller.of(k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
@@ -298,8 +298,15 @@ func (e *Engine) atVersion(ctx context.Context, t *tx, k *model.Kind, id any, wa
 	if err := rows.Err(); err != nil || now == *want {
 		return err
 	}
-	return fault.Newf(fault.Conflict, "the %s is at version %d, not %d: somebody changed it", k.Name(), now, *want).
-		WithPath("/ifVersion").WithDetails(map[string]any{"version": now, "ifVersion": *want})
+	return staleVersion("the %s is at version %d, not %d: somebody changed it", k.Name(), now, *want).
+		WithDetails(map[string]any{"version": now, "ifVersion": *want})
+}
+
+// staleVersion is the fault of a write for another version than the stored one: the same call fails
+// again.
+func staleVersion(format string, args ...any) *fault.Fault {
+	return fault.Newf(fault.Conflict, format, args...).WithPath("/ifVersion").WithRetry(fault.Fix).
+		WithHint("Read the entity again, and repeat the change with the version that it has now.")
 }
 
 // patch changes an entity that must exist.

@@ -25,8 +25,18 @@ const maxEdgeIDs = 1000
 
 // rules are what a field's value must obey, compiled once.
 type rules struct {
-	pattern *regexp.Regexp
-	schema  *jsonschema.Schema
+	pattern  *regexp.Regexp
+	schema   *jsonschema.Schema
+	integers bool // of the schema
+}
+
+// readIntegers returns a value of JSON with numbers for the strings that large integers are when
+// they are read.
+func (r rules) readIntegers(v any) any {
+	if r.integers {
+		return filter.WithNumbers(v)
+	}
+	return v
 }
 
 func newRules(f *catalog.Field) (r rules, err error) {
@@ -44,6 +54,7 @@ func newRules(f *catalog.Field) (r rules, err error) {
 		if err := c.AddResource("field.json", doc); err != nil {
 			return r, err
 		}
+		r.integers = hasIntegers(doc)
 		r.schema, err = c.Compile("field.json")
 		return r, err
 	}
@@ -249,9 +260,7 @@ func WithoutValue(f *catalog.Field, why string) string {
 
 func (d *decoder) json(f *catalog.Field, v any, at string) (any, bool) {
 	if s := d.kind.rules[f.Name].schema; s != nil && s.Validate(v) != nil {
-		if bytes.Contains(f.Schema, []byte(`"integer"`)) { // reads return large ones as strings
-			v = filter.WithNumbers(v)
-		}
+		v = d.kind.rules[f.Name].readIntegers(v)
 		if s.Validate(v) != nil {
 			d.fail(at, "%s does not match its schema %s", f.Name, f.Schema)
 			return nil, false

@@ -3,10 +3,14 @@ package model
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/schema/subschema"
 )
 
 // Object is a JSON object under construction. encoding/json sorts its keys, so
@@ -138,14 +142,51 @@ func (k *Kind) annotate(s Object, f *catalog.Field, output bool) Object {
 func (k *Kind) jsonSchema(f *catalog.Field) Object {
 	s := Object{}
 	if f.Schema != nil && string(f.Schema) != "true" {
-		// Beyond 2^53 an integer is a string of digits.
-		own := json.RawMessage(bytes.ReplaceAll(f.Schema, []byte(`"type":"integer"`), []byte(`"type":["integer","string"]`)))
+		own := withLargeIntegers(f.Schema)
 		s["anyOf"] = []any{own}
 		if f.Nullable {
 			s["anyOf"] = []any{own, Object{"type": "null"}}
 		}
 	}
 	return withDescription(s, f.Description)
+}
+
+// withLargeIntegers returns a schema in which an integer may be a string of digits, as it is beyond
+// 2^53.
+func withLargeIntegers(raw json.RawMessage) any {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		panic("entities: the schema of a field is not JSON: " + err.Error()) // it was compiled before
+	}
+	var widen func(any) any
+	widen = func(v any) any {
+		s, ok := v.(map[string]any)
+		if !ok {
+			return v
+		}
+		s = subschema.Replace(s, widen)
+		switch types := s["type"].(type) {
+		case string:
+			if types == "integer" {
+				s["type"] = []any{"integer", "string"}
+			}
+		case []any:
+			if slices.Contains(types, any("integer")) && !slices.Contains(types, any("string")) {
+				s["type"] = append(slices.Clone(types), "string")
+			}
+		}
+		return s
+	}
+	return widen(doc)
+}
+
+// hasIntegers reports whether values of a decoded schema may have integers in them.
+func hasIntegers(doc any) (found bool) {
+	subschema.Each(doc, func(_ string, s map[string]any) {
+		types, _ := s["type"].([]any)
+		found = found || s["type"] == "integer" || slices.Contains(types, any("integer"))
+	})
+	return found
 }
 
 // modelProperties are what can stand in a model.

@@ -1,6 +1,7 @@
 package restapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/invoke"
 	"github.com/koan-go/koan/framework/run"
@@ -53,12 +55,42 @@ func key(r *http.Request, op *catalog.Operation) (string, error) {
 	switch {
 	case given == "":
 		return "", err
-	case op.ID.Kind == catalog.KindCode:
-		return "", fault.Newf(fault.InvalidPayload, "%s takes no header %s", op.ID.Op, keyHeader).WithHint("Send idempotencyKey in the body.")
 	case op.Effects.ReadOnly:
 		return "", fault.Newf(fault.InvalidPayload, "the header %s is for what changes something", keyHeader).WithHint("Leave it out.")
 	}
 	return given, nil
+}
+
+// keyMember is the member of the input of code tools that says the same as the header: their keys
+// are about more than the input of one call.
+const keyMember = "idempotencyKey"
+
+// withKey returns the input of a code tool with the key of the request's header.
+func withKey(op *catalog.Operation, input json.RawMessage, key string) (json.RawMessage, error) {
+	if memberOf(op, keyMember) == nil {
+		return nil, fault.Newf(fault.InvalidPayload, "%s takes no key: it cannot be made to happen once", op.ID.Op).WithHint("Leave the header %s out, or call koan.code.execute, which takes it.", keyHeader)
+	}
+	members := rowOf(input)
+	if members == nil {
+		return input, nil // the tool says what is wrong with it
+	}
+	quoted := json.RawMessage(exact.AppendString(nil, key))
+	var own string
+	switch said := members[keyMember]; {
+	case said == nil: // spliced in, so that the tool sees the rest as it was sent
+		rest := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(input), []byte("{")))
+		sep := ","
+		if rest[0] == '}' {
+			sep = ""
+		}
+		return slices.Concat([]byte(`{"`+keyMember+`":`), quoted, []byte(sep), rest), nil
+	case string(said) == "null":
+		members[keyMember] = quoted
+		return object(members), nil
+	case json.Unmarshal(said, &own) == nil && own != key:
+		return nil, fault.Newf(fault.InvalidPayload, "the header %s and idempotencyKey in the body differ", keyHeader).WithPath("/" + keyMember).WithHint("Send one of them.")
+	}
+	return input, nil
 }
 
 // call makes a call within the caller's bounds. The error is a rejection.
@@ -76,12 +108,16 @@ func (h *Handler) call(r *http.Request, v *catalog.View, c *call) (invoke.Result
 	}
 	defer gate.LeaveBytes(len(c.input))
 	name, err := key(r, c.operation)
+	c.keyed = name != ""
+	if err == nil && c.keyed && c.operation.ID.Kind == catalog.KindCode {
+		c.input, err = withKey(c.operation, c.input, name)
+		name = ""
+	}
 	if err != nil {
 		return invoke.Result{}, err
 	}
 	ctx, stop := invoke.WithLimit(r.Context(), c.operation, invoke.Limit(c.operation, live.ToolTimeout))
 	defer stop()
-	c.keyed = name != ""
 	got := invoke.Call(ctx, h.opts.Engine, run.Request{
 		View: v, Principal: auth.From(r.Context()), ID: c.operation.ID, Input: c.input, Surface: surface, Via: c.via, IdempotencyKey: name,
 		Parent: parent(r), Progress: c.progress,

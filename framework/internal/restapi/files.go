@@ -152,7 +152,8 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 		disposition = "attachment"
 	}
 	header.Set("Content-Disposition", cmp.Or(mime.FormatMediaType(disposition, filename(f.Name)), disposition))
-	if asked := fileRange(r.Header.Get("Range"), f.Size); asked != "" {
+	// Ranges are of GET alone (RFC 9110, section 14.2): HEAD says how long the file is.
+	if asked := fileRange(r.Header.Get("Range"), f.Size); asked != "" && r.Method == http.MethodGet {
 		r.Header.Set("Range", asked)
 	} else {
 		r.Header.Del("Range")
@@ -244,7 +245,8 @@ func (b *builder) fileRoutes(create, get bool) {
 	}
 	content := node{"*/*": node{"schema": node{"type": "string", "format": "binary"}}}
 	if create {
-		b.schemas["File"] = file
+		name := b.take("File")
+		b.schemas[name] = file
 		b.add(filesPath, http.MethodPost, node{
 			"operationId": "uploadFile", "summary": "Keep a file", "tags": []string{"Files"},
 			"description": "The body is the file, of any type. What nothing refers to is deleted after a day.",
@@ -252,7 +254,7 @@ func (b *builder) fileRoutes(create, get bool) {
 			"requestBody": node{"required": true, "content": content},
 			"responses": node{
 				"201": node{
-					"description": "The file.", "content": node{jsonType: node{"schema": reference("File")}},
+					"description": "The file.", "content": node{jsonType: node{"schema": reference(name)}},
 					"headers": node{"Location": node{"description": "The file's path.", "schema": node{"type": "string"}}},
 				}, "4XX": problemResponse, "5XX": problemResponse,
 			},

@@ -242,8 +242,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 	}
 	p, f := h.admit(w, r, session)
 	if f != nil {
-		if f.Code == fault.Unauthorized && h.signIn != nil && WantsPage(r) {
-			h.signIn(w, r)
+		if f.Code == fault.Unauthorized && WantsPage(r) {
+			h.askToSignIn(w, r)
 			return
 		}
 		h.reject(w, r, f)

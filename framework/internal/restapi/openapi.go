@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/internal/invoke"
+	"github.com/koan-go/koan/framework/schema/subschema"
 )
 
 // node is an object of the OpenAPI document.
@@ -49,9 +50,10 @@ func (h *Handler) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 // document returns the document of a view, which it makes once.
 func (h *Handler) document(v *catalog.View) *document {
 	return catalog.Memo(v, documentKey{}, func() *document {
-		b := &builder{view: v, schemas: node{}, known: map[string]string{}, paths: map[string]node{}}
-		b.common()
+		b := &builder{view: v, schemas: node{}, known: map[string]string{}, paths: map[string]node{}, types: map[string]entityTypes{}, common: map[string]string{}}
+		b.serverTypes()
 		t := tableOf(v)
+		b.nameTypes(t)
 		var tags []node
 		for _, name := range t.names() {
 			e := t.entities[name]
@@ -99,56 +101,32 @@ type builder struct {
 	schemas node
 	known   map[string]string // names of schemas by their JSON
 	paths   map[string]node
+	types   map[string]entityTypes // by the entity's name
+	common  map[string]string      // components that entities share, by the names that they would have
 }
 
 func reference(name string) node { return node{"$ref": "#/components/schemas/" + name} }
 
-// schema reads a JSON Schema. Its definitions become components, and what is a component
-// already is a reference to it.
+// schema reads a JSON Schema. What it refers to within itself becomes a component, and what is a
+// component already a reference to it.
 func (b *builder) schema(raw json.RawMessage, owner string) any {
 	var s any
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil { // a snapshot has checked that it is JSON
 		return node{}
 	}
-	if root, ok := s.(node); ok {
-		definitions, _ := root["$defs"].(node)
-		delete(root, "$defs")
-		for _, name := range slices.Sorted(maps.Keys(definitions)) {
-			b.schemas[owner+"_"+componentName(name)] = b.refer(definitions[name], owner)
-		}
-	}
-	return b.refer(s, owner)
+	return b.refer(b.withComponents(s, owner), owner)
 }
 
 // refer replaces parts of a schema by references.
 func (b *builder) refer(s any, owner string) any {
-	switch s := s.(type) {
-	case node:
-		if at, ok := s["$ref"].(string); ok && strings.HasPrefix(at, "#/$defs/") {
-			out := maps.Clone(s)
-			out["$ref"] = "#/components/schemas/" + owner + "_" + componentName(strings.TrimPrefix(at, "#/$defs/"))
-			return out
-		}
-		if name := b.known[canonical(s)]; name != "" {
-			return reference(name)
-		}
-		out := node{}
-		for key, value := range s {
-			if key == "examples" || key == "default" || key == "enum" || key == "const" {
-				out[key] = value
-				continue
-			}
-			out[key] = b.refer(value, owner)
-		}
-		return withFormat(splitTypes(out))
-	case []any:
-		out := make([]any, len(s))
-		for i := range s {
-			out[i] = b.refer(s[i], owner)
-		}
-		return out
+	object, ok := s.(node)
+	if !ok { // true or false
+		return s
 	}
-	return s
+	if name := b.known[canonical(object)]; name != "" {
+		return reference(name)
+	}
+	return withFormat(withMembers(splitTypes(subschema.Replace(object, func(inner any) any { return b.refer(inner, owner) }))))
 }
 
 // keywords are those that mean something for one type alone.
@@ -181,6 +159,34 @@ func splitTypes(s node) node {
 	return out
 }
 
+// withMembers says that an object has members, where a schema says nothing of them, or only what
+// their names are like: generators of clients make objects without any of it.
+func withMembers(s node) node {
+	choices, _ := s["anyOf"].([]any)
+	for _, c := range choices {
+		if c, ok := c.(node); ok && c["type"] == "object" {
+			withMembers(c)
+		}
+	}
+	types, _ := s["type"].([]any)
+	if s["type"] != "object" && !slices.Contains(types, any("object")) || s["properties"] != nil {
+		return s
+	}
+	if patterns, ok := s["patternProperties"].(node); ok && len(patterns) == 1 {
+		for _, only := range patterns {
+			s["additionalProperties"] = only
+		}
+		return s
+	}
+	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties", "$ref", "anyOf", "oneOf", "allOf"} {
+		if _, said := s[keyword]; said {
+			return s
+		}
+	}
+	s["additionalProperties"] = true
+	return s
+}
+
 // withFormat says how wide a schema's numbers are: generators of clients take 32 bits otherwise.
 func withFormat(s node) node {
 	width := map[any]string{"number": "double", "integer": "int64"}
@@ -207,29 +213,29 @@ func canonical(s any) string {
 	return string(raw)
 }
 
-// componentName is a name as components may have it.
-func componentName(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, name)
+// component makes a schema a component, so that equal ones, and those written as text, refer to it.
+func (b *builder) component(want string, s any, text string) {
+	object, ok := s.(node)
+	if !ok || len(object) == 0 {
+		return
+	}
+	made := b.refer(s, want)
+	name := b.take(want)
+	b.schemas[name] = made
+	b.know(name, canonical(s), text)
 }
 
-// component names a schema, so that equal ones refer to it.
-func (b *builder) component(name string, s any) {
-	if object, ok := s.(node); ok && len(object) > 0 {
-		text := canonical(s)
-		b.schemas[name] = b.refer(s, name)
+// know has schemas that are written as given refer to a component, if they do not to another one.
+func (b *builder) know(name string, texts ...string) {
+	for _, text := range texts {
 		if b.known[text] == "" {
 			b.known[text] = name
 		}
 	}
 }
 
-// member returns a member of an operation's input schema.
-func member(op *catalog.Operation, name string) any {
+// memberOf returns a member of an operation's input schema.
+func memberOf(op *catalog.Operation, name string) any {
 	var s struct{ Properties map[string]any }
 	_ = json.Unmarshal(op.Input, &s)
 	return s.Properties[name]
@@ -255,20 +261,18 @@ func describeDefaults(s any) any {
 
 // entity describes the routes of an entity.
 func (b *builder) entity(name string, e *entity) {
-	for _, c := range []struct{ op, member, suffix string }{{"upsert", "model", "Model"}, {"patch", "changes", "Changes"}, {"collection", "filter", "Filter"}} {
+	b.readTypes(e)
+	for _, c := range []struct{ op, member, suffix string }{{"upsert", "model", "Model"}, {"patch", "changes", "Changes"}} {
 		if op := b.view.At(catalog.SurfaceREST).Operation(catalog.EntityID(e.Name, c.op)); op != nil {
-			s := member(op, c.member)
+			s := memberOf(op, c.member)
 			text := canonical(s)
-			b.component(e.Name+c.suffix, describeDefaults(s))
-			b.known[text] = e.Name + c.suffix
+			b.component(e.Name+c.suffix, describeDefaults(s), text)
 		}
 	}
-	for _, id := range []string{"get-by-id", "upsert", "patch"} {
-		if op := b.view.At(catalog.SurfaceREST).Operation(catalog.EntityID(e.Name, id)); op != nil {
-			var row any
-			_ = json.Unmarshal(op.Output, &row)
-			b.component(e.Name, row)
-			break
+	if name := b.types[e.Name].row; name != "" {
+		if row := rowOutput(b.view.At(catalog.SurfaceREST), e.Name); row != nil {
+			b.schemas[name] = b.refer(b.row(e.Resource, row), e.Name)
+			b.know(name, canonical(row))
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(e.routes), func(x, y place) int { return strings.Compare(x.suffix, y.suffix) }) {
@@ -305,7 +309,7 @@ func (b *builder) entityOperation(e *entity, r route) node {
 		out["requestBody"] = b.body(b.schema(op.Input, owner), op.Example, jsonType)
 	} else {
 		for _, name := range queryParameters(r) {
-			if s := member(op, name); s != nil {
+			if s := memberOf(op, name); s != nil {
 				parameters = append(parameters, b.parameter(op, name, s))
 			}
 		}
@@ -320,7 +324,7 @@ func (b *builder) entityOperation(e *entity, r route) node {
 		if r.Item { // an example may be of no entity that is there
 			example = nil
 		}
-		out["requestBody"] = b.body(b.refer(member(op, r.Body), owner), example[r.Body], media...)
+		out["requestBody"] = b.body(b.refer(memberOf(op, r.Body), owner), example[r.Body], media...)
 	}
 	if r.Body == "model" {
 		responses["201"] = node{"description": "It was created.", "headers": node{"Location": textHeader("The path of the entity."), "ETag": textHeader("The entity's tag.")}, "content": success["content"]}

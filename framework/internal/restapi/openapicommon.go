@@ -6,8 +6,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// common adds the schemas that every app has.
-func (b *builder) common() {
+// serverTypes adds the schemas that every app has.
+func (b *builder) serverTypes() {
 	var codes []string
 	for _, e := range fault.Entries() {
 		codes = append(codes, string(e.Code))
@@ -32,10 +32,10 @@ func (b *builder) common() {
 	b.schemas["Problem"] = of(problem, "type", "title", "status", "detail", "code", "message", "hint", "retry")
 	b.schemas["Meta"] = of(node{
 		"schemaVersion": str("Of the contract."), "toolVersion": str("Of the build."), "ts": str("When the response was made."), "durationMs": node{"type": "integer"},
-		"runId": str("The run that the response is of."), "attempts": node{"type": "integer"}, "metrics": node{"type": "object"},
+		"runId": str("The run that the response is of."), "attempts": node{"type": "integer"}, "metrics": anyObject(),
 	}, "schemaVersion", "toolVersion", "ts", "durationMs")
 	b.schemas["Envelope"] = of(node{
-		"ok": node{"type": "boolean"}, "result": node{"type": "object"}, "error": reference("Fault"), "_meta": reference("Meta"),
+		"ok": node{"type": "boolean"}, "result": anyObject(), "error": reference("Fault"), "_meta": reference("Meta"),
 	}, "ok", "_meta")
 }
 
@@ -64,7 +64,7 @@ func (b *builder) server() {
 		"operationId": "callTool", "summary": "Call any tool", "tags": []string{"Server"},
 		"description": "The body is the tool's input. With `Accept: text/event-stream` the response is a stream of the events `start`, `progress`, `result` or `error`, `done`.",
 		"parameters":  []node{{"name": "name", "in": "path", "required": true, "description": "The tool's name, as tools/list of MCP has it.", "schema": node{"type": "string"}}, keyParameter},
-		"requestBody": b.body(node{"type": "object"}, nil, jsonType),
+		"requestBody": b.body(anyObject(), nil, jsonType),
 		"responses":   node{"200": ok, "4XX": answer(jsonType, "Why the call failed."), "5XX": answer(jsonType, "Why the call failed.")},
 	})
 }

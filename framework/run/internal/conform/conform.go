@@ -21,12 +21,15 @@ import (
 // Checker checks inputs and outputs. It is safe for concurrent use.
 type Checker struct {
 	schemas  schema.Cache
+	inputs   schema.Cache // which asserts formats
 	log      *slog.Logger
 	reported sync.Map // IDs of operations whose outputs did not fit, and the log says so
 }
 
 // New returns a checker that logs defects of operations.
-func New(log *slog.Logger) *Checker { return &Checker{log: log} }
+func New(log *slog.Logger) *Checker {
+	return &Checker{log: log, inputs: schema.Cache{AssertFormats: true}}
+}
 
 // Snapshot returns an error that names every operation of a catalog whose input or
 // output schema does not compile. Clients that compile them themselves would refuse the
@@ -52,9 +55,13 @@ func (c *Checker) Snapshot(s *catalog.Snapshot) error {
 	return nil
 }
 
-// Input returns the fault of an input that is not what an operation takes.
+// Input returns the fault of an input that is not what an operation takes. What other servers
+// mean by a format they check themselves: many take more than it says.
 func (c *Checker) Input(op *catalog.Operation, input json.RawMessage) error {
-	return c.schemas.Check(op.Input, input)
+	if op.ID.Kind == catalog.KindUpstream {
+		return c.schemas.Check(op.Input, input)
+	}
+	return c.inputs.Check(op.Input, input)
 }
 
 // Output returns the fault of a call that was made, and whose output is not what its
