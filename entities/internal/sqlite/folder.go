@@ -270,7 +270,7 @@ func (f *Folder) writeNewSet(ctx context.Context, set, file string) error {
 
 // isEmpty reports whether an app has put nothing into the tables of a new set.
 func isEmpty(ctx context.Context, file string) (bool, error) {
-	db := sqlitedriver.Open(dsn(file, busyTimeout))
+	db := sqlitedriver.Open(dsn(file, busyTimeout, SyncFull))
 	defer db.Close()
 	rows, err := db.QueryContext(ctx, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'koan_*' AND name NOT GLOB 'sqlite_*'`)
 	if err != nil {
