@@ -10,7 +10,7 @@ import (
 
 // The generator refuses entities of an app that would have these names.
 func TestNamesAreTaken(t *testing.T) {
-	for _, k := range Entities().Kinds {
+	for _, k := range Entities(nil).Kinds {
 		require.True(t, catalog.Taken(k.Type), k.Type)
 	}
 	require.False(t, catalog.Taken("Run"))
