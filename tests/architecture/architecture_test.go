@@ -181,7 +181,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/run/internal/callfault":   {"framework/fault", "framework/catalog"},
 		"framework/run/internal/conform":     {"framework/schema", "framework/fault", "framework/catalog"},
 		"framework/run/internal/course":      {"framework/fault", "framework/run/tape", "framework/run/store", "framework/run/internal/budget"},
-		"framework/run/internal/detached":    {"framework/deadline"},
+		"framework/run/internal/detached":    {"framework/deadline", "framework/fault"},
 		"framework/run/internal/progress":    {"framework/run/store", "framework/journal", "framework/run/internal/course"},
 		"framework/run/internal/transaction": {"framework/fault", "framework/run/store", "framework/journal"},
 		"framework/run":                      {"framework/run/store", "framework/run/internal/aftercommit", "framework/run/observe", "framework/run/tape", "framework/run/internal/budget", "framework/run/internal/callfault", "framework/run/internal/conform", "framework/run/internal/course", "framework/run/internal/detached", "framework/run/internal/progress", "framework/run/internal/transaction", "framework/ask", "framework/fault", "framework/auth", "framework/catalog", "framework/journal", "framework/approval"},
