@@ -92,6 +92,10 @@ func TestUploadAndDownload(t *testing.T) {
 	head := s.do("HEAD", "/api/files/"+f.ID, "")
 	require.Equal(t, http.StatusOK, head.status)
 	require.Empty(t, head.body)
+	for _, asked := range []string{"bytes=0-1", "bytes=999999-", "bytes=-0"} {
+		part := s.do("HEAD", "/api/files/"+f.ID, "", "Range", asked)
+		require.Equal(t, []string{"200 OK", head.header.Get("Content-Length"), "bytes", ""}, []string{"200 " + http.StatusText(part.status), part.header.Get("Content-Length"), part.header.Get("Accept-Ranges"), part.header.Get("Content-Range")}, "ranges are of GET alone: %s", asked)
+	}
 
 	named := s.upload("a,b\n1,2\n", "/api/files", "Content-Type", "text/csv", "Content-Disposition", `attachment; filename*=UTF-8''%C3%A4.csv`)
 	require.Equal(t, "ä.csv", named.Name)

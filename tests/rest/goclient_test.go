@@ -31,12 +31,12 @@ func TestOpenAPIGoClient(t *testing.T) {
 		require.NoError(t, err, "%v\n%s%s", args, out, &errs)
 		return out
 	}
-	run("../..", "tool", "-modfile=tools/go.mod", "oapi-codegen", "-generate", "types,client", "-include-tags", "Todo,Files", "-package", "api", "-o", filepath.Join(dir, "api", "client.go"), fileOf(t, s))
+	run("../..", "tool", "-modfile=tools/go.mod", "oapi-codegen", "-generate", "types,client", "-include-tags", "Todo,Step,Files", "-package", "api", "-o", filepath.Join(dir, "api", "client.go"), fileOf(t, s))
 	var said struct {
 		Title, Priority, ETag, Problem string
 		Created, Changed, Stale, Gone  int
-		Count                          int
-		File                           string
+		Count, Groups                  int
+		File, Step, Back               string
 	}
 	out := run(dir, "run", ".", s.url)
 	require.NoError(t, json.Unmarshal(out, &said), "%s", out)
@@ -46,4 +46,6 @@ func TestOpenAPIGoClient(t *testing.T) {
 	require.Equal(t, "conflict", said.Problem)
 	require.Equal(t, 1, said.Count)
 	require.Equal(t, "a file", said.File)
+	require.Equal(t, []string{"Take the bag", "Buy milk"}, []string{said.Step, said.Back}, "rows of relationships, found by a filter")
+	require.Equal(t, 1, said.Groups)
 }

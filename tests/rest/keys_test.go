@@ -83,3 +83,25 @@ func TestKeyOfAnotherJob(t *testing.T) {
 		require.Equal(t, http.StatusConflict, s.do("PATCH", at, `{"`+name+`":"two"}`, "Idempotency-Key", entity+"2").status)
 	}
 }
+
+// The header is taken by tools that run scripts, as idempotencyKey in the body is.
+func TestKeyOfAScript(t *testing.T) {
+	t.Parallel()
+	s := serve(t, fixtureApp(), framework.HTTPOptions{})
+	run := func(status int, body, key string) map[string]any {
+		return s.do("POST", "/tools/koan.code.execute", body, "Idempotency-Key", key).object(status)
+	}
+	const script = `"code":"return SDK.Entities.Todo.upsert({title: 'once'}).id"`
+	first := run(200, "{"+script+"}", "one")["result"].(map[string]any)
+	for _, again := range []string{"{" + script + "}", " { " + script + `, "idempotencyKey": "one"}`, `{"idempotencyKey":null,` + script + "}"} {
+		require.Equal(t, first["result"], run(200, again, "one")["result"].(map[string]any)["result"], again)
+	}
+	inBody := s.do("POST", "/tools/koan.code.execute", `{"idempotencyKey":"one",`+script+"}").object(200)["result"].(map[string]any)
+	require.Equal(t, first["result"], inBody["result"], "the header is the same key")
+	differs := run(400, `{"idempotencyKey":"two",`+script+"}", "one")["error"].(map[string]any)
+	require.Equal(t, []any{"invalid_payload", "Send one of them."}, []any{differs["code"], differs["hint"]})
+	other := run(409, `{"code":"return 2"}`, "one")["error"].(map[string]any)
+	require.Equal(t, "conflict", other["code"])
+	require.Equal(t, "invalid_payload", s.do("POST", "/tools/koan.code.validate", `{"code":"1"}`, "Idempotency-Key", "three").object(400)["error"].(map[string]any)["code"], "it writes nothing")
+	require.Equal(t, "invalid_payload", run(400, `{}`, "four")["error"].(map[string]any)["code"])
+}

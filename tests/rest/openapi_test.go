@@ -76,10 +76,23 @@ export async function first(): Promise<Todo | undefined> {
 }
 export const model: components["schemas"]["TodoModel"] = { title: "x", priority: "low" };
 export function nameOf(t: Todo): string { return t.title ?? t.id; }
+type Schemas = components["schemas"];
+export const filter: Schemas["TodoFilter"] = {
+  title: { $startsWith: "x" }, priority: "low", effort: { $between: [1, 2] }, $or: [{ completed: true }, { $not: { title: { $in: ["a"] } } }],
+  assignedUser: { name: { $icontains: "a" } }, steps: { $some: { done: false, todo: { title: "x" } }, $exists: true }, dueDate: null,
+};
+export const related: Schemas["TodoWith"] = { steps: { limit: 2, sort: "-text", filter: { done: true }, with: "todo" }, assignedUser: true };
+export const groups: paths["/api/todo:aggregate"]["post"]["requestBody"]["content"]["application/json"] = { groupBy: "priority", count: true, having: { count: { $gt: 1 }, $or: [{ count: 3 }] } };
+export function steps(t: Todo): (string | undefined)[] { return [...(t.steps ?? []).map((s) => s.todo?.assignedUser?.name), t.labels?.[0]?.todos?.[0]?.title]; }
 export const query: NonNullable<paths["/api/todo"]["get"]["parameters"]["query"]> = { filter: JSON.stringify({ title: "x" }) };
 `,
-		"type.ts": `export const model: components["schemas"]["TodoModel"] = { title: 1 };`,
-		"name.ts": `export function nameOf(t: Todo): string { return t.titel; }`,
+		"filter.ts":   `export const filter: components["schemas"]["TodoFilter"] = { titel: "x" };`,
+		"operator.ts": `export const filter: components["schemas"]["TodoFilter"] = { title: { $gte: 1 } };`,
+		"edge.ts":     `export const filter: components["schemas"]["TodoFilter"] = { steps: { $some: { txt: "x" } } };`,
+		"with.ts":     `export const related: components["schemas"]["TodoWith"] = { step: true };`,
+		"read.ts":     `export function text(t: Todo): number | undefined { return t.steps?.[0]?.text; }`,
+		"type.ts":     `export const model: components["schemas"]["TodoModel"] = { title: 1 };`,
+		"name.ts":     `export function nameOf(t: Todo): string { return t.titel; }`,
 	} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte(`import type { paths, components } from "./api";
@@ -99,7 +112,7 @@ type Todo = components["schemas"]["Todo"];
 			wrong[file]++
 		}
 	}
-	require.Equal(t, map[string]int{"type.ts": 1, "name.ts": 1}, wrong, "%s", out)
+	require.Equal(t, map[string]int{"filter.ts": 1, "operator.ts": 1, "edge.ts": 1, "with.ts": 1, "read.ts": 1, "type.ts": 1, "name.ts": 1}, wrong, "%s", out)
 }
 
 // document is an OpenAPI document, as far as tests read it.

@@ -92,8 +92,12 @@ func TestConditionsInTheBody(t *testing.T) {
 		"koan.code.execute": `{"code":"SDK.Entities.Todo.patch('1', {title: 'b'}, {ifVersion: 9})"}`,
 	} {
 		got := s.do("POST", "/tools/"+tool, body).object(http.StatusConflict)["error"].(map[string]any)
-		require.Equal(t, []any{"conflict", "/ifVersion", "safe"}, []any{got["code"], got["path"], got["retry"]}, tool)
+		require.Equal(t, []any{"conflict", "/ifVersion", "fix"}, []any{got["code"], got["path"], got["retry"]}, tool)
 	}
+	stale := s.do("PATCH", "/api/todo/1", `{"title":"b"}`, "Content-Type", "application/merge-patch+json", "If-Match", `"9"`).object(http.StatusPreconditionFailed)
+	require.Equal(t, []any{"conflict", "fix"}, []any{stale["code"], stale["retry"]}, "as the other faces say")
+	gone := s.do("POST", "/tools/todo.upsert", `{"model":{"id":"none","title":"b"},"ifVersion":1}`).object(http.StatusConflict)["error"].(map[string]any)
+	require.Equal(t, []any{"conflict", "/ifVersion", "fix"}, []any{gone["code"], gone["path"], gone["retry"]}, "none is at a version")
 	long := s.do("POST", "/tools/koan.code.execute", `{"code":"1","idempotencyKey":"`+strings.Repeat("k", 201)+`"}`).object(http.StatusBadRequest)
 	require.Equal(t, "/idempotencyKey", long["error"].(map[string]any)["path"])
 }

@@ -38,6 +38,27 @@ func main() {
 	page, err := c.TodoCollectionWithResponse(ctx, &api.TodoCollectionParams{Filter: &filter})
 	check(err)
 	said["count"], said["title"], said["priority"] = len(page.JSON200.Items), page.JSON200.Items[0].Title, page.JSON200.Items[0].Priority
+
+	_, err = c.StepUpsertWithResponse(ctx, nil, body[api.StepUpsertJSONRequestBody](map[string]any{"text": "Take the bag", "todo": "t1"}))
+	check(err)
+	var named api.TodoFilter_Title
+	check(named.FromStringConditions(api.StringConditions{StartsWith: &title}))
+	var text api.StepFilter_Text
+	check(text.FromStepFilterText0("Take the bag"))
+	typed := api.TodoFilter{Title: &named}
+	typed.Steps = body[api.TodoFilter](map[string]any{"steps": map[string]any{"$some": map[string]any{"text": "Take the bag"}}}).Steps
+	typed.Steps.Some = &api.StepFilter{Text: &text}
+	var with api.TodoWith
+	check(with.FromTodoWith0("steps.todo"))
+	found, err := c.TodoQueryWithResponse(ctx, api.TodoQueryJSONRequestBody{Filter: &typed, With: &with})
+	check(err)
+	step := (*found.JSON200.Items[0].Steps)[0]
+	said["step"], said["back"] = step.Text, step.Todo.Title
+	var one api.HavingTerm
+	check(one.FromHavingTerm1(1))
+	groups, err := c.TodoAggregateWithResponse(ctx, body[api.TodoAggregateJSONRequestBody](map[string]any{"groupBy": "priority", "count": true, "having": map[string]any{"count": one}, "filter": typed}))
+	check(err)
+	said["groups"] = len(groups.JSON200.Rows)
 	_, err = c.TodoDeleteWithResponse(ctx, "t1", nil)
 	check(err)
 	gone, err := c.TodoGetByIdWithResponse(ctx, "t1", nil)
