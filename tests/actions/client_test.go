@@ -67,6 +67,10 @@ func TestClientListsAndCallsActions(t *testing.T) {
 	require.Contains(t, string(seen.Tool.OutputSchema), `"completed"`)
 	require.Equal(t, map[string]bool{"readOnlyHint": false, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}, seen.Tool.Annotations)
 	require.False(t, seen.Unlisted)
+	for _, prompt := range seen.Prompts {
+		require.NotEqual(t, "count-todos", prompt.Name, "what is not listed is not offered to people")
+	}
+	require.NotEmpty(t, seen.Prompts)
 
 	require.JSONEq(t, `{"id":"1","completed":true}`, string(seen.Finished.Body))
 	require.True(t, seen.Again.IsError)

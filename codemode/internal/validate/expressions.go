@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"slices"
+
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/token"
 )
@@ -14,6 +16,7 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 	case *ast.DotExpression:
 		name := e.Identifier.Name.String()
 		if id, ok := e.Left.(*ast.Identifier); ok {
+			c.names.anyMember = c.names.anyMember || slices.Contains(reshape[id.Name.String()], name)
 			c.memberName = name
 			left := c.identifier(s, id, false)
 			c.memberName = ""
@@ -54,7 +57,7 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 		c.arrow(s, e)
 	case *ast.AwaitExpression:
 		switch v := c.expr(s, e.Argument); v.kind {
-		case page, list:
+		case page, list, rows, row:
 			return v
 		case pending:
 			return awaited(v)
@@ -152,6 +155,9 @@ func (c *checker) bracket(s *scope, e *ast.BracketExpression, test bool) value {
 	case *ast.StringLiteral:
 		return c.member(owner, m.Value.String(), m.Idx, test)
 	case *ast.NumberLiteral:
+		if one := rowsIn(owner); one.kind == row {
+			return one
+		}
 		if owner.kind == page && !test {
 			what := owner.entity.Name + "." + owner.method
 			c.fail(m.Idx, "", UnknownMethod, what+" returns a page, which has no element "+quote(m.Literal), UseItems)
@@ -208,6 +214,8 @@ func (c *checker) assigned(s *scope, e ast.Expression) {
 		c.recordMember(c.holder(s, e.Left), e.Identifier.Name.String())
 	case *ast.BracketExpression:
 		owner := c.holder(s, e.Left)
+		_, literal := e.Member.(*ast.StringLiteral)
+		c.names.anyMember = c.names.anyMember || !literal && !isNumber(e.Member)
 		if lit, ok := e.Member.(*ast.StringLiteral); ok {
 			c.recordMember(owner, lit.Value.String())
 			return
@@ -255,6 +263,7 @@ func (c *checker) recordMember(owner value, name string) {
 		c.tested["global "+name] = true
 		return
 	}
+	c.names.members[name] = true
 	before := len(c.found)
 	c.member(owner, name, 0, true)
 	c.found = c.found[:before]
@@ -295,14 +304,35 @@ func (c *checker) class(s *scope, e *ast.ClassLiteral) {
 	}
 }
 
+// callee walks what is called, and returns its value, and the object and the name of a member.
+func (c *checker) callee(s *scope, e ast.Expression) (callee, owner value, function string) {
+	switch d := e.(type) {
+	case *ast.DotExpression:
+		if _, named := d.Left.(*ast.Identifier); !named { // else it may be a global object's
+			owner, function = c.expr(s, d.Left), d.Identifier.Name.String()
+			return c.member(owner, function, d.Identifier.Idx, false), owner, function
+		}
+		owner, _ = s.lookup(d.Left.(*ast.Identifier).Name.String())
+		return c.expr(s, e), owner, d.Identifier.Name.String()
+	case *ast.OptionalChain:
+		return c.callee(s, d.Expression)
+	}
+	return c.expr(s, e), value{}, ""
+}
+
+func isNumber(e ast.Expression) bool {
+	_, ok := e.(*ast.NumberLiteral)
+	return ok
+}
+
 func (c *checker) call(s *scope, e *ast.CallExpression) value {
 	if catches(e) {
 		c.handlers++
 		defer func() { c.handlers-- }()
 	}
-	callee := c.expr(s, e.Callee)
+	callee, owner, function := c.callee(s, e.Callee)
 	c.evaluator(s, e.Callee)
-	c.lastExpr(s, e.ArgumentList)
+	c.callOfRows(s, e, owner, function)
 	if c.collecting {
 		return value{}
 	}
@@ -317,6 +347,9 @@ func (c *checker) call(s *scope, e *ast.CallExpression) value {
 		c.input(s, callee, e.ArgumentList)
 		c.checkCall(s, callee, e)
 		return value{kind: pending, entity: callee.entity, method: callee.method, id: callee.id}
+	}
+	if got := ofRows(owner, function); got.kind != other {
+		return got
 	}
 	return c.imported(s, e)
 }

@@ -36,6 +36,11 @@ func resultOf(callee value) value {
 		return value{kind: page, entity: callee.entity, method: callee.method}
 	case catalog.ReturnsList, catalog.ReturnsRows:
 		return value{kind: list, entity: callee.entity, method: callee.method}
+	case catalog.ReturnsIterator:
+		return value{kind: rows, entity: callee.entity, method: callee.method}
+	case catalog.ReturnsEntity, catalog.ReturnsEntityOrNull:
+		return value{kind: row, entity: callee.entity, method: callee.method}
+	case catalog.ReturnsModel, catalog.ReturnsNumber: // a model is filled by the script
 	}
 	return value{}
 }
@@ -100,12 +105,14 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 	}
 }
 
-// iterated walks the operand of `for of` or `...`.
-func (c *checker) iterated(s *scope, e ast.Expression) {
-	switch v := c.expr(s, e); v.kind {
+// iterated walks the operand of `for of` or `...`, and returns what its elements are.
+func (c *checker) iterated(s *scope, e ast.Expression) value {
+	v := c.expr(s, e)
+	switch v.kind {
 	case page:
 		c.fail(e.Idx0(), "", UnknownMethod, v.entity.Name+"."+v.method+" returns a page, which cannot be iterated over", UseItems)
 	case pending:
 		c.fail(e.Idx0(), "", UnknownMethod, "functions of @codemode/servers/* return a promise, which cannot be iterated over", "Await it first.")
 	}
+	return rowsIn(v)
 }

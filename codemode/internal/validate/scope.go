@@ -25,8 +25,9 @@ type checker struct {
 	collecting  bool // this is the first walk, which reports nothing
 	handlers    int  // how many handlers of failures enclose the code
 	ask         Ask
-	askedCalls  int    // how many inputs of calls were checked
-	memberName  string // the member that follows the current identifier, "" if there is none
+	askedCalls  int     // how many inputs of calls were checked
+	given       []value // what the function that is walked next gets
+	memberName  string  // the member that follows the current identifier, "" if there is none
 }
 
 // usage is how a script uses its names, wherever they are declared: two variables of the
@@ -37,7 +38,10 @@ type usage struct {
 	vars     map[string]int  // how often `var` declares them
 	uses     map[string]int  // how often they are mentioned except in declarations and assignments
 	globals  map[string]bool // members that are added to the global object
-	dynamic  bool            // globals with computed names are defined
+	members  map[string]bool // members that are assigned, whatever to
+	// anyMember says that members are added whose names are not known.
+	anyMember bool
+	dynamic   bool // globals with computed names are defined
 }
 
 // keeps reports whether a name always has the value of its declaration.
@@ -56,7 +60,7 @@ func (u usage) keeps(name string, how token.Token) bool {
 func newChecker(b wire.Bindings) *checker {
 	c := &checker{
 		bindings: b, byName: map[string]*wire.Entity{}, root: &scope{}, tested: map[string]bool{}, collecting: true,
-		names: usage{assigned: map[string]bool{}, shrunk: map[string]bool{}, vars: map[string]int{}, uses: map[string]int{}, globals: map[string]bool{}},
+		names: usage{assigned: map[string]bool{}, shrunk: map[string]bool{}, vars: map[string]int{}, uses: map[string]int{}, globals: map[string]bool{}, members: map[string]bool{}},
 	}
 	for i := range b.Entities {
 		e := &b.Entities[i]

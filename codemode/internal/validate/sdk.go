@@ -30,6 +30,8 @@ const (
 	tool                 // a function of such a module, or SDK.<Domain>.<fn>
 	page                 // a page of entities
 	list                 // an array that a method returns
+	rows                 // another list of entities, or an iterator over them
+	row                  // an entity that a method returned
 	pending              // the promise of a module's function
 )
 
@@ -91,7 +93,12 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 		got, subject, miss = c.groupFunction(owner.group, name, at)
 	case servers:
 		got, subject, miss = c.upstream(name, at)
+	case row:
+		got, subject, miss = c.rowMember(owner, name, at)
 	case page:
+		if name == "items" {
+			return value{kind: rows, entity: owner.entity, method: owner.method}
+		}
 		subject, miss = c.pageMember(owner, name, at, test)
 		test = test && subject != ""
 	case list:

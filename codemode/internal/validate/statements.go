@@ -8,16 +8,15 @@ import (
 // function walks a function's body, or the program's.
 func (c *checker) function(outer *scope, params *ast.ParameterList, vars []*ast.VariableDeclaration, body []ast.Statement) {
 	s := outer.inner()
+	given := c.given
+	c.given = nil
 	if params != nil {
 		for _, p := range params.List {
 			s.hide(p.Target)
 		}
 		s.hide(params.Rest)
 		s.declare("arguments", value{})
-		for _, p := range params.List {
-			c.target(s, p.Target, value{}, 0)
-			c.expr(s, p.Initializer)
-		}
+		c.parameters(s, params.List, given)
 	}
 	s.hoistVars(vars)
 	c.block(s, body)
@@ -92,14 +91,13 @@ func (c *checker) loop(s *scope, st ast.Statement) {
 		c.statement(inner, st.Body)
 	case *ast.ForInStatement:
 		c.expr(s, st.Source)
-		c.each(s, st.Into, st.Body)
+		c.each(s, st.Into, value{}, st.Body)
 	case *ast.ForOfStatement:
-		c.iterated(s, st.Source)
-		c.each(s, st.Into, st.Body)
+		c.each(s, st.Into, c.iterated(s, st.Source), st.Body)
 	}
 }
 
-func (c *checker) each(s *scope, into ast.ForInto, body ast.Statement) {
+func (c *checker) each(s *scope, into ast.ForInto, element value, body ast.Statement) {
 	inner := s.inner()
 	switch into := into.(type) {
 	case *ast.ForIntoVar:
@@ -107,7 +105,7 @@ func (c *checker) each(s *scope, into ast.ForInto, body ast.Statement) {
 		c.target(inner, into.Binding.Target, value{}, 0)
 	case *ast.ForDeclaration:
 		inner.hide(into.Target)
-		c.target(inner, into.Target, value{}, 0)
+		c.target(inner, into.Target, element, token.LET)
 	case *ast.ForIntoExpression:
 		c.assigned(inner, into.Expression)
 	}

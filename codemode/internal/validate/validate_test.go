@@ -292,3 +292,47 @@ func doubling(n int) string {
 	}
 	return text
 }
+
+// Members of rows, as far as it is obvious that they are rows.
+func TestFieldsOfRows(t *testing.T) {
+	b := bindings()
+	b.Entities[0].Targets, b.Entities[0].Many = map[string]string{"assignee": "Product", "tags": "Product"}, []string{"tags"}
+	const wrong = "titel"
+	for _, src := range []string{
+		"const t = SDK.Entities.Todo.getById('1'); t.titel",
+		"const t = SDK.Entities.Todo.findById('1'); SDK.Out.answer(t?.titel)",
+		"const t = SDK.Entities.Todo.upsert({title: 'a'}); t['titel']",
+		"let t = SDK.Entities.Todo.patch('1', {title: 'a'}); `${t.titel}`",
+		"for (const t of SDK.Entities.Todo.each()) { SDK.Out.info(t.titel) }",
+		"for (const t of SDK.Entities.Todo.collection().items) SDK.Out.info(t.titel)",
+		"for (const {titel} of SDK.Entities.Todo.all()) SDK.Out.info(titel)",
+		"const {items} = SDK.Entities.Todo.collection(); items.map(t => t.titel)",
+		"const page = SDK.Entities.Todo.firstPage(3); page.items.filter(t => t.completed).map(function (t) { return t.titel })",
+		"SDK.Entities.Todo.all().sort((x, y) => x.titel - 1)", "SDK.Entities.Todo.all().sort((x, y) => 1 - y.titel)",
+		"SDK.Entities.Todo.all().forEach(({titel}) => titel)", "SDK.Entities.Todo.all()[0].titel", "SDK.Entities.Todo.all().find(t => t.completed).titel",
+		"const t = SDK.Entities.Todo.getById('1'); t.assignee.titel", "SDK.Entities.Todo.getById('1', {with: 'tags'}).tags.map(p => p.titel)",
+		"const t = await SDK.Entities.Todo.getById('1'); t.titel",
+	} {
+		got := check(t, src, b)
+		require.Len(t, got, 1, src)
+		require.Equal(t, validate.UnknownField, got[0].Code, src)
+		require.Contains(t, got[0].Message, " has no field `"+wrong+"`", src)
+		require.NotEmpty(t, got[0].Hint, src)
+	}
+	require.Contains(t, check(t, "SDK.Entities.Todo.getById('1').titel", b)[0].Message, `did you mean "title"?`)
+	for _, src := range []string{
+		"const t = SDK.Entities.Todo.getById('1'); t.title + t.meta.anything.at.all + t.tags.length + t.assignee?.gtin",
+		"const t = SDK.Entities.Todo.getById('1'); t.extra = 1; t.extra", "const t = SDK.Entities.Todo.getById('1'); mark(t); t.extra; function mark(x) { x.extra = 1 }",
+		"for (const t of SDK.Entities.Todo.each()) { t['extra'] = 1; SDK.Out.info(t.extra) }", "const t = SDK.Entities.Todo.getById('1'); for (const k of ['extra']) t[k] = 1; t.extra",
+		"const t = SDK.Entities.Todo.getById('1'); Object.assign(t, {extra: 1}); t.extra", "const t = {...SDK.Entities.Todo.getById('1'), extra: 1}; t.extra",
+		"const t = SDK.Entities.Todo.getById('1'); if (t.extra) t.extra()", "const t = SDK.Entities.Todo.getById('1'); t.extra?.x; typeof t.more; 'much' in t",
+		"const t = SDK.Entities.Todo.getById('1'); const {extra = 1} = t; extra", "let t = SDK.Entities.Todo.getById('1'); t = {extra: 1}; t.extra",
+		"const f = t => t.extra; SDK.Entities.Todo.all().map(f)", "SDK.Entities.Todo.all().map(t => ({...t, extra: 1})).filter(t => t.extra)",
+		"SDK.Entities.Todo.all().map(t => { t = {extra: 1}; return t.extra })", "SDK.Entities.Todo.aggregate({groupBy: 'title', count: true}).map(r => r.count)",
+		"SDK.Entities.Todo.all().reduce((sum, t) => sum + t.extra, 0)", "SDK.Entities.Todo.all().map((t, i) => i.extra)", "const m = SDK.Entities.Todo.new(); m.extra",
+		"const t = SDK.Entities.Todo.getById('1'); t.toString() + t.hasOwnProperty('x') + t.constructor.name", "for (const {title, ...rest} of SDK.Entities.Todo.each()) rest.extra",
+		"const Todo = {getById: () => ({extra: 1})}; Todo.getById('1').extra", "[...SDK.Entities.Todo.all(), {extra: 1}].map(t => t.extra)", "for (var t of SDK.Entities.Todo.all()) t.title; t = {extra: 1}; t.extra",
+	} {
+		require.Empty(t, check(t, src, b), src)
+	}
+}
