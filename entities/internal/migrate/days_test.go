@@ -26,8 +26,8 @@ func TestColumnBecomesOneOfDays(t *testing.T) {
 		"text":       {&entschema.Column{Name: "due", Type: field.TypeString, Nullable: true}, "'2026-01-31'", "2026-01-31"},
 		"other text": {&entschema.Column{Name: "due", Type: field.TypeString, Nullable: true}, "'1/2/2026'", ""},
 		"no day":     {&entschema.Column{Name: "due", Type: field.TypeString, Nullable: true}, "'2026-02-30'", ""},
-		"time":       {&entschema.Column{Name: "due", Type: field.TypeTime, Nullable: true}, "'2026-01-31T23:30:00Z'", "2026-01-31"},
-		"timestamp":  {&entschema.Column{Name: "due", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{dialect.Postgres: "timestamp"}}, "'2026-01-31 23:30:00'", "2026-01-31"},
+		"time":       {&entschema.Column{Name: "due", Type: field.TypeTime, Nullable: true}, "'2026-01-31T00:00:00Z'", "2026-01-31"},
+		"timestamp":  {&entschema.Column{Name: "due", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{dialect.Postgres: "timestamp"}}, "'2026-01-31 00:00:00'", "2026-01-31"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := pgtest.Open(t)

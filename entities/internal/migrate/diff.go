@@ -37,7 +37,7 @@ type Loss struct {
 // What becomes of the rows.
 const (
 	noteRename   = "renaming a field looks the same; edit the file if you meant a rename"
-	noteConvert  = "a value that does not convert ends the migration, and nothing is changed; edit the file to convert it otherwise"
+	noteConvert  = "a value that would not stay the same ends the migration, and nothing is changed; edit the file to convert it otherwise"
 	noteRequired = "a row without a value ends the migration, and nothing is changed; edit the file to fill it"
 )
 
@@ -74,6 +74,7 @@ type differ struct {
 	drv    dialect.Driver
 	at     migrate.Driver
 	made   ledger.Tables
+	there  *schema.Schema // the tables as they are
 	// suppose counts every table as one that has rows: for a plan, whose own
 	// connection has none.
 	suppose bool
@@ -97,7 +98,7 @@ func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Ta
 		return nil, err
 	}
 	desired.Name, desired.Attrs = current.Name, current.Attrs
-	d := differ{schema: s, drv: drv, at: at, made: made, suppose: suppose}
+	d := differ{schema: s, drv: drv, at: at, made: made, there: current, suppose: suppose}
 	wanted := names(desired)
 	current.Tables = slices.DeleteFunc(current.Tables, func(t *schema.Table) bool {
 		_, ours := made[t.Name]
@@ -216,7 +217,7 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 			}
 		case *schema.ModifyColumn:
 			err = d.checkModifiedColumn(ctx, table, c)
-			convertToDays(c)
+			convertTimes(c)
 		case *schema.AddIndex:
 			err = d.checkUnique(ctx, table, c.I, added(changes))
 		case *schema.ModifyIndex:
@@ -272,26 +273,37 @@ func copiesTable(c schema.Change) bool {
 	return true
 }
 
-// convertToDays says how PostgreSQL makes dates of what a column has: of texts only those of
-// the form YYYY-MM-DD, any other ends the migration; of times the date that they have in UTC,
-// not in the zone of whoever migrates.
-func convertToDays(c *schema.ModifyColumn) {
+// convertTimes says how PostgreSQL makes times of what a column has: dates of texts only where
+// these have the form YYYY-MM-DD, any other ends the migration; and times with a zone, and
+// without one, as they are in UTC, not in the zone of whoever migrates.
+func convertTimes(c *schema.ModifyColumn) {
 	to, ok := c.To.Type.Type.(*schema.TimeType)
-	if !ok || to.T != postgres.TypeDate || !c.Change.Is(schema.ChangeType) {
+	if !ok || !c.Change.Is(schema.ChangeType) {
 		return
 	}
-	name := string(sqltext.AppendName(nil, c.To.Name))
+	name, using := string(sqltext.AppendName(nil, c.To.Name)), ""
 	switch from := c.From.Type.Type.(type) {
 	case *schema.StringType:
-		c.Extra = append(c.Extra, &postgres.ConvertUsing{
-			X: "CAST(CASE WHEN " + name + " ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' THEN " + name + " ELSE 'not YYYY-MM-DD: ' || " + name + " END AS date)",
-		})
+		if to.T == postgres.TypeDate {
+			using = "CAST(CASE WHEN " + name + " ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' THEN " + name + " ELSE 'not YYYY-MM-DD: ' || " + name + " END AS date)"
+		}
 	case *schema.TimeType:
-		if from.T == postgres.TypeTimestampTZ || from.T == postgres.TypeTimestampWTZ {
-			c.Extra = append(c.Extra, &postgres.ConvertUsing{X: "CAST(" + name + " AT TIME ZONE 'UTC' AS date)"})
+		switch {
+		case isZoned(from) && to.T == postgres.TypeDate:
+			using = "CAST(" + name + inUTC + " AS date)"
+		case isZoned(from) && isUnzoned(to), isUnzoned(from) && isZoned(to):
+			using = name + inUTC
+		case from.T == postgres.TypeDate && isZoned(to):
+			using = "CAST(" + name + " AS timestamp)" + inUTC
 		}
 	}
+	if using != "" {
+		c.Extra = append(c.Extra, &postgres.ConvertUsing{X: using})
+	}
 }
+
+// inUTC is how a planned statement reads times.
+const inUTC = " AT TIME ZONE 'UTC'"
 
 func raw(c *schema.Column) string {
 	switch t := c.Type.Type.(type) {
@@ -307,6 +319,9 @@ func raw(c *schema.Column) string {
 	case *schema.BoolType:
 		return t.T
 	case *schema.TimeType:
+		if p := t.Precision; p != nil && fraction(t) < mostFraction {
+			return fmt.Sprintf("%s(%d)", t.T, *p)
+		}
 		return t.T
 	case *schema.JSONType:
 		return t.T
@@ -332,13 +347,16 @@ func widens(from, to schema.Type) bool {
 	switch f := from.(type) {
 	case *schema.StringType:
 		t, ok := to.(*schema.StringType)
-		return ok && (t.Size == 0 || f.Size != 0 && t.Size >= f.Size)
+		return ok && !isPadded(f) && !isPadded(t) && (t.Size == 0 || f.Size != 0 && t.Size >= f.Size)
 	case *schema.IntegerType:
 		t, ok := to.(*schema.IntegerType)
 		return ok && typeRank(integers, f.T, t.T)
 	case *schema.FloatType:
 		t, ok := to.(*schema.FloatType)
 		return ok && typeRank(floats, f.T, t.T)
+	case *schema.DecimalType:
+		t, ok := to.(*schema.DecimalType)
+		return ok && (t.Precision == 0 || f.Precision > 0 && t.Scale >= f.Scale && t.Precision-t.Scale >= f.Precision-f.Scale)
 	}
 	return false
 }
@@ -360,4 +378,13 @@ func (d *Diff) execute(ctx context.Context, drv dialect.Driver) error {
 		}
 	}
 	return nil
+}
+
+// Drift implements Way.
+func (s *Schema) Drift(ctx context.Context, drv dialect.Driver) ([]string, error) {
+	d, err := s.compare(ctx, drv, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	return d.Statements(), nil
 }

@@ -205,7 +205,7 @@ func (w Files) Apply(ctx context.Context, drv dialect.Driver, set string, _ bool
 	}
 	for _, f := range v.pending {
 		started := time.Now()
-		if err := f.run(ctx, drv); err != nil {
+		if err := w.runChecked(ctx, drv, f); err != nil {
 			return v, fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %v", set, err).
 				WithHint("Fix the data or the file (then run `%s hash`), and run `%s apply` again.", w.Command, w.Command).Because(err)
 		}

@@ -175,7 +175,7 @@ func (d *differ) checkNewColumn(ctx context.Context, table string, c *schema.Col
 // checkUnique looks whether rows that exist share what is to be unique. added are the columns
 // that come with the same change.
 func (d *differ) checkUnique(ctx context.Context, table string, x *schema.Index, added []string) error {
-	if !x.Unique {
+	if !x.Unique || d.isUniqueAlready(table, x) {
 		return nil
 	}
 	var columns, quoted, where []string
@@ -206,6 +206,54 @@ func (d *differ) checkUnique(ctx context.Context, table string, x *schema.Index,
 		d.block(r.some, do, "%s becomes unique, but %s share theirs with another", name, d.schema.of(table, r.n))
 	}
 	return err
+}
+
+// isUniqueAlready reports whether a key or an index that is there keeps rows from sharing what a new
+// index has: its columns are some of the new one's, and it is of all rows or of the same ones.
+func (d *differ) isUniqueAlready(table string, x *schema.Index) bool {
+	t, ok := d.there.Table(table)
+	if !ok {
+		return false
+	}
+	has := map[string]bool{}
+	for _, p := range x.Parts {
+		if p.C == nil || slices.ContainsFunc(p.Attrs, isCollation) {
+			return false
+		}
+		has[p.C.Name] = true
+	}
+	where, kinds := predicate(x)
+	if kinds {
+		return false
+	}
+	narrower := func(was *schema.Index) bool {
+		partly, kinds := predicate(was)
+		return was.Unique && !kinds && (partly == "" || partly == where) &&
+			!slices.ContainsFunc(was.Parts, func(p *schema.IndexPart) bool { return p.C == nil || !has[p.C.Name] })
+	}
+	if slices.ContainsFunc(t.Indexes, narrower) {
+		return true
+	}
+	return t.PrimaryKey != nil && len(t.PrimaryKey.Parts) > 0 &&
+		!slices.ContainsFunc(t.PrimaryKey.Parts, func(p *schema.IndexPart) bool { return p.C == nil || !has[p.C.Name] })
+}
+
+func isCollation(a schema.Attr) bool { _, ok := a.(*schema.Collation); return ok }
+
+// predicate returns the condition of the rows that an index has. otherwise reports that it takes
+// nulls for equal, which others do not.
+func predicate(x *schema.Index) (where string, otherwise bool) {
+	for _, a := range x.Attrs {
+		switch a := a.(type) {
+		case *sqlite.IndexPredicate:
+			where = a.P
+		case *postgres.IndexPredicate:
+			where = a.P
+		case *postgres.IndexNullsDistinct:
+			otherwise = !a.V
+		}
+	}
+	return where, otherwise
 }
 
 // checkModifiedColumn says what a change of a column loses, and looks for rows that the new
@@ -244,13 +292,18 @@ func (d *differ) checkNulls(ctx context.Context, table string, c *schema.ModifyC
 	return err
 }
 
-// checkConversion looks for values that a column's new type has no place for. PostgreSQL ends
-// the migration at the first of them.
+// checkConversion looks for values that a column's new type has no place for.
 func (d *differ) checkConversion(ctx context.Context, table string, c *schema.ModifyColumn) error {
-	if d.suppose || d.drv.Dialect() != dialect.SQLite {
+	if d.suppose {
 		return nil
 	}
-	b, err := d.schema.misfits(ctx, d.drv, table, c.To.Name)
+	var b *Block
+	var err error
+	if d.drv.Dialect() == dialect.SQLite {
+		b, err = d.schema.misfits(ctx, d.drv, table, c.To.Name)
+	} else {
+		b, err = d.schema.losses(ctx, d.drv, table, c.To.Name, c.From.Type.Type, c.To.Type.Type)
+	}
 	if err == nil && b != nil {
 		d.diff.Blocks = append(d.diff.Blocks, *b)
 	}

@@ -219,3 +219,57 @@ func TestFilesThatDoNotConvert(t *testing.T) {
 	_, err = files(t, to, dir).Apply(ctx, drv, "default", false)
 	require.NoError(t, err)
 }
+
+// An index that was unique over fewer columns leaves no rows that share what a wider one has.
+func TestUniqueIndexThatNarrows(t *testing.T) {
+	indexed := func(hash int32, columns ...string) *Schema {
+		s := table(hash, &entschema.Column{Name: "a", Type: field.TypeString}, &entschema.Column{Name: "b", Type: field.TypeString})
+		x := &entschema.Index{Name: "things_unique", Unique: true}
+		for _, c := range s.Tables[0].Columns {
+			if len(columns) > 0 && (c.Name == columns[0] || len(columns) > 1 && c.Name == columns[1]) {
+				x.Columns = append(x.Columns, c)
+			}
+		}
+		if len(columns) > 0 {
+			s.Tables[0].Indexes = []*entschema.Index{x}
+		}
+		return s
+	}
+	for _, c := range []struct {
+		was, is []string
+		warns   bool
+	}{
+		{[]string{"a"}, []string{"a", "b"}, false},
+		{[]string{"a", "b"}, []string{"a"}, true},
+		{[]string{"a"}, []string{"b"}, true},
+		{nil, []string{"a", "b"}, true},
+		{nil, []string{"id", "a"}, false}, // the key is unique
+	} {
+		places(t, indexed(1, c.was...), func(t *testing.T, drv dialect.Driver) {
+			older := indexed(1, c.was...)
+			made, err := older.known(ctx, drv)
+			require.NoError(t, err)
+			d, err := indexed(2, c.is...).compare(ctx, drv, made, true)
+			require.NoError(t, err)
+			require.NotEmpty(t, d.Statements())
+			require.Equal(t, c.warns, len(d.Blocks) > 0, "%v to %v: %v", c.was, c.is, d.Blocks)
+		})
+	}
+}
+
+// The ledger of a set says what was done to it, and not what others did since.
+func TestDriftOfTables(t *testing.T) {
+	s := table(1, &entschema.Column{Name: "a", Type: field.TypeString})
+	places(t, s, func(t *testing.T, drv dialect.Driver) {
+		v := judged(t, in(s), drv)
+		require.NoError(t, v.Compare(ctx, drv, in(s)))
+		require.Equal(t, Current, v.State, v.Why)
+		exec(t, drv, "ALTER TABLE things ADD COLUMN theirs text")
+		require.NoError(t, v.Compare(ctx, drv, in(s)))
+		require.Equal(t, Current, v.State, v.Why)
+		exec(t, drv, "ALTER TABLE things DROP COLUMN a")
+		require.NoError(t, v.Compare(ctx, drv, in(s)))
+		require.Equal(t, Apart, v.State)
+		require.Contains(t, v.Why, "ADD COLUMN")
+	})
+}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ariga.io/atlas/sql/postgres"
+	"ariga.io/atlas/sql/schema"
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 	entschema "entgo.io/ent/dialect/sql/schema"
@@ -77,8 +79,38 @@ func (s *Schema) misfits(ctx context.Context, drv dialect.Driver, table, name st
 	}
 	return &Block{
 		Why: fmt.Sprintf("the type of %s.%s changes, but what it has in %s is not %s", table, name, s.of(table, r.n), what), Rows: r.some,
-		Do: "Change these values, with the build before or in a migration that is planned, or keep the type",
+		Do: changeValues,
 	}, nil
+}
+
+// changeValues is what mends values that do not convert.
+const changeValues = "Change these values, with the build before or in a migration that is planned, or keep the type"
+
+// losses looks for values of a column in PostgreSQL that would not be the same in another type;
+// nil for none.
+func (s *Schema) losses(ctx context.Context, drv dialect.Driver, table, name string, from, to schema.Type) (*Block, error) {
+	where := losing(from, to, quote(name))
+	if where == "" {
+		return nil, nil
+	}
+	r, err := s.rowsOf(ctx, drv, table, []string{name}, quote(name)+" IS NOT NULL AND ("+where+")")
+	if err != nil || r.n == 0 {
+		return nil, err
+	}
+	was, is := typeName(from), typeName(to)
+	return &Block{
+		Why: fmt.Sprintf("the type of %s.%s changes from %s to %s, but what it has in %s would not stay the same", table, name, was, is, s.of(table, r.n)), Rows: r.some,
+		Do: changeValues,
+	}, nil
+}
+
+// typeName is a type as PostgreSQL writes it.
+func typeName(t schema.Type) string {
+	text, err := postgres.FormatType(t)
+	if err != nil {
+		return "another type"
+	}
+	return text
 }
 
 // column returns a column of the schema, nil if there is none.
@@ -96,14 +128,15 @@ func (s *Schema) column(table, name string) *entschema.Column {
 	return nil
 }
 
-// declared returns the types of the columns that are there, by table and column: of SQLite,
-// since other databases convert what they hold or refuse to.
+// declared returns the types of the columns that are there, by table and column.
 func declared(ctx context.Context, drv dialect.Driver) (map[[2]string]string, error) {
+	query := "SELECT t.name, c.name, c.type FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type='table'"
 	if drv.Dialect() != dialect.SQLite {
-		return nil, nil
+		query = "SELECT t.relname, c.attname, format_type(c.atttypid, c.atttypmod) FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid " +
+			"WHERE t.relkind = 'r' AND t.relnamespace = current_schema()::regnamespace AND c.attnum > 0 AND NOT c.attisdropped"
 	}
 	rows := &entsql.Rows{}
-	if err := drv.Query(ctx, "SELECT t.name, c.name, c.type FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type='table'", []any{}, rows); err != nil {
+	if err := drv.Query(ctx, query, []any{}, rows); err != nil {
 		return nil, err
 	}
 	defer rows.Close()
@@ -119,9 +152,12 @@ func declared(ctx context.Context, drv dialect.Driver) (map[[2]string]string, er
 	return out, rows.Err()
 }
 
-// checkConverted refuses what files made of a set where they have left values that a column's
-// new type has no place for. before are the types that there were.
+// checkConverted refuses what files made of a set in SQLite where they have left values that a
+// column's new type has no place for. before are the types that there were.
 func (s *Schema) checkConverted(ctx context.Context, drv dialect.Driver, set string, before map[[2]string]string) error {
+	if drv.Dialect() != dialect.SQLite { // which converts, so that values were looked at before
+		return nil
+	}
 	now, err := declared(ctx, drv)
 	if err != nil {
 		return err

@@ -90,6 +90,18 @@ func (v *Verdict) blocked(command string) {
 	v.Do = strings.Join(do, ". ") + fmt.Sprintf(". To plan a migration with `%s plan NAME`, `migrations.mode` has to be versioned, and the first file planned with the build before.", command)
 }
 
+// Compare looks at the tables of a set that is current by its ledger: somebody may have changed
+// them, or a file not done what it says.
+func (v *Verdict) Compare(ctx context.Context, drv dialect.Driver, w Way) error {
+	drift, err := w.Drift(ctx, drv)
+	if err != nil || len(drift) == 0 {
+		return err
+	}
+	v.State, v.Why = Apart, "the ledger says that they are current, but they differ from the schema by: "+strings.Join(drift, "; ")
+	v.Do = "Find out what changed them, or which migration does not do what it says, and run these statements by hand, or restore a backup."
+	return nil
+}
+
 func (v *Verdict) phrase() string {
 	switch v.State {
 	case Behind:
@@ -117,6 +129,8 @@ type Way interface {
 	// Leftovers names rows with values that the schema does not have any more, although
 	// nothing keeps the set from being opened.
 	Leftovers(ctx context.Context, drv dialect.Driver) ([]string, error)
+	// Drift returns the statements that lie between the tables that are there and the schema.
+	Drift(ctx context.Context, drv dialect.Driver) ([]string, error)
 	// Apply makes a set current on somebody's command, and returns what it found and
 	// did. With drop it also does what loses data. Its error is a fault where the
 	// state of the set stands in the way.

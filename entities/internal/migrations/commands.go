@@ -58,7 +58,7 @@ func (cs Commands) Command() *catalog.Command {
 			{
 				Name: "hash", Short: "Update atlas.sum after a migration file was edited",
 				Long: "Runs the files on a scratch copy, as a new set would, and writes atlas.sum. A file that a set has already\n" +
-					"run must not be edited any more.",
+					"run must not be edited any more. The exit status is 1 if the files do not lead to the schema that they name.",
 				Run: cs.hash,
 			},
 		},
@@ -146,13 +146,15 @@ func (cs Commands) hash(ctx context.Context, host catalog.Host, in *catalog.Invo
 	defer func() { err = errors.Join(err, b.Close()) }()
 	return b.Scratch(ctx, func(ctx context.Context, drv dialect.Driver) error {
 		note, err := w.Sum(ctx, drv, c.path)
-		if note != "" {
-			in.Err.Printf("%s\n", note)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			in.Out.Printf("%s\n", filepath.Join(c.path, "atlas.sum"))
+		in.Out.Printf("%s\n", filepath.Join(c.path, "atlas.sum"))
+		if note == "" {
+			return nil
 		}
-		return err
+		in.Err.Printf("%s\n  hint: Correct the last file and run `%s hash` again, or plan the rest: `%s plan NAME`.\n", note, c.command, c.command)
+		return catalog.ErrNotice
 	})
 }
 

@@ -42,6 +42,11 @@ func SetStates(ctx context.Context, b backend.Backend, w migrate.Way, sets []str
 			if err != nil {
 				return err
 			}
+			if v.State == migrate.Current {
+				if err := v.Compare(ctx, drv, w); err != nil {
+					return err
+				}
+			}
 			left, err := w.Leftovers(ctx, drv)
 			if err != nil {
 				return err
