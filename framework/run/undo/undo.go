@@ -430,7 +430,7 @@ func (x *restorer) admit() error {
 		op, _ := x.operation(r)
 		switch {
 		case resource == nil:
-			gone = append(gone, Place{Entity: store.HiddenEntity, Set: r.Set, Message: "the app has an entity no more"})
+			gone = append(gone, Place{Entity: store.HiddenEntity, Set: r.Set, Message: "the app does not have this entity any more"})
 		case op != "":
 			direct = append(direct, r)
 		case x.onlyApp(r):
