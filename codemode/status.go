@@ -97,7 +97,7 @@ func (p *provider) runStatus(ctx context.Context, call catalog.Call, id string) 
 		switch plan.State {
 		case approve.PlanWaiting:
 			out.State = stateWaiting
-			out.Plan = &waitingPlan{PlanID: plan.ID, ExpiresAt: plan.Expires.Format(time.RFC3339), ChangeCounts: plan.Counts(), Text: guard.PlanText(plan)}
+			out.Plan = &waitingPlan{PlanID: plan.ID, ExpiresAt: plan.Expires.Format(time.RFC3339), ChangeCounts: plan.Counts(), Text: guard.CallerText(plan)}
 			return out, out.fail(ctx, plan)
 		case approve.PlanDenied:
 			out.State = stateDenied

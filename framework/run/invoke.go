@@ -103,7 +103,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 	digest := tape.Digest(c.op.ID.String(), c.input)
 	o := &OutsideCall{
 		Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded,
-		Digest: digest, Effect: c.op.Effects.ActsOutside(), request: c.request, current: c.op,
+		Digest: digest, Effect: c.op.Effects.ActsOutside(), App: c.byApp(), request: c.request, current: c.op,
 	}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {

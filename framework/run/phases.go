@@ -106,6 +106,7 @@ type OutsideCall struct {
 	Expanded  json.RawMessage    // what the handler gets in place of Input (Options.Expand); nil for the same
 	Digest    [32]byte           // that of the tape
 	Effect    bool               // it has an effect outside
+	App       bool               // an action makes it with the app's rights: its input is not for the run's caller
 	request   *Request           // of the call
 	current   *catalog.Operation // whose handler is called: Operation, or what Current returned
 }

@@ -288,6 +288,9 @@ func sameJSON(a, b json.RawMessage) bool {
 // PlanText is what a person reads of a plan in a dialog, without secrets.
 func (g *Guard) PlanText(p *Plan) string { return p.Text(g.redact) }
 
+// CallerText is PlanText for the caller of the plan's run.
+func (g *Guard) CallerText(p *Plan) string { return p.CallerText(g.redact) }
+
 // WholePlanText is PlanText with every row.
 func (g *Guard) WholePlanText(p *Plan) string { return p.WholeText(g.redact) }
 

@@ -87,7 +87,7 @@ func (c *consent) Outside(ctx context.Context, o *run.OutsideCall) error {
 	}
 	planned := PlannedCall{
 		Position: o.Position, Digest: hex.EncodeToString(o.Digest[:]), Operation: op.ID.String(),
-		Tool: c.run.Request().View.Snapshot().ToolName(op.ID), Input: o.Input, Declared: declared(op), Inside: !o.Effect, Carries: carried,
+		Tool: c.run.Request().View.Snapshot().ToolName(op.ID), Input: o.Input, Declared: declared(op), Inside: !o.Effect, Carries: carried, App: o.App,
 		Strict: slices.Contains(approval.Policy{}.NeedApproval(c.subject, c.floor, []approval.Effect{effect}), effect),
 	}
 	if slices.ContainsFunc(c.calls, planned.same) {

@@ -145,7 +145,7 @@ func PlanAsked(q ask.Question) (id string, ok bool) { return strings.CutPrefix(q
 
 // question is what is asked about a plan.
 func (c *consent) question(p *Plan, form json.RawMessage) ask.Question {
-	q := ask.FormQuestion(questionKey(p.ID), p.Text(c.run.Redact), form)
+	q := ask.FormQuestion(questionKey(p.ID), p.CallerText(c.run.Redact), form)
 	q.Life = c.guard.settings.Load().Life // a late answer is heard, and is no yes any more
 	q.Status = "waiting for a person to decide about plan " + p.ID
 	return q
@@ -319,7 +319,11 @@ func required(p *Plan, why string, listed bool) *fault.Fault {
 	details := map[string]any{"planId": p.ID, "changeCounts": p.Counts(), "expiresAt": p.Expires.Format(time.RFC3339)}
 	message := "a person must approve what this run changes; nothing has been committed yet"
 	if p.Call != nil {
-		details["call"] = map[string]any{"operation": p.Call.Operation, "input": p.Call.Input}
+		call := map[string]any{"operation": p.Call.Operation}
+		if !p.Call.App {
+			call["input"] = p.Call.Input
+		}
+		details["call"] = call
 		message = "a person must approve the call of " + p.Call.Tool + p.Call.effect() + p.Call.tainted() + "; nothing has been committed yet"
 		if from := p.Call.sources(); len(from) > 0 {
 			details["tainted"] = from

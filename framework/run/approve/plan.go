@@ -99,6 +99,8 @@ type PlannedCall struct {
 	Carries []Carried `json:"carries,omitempty"`
 	// Voided is a grant that covered such calls until the operation changed.
 	Voided *VoidedGrant `json:"voided,omitempty"`
+	// App: an action makes it with the app's rights, so that its input is not for the run's caller.
+	App bool `json:"app,omitempty"`
 	// Pending: it was approved, and not made yet.
 	Pending bool `json:"pending,omitempty"`
 }

@@ -35,6 +35,28 @@ var (
 // half a secret is one that no pattern knows.
 func (p *Plan) Text(redact func(string) string) string { return p.text(redact, dialogBounds) }
 
+// CallerText is Text for the run's caller: without what an action with the app's rights passes on.
+func (p *Plan) CallerText(redact func(string) string) string {
+	own := *p
+	if p.Call != nil {
+		call := p.Call.forCaller()
+		own.Call = &call
+	}
+	own.Agreed = make([]PlannedCall, len(p.Agreed))
+	for i, c := range p.Agreed {
+		own.Agreed[i] = c.forCaller()
+	}
+	return own.Text(redact)
+}
+
+// forCaller returns the call as the run's caller may see it.
+func (c PlannedCall) forCaller() PlannedCall {
+	if c.App {
+		c.Input, c.Carries = json.RawMessage(`{}`), nil
+	}
+	return c
+}
+
 // WholeText is Text with every row.
 func (p *Plan) WholeText(redact func(string) string) string { return p.text(redact, terminalBounds) }
 

@@ -21,6 +21,20 @@ func changeOf(action store.Action, entity, id, before, after string) store.Chang
 	return store.Change{Entity: entity, Set: "default", ID: id, Action: action, Before: json.RawMessage(before), After: json.RawMessage(after)}
 }
 
+// What an action with the app's rights passes on is for who approves, and not for the run's caller.
+func TestCallerReadsNoInputOfTheApp(t *testing.T) {
+	call := PlannedCall{Tool: "mail.send", Input: json.RawMessage(`{"to":"hidden@x"}`), App: true, Carries: []Carried{{Source: "github", Text: "hidden text"}}}
+	p := Plan{Request: Planned{Tool: "pay"}, Call: &call, Agreed: []PlannedCall{call}}
+	require.Contains(t, p.Text(unredacted), "hidden@x")
+	require.NotContains(t, p.CallerText(unredacted), "hidden")
+	require.Contains(t, p.CallerText(unredacted), "mail.send")
+	refused, err := json.Marshal(required(&p, "", true))
+	require.NoError(t, err)
+	require.NotContains(t, string(refused), "hidden")
+	call.App = false
+	require.Contains(t, p.CallerText(unredacted), "hidden@x", "of the caller's own calls all is said")
+}
+
 // However many harmless rows come first, a person sees that something is deleted, how
 // many rows of which kinds, and the first of them.
 func TestPlanTextPutsDeletionsFirst(t *testing.T) {
