@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -139,12 +141,13 @@ func validTool(s string) bool {
 	if s == "" || strings.Contains(s, "::") || strings.HasPrefix(s, ":") {
 		return false
 	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !ToolRune(r) }) < 0
+}
+
+// ToolRune reports whether an upstream's operation may have a character in its name: those of ASCII that
+// can be seen, and letters and digits of all scripts.
+func ToolRune(r rune) bool {
+	return r > ' ' && r <= '~' || r > '~' && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
 }
 
 func alnum(c byte) bool {

@@ -91,7 +91,7 @@ var reserved = func() map[string]bool {
 func Identifier(tool string) string {
 	var b strings.Builder
 	for _, r := range tool {
-		if r == '_' || r == '$' || unicode.IsLetter(r) || b.Len() > 0 && unicode.IsDigit(r) {
+		if r == '_' || r == '$' || unicode.IsLetter(r) || b.Len() > 0 && (unicode.IsDigit(r) || unicode.IsMark(r)) {
 			b.WriteRune(r)
 			continue
 		}

@@ -57,7 +57,7 @@ const whole = "="
 // split returns the words of a text unchanged.
 func split(text string) []string {
 	text = text[:min(len(text), maxText)]
-	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
 
 // stems splits a text into the stems of its words, and names at their case changes.
@@ -65,10 +65,41 @@ func stems(text string) []string {
 	var out []string
 	for _, w := range split(text) {
 		for _, part := range words(w) {
-			out = append(out, stem(part))
+			for _, piece := range pieces(part) {
+				out = append(out, stem(piece))
+			}
 		}
 	}
 	return out
+}
+
+// pieces returns a word, or of a text in a script that puts no spaces between words, each two letters
+// that stand side by side: words that two such texts share have most of these in common.
+func pieces(word string) []string {
+	if strings.IndexFunc(word, spaceless) < 0 {
+		return []string{word}
+	}
+	var out []string
+	runs := []rune(word)
+	for at := 0; at < len(runs); {
+		end := at + 1
+		for end < len(runs) && spaceless(runs[end]) == spaceless(runs[at]) {
+			end++
+		}
+		if !spaceless(runs[at]) || end == at+1 {
+			out = append(out, string(runs[at:end]))
+		}
+		for i := at; spaceless(runs[at]) && i+1 < end; i++ {
+			out = append(out, string(runs[i:i+2]))
+		}
+		at = end
+	}
+	return out
+}
+
+// spaceless reports whether a letter is of a script that puts no spaces between words.
+func spaceless(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // stemsOf returns a list of stems that is made when it is first needed: a worker of scripts
@@ -128,7 +159,9 @@ func formsIn(text string) []form {
 	var out []form
 	for _, w := range split(text) {
 		for _, part := range words(w) {
-			out = append(out, formOf(part))
+			for _, piece := range pieces(part) {
+				out = append(out, formOf(piece))
+			}
 		}
 	}
 	return out

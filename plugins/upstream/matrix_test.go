@@ -227,9 +227,19 @@ func TestOddNamesBecomeIdentifiers(t *testing.T) {
 	kit := strange(t, "has odd names", nil)
 	var names []string
 	kit.Run(`Object.keys(SDK.Servers.x)`, koantest.Input{}).ResultInto(&names)
-	require.ElementsMatch(t, []string{"_1st", "_", "a__b", "a__b__2", "class_", strings.Repeat("long_", 25) + "xyz", "gr__e", "with_blank", "work"}, names)
+	require.ElementsMatch(t, []string{"_1st", "_", "a__b", "a__b__2", "class_", strings.Repeat("long_", 25) + "xyz", "größe", "with_blank", "work", "获取用户", "获取订单", "検索する"}, names)
 	for _, name := range names {
 		require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x[SDK.args]({})`, koantest.Input{Args: name}).Result), name)
+	}
+	require.JSONEq(t, `"done"`, string(kit.Run("import { 获取用户 as get } from '@codemode/servers/x';\nglobalThis.result = await get({});", koantest.Input{}).Result))
+	require.JSONEq(t, `"done"`, string(kit.Run("import { 検索する } from '@codemode/servers/x';\nglobalThis.result = await 検索する({});", koantest.Input{}).Result))
+	for query, want := range map[string]string{"订单": "获取订单", "获取用户信息": "获取用户", "検索": "検索する", "größe": "größe"} {
+		var found struct{ Results []struct{ Name string } }
+		out, err := kit.Call("code::koan.search", map[string]any{"query": query})
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(out, &found))
+		require.NotEmpty(t, found.Results, query)
+		require.Contains(t, found.Results[0].Name, want)
 	}
 	require.JSONEq(t, `"done"`, string(kit.Run("import { class_ } from '@codemode/servers/x';\nglobalThis.result = await class_({});", koantest.Input{}).Result))
 }

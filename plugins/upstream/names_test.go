@@ -56,3 +56,15 @@ func TestUnusualSchemasHoldAsFarAsTheyCan(t *testing.T) {
 	}
 	require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x.dialect({a: 1})`, koantest.Input{}).Result))
 }
+
+// What a person has named comes before what is built in, which has a longer name that is always there.
+func TestUpstreamsKeepTheirModules(t *testing.T) {
+	t.Parallel()
+	kit := koantest.New(t, framework.App{Name: "names"}, append(settingsOf(t, []row{{id: "files", mode: "behaves"}, {id: "koan", mode: "behaves"}}), koantest.Setting{Key: "files.dir", Value: t.TempDir()})...)
+	const calls = `import { work } from "@codemode/servers/files"; import { work as other } from "@codemode/servers/koan"; import * as built from "@codemode/servers/koan-files";
+		export default [await work({}), await other({}), typeof built.create];`
+	require.JSONEq(t, `["done","done","function"]`, string(kit.Run(calls, koantest.Input{}).Result))
+	alone := koantest.New(t, framework.App{Name: "names"}, koantest.Setting{Key: "files.dir", Value: t.TempDir()})
+	require.JSONEq(t, `["function","function"]`, string(alone.Run(`import * as short from "@codemode/servers/files"; import * as long from "@codemode/servers/koan-files";
+		export default [typeof short.create, typeof long.create];`, koantest.Input{}).Result))
+}

@@ -150,7 +150,7 @@ func toolsOf(mode, cursor string, calls int) string {
 		return `{"tools":[{"name":"work","inputSchema":{"type":"object"}}],"nextCursor":"again"}`
 	case "has odd names":
 		var tools []string
-		for _, name := range []string{"größe", "with blank", "a::b", "a__b", "class", "1st", strings.Repeat("long-", 25) + "xyz", "work", "😀"} {
+		for _, name := range []string{"größe", "with blank", "a::b", "a__b", "class", "1st", strings.Repeat("long-", 25) + "xyz", "work", "😀", "获取用户", "获取订单", "検索する"} {
 			encoded, _ := json.Marshal(name)
 			tools = append(tools, fmt.Sprintf(`{"name":%s,"inputSchema":{"type":"object"},"icons":[{"src":"x"}]}`, encoded))
 		}

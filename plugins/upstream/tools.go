@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -121,16 +122,16 @@ func newOffer(s *server, l *listing) *offer {
 func operationName(name string, taken map[string]bool) string {
 	const most = 200
 	base := strings.Map(func(r rune) rune {
-		if r <= ' ' || r > '~' {
+		if !catalog.ToolRune(r) || r == utf8.RuneError {
 			return '_'
 		}
 		return r
-	}, strings.ReplaceAll(name, "::", "__"))
+	}, strings.ReplaceAll(strings.ToValidUTF8(name, "_"), "::", "__"))
 	if strings.HasPrefix(base, ":") {
 		base = "_" + base[1:]
 	}
 	if len(base) > most {
-		base = base[:most]
+		base = strings.ToValidUTF8(base[:most], "") // a letter may have been cut
 	}
 	out := base
 	for n := 2; taken[out]; n++ {

@@ -47,7 +47,13 @@ func servers(v *catalog.View, app App) []*Server {
 	out := []*Server{koan}
 	at := map[string]*Server{}
 	taken := map[string]bool{}
-	koan.ID = moduleID(string(catalog.KindEntity), taken)
+	modules := map[string]string{} // of upstreams, which somebody has named
+	for _, op := range v.Script() {
+		if op.ID.Kind == catalog.KindUpstream && modules[op.ID.Owner] == "" {
+			modules[op.ID.Owner] = moduleID(op.ID.Owner, taken)
+		}
+	}
+	koan.ID = builtIn(string(catalog.KindEntity), longAppModule, taken)
 	for _, op := range v.Script() {
 		s := koan
 		if op.ID.Kind == catalog.KindAction {
@@ -56,7 +62,10 @@ func servers(v *catalog.View, app App) []*Server {
 		if op.ID.Kind != catalog.KindEntity && op.ID.Kind != catalog.KindAction {
 			owner := string(op.ID.Kind) + " " + op.ID.Owner
 			if s = at[owner]; s == nil {
-				s = &Server{Server: wire.Server{ID: moduleID(op.ID.Owner, taken), Name: op.ID.Owner}, Description: "The " + owner + "."}
+				s = &Server{Server: wire.Server{Name: op.ID.Owner}, Description: "The " + owner + "."}
+				if s.ID = modules[op.ID.Owner]; op.ID.Kind != catalog.KindUpstream {
+					s.ID = builtIn(op.ID.Owner, longModule+op.ID.Owner, taken)
+				}
 				s.introduce(v.Snapshot().Owner(op.ID))
 				at[owner] = s
 				out = append(out, s)
@@ -80,6 +89,32 @@ func servers(v *catalog.View, app App) []*Server {
 		s.export()
 	}
 	return out
+}
+
+// The long names of built-in modules are always there; the short ones only while no upstream has them.
+const (
+	longModule    = "koan-"
+	longAppModule = longModule + "app"
+)
+
+// builtIn returns the name of the module of a plugin, or of the entities.
+func builtIn(short, long string, taken map[string]bool) string {
+	if id := ModulePart(short); !taken[id] {
+		taken[id] = true
+		return id
+	}
+	return moduleID(long, taken)
+}
+
+// long returns the long name of a built-in module, "" for an upstream's.
+func (s *Server) long() string {
+	switch {
+	case len(s.Operations) == 0 || s.Operations[0].ID.Kind == catalog.KindUpstream:
+		return ""
+	case s.Ordered:
+		return longAppModule
+	}
+	return longModule + s.ID
 }
 
 // introduce sets the version and the description that a server declares.
@@ -167,6 +202,15 @@ func Importing(v *catalog.View, app App, code string) wire.Bindings {
 		if !all && !strings.Contains(code, wire.ModuleServers+s.ID) {
 			w.Tools, w.Groups = nil, nil
 		}
+		servers = append(servers, w)
+	}
+	for _, s := range Servers(v, app) { // by its long name, too
+		long := s.long()
+		if long == "" || !all && !strings.Contains(code, wire.ModuleServers+long) || slices.ContainsFunc(servers, func(w wire.Server) bool { return w.ID == long }) {
+			continue
+		}
+		w := s.Server
+		w.ID = long
 		servers = append(servers, w)
 	}
 	return b.With(servers)

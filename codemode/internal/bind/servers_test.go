@@ -50,7 +50,7 @@ func TestCollidingServers(t *testing.T) {
 			got = append(got, s.ID+" "+tool.Name)
 		}
 	}
-	require.Equal(t, []string{"koan--2 c", "my-server b", "my-server--2 a"}, got)
+	require.Equal(t, []string{"koan-koan c", "my-server b", "my-server--2 a"}, got)
 }
 
 func TestExports(t *testing.T) {
