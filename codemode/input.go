@@ -307,14 +307,11 @@ func texts(name, description string, values ...string) member {
 	}
 }
 
-// maxArgsDepth is how deep `args` may be nested.
-const maxArgsDepth = 200
-
 // anyValue is any JSON that the engine accepts.
 func anyValue(name, description string) member {
 	return member{name: name, schema: described(description, map[string]any{}), check: func(v any) (string, string) {
-		if deeper(v, maxArgsDepth) {
-			return "is nested deeper than " + strconv.Itoa(maxArgsDepth) + " levels", ""
+		if deeper(v, exact.MaxDepth) {
+			return "is nested deeper than " + strconv.Itoa(exact.MaxDepth) + " levels", ""
 		}
 		return "", ""
 	}}

@@ -11,8 +11,9 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// maxDepth bounds the nesting of JSON that the host sends to a script.
-const maxDepth = 500
+// maxDepth bounds the nesting of JSON that the host sends to a script. What is stored may be nested
+// deeper than values that are written now (exact.MaxDepth).
+const maxDepth = 2000
 
 var (
 	errJSON = errors.New("worker: the host sent invalid JSON")
@@ -23,7 +24,8 @@ var (
 // nested too deeply is not an internal error: a tool may return what the script sent.
 func undecodable(err error) *fault.Fault {
 	if errors.Is(err, errDeep) {
-		return fault.Newf(fault.CallTooLarge, "the result of this call is nested deeper than %d levels", maxDepth)
+		return fault.Newf(fault.CallTooLarge, "the result of this call is nested deeper than %d levels", maxDepth).
+			WithHint("Leave the field that is nested so deeply out of `fields`.")
 	}
 	return fault.New(fault.Internal, "the call returned something that is not JSON").Because(err)
 }

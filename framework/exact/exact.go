@@ -147,6 +147,10 @@ func Once(text []byte) error {
 	return nil
 }
 
+// MaxDepth is how deep objects and lists are nested at most in a value that is kept or passed on,
+// whoever writes it: scripts, and readers of other languages, follow no more than some hundreds.
+const MaxDepth = 200
+
 // scanner walks through a text that is valid JSON, and so nested no deeper than
 // json.Valid allows.
 type scanner struct {

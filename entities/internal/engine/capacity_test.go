@@ -214,3 +214,96 @@ func TestCursorsOverEveryField(t *testing.T) {
 		}
 	}
 }
+
+// What scripts and other readers could not read is not stored, whoever sends it.
+func TestJSONThatReadersCannotReadIsRefused(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestJSONThatReadersCannotReadIsRefused) {
+		return
+	}
+	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	hooked := ""
+	a := start(t, ent.Entities(ent.OnClient(func(c *ent.Client) {
+		c.Specimen.Use(func(next stdent.Mutator) stdent.Mutator {
+			return stdent.MutateFunc(func(ctx context.Context, m stdent.Mutation) (stdent.Value, error) {
+				if hooked != "" {
+					m.(*ent.SpecimenMutation).SetRaw(json.RawMessage(hooked))
+				}
+				return next.Mutate(ctx, m)
+			})
+		})
+	})))
+	a.call("Specimen.upsert", `{"model":{"raw":`+nested(200)+`}}`)
+	for value, at := range map[string]string{nested(201): "", nested(600): "", `{"a":["x\u0000"]}`: "/a/0", `{"a":{"x\u0000":1}}`: "/a", `[1e999]`: "/0"} {
+		f := a.fails(fault.InvalidPayload, "Specimen.upsert", `{"model":{"raw":`+value+`}}`)
+		require.Equal(t, "/model/raw"+at, f.Path)
+		hooked = value
+		f = a.fails(fault.InvalidPayload, "Specimen.upsert", `{"model":{}}`)
+		require.Equal(t, "/model/raw", f.Path)
+		hooked = ""
+	}
+	require.EqualValues(t, 1, a.call("Specimen.count", `{}`)["count"])
+}
+
+// What another program, or an earlier schema, has stored can be read, and sent back as it is; it
+// cannot be sent where it is not stored.
+func TestForeignValuesComeAndGo(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestForeignValuesComeAndGo) {
+		return
+	}
+	for name, opts := range map[string][]ent.EntitiesOption{"plain": nil, "hooked": {ent.OnClient(func(c *ent.Client) { c.Use(passing) })}} {
+		t.Run(name, func(t *testing.T) {
+			a := start(t, ent.Entities(opts...))
+			id := a.call("Specimen.upsert", `{"model":{"text":"x","color":"red"}}`)["id"].(string)
+			other := a.call("Specimen.upsert", `{"model":{"text":"y","color":"red"}}`)["id"].(string)
+			measure := fmt.Sprint(a.call("Measure.upsert", `{"model":{"code":"x"}}`)["id"])
+			db := beside(t, a.place, "default")
+			foreign := []string{`UPDATE specimen SET color = 'mauve', numbers = '[1,null]', address = '{"street":null,"old":1}' WHERE id = '` + id + `'`}
+			if postgres(t) {
+				foreign = append(foreign, `UPDATE measures SET loose = 'NaN', moment = '20000-01-01 00:00:00+00'`)
+			} else {
+				foreign = append(foreign, `UPDATE measures SET code = 'much too long', second = '20000-01-01 00:00:00+00:00'`)
+			}
+			for _, statement := range foreign {
+				if _, err := db.Exec(statement); err != nil { // a check of the database: nobody could have written it
+					t.Log(statement, err)
+				}
+			}
+			whole := func(entity, id string) string {
+				raw, _, err := a.try(entity+".get-by-id", fmt.Sprintf(`{"id":%q}`, id))
+				require.NoError(t, err)
+				return string(raw)
+			}
+			for _, row := range [][2]string{{"Specimen", id}, {"Measure", measure}} {
+				before := whole(row[0], row[1])
+				for _, write := range []string{`upsert {"model":%s}`, `upsert {"model":%s,"replace":true}`, `upsert-many {"models":[%s]}`, `patch {"id":"` + row[1] + `","changes":%s}`} {
+					op, input, _ := strings.Cut(write, " ")
+					_, _, err := a.try(row[0]+"."+op, fmt.Sprintf(input, before))
+					require.NoError(t, err, "%s %s", write, before)
+					require.Equal(t, before, whole(row[0], row[1]), write)
+				}
+			}
+			if strings.Contains(whole("Specimen", id), "mauve") {
+				f := a.fails(fault.InvalidPayload, "Specimen.patch", fmt.Sprintf(`{"id":%q,"changes":{"color":"mauve"}}`, other))
+				require.Equal(t, "/changes/color", f.Path)
+				f = a.fails(fault.InvalidPayload, "Specimen.upsert-many", fmt.Sprintf(`{"models":[{"id":%q,"color":"mauve"},{"id":%q,"color":"mauve"}]}`, id, other))
+				require.Equal(t, "/models/1/color", f.Path)
+				a.fails(fault.InvalidPayload, "Specimen.upsert", `{"model":{"color":"mauve"}}`)
+				a.call("Specimen.patch", fmt.Sprintf(`{"id":%q,"changes":{"color":"mauve","text":"z"}}`, id))
+			}
+		})
+	}
+}
+
+// upsert-many has everything that is wrong in one answer, each with its index.
+func TestUpsertManyNamesAllProblems(t *testing.T) {
+	t.Parallel()
+	a := start(t, ent.Entities())
+	f := a.fails(fault.InvalidPayload, "Slot.upsert-many", `{"models":[{"shelf":"a","place":1},{"shelf":7,"place":1},{"place":2},{"shelf":"b"},{"shelf":"c","place":3,"plaec":4}]}`)
+	var paths []string
+	for _, d := range f.Details.([]fault.Detail) {
+		paths = append(paths, d.Path)
+	}
+	require.ElementsMatch(t, []string{"/models/1/shelf", "/models/2/shelf", "/models/3/place", "/models/4/plaec"}, paths)
+}

@@ -82,6 +82,21 @@ func roundedDecimals(k *model.Kind, m ent.Mutation) (out unkeptValues, err error
 	return out, nil
 }
 
+// checkAll is checkValues for the app's code, which may also set JSON that no input could have.
+func checkAll(k *model.Kind, m ent.Mutation, spoken string) error {
+	var out unkeptValues
+	for _, c := range k.JSON {
+		v, _ := m.Field(c.Name)
+		if why := model.JSONProblem(v); why != "" {
+			out = append(out, unkeptValue{column: c, problem: why})
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	return checkValues(k, m, spoken)
+}
+
 // plainOf returns what a value of a field is stored as, integers and numbers as the widest of
 // their kind.
 func plainOf(c *descriptor.Column, v any) (any, error) {
@@ -113,19 +128,19 @@ func plainOf(c *descriptor.Column, v any) (any, error) {
 	return held, nil
 }
 
-// checkingValues is next, and the error of checkValues where other hooks, which run after the
+// checkingValues is next, and the error of checkAll where other hooks, which run after the
 // engine's, have set such a value.
 func checkingValues(k *model.Kind, next ent.Mutator, spoken string) ent.Mutator {
-	if len(k.Bounded) == 0 && (len(k.Rounded) == 0 || spoken != dialect.SQLite) {
+	if len(k.Bounded)+len(k.JSON) == 0 && (len(k.Rounded) == 0 || spoken != dialect.SQLite) {
 		return next
 	}
 	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-		if err := checkValues(k, m, spoken); err != nil {
+		if err := checkAll(k, m, spoken); err != nil {
 			return nil, err
 		}
 		v, err := next.Mutate(ctx, m)
 		var unkept unkeptValues
-		if failed := checkValues(k, m, spoken); err == nil || errors.As(failed, &unkept) {
+		if failed := checkAll(k, m, spoken); err == nil || errors.As(failed, &unkept) {
 			return v, errors.Join(failed, err) // the value says more than the database's fault of it
 		}
 		return v, err

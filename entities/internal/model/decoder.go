@@ -259,6 +259,13 @@ func WithoutValue(f *catalog.Field, why string) string {
 }
 
 func (d *decoder) json(f *catalog.Field, v any, at string) (any, bool) {
+	if path, why := jsonProblem(v); why != "" {
+		if f.Sensitive {
+			path, why = "", "does not have the right type or form"
+		}
+		d.fail(at+path, "%s %s", f.Name, why)
+		return nil, false
+	}
 	if s := d.kind.rules[f.Name].schema; s != nil && s.Validate(v) != nil {
 		v = d.kind.rules[f.Name].readIntegers(v)
 		if s.Validate(v) != nil {

@@ -39,6 +39,8 @@ type Kind struct {
 	// Rounded are the columns of decimals of which SQLite makes numbers, Bounded those whose
 	// declared type does not keep every value.
 	Rounded, Bounded []*descriptor.Column
+	// JSON are the columns of JSON that ent keeps.
+	JSON []*descriptor.Column
 
 	// Of a kind as a caller sees it: Partial says that the caller reads less of a row than
 	// there is, blind that a new row needs an edge that the caller does not see.
@@ -87,6 +89,9 @@ func New(app *shim.App) *Model {
 			}
 			if c.Affinity != "" {
 				k.Rounded = append(k.Rounded, c)
+			}
+			if c.Storage == descriptor.JSON && c.Form == nil {
+				k.JSON = append(k.JSON, c)
 			}
 			if c.Capacity != nil {
 				k.Bounded = append(k.Bounded, c)
