@@ -352,10 +352,30 @@ func parseTime(s string) (time.Time, error) {
 			return t, nil
 		}
 	}
+	if t, ok := parseDistantTime(s); ok {
+		return t, nil
+	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil { // seconds, as SQLite's driver reads integers
 		return time.Unix(n, 0), nil
 	}
 	return time.Time{}, fmt.Errorf("read: %q is not a time", s)
+}
+
+// parseDistantTime reads a time whose year has more than the four digits that layouts have: as one
+// of a near year with the same days, which is then put where it belongs.
+func parseDistantTime(s string) (time.Time, bool) {
+	digits, rest, found := strings.Cut(s, "-")
+	year, err := strconv.Atoi(digits)
+	if !found || err != nil || len(digits) < 5 || len(digits) > 6 {
+		return time.Time{}, false
+	}
+	near := 2000 + year%400
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, strconv.Itoa(near)+"-"+rest); err == nil {
+			return t.AddDate(year-near, 0, 0), true
+		}
+	}
+	return time.Time{}, false
 }
 
 // timeLayouts are what other writers keep: with an offset, with a T, and
