@@ -150,17 +150,21 @@ func (c verbatim) bind(b *sqltext.Builder, v any) {
 	b.Raw(before).Arg(v).Raw(after)
 }
 
-// folded is an operand whose upper and lower case are the same, as far as the database
-// knows: on SQLite, and with PostgreSQL's locale C, those of ASCII letters.
+// folded is a text whose upper and lower case are the same, and whose canonically equivalent
+// forms are: see fold.Text.
 type folded struct{ operand }
 
 func (f folded) write(b *sqltext.Builder, a sqltext.Alias) {
-	b.Raw("lower(")
-	f.operand.write(b, a)
-	b.Raw(")")
+	b.Dialect.Folded(b, func(b *sqltext.Builder) { f.operand.write(b, a) })
 }
 
-func (f folded) bind(b *sqltext.Builder, v any) { b.Raw("lower(").Arg(v).Raw(")") }
+func (f folded) bind(b *sqltext.Builder, v any) {
+	text, ok := v.(string)
+	if !ok {
+		panic(fmt.Sprintf("filter: a %T is compared without regard to case", v))
+	}
+	b.Arg(b.Dialect.Fold(text))
+}
 
 // equalityColumn is a column that is compared for equality.
 func equalityColumn(c *descriptor.Column) operand {

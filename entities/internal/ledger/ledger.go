@@ -16,12 +16,13 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/entities/internal/fold"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Version identifies the ledger's tables; it is part of a set's schema version.
-const Version = 4
+const Version = 5
 
 // receipts is the table of receipts, without the end that dialects differ in.
 const receipts = `CREATE TABLE IF NOT EXISTS koan_receipts (
@@ -55,7 +56,11 @@ type Querier interface {
 
 // Migrate makes the tables of a set where they are missing.
 func Migrate(ctx context.Context, drv dialect.Driver) error {
-	return execRow(ctx, drv, append([]string{receiptTable(drv), keys, replies, changeTable(drv)}, setTables...))
+	statements := append([]string{receiptTable(drv), keys, replies, changeTable(drv)}, setTables...)
+	if drv.Dialect() == dialect.Postgres {
+		statements = append(statements, fold.PostgresFunction())
+	}
+	return execRow(ctx, drv, statements)
 }
 
 // MigrateReceipts makes the table of receipts alone, where it is missing: all that a

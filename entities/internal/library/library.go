@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/fold"
 	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
@@ -148,9 +149,9 @@ func Open(t testing.TB) *sql.DB {
 // Dialect is that of the database that the test runs on.
 func Dialect(t testing.TB) sqltext.Dialect {
 	if pgtest.Here(t) {
-		return sqltext.PostgreSQL{}
+		return sqltext.PostgreSQL{Folds: true}
 	}
-	return sqltext.SQLite{}
+	return sqltext.SQLite{Folds: true}
 }
 
 // SQLite returns an empty library in a file.
@@ -168,8 +169,10 @@ func SQLite(t testing.TB) *sql.DB {
 func PostgreSQL(t testing.TB) *sql.DB {
 	t.Helper()
 	db := pgtest.Open(t)
-	_, err := db.Exec(onPostgres.Replace(tables))
-	require.NoError(t, err)
+	for _, statement := range []string{onPostgres.Replace(tables), fold.PostgresFunction()} {
+		_, err := db.Exec(statement)
+		require.NoError(t, err)
+	}
 	return db
 }
 

@@ -9,7 +9,10 @@ import (
 )
 
 var (
-	titles = []string{"Emma", "emma", "Dune", "Été à Lyon", "100% Cotton", "A_B", `Back\slash`, "Quote's", "日本語", "Dune Messiah", ""}
+	titles = []string{
+		"Emma", "emma", "Dune", "Été à Lyon", "100% Cotton", "A_B", `Back\slash`, "Quote's", "日本語", "Dune Messiah", "",
+		"Straße nach Süden", "STRASSE", "ΟΔΟΣ", "η οδός", "İzmir", "ırmak", "CAFE\u0301 Noir", "café", "한글", "\u1112\u1161\u11ab\u1100\u1173\u11af", "\u212a2",
+	}
 	// Documents are values of Book.meta: JSON of every shape, and text that is none.
 	Documents = []string{
 		`{"shelf": 3}`, `{"shelf": {"rows": [1, 2, "x"], "kind": "oak"}, "a.b": true}`, `[1, "x", true, null, "X"]`, `null`, `"text"`, `3`, `not JSON`,

@@ -116,7 +116,7 @@ CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, 
 func (s *Server) table() string { return quoted(s.prefix) + ".koan_sets" }
 
 // Dialect implements backend.Backend.
-func (s *Server) Dialect() sqltext.Dialect { return sqltext.PostgreSQL{} }
+func (s *Server) Dialect() sqltext.Dialect { return sqltext.PostgreSQL{Folds: true} }
 
 // Place implements backend.Backend.
 func (s *Server) Place() string {

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/koan-go/koan/entities/internal/sqltext"
 )
@@ -188,6 +190,7 @@ func points(v any, word string) int {
 	return most
 }
 
+// fold is what Unicode calls a canonical caseless match, of what titles have.
 func fold(s string) string {
-	return strings.Map(unicode.ToLower, s)
+	return norm.NFC.String(cases.Fold().String(norm.NFD.String(s)))
 }

@@ -225,31 +225,22 @@ func holds(have any, op string, v any) bool {
 	}
 	s := have.(string)
 	if op == "$iin" {
-		return slices.ContainsFunc(v.([]any), func(x any) bool { return asciiLower(s) == asciiLower(x.(string)) })
+		return slices.ContainsFunc(v.([]any), func(x any) bool { return fold(s) == fold(x.(string)) })
 	}
 	part := v.(string)
 	switch op {
 	case "$contains":
 		return strings.Contains(s, part)
 	case "$ieq":
-		return asciiLower(s) == asciiLower(part)
+		return fold(s) == fold(part)
 	case "$icontains":
-		return strings.Contains(asciiLower(s), asciiLower(part))
+		return strings.Contains(fold(s), fold(part))
 	case "$startsWith":
 		return strings.HasPrefix(s, part)
 	case "$endsWith":
 		return strings.HasSuffix(s, part)
 	}
 	panic(op)
-}
-
-func asciiLower(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, s)
 }
 
 func equal(have, v any) bool {

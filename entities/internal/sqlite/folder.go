@@ -95,7 +95,7 @@ func unwritableFault(path string, err error) error {
 }
 
 // Dialect implements backend.Backend.
-func (f *Folder) Dialect() sqltext.Dialect { return sqltext.SQLite{} }
+func (f *Folder) Dialect() sqltext.Dialect { return sqltext.SQLite{Folds: true} }
 
 // Place implements backend.Backend.
 func (f *Folder) Place() string { return "SQLite in " + f.path }

@@ -7,6 +7,8 @@ import (
 	"errors"
 
 	"github.com/mattn/go-sqlite3"
+
+	"github.com/koan-go/koan/entities/internal/fold"
 )
 
 // Name is the driver's module.
@@ -16,7 +18,12 @@ const Name = "github.com/mattn/go-sqlite3"
 const HasFTS4 = true
 
 // Driver returns the driver.
-func Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
+func Driver() driver.Driver { return &sqlite3.SQLiteDriver{ConnectHook: addFunctions} }
+
+// addFunctions gives a connection the functions that statements call.
+func addFunctions(c *sqlite3.SQLiteConn) error {
+	return c.RegisterFunc(fold.Function, foldValue, true)
+}
 
 func connect(name string) (driver.Conn, error) { return Driver().Open(name) }
 

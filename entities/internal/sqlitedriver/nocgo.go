@@ -9,7 +9,17 @@ import (
 	"strings"
 
 	"modernc.org/sqlite"
+
+	"github.com/koan-go/koan/entities/internal/fold"
 )
+
+// The functions that statements call. The driver gives them to the connections of all that
+// use it in the process.
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction(fold.Function, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		return foldValue(args[0]), nil
+	})
+}
 
 // Name is the driver's module.
 const Name = "modernc.org/sqlite"

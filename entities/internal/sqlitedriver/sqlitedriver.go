@@ -10,6 +10,8 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+
+	"github.com/koan-go/koan/entities/internal/fold"
 )
 
 // Result codes of SQLite (sqlite.org/rescode.html), and those of a constraint.
@@ -61,3 +63,17 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return Connec
 
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return Driver() }
+
+// foldValue is fold.Function.
+func foldValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return fold.Text(v)
+	case []byte:
+		if v == nil { // how mattn/go-sqlite3 passes null
+			return nil
+		}
+		return fold.Text(string(v))
+	}
+	return v
+}

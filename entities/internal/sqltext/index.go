@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
-	"unicode"
 )
 
 // WordIndex is what finds the rows of a table in which words may stand. It finds
@@ -20,7 +19,7 @@ type WordIndex struct {
 const IndexPrefix = "koan_words_"
 
 // indexForm changes with what the index is made of, so that older ones are rebuilt.
-const indexForm = "1"
+const indexForm = "2"
 
 // Name identifies the index in a database, with what it is made of.
 func (x *WordIndex) Name() string {
@@ -42,13 +41,10 @@ type run struct {
 	whole   bool
 }
 
-// cases are the characters that Dialect.Word takes for one.
-func cases(r rune) [3]rune { return [3]rune{unicode.ToLower(r), unicode.ToUpper(r), r} }
-
-// runs returns what must be among the words of a text for a word to stand in it.
-// known reports whether the index knows the cases of a letter; what it does not know
-// ends a run, and so does a character that is a letter in one case only.
-func runs(word string, known func(cases [3]rune) bool) []run {
+// runs returns what must be among the words of a text for a folded word to stand in it.
+// known reports whether the index knows all that a letter of it may be in a text; what it
+// does not know ends a run.
+func runs(word []rune, known func(word []rune, i int) bool) []run {
 	var out []run
 	var now []rune
 	lost := false // the start of this run is not known
@@ -58,14 +54,12 @@ func runs(word string, known func(cases [3]rune) bool) []run {
 		}
 		now = nil
 	}
-	for _, r := range word {
-		c := cases(r)
-		a, b := Letter(c[0]), Letter(c[1])
-		switch same := a == b && b == Letter(r); {
-		case same && !a:
+	for i, r := range word {
+		switch {
+		case !Letter(r):
 			end(true)
 			lost = false
-		case same && known(c):
+		case known(word, i):
 			if !lost {
 				now = append(now, r)
 			}

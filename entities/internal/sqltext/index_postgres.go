@@ -1,22 +1,21 @@
 package sqltext
 
 import (
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/koan-go/koan/entities/internal/fold"
 )
 
 // PostgreSQL's index of words is a GIN index of an expression. The words of a text
 // are made by the expression, not by the server's parser, which has ideas of its own
-// about addresses and numbers; and only ASCII letters are folded, since the server's
-// locale decides about others.
+// about addresses and numbers. It folds texts as fold.Function does, and does not call that: an
+// index is also made where no search path leads to it.
 
 const (
 	lexemeLetters = 32     // of a word, by which it is found; a lexeme has at most 2 KB
 	longest       = 200000 // characters of a text whose words fit a tsvector, which has at most 1 MB
 	other         = "*"    // the lexeme that stands for a longer text
-	spellings     = 16     // of one run of letters
 )
 
 // lexemes is the expression that is indexed. It is a function's, whose cost tells the
@@ -27,7 +26,8 @@ func (x *WordIndex) lexemes(column func(name string) string) string {
 
 // lexemeFunction makes the function. It calls nothing that depends on a setting.
 func (x *WordIndex) lexemeFunction() string {
-	words := "regexp_replace(lower($1 COLLATE \"C\"),'([" + letters + "]{" + strconv.Itoa(lexemeLetters) + "})[" + letters + "]+','\\1','g')"
+	before, after := fold.Postgres()
+	words := "regexp_replace(" + before + "$1" + after + ",'([" + letters + "]{" + strconv.Itoa(lexemeLetters) + "})[" + letters + "]+','\\1','g')"
 	return "CREATE OR REPLACE FUNCTION " + quoted(x.Name()) + "(text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $koan$ BEGIN " +
 		"IF length($1)>" + strconv.Itoa(longest) + " THEN RETURN array_to_tsvector(ARRAY['" + other + "']); END IF; " +
 		"RETURN array_to_tsvector(array_remove(regexp_split_to_array(" + words + ",'[^" + letters + "]+'),'')); END $koan$"
@@ -37,7 +37,7 @@ func (x *WordIndex) lexemeFunction() string {
 func (PostgreSQL) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
 	var all []string
 	for _, word := range words {
-		for _, r := range runs(word, func([3]rune) bool { return true }) {
+		for _, r := range runs([]rune(fold.Text(word)), func([]rune, int) bool { return true }) {
 			all = append(all, lexemeQuery(r))
 		}
 	}
@@ -49,41 +49,15 @@ func (PostgreSQL) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
 	return true
 }
 
-// lexemeQuery is a run of letters in every spelling, cut where these are too many.
+// lexemeQuery is a run of letters, as far as a lexeme has them.
 func lexemeQuery(r run) string {
-	found := []string{""}
-	n := 0
-	for _, letter := range r.letters {
-		var forms []string
-		for _, c := range cases(letter) {
-			form := string(c)
-			if c < utf8.RuneSelf {
-				form = strings.ToLower(form)
-			}
-			if !slices.Contains(forms, form) {
-				forms = append(forms, form)
-			}
-		}
-		if n == lexemeLetters || len(found)*len(forms) > spellings {
-			break
-		}
-		var longer []string
-		for _, start := range found {
-			for _, form := range forms {
-				longer = append(longer, start+form)
-			}
-		}
-		found = longer
-		n++
+	if len(r.letters) > lexemeLetters {
+		return "'" + string(r.letters[:lexemeLetters]) + "':*"
 	}
-	tail := "'"
-	if !r.whole || n < len(r.letters) {
-		tail = "':*"
+	if r.whole {
+		return "'" + string(r.letters) + "'"
 	}
-	for i := range found {
-		found[i] = "'" + found[i] + tail
-	}
-	return "(" + strings.Join(found, "|") + ")"
+	return "'" + string(r.letters) + "':*"
 }
 
 // MakeIndex implements Dialect.

@@ -1,9 +1,12 @@
 package sqltext
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/koan-go/koan/entities/internal/fold"
 )
 
 // SQLite's index of words is a table of FTS4, which every build of the driver has.
@@ -46,22 +49,46 @@ func inFTS(r rune) bool {
 	return false
 }
 
-// ftsFolds reports whether FTS4 takes the cases of a letter for the same. Of those
-// that it knows, it takes the dotted capital I for a letter of its own.
-func ftsFolds(cases [3]rune) bool {
-	for _, r := range cases {
-		if !inFTS(r) || r == 0x130 || unicode.ToLower(r) != unicode.ToLower(cases[0]) {
+// ftsFolds reports whether FTS4 finds a letter of a folded word in texts that it knows, however
+// the letter is written there. It folds as simple case folding does: one character is never two.
+func ftsFolds(word []rune, i int) bool {
+	of, sequences := spellings()
+	forms := of[word[i]]
+	for _, r := range forms {
+		if !Letter(r) || simpleFold(r) != simpleFold(forms[0]) {
 			return false
 		}
 	}
-	return true
+	for _, s := range sequences {
+		for k := range s {
+			if start := i - k; start >= 0 && matchesAsFarAs(word[start:], s) {
+				return false
+			}
+		}
+	}
+	return len(forms) > 0
+}
+
+// matchesAsFarAs reports whether a word begins with a sequence, or is a start of it.
+func matchesAsFarAs(word, sequence []rune) bool {
+	n := min(len(word), len(sequence))
+	return slices.Equal(word[:n], sequence[:n])
+}
+
+// simpleFold is the first of the characters that simple case folding takes for one.
+func simpleFold(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
 }
 
 // Find implements Dialect.
 func (SQLite) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
 	var match []string
 	for _, word := range words {
-		for _, r := range runs(word, ftsFolds) {
+		for _, r := range runs([]rune(fold.Text(word)), ftsFolds) {
 			term := strings.ToLower(string(r.letters)) // OR and NOT mean something to FTS4
 			if !r.whole {
 				term += "*"

@@ -7,10 +7,15 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/koan-go/koan/entities/internal/fold"
 )
 
 // PostgreSQL is the dialect of PostgreSQL, as ent and pgx use it.
-type PostgreSQL struct{}
+type PostgreSQL struct {
+	// Folds says that sets have fold.Function.
+	Folds bool
+}
 
 var _ Dialect = PostgreSQL{}
 
@@ -109,9 +114,14 @@ func (PostgreSQL) Bound(b *Builder, value func(*Builder), binary bool, most int,
 func (PostgreSQL) NullsFirst() bool { return false }
 
 // Word implements Dialect.
-func (PostgreSQL) Word(b *Builder, text func(*Builder), word string, m WordMatch) {
-	text(b)
-	b.Raw(" ~ ").Arg(regular(word, m))
+func (d PostgreSQL) Word(b *Builder, text func(*Builder), word string, m WordMatch) {
+	if !d.Folds { // the expression is too long for each word of a search
+		text(b)
+		b.Raw(" ~ ").Arg(regular(word, m))
+		return
+	}
+	d.Folded(b, text)
+	b.Raw(" ~ ").Arg(regular(fold.Text(word), m))
 }
 
 // regular is the regular expression for a word in a text. It names both cases of

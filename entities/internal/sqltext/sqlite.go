@@ -4,10 +4,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/koan-go/koan/entities/internal/fold"
 )
 
 // SQLite is the dialect of SQLite, as ent and mattn/go-sqlite3 use it.
-type SQLite struct{}
+type SQLite struct {
+	// Folds says that connections have fold.Function.
+	Folds bool
+}
 
 var _ Dialect = SQLite{}
 
@@ -124,10 +129,13 @@ func (SQLite) Bound(b *Builder, value func(*Builder), _ bool, most int, mark str
 func (SQLite) NullsFirst() bool { return true }
 
 // Word implements Dialect.
-func (SQLite) Word(b *Builder, text func(*Builder), word string, m WordMatch) {
-	b.Raw("' '||lower(")
-	text(b)
-	b.Raw(")||' ' GLOB ").Arg(glob(word, m))
+func (d SQLite) Word(b *Builder, text func(*Builder), word string, m WordMatch) {
+	if d.Folds {
+		word = fold.Text(word)
+	}
+	b.Raw("' '||")
+	d.Folded(b, text)
+	b.Raw("||' ' GLOB ").Arg(glob(word, m))
 }
 
 // document appends the text of a column that holds JSON, null for what does not.

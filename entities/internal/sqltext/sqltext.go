@@ -41,6 +41,12 @@ type Dialect interface {
 	// Suffix opens, divides, divides and closes an expression that takes as many
 	// characters from the end of the first text as the second one has.
 	Suffix() (before, between, after string)
+	// Folded appends an expression that folds a text as fold.Text does; null where the text is.
+	Folded(b *Builder, text func(*Builder))
+	// Fold returns a text in the form in which the dialect compares texts without regard
+	// to case: that of fold.Text, or only ASCII letters where the database is the
+	// app's own and has no such function.
+	Fold(s string) string
 	// Numeric opens and closes an expression that makes a decimal comparable.
 	Numeric() (before, after string)
 	// IsDecimal appends a condition that a column of decimals is one of values, whatever
