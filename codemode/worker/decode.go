@@ -8,6 +8,8 @@ import (
 
 	"github.com/dop251/goja"
 
+	"github.com/koan-go/koan/framework/exact"
+
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -180,13 +182,16 @@ func (d *decoder) number() (goja.Value, error) {
 	}
 	text := string(d.in[from:d.at])
 	if integer {
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && (n != 0 || text == "0") {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && (n != 0 || text == "0") && n >= -maxSafe && n <= maxSafe {
 			return d.vm.ToValue(n), nil
 		}
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return nil, errJSON
+	}
+	if integer && exact.BeyondDouble([]byte(text)) { // which a number of JavaScript would round
+		return d.vm.ToValue(text), nil
 	}
 	return d.vm.ToValue(f), nil
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"math/big"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -112,7 +113,9 @@ func (s *session) encode(out []byte, v goja.Value, where place) (encoded []byte,
 	default:
 		switch n := v.Export().(type) {
 		case int64:
-			return appendInteger(out, n, where), true
+			return appendInteger(out, n), true
+		case *big.Int:
+			return n.Append(out, 10), true
 		case bool:
 			return strconv.AppendBool(out, n), true
 		case nil:
@@ -133,12 +136,9 @@ func (s *session) encode(out []byte, v goja.Value, where place) (encoded []byte,
 	if most := s.job.Limits.MaxCallBytes; str.Length() > most {
 		s.tooLarge(where.at, most)
 	}
-	raw := []byte(str.String())
+	raw := writeBigInts(markInexact([]byte(str.String())), false)
 	if path, found := malformed(raw); found {
 		s.throwNotText(where.at + path)
-	}
-	if where.entity {
-		raw = markInexact(raw)
 	}
 	return append(out, raw...), true
 }

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"math"
-	"math/big"
 	"reflect"
 	"slices"
 	"strings"
@@ -68,8 +67,9 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 	}
 	if o, ok := v.(*goja.Object); ok {
 		l.path = append(l.path, step{key.String(), o})
+		return v
 	}
-	return v
+	return asBigText(v)
 }
 
 // leaveTo drops from the path what does not lead to a holder of members.
@@ -148,8 +148,6 @@ func (s *session) lossReason(v goja.Value) (why, hint string) {
 			if math.IsNaN(n) || math.IsInf(n, 0) {
 				return v.String() + " is not a JSON number", checkSource
 			}
-		case *big.Int:
-			return "a BigInt is not JSON", "Give Number(x), or String(x) beyond 2^53."
 		}
 		return "", ""
 	}

@@ -140,7 +140,7 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 		}
 		l.leaveTo(c.This)
 		last = step{c.Arguments[0].String(), c.Arguments[1]}
-		return last.value
+		return asBigText(last.value)
 	}))
 	if err != nil {
 		if uncatchable(err) {
@@ -150,14 +150,14 @@ func (s *session) serialise(v goja.Value, what string) ([]byte, error) {
 			return nil, err
 		}
 		return nil, fault.Newf(fault.JavaScriptError, "%s is not JSON%s: %s", what, atPath(l.pointer(last.key)), s.safeFaultOf(err).Message).
-			WithHint("Give plain data: Number(x) or String(x) of a BigInt, and what an object refers to only once. End the script with `undefined` to return nothing.")
+			WithHint("Give plain data, and what an object refers to only once. End the script with `undefined` to return nothing.")
 	}
 	str, ok := text.(goja.String)
 	if !ok {
 		return nil, nil
 	}
 	if str.Length() <= most {
-		raw := []byte(str.String())
+		raw := writeBigInts([]byte(str.String()), true)
 		if path, found := malformed(raw); found {
 			warnings = append(warnings, fmt.Sprintf("in %s, at %q: %s. U+FFFD takes its place.", what, path, exact.NotText))
 		}

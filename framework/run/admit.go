@@ -128,7 +128,7 @@ func (e *Engine) resolve(ctx context.Context, c *call) error {
 // decode validates and decodes the input of a call, once: its target, and what the handler needs.
 func (e *Engine) decode(c *call, in catalog.Input) (err error) {
 	if c.op.Decode == nil {
-		return e.schemas.Input(c.op, in.JSON)
+		return e.checkInput(c, in.JSON)
 	}
 	if c.decoded, err = c.op.Decode(in); err != nil {
 		return err
@@ -142,6 +142,20 @@ func (e *Engine) decode(c *call, in catalog.Input) (err error) {
 		c.op = &op
 	}
 	return nil
+}
+
+// checkInput checks the input of a call that has no Decode, and takes its integers as the schema has them.
+func (e *Engine) checkInput(c *call, input json.RawMessage) error {
+	fit, err := e.schemas.Integers(c.op.Input, input)
+	if err != nil {
+		return err
+	}
+	if c.expanded != nil {
+		c.expanded = fit
+	} else {
+		c.input = fit
+	}
+	return e.schemas.Input(c.op, fit)
 }
 
 // admitInput counts the bytes of a call's input, unless it is the request's own, which is counted

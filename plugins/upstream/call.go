@@ -17,7 +17,6 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/deadline"
-	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -281,7 +280,7 @@ func (s *server) result(ctx context.Context, conn *connection, r *request, raw j
 		}
 	}
 	if structured {
-		return quoteLarge(res.Structured), nil
+		return res.Structured, nil
 	}
 	return s.unwrap(ctx, r, raw, res.Content)
 }
@@ -332,22 +331,11 @@ func (s *server) unwrap(ctx context.Context, r *request, raw json.RawMessage, co
 	return out, err
 }
 
-// quoteLarge makes strings of integers beyond 2^53, as entities do: a script could not hold them, and
-// an id would become its neighbour.
-func quoteLarge(raw json.RawMessage) json.RawMessage {
-	return exact.MapNumbers(raw, func(number []byte) []byte {
-		if !exact.BeyondDouble(number) {
-			return nil
-		}
-		return append(append([]byte{'"'}, number...), '"')
-	})
-}
-
 // textValue is a text as a value: parsed, if it is a JSON object or list.
 func textValue(text string) json.RawMessage {
 	trimmed := bytes.TrimSpace([]byte(text))
 	if len(trimmed) > 0 && json.Valid(trimmed) {
-		return quoteLarge(trimmed)
+		return trimmed
 	}
 	out, _ := json.Marshal(strings.ToValidUTF8(text, "\uFFFD")) // a text always encodes
 	return out

@@ -64,6 +64,12 @@ func (c *Checker) Input(op *catalog.Operation, input json.RawMessage) error {
 	return c.inputs.Check(op.Input, input)
 }
 
+// Integers returns an input, or what else a schema is about, with its integers as the schema has them: see
+// schema.Cache.Integers.
+func (c *Checker) Integers(schema, value json.RawMessage) (json.RawMessage, error) {
+	return c.schemas.Integers(schema, value)
+}
+
 // Output returns the fault of a call that was made, and whose output is not what its
 // operation declares: clients would refuse it, and scripts would go on with it. name is
 // how messages name the operation, and outside says that something outside may have changed. The
