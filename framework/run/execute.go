@@ -127,7 +127,7 @@ func transient(err error) bool { return fault.From(err).Retry == fault.Safe }
 func (x *execution) failed(err error) error {
 	f := x.redacted(Unrepeatable(fault.From(err), x.OutsideEffects()))
 	if f.Retry == fault.Never && x.claim.held && transient(err) {
-		f = f.WithHint("Call again with the same idempotencyKey: the run goes on, and what took effect outside is not repeated.")
+		f = f.WithHint("A call with the same idempotencyKey continues the run, and does not repeat what took effect outside.")
 	}
 	if x.spec.Reply == nil {
 		return f

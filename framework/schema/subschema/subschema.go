@@ -63,19 +63,20 @@ func each(v any, path string, visit func(path string, s map[string]any)) {
 }
 
 // Replace returns a copy of a schema with what replace returns for each schema directly within
-// it, be that an object, true or false. Whoever wants those further down calls Replace from
-// replace.
+// it, be that an object, true or false, asked for in a fixed order. Whoever wants those further down
+// calls Replace from replace.
 func Replace(s map[string]any, replace func(any) any) map[string]any {
 	out := maps.Clone(s)
-	for keyword, v := range s {
-		switch inner := v.(type) {
+	for _, keyword := range slices.Sorted(maps.Keys(s)) {
+		switch inner := s[keyword].(type) {
 		case map[string]any:
 			switch {
 			case IsOne(keyword):
 				out[keyword] = replace(inner)
 			case AreNamed(keyword):
 				named := make(map[string]any, len(inner))
-				for name, one := range inner {
+				for _, name := range slices.Sorted(maps.Keys(inner)) {
+					one := inner[name]
 					named[name] = one
 					if isSchema(one) {
 						named[name] = replace(one)
