@@ -31,7 +31,7 @@ func (s *Server) Draft(ctx context.Context, set string) (d backend.Draft, attach
 	if !backend.ValidSet(set) || s.opened.Has(set) {
 		return nil, nil, nil, nil
 	}
-	there, err := s.exists(ctx, s.database(set))
+	there, err := s.exists(ctx, s.keeper, s.database(set))
 	if err != nil {
 		return nil, nil, nil, s.openFault(set, err)
 	}
@@ -47,12 +47,6 @@ func (s *Server) Draft(ctx context.Context, set string) (d backend.Draft, attach
 		}
 	}
 	return draft, attached, func() {}, nil
-}
-
-// exists reports whether a set has a schema, whatever its version.
-func (s *Server) exists(ctx context.Context, d *Database) (yes bool, err error) {
-	err = s.keeper.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)", d.schema).Scan(&yes)
-	return yes, err
 }
 
 // begin takes the transaction in which the draft lives. One that only reads makes the

@@ -102,15 +102,15 @@ func (s *Server) prepare(ctx context.Context, t *Tx, d *Database) error {
 	if err != nil || current {
 		return err
 	}
-	missing, err := s.missingFault(ctx, t, d)
+	there, err := s.exists(ctx, t, d)
 	if err != nil {
 		return err
 	}
 	made := inside(d, t)
-	if missing {
-		err = s.create(ctx, made)
-	} else {
+	if there {
 		err = s.schema.Migrate(ctx, d.set, made.Driver())
+	} else {
+		err = s.create(ctx, made)
 	}
 	if err != nil {
 		return fmt.Errorf("prepare the set %q: %w", d.set, err)
@@ -172,24 +172,37 @@ func (s *Server) Scratch(ctx context.Context, fn func(ctx context.Context, drv d
 // mustExist ends in unknown_set where a set has no data.
 func (s *Server) mustExist(ctx context.Context, t *Tx, d *Database) error {
 	if backend.ValidSet(d.set) {
-		missing, err := s.missingFault(ctx, t, d)
+		there, err := s.exists(ctx, t, d)
 		if err != nil {
 			return s.openFault(d.set, err)
 		}
-		if !missing {
+		if there {
 			return nil
 		}
 	}
 	return fault.Newf(fault.UnknownSet, "there is no set %q at %s", d.set, serverAddress(s.config))
 }
 
-func (s *Server) missingFault(ctx context.Context, t *Tx, d *Database) (yes bool, err error) {
-	rows, err := t.QueryContext(ctx, "SELECT FROM pg_namespace WHERE nspname = $1", d.schema)
+// exists reports whether a set has a schema, whatever its version. One that had a schema, which is
+// gone, is a fault: a new one would hide that its data is gone.
+func (s *Server) exists(ctx context.Context, q rowQuerier, d *Database) (there bool, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $2), EXISTS (SELECT FROM "+s.table()+" WHERE name = $1)", d.set, d.schema)
 	if err != nil {
 		return false, err
 	}
-	yes = !rows.Next()
-	return yes, errors.Join(rows.Err(), rows.Close())
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	known := false
+	for rows.Next() {
+		if err := rows.Scan(&there, &known); err != nil {
+			return false, err
+		}
+	}
+	if err := rows.Err(); err != nil || there || !known {
+		return there, err
+	}
+	return false, fault.Newf(fault.ServiceUnavailable, "the schema of %s, %s, is missing", backend.Named(d.set), d.schema).
+		WithHint("Stop the app and restore the schema from a backup. To give up the set's data instead, run DELETE FROM %s WHERE name = '%s', and a new schema is created.", s.table(), d.set).
+		Because(fmt.Errorf("%s lists it, but it is gone from %s", s.table(), serverAddress(s.config)))
 }
 
 // scripts are what makes the tables of a schema's version in an empty set; they

@@ -95,7 +95,10 @@ func (d *Draft) move(ctx context.Context) error {
 		if stale = there; err != nil || there {
 			return err
 		}
-		return publish(from, to)
+		if err := publish(from, to); err != nil {
+			return err
+		}
+		return d.folder.mark(d.set)
 	})
 	switch {
 	case err != nil:

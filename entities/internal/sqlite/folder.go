@@ -138,6 +138,9 @@ func (f *Folder) open(ctx context.Context, set string) (backend.Database, any, e
 	if err := f.prepare(ctx, set); err != nil {
 		return nil, nil, f.openFault(set, err)
 	}
+	if err := f.mark(set); err != nil {
+		return nil, nil, f.openFault(set, err)
+	}
 	d := open(f.file(set), set, f.turns(set), f.sync)
 	attached, err := f.migrateOpened(d)
 	if err != nil {
@@ -197,8 +200,15 @@ func (f *Folder) prepare(ctx context.Context, set string) error {
 	})
 }
 
-// exists reports whether a set has a file. A file that cannot be a set's is a fault.
-func (f *Folder) exists(set string) (bool, error) { return fileExists(f.file(set), backend.Named(set)) }
+// exists reports whether a set has a file. A file that cannot be a set's is a fault, and so is one
+// that was there once and is gone.
+func (f *Folder) exists(set string) (bool, error) {
+	there, err := fileExists(f.file(set), backend.Named(set))
+	if err != nil || there {
+		return there, err
+	}
+	return f.checkLost(set)
+}
 
 // isCurrent reports whether a set's file carries the schema's version.
 func (f *Folder) isCurrent(ctx context.Context, set string) (bool, error) {

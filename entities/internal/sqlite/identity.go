@@ -89,7 +89,7 @@ func checkOrphanedLog(path, owner string) (bool, error) {
 		return true, err // another process has just made it
 	}
 	return true, fault.Newf(fault.ServiceUnavailable, "the file of %s is missing, but its log is there", owner).
-		WithHint("Restore %[1]s. If nothing in it is needed, move %[1]s-wal and %[1]s-shm away, and a new file is created.", filepath.Base(path)).
+		WithHint("Put back the very file. Or stop the app, move %[1]s-wal and %[1]s-shm away from the data folder, and restore a backup. Without one, %[2]s.", filepath.Base(path), creatingAnew(path, owner)).
 		Because(fmt.Errorf("%s exists without %s", log, path))
 }
 
@@ -110,7 +110,7 @@ func wrongHeader(header []byte) string {
 
 func damagedFault(path, owner, why string) error {
 	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s", owner, why).
-		WithHint("Stop the app, move %[1]s, %[1]s-wal and %[1]s-shm away from the data folder, and restore a backup. Without one, a new file is created.", filepath.Base(path)).
+		WithHint("Stop the app, move %[1]s, %[1]s-wal and %[1]s-shm away from the data folder, and restore a backup. Without one, %[2]s.", filepath.Base(path), creatingAnew(path, owner)).
 		Because(fmt.Errorf("%s %s", path, why))
 }
 
@@ -170,6 +170,6 @@ func (d *Database) checkSameFile() error {
 		return faultOr("the file of "+backend.Named(d.set)+" cannot be used", err)
 	}
 	return fault.Newf(fault.ServiceUnavailable, "the file of %s %s while the app had it open", backend.Named(d.set), why).
-		WithHint("Restore the same file; or stop the app, move %[1]s-wal and %[1]s-shm away, and start it again.", filepath.Base(path)).
+		WithHint("Restore the same file; or stop the app, move %[1]s-wal and %[1]s-shm away, restore a backup, and start it again.", filepath.Base(path)).
 		Because(fmt.Errorf("%s %s", path, why))
 }

@@ -322,6 +322,60 @@ func TestBrokenFileIsAFault(t *testing.T) {
 	require.Contains(t, string(b), "no database", "what is there is never overwritten")
 }
 
+// TestLostSetIsNotCreatedAnew removes the file of a set that another start of the app created, for
+// each way by which a set comes into being, and whatever is left of it.
+func TestLostSetIsNotCreatedAnew(t *testing.T) {
+	ctx, dir, schema := t.Context(), t.TempDir(), things()
+	f, err := OpenFolder(dir, schema, SyncFull)
+	require.NoError(t, err)
+	ledger, err := f.Own(ctx, nil)
+	require.NoError(t, err)
+	require.NoError(t, ledger.Close())
+	_, _, release, err := f.Use(ctx, "used")
+	require.NoError(t, err)
+	release()
+	d, _, release, err := f.Draft(ctx, "drafted")
+	require.NoError(t, err)
+	tx, err := d.Begin(ctx, nil, true)
+	require.NoError(t, err)
+	require.NoError(t, d.Publish(ctx))
+	require.NoError(t, tx.Commit(ctx))
+	release()
+	require.NoError(t, f.Close())
+	for _, set := range []string{"used", "drafted"} {
+		require.NoError(t, os.Remove(f.file(set)))
+		f := opened(t, dir, schema)
+		refused := func(why string) {
+			t.Helper()
+			_, _, _, using := f.Use(ctx, set)
+			_, _, _, drafting := f.Draft(ctx, set)
+			looking := f.Look(ctx, set, func(context.Context, dialect.Driver) error { return nil })
+			for _, err := range []error{using, drafting, looking} {
+				require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err), "%v", err)
+				require.ErrorContains(t, err, why)
+			}
+			require.NoFileExists(t, f.file(set))
+		}
+		refused(set + ".db, is missing")
+		require.NoError(t, os.WriteFile(f.file(set)+"-wal", []byte("log"), 0o600))
+		refused("its log is there")
+		require.NoError(t, os.Remove(f.file(set)+"-wal"))
+		require.NoError(t, os.Remove(f.markOf(set)))
+		use(t, f, set) // it was given up
+	}
+}
+
+// TestSetsBeginAnewWithoutLedger checks that a folder from which all data was removed is a new one.
+func TestSetsBeginAnewWithoutLedger(t *testing.T) {
+	dir, schema := t.TempDir(), things()
+	f, err := OpenFolder(dir, schema, SyncFull)
+	require.NoError(t, err)
+	use(t, f, "default")
+	require.NoError(t, f.Close())
+	require.NoError(t, os.Remove(f.file("default")))
+	use(t, opened(t, dir, schema), "default")
+}
+
 // TestNewConnectionsCreateNoFile checks that a connection that the pool adds does not put an empty
 // file where the set's was.
 func TestNewConnectionsCreateNoFile(t *testing.T) {
