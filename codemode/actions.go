@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // The keys of actions.
@@ -69,7 +70,7 @@ func (p *provider) openActions(ctx context.Context, v catalog.Values) error {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			return fault.Newf(fault.InvalidPayload, "%s: there is no folder %q", keyActionsDir, dir).WithHint("Create it, or correct the key; a relative folder is looked for in the working directory.")
 		}
-		l.Folders = append(l.Folders, actions.Folder{FS: os.DirFS(dir), Label: dir})
+		l.Folders = append(l.Folders, actions.Folder{FS: regular.Dir(dir), Label: dir})
 	}
 	if len(l.Folders) == 0 {
 		return nil
@@ -85,7 +86,7 @@ func (p *provider) openActions(ctx context.Context, v catalog.Values) error {
 	if dir != "" {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		p.unwatch = cancel
-		p.watching.Go(func() { actions.Watch(ctx, os.DirFS(dir), func() { p.reloadActions(ctx, l) }) })
+		p.watching.Go(func() { actions.Watch(ctx, regular.Dir(dir), func() { p.reloadActions(ctx, l) }) })
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // executable is a file that is a plugin by its name and mode.
@@ -30,7 +31,7 @@ var reserved = []string{"actions", "args", "entities", "files", "koan", "out", "
 // discover lists the plugins of a folder by name, and why other files that may be
 // meant as plugins were skipped.
 func discover(dir string) (found []executable, skipped []string, err error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := regular.ReadDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,6 +48,9 @@ func discover(dir string) (found []executable, skipped []string, err error) {
 			continue
 		}
 		if !info.Mode().IsRegular() {
+			if !info.IsDir() {
+				skipped = append(skipped, fmt.Sprintf("%s: it is %s, not a regular file", file, regular.Kind(info.Mode())))
+			}
 			continue
 		}
 		if !isExecutable(file, info) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // listing is the list of a server's tools, as the server sent it.
@@ -140,17 +141,10 @@ func (c *cache) read(cfg *Config) (*listing, error) {
 		return nil, nil
 	}
 	path := c.path(cfg)
-	info, err := os.Stat(path)
+	raw, err := regular.ReadFile(path, maxListing)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxListing {
-		return nil, errors.New(path + " is too large")
-	}
-	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // maxClientFile bounds a client's file, in bytes.
@@ -24,14 +25,7 @@ const maxClientFile = 1 << 20
 // readClientFile reads the servers of a file with `mcpServers`, or `servers`. With an error it
 // returns those that could be read, and nil if none could be looked for.
 func readClientFile(path string) ([]Config, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxClientFile {
-		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxClientFile)
-	}
-	raw, err := os.ReadFile(path)
+	raw, err := regular.ReadFile(path, maxClientFile)
 	if err != nil {
 		return nil, err
 	}

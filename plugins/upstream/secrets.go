@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/regular"
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
@@ -96,14 +97,7 @@ func resolve(ref string) (string, error) {
 	case ok && kind == "env":
 		return environment(rest)
 	case ok && kind == "file":
-		info, err := os.Stat(rest)
-		if err != nil {
-			return "", err
-		}
-		if !info.Mode().IsRegular() || info.Size() > maxSecretFile {
-			return "", fmt.Errorf("the file is not a regular one of at most %d bytes", maxSecretFile)
-		}
-		raw, err := os.ReadFile(rest)
+		raw, err := regular.ReadFile(rest, maxSecretFile)
 		return strings.TrimRight(string(raw), "\r\n"), err
 	case ok && strings.HasPrefix(rest, "-") && variable.MatchString(kind):
 		if v, err := environment(kind); err == nil && v != "" {
@@ -213,14 +207,7 @@ func (c *Config) resolve() (*resolved, error) {
 
 // readEnvFile reads a file of lines NAME=VALUE, in which values may be quoted.
 func readEnvFile(path string) (map[string]string, error) {
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxSecretFile) {
-		err = fmt.Errorf("it is not a regular file of at most %d bytes", maxSecretFile)
-	}
-	var raw []byte
-	if err == nil {
-		raw, err = os.ReadFile(path)
-	}
+	raw, err := regular.ReadFile(path, maxSecretFile)
 	if err != nil {
 		return nil, fmt.Errorf("its envFile cannot be read: %w", err)
 	}

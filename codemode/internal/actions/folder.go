@@ -124,7 +124,7 @@ func (l *Loader) folder(ctx context.Context, from Folder, last, s *Set) (map[str
 	count := 0
 	for _, e := range entries {
 		name, language, ok := named(e.Name())
-		if !ok || e.IsDir() {
+		if !ok {
 			continue
 		}
 		if count++; count > maxFiles {
@@ -230,18 +230,26 @@ func placed(name string, declared *wire.Declaration, details []fault.Detail) []P
 func (l *Loader) text(from fs.FS, name string) (string, error) {
 	f, err := from.Open(name)
 	if err != nil {
-		return "", errors.New("the file cannot be read")
+		return "", unreadable(err)
 	}
 	defer f.Close()
 	most := l.MaxCode()
 	raw, err := io.ReadAll(io.LimitReader(f, int64(most)*utf8.UTFMax+1))
 	switch {
 	case err != nil:
-		return "", errors.New("the file cannot be read")
+		return "", unreadable(err)
 	case !utf8.Valid(raw) && len(raw) <= most*utf8.UTFMax:
 		return "", errors.New("the file is not UTF-8")
 	case utf8.RuneCount(raw) > most:
 		return "", fmt.Errorf("the file has more than %d characters (sandbox.maxCodeLength)", most)
 	}
 	return string(raw), nil
+}
+
+// unreadable says why a file cannot be read, without the path that the problem names already.
+func unreadable(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("the file cannot be read: %w", err)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/framework/regular"
 	"github.com/koan-go/koan/framework/seal"
 )
 
@@ -33,7 +34,7 @@ func (k *imageKey) sealer(create bool) (*seal.Sealer, error) {
 		return k.made, nil
 	}
 	secrets := k.secrets
-	key, err := os.ReadFile(k.file)
+	key, err := regular.ReadFile(k.file, maxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) && len(secrets) == 0 && create {
 		key, err = makeKey(k.file)
 	}
@@ -55,6 +56,9 @@ func (k *imageKey) sealer(create bool) (*seal.Sealer, error) {
 }
 
 var _ ledger.Sealing = (*imageKey)(nil).sealer
+
+// maxKeyFile bounds the file of a key, in bytes.
+const maxKeyFile = 4 << 10
 
 // makeKey makes the file of a key, unless another process has just made it.
 func makeKey(path string) ([]byte, error) {
@@ -80,5 +84,5 @@ func makeKey(path string) ([]byte, error) {
 	if err := backend.SyncFolder(dir); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	return regular.ReadFile(path, maxKeyFile)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // The keys of how sets come to the schema.
@@ -92,7 +93,7 @@ func (c *Config) files(sums bool) (w migrate.Files, err error) {
 		if info, err := os.Stat(place); err == nil && !info.IsDir() {
 			return w, fault.Newf(fault.ServiceUnavailable, "%s is not a folder", place).WithHint("Set `%s` to the folder of the migrations.", settingDir)
 		}
-		from = os.DirFS(place)
+		from = regular.Dir(place)
 	} else if from, err = onlyFolder(from); err != nil {
 		return w, err
 	}

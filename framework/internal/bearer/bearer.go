@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // Tokens are static tokens. Only their digests are kept.
@@ -55,14 +55,7 @@ const maxFile = 1 << 20
 //	    scopes: [todo.read]         # "*" is every one; none without
 //	    sets: [default, "tenant-*"] # "*" is every one; none without
 func Load(path string) (*Tokens, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: it is longer than %d bytes", path, maxFile)
-	}
-	raw, err := os.ReadFile(path)
+	raw, err := regular.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, err
 	}

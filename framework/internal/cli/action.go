@@ -249,7 +249,7 @@ func (f *actionFlags) take(flag, member string, p property, value string) error 
 		if file == "-" {
 			raw, err = io.ReadAll(io.LimitReader(f.stdin, maxScript))
 		} else {
-			raw, err = os.ReadFile(file)
+			raw, err = readGiven(file)
 		}
 		if err != nil {
 			return err

@@ -334,16 +334,22 @@ func (c *command) readScript(name string) (string, error) {
 		}
 		return string(raw), nil
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return "", usage(err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxScript))
+	raw, err := readGiven(name)
 	if err != nil {
 		return "", usage(err)
 	}
 	return string(raw), nil
+}
+
+// readGiven reads a file that whoever types the command names: of any kind, since a person may wait
+// for the writer of a pipe.
+func readGiven(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxScript))
 }
 
 // maxScript bounds what is read of a script, in bytes; sandbox.maxCodeLength is

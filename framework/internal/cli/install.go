@@ -22,6 +22,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/install"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // clientFileKey is the setting with the file of other servers.
@@ -141,6 +142,10 @@ func (c *command) installation(client string, f installFlags) (install.Options, 
 	return o, c.startedBy(&o.Entry)
 }
 
+// maxNaming bounds a file whose variables an entry names, in bytes; a longer one is refused by the
+// program itself.
+const maxNaming = 1 << 20
+
 // startedBy fills in how a client starts this program with this configuration.
 func (c *command) startedBy(e *install.Entry) error {
 	var err error
@@ -160,7 +165,7 @@ func (c *command) startedBy(e *install.Entry) error {
 	e.Env = config.Variables(slices.DeleteFunc(slices.Clone(c.app.Settings), isFlag), c.app.Env)
 	var texts string
 	src := c.source(nil)
-	if raw, err := os.ReadFile(src.File); err == nil {
+	if raw, err := regular.ReadFile(src.File, maxNaming); err == nil {
 		texts += string(raw)
 		file, err := filepath.Abs(src.File)
 		if err != nil {
@@ -183,7 +188,7 @@ func (c *command) startedBy(e *install.Entry) error {
 		e.Args = append(e.Args, "--"+key, value)
 	}
 	if file := c.clientFile(); file != "" {
-		if raw, err := os.ReadFile(file); err == nil {
+		if raw, err := regular.ReadFile(file, maxNaming); err == nil {
 			texts += string(raw)
 		}
 	}

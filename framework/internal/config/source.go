@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // maxFile bounds a configuration file, in bytes.
@@ -24,16 +24,9 @@ func (c *Config) file(src Source) Problems {
 	if src.File == "" {
 		return nil
 	}
-	info, err := os.Stat(src.File)
+	raw, err := regular.ReadFile(src.File, maxFile)
 	if errors.Is(err, fs.ErrNotExist) && !src.Must {
 		return nil
-	}
-	if err == nil && info.Size() > maxFile {
-		return Problems{fmt.Sprintf("%s: larger than %d bytes", src.File, maxFile)}
-	}
-	var raw []byte
-	if err == nil {
-		raw, err = os.ReadFile(src.File)
 	}
 	if err != nil {
 		return Problems{err.Error()}

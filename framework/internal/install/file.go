@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/regular"
 )
 
 // maxFile bounds a client's file, in bytes. Claude Code keeps its history in it, too.
@@ -50,7 +51,7 @@ func look(path string, mode fs.FileMode) (*file, error) {
 		return nil, fault.Newf(fault.InvalidPayload, "%s is larger than %d MiB", path, maxFile>>20).WithHint("Check that it is the client's file: --print shows what to add by hand.")
 	}
 	f.mode = info.Mode().Perm()
-	if f.was, err = os.ReadFile(f.real); err != nil {
+	if f.was, err = regular.ReadFile(f.real, maxFile); err != nil {
 		return nil, cannot("read", path, err)
 	}
 	return f, nil
@@ -72,7 +73,7 @@ func (f *file) writable() error {
 
 // unchanged reports an error if a file is not as look found it.
 func (f *file) unchanged() error {
-	now, err := os.ReadFile(f.real)
+	now, err := regular.ReadFile(f.real, maxFile)
 	if f.fresh && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

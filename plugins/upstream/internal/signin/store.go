@@ -20,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"github.com/koan-go/koan/framework/regular"
 	"github.com/koan-go/koan/framework/seal"
 )
 
@@ -129,7 +130,7 @@ func readPrivate(path string) ([]byte, fs.FileInfo, error) {
 	case info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows": // which has no such modes
 		return nil, nil, fmt.Errorf("%s can be read or written by other users (mode %#o): run chmod 600 on it, and sign in again if somebody may have read it", path, info.Mode().Perm())
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := regular.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
