@@ -115,7 +115,7 @@ func (g *generator) functions(d wire.Domain, namespaceName string) (types, funct
 		}
 		base := catalog.Identifier(catalog.Pascal(f.Name))
 		in, optional := n.input(op.Input, base+"Input", namespaceName)
-		out := n.root(op.Output, base+"Output", namespaceName)
+		out := n.output(op.Output, base+"Output", namespaceName)
 		mark := ""
 		if optional {
 			mark = "?"
@@ -148,7 +148,7 @@ func groupFunctions(v *catalog.View, n *namespace, group wire.Group, namespaceNa
 		}
 		base := catalog.Pascal(strings.TrimPrefix(group.Name, "$")) + catalog.Pascal(f.Name)
 		in, optional := n.input(op.Input, base+"Input", namespaceName)
-		out := n.root(op.Output, base+"Output", namespaceName)
+		out := n.output(op.Output, base+"Output", namespaceName)
 		if async {
 			out = "Promise<" + out + ">"
 		}

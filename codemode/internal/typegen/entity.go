@@ -314,6 +314,25 @@ func (g *generator) has(kind func(*catalog.Field) bool) bool {
 	})
 }
 
+// inherited reports whether each object of JavaScript inherits a member of this name. TypeScript
+// checks the inherited member against the type that the name has in a literal's type, so that type
+// must admit it, or no literal without the member passes.
+func inherited(name string) bool {
+	switch name {
+	case "constructor", "toString", "toLocaleString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable":
+		return true
+	}
+	return false
+}
+
+// hasInherited reports whether some entity has a field or a relationship with an inherited name.
+func (g *generator) hasInherited() bool {
+	return g.has(func(f *catalog.Field) bool { return inherited(f.Name) }) ||
+		slices.ContainsFunc(g.view.Resources(), func(r *catalog.Resource) bool {
+			return slices.ContainsFunc(r.Edges, func(e catalog.Edge) bool { return inherited(e.Name) })
+		})
+}
+
 func fieldType(f *catalog.Field) string {
 	if kind, ok := f.TypeScript(); ok {
 		return kind

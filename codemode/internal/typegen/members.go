@@ -29,7 +29,11 @@ func (c *converter) members(s map[string]any, p position) string {
 		if required[name] {
 			mark = ""
 		}
-		parts = append(parts, note(props[name])+property(name)+mark+": "+c.convert(props[name], p.within()))
+		kind := c.convert(props[name], p.within())
+		if c.written && inherited(name) && !required[name] && !isUnsaid(kind) {
+			kind = union([]string{kind, "{}[" + quote(name) + "]"})
+		}
+		parts = append(parts, note(props[name])+property(name)+mark+": "+kind)
 	}
 	if cut {
 		parts = append(parts, "/** too many members to list */ [key: string]: unknown")

@@ -17,7 +17,7 @@ func (g *generator) generics() string {
 	if g.brief {
 		b.WriteString(briefTypes)
 	} else {
-		b.WriteString(filterTypes(g.hasOperator, g.alone, g.has(isDay), g.has(isNumeric), g.has(isWide)))
+		b.WriteString(filterTypes(g.hasOperator, g.alone, kinds{g.has(isDay), g.has(isNumeric), g.has(isWide), g.hasInherited()}))
 	}
 	if len(g.params["aggregate"]) > 0 {
 		b.WriteString(aggregateTypes)

@@ -98,7 +98,7 @@ func module(v *catalog.View, s *bind.Server, tools []int, groups []wire.Group) s
 		t, op := s.Tools[i], s.Operations[i]
 		base := catalog.Identifier(catalog.Pascal(t.Export))
 		in, optional := n.input(op.Input, base+"Input", typesName)
-		out := n.root(op.Output, base+"Output", typesName)
+		out := n.output(op.Output, base+"Output", typesName)
 		mark := ""
 		if optional {
 			mark = "?"

@@ -177,29 +177,41 @@ func (t operands) members(operators []string, has func(operator string) bool) st
 	return strings.Join(out, "; ")
 }
 
+// kinds are the kinds of fields that some entity has: types that only these need are written for
+// them alone.
+type kinds struct {
+	days      bool // days of the calendar
+	numerics  bool // strings that are written as numbers too
+	wide      bool // integers that may be strings
+	inherited bool // fields or relationships that are called like a member of each object
+}
+
 // filterTypes are the types of filters, pages and `with`; has reports which operators the
 // entities' operations take. In self-contained declarations of one entity, the types
-// beyond its neighbours are any: conditions on them are not checked. days, numerics
-// and wide say that some entity has a day, a string that is written as a number too, and an integer
-// that may be a string.
-func filterTypes(has func(operator string) bool, alone, days, numerics, wide bool) string {
+// beyond its neighbours are any: conditions on them are not checked.
+func filterTypes(has func(operator string) bool, alone bool, some kinds) string {
 	members := func(operators []string, value, list string) string {
 		return operands{value, list}.members(operators, has)
 	}
 	open, far := "List<any> | null", "never"
 	day, ofDay := "", ""
-	if days {
+	if some.days {
 		day = "  /** A day of the calendar: a string, never a Date. */\n  type Day = string & { readonly \"YYYY-MM-DD\"?: never };\n"
 		ofDay = "\"YYYY-MM-DD\" extends keyof N ? Order<V> : "
 	}
 	numeric, ofNumeric := "", ""
-	if numerics {
+	if some.numerics {
 		numeric = "  /** A string. What is written and filtered by may be a number. */\n  type Numeric = string & { readonly \"or a number\"?: never };\n"
 		ofNumeric = "\"or a number\" extends keyof NonNullable<F> ? number : "
 	}
 	ofWide := ""
-	if wide {
+	if some.wide {
 		ofWide = "[N] extends [number | string] ? V | Order<V> : "
+	}
+	inherited, orInherited, inputs := "", "", [2]string{}
+	if some.inherited {
+		inherited = "  /** What an object inherits from Object under a name, and thus has without being written. */\n  type Inherited<K> = K extends keyof Object ? Object[K] : never;\n"
+		orInherited, inputs = " | Inherited<K>", [2]string{"Inherited<K> | (", ")"}
 	}
 	switch {
 	case alone:
@@ -211,7 +223,7 @@ func filterTypes(has func(operator string) bool, alone, days, numerics, wide boo
   type Id = string | number;
   /** A string. What is written and filtered by may be a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
-` + day + numeric + `  /** What may be written instead of a string. */
+` + day + numeric + inherited + `  /** What may be written instead of a string. */
   type Native<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? Date : ` + ofNumeric + `never : never;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy: pages are read as they are needed. */
@@ -221,10 +233,10 @@ func filterTypes(has func(operator string) bool, alone, days, numerics, wide boo
   type Edge<F> = unknown extends F ? ` + far + ` : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
   /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K] | Native<T[K]>
-    : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
+  type Input<T> = { [K in keyof T]: ` + inputs[0] + `unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K] | Native<T[K]>
+    : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null` + inputs[1] + ` };
   /** A bare value means $eq; siblings are joined by and. */
-  type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { ` +
+  type Filter<T> = { [K in keyof T]?: Condition<T[K]>` + orInherited + ` } & { ` +
 		members(catalog.OperatorNames(catalog.InFilter), "", "") + ` };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? ` + open + `
     : [Native<F>] extends [never] ? ([Edge<F>] extends [never] ? ([N] extends [boolean] ? V | Equal<V> : [N] extends [number] ? V | Order<V> : [N] extends [string] ? V | (` + ofDay + `string extends N ? Text<V> : Equal<V>)
@@ -243,7 +255,7 @@ func filterTypes(has func(operator string) bool, alone, days, numerics, wide boo
   interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Fields }
   type Fields = string | readonly string[];
   type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all"> = [R] extends [never] ? never
-    : R | ` + "`${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[]" + ` | { [K in Exclude<R, "all">]?: true
+    : R | ` + "`${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[]" + ` | { [K in Exclude<R, "all">]?: true` + orInherited + `
       | (K extends keyof T ? NonNullable<T[K]> extends readonly any[] ? ToManyQuery<Edge<T[K]>> : ToOneQuery<Edge<T[K]>> : never) };
 `
 }

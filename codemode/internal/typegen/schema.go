@@ -37,16 +37,22 @@ func (n *namespace) input(schema json.RawMessage, name, domain string) (kind str
 		Required []string `json:"required"`
 	}
 	optional = json.Unmarshal(schema, &s) == nil && len(s.Required) == 0
-	return n.root(schema, name, domain), optional
+	return n.root(schema, name, domain, true), optional
 }
 
-// root returns the type of a whole schema: a name if it is an object, else an expression.
-func (n *namespace) root(schema json.RawMessage, name, domain string) string {
+// output returns the type of a whole output.
+func (n *namespace) output(schema json.RawMessage, name, domain string) string {
+	return n.root(schema, name, domain, false)
+}
+
+// root returns the type of a whole schema: a name if it is an object, else an expression. written
+// says that scripts write such values.
+func (n *namespace) root(schema json.RawMessage, name, domain string, written bool) string {
 	doc, ok := decode(schema)
 	if !ok {
 		return "unknown"
 	}
-	c := &converter{doc: doc, space: n, domain: domain, names: map[string]string{}, edges: map[string][]string{}}
+	c := &converter{doc: doc, space: n, written: written, domain: domain, names: map[string]string{}, edges: map[string][]string{}}
 	if obj, ok := doc.(map[string]any); !ok || len(obj) == 0 {
 		return c.convert(doc, position{})
 	}
@@ -62,7 +68,7 @@ func jsonFieldType(schema json.RawMessage) string {
 	if !ok {
 		return "unknown"
 	}
-	c := &converter{doc: doc}
+	c := &converter{doc: doc, written: true}
 	c.open = c.hasID(doc)
 	return c.convert(doc, position{})
 }
@@ -113,10 +119,12 @@ type converter struct {
 	domain string
 	base   string
 	nodes  int
-	open   bool                // objects have any members
-	names  map[string]string   // pointer -> type's name
-	queue  []string            // pointers whose types are to be written
-	edges  map[string][]string // pointer -> pointers that it directly is
+	open   bool // objects have any members
+	// written says that scripts write such values, as literals or otherwise.
+	written bool
+	names   map[string]string   // pointer -> type's name
+	queue   []string            // pointers whose types are to be written
+	edges   map[string][]string // pointer -> pointers that it directly is
 	// anchors are the pointers of anchors, collected at the first use.
 	anchors map[string]string
 	around  []string // without a namespace: the references that are being written out
