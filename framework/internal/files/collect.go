@@ -53,6 +53,7 @@ func (s *Store) mark(ctx context.Context, ids []string, name func(id string) str
 			if err := s.blobs.Write(ctx, name(id), nil); err != nil {
 				return broken(err)
 			}
+			s.quota.refer(id)
 			return nil
 		})
 	}
@@ -77,6 +78,9 @@ func (s *Store) Collect(ctx context.Context, unusedFor time.Duration, kept Kept)
 	}
 	if err == nil {
 		err = s.blobs.Tidy(ctx, before)
+	}
+	if err == nil {
+		err = s.recount(ctx)
 	}
 	if err != nil {
 		return deleted, broken(err)

@@ -17,6 +17,8 @@ import (
 const (
 	keyDir         = "files.dir"
 	keyMaxBytes    = "files.maxBytes"
+	keyCallerBytes = "files.callerBytes"
+	keyTotalBytes  = "files.totalBytes"
 	keyUnusedHours = "files.unusedHours"
 	keyEndpoint    = "files.s3.endpoint"
 	keyBucket      = "files.s3.bucket"
@@ -32,6 +34,8 @@ func (p *Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyDir, Default: "", Help: "folder that keeps uploaded and created files; servers with one database share it. Empty: the bucket of files.s3, or the folder `files` beside the data in SQLite; with PostgreSQL there are no files then"},
 		{Key: keyMaxBytes, Default: 64 << 20, Min: 1, Max: 1 << 40, Unit: "bytes", Help: "largest file; 5 GiB at most in a bucket"},
+		{Key: keyCallerBytes, Default: 256 << 20, Min: 1, Max: 1 << 50, Unit: "bytes", Help: "how much one caller's files may have together to which no committed run or row refers yet"},
+		{Key: keyTotalBytes, Default: 64 << 30, Min: 1, Max: 1 << 50, Unit: "bytes", Help: "how much all files may have together"},
 		{Key: keyUnusedHours, Default: 24, Min: 1, Max: 10000, Unit: "hours", Help: "how long a file is kept to which no committed run refers"},
 		{Key: keyBucket, Default: "", Help: "bucket of an S3-compatible server that keeps the files, in place of files.dir"},
 		{Key: keyEndpoint, Default: "https://s3.amazonaws.com", Help: "URL of that server", Check: checkEndpoint},

@@ -54,7 +54,8 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	if err != nil || blobs == nil {
 		return err
 	}
-	p.store.Store(New(blobs, int64(host.Settings().Int(keyMaxBytes))))
+	v := host.Settings()
+	p.store.Store(New(blobs, Limits{File: int64(v.Int(keyMaxBytes)), Caller: int64(v.Int(keyCallerBytes)), Total: int64(v.Int(keyTotalBytes))}))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop, p.done = cancel, make(chan struct{})
 	go p.collect(ctx, host)

@@ -51,11 +51,12 @@ const ReadScope = "files:read"
 // Several servers may share the blobs that it keeps them in. Its methods may be called from several
 // goroutines.
 type Store struct {
-	blobs    blob.Store
-	maxBytes int64
-	clock    func() time.Time
-	kept     keptHashes
-	uploads  sync.Map // the ids of uploads with a key that are under way here
+	blobs   blob.Store
+	limits  Limits
+	quota   quota
+	clock   func() time.Time
+	kept    keptHashes
+	uploads sync.Map // the ids of uploads with a key that are under way here
 }
 
 // Where blobs are.
@@ -68,8 +69,8 @@ const (
 )
 
 // New returns a store in blobs.
-func New(blobs blob.Store, maxBytes int64) *Store {
-	return &Store{blobs: blobs, maxBytes: maxBytes, clock: time.Now, kept: keptHashes{}}
+func New(blobs blob.Store, limits Limits) *Store {
+	return &Store{blobs: blobs, limits: limits, quota: quota{uploading: map[string]int64{}}, clock: time.Now, kept: keptHashes{}}
 }
 
 // Upload is a file to be kept.
@@ -113,7 +114,8 @@ func newID() string {
 
 // Put keeps a file. Its bytes are stored for good when it returns, and nothing is kept when it
 // fails: with call_too_large for a file larger than the store takes, with conflict for another file
-// under a key that is taken, and with in_progress while a file under the same key is on its way.
+// under a key that is taken, and with in_progress while a file under the same key is on its way, and with rate_limited or
+// service_unavailable where the limits leave no room for it.
 func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 	name, err := validName(u.Name)
 	if err != nil {
@@ -127,18 +129,24 @@ func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 		}
 		defer s.uploads.Delete(id)
 	}
+	room, err := s.reserve(ctx, u.Owner)
+	if err != nil {
+		return File{}, broken(err)
+	}
+	keptAs := ""
+	defer func() { room.end(keptAs) }()
 	f, err := s.blobs.Spool()
 	if err != nil {
 		return File{}, broken(err)
 	}
 	defer blob.Discard(f)
 	w := &writer{to: f, sum: sha256.New()}
-	switch n, err := io.Copy(w, io.LimitReader(&reader{ctx, u.Body}, s.maxBytes+1)); {
+	switch n, err := io.Copy(io.MultiWriter(room, w), io.LimitReader(&reader{ctx, u.Body}, s.limits.File+1)); {
 	case w.failed != nil:
 		return File{}, broken(w.failed)
 	case err != nil:
 		return File{}, err
-	case n > s.maxBytes:
+	case n > s.limits.File:
 		return File{}, s.TooLarge()
 	}
 	r := record{
@@ -153,6 +161,7 @@ func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 	if err := s.keep(ctx, f, &r); err != nil {
 		return File{}, broken(err)
 	}
+	keptAs = r.ID
 	return r.File, nil
 }
 
@@ -169,7 +178,7 @@ func (r *record) sameAs(kept *record, err error) (File, error) {
 }
 
 // MaxBytes is how large a file may be.
-func (s *Store) MaxBytes() int64 { return s.maxBytes }
+func (s *Store) MaxBytes() int64 { return s.limits.File }
 
 // DefaultSet is the set of a file that is made where none is named, as everywhere.
 const DefaultSet = "default"
@@ -181,7 +190,7 @@ func ValidSet(name string) bool {
 
 // TooLarge is the fault of a file that is larger than the store takes.
 func (s *Store) TooLarge() *fault.Fault {
-	return fault.Newf(fault.CallTooLarge, "a file may have at most %d bytes", s.maxBytes).WithHint("Send a smaller file, or raise files.maxBytes.")
+	return fault.Newf(fault.CallTooLarge, "a file may have at most %d bytes", s.limits.File).WithHint("Send a smaller file, or raise files.limits.File.")
 }
 
 // keep stores the bytes, and then the record, which makes them a file.

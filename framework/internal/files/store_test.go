@@ -5,15 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
@@ -30,7 +33,7 @@ func open(t *testing.T, maxBytes int64) *Store {
 	t.Helper()
 	blobs, err := blob.OpenFolder(t.TempDir())
 	require.NoError(t, err)
-	return New(blobs, maxBytes)
+	return New(blobs, Limits{File: maxBytes})
 }
 
 func put(t *testing.T, s *Store, set, text string) File {
@@ -262,7 +265,7 @@ func FuzzMediaType(f *testing.F) {
 func FuzzExpand(f *testing.F) {
 	blobs, err := blob.OpenFolder(f.TempDir())
 	require.NoError(f, err)
-	s := New(blobs, 100)
+	s := New(blobs, Limits{File: 100})
 	p := Provide(func() string { return "" })
 	p.store.Store(s)
 	file, err := s.Put(f.Context(), Upload{Owner: "ann", Set: "default", Body: strings.NewReader("hello")})
@@ -278,4 +281,54 @@ func FuzzExpand(f *testing.F) {
 		}
 		require.True(t, out == nil || json.Valid(out))
 	})
+}
+
+func TestFilesHaveBoundsTogether(t *testing.T) {
+	blobs, err := blob.OpenFolder(t.TempDir())
+	require.NoError(t, err)
+	limits := Limits{File: 100, Caller: 20, Total: 45}
+	s := New(blobs, limits)
+	upload := func(s *Store, owner, text string) (File, error) {
+		return s.Put(t.Context(), Upload{Set: "default", Owner: owner, Body: strings.NewReader(text)})
+	}
+	var g errgroup.Group
+	var kept, refused atomic.Int32
+	for i := range 8 {
+		g.Go(func() error {
+			switch _, err := upload(s, "ann", fmt.Sprintf("%010d", i)); fault.CodeOf(err) {
+			case "":
+				kept.Add(1)
+			case fault.RateLimited:
+				refused.Add(1)
+			default:
+				return err
+			}
+			return nil
+		})
+	}
+	require.NoError(t, g.Wait())
+	require.LessOrEqual(t, kept.Load(), int32(2), "uploads at once keep to the bound together")
+	for kept.Load() < 2 { // those that had part of the room have given it back
+		_, err := upload(s, "ann", fmt.Sprintf("%010d", 100+kept.Load()))
+		require.NoError(t, err)
+		kept.Add(1)
+	}
+	_, err = upload(New(blobs, limits), "ann", "x")
+	require.Equal(t, fault.RateLimited, fault.CodeOf(err), "also after a start")
+	_, err = upload(s, "bob", "of somebody else")
+	require.NoError(t, err)
+
+	used, err := upload(s, "cid", "1234567")
+	require.NoError(t, err)
+	require.NoError(t, s.Use(t.Context(), Uses{Run: "r", IDs: []string{used.ID}}))
+	_, err = upload(s, "dan", "123")
+	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err))
+	_, err = upload(s, "cid", "12")
+	require.NoError(t, err)
+
+	s.clock = func() time.Time { return time.Now().Add(time.Hour) }
+	_, err = s.Collect(t.Context(), time.Minute, nil)
+	require.NoError(t, err)
+	_, err = upload(s, "ann", strings.Repeat("x", 20))
+	require.NoError(t, err, "what was collected leaves room")
 }
