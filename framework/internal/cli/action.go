@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,7 @@ func (c *command) action() *cobra.Command {
 		Long: "Carries out an action and prints its output as one line of JSON. Each member of its input is a flag in kebab-case:\n" +
 			"orderId is --order-id. --input takes the whole input as JSON, @FILE or @- for standard input; --set is the default\n" +
 			"set, and --dry-run shows what would change and keeps nothing. `action NAME --help` lists the flags of one action.\n" +
+			"A member called like one of these flags (" + strings.Join(ownFlags, ", ") + ") is set in --input.\n" +
 			"Without a name it lists the actions.",
 		Example: "  " + c.app.Command + " action cancel-order --order-id 1 --reason mistake",
 		// The flags are known when the action is.
@@ -176,12 +178,29 @@ func (f *actionFlags) properties() (all map[string]property, required []string) 
 	return s.Properties, s.Required
 }
 
+// ownFlags are the flags that each action has, or that the app takes before: they mean the same at
+// every action. A member of an input that is called like one of them is in --input alone.
+var ownFlags = []string{"input", "set", "dry-run", "help", "config", "dir"}
+
+// flagOf returns the flag, without its dashes, that sets a member of the input; ok is false if the
+// member is in --input alone.
+func flagOf(member string) (flag string, ok bool) {
+	flag = catalog.Kebab(member)
+	return flag, flag != "" && !strings.Contains(flag, "=") && !slices.Contains(ownFlags, flag)
+}
+
 // member returns the member of the input that a flag sets.
 func (f *actionFlags) member(flag string) (name string, p property, ok bool) {
+	if slices.Contains(ownFlags, flag) {
+		return "", property{}, false
+	}
 	all, _ := f.properties()
-	for name, p := range all {
-		if name == flag || catalog.Kebab(name) == flag {
-			return name, p, true
+	if p, ok = all[flag]; ok {
+		return flag, p, true
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if as, ok := flagOf(name); ok && as == flag {
+			return name, all[name], true
 		}
 	}
 	return "", property{}, false
@@ -200,8 +219,11 @@ func (f *actionFlags) read(args []string) error {
 		if !ok || flag == "" {
 			return fmt.Errorf("%q is not a flag: write --NAME VALUE", name)
 		}
-		if flag == "dry-run" && !given {
-			f.dryRun = true
+		if flag == "dry-run" {
+			if given && value != "true" && value != "false" {
+				return fmt.Errorf("--dry-run takes true or false, not %q", fault.Clip(value, 64))
+			}
+			f.dryRun = value != "false"
 			continue
 		}
 		member, p, known := f.member(flag)
@@ -303,9 +325,11 @@ func (p property) value(text string) (any, error) {
 
 func (f *actionFlags) names() []string {
 	all, _ := f.properties()
-	names := []string{"input", "set", "dry-run"}
+	names := slices.Clone(ownFlags)
 	for name := range all {
-		names = append(names, catalog.Kebab(name))
+		if flag, ok := flagOf(name); ok {
+			names = append(names, flag)
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -322,25 +346,28 @@ func (f *actionFlags) explain(err error) error {
 	for _, d := range details {
 		at := d.Path
 		if steps := fault.Steps(d.Path); len(steps) == 1 {
-			at = "--" + catalog.Kebab(steps[0])
+			at = memberAt(steps[0])
 		}
 		lines = append(lines, "  "+strings.TrimPrefix(at+": ", ": ")+d.Message)
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }
 
+// memberAt says where on the command line a member of the input is.
+func memberAt(name string) string {
+	if flag, ok := flagOf(name); ok {
+		return "--" + flag
+	}
+	return catalog.Quote(name) + " in --input"
+}
+
 func (f *actionFlags) usage(app string) string {
 	all, required := f.properties()
 	var b strings.Builder
 	b.WriteString(f.op.Summary + "\n\nUsage:\n  " + app + " action " + f.op.ID.Op + " [flags]\n\nFlags:\n")
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		p := all[name]
-		line := "  --" + catalog.Kebab(name)
+		line := "  " + memberAt(name)
 		if kind, ok := p.Type.(string); ok {
 			line += " " + kind
 		}
