@@ -29,6 +29,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -74,6 +75,12 @@ type twinWorld struct {
 	ann    *koantest.Kit
 	who    auth.Principal
 	runs   []string // of Ann's operations, as far as they had one
+	// foreign is the id of somebody else's run, which only one of the worlds has.
+	foreign string
+
+	// Of what Ann reads over HTTP.
+	url, lastID string
+	marks       int
 }
 
 // touch writes with the app's rights what its caller may not read, and reads it, too.
@@ -112,7 +119,7 @@ func newWorld(t *testing.T, at string, number int, settings ...koantest.Setting)
 	w.who = auth.Principal{Subject: "ann", Scopes: []string{catalog.ScopeWrite, "badge:read", "badge:write", "badge:delete", "office:touch"}, Sets: []string{"default"}}
 	w.ann = w.As(w.who)
 	s := secrets[number]
-	w.Run(fmt.Sprintf(`
+	setup := w.Run(fmt.Sprintf(`
 		const E = SDK.Entities, s = %s;
 		E.Person.upsertMany([{name: "Ann", email: "ann@x", pay: s.pay}, {name: "Bob", email: "bob@x", pay: s.pay}, {name: "Gone", email: "gone@x", left: true, pay: s.pay}]);
 		E.Document.upsertMany([
@@ -122,6 +129,9 @@ func newWorld(t *testing.T, at string, number int, settings ...koantest.Setting)
 		for (const id of ["k1", "k2"]) E.Badge.upsert({id, number: "A-1", holder: "h", key: s.key, pin: s.pin});
 		E.Entry.upsert({id: "e", text: s.title});
 	`, encode(t, map[string]any{"key": s.key, "pin": s.pin, "title": s.title, "pay": s.pay})), koantest.Input{})
+	if w.foreign = setup.RunID; number == 1 {
+		w.foreign = observe.NewRunID()
+	}
 	return w
 }
 
@@ -233,6 +243,17 @@ var operations = map[string]operation{
 	"status": ofRun(func(w *twinWorld, id string, _ *rand.Rand) string {
 		return w.see("code::koan.status", map[string]any{"runId": id})
 	}),
+	"events": func(w *twinWorld, _ *rand.Rand) string { return w.events() },
+	"undo another's run": func(w *twinWorld, _ *rand.Rand) string {
+		return w.see("code::koan.undo", map[string]any{"runId": w.foreign})
+	},
+	"status of another's": func(w *twinWorld, _ *rand.Rand) string {
+		return w.see("code::koan.status", map[string]any{"runId": w.foreign})
+	},
+	"report of another's": func(w *twinWorld, _ *rand.Rand) string {
+		text, err := w.report(w.who, w.foreign)
+		return fmt.Sprint(text, err)
+	},
 }
 
 var (
@@ -273,11 +294,17 @@ func TestWorldsLookAlike(t *testing.T) {
 	for seed := first; seed < first+uint64(rounds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			worlds := [2]*twinWorld{newWorld(t, place(t), 0), newWorld(t, place(t), 1)}
+			for _, w := range worlds {
+				w.serve()
+			}
 			ids := [2]map[string]string{{}, {}}
 			var done []string
-			for step := range steps {
+			for step := range steps + 1 {
 				pick := rand.New(rand.NewPCG(seed, uint64(step)))
 				name := names[pick.IntN(len(names))]
+				if step == steps {
+					name = "events"
+				}
 				done = append(done, name)
 				var seen [2]string
 				for i, w := range worlds {
