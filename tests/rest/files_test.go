@@ -113,6 +113,25 @@ func TestUploadAndDownload(t *testing.T) {
 	require.Equal(t, "a,b\n1,2\n", read, "scripts of the same caller read it")
 }
 
+// What a run created that failed counts as what was uploaded does.
+func TestFilesOfACallerHaveABoundTogether(t *testing.T) {
+	t.Parallel()
+	s := serve(t, fixture.App(), framework.HTTPOptions{}, koantest.Setting{Key: "files.callerBytes", Value: "1000"})
+	kept := s.upload(strings.Repeat("a", 400), "/api/files")
+	failed := s.kit.Try(`SDK.Files.create({text: SDK.args}); throw new Error("late")`, koantest.Input{Args: strings.Repeat("b", 400)})
+	require.False(t, failed.Success)
+	refused := s.do("POST", "/api/files", strings.Repeat("c", 400))
+	require.Equal(t, http.StatusTooManyRequests, refused.status, "%s", refused.body)
+	var f fault.Fault
+	require.NoError(t, json.Unmarshal(refused.body, &f))
+	require.Equal(t, fault.RateLimited, f.Code)
+	require.Contains(t, f.Hint, "files.callerBytes")
+	r := s.kit.Try(`SDK.Files.create({text: SDK.args})`, koantest.Input{Args: strings.Repeat("d", 400)})
+	require.Equal(t, fault.RateLimited, r.Error.Code)
+	require.True(t, s.kit.Run(`SDK.Files.text(SDK.args).length`, koantest.Input{Args: kept.ID}).Success)
+	s.upload(strings.Repeat("e", 600), "/api/files") // a run has referred to the first one
+}
+
 func TestFaultsOfFiles(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fixture.App(), framework.HTTPOptions{}, koantest.Setting{Key: "files.maxBytes", Value: "1000"})
