@@ -94,6 +94,9 @@ type Record struct {
 	// the run has changed something.
 	Images   []Image `json:"-"`
 	NoImages string  `json:"-"`
+
+	// Logged says that the log has the fault already, with its cause.
+	Logged bool `json:"-"`
 }
 
 // How much a record keeps of texts that callers send or that quote them, in bytes.
@@ -167,7 +170,9 @@ type Sink interface {
 	Append(ctx context.Context, r Record)
 }
 
-// Log is a sink that writes one structured debug line per run.
+// Log is a sink that writes one structured line per run: of a run that was refused or has failed, unless
+// the log has its fault already, at level info, or warn if the server is the reason; of others at level
+// debug. The lines have no values of inputs, and no messages, which may quote them.
 type Log struct{ Logger *slog.Logger }
 
 var _ Sink = Log{}
@@ -177,12 +182,25 @@ func (Log) Begin(context.Context, Record) {}
 
 // Append writes the record.
 func (l Log) Append(ctx context.Context, r Record) {
-	if !l.Logger.Enabled(ctx, slog.LevelDebug) {
+	level, message := slog.LevelDebug, "run"
+	if r.Outcome != OK && !r.Logged {
+		level, message = levelOf(fault.Code(r.Outcome)), "a run was refused or has failed"
+	}
+	if !l.Logger.Enabled(ctx, level) {
 		return // before its values are boxed, which costs most of it
 	}
-	l.Logger.DebugContext(ctx, "run", "run", r.Run, "surface", r.Surface, "subject", r.Subject, "operation", r.Operation,
-		"attempts", r.Attempts, "calls", r.Calls, "outcome", r.Outcome, "committed", r.Committed, "dryRun", r.DryRun,
+	l.Logger.Log(ctx, level, message, "run", r.Run, "surface", r.Surface, "subject", r.Subject, "operation", r.Operation, "tool", r.Tool,
+		"code", r.Outcome, "attempts", r.Attempts, "calls", r.Calls, "committed", r.Committed, "dryRun", r.DryRun,
 		"created", r.Created, "updated", r.Updated, "deleted", r.Deleted, "ms", r.Duration.Milliseconds())
+}
+
+// levelOf is the level of the line of a run that ended in a fault.
+func levelOf(c fault.Code) slog.Level {
+	const serverError = 500 // the first HTTP status of the server's own failures
+	if e, ok := fault.Lookup(c); ok && e.HTTP >= serverError && c != fault.CapabilityUnsupported {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
 }
 
 // Both passes records to two sinks.

@@ -113,17 +113,29 @@ func (e *Engine) Refuse(ctx context.Context, r Refusal) {
 // logged.
 func (e *Engine) recover(ctx context.Context, err *error, where ...any) {
 	if p := recover(); p != nil {
-		f := fault.OfPanic(p)
-		e.report(ctx, f, where...)
-		*err = f
+		*err = e.report(ctx, fault.OfPanic(p), where...)
 	}
 }
 
-// report logs a fault that no caller is responsible for, with its cause, which callers do not see.
-func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) {
+// report logs a fault that no caller is responsible for, with its cause, which callers do not see. It
+// returns the fault, which Logged reports from then on, so that nothing logs it again.
+func (e *Engine) report(ctx context.Context, f *fault.Fault, where ...any) *fault.Fault {
 	cause := errors.Unwrap(f)
 	_, panicked := errors.AsType[*fault.Panic](cause)
-	if cause != nil && (panicked || f.Code == fault.Internal || f.Code == fault.ServiceUnavailable || f.Code == fault.ExecutionError) {
-		e.opts.Log.ErrorContext(ctx, f.Message, append(where, "error", cause)...)
+	if cause == nil || Logged(f) || !panicked && f.Code != fault.Internal && f.Code != fault.ServiceUnavailable && f.Code != fault.ExecutionError {
+		return f
 	}
+	e.opts.Log.ErrorContext(ctx, f.Message, append(where, "subject", auth.From(ctx).Subject, "code", f.Code, "error", cause)...)
+	return f.Because(logged{cause})
+}
+
+// logged is the cause of a fault that is in the log.
+type logged struct{ error }
+
+func (l logged) Unwrap() error { return l.error }
+
+// Logged reports whether an engine has logged a fault, with its cause.
+func Logged(err error) bool {
+	_, ok := errors.AsType[logged](err)
+	return ok
 }

@@ -91,14 +91,14 @@ func (x *execution) conclude(ctx context.Context, err error) error {
 			err = callfault.OfContext(ctx, err)
 		}
 		again = transient(err)
-		err = x.failed(err)
+		err = x.failed(ctx, err)
 	}
 	c := &Conclusion{Outcome: x.out, Err: err, Transient: again, Ran: true, Return: x.ret, Uncertain: lost || x.claim.uncertain}
 	if x.out.Committed {
 		c.Receipts = max(1, x.progress.Commits())
 	}
 	if err := x.parts.release(ctx, c); err != nil {
-		c.Err = x.failed(err)
+		c.Err = x.failed(ctx, err)
 	}
 	x.end(ctx, c)
 	x.engine.after.Add(context.WithValue(ctx, callKey{}, nil), x.ID, x.after)
@@ -109,7 +109,7 @@ func (x *execution) conclude(ctx context.Context, err error) error {
 func (x *execution) endWithoutRunning(ctx context.Context, err error) error {
 	x.out.Metrics, x.out.OutsideEffects, x.out.Wall = x.notes.metrics, x.OutsideEffects(), time.Since(x.started)
 	if err != nil && x.out.Reply == nil {
-		err = x.failed(err)
+		err = x.failed(ctx, err)
 	}
 	x.end(ctx, &Conclusion{Outcome: x.out, Err: err, Return: x.ret})
 	return err
@@ -124,8 +124,9 @@ func (x *execution) end(ctx context.Context, c *Conclusion) {
 func transient(err error) bool { return fault.From(err).Retry == fault.Safe }
 
 // failed returns the error of a failed run, and sets its reply.
-func (x *execution) failed(err error) error {
-	f := x.redacted(Unrepeatable(fault.From(err), x.OutsideEffects()))
+func (x *execution) failed(ctx context.Context, err error) error {
+	f := x.engine.report(ctx, fault.From(err), "run", x.ID, "operation", x.op.ID.String())
+	f = x.redacted(Unrepeatable(f, x.OutsideEffects()))
 	if f.Retry == fault.Never && x.claim.held && transient(err) {
 		f = f.WithHint("A call with the same idempotencyKey continues the run, and does not repeat what took effect outside.")
 	}
@@ -281,8 +282,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 		receipt.Reply = out.Reply
 	}
 	if err := a.txs.commit(context.WithoutCancel(ctx), receipt); err != nil {
-		x.uncommitted(ctx, err)
-		return err
+		return x.uncommitted(ctx, err)
 	}
 	out.Committed = wrote
 	r.progress.AddImages(images, complete)
@@ -306,15 +306,19 @@ func (x *execution) reply() (err error) {
 	return err
 }
 
-// uncommitted sets the outcome according to why a commit failed.
-func (x *execution) uncommitted(ctx context.Context, err error) {
+// uncommitted sets the outcome according to why a commit failed, and returns the error, which is in the
+// log if nobody can mend it by another call.
+func (x *execution) uncommitted(ctx context.Context, err error) error {
 	switch {
 	case course.IsRestart(err), errors.Is(err, store.ErrCommitted), errors.Is(err, ErrLost):
-		return
+		return err
 	case fault.CodeOf(err) == fault.OutcomeUnknown:
 		x.MarkUncertain()
 	}
-	x.engine.report(ctx, fault.From(err), "run", x.ID, "operation", "commit")
+	if f := x.engine.report(ctx, fault.From(err), "run", x.ID, "operation", "commit"); Logged(f) {
+		return f
+	}
+	return err
 }
 
 // rejectRepeatedEffects returns a fault instead of input_required if calling again with the answer

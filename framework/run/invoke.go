@@ -61,9 +61,7 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 		id = c.op.ID
 	}
 	if err != nil && !course.Ends(err) {
-		f := callfault.From(ctx, c.nameOf(id), err)
-		e.report(ctx, f, "run", a.run.ID, "operation", id.String())
-		err = f
+		err = e.report(ctx, callfault.From(ctx, c.nameOf(id), err), "run", a.run.ID, "operation", id.String())
 	}
 	over(err)
 	e.budget.NoteGarbage(len(c.input) + len(out))

@@ -175,7 +175,7 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 }
 
 func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec) (_ *Run, err error) {
-	defer e.recover(context.Background(), &err, "run", id) // of the app's clock, and of participants
+	defer e.recover(auth.With(context.Background(), req.Principal), &err, "run", id, "operation", req.ID.String()) // of the app's clock, and of participants
 	r := &Run{
 		ID: id, own: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
 		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}}, view: req.View,
@@ -216,6 +216,9 @@ func (r *Run) rejectUnsupported() error {
 // refuse ends a call that opened no run, under a run id of its own. It redacts the output.
 func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
 	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
+	if f := e.report(ctx, fault.From(err), "run", id, "operation", req.ID.String()); Logged(f) {
+		err = f
+	}
 	e.Refuse(ctx, Refusal{Request: req, Outcome: o, Started: started, ResultBytes: len(out), Err: err})
 	out, _ = e.opts.Redactor.FailureJSON(out)
 	var f *fault.Fault

@@ -102,6 +102,7 @@ func setFault(rec *journal.Record, err error) {
 	}
 	f := fault.From(err)
 	rec.Outcome, rec.Message, rec.Line = string(f.Code), f.Message, f.Line
+	rec.Logged = run.Logged(err)
 }
 
 // recorder makes the record of one run.
