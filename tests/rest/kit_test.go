@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == chorus {
 		kit.Serve(chorusPlugin())
 	}
-	for _, known := range []map[string]func() framework.App{apps, withFunctions} {
+	for _, known := range []map[string]func() framework.App{apps, withFunctions, {"words": wordsApp}} {
 		if app := known[os.Getenv(as)]; app != nil {
 			framework.Main(app())
 		}
