@@ -15,7 +15,7 @@ import (
 
 // columnType takes a SchemaType apart: its name, up to two numbers in parentheses, and whatever
 // follows, as in timestamp(3) with time zone.
-var columnType = regexp.MustCompile(`^([a-z0-9]+(?: [a-z]+)*) *(?:\( *(\d+) *(?:, *(-?\d+) *)?\))?(?: with(?:out)? time zone)?$`)
+var columnType = regexp.MustCompile(`^([a-z0-9]+(?: [a-z]+)*) *(?:\( *(\d{1,9}) *(?:, *(-?\d{1,4}) *)?\))?(?: with(?:out)? time zone)?$`)
 
 // declaredType is a SchemaType that was taken apart.
 type declaredType struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
@@ -144,6 +145,10 @@ func TestValuesOfTheAppsCodeBeyondTheirColumns(t *testing.T) {
 					m.(*ent.MeasureMutation).SetRate(0.0001)
 				case "bits":
 					m.(*ent.MeasureMutation).SetBits("1")
+				case "clock":
+					at := time.Date(2026, 1, 31, 8, 0, 0, 600_600_000, time.UTC)
+					m.(*ent.MeasureMutation).SetSecond(at)
+					m.(*ent.MeasureMutation).SetMilli(at)
 				}
 				return next.Mutate(ctx, m)
 			})
@@ -153,6 +158,21 @@ func TestValuesOfTheAppsCodeBeyondTheirColumns(t *testing.T) {
 		f := a.fails(fault.InvalidPayload, "Measure.upsert", fmt.Sprintf(`{"model":{"code":%q}}`, field))
 		require.Equal(t, "/model/"+field, f.Path)
 	}
+	id := fmt.Sprint(a.call("Measure.upsert", `{"model":{}}`)["id"])
+	for op, input := range map[string]string{
+		"upsert":          `{"model":{"code":"clock"}}`,
+		"upsert-many":     `{"models":[{"code":"clock"},{"code":"clock"}]}`,
+		"patch":           fmt.Sprintf(`{"id":%q,"changes":{"code":"clock"}}`, id),
+		"update-by-query": fmt.Sprintf(`{"filter":{"id":%q},"changes":{"code":"clock"}}`, id),
+	} {
+		a.call("Measure."+op, input)
+		for _, row := range a.call("Measure.collection", `{"filter":{"code":"clock"}}`)["items"].([]any) {
+			require.Equal(t, "2026-01-31T08:00:01Z", row.(map[string]any)["second"], op)
+			require.Equal(t, "2026-01-31T08:00:00.601Z", row.(map[string]any)["milli"], op)
+		}
+	}
+	f := a.fails(fault.InvalidPayload, "Measure.upsert", `{"model":{"milli":"2026-01-31T08:00:00.0001Z"}}`)
+	require.Equal(t, "/model/milli", f.Path)
 	for range 3 {
 		second := a.call("Measure.upsert", `{"model":{}}`)["second"].(string)
 		require.Len(t, second, len("2026-01-31T08:00:00Z"), second)
@@ -294,6 +314,42 @@ func TestForeignValuesComeAndGo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Times that PostgreSQL keeps and JSON has no form for are texts: they are read and sorted by, cursors
+// continue behind them, and they are kept where they are sent back.
+func TestTimesBeyondAllOthersComeAndGo(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestTimesBeyondAllOthersComeAndGo) {
+		return
+	}
+	a := start(t, ent.Entities())
+	db := beside(t, a.place, "default")
+	var want []any
+	moments := map[bool][]string{true: {"-infinity", "0044-03-15 00:00:00+00 BC", "20000-01-01 00:00:00+00", "infinity"}, false: {"-0043-03-15 00:00:00+00:00", "20000-01-01 00:00:00+00:00"}}[postgres(t)]
+	for _, moment := range moments {
+		id := fmt.Sprint(a.call("Measure.upsert", `{"model":{"code":"x"}}`)["id"])
+		want = append(want, id)
+		_, err := db.Exec(`UPDATE measures SET moment = '` + moment + `' WHERE id = ` + id)
+		require.NoError(t, err)
+		before := a.call("Measure.get-by-id", fmt.Sprintf(`{"id":%q}`, id))
+		sent, err := json.Marshal(before)
+		require.NoError(t, err)
+		a.call("Measure.upsert", fmt.Sprintf(`{"model":%s}`, sent))
+		a.call("Measure.patch", fmt.Sprintf(`{"id":%q,"changes":%s}`, id, sent))
+		require.Equal(t, before, a.call("Measure.get-by-id", fmt.Sprintf(`{"id":%q}`, id)))
+	}
+	require.NotEmpty(t, a.call("Measure.aggregate", `{"max":["moment"],"min":["moment"]}`)["rows"])
+	var seen []any
+	cursor := ""
+	for range want {
+		page := a.call("Measure.collection", fmt.Sprintf(`{"sort":"moment","pageSize":1%s}`, cursor))
+		seen = append(seen, fmt.Sprint(page["items"].([]any)[0].(map[string]any)["id"]))
+		if page["nextCursor"] != nil {
+			cursor = fmt.Sprintf(`,"cursor":%q`, page["nextCursor"])
+		}
+	}
+	require.Equal(t, want, seen)
 }
 
 // upsert-many has everything that is wrong in one answer, each with its index.

@@ -36,7 +36,7 @@ func checkValues(k *model.Kind, m ent.Mutation, spoken string) error {
 	var out unkeptValues
 	for _, c := range k.Bounded {
 		v, ok := m.Field(c.Name)
-		if !ok {
+		if _, isTime := v.(time.Time); !ok || isTime { // of times, inputs are checked and the rest is rounded
 			continue
 		}
 		held, err := plainOf(c, v)
@@ -141,10 +141,41 @@ func checkingValues(k *model.Kind, next ent.Mutator, spoken string) ent.Mutator 
 		v, err := next.Mutate(ctx, m)
 		var unkept unkeptValues
 		if failed := checkAll(k, m, spoken); err == nil || errors.As(failed, &unkept) {
-			return v, errors.Join(failed, err) // the value says more than the database's fault of it
+			err = errors.Join(failed, err) // the value says more than the database's fault of it
+		}
+		if err == nil && spoken == dialect.SQLite {
+			err = roundStoredTimes(ctx, k, m)
 		}
 		return v, err
 	})
+}
+
+// roundStoredTimes rounds, in the rows that a write of a run has stored, the times that the app's hooks set:
+// they run after roundTimes, and nothing of the mutation can be changed after them. PostgreSQL rounds by
+// itself.
+func roundStoredTimes(ctx context.Context, k *model.Kind, m ent.Mutation) error {
+	t := session(ctx)
+	if t == nil || k.Entity == nil {
+		return nil
+	}
+	for _, c := range k.Bounded {
+		v, _ := m.Field(c.Name)
+		at, ok := v.(time.Time)
+		rounded := model.RoundTime(c, at)
+		if !ok || rounded.Equal(at) {
+			continue
+		}
+		b := t.newStatement()
+		b.Raw("UPDATE ").Name(k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(rounded)
+		b.Raw(" WHERE ").Name(c.Name).Raw(" = ").Arg(at)
+		if id, one := k.ID(m); one {
+			b.Raw(" AND ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
+		}
+		if _, err := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // roundTimes rounds the times that callers in Go, and ent's defaults, set in columns that keep

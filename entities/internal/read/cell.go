@@ -311,6 +311,9 @@ func appendTime(b []byte, t time.Time) []byte {
 // appendTimeText turns the text of a SQLite time into RFC 3339 UTC. The form in
 // which the engine's own stores keep times takes no parsing.
 func appendTimeText(b []byte, s string) ([]byte, error) {
+	if isEndless(s) {
+		return appendString(b, s), nil
+	}
 	const date, utc = len("2006-01-02 15:04:05"), "+00:00"
 	if n := len(s) - len(utc); n >= date && s[n:] == utc && s[10] == ' ' && isPlainTime(s[:n]) {
 		b = append(b, '"')
@@ -326,6 +329,10 @@ func appendTimeText(b []byte, s string) ([]byte, error) {
 	return appendTime(b, t), nil
 }
 
+// isEndless reports whether s is what PostgreSQL has in place of a time or a day before or after all
+// others. Callers see it as that text, which they can send back, as a null would replace it.
+func isEndless(s string) bool { return s == "infinity" || s == "-infinity" }
+
 // appendDay appends a day, in the form that Dialect.DayText gives it.
 func appendDay(b []byte, src any) ([]byte, error) {
 	var day string
@@ -336,6 +343,9 @@ func appendDay(b []byte, src any) ([]byte, error) {
 		day = v
 	case []byte:
 		day = string(v)
+	}
+	if isEndless(day) {
+		return appendString(b, day), nil
 	}
 	if t, err := time.Parse(time.DateOnly, day); err != nil || t.Year() < 1 {
 		return b, fmt.Errorf("read: %q is not a day", fmt.Sprint(src))
@@ -361,15 +371,19 @@ func parseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("read: %q is not a time", s)
 }
 
-// parseDistantTime reads a time whose year has more than the four digits that layouts have: as one
-// of a near year with the same days, which is then put where it belongs.
+// parseDistantTime reads a time whose year is negative, or has more than the four digits that layouts
+// have: as one of a near year with the same days, which is then put where it belongs.
 func parseDistantTime(s string) (time.Time, bool) {
+	s, negative := strings.CutPrefix(s, "-")
 	digits, rest, found := strings.Cut(s, "-")
 	year, err := strconv.Atoi(digits)
-	if !found || err != nil || len(digits) < 5 || len(digits) > 6 {
+	if !found || err != nil || len(digits) < 5 && !negative || len(digits) < 4 || len(digits) > 6 {
 		return time.Time{}, false
 	}
-	near := 2000 + year%400
+	if negative {
+		year = -year
+	}
+	near := 2000 + (year%400+400)%400
 	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, strconv.Itoa(near)+"-"+rest); err == nil {
 			return t.AddDate(year-near, 0, 0), true

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -48,6 +49,21 @@ func FuzzTimeText(f *testing.F) {
 		var got time.Time
 		require.NoError(t, json.Unmarshal(out, &got))
 		require.True(t, got.Equal(at), string(out))
+	})
+}
+
+// FuzzDistantTime: a time of any year reads back from the text that cursors and SQLite have of it, and any
+// other text is a time or none.
+func FuzzDistantTime(f *testing.F) {
+	for _, seed := range []string{"20000-02-29 00:00:00+00:00", "-0043-03-15 00:00:00+00:00", "--1-01-01", "99999-", "infinity"} {
+		f.Add(seed, int64(-63e9))
+	}
+	f.Fuzz(func(t *testing.T, s string, seconds int64) {
+		parseDistantTime(s)
+		at := time.Unix(seconds%(1<<44), 0).UTC()
+		got, err := parseTime(at.Format(sqltext.SQLiteTime))
+		require.NoError(t, err)
+		require.True(t, got.Equal(at), "%s: %s", at, got)
 	})
 }
 

@@ -74,3 +74,21 @@ func TestKeptDecimalsComeBack(t *testing.T) {
 		}
 	}
 }
+
+// FuzzPadDecimal: padding changes the number of digits behind the point, and nothing else.
+func FuzzPadDecimal(f *testing.F) {
+	for _, seed := range []string{"12.5", "-0", ".5", "1.5e3", "1e400", "9.999", "-", "--5", "x"} {
+		f.Add(seed, 2)
+	}
+	f.Fuzz(func(t *testing.T, text string, scale int) {
+		scale %= 1000
+		padded := PadDecimal(text, scale)
+		before, ok := parseDecimal(text)
+		if after, _ := parseDecimal(padded); ok && after != before {
+			t.Fatalf("%q became %q", text, padded)
+		}
+		if !ok && padded != text {
+			t.Fatalf("%q, which is no decimal, became %q", text, padded)
+		}
+	})
+}
