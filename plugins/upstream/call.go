@@ -232,7 +232,7 @@ func (s *server) refused(conn *connection, r *request, e *mcp.JSONRPCErrorDetail
 	text := plainText(conn.secrets.redact(e.Message), maxFaultText)
 	details := map[string]any{"upstream": s.cfg.ID, "tool": r.tool, "rpcCode": e.Code}
 	if raw, err := json.Marshal(e.Data); err == nil && e.Data != nil && len(raw) <= maxFaultContent {
-		details["data"] = json.RawMessage(conn.secrets.redact(string(raw)))
+		details["data"] = conn.secrets.redactJSON(raw)
 	}
 	f := fault.Newf(fault.UpstreamError, "the server %s refused %s: %s", s.cfg.ID, r.tool, text).WithDetails(details)
 	switch e.Code {
@@ -350,7 +350,9 @@ func (s *server) toolError(conn *connection, r *request, res *callResult) *fault
 			texts = append(texts, b.Text)
 		}
 	}
-	text := plainText(conn.secrets.redact(strings.Join(texts, " ")), maxFaultText)
+	said := strings.Join(texts, " ")
+	said = said[:min(len(said), 2*maxFaultContent)] // far more than is shown: no part of a secret at the cut is
+	text := plainText(conn.secrets.redact(said), maxFaultText)
 	if text == "" {
 		text = "it gave no reason"
 	}
@@ -360,9 +362,7 @@ func (s *server) toolError(conn *connection, r *request, res *callResult) *fault
 		if err != nil || len(encoded) > maxFaultContent || string(encoded) == "null" {
 			continue
 		}
-		if clean := conn.secrets.redact(string(encoded)); json.Valid([]byte(clean)) {
-			details[name] = json.RawMessage(clean)
-		}
+		details[name] = conn.secrets.redactJSON(encoded)
 	}
 	f := fault.Newf(fault.UpstreamError, "%s of the server %s failed: %s", r.tool, s.cfg.ID, text).
 		WithDetails(details).WithHint("The message is the server's own: correct the call, or do without it.")

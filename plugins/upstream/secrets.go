@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -136,21 +137,24 @@ func environment(name string) (string, error) {
 // add adds a value that must not be shown, unless it is short, since it would then occur in
 // unrelated words.
 func (s *secrets) add(value string) {
-	const least = 6
-	if len(value) >= least && !slices.Contains(s.values, value) {
+	if len(value) >= journal.LeastValue && !slices.Contains(s.values, value) {
 		s.values = append(s.values, value)
 	}
 }
 
-// redact removes the values from a text.
-func (s *secrets) redact(text string) string {
-	for _, v := range s.values {
-		text = strings.ReplaceAll(text, v, "[redacted]")
+// redact removes the values from a text, however they are encoded.
+func (s *secrets) redact(text string) string { return journal.RedactValues(text, s.all()) }
+
+// redactJSON removes the values from the texts of JSON.
+func (s *secrets) redactJSON(raw []byte) json.RawMessage {
+	return journal.RedactValuesJSON(raw, s.all())
+}
+
+func (s *secrets) all() []string {
+	if s.tokens == nil {
+		return s.values
 	}
-	if s.tokens != nil {
-		text = s.tokens.Redact(text)
-	}
-	return text
+	return append(s.tokens.Known(), s.values...)
 }
 
 // resolved is a server's configuration with its references replaced.

@@ -3,7 +3,6 @@ package install
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/journal"
@@ -12,7 +11,7 @@ import (
 // veil takes the secrets of servers out of lines of a client's file.
 type veil struct {
 	shown map[string]string // a text of the file, as it is shown
-	parts []string          // what is hidden wherever it stands, the longest first
+	parts []string          // what is hidden wherever it stands
 	whole map[string]bool   // what is hidden where it is all of a value
 }
 
@@ -36,8 +35,6 @@ func newVeil(c client, versions ...[]byte) *veil {
 			}
 		}
 	}
-	slices.SortFunc(v.parts, func(a, b string) int { return len(b) - len(a) })
-	v.parts = slices.Compact(v.parts)
 	return v
 }
 
@@ -94,7 +91,7 @@ func (v *veil) part(secret string) {
 	case len(secret) < leastPart:
 		v.whole[secret] = true
 	default:
-		v.parts = append(v.parts, strings.Trim(encode(secret, "", ""), `"`))
+		v.parts = append(v.parts, secret)
 	}
 }
 
@@ -121,9 +118,7 @@ func (v *veil) line(line string) string {
 		}
 		return hidden
 	})
-	for _, s := range v.parts {
-		line = strings.ReplaceAll(line, s, journal.Redacted)
-	}
+	line = journal.RedactValues(line, v.parts)
 	line, _ = (*journal.Redactor)(nil).Text(line) // the file may have others beside servers
 	return strings.ReplaceAll(line, journal.Redacted, hidden)
 }

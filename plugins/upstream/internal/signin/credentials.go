@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,7 +27,7 @@ type Credentials struct {
 	record  *Record
 	info    fs.FileInfo // of the file that record was read from
 	problem error       // why there is no record, if a file is there
-	tokens  []string    // the latest, for Redact
+	tokens  []string    // the latest, for Known
 	failure error       // of the last refresh
 	failed  time.Time
 }
@@ -98,14 +97,11 @@ func (c *Credentials) Current() (*Record, error) {
 	return r, nil
 }
 
-// Redact takes the tokens out of a text.
-func (c *Credentials) Redact(text string) string {
+// Known returns the tokens that no text may show.
+func (c *Credentials) Known() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, t := range c.tokens {
-		text = strings.ReplaceAll(text, t, "[redacted]")
-	}
-	return text
+	return slices.Clone(c.tokens)
 }
 
 // Token returns an access token, and refreshes it if it is about to expire. Its errors are

@@ -1,0 +1,285 @@
+package journal
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// LeastValue is the length from which a known secret is searched for in the middle of texts: a shorter
+// one occurs in unrelated words.
+const LeastValue = 6
+
+// escapes are what escapes begin with: those of JSON, and of URLs.
+const escapes = `\%`
+
+// maxLayers is how many encodings around each other are undone, as of JSON in a string of JSON.
+const maxLayers = 3
+
+// RedactValues removes secrets whose values are known from a text, also where they stand in base64
+// (of either alphabet, and in the middle of what is encoded), in hexadecimal, escaped for a URL or for
+// JSON, or broken into lines.
+func RedactValues(text string, values []string) string {
+	if len(text) == 0 || len(values) == 0 {
+		return text
+	}
+	var found []span
+	views, seen := []view{wholeView(text)}, map[string]bool{text: true}
+	for range maxLayers + 1 {
+		var next []view
+		for _, v := range views {
+			found = append(found, v.find(values)...)
+			for _, escape := range []byte(escapes) {
+				if inner := v.unescaped(escape); !seen[inner.text] {
+					seen[inner.text] = true
+					next = append(next, inner)
+				}
+			}
+		}
+		views = next
+	}
+	return without(text, found)
+}
+
+// RedactValuesJSON is RedactValues for JSON text: the result is valid JSON.
+func RedactValuesJSON(raw []byte, values []string) []byte {
+	out, _ := redactValues(raw, func(text string) (string, int) {
+		clean := RedactValues(text, values)
+		if clean == text {
+			return text, 0
+		}
+		return clean, 1
+	})
+	return out
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// without returns a text with Redacted in place of spans, which may overlap.
+func without(text string, spans []span) string {
+	if len(spans) == 0 {
+		return text
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
+	var b strings.Builder
+	last := 0
+	for i := 0; i < len(spans); {
+		s := spans[i]
+		for i++; i < len(spans) && spans[i].from <= s.to; i++ {
+			s.to = max(s.to, spans[i].to)
+		}
+		b.WriteString(text[last:s.from] + Redacted)
+		last = s.to
+	}
+	return b.String() + text[last:]
+}
+
+// view is a text with some of its encoding undone. Byte i stands for at[i] of the original.
+type view struct {
+	text string
+	at   []span
+}
+
+func wholeView(text string) view {
+	at := make([]span, len(text))
+	for i := range at {
+		at[i] = span{i, i + 1}
+	}
+	return view{text, at}
+}
+
+// viewer collects the bytes of a view that is made of another one.
+type viewer struct {
+	of   view
+	text []byte
+	at   []span
+}
+
+// put appends bytes that stand for those from i to j.
+func (w *viewer) put(s string, i, j int) {
+	for k := range len(s) {
+		w.text = append(w.text, s[k])
+		w.at = append(w.at, span{w.of.at[i].from, w.of.at[j-1].to})
+	}
+}
+
+func (w *viewer) view() view { return view{string(w.text), w.at} }
+
+// keep returns the view of the bytes that are mapped to others, without those mapped to 0.
+func (v view) keep(mapped func(c byte) byte) view {
+	w := &viewer{of: v}
+	for i := range len(v.text) {
+		if c := mapped(v.text[i]); c != 0 {
+			w.text = append(w.text, c)
+			w.at = append(w.at, v.at[i])
+		}
+	}
+	return w.view()
+}
+
+// unescaped returns the view with the escapes that begin so undone once.
+func (v view) unescaped(escape byte) view {
+	if strings.IndexByte(v.text, escape) < 0 {
+		return v
+	}
+	w := &viewer{of: v}
+	for i := 0; i < len(v.text); {
+		s, n := v.text[i:i+1], 1
+		switch {
+		case v.text[i] != escape:
+		case escape == '%':
+			s, n = unescapeHex(v.text[i:], 1)
+		default:
+			s, n = unescapeJSON(v.text[i:])
+		}
+		w.put(s, i, i+n)
+		i += n
+	}
+	return w.view()
+}
+
+// unescapeHex reads two digits behind so many bytes of an escape: it returns what the beginning of a text
+// stands for, and how many bytes that is.
+func unescapeHex(text string, before int) (string, int) {
+	if end := before + 2; len(text) >= end {
+		if b, err := hex.DecodeString(text[before:end]); err == nil {
+			return string(b), end
+		}
+	}
+	return text[:1], 1
+}
+
+// unescapeJSON is unescapeHex for JSON, and for \xXX of other languages.
+func unescapeJSON(text string) (string, int) {
+	if len(text) == 1 {
+		return text, 1
+	}
+	switch c := text[1]; c {
+	case '"', '\\', '/', '\'':
+		return string(c), 2
+	case 'u':
+		if r, n := escapedRune(text); n > 0 {
+			return string(r), n
+		}
+	case 'x':
+		return unescapeHex(text, 2)
+	default:
+		if i := strings.IndexByte("bfnrt", c); i >= 0 {
+			return "\b\f\n\r\t"[i : i+1], 2
+		}
+	}
+	return text[:1], 1
+}
+
+// escapedRune reads \uXXXX, and two of them for a rune of two surrogates.
+func escapedRune(text string) (rune, int) {
+	unit := func(text string) (rune, bool) {
+		if len(text) < 6 || text[:2] != `\u` {
+			return 0, false
+		}
+		u, err := strconv.ParseUint(text[2:6], 16, 16)
+		return rune(u), err == nil
+	}
+	r, ok := unit(text)
+	if !ok {
+		return 0, 0
+	}
+	if utf16.IsSurrogate(r) {
+		if second, ok := unit(text[6:]); ok && utf16.IsSurrogate(second) {
+			return utf16.DecodeRune(r, second), 12
+		}
+	}
+	return r, 6
+}
+
+// Texts broken into lines are searched without the breaks.
+func unbroken(c byte) byte {
+	if c == '\n' || c == '\r' {
+		return 0
+	}
+	return c
+}
+
+// hexDigits leaves out what separates the bytes of a dump too.
+func hexDigits(c byte) byte {
+	switch {
+	case c == ' ' || c == ':' || c == '\t':
+		return 0
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 'a'
+	}
+	return unbroken(c)
+}
+
+// base64Standard maps both alphabets to the standard one.
+func base64Standard(c byte) byte {
+	switch c {
+	case '-':
+		return '+'
+	case '_':
+		return '/'
+	case ' ', '\t': // the indentation of lines
+		return 0
+	}
+	return unbroken(c)
+}
+
+// find returns where values stand in the text.
+func (v view) find(values []string) []span {
+	plain, hexed, base := v.keep(unbroken), v.keep(hexDigits), v.keep(base64Standard)
+	var out []span
+	for _, value := range values {
+		for _, form := range forms(value) {
+			out = append(out, v.places(form)...) // as it is, should it have breaks of its own
+			out = append(out, plain.places(wholeView(form).keep(unbroken).text)...)
+		}
+		if value == "" {
+			continue
+		}
+		out = append(out, hexed.places(hex.EncodeToString([]byte(value)))...)
+		for pad := range 3 {
+			if core := base64Core(value, pad); len(core) >= LeastValue {
+				out = append(out, base.places(core)...)
+			}
+		}
+	}
+	return out
+}
+
+// forms are a value as it is, and with + for a space as in a query.
+func forms(value string) []string {
+	if !strings.Contains(value, " ") {
+		return []string{value}
+	}
+	return []string{value, strings.ReplaceAll(value, " ", "+")}
+}
+
+// base64Core returns the characters that a value has in base64 behind so many other bytes, without
+// those at its ends that depend on what stands beside it.
+func base64Core(value string, before int) string {
+	const perByte, perDigit = 8, 6
+	all := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("\x00", before) + value))
+	from := (before*perByte + perDigit - 1) / perDigit
+	to := (before + len(value)) * perByte / perDigit
+	return all[from:max(from, to)]
+}
+
+// places returns where a form stands, in the original. Those that overlap are all among them.
+func (v view) places(form string) []span {
+	if form == "" {
+		return nil
+	}
+	var out []span
+	for i := 0; ; i++ {
+		next := strings.Index(v.text[i:], form)
+		if next < 0 {
+			return out
+		}
+		i += next
+		out = append(out, span{v.at[i].from, v.at[i+len(form)-1].to})
+	}
+}
