@@ -14,12 +14,13 @@ import (
 )
 
 // ActionFile returns the file of an action that does what a script did, with an input as the
-// script's arguments were. It has its caller's rights.
+// script's arguments were. It has its caller's rights. Its example has placeholders: every client
+// reads it, and the arguments were for that run alone.
 func (p *provider) ActionFile(ctx context.Context, name, code, language string, args json.RawMessage) (file string, text []byte, err error) {
 	if other := p.taken(name); other != "" {
 		return "", nil, fault.Newf(fault.InvalidPayload, "%s is named %q already", other, name)
 	}
-	input, err := inputLike(args)
+	input, example, err := inputLike(args)
 	if err != nil {
 		return "", nil, err
 	}
@@ -30,7 +31,7 @@ func (p *provider) ActionFile(ctx context.Context, name, code, language string, 
 	}
 	b.WriteString("export const action = {\n  description: " + quotedText("Does what a script did: say here what "+name+" does.") + ",\n  input: " + string(input) + ",\n  rights: \"caller\",\n")
 	if len(args) > 0 {
-		b.WriteString("  examples: [" + string(args) + "],\n")
+		b.WriteString("  examples: [" + string(example) + "],\n")
 	}
 	b.WriteString("};\n\nexport default async (input) => {\n")
 	b.WriteString(strings.TrimRight(body, "\n") + "\n") // as it was: a template may have several lines
@@ -60,19 +61,48 @@ func quotedText(s string) string {
 	return string(raw)
 }
 
-// inputLike returns the JSON Schema of an object that is like the arguments of a script.
-func inputLike(args json.RawMessage) (json.RawMessage, error) {
+// inputLike returns the JSON Schema of an object that is like the arguments of a script, and an
+// example of it that has none of their values.
+func inputLike(args json.RawMessage) (input, example json.RawMessage, err error) {
 	if len(bytes.TrimSpace(args)) == 0 {
 		args = json.RawMessage(`{}`)
 	}
 	var v any
 	if err := json.Unmarshal(args, &v); err != nil {
-		return nil, fault.New(fault.InvalidPayload, "the arguments of the run cannot be read").Because(err)
+		return nil, nil, fault.New(fault.InvalidPayload, "the arguments of the run cannot be read").Because(err)
 	}
 	if _, ok := v.(map[string]any); !ok {
-		return nil, fault.New(fault.InvalidPayload, "the arguments of the run are not an object, and the input of an action is one")
+		return nil, nil, fault.New(fault.InvalidPayload, "the arguments of the run are not an object, and the input of an action is one")
 	}
-	return wire.Marshal(schemaLike(v))
+	if input, err = wire.Marshal(schemaLike(v)); err != nil {
+		return nil, nil, err
+	}
+	example, err = wire.Marshal(placeholder(v))
+	return input, example, err
+}
+
+// placeholder returns a value of the same shape that says nothing.
+func placeholder(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, member := range v {
+			out[name] = placeholder(member)
+		}
+		return out
+	case []any:
+		if len(v) == 0 {
+			return v
+		}
+		return []any{placeholder(v[0])}
+	case string:
+		return "text"
+	case bool:
+		return false
+	case float64:
+		return 0
+	}
+	return nil
 }
 
 // schemaLike returns the schema of values of the same shape.

@@ -407,8 +407,9 @@ func (c *command) addAction() *cobra.Command {
 		Use:   "add NAME --run RUN",
 		Short: "Make an action of a script that ran",
 		Long: "Writes the file of an action with the script of a run that is kept for a replay (see the keys replay.*), and an\n" +
-			"input as its arguments were. The action has its caller's rights. Look at the file before you offer it: it says in\n" +
-			"its description what callers read. No file is overwritten.",
+			"input as its arguments were. Its example has placeholders, not the values of those arguments. The action has its\n" +
+			"caller's rights. Look at the file before you offer it: every client reads its description and its examples. No\n" +
+			"file is overwritten.",
 		Example: "  " + c.app.Command + " action add cancel-order --run 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -469,6 +470,6 @@ func (c *command) writeAction(path string, text []byte) error {
 		_ = os.Remove(path) // not half a file
 		return failed(err)
 	}
-	fmt.Fprintf(c.app.Stderr, "%s was written; read it before you offer it.\n", path)
+	fmt.Fprintf(c.app.Stderr, "%s was written. Its example has placeholders in place of the run's arguments; every client reads it, as it does the description. Read the file before you offer it.\n", path)
 	return nil
 }
