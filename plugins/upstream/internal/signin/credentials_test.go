@@ -96,7 +96,7 @@ func TestOneRefreshForAll(t *testing.T) {
 	var needed *Needed
 	require.ErrorAs(t, err, &needed, "a new token that is rejected is not refreshed again and again")
 	require.Equal(t, 2, as.Count("refresh_token"))
-	require.Equal(t, "with [redacted] and [redacted]", c.Redact("with "+second+" and "+third))
+	require.Subset(t, c.Known(), []string{second, third})
 }
 
 // The refresh goes on when the call that wanted it ends.
