@@ -77,10 +77,14 @@ func SDKServer(id string) string {
 	return `SDK.Servers["` + id + `"]`
 }
 
-// reserved are JavaScript's reserved words (codemode-run-spec section 6.1).
+// called are members that JavaScript calls by itself where it awaits or encodes an object, or makes a
+// text of it: a tool of that name would be called by accident.
+const called = "then toJSON toString valueOf"
+
+// reserved are JavaScript's reserved words (codemode-run-spec section 6.1), and what is called by itself.
 var reserved = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields("break case class const continue debugger default delete do else export extends false finally for function if import in instanceof new null return super switch this throw true try typeof var void while with yield let static await") {
+	for _, w := range strings.Fields("break case class const continue debugger default delete do else export extends false finally for function if import in instanceof new null return super switch this throw true try typeof var void while with yield let static await " + called) {
 		m[w] = true
 	}
 	return m

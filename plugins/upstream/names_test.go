@@ -23,9 +23,15 @@ func TestToolsWithNamesOfJavaScript(t *testing.T) {
 		require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers.x[SDK.args]({})`, koantest.Input{Args: name}).Result), name)
 		require.JSONEq(t, `"done"`, string(kit.Run("import * as x from '@codemode/servers/x';\nglobalThis.result = await x[SDK.args]({});", koantest.Input{Args: name}).Result), name)
 	}
-	// As everywhere in JavaScript, what has a function called then is a promise to await: the tool
-	// is not called with what it gets there.
-	require.Equal(t, fault.InvalidPayload, kit.Try("await import('@codemode/servers/x')", koantest.Input{}).Error.Code)
+	// Nothing that JavaScript calls by itself is a tool.
+	for _, script := range []string{
+		"const x = await import('@codemode/servers/x'); return typeof x.then_", "import * as x from '@codemode/servers/x';\nexport default typeof (await x).then_",
+		"return typeof (await SDK.Servers.x).then_", "JSON.stringify(SDK.Servers.x); `${SDK.Servers.x}`; console.log(SDK.Servers.x); return typeof SDK.Servers.x.toJSON_",
+	} {
+		got := kit.Run(script, koantest.Input{})
+		require.JSONEq(t, `"function"`, string(got.Result), script)
+		require.Empty(t, got.Calls, script)
+	}
 }
 
 func TestHardSchemas(t *testing.T) {
