@@ -71,7 +71,7 @@ func (x *act) run(ctx context.Context) (json.RawMessage, error) {
 	case err != nil:
 		return nil, x.ended(timed, err, res)
 	case res.Fault != nil:
-		return nil, x.failure(ctx, res.Fault)
+		return nil, x.failure(ctx, h.restoreRule(res.Fault))
 	case res.Result != nil:
 		return res.Result, nil
 	case res.Answer != nil:
@@ -158,7 +158,7 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 	case x.nest.App():
 		x.report(ctx, slog.LevelWarn, f)
 		return failed("the action "+name+" could not be carried out").WithRetry(f.Retry).WithHint("Ask whoever runs the app: its log says what failed in the run %s.", x.call.Run())
-	case aboutScript(f.Code):
+	case !f.IsByRule() && aboutScript(f.Code):
 		x.report(ctx, slog.LevelWarn, f)
 		return failed(fmt.Sprintf("%s failed: %s", name, f.Message)).WithRetry(fault.Never).WithHint("This is a defect of the action %q: report it to its author.", name)
 	}

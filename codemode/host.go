@@ -66,6 +66,7 @@ type host struct {
 	parallel int       // calls that are being made at once
 	queue    []*flight // started calls that wait for one of these to end, in the order of issue
 	cutOff   []string  // calls outside that the end of the time has cut off
+	rules    []*fault.Fault
 }
 
 // flight is a started call.
@@ -136,6 +137,7 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 		}
 		out, err = h.calls.Invoke(ctx, at, parsed, input)
 		h.noteCutOff(ctx, parsed, err)
+		h.noteRule(err)
 	}
 	if run.Ends(err) {
 		return nil, 0, err
@@ -282,6 +284,7 @@ func (h *host) make(ctx context.Context, f *flight) {
 	if f.err = ctx.Err(); f.err == nil {
 		f.out, f.err = h.calls.Invoke(catalog.WithMediaInPlace(ctx), f.at, f.id, f.in) // only functions of modules start calls
 		h.noteCutOff(ctx, f.id, f.err)
+		h.noteRule(f.err)
 		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(f.id), f.in)
 	}
 	f.in = nil
@@ -293,6 +296,34 @@ func (h *host) make(ctx context.Context, f *flight) {
 	case h.arrival <- struct{}{}:
 	default: // it is known
 	}
+}
+
+// maxRules bounds the refusals of rules that are remembered.
+const maxRules = 64
+
+// noteRule remembers the fault of a rule of the app, since the worker cannot tell it from others.
+func (h *host) noteRule(err error) {
+	var f *fault.Fault
+	if !errors.As(err, &f) || !f.IsByRule() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.rules) < maxRules {
+		h.rules = append(h.rules, f)
+	}
+}
+
+// restoreRule returns the fault that ended a script as the call returned it, where a rule refused that.
+func (h *host) restoreRule(f *fault.Fault) *fault.Fault {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.rules {
+		if r.Code == f.Code && r.Message == f.Message {
+			return f.ByRule()
+		}
+	}
+	return f
 }
 
 // noteCutOff notes a call of a plugin or a server that has failed because its time is over: what

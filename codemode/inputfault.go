@@ -18,6 +18,9 @@ func explainInput(err error, op *catalog.Operation, input json.RawMessage) error
 		return err
 	}
 	f := *fault.From(err)
+	if f.IsByRule() { // another input may be refused as well
+		return err
+	}
 	if len(op.Example) > 0 {
 		f.Hint += " An input that works: " + string(op.Example)
 	}

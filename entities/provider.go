@@ -35,6 +35,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // Options are what an app says about its entities beside their schemas. The zero value is
@@ -85,6 +86,7 @@ var (
 	_ catalog.Commander    = (*Provider)(nil)
 	_ catalog.Reporter     = (*Provider)(nil)
 	_ catalog.Readier      = (*Provider)(nil)
+	_ run.Data             = (*Provider)(nil)
 )
 
 // Provide makes the provider of an app's entities; app is what the generated
@@ -326,6 +328,11 @@ func keyFile(host catalog.Host) string {
 		return ""
 	}
 	return filepath.Join(dir, "journal.key")
+}
+
+// Enter implements run.Data.
+func (p *Provider) Enter(ctx context.Context, set string) (context.Context, error) {
+	return p.engine.Enter(ctx, set)
 }
 
 // Offer implements catalog.Provider.

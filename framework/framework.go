@@ -346,13 +346,6 @@ func (i *Instance) OnChange(fn func()) {
 	i.watchers = append(i.watchers, fn)
 }
 
-// Invoke makes one call from inside the program, with a principal's rights. The principal
-// can call everything that its rights allow, whatever clients are shown.
-func (i *Instance) Invoke(ctx context.Context, p auth.Principal, id catalog.ID, input []byte) ([]byte, *run.Outcome, error) {
-	view := i.Snapshot().View(p, exposure.Full, i.Negotiated())
-	return i.engine.Invoke(ctx, run.Request{View: view, Principal: p, ID: id, Input: input, Surface: "app"})
-}
-
 // Report is the boot report: one line for each thing worth knowing.
 func (i *Instance) Report() []string {
 	boot := catalog.Boot{Mode: string(i.Mode()), Entities: len(i.Snapshot().Resources())}

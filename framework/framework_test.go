@@ -86,7 +86,8 @@ func TestAppLifecycle(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, i.Values().Bool("one.loud"))
 	require.Equal(t, []string{"one: mode=auto", "two: mode=auto", "CodeMode: enabled=false mode=auto entities=0"}, i.Report())
-	out, outcome, err := i.Invoke(t.Context(), auth.Local(), catalog.PluginID("one", "echo"), []byte(`{"a":1}`))
+	var out json.RawMessage
+	outcome, err := i.Invoke(t.Context(), auth.Local(), "plugin::one.echo", map[string]any{"a": 1}, &out)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"a":1}`, string(out))
 	require.Len(t, outcome.Calls, 1)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -25,8 +24,10 @@ type GoAction struct {
 	problem error // found by an option
 }
 
-// Call is what an action in Go knows of its call, and makes its own calls through. They are
-// part of the same run: in its transaction, with its quotas.
+// Call is what an action in Go, or the function of Instance.Tx, knows of its call, and makes its own
+// calls through. They are part of the same run: in its transaction, with its quotas. So is what is
+// done through ent's clients with the context that the action got: with that of ent.ClientOf(ctx),
+// and with any client of a set that the app keeps. One goroutine at a time may use them.
 //
 // An action may be carried out several times in one run, since a run whose data has changed
 // begins again. So it has to be repeatable: time and randomness come from Now and Rand,
@@ -36,33 +37,34 @@ type Call struct {
 	nest *run.Nest
 	now  time.Time
 	rand *rand.Rand
-	got  *sync.Map // the faults of its calls
+}
+
+// newCall returns the Call of a nested operation's handler.
+func newCall(call catalog.Call, nest *run.Nest) (Call, error) {
+	now, err := nest.Now()
+	return Call{call, nest, now, rand.New(rand.NewPCG(nest.Seed(), 0))}, err
 }
 
 // Invoke makes a call by its catalog id, such as "koan::Order.patch". in is its input, a value
 // that becomes a JSON object; out is where its output is decoded, nil to ignore it. The error
 // is a fault.
 func (c Call) Invoke(ctx context.Context, id string, in, out any) error {
-	parsed, err := catalog.ParseID(id)
+	parsed, input, err := encodeCall(id, in)
 	if err != nil {
 		return err
-	}
-	input, err := json.Marshal(in)
-	if err != nil {
-		return fault.New(fault.InvalidPayload, "the input is not JSON").Because(err)
 	}
 	raw, err := c.call.Invoke(ctx, parsed, input)
-	var f *fault.Fault
-	if errors.As(err, &f) {
-		c.got.Store(f, true)
-	}
-	if err != nil || out == nil {
+	if err != nil {
+		c.nest.NoteFault(err)
 		return err
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
-		return fault.Newf(fault.ExecutionError, "the output of %s is not what the action expects", id).Because(err)
-	}
-	return nil
+	return decodeOutput(id, raw, out)
+}
+
+// In returns a context in which ent's clients work on another set than Set, as a part of the same
+// run. It ends in unknown_set for one that the action's calls may not name.
+func (c Call) In(ctx context.Context, set string) (context.Context, error) {
+	return c.nest.Enter(ctx, set)
 }
 
 // Principal is the caller of the action's calls: the action's own with AppRights.
@@ -114,19 +116,14 @@ func Action[In, Out any](name, description string, fn func(context.Context, Call
 	}
 	output := a.op.Output
 	a.op.Handler = func(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-		nest := run.NestOf(ctx)
-		if nest == nil {
-			return nil, fault.New(fault.Internal, "an action is called as a part of a run")
-		}
 		var in In
 		if err := gotype.Decode(call.Input(), &in); err != nil {
 			return nil, err
 		}
-		now, err := nest.Now()
+		ctx, c, err := beginOwnCode(ctx, call)
 		if err != nil {
 			return nil, err
 		}
-		c := Call{call, nest, now, rand.New(rand.NewPCG(nest.Seed(), 0)), new(sync.Map)}
 		out, err := fn(ctx, c, in)
 		if err != nil {
 			return nil, c.failure(ctx, name, err)
@@ -151,11 +148,11 @@ func (c Call) failure(ctx context.Context, name string, err error) error {
 	}
 	own := errors.As(err, &f)
 	if own {
-		if _, ofCall := c.got.Load(f); !ofCall { // the author's words
+		if !c.nest.OfCall(f) { // the author's words
 			return f
 		}
 	}
-	if own && !c.nest.App() && f.Code != fault.InvalidPayload {
+	if own && !c.nest.App() && (f.Code != fault.InvalidPayload || f.IsByRule()) {
 		called := *f
 		called.Path = "" // into the input of another call
 		return &called

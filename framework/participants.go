@@ -5,6 +5,7 @@ import (
 
 	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/live"
@@ -56,6 +57,9 @@ func (i *Instance) takePart() {
 // keepIn has the participants keep in a provider, which has started, what it offers to keep. Plans
 // are kept where keys are: a plan that is applied holds one.
 func (i *Instance) keepIn(p Provider) {
+	if d, ok := p.(run.Data); ok {
+		i.engine.UseData(d)
+	}
 	if k, ok := p.(replay.Keeper); ok {
 		if s := k.Shelf(); s != nil {
 			i.tapes.Use(s)

@@ -20,7 +20,6 @@ import (
 	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 )
 
@@ -151,13 +150,6 @@ func (i *Instance) Pages(rest *REST) http.Handler {
 		return nil
 	}
 	return rest.Pages(i.app.Pages(i))
-}
-
-// InvokeOnce is Invoke with an idempotency key of the caller: sent again with the same key and input,
-// the call returns what it returned first.
-func (i *Instance) InvokeOnce(ctx context.Context, p auth.Principal, id catalog.ID, input []byte, key string) ([]byte, *run.Outcome, error) {
-	view := i.Snapshot().View(p, exposure.Full, i.Negotiated())
-	return i.engine.Invoke(ctx, run.Request{View: view, Principal: p, ID: id, Input: input, Surface: "app", IdempotencyKey: key})
 }
 
 // Files returns where files are kept, for a caller who may call a function of SDK.Files: "create",

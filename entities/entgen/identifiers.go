@@ -17,22 +17,22 @@ import (
 )
 
 // API are the exported names of the generated file.
-type API struct{ Entities, Option, OnClient, OnCreateSet, OnUpgradeSet string }
+type API struct{ Entities, Option, OnClient, OnCreateSet, OnUpgradeSet, ClientOf string }
 
 // apiOf returns the names of the API, with a prefix where the ent package has one of
 // them already: ent makes `type Entities []*Entity` of a schema Entity.
 func apiOf(declared func(string) bool) API {
-	plain := API{"Entities", "EntitiesOption", "OnClient", "OnCreateSet", "OnUpgradeSet"}
+	plain := API{"Entities", "EntitiesOption", "OnClient", "OnCreateSet", "OnUpgradeSet", "ClientOf"}
 	for _, name := range plain.names() {
 		if declared(name) {
-			return API{"KoanEntities", "KoanEntitiesOption", "KoanOnClient", "KoanOnCreateSet", "KoanOnUpgradeSet"}
+			return API{"KoanEntities", "KoanEntitiesOption", "KoanOnClient", "KoanOnCreateSet", "KoanOnUpgradeSet", "KoanClientOf"}
 		}
 	}
 	return plain
 }
 
 func (a API) names() []string {
-	return []string{a.Entities, a.Option, a.OnClient, a.OnCreateSet, a.OnUpgradeSet}
+	return []string{a.Entities, a.Option, a.OnClient, a.OnCreateSet, a.OnUpgradeSet, a.ClientOf}
 }
 
 // APIOf predicts the names of the API from the schemas of a graph.

@@ -28,11 +28,11 @@ type App struct {
 	// DataVersion identifies the rows that the app itself keeps in every set; 0 if it keeps
 	// none. It is a part of the schema: where it is another, Upgrades run.
 	DataVersion int32
-	// Connect makes the base client of one set over a driver. The engine's hook
+	// Connect makes the base client of a set over a driver. The engine's hook
 	// comes first, so that it sees what ent's defaults made and what all other
 	// hooks did; then the app's OnClient functions run. It ends in an error that
 	// names the interceptors which reads could not hold. See Unheld.
-	Connect func(drv dialect.Driver, engine ent.Hook) (Client, error)
+	Connect func(set string, drv dialect.Driver, engine ent.Hook) (Client, error)
 	// Tables are ent's tables of the schema.
 	Tables []*schema.Table
 	// Seeds are the app's OnCreateSet functions, called in order.
@@ -57,6 +57,9 @@ type Client interface {
 	Begin(ctx context.Context, drv dialect.Driver) (Tx, error)
 	// Hooked reports whether the app added hooks to an ent type at run time.
 	Hooked(typ string) bool
+	// Guarded reports whether an ent type has any hook besides the engine's: of its schema,
+	// or added at run time.
+	Guarded(typ string) bool
 	// Ruled reports whether an ent type has a policy or interceptors, so that every
 	// read has to ask its Rows.
 	Ruled(typ string) bool
@@ -114,6 +117,8 @@ type Kind struct {
 	// mutation has only predicates.
 	ID  func(m ent.Mutation) (id any, ok bool)
 	IDs func(ctx context.Context, m ent.Mutation) ([]any, error)
+	// TxOf returns the transaction that a mutation's client is bound to, nil for none.
+	TxOf func(m ent.Mutation) dialect.Tx
 	// SetID chooses the id of a new entity.
 	SetID func(m ent.Mutation, id any) error
 	// Set sets a field by its column, the name by which the methods of ent.Mutation

@@ -59,6 +59,15 @@ func (p Principal) MayName(set string) bool {
 	return slices.ContainsFunc(p.Sets, func(pattern string) bool { return MatchSet(pattern, set) })
 }
 
+// DefaultSet returns the set of calls that name none: "default", or the only one that the principal
+// may name.
+func (p Principal) DefaultSet() string {
+	if len(p.Sets) == 1 && !strings.HasSuffix(p.Sets[0], All) {
+		return p.Sets[0]
+	}
+	return "default"
+}
+
 // SetOr returns the set to use where none is named: the given one, or the principal's first if it may
 // not name that, and the first is no pattern.
 func (p Principal) SetOr(set string) string {

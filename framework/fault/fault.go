@@ -37,6 +37,7 @@ type Fault struct {
 	Source  string `json:"source,omitempty"` // that line, without the blanks around it; a long one is cut
 
 	cause error
+	rule  bool
 }
 
 // New makes a fault with the registry's hint and retry class. An unknown code
@@ -143,6 +144,17 @@ func (f *Fault) Because(err error) *Fault {
 	return &c
 }
 
+// ByRule returns a copy that says that a rule of the app refused: a hook, or a trigger of its database.
+// Its words are for whoever asked for the change, through whatever calls that was.
+func (f *Fault) ByRule() *Fault {
+	c := *f
+	c.rule = true
+	return &c
+}
+
+// IsByRule reports whether a rule of the app refused. It is not in the fault's JSON.
+func (f *Fault) IsByRule() bool { return f.rule }
+
 // EndsRun reports whether the fault is a quota or limit that ends a run even when
 // the script catches it.
 func (f *Fault) EndsRun() bool { return registry[f.Code].EndsRun }
@@ -174,6 +186,12 @@ func From(err error) *Fault {
 		return New(Timeout, "").WithDetails(map[string]any{"limit": "wall"}).Because(err)
 	}
 	return New(Internal, "").Because(err)
+}
+
+// Known reports whether there is a fault in an error's chain.
+func Known(err error) bool {
+	_, known := errors.AsType[*Fault](err)
+	return known
 }
 
 // All returns the fault of each error that errors.Join has joined, and of those that these

@@ -67,7 +67,7 @@ func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting)
 		flags["approval.mode"], flags["approval.rules"] = string(approval.Never), "[]"
 	}
 	i, err := framework.New(context.Background(), app, framework.Options{
-		Config: config.Source{Flags: flags}, Testing: inProcess, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Config: config.Source{Flags: flags}, Testing: inProcess, Log: slog.New(slog.NewTextHandler(logOf(tb), nil)),
 	})
 	if err != nil {
 		tb.Fatalf("koantest: %s does not start: %v", app.Name, err)

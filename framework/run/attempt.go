@@ -28,7 +28,8 @@ type Attempt struct {
 	detached detached.Calls // the calls that no transaction covers
 
 	course     course.Course
-	writing    atomic.Bool  // a transaction holds a write lock, which must not be kept during a slow call
+	writing    atomic.Bool // a transaction holds a write lock, which must not be kept during a slow call
+	committed  atomic.Bool
 	unanswered atomic.Int64 // questions to the client
 }
 

@@ -262,7 +262,7 @@ type Reader struct {
 // calls may see more than the run's caller. ok is false otherwise.
 func ReaderOf(ctx context.Context) (reader Reader, ok bool) {
 	c := currentCall(ctx)
-	if c == nil || c.nest == nil {
+	if c == nil || c.innermost() == nil {
 		return Reader{}, false
 	}
 	a := c.attempt

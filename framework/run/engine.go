@@ -47,6 +47,7 @@ type Engine struct {
 	schemas      *conform.Checker
 	budget       *budget.Budget
 	after        *aftercommit.Queue
+	data         Data // of the app's own code; nil for none
 }
 
 // NewEngine returns an engine.

@@ -284,6 +284,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 	if err := a.txs.commit(context.WithoutCancel(ctx), receipt); err != nil {
 		return x.uncommitted(ctx, err)
 	}
+	a.committed.Store(true)
 	out.Committed = wrote
 	r.progress.AddImages(images, complete)
 	x.after = append(x.after, a.txs.takeAfter()...)

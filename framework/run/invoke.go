@@ -174,7 +174,9 @@ func (e *Engine) callNested(ctx context.Context, c *call) (out json.RawMessage, 
 	notify(a.run.parts, func(p Gate) { p.Inside(a, c.op) })
 	ctx = context.WithValue(auth.With(ctx, c.inner.request.Principal), turnKey{a}, turn{queue: &c.inner.queue})
 	err = a.txs.together(ctx, func() error {
-		if out, err = e.handle(ctx, c.op, c); err == nil && !c.op.Proven { // a script returns what it read, strings beyond 2^53
+		out, err = e.handle(ctx, c.op, c)
+		c.inner.ended.Store(true)
+		if err == nil && !c.op.Proven { // a script returns what it read, strings beyond 2^53
 			out, err = e.schemas.Integers(c.op.Output, out)
 		}
 		if err == nil {

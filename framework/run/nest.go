@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -27,6 +28,8 @@ type Nest struct {
 	app     bool     // its calls have the app's rights, which the run's caller may not have
 	depth   int
 	queue   sync.Mutex // its serial calls run one at a time
+	ended   atomic.Bool
+	faults  sync.Map // of its calls
 }
 
 // NestOf returns the Nest of the nested operation whose handler got ctx, nil outside of one.

@@ -20,21 +20,7 @@ import (
 // a code operation succeeded without a run; for a call that was refused before its run, it is
 // Refused. With an error, the output may be the whole body of the failure.
 func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Outcome, error) {
-	if len(req.Input) == 0 {
-		req.Input = json.RawMessage("{}")
-	}
-	if req.Set == "" {
-		req.Set = "default"
-	}
-	if req.Run == "" {
-		req.Run = observe.NewRunID()
-	}
-	if req.Trace == "" {
-		req.Trace = req.Parent.ID()
-	}
-	if req.Trace == "" {
-		req.Trace = observe.NewTraceID()
-	}
+	req.complete()
 	ctx = auth.With(ctx, req.Principal)
 	defer req.View.Snapshot().Lease()()
 	op, started := req.View.Snapshot().Operation(req.ID), time.Now()
@@ -77,6 +63,56 @@ func (e *Engine) Invoke(ctx context.Context, req Request) (json.RawMessage, *Out
 		out, err = repeated(outcome, spec)
 	}
 	return out, outcome, err
+}
+
+// complete sets what a request leaves open.
+func (r *Request) complete() {
+	if len(r.Input) == 0 {
+		r.Input = json.RawMessage("{}")
+	}
+	if r.Set == "" {
+		r.Set = r.Principal.DefaultSet()
+	}
+	if r.Run == "" {
+		r.Run = observe.NewRunID()
+	}
+	if r.Trace == "" {
+		r.Trace = r.Parent.ID()
+	}
+	if r.Trace == "" {
+		r.Trace = observe.NewTraceID()
+	}
+}
+
+// Do carries out code of the app itself as a run. op is a nested operation that is in no catalog: its
+// handler is that code. Nobody is asked about the run, and it has no plan: no other process could
+// go on with it. The outcome is never nil.
+func (e *Engine) Do(ctx context.Context, req Request, op *catalog.Operation) (*Outcome, error) {
+	req.complete()
+	req.ID = op.ID
+	ctx = auth.With(ctx, req.Principal)
+	defer req.View.Snapshot().Lease()()
+	req.account = e.budget.Open()
+	defer req.account.Close()
+	refuse := func(err error) (*Outcome, error) {
+		_, outcome, err := e.refuse(ctx, &req, req.Run, time.Now(), nil, err)
+		return outcome, err
+	}
+	if !req.Principal.MayName(req.Set) {
+		return refuse(callfault.UnknownSet(req.Set))
+	}
+	r, err := e.newRun(req.Run, req, op, Spec{Set: req.Set, Atomic: true, OwnCode: true})
+	if err != nil {
+		return refuse(err)
+	}
+	outcome, err := r.Execute(ctx, func(ctx context.Context, a *Attempt) (Return, error) {
+		c := a.call(a.Next(), req.Input, catalog.SurfaceApp)
+		c.op, c.called = op, op.ID
+		_, err := e.callNested(context.WithValue(ctx, callKey{}, c), c)
+		return Return{}, err
+	})
+	outcome.Counts = store.Counts(outcome.Changes)
+	return outcome, err
 }
 
 // callReply is what is kept of a call with an idempotency key.

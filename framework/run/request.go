@@ -26,7 +26,7 @@ type Request struct {
 	// input.
 	IdempotencyKey string
 	Run            string // id of the run that the call opens, a UUID of version 7; "" makes one
-	Set            string // default set, "" is "default"
+	Set            string // default set, "" is the principal's (auth.Principal.DefaultSet)
 	// Trace is the caller's trace id, "" makes one.
 	Trace string
 	// Parent is the caller's trace context; its id is Trace.
@@ -69,6 +69,9 @@ type Spec struct {
 	// has no key.
 	IdempotencyKey string
 	Fingerprint    string
+	// OwnCode says that the run is code of the app itself (Engine.Do): it cannot be begun again by
+	// anybody else.
+	OwnCode bool
 	// Reply returns the reply to the caller. It is called before the commit, which an error
 	// prevents, or with err after a failure; then the error that it returns is the run's. nil
 	// means no reply.

@@ -42,23 +42,9 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 	}
 	a, x := c.attempt, &c.attempt.txs
 	defer func() { err = a.stale(err) }()
-	if err := a.run.enterSet(ctx, set); err != nil {
-		return a.course.End(err)
-	}
-	t, err := x.group.Join(ctx, a, s, set)
+	t, err := x.enter(ctx, s, set, write)
 	if err != nil {
 		return err
-	}
-	x.noteLock(t)
-	if write && !t.Written() {
-		if err := consult(a.run.parts, func(p Writer) error { return p.BeforeWrite(s) }); err != nil {
-			return err
-		}
-		err := x.group.StartWriting(ctx, t, a.run.spec.anySets)
-		x.noteLock(t)
-		if err != nil {
-			return err
-		}
 	}
 	end, err := t.Savepoint(ctx, !write)
 	if err != nil {
@@ -89,6 +75,29 @@ func Within(ctx context.Context, s store.Store, set string, write bool, fn func(
 		return x.settle(context.WithoutCancel(ctx), x.group.Part(t), err)
 	}
 	return err
+}
+
+// enter returns the attempt's transaction on a set, which starts at the first call there; with write it
+// may write.
+func (x *transactions) enter(ctx context.Context, s store.Store, set string, write bool) (*transaction.Transaction, error) {
+	a := x.attempt
+	if err := a.run.enterSet(ctx, set); err != nil {
+		return nil, a.course.End(err)
+	}
+	t, err := x.group.Join(ctx, a, s, set)
+	if err != nil {
+		return nil, err
+	}
+	x.noteLock(t)
+	if !write || t.Written() {
+		return t, nil
+	}
+	if err := consult(a.run.parts, func(p Writer) error { return p.BeforeWrite(s) }); err != nil {
+		return nil, err
+	}
+	err = x.group.StartWriting(ctx, t, a.run.spec.anySets)
+	x.noteLock(t)
+	return t, err
 }
 
 // together runs fn so that the changes of its calls are kept or undone as a whole, in all transactions

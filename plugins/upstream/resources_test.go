@@ -77,7 +77,8 @@ func TestResourcesAndPromptsOfARealServer(t *testing.T) {
 	op := kit.Instance().Snapshot().Operation(id)
 	require.Equal(t, catalog.Effects{Outside: true, ReadOnly: true, Idempotent: true}, op.Effects)
 	require.True(t, op.Untrusted, "what it reads is a stranger's text, as what tools return")
-	out, _, err := kit.Instance().Invoke(t.Context(), auth.Local(), catalog.CodeID("koan", "search"), json.RawMessage(`{"query":"read a resource of everything","detail":"full"}`))
+	var out json.RawMessage
+	_, err := kit.Instance().Invoke(t.Context(), auth.Local(), "code::koan.search", map[string]any{"query": "read a resource of everything", "detail": "full"}, &out)
 	require.NoError(t, err)
 	require.Contains(t, string(out), "SDK.Servers.everything.$resources.read")
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -182,7 +181,7 @@ func (s *site) find(v *visit, id string) (record, error) {
 
 // undoing is what an undo of a run would change, turned round: what the run changed.
 func (s *site) undoing(v *visit, run string) ([]store.Change, error) {
-	_, outcome, err := s.app.Invoke(v.Context(), principal(v.Context()), undoID, fmt.Appendf(nil, `{"runId":%q,"dryRun":true}`, run))
+	outcome, err := s.app.Invoke(v.Context(), principal(v.Context()), undoID.String(), map[string]any{"runId": run, "dryRun": true}, nil)
 	if err != nil {
 		return nil, refusal{err}
 	}

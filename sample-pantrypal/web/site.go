@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"html/template"
 	"io/fs"
@@ -227,22 +226,14 @@ func (v *visit) call(id catalog.ID, in, out any) (string, error) { return v.call
 
 // callOnce is call with an idempotency key.
 func (v *visit) callOnce(id catalog.ID, in, out any, key string) (string, error) {
-	input, err := json.Marshal(in)
-	if err != nil {
-		return "", err
-	}
-	raw, outcome, err := v.site.app.InvokeOnce(v.Context(), auth.From(v.Context()), id, input, key)
+	outcome, err := v.site.app.InvokeOnce(v.Context(), auth.From(v.Context()), key, id.String(), in, out)
 	if err != nil {
 		return "", refusal{err}
 	}
-	run := ""
-	if outcome != nil {
-		run = outcome.Run
+	if outcome == nil {
+		return "", nil
 	}
-	if out == nil {
-		return run, nil
-	}
-	return run, json.Unmarshal(raw, out)
+	return outcome.Run, nil
 }
 
 // submit is call for what a form asks for: sent twice, it happens once.

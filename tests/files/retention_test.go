@@ -14,7 +14,6 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/pgtest"
@@ -59,7 +58,7 @@ func TestFilesGoWithTheJournal(t *testing.T) {
 	}
 	i := start()
 	run := func(code string) string {
-		_, out, err := i.Invoke(t.Context(), auth.Local(), catalog.CodeID("koan", "execute"), []byte(fmt.Sprintf(`{"code":%q}`, code)))
+		out, err := i.Invoke(t.Context(), auth.Local(), "code::koan.execute", map[string]any{"code": code}, nil)
 		require.NoError(t, err)
 		return out.Run
 	}

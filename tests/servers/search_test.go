@@ -142,11 +142,8 @@ func TestFacesRankAlike(t *testing.T) {
 	require.Eventually(t, func() bool { return listed(kit.Instance().Snapshot().Operations()) >= want }, 30*time.Second, 10*time.Millisecond)
 	call := func(id catalog.ID, input any, into any) {
 		t.Helper()
-		raw, err := json.Marshal(input)
+		_, err := kit.Instance().Invoke(t.Context(), auth.Local(), id.String(), input, into)
 		require.NoError(t, err)
-		out, _, err := kit.Instance().Invoke(t.Context(), auth.Local(), id, raw)
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(out, into))
 	}
 	for _, r := range append(requests.Tuned[:5:5], requests.Fresh[:5]...) {
 		var koan, gateway struct {
@@ -173,7 +170,7 @@ func TestFacesRankAlike(t *testing.T) {
 	for _, one := range of.Results {
 		require.Equal(t, "airtable", one.Upstream)
 	}
-	_, _, err := kit.Instance().Invoke(t.Context(), auth.Local(), catalog.CodeID("gateway", "search"), json.RawMessage(`{"query":"x","top_k":51}`))
+	_, err := kit.Instance().Invoke(t.Context(), auth.Local(), "code::gateway.search", map[string]any{"query": "x", "top_k": 51}, nil)
 	require.Equal(t, fault.InvalidPayload, fault.From(err).Code)
 }
 

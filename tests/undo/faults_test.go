@@ -13,7 +13,6 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/fixture"
@@ -174,7 +173,7 @@ func TestUndoNeedsTheRightsToEachChange(t *testing.T) {
 	(&app{t, a.As(all), a.place}).undo(r.RunID)
 
 	caller := &app{t, a.As(few), a.place}
-	_, o, err := a.Instance().Invoke(t.Context(), few, catalog.ActionID("close"), []byte("{}"))
+	o, err := a.Instance().Invoke(t.Context(), few, "action::close", nil, nil)
 	require.NoError(t, err)
 	before := a.dump("default")
 	_, err = caller.tryUndo(map[string]any{"runId": o.Run})

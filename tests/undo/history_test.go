@@ -3,7 +3,6 @@ package undo
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -239,10 +238,7 @@ func (h *history) run(set string) *done {
 	if len(before["todos"]) > 12 {
 		in.Steps = append(in.Steps, step{"Todo.delete-by-query", map[string]any{"filter": map[string]any{"views": map[string]any{"$lt": 3}}, "all": true, "set": set}})
 	}
-	id := catalog.ActionID("do")
-	raw, err := json.Marshal(in)
-	require.NoError(h, err)
-	_, o, err := h.Instance().Invoke(context.Background(), auth.Local(), id, raw)
+	o, err := h.Instance().Invoke(context.Background(), auth.Local(), "action::do", in, nil)
 	require.NoError(h, err)
 	after := h.tables(set)
 	if fmt.Sprint(before) == fmt.Sprint(after) {

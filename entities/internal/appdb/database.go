@@ -23,6 +23,9 @@ type Database struct {
 
 var _ backend.Database = (*Database)(nil)
 
+// Set implements backend.Database.
+func (d *Database) Set() string { return d.set }
+
 // Begin implements backend.Database.
 func (d *Database) Begin(ctx context.Context, a store.Attempt, write bool) (backend.Tx, error) {
 	t := &Tx{d: d, alone: a.Number() > 1 || !a.Atomic()}

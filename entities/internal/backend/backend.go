@@ -179,6 +179,8 @@ type Examiner interface {
 
 // Database is one open set. It is safe for concurrent use.
 type Database interface {
+	// Set is the set's name.
+	Set() string
 	// Begin opens a transaction for an attempt. With write it may write at once;
 	// else nothing happens in the database until the first statement. A backend that
 	// spans sets gives all sets of one attempt the same transaction underneath.

@@ -20,6 +20,9 @@ type TxDriver struct {
 	// commit hooks run around the real commit.
 	ending    context.Context
 	committed bool
+	// Guard is asked before each statement, where it is set; raw says that the statement is the
+	// app's own, and not one that a builder of ent made.
+	Guard func(ctx context.Context, query string, raw bool) error
 }
 
 var _ dialect.Driver = (*TxDriver)(nil)
@@ -31,7 +34,7 @@ func NewTxDriver(dialect string, t Tx) *TxDriver {
 
 // Exec implements dialect.ExecQuerier.
 func (d *TxDriver) Exec(ctx context.Context, query string, args, v any) error {
-	ctx, err := detachVariables(ctx, d.Dialect())
+	ctx, err := d.admit(ctx, query, false)
 	if err != nil {
 		return err
 	}
@@ -40,11 +43,39 @@ func (d *TxDriver) Exec(ctx context.Context, query string, args, v any) error {
 
 // Query implements dialect.ExecQuerier.
 func (d *TxDriver) Query(ctx context.Context, query string, args, v any) error {
-	ctx, err := detachVariables(ctx, d.Dialect())
+	ctx, err := d.admit(ctx, query, false)
 	if err != nil {
 		return err
 	}
 	return d.Driver.Query(ctx, query, args, v)
+}
+
+// ExecContext runs a statement of the app, for ent's feature sql/execquery.
+func (d *TxDriver) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	ctx, err := d.admit(ctx, query, true)
+	if err != nil {
+		return nil, err
+	}
+	return d.Driver.ExecContext(ctx, query, args...)
+}
+
+// QueryContext runs a query of the app, like ExecContext.
+func (d *TxDriver) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	ctx, err := d.admit(ctx, query, true)
+	if err != nil {
+		return nil, err
+	}
+	return d.Driver.QueryContext(ctx, query, args...)
+}
+
+// admit asks Guard, and returns the context for the statement.
+func (d *TxDriver) admit(ctx context.Context, query string, raw bool) (context.Context, error) {
+	if d.Guard != nil {
+		if err := d.Guard(ctx, query, raw); err != nil {
+			return nil, err
+		}
+	}
+	return detachVariables(ctx, d.Dialect())
 }
 
 // ErrForeign is what an app's code gets that ends a transaction of a run.

@@ -397,6 +397,9 @@ func joinFaults(all []*fault.Fault) *fault.Fault {
 	if code != fault.InvalidPayload {
 		out = fault.New(code, out.Message).WithDetails(out.Details).WithRetry(all[0].Retry).WithHint("%s", all[0].Hint)
 	}
+	if slices.ContainsFunc(all, (*fault.Fault).IsByRule) {
+		out = out.ByRule().WithHint("A rule of the app refused; each message says why.")
+	}
 	return out.Because(all[0])
 }
 

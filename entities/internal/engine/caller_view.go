@@ -35,6 +35,8 @@ type callerView struct {
 	// foreign says of a reader that calls of the transaction were made by actions, perhaps with
 	// rights that it has not.
 	foreign bool
+	// own says that it is of code that works by itself, and not in a call of an operation.
+	own bool
 
 	// What rules are asked with.
 	tx  *tx
@@ -51,6 +53,14 @@ var _ filter.Rules = (*callerView)(nil)
 func (e *Engine) see(ctx context.Context, t *tx, call catalog.Call) *callerView {
 	sight := call.Sight()
 	return &callerView{model: e.As(sight), sight: sight, view: call.View(), who: call.Principal(), tx: t, ctx: ctx}
+}
+
+// ownView returns what the app's own code sees that works in a transaction by itself: what the
+// calls that it could make see.
+func (e *Engine) ownView(ctx context.Context, t *tx) *callerView {
+	who, view, _ := run.CallerOf(ctx)
+	sight := view.At(catalog.SurfaceApp)
+	return &callerView{model: e.As(sight), sight: sight, view: view, who: who, outside: !who.MayName(t.set), own: true, tx: t, ctx: ctx}
 }
 
 // readerOf returns what who gets what the run reports sees: the call's caller, unless the call
@@ -77,7 +87,7 @@ func (t *tx) forReport() (end func()) {
 
 // forLater returns the same view for what comes after its call.
 func (s *callerView) forLater(t *tx) *callerView {
-	return &callerView{model: s.model, sight: s.sight, view: s.view, who: s.who, outside: s.outside, foreign: s.foreign, tx: t, ctx: context.WithoutCancel(s.ctx)}
+	return &callerView{model: s.model, sight: s.sight, view: s.view, who: s.who, outside: s.outside, foreign: s.foreign, own: s.own, tx: t, ctx: context.WithoutCancel(s.ctx)}
 }
 
 // of returns a kind as the caller sees it, nil if it does not.
@@ -164,7 +174,7 @@ func (s *callerView) viewer() (context.Context, error) {
 		if err := s.tx.bindClient(s.ctx); err != nil {
 			return nil, err
 		}
-		ctx := s.tx.context(s.ctx)
+		ctx := s.tx.context(s.ctx, s.own)
 		if fn := s.tx.engine.viewer; fn != nil {
 			if err := fault.Guard(func() error { ctx = fn(ctx, s.who); return nil }); err != nil {
 				return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -57,6 +58,7 @@ type Viewer func(ctx context.Context, p auth.Principal) context.Context
 var (
 	_ store.Store    = (*Engine)(nil)
 	_ store.Spanning = (*Engine)(nil)
+	_ run.Data       = (*Engine)(nil)
 )
 
 // New returns the engine of an app, which has no data before Open.
@@ -102,18 +104,12 @@ func (e *Engine) Open(way migrate.Way, open func(backend.Schema) (backend.Backen
 	return nil
 }
 
-// connect makes a set's base client, to which the app's OnClient functions add hooks.
-func (e *Engine) connect(d backend.Database) (client shim.Client, err error) {
-	defer fault.Recover(&err)
-	return e.App.Connect(d.Driver(), e.hookIn(d.Driver().Dialect()))
-}
-
 // fill completes a new set: its page in the ledger, and the app's first rows.
 func (e *Engine) fill(ctx context.Context, set string, d backend.Database) error {
 	if err := e.way.Made(ctx, d.Driver()); err != nil || len(e.App.Seeds) == 0 {
 		return err
 	}
-	client, err := e.connect(d)
+	client, err := e.seedClient(set, d.Driver())
 	if err != nil {
 		return err
 	}

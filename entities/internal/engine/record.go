@@ -19,34 +19,8 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// hookIn returns the hook for a database of some dialect. It runs before all other hooks of
-// ent, so it sees what ent's defaults generated and, when the others have run, the outcome. In
-// a run it puts generated values on the tape and records changes; everywhere it increments
-// versions.
-func (e *Engine) hookIn(spoken string) ent.Hook {
-	return func(next ent.Mutator) ent.Mutator {
-		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
-			k := e.ByType[m.Type()]
-			if k == nil {
-				return next.Mutate(ctx, m)
-			}
-			if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
-				k.Bump(m)
-			}
-			if err := normalizeTimes(k, m); err != nil {
-				return nil, err
-			}
-			return e.mutate(ctx, k, m, checkingValues(k, checkingDays(k, next), spoken))
-		})
-	}
-}
-
-// mutate makes a mutation, as a part of the run that the context is of.
-func (e *Engine) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
-	t := session(ctx)
-	if t == nil {
-		return next.Mutate(ctx, m)
-	}
+// mutate makes a mutation as a part of the run.
+func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	if !t.sql.Writing() {
 		return nil, errReading
 	}
@@ -420,21 +394,4 @@ func values(in []ent.Value) []any {
 // newStatement begins the text of a statement in the database's dialect.
 func (t *tx) newStatement() *sqltext.Builder {
 	return &sqltext.Builder{Dialect: t.engine.backend.Dialect()}
-}
-
-// session returns the transaction that a write is part of, nil outside of a run.
-func session(ctx context.Context) *tx {
-	t, _ := ctx.Value(sessionKey{}).(*tx)
-	if t == nil || t.sql.Ended() {
-		return nil
-	}
-	return t
-}
-
-type sessionKey struct{}
-
-// context is the one that writes run in: ent's own functions, the set's base
-// client and the engine's hook all find the transaction in it.
-func (t *tx) context(ctx context.Context) context.Context {
-	return context.WithValue(t.sql.With(t.ent.Context(ctx)), sessionKey{}, t)
 }

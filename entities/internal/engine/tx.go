@@ -43,6 +43,7 @@ type tx struct {
 	counters map[*model.Kind]int64     // the largest chosen ids that the database counts on from
 	passing  int                       // bytes that are counted for the call that is being served
 	ahead    int                       // bytes that are counted for what rows become, where the run records
+	depth    int                       // mutations of the app's own code that are being made
 }
 
 // slot is a kind of mutation in one call.
@@ -130,6 +131,7 @@ func (t *tx) bindClient(ctx context.Context) error {
 	// What ent keeps of this context outlives the call that came first.
 	ctx = context.WithoutCancel(ctx)
 	t.driver = t.sql.Driver()
+	t.driver.Guard = t.guard
 	var err error
 	t.ent, err = t.client.Begin(ctx, t.driver)
 	return err

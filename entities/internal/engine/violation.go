@@ -50,7 +50,7 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 			WithHint("You may store only rows that its policies let you write; somebody with other rights must do this.")
 	case backend.Raised:
 		return fault.New(fault.InvalidPayload, "the database refused the change: "+broken.Message).WithPath(at).
-			WithHint("A trigger of the database refused it; the message says why.")
+			WithHint("A trigger of the database refused it; the message says why.").ByRule()
 	}
 	if m != nil && broken.Table == "" { // a domain's: those of tables name theirs
 		if details := t.refusedFields(ctx, k, m); len(details) > 0 {

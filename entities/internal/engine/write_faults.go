@@ -9,16 +9,25 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // writeFault turns an error of a write into the fault that a caller can use. m is
 // what was written, nil for a deletion.
 func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.Values, err error) error {
 	var known *fault.Fault
-	if errors.As(err, &known) && known.Code == fault.CallTooLarge && known.Path == "" && m != nil {
-		return known.WithPath(m.At)
-	}
-	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case run.Ends(err), errors.Is(err, store.ErrStale):
+		return err
+	case errors.As(err, &known) && known.Code == fault.CallTooLarge:
+		if known.Path == "" && m != nil {
+			return known.WithPath(m.At)
+		}
+		return err
+	case known != nil: // a hook made it, which has its reasons
+		return known.ByRule().Because(err)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	if t.sql.Stale(err) {
@@ -47,7 +56,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 	trait := e.App.Trait(err)
 	switch {
 	case trait.Invalid:
-		return fault.Invalid(e.Refusals(t.ent, k, m, at, err)...)
+		return fault.Invalid(e.Refusals(t.ent, k, m, at, err)...).Because(err)
 	case trait.Constraint:
 		if m != nil {
 			if details := e.danglingReferences(ctx, t, k, m); len(details) > 0 {
@@ -72,7 +81,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 	}
 	// What is left comes from a hook of the app, which has its reasons.
 	return fault.New(fault.InvalidPayload, err.Error()).WithPath(at).
-		WithHint("A rule of the app refused the change; its message says why.").Because(err)
+		WithHint("A rule of the app refused the change; its message says why.").Because(err).ByRule()
 }
 
 // rowTaken is the fault for a to-many edge that names a row which already belongs to

@@ -107,7 +107,7 @@ func schemaOf(app *shim.App) *migrate.Schema {
 	s.Entities = app.Graph.Entities
 	for _, u := range app.Upgrades {
 		s.Upgrades = append(s.Upgrades, migrate.Upgrade{Before: u.Before, After: func(ctx context.Context, set string, drv dialect.Driver) error {
-			client, err := app.Connect(drv, func(next ent.Mutator) ent.Mutator { return next })
+			client, err := app.Connect(set, drv, func(next ent.Mutator) ent.Mutator { return next })
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,9 @@ type Database struct {
 
 var _ backend.Database = (*Database)(nil)
 
+// Set implements backend.Database.
+func (d *Database) Set() string { return d.set }
+
 // Begin implements backend.Database. Nothing happens on the server until the first
 // statement; all sets of an attempt share one transaction there.
 func (d *Database) Begin(ctx context.Context, a store.Attempt, write bool) (backend.Tx, error) {

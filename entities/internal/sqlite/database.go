@@ -102,7 +102,7 @@ func dsn(path string, busy time.Duration, sync Sync, more ...string) string {
 	return s
 }
 
-// Set is the set's name.
+// Set implements backend.Database.
 func (d *Database) Set() string { return d.set }
 
 func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close(), d.turns.close()) }

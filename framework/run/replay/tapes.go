@@ -137,7 +137,7 @@ func (k *keeping) End(_ context.Context, e *run.Conclusion) {
 	kept := k.script
 	k.mu.Unlock()
 	made := out.Attempts > 0 && (kept.encode != nil || !r.Scripted())
-	if !made || out.Repeated || !o.Keep.keeps(r.Scripted(), e.Err != nil) {
+	if !made || out.Repeated || r.Spec().OwnCode || !o.Keep.keeps(r.Scripted(), e.Err != nil) {
 		return
 	}
 	req := r.Request()

@@ -40,7 +40,7 @@ func Entities(readable Readable) *shim.App {
 			{Type: call.Resource.Name, Entity: call, IDForm: shim.TextIDs[string](), Rows: rows("run_id"), RowsBy: "run_id"},
 			{Type: run.Resource.Name, Entity: run, IDForm: shim.TextIDs[string](), Rows: rows("id")},
 		},
-		Connect: func(dialect.Driver, ent.Hook) (shim.Client, error) { return reader{}, nil },
+		Connect: func(string, dialect.Driver, ent.Hook) (shim.Client, error) { return reader{}, nil },
 		Trait:   func(error) shim.Trait { return shim.Trait{} },
 	}
 }
@@ -162,6 +162,8 @@ func (reader) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
 }
 
 func (reader) Hooked(string) bool { return false }
+
+func (reader) Guarded(string) bool { return false }
 
 // Ruled implements shim.Client: readers see the runs whose sets they may name.
 func (reader) Ruled(string) bool { return true }

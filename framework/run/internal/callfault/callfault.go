@@ -100,3 +100,12 @@ func Undeclared(nested, op *catalog.Operation, names *catalog.Snapshot) error {
 	return fault.Newf(fault.Forbidden, "%s is declared %s, so it cannot call %s", nested.ID.Op, wrong, names.ToolName(op.ID)).
 		WithHint("Correct %s in the declaration of the action.", member)
 }
+
+// UndeclaredWrite returns a fault if a nested operation that is declared read-only writes by itself.
+func UndeclaredWrite(nested *catalog.Operation) error {
+	if nested.Rights == nil || !nested.Rights.Declared || !nested.Effects.ReadOnly {
+		return nil
+	}
+	return fault.Newf(fault.Forbidden, "%s is declared read-only, so it cannot write", nested.ID.Op).
+		WithHint("Correct effects.readOnly in the declaration of the action.")
+}
