@@ -25,15 +25,39 @@ import (
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
-	clients  []func(*Client)
+	clients  []func(set string, c *Client)
 	seeds    []func(context.Context, string, *Client) error
 	upgrades []shim.Upgrade
 }
 
-// OnClient has fn called with the base client of each set when it is opened, to
-// add hooks and interceptors at run time. Keep no reference to the client: it ends with the set.
-func OnClient(fn func(*Client)) EntitiesOption {
-	return func(o *koanOptions) { o.clients = append(o.clients, fn) }
+// OnClient has fn called with the base client of each set when it is opened, and with the
+// set's name if it takes that, to add hooks and interceptors at run time. Keep no reference to
+// the client: it ends with the set. Within a run, ClientOf returns the set's client.
+func OnClient[F func(*Client) | func(set string, c *Client)](fn F) EntitiesOption {
+	return func(o *koanOptions) {
+		switch fn := any(fn).(type) {
+		case func(*Client):
+			o.clients = append(o.clients, func(_ string, c *Client) { fn(c) })
+		case func(string, *Client):
+			o.clients = append(o.clients, fn)
+		}
+	}
+}
+
+// ClientOf returns the client of the set that the code of a run works on, in an action in Go,
+// a hook, a policy or Instance.Tx; ctx is the context that it got. What is done through the client
+// with that context is part of the run: it is seen in the run's changes, and is rolled back with
+// it. It is for one goroutine at a time. Outside of a run it returns a fault.
+func ClientOf(ctx context.Context) (*Client, error) {
+	c, err := shim.ClientOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := c.(koanClient)
+	if !ok {
+		return nil, errors.New("the run works on entities of another ent package")
+	}
+	return own.client, nil
 }
 
 // OnCreateSet has fn called once in the life of a set's data, when it is
@@ -65,8 +89,8 @@ func Entities(opts ...EntitiesOption) *shim.App {
 	app := &shim.App{
 		SchemaHash: 660586463,
 		Kinds:      koanKinds(),
-		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
-			return koanConnect(drv, engine, o.clients)
+		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
+			return koanConnect(set, drv, engine, o.clients)
 		},
 		Tables:   migrate.Tables,
 		Trait:    koanTrait,
@@ -86,40 +110,61 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	client        *Client
-	hooked, ruled map[string]bool
+	client                 *Client
+	hooked, guarded, ruled map[string]bool
 }
 
 func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 
+func (c koanClient) Guarded(typ string) bool { return c.guarded[typ] }
+
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
-func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(string, *Client)) (shim.Client, error) {
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, guarded: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
 	before := map[string]int{"Detection": len(c.client.Detection.Hooks()), "Food": len(c.client.Food.Hooks()), "FoodPortion": len(c.client.FoodPortion.Hooks()), "Household": len(c.client.Household.Hooks()), "Leftover": len(c.client.Leftover.Hooks()), "MealPlan": len(c.client.MealPlan.Hooks()), "PantryEvent": len(c.client.PantryEvent.Hooks()), "PantryItem": len(c.client.PantryItem.Hooks()), "PantryPhoto": len(c.client.PantryPhoto.Hooks()), "PlanRule": len(c.client.PlanRule.Hooks()), "PlannedMeal": len(c.client.PlannedMeal.Hooks()), "Price": len(c.client.Price.Hooks()), "Product": len(c.client.Product.Hooks()), "Recipe": len(c.client.Recipe.Hooks()), "RecipeIngredient": len(c.client.RecipeIngredient.Hooks()), "ShoppingItem": len(c.client.ShoppingItem.Hooks()), "ShoppingList": len(c.client.ShoppingList.Hooks()), "ShoppingNeed": len(c.client.ShoppingNeed.Hooks()), "Store": len(c.client.Store.Hooks())}
 	for _, fn := range fns {
-		fn(c.client)
+		fn(set, c.client)
 	}
 	c.hooked["Detection"] = len(c.client.Detection.Hooks()) > before["Detection"]
+	c.guarded["Detection"] = len(c.client.Detection.Hooks()) > 1 // the engine's is one
 	c.hooked["Food"] = len(c.client.Food.Hooks()) > before["Food"]
+	c.guarded["Food"] = len(c.client.Food.Hooks()) > 1 // the engine's is one
 	c.hooked["FoodPortion"] = len(c.client.FoodPortion.Hooks()) > before["FoodPortion"]
+	c.guarded["FoodPortion"] = len(c.client.FoodPortion.Hooks()) > 1 // the engine's is one
 	c.hooked["Household"] = len(c.client.Household.Hooks()) > before["Household"]
+	c.guarded["Household"] = len(c.client.Household.Hooks()) > 1 // the engine's is one
 	c.hooked["Leftover"] = len(c.client.Leftover.Hooks()) > before["Leftover"]
+	c.guarded["Leftover"] = len(c.client.Leftover.Hooks()) > 1 // the engine's is one
 	c.hooked["MealPlan"] = len(c.client.MealPlan.Hooks()) > before["MealPlan"]
+	c.guarded["MealPlan"] = len(c.client.MealPlan.Hooks()) > 1 // the engine's is one
 	c.hooked["PantryEvent"] = len(c.client.PantryEvent.Hooks()) > before["PantryEvent"]
+	c.guarded["PantryEvent"] = len(c.client.PantryEvent.Hooks()) > 1 // the engine's is one
 	c.hooked["PantryItem"] = len(c.client.PantryItem.Hooks()) > before["PantryItem"]
+	c.guarded["PantryItem"] = len(c.client.PantryItem.Hooks()) > 1 // the engine's is one
 	c.hooked["PantryPhoto"] = len(c.client.PantryPhoto.Hooks()) > before["PantryPhoto"]
+	c.guarded["PantryPhoto"] = len(c.client.PantryPhoto.Hooks()) > 1 // the engine's is one
 	c.hooked["PlanRule"] = len(c.client.PlanRule.Hooks()) > before["PlanRule"]
+	c.guarded["PlanRule"] = len(c.client.PlanRule.Hooks()) > 1 // the engine's is one
 	c.hooked["PlannedMeal"] = len(c.client.PlannedMeal.Hooks()) > before["PlannedMeal"]
+	c.guarded["PlannedMeal"] = len(c.client.PlannedMeal.Hooks()) > 1 // the engine's is one
 	c.hooked["Price"] = len(c.client.Price.Hooks()) > before["Price"]
+	c.guarded["Price"] = len(c.client.Price.Hooks()) > 1 // the engine's is one
 	c.hooked["Product"] = len(c.client.Product.Hooks()) > before["Product"]
+	c.guarded["Product"] = len(c.client.Product.Hooks()) > 1 // the engine's is one
 	c.hooked["Recipe"] = len(c.client.Recipe.Hooks()) > before["Recipe"]
+	c.guarded["Recipe"] = len(c.client.Recipe.Hooks()) > 1 // the engine's is one
 	c.hooked["RecipeIngredient"] = len(c.client.RecipeIngredient.Hooks()) > before["RecipeIngredient"]
+	c.guarded["RecipeIngredient"] = len(c.client.RecipeIngredient.Hooks()) > 1 // the engine's is one
 	c.hooked["ShoppingItem"] = len(c.client.ShoppingItem.Hooks()) > before["ShoppingItem"]
+	c.guarded["ShoppingItem"] = len(c.client.ShoppingItem.Hooks()) > 1 // the engine's is one
 	c.hooked["ShoppingList"] = len(c.client.ShoppingList.Hooks()) > before["ShoppingList"]
+	c.guarded["ShoppingList"] = len(c.client.ShoppingList.Hooks()) > 1 // the engine's is one
 	c.hooked["ShoppingNeed"] = len(c.client.ShoppingNeed.Hooks()) > before["ShoppingNeed"]
+	c.guarded["ShoppingNeed"] = len(c.client.ShoppingNeed.Hooks()) > 1 // the engine's is one
 	c.hooked["Store"] = len(c.client.Store.Hooks()) > before["Store"]
+	c.guarded["Store"] = len(c.client.Store.Hooks()) > 1 // the engine's is one
 	var unheld []string
 	c.ruled["Detection"] = len(c.client.Detection.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Detection", c.client.Detection.Interceptors())...)
@@ -286,6 +331,12 @@ func koanKindDetection() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*DetectionMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*DetectionMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -465,6 +516,12 @@ func koanKindFood() *shim.Kind {
 			ids, err := m.(*FoodMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*FoodMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*FoodMutation).SetID(id.(string))
@@ -630,6 +687,12 @@ func koanKindFoodPortion() *shim.Kind {
 			ids, err := m.(*FoodPortionMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*FoodPortionMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*FoodPortionMutation).SetID(id.(string))
@@ -747,6 +810,12 @@ func koanKindHousehold() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*HouseholdMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*HouseholdMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -867,6 +936,12 @@ func koanKindLeftover() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*LeftoverMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*LeftoverMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -992,6 +1067,12 @@ func koanKindMealPlan() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*MealPlanMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*MealPlanMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -1136,6 +1217,12 @@ func koanKindPantryEvent() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PantryEventMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PantryEventMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -1317,6 +1404,12 @@ func koanKindPantryItem() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PantryItemMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PantryItemMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -1504,6 +1597,12 @@ func koanKindPantryPhoto() *shim.Kind {
 			ids, err := m.(*PantryPhotoMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PantryPhotoMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*PantryPhotoMutation).SetID(id.(string))
@@ -1624,6 +1723,12 @@ func koanKindPlanRule() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PlanRuleMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PlanRuleMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -1755,6 +1860,12 @@ func koanKindPlannedMeal() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PlannedMealMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PlannedMealMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -1913,6 +2024,12 @@ func koanKindPrice() *shim.Kind {
 			ids, err := m.(*PriceMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PriceMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*PriceMutation).SetID(id.(string))
@@ -2066,6 +2183,12 @@ func koanKindProduct() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*ProductMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*ProductMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -2226,6 +2349,12 @@ func koanKindRecipe() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*RecipeMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*RecipeMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -2389,6 +2518,12 @@ func koanKindRecipeIngredient() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*RecipeIngredientMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*RecipeIngredientMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -2558,6 +2693,12 @@ func koanKindShoppingItem() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*ShoppingItemMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*ShoppingItemMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -2746,6 +2887,12 @@ func koanKindShoppingList() *shim.Kind {
 			ids, err := m.(*ShoppingListMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*ShoppingListMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*ShoppingListMutation).SetID(id.(string))
@@ -2878,6 +3025,12 @@ func koanKindShoppingNeed() *shim.Kind {
 			ids, err := m.(*ShoppingNeedMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*ShoppingNeedMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*ShoppingNeedMutation).SetID(id.(string))
@@ -2995,6 +3148,12 @@ func koanKindStore() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*StoreMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*StoreMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {

@@ -25,15 +25,39 @@ import (
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
-	clients  []func(*Client)
+	clients  []func(set string, c *Client)
 	seeds    []func(context.Context, string, *Client) error
 	upgrades []shim.Upgrade
 }
 
-// OnClient has fn called with the base client of each set when it is opened, to
-// add hooks and interceptors at run time. Keep no reference to the client: it ends with the set.
-func OnClient(fn func(*Client)) EntitiesOption {
-	return func(o *koanOptions) { o.clients = append(o.clients, fn) }
+// OnClient has fn called with the base client of each set when it is opened, and with the
+// set's name if it takes that, to add hooks and interceptors at run time. Keep no reference to
+// the client: it ends with the set. Within a run, ClientOf returns the set's client.
+func OnClient[F func(*Client) | func(set string, c *Client)](fn F) EntitiesOption {
+	return func(o *koanOptions) {
+		switch fn := any(fn).(type) {
+		case func(*Client):
+			o.clients = append(o.clients, func(_ string, c *Client) { fn(c) })
+		case func(string, *Client):
+			o.clients = append(o.clients, fn)
+		}
+	}
+}
+
+// ClientOf returns the client of the set that the code of a run works on, in an action in Go,
+// a hook, a policy or Instance.Tx; ctx is the context that it got. What is done through the client
+// with that context is part of the run: it is seen in the run's changes, and is rolled back with
+// it. It is for one goroutine at a time. Outside of a run it returns a fault.
+func ClientOf(ctx context.Context) (*Client, error) {
+	c, err := shim.ClientOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := c.(koanClient)
+	if !ok {
+		return nil, errors.New("the run works on entities of another ent package")
+	}
+	return own.client, nil
 }
 
 // OnCreateSet has fn called once in the life of a set's data, when it is
@@ -65,8 +89,8 @@ func Entities(opts ...EntitiesOption) *shim.App {
 	app := &shim.App{
 		SchemaHash: 669052796,
 		Kinds:      koanKinds(),
-		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
-			return koanConnect(drv, engine, o.clients)
+		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
+			return koanConnect(set, drv, engine, o.clients)
 		},
 		Tables:   migrate.Tables,
 		Trait:    koanTrait,
@@ -86,25 +110,31 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	client        *Client
-	hooked, ruled map[string]bool
+	client                 *Client
+	hooked, guarded, ruled map[string]bool
 }
 
 func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 
+func (c koanClient) Guarded(typ string) bool { return c.guarded[typ] }
+
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
-func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(string, *Client)) (shim.Client, error) {
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, guarded: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
 	before := map[string]int{"Bill": len(c.client.Bill.Hooks()), "Document": len(c.client.Document.Hooks()), "Mail": len(c.client.Mail.Hooks()), "Meeting": len(c.client.Meeting.Hooks())}
 	for _, fn := range fns {
-		fn(c.client)
+		fn(set, c.client)
 	}
 	c.hooked["Bill"] = len(c.client.Bill.Hooks()) > before["Bill"]
+	c.guarded["Bill"] = len(c.client.Bill.Hooks()) > 1 // the engine's is one
 	c.hooked["Document"] = len(c.client.Document.Hooks()) > before["Document"]
+	c.guarded["Document"] = len(c.client.Document.Hooks()) > 1 // the engine's is one
 	c.hooked["Mail"] = len(c.client.Mail.Hooks()) > before["Mail"]
+	c.guarded["Mail"] = len(c.client.Mail.Hooks()) > 1 // the engine's is one
 	c.hooked["Meeting"] = len(c.client.Meeting.Hooks()) > before["Meeting"]
+	c.guarded["Meeting"] = len(c.client.Meeting.Hooks()) > 1 // the engine's is one
 	var unheld []string
 	c.ruled["Bill"] = len(c.client.Bill.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Bill", c.client.Bill.Interceptors())...)
@@ -217,6 +247,12 @@ func koanKindBill() *shim.Kind {
 			ids, err := m.(*BillMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*BillMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*BillMutation).SetID(id.(string))
@@ -305,6 +341,12 @@ func koanKindDocument() *shim.Kind {
 			ids, err := m.(*DocumentMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*DocumentMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*DocumentMutation).SetID(id.(string))
@@ -390,6 +432,12 @@ func koanKindMail() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*MailMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*MailMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -480,6 +528,12 @@ func koanKindMeeting() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*MeetingMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*MeetingMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {

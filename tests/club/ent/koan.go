@@ -26,15 +26,39 @@ import (
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
-	clients  []func(*Client)
+	clients  []func(set string, c *Client)
 	seeds    []func(context.Context, string, *Client) error
 	upgrades []shim.Upgrade
 }
 
-// OnClient has fn called with the base client of each set when it is opened, to
-// add hooks and interceptors at run time. Keep no reference to the client: it ends with the set.
-func OnClient(fn func(*Client)) EntitiesOption {
-	return func(o *koanOptions) { o.clients = append(o.clients, fn) }
+// OnClient has fn called with the base client of each set when it is opened, and with the
+// set's name if it takes that, to add hooks and interceptors at run time. Keep no reference to
+// the client: it ends with the set. Within a run, ClientOf returns the set's client.
+func OnClient[F func(*Client) | func(set string, c *Client)](fn F) EntitiesOption {
+	return func(o *koanOptions) {
+		switch fn := any(fn).(type) {
+		case func(*Client):
+			o.clients = append(o.clients, func(_ string, c *Client) { fn(c) })
+		case func(string, *Client):
+			o.clients = append(o.clients, fn)
+		}
+	}
+}
+
+// ClientOf returns the client of the set that the code of a run works on, in an action in Go,
+// a hook, a policy or Instance.Tx; ctx is the context that it got. What is done through the client
+// with that context is part of the run: it is seen in the run's changes, and is rolled back with
+// it. It is for one goroutine at a time. Outside of a run it returns a fault.
+func ClientOf(ctx context.Context) (*Client, error) {
+	c, err := shim.ClientOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := c.(koanClient)
+	if !ok {
+		return nil, errors.New("the run works on entities of another ent package")
+	}
+	return own.client, nil
 }
 
 // OnCreateSet has fn called once in the life of a set's data, when it is
@@ -66,8 +90,8 @@ func Entities(opts ...EntitiesOption) *shim.App {
 	app := &shim.App{
 		SchemaHash: 1473015683,
 		Kinds:      koanKinds(),
-		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
-			return koanConnect(drv, engine, o.clients)
+		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
+			return koanConnect(set, drv, engine, o.clients)
 		},
 		Tables:   migrate.Tables,
 		Trait:    koanTrait,
@@ -87,27 +111,35 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	client        *Client
-	hooked, ruled map[string]bool
+	client                 *Client
+	hooked, guarded, ruled map[string]bool
 }
 
 func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 
+func (c koanClient) Guarded(typ string) bool { return c.guarded[typ] }
+
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
-func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(string, *Client)) (shim.Client, error) {
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, guarded: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
 	before := map[string]int{"Diary": len(c.client.Diary.Hooks()), "Event": len(c.client.Event.Hooks()), "Member": len(c.client.Member.Hooks()), "Poll": len(c.client.Poll.Hooks()), "Score": len(c.client.Score.Hooks()), "Trophy": len(c.client.Trophy.Hooks())}
 	for _, fn := range fns {
-		fn(c.client)
+		fn(set, c.client)
 	}
 	c.hooked["Diary"] = len(c.client.Diary.Hooks()) > before["Diary"]
+	c.guarded["Diary"] = len(c.client.Diary.Hooks()) > 1 // the engine's is one
 	c.hooked["Event"] = len(c.client.Event.Hooks()) > before["Event"]
+	c.guarded["Event"] = len(c.client.Event.Hooks()) > 1 // the engine's is one
 	c.hooked["Member"] = len(c.client.Member.Hooks()) > before["Member"]
+	c.guarded["Member"] = len(c.client.Member.Hooks()) > 1 // the engine's is one
 	c.hooked["Poll"] = len(c.client.Poll.Hooks()) > before["Poll"]
+	c.guarded["Poll"] = len(c.client.Poll.Hooks()) > 1 // the engine's is one
 	c.hooked["Score"] = len(c.client.Score.Hooks()) > before["Score"]
+	c.guarded["Score"] = len(c.client.Score.Hooks()) > 1 // the engine's is one
 	c.hooked["Trophy"] = len(c.client.Trophy.Hooks()) > before["Trophy"]
+	c.guarded["Trophy"] = len(c.client.Trophy.Hooks()) > 1 // the engine's is one
 	var unheld []string
 	c.ruled["Diary"] = true
 	unheld = append(unheld, shim.Unheld("Diary", c.client.Diary.Interceptors())...)
@@ -233,6 +265,12 @@ func koanKindDiary() *shim.Kind {
 			ids, err := m.(*DiaryMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*DiaryMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*DiaryMutation).SetID(id.(string))
@@ -320,6 +358,12 @@ func koanKindEvent() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*EventMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*EventMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -427,6 +471,12 @@ func koanKindMember() *shim.Kind {
 			ids, err := m.(*MemberMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*MemberMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*MemberMutation).SetID(id.(string))
@@ -524,6 +574,12 @@ func koanKindPoll() *shim.Kind {
 			ids, err := m.(*PollMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PollMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*PollMutation).SetID(id.(string))
@@ -606,6 +662,12 @@ func koanKindScore() *shim.Kind {
 			ids, err := m.(*ScoreMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*ScoreMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*ScoreMutation).SetID(id.(string))
@@ -687,6 +749,12 @@ func koanKindTrophy() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*TrophyMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*TrophyMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {

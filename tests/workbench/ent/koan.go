@@ -25,15 +25,39 @@ import (
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
-	clients  []func(*Client)
+	clients  []func(set string, c *Client)
 	seeds    []func(context.Context, string, *Client) error
 	upgrades []shim.Upgrade
 }
 
-// OnClient has fn called with the base client of each set when it is opened, to
-// add hooks and interceptors at run time. Keep no reference to the client: it ends with the set.
-func OnClient(fn func(*Client)) EntitiesOption {
-	return func(o *koanOptions) { o.clients = append(o.clients, fn) }
+// OnClient has fn called with the base client of each set when it is opened, and with the
+// set's name if it takes that, to add hooks and interceptors at run time. Keep no reference to
+// the client: it ends with the set. Within a run, ClientOf returns the set's client.
+func OnClient[F func(*Client) | func(set string, c *Client)](fn F) EntitiesOption {
+	return func(o *koanOptions) {
+		switch fn := any(fn).(type) {
+		case func(*Client):
+			o.clients = append(o.clients, func(_ string, c *Client) { fn(c) })
+		case func(string, *Client):
+			o.clients = append(o.clients, fn)
+		}
+	}
+}
+
+// ClientOf returns the client of the set that the code of a run works on, in an action in Go,
+// a hook, a policy or Instance.Tx; ctx is the context that it got. What is done through the client
+// with that context is part of the run: it is seen in the run's changes, and is rolled back with
+// it. It is for one goroutine at a time. Outside of a run it returns a fault.
+func ClientOf(ctx context.Context) (*Client, error) {
+	c, err := shim.ClientOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := c.(koanClient)
+	if !ok {
+		return nil, errors.New("the run works on entities of another ent package")
+	}
+	return own.client, nil
 }
 
 // OnCreateSet has fn called once in the life of a set's data, when it is
@@ -65,8 +89,8 @@ func Entities(opts ...EntitiesOption) *shim.App {
 	app := &shim.App{
 		SchemaHash: 530619564,
 		Kinds:      koanKinds(),
-		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
-			return koanConnect(drv, engine, o.clients)
+		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
+			return koanConnect(set, drv, engine, o.clients)
 		},
 		Tables:   migrate.Tables,
 		Trait:    koanTrait,
@@ -86,28 +110,37 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	client        *Client
-	hooked, ruled map[string]bool
+	client                 *Client
+	hooked, guarded, ruled map[string]bool
 }
 
 func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 
+func (c koanClient) Guarded(typ string) bool { return c.guarded[typ] }
+
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
-func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(string, *Client)) (shim.Client, error) {
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, guarded: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
 	before := map[string]int{"Customer": len(c.client.Customer.Hooks()), "Email": len(c.client.Email.Hooks()), "Employee": len(c.client.Employee.Hooks()), "Event": len(c.client.Event.Hooks()), "Plot": len(c.client.Plot.Hooks()), "Task": len(c.client.Task.Hooks()), "Visit": len(c.client.Visit.Hooks())}
 	for _, fn := range fns {
-		fn(c.client)
+		fn(set, c.client)
 	}
 	c.hooked["Customer"] = len(c.client.Customer.Hooks()) > before["Customer"]
+	c.guarded["Customer"] = len(c.client.Customer.Hooks()) > 1 // the engine's is one
 	c.hooked["Email"] = len(c.client.Email.Hooks()) > before["Email"]
+	c.guarded["Email"] = len(c.client.Email.Hooks()) > 1 // the engine's is one
 	c.hooked["Employee"] = len(c.client.Employee.Hooks()) > before["Employee"]
+	c.guarded["Employee"] = len(c.client.Employee.Hooks()) > 1 // the engine's is one
 	c.hooked["Event"] = len(c.client.Event.Hooks()) > before["Event"]
+	c.guarded["Event"] = len(c.client.Event.Hooks()) > 1 // the engine's is one
 	c.hooked["Plot"] = len(c.client.Plot.Hooks()) > before["Plot"]
+	c.guarded["Plot"] = len(c.client.Plot.Hooks()) > 1 // the engine's is one
 	c.hooked["Task"] = len(c.client.Task.Hooks()) > before["Task"]
+	c.guarded["Task"] = len(c.client.Task.Hooks()) > 1 // the engine's is one
 	c.hooked["Visit"] = len(c.client.Visit.Hooks()) > before["Visit"]
+	c.guarded["Visit"] = len(c.client.Visit.Hooks()) > 1 // the engine's is one
 	var unheld []string
 	c.ruled["Customer"] = len(c.client.Customer.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Customer", c.client.Customer.Interceptors())...)
@@ -237,6 +270,12 @@ func koanKindCustomer() *shim.Kind {
 			ids, err := m.(*CustomerMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*CustomerMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*CustomerMutation).SetID(id.(string))
@@ -343,6 +382,12 @@ func koanKindEmail() *shim.Kind {
 			ids, err := m.(*EmailMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*EmailMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*EmailMutation).SetID(id.(string))
@@ -433,6 +478,12 @@ func koanKindEmployee() *shim.Kind {
 			ids, err := m.(*EmployeeMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*EmployeeMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*EmployeeMutation).SetID(id.(string))
@@ -519,6 +570,12 @@ func koanKindEvent() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*EventMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*EventMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -612,6 +669,12 @@ func koanKindPlot() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PlotMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PlotMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -707,6 +770,12 @@ func koanKindTask() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*TaskMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*TaskMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -807,6 +876,12 @@ func koanKindVisit() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*VisitMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*VisitMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {

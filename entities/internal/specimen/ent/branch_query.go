@@ -654,7 +654,6 @@ func (_q *BranchQuery) loadParent(ctx context.Context, query *BranchQuery, nodes
 	}
 	return nil
 }
-
 func (_q *BranchQuery) loadChildren(ctx context.Context, query *BranchQuery, nodes []*Branch, init func(*Branch), assign func(*Branch, *Branch)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[string]*Branch)
@@ -686,7 +685,6 @@ func (_q *BranchQuery) loadChildren(ctx context.Context, query *BranchQuery, nod
 	}
 	return nil
 }
-
 func (_q *BranchQuery) loadModel(ctx context.Context, query *BranchQuery, nodes []*Branch, init func(*Branch), assign func(*Branch, *Branch)) error {
 	ids := make([]string, 0, len(nodes))
 	nodeids := make(map[string][]*Branch)
@@ -719,7 +717,6 @@ func (_q *BranchQuery) loadModel(ctx context.Context, query *BranchQuery, nodes 
 	}
 	return nil
 }
-
 func (_q *BranchQuery) loadCopies(ctx context.Context, query *BranchQuery, nodes []*Branch, init func(*Branch), assign func(*Branch, *Branch)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[string]*Branch)
@@ -751,7 +748,6 @@ func (_q *BranchQuery) loadCopies(ctx context.Context, query *BranchQuery, nodes
 	}
 	return nil
 }
-
 func (_q *BranchQuery) loadTwin(ctx context.Context, query *BranchQuery, nodes []*Branch, init func(*Branch), assign func(*Branch, *Branch)) error {
 	ids := make([]string, 0, len(nodes))
 	nodeids := make(map[string][]*Branch)
@@ -784,7 +780,6 @@ func (_q *BranchQuery) loadTwin(ctx context.Context, query *BranchQuery, nodes [
 	}
 	return nil
 }
-
 func (_q *BranchQuery) loadLikeness(ctx context.Context, query *BranchQuery, nodes []*Branch, init func(*Branch), assign func(*Branch, *Branch)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[string]*Branch)

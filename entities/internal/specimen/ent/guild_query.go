@@ -547,7 +547,6 @@ func (_q *GuildQuery) loadMembers(ctx context.Context, query *MemberQuery, nodes
 	}
 	return nil
 }
-
 func (_q *GuildQuery) loadFounder(ctx context.Context, query *MemberQuery, nodes []*Guild, init func(*Guild), assign func(*Guild, *Member)) error {
 	ids := make([]string, 0, len(nodes))
 	nodeids := make(map[string][]*Guild)
@@ -580,7 +579,6 @@ func (_q *GuildQuery) loadFounder(ctx context.Context, query *MemberQuery, nodes
 	}
 	return nil
 }
-
 func (_q *GuildQuery) loadCharter(ctx context.Context, query *WorkQuery, nodes []*Guild, init func(*Guild), assign func(*Guild, *Work)) error {
 	ids := make([]string, 0, len(nodes))
 	nodeids := make(map[string][]*Guild)
@@ -613,7 +611,6 @@ func (_q *GuildQuery) loadCharter(ctx context.Context, query *WorkQuery, nodes [
 	}
 	return nil
 }
-
 func (_q *GuildQuery) loadPatron(ctx context.Context, query *MemberQuery, nodes []*Guild, init func(*Guild), assign func(*Guild, *Member)) error {
 	ids := make([]string, 0, len(nodes))
 	nodeids := make(map[string][]*Guild)

@@ -29,15 +29,39 @@ import (
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
-	clients  []func(*Client)
+	clients  []func(set string, c *Client)
 	seeds    []func(context.Context, string, *Client) error
 	upgrades []shim.Upgrade
 }
 
-// OnClient has fn called with the base client of each set when it is opened, to
-// add hooks and interceptors at run time. Keep no reference to the client: it ends with the set.
-func OnClient(fn func(*Client)) EntitiesOption {
-	return func(o *koanOptions) { o.clients = append(o.clients, fn) }
+// OnClient has fn called with the base client of each set when it is opened, and with the
+// set's name if it takes that, to add hooks and interceptors at run time. Keep no reference to
+// the client: it ends with the set. Within a run, ClientOf returns the set's client.
+func OnClient[F func(*Client) | func(set string, c *Client)](fn F) EntitiesOption {
+	return func(o *koanOptions) {
+		switch fn := any(fn).(type) {
+		case func(*Client):
+			o.clients = append(o.clients, func(_ string, c *Client) { fn(c) })
+		case func(string, *Client):
+			o.clients = append(o.clients, fn)
+		}
+	}
+}
+
+// ClientOf returns the client of the set that the code of a run works on, in an action in Go,
+// a hook, a policy or Instance.Tx; ctx is the context that it got. What is done through the client
+// with that context is part of the run: it is seen in the run's changes, and is rolled back with
+// it. It is for one goroutine at a time. Outside of a run it returns a fault.
+func ClientOf(ctx context.Context) (*Client, error) {
+	c, err := shim.ClientOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := c.(koanClient)
+	if !ok {
+		return nil, errors.New("the run works on entities of another ent package")
+	}
+	return own.client, nil
 }
 
 // OnCreateSet has fn called once in the life of a set's data, when it is
@@ -69,8 +93,8 @@ func Entities(opts ...EntitiesOption) *shim.App {
 	app := &shim.App{
 		SchemaHash: 1976388395,
 		Kinds:      koanKinds(),
-		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
-			return koanConnect(drv, engine, o.clients)
+		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
+			return koanConnect(set, drv, engine, o.clients)
 		},
 		Tables:   migrate.Tables,
 		Trait:    koanTrait,
@@ -90,39 +114,59 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	client        *Client
-	hooked, ruled map[string]bool
+	client                 *Client
+	hooked, guarded, ruled map[string]bool
 }
 
 func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 
+func (c koanClient) Guarded(typ string) bool { return c.guarded[typ] }
+
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
-func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(string, *Client)) (shim.Client, error) {
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, guarded: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
 	before := map[string]int{"Branch": len(c.client.Branch.Hooks()), "Cabinet": len(c.client.Cabinet.Hooks()), "Counter": len(c.client.Counter.Hooks()), "Guild": len(c.client.Guild.Hooks()), "Label": len(c.client.Label.Hooks()), "Locker": len(c.client.Locker.Hooks()), "Measure": len(c.client.Measure.Hooks()), "Member": len(c.client.Member.Hooks()), "NickName": len(c.client.NickName.Hooks()), "Ownership": len(c.client.Ownership.Hooks()), "Parcel": len(c.client.Parcel.Hooks()), "Plaque": len(c.client.Plaque.Hooks()), "Renamed": len(c.client.Renamed.Hooks()), "Slot": len(c.client.Slot.Hooks()), "Specimen": len(c.client.Specimen.Hooks()), "Visit": len(c.client.Visit.Hooks()), "Visitor": len(c.client.Visitor.Hooks()), "Work": len(c.client.Work.Hooks())}
 	for _, fn := range fns {
-		fn(c.client)
+		fn(set, c.client)
 	}
 	c.hooked["Branch"] = len(c.client.Branch.Hooks()) > before["Branch"]
+	c.guarded["Branch"] = len(c.client.Branch.Hooks()) > 1 // the engine's is one
 	c.hooked["Cabinet"] = len(c.client.Cabinet.Hooks()) > before["Cabinet"]
+	c.guarded["Cabinet"] = len(c.client.Cabinet.Hooks()) > 1 // the engine's is one
 	c.hooked["Counter"] = len(c.client.Counter.Hooks()) > before["Counter"]
+	c.guarded["Counter"] = len(c.client.Counter.Hooks()) > 1 // the engine's is one
 	c.hooked["Guild"] = len(c.client.Guild.Hooks()) > before["Guild"]
+	c.guarded["Guild"] = len(c.client.Guild.Hooks()) > 1 // the engine's is one
 	c.hooked["Label"] = len(c.client.Label.Hooks()) > before["Label"]
+	c.guarded["Label"] = len(c.client.Label.Hooks()) > 1 // the engine's is one
 	c.hooked["Locker"] = len(c.client.Locker.Hooks()) > before["Locker"]
+	c.guarded["Locker"] = len(c.client.Locker.Hooks()) > 1 // the engine's is one
 	c.hooked["Measure"] = len(c.client.Measure.Hooks()) > before["Measure"]
+	c.guarded["Measure"] = len(c.client.Measure.Hooks()) > 1 // the engine's is one
 	c.hooked["Member"] = len(c.client.Member.Hooks()) > before["Member"]
+	c.guarded["Member"] = len(c.client.Member.Hooks()) > 1 // the engine's is one
 	c.hooked["NickName"] = len(c.client.NickName.Hooks()) > before["NickName"]
+	c.guarded["NickName"] = len(c.client.NickName.Hooks()) > 1 // the engine's is one
 	c.hooked["Ownership"] = len(c.client.Ownership.Hooks()) > before["Ownership"]
+	c.guarded["Ownership"] = len(c.client.Ownership.Hooks()) > 1 // the engine's is one
 	c.hooked["Parcel"] = len(c.client.Parcel.Hooks()) > before["Parcel"]
+	c.guarded["Parcel"] = len(c.client.Parcel.Hooks()) > 1 // the engine's is one
 	c.hooked["Plaque"] = len(c.client.Plaque.Hooks()) > before["Plaque"]
+	c.guarded["Plaque"] = len(c.client.Plaque.Hooks()) > 1 // the engine's is one
 	c.hooked["Renamed"] = len(c.client.Renamed.Hooks()) > before["Renamed"]
+	c.guarded["Renamed"] = len(c.client.Renamed.Hooks()) > 1 // the engine's is one
 	c.hooked["Slot"] = len(c.client.Slot.Hooks()) > before["Slot"]
+	c.guarded["Slot"] = len(c.client.Slot.Hooks()) > 1 // the engine's is one
 	c.hooked["Specimen"] = len(c.client.Specimen.Hooks()) > before["Specimen"]
+	c.guarded["Specimen"] = len(c.client.Specimen.Hooks()) > 1 // the engine's is one
 	c.hooked["Visit"] = len(c.client.Visit.Hooks()) > before["Visit"]
+	c.guarded["Visit"] = len(c.client.Visit.Hooks()) > 1 // the engine's is one
 	c.hooked["Visitor"] = len(c.client.Visitor.Hooks()) > before["Visitor"]
+	c.guarded["Visitor"] = len(c.client.Visitor.Hooks()) > 1 // the engine's is one
 	c.hooked["Work"] = len(c.client.Work.Hooks()) > before["Work"]
+	c.guarded["Work"] = len(c.client.Work.Hooks()) > 1 // the engine's is one
 	var unheld []string
 	c.ruled["Branch"] = len(c.client.Branch.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Branch", c.client.Branch.Interceptors())...)
@@ -276,6 +320,12 @@ func koanKindBranch() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*BranchMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*BranchMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -461,6 +511,12 @@ func koanKindCabinet() *shim.Kind {
 			ids, err := m.(*CabinetMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*CabinetMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*CabinetMutation).SetID(id.(owned.ID))
@@ -623,6 +679,12 @@ func koanKindCounter() *shim.Kind {
 			ids, err := m.(*CounterMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*CounterMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*CounterMutation).SetID(id.(uint64))
@@ -711,6 +773,12 @@ func koanKindGuild() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*GuildMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*GuildMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -837,6 +905,12 @@ func koanKindLabel() *shim.Kind {
 			ids, err := m.(*LabelMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*LabelMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*LabelMutation).SetID(id.(owned.Slug))
@@ -943,6 +1017,12 @@ func koanKindLocker() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*LockerMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*LockerMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		Set:  koanSetLocker,
 		Edge: koanEdgeLocker,
@@ -1083,6 +1163,12 @@ func koanKindMeasure() *shim.Kind {
 			ids, err := m.(*MeasureMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*MeasureMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		Set:  koanSetMeasure,
 		Edge: koanEdgeMeasure,
 	}
@@ -1196,6 +1282,12 @@ func koanKindMember() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*MemberMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*MemberMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
@@ -1330,6 +1422,12 @@ func koanKindNickName() *shim.Kind {
 			ids, err := m.(*NickNameMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*NickNameMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*NickNameMutation).SetID(id.(int))
@@ -1444,6 +1542,12 @@ func koanKindOwnership() *shim.Kind {
 			ids, err := m.(*OwnershipMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*OwnershipMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*OwnershipMutation).SetID(id.(uuid.UUID))
@@ -1544,6 +1648,12 @@ func koanKindParcel() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*ParcelMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*ParcelMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		Set:  koanSetParcel,
 		Edge: koanEdgeParcel,
@@ -1646,6 +1756,12 @@ func koanKindPlaque() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*PlaqueMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*PlaqueMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		Set:  koanSetPlaque,
 		Edge: koanEdgePlaque,
@@ -1905,6 +2021,12 @@ func koanKindRenamed() *shim.Kind {
 			ids, err := m.(*RenamedMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*RenamedMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*RenamedMutation).SetID(id.(int))
@@ -2153,6 +2275,12 @@ func koanKindSlot() *shim.Kind {
 			ids, err := m.(*SlotMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*SlotMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		Set:  koanSetSlot,
 		Edge: koanEdgeSlot,
 		Bump: func(m stdent.Mutation) { m.(*SlotMutation).AddRev(1) },
@@ -2375,6 +2503,12 @@ func koanKindSpecimen() *shim.Kind {
 			ids, err := m.(*SpecimenMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*SpecimenMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
 			m.(*SpecimenMutation).SetID(id.(uuid.UUID))
@@ -2595,6 +2729,12 @@ func koanKindVisit() *shim.Kind {
 			ids, err := m.(*VisitMutation).IDs(ctx)
 			return shim.Anys(ids), err
 		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*VisitMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
 		Set:  koanSetVisit,
 		Edge: koanEdgeVisit,
 	}
@@ -2707,6 +2847,12 @@ func koanKindVisitor() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*VisitorMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*VisitorMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		Set:  koanSetVisitor,
 		Edge: koanEdgeVisitor,
@@ -2838,6 +2984,12 @@ func koanKindWork() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*WorkMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*WorkMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		SettableID: true,
 		SetID: func(m stdent.Mutation, id any) error {
