@@ -18,7 +18,6 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/internal/access"
-	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
@@ -46,19 +45,13 @@ type (
 
 // Types that programs use which embed an app.
 type (
-	// Source is where configuration comes from: a file, the environment, flags.
-	Source = config.Source
-	// HTTPOptions are those of Instance.HTTPHandler, and HTTP is what it returns.
-	HTTPOptions = mcpserver.HTTPOptions
-	HTTP        = mcpserver.HTTP
+	// HTTP is what Instance.HTTPHandler returns.
+	HTTP = mcpserver.HTTP
 	// REST is what Instance.RESTHandler returns.
 	REST = restapi.Handler
 	// ConsoleOptions are those of Instance.Console, and Console is what it returns.
 	ConsoleOptions = console.Site
 	Console        = console.Handler
-	// FileStore keeps an app's files, and Upload is one that comes: see Instance.Files.
-	FileStore = files.Store
-	Upload    = files.Upload
 	// Callers authenticate requests over HTTP: see Instance.Callers.
 	Callers = access.Callers
 )

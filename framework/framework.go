@@ -35,7 +35,7 @@ import (
 
 // Options are for embedding an app; Main fills them from the command line.
 type Options struct {
-	Config  Source
+	Config  Source       // the zero value is what Main reads without flags
 	Log     *slog.Logger // nil: text on stderr at log.level
 	Testing bool         // koantest only: fresh stores, in-process executor
 }
@@ -149,11 +149,12 @@ func configured(app App, o Options) (*Instance, error) {
 		panic("framework: App.Name is empty")
 	}
 	app = app.assemble()
-	values, err := config.Load(app.Settings(), o.Config)
+	source := o.Config.orMain()
+	values, err := config.Load(app.Settings(), source)
 	if err != nil {
 		return nil, err
 	}
-	i := &Instance{app: app, source: o.Config, values: values, log: o.Log, testing: o.Testing}
+	i := &Instance{app: app, source: source, values: values, log: o.Log, testing: o.Testing}
 	i.inProcess = sync.OnceValues(i.MCP)
 	i.level.Set(level(values))
 	if i.log == nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/internal/config"
 )
 
 // part is a provider of one echoing operation that notes its life.
@@ -82,7 +81,7 @@ func app(life *[]string, parts ...*part) framework.App {
 func TestAppLifecycle(t *testing.T) {
 	var life []string
 	one, two := &part{name: "one", kind: catalog.KindPlugin}, &part{name: "two", kind: catalog.KindPlugin}
-	i, err := framework.New(t.Context(), app(&life, one, two), framework.Options{Log: quiet(), Config: config.Source{Flags: map[string]string{"one.loud": "true"}}})
+	i, err := framework.New(t.Context(), app(&life, one, two), framework.Options{Log: quiet(), Config: framework.Source{Flags: map[string]string{"one.loud": "true"}}})
 	require.NoError(t, err)
 	require.True(t, i.Values().Bool("one.loud"))
 	require.Equal(t, []string{"one: mode=auto", "two: mode=auto", "CodeMode: enabled=false mode=auto entities=0"}, i.Report())
@@ -145,7 +144,7 @@ func (s *same) Offer() catalog.Offer { return (&part{name: "one", kind: catalog.
 func TestModes(t *testing.T) {
 	var life []string
 	boot := func(a framework.App, flags map[string]string) (*framework.Instance, error) {
-		return framework.New(t.Context(), a, framework.Options{Log: quiet(), Config: config.Source{Flags: flags}})
+		return framework.New(t.Context(), a, framework.Options{Log: quiet(), Config: framework.Source{Flags: flags}})
 	}
 	_, err := boot(app(&life, &part{name: "one", kind: catalog.KindPlugin}), map[string]string{"exposure": "code"})
 	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err), "code mode is asked for and nobody has it")

@@ -22,14 +22,14 @@ func Run(app App, args []string) int {
 	return cli.Main(cli.App{
 		Name: app.Name, Command: cmp.Or(app.Command, app.Name), Version: app.Version, Description: app.Description, Settings: app.Settings(),
 		Boot: func(ctx context.Context, src config.Source) (cli.Instance, error) {
-			i, err := New(ctx, app, Options{Config: src})
+			i, err := New(ctx, app, Options{Config: Source(src)})
 			if err != nil {
 				return nil, err
 			}
-			return i, nil
+			return served{i}, nil
 		},
 		Diagnose: func(ctx context.Context, src config.Source) ([]catalog.Check, error) {
-			return diagnose(ctx, app, Options{Config: src})
+			return diagnose(ctx, app, Options{Config: Source(src)})
 		},
 		Commands:  app.commands(),
 		Configure: app.configure,
@@ -51,7 +51,7 @@ func (a App) commands() []*catalog.Command {
 // configure returns the host of commands that do not start the app. It has the
 // configuration only.
 func (a App) configure(src config.Source) (catalog.Host, error) {
-	i, err := configured(a, Options{Config: src})
+	i, err := configured(a, Options{Config: Source(src)})
 	if err != nil {
 		return nil, err
 	}

@@ -7,12 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
-	"github.com/koan-go/koan/framework/internal/config"
 )
 
 func TestReplicasNeedSharedSecret(t *testing.T) {
 	start := func(flags map[string]string) error {
-		app, err := framework.New(t.Context(), framework.App{Name: "many"}, framework.Options{Config: config.Source{Flags: flags}})
+		app, err := framework.New(t.Context(), framework.App{Name: "many"}, framework.Options{Config: framework.Source{Flags: flags}})
 		if err == nil {
 			require.NoError(t, app.Stop(t.Context()))
 		}

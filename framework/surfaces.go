@@ -101,7 +101,7 @@ func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := s.HTTP(withDefaults(o, i.values))
+	h := s.HTTP(mcpserver.HTTPOptions(withDefaults(o, i.values)))
 	i.OnReload(func(next catalog.Values) (func(), error) {
 		n := withDefaults(o, next)
 		return func() {
@@ -162,7 +162,11 @@ func (i *Instance) Files(p auth.Principal, function string) (*FileStore, error) 
 	if !i.Snapshot().View(p, exposure.Full, i.Negotiated()).Allowed(id) {
 		return nil, fault.New(fault.Forbidden, "the caller may not use files")
 	}
-	return i.app.files.Store()
+	store, err := i.app.files.Store()
+	if err != nil {
+		return nil, err
+	}
+	return &FileStore{store}, nil
 }
 
 // Runs lists runs that the caller of ctx (auth.With) may know of, as the journal keeps them.

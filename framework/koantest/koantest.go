@@ -20,7 +20,6 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
@@ -67,7 +66,7 @@ func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting)
 		flags["approval.mode"], flags["approval.rules"] = string(approval.Never), "[]"
 	}
 	i, err := framework.New(context.Background(), app, framework.Options{
-		Config: config.Source{Flags: flags}, Testing: inProcess, Log: slog.New(slog.NewTextHandler(logOf(tb), nil)),
+		Config: framework.Source{Flags: flags}, Testing: inProcess, Log: slog.New(slog.NewTextHandler(logOf(tb), nil)),
 	})
 	if err != nil {
 		tb.Fatalf("koantest: %s does not start: %v", app.Name, err)

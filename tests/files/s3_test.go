@@ -94,7 +94,7 @@ func TestServersShareABucket(t *testing.T) {
 	// A row keeps one, the journal the others; the upload that nobody used goes.
 	one.Run(`SDK.Entities.Todo.upsert({ title: "see", notes: SDK.args })`, koantest.Input{Args: text.ID})
 	s.Age(t, 25*time.Hour)
-	n, err := store(t, other).Collect(t.Context(), 24*time.Hour, nil)
+	n, err := store(t, other).Collect(t.Context(), 24*time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	_, err = store(t, one).Find(t.Context(), auth.Local(), f.ID)

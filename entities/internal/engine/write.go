@@ -240,33 +240,41 @@ func (e *Engine) write(ctx context.Context, t *tx, k *model.Kind, id any, m *mod
 }
 
 // immutable drops immutable fields and edges that are unchanged from a model, and
-// refuses those that would change.
+// refuses those that would change; so it does with fields that callers do not write.
 func (e *Engine) immutable(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) error {
 	var details []fault.Detail
 	var stored map[string]any
-	kept := m.Fields[:0:0]
-	for _, f := range m.Fields {
-		if !f.Field.Immutable {
-			kept = append(kept, f)
-			continue
-		}
+	changed := func(f model.FieldValue) (bool, error) {
 		if stored == nil {
 			raw, err := e.stored(ctx, t, k, id, m.At)
 			if err != nil {
-				return err
+				return false, err
 			}
 			v, err := filter.Decode(raw)
 			if err != nil {
-				return err
+				return false, err
 			}
 			stored, _ = v.(map[string]any)
 		}
-		was, ok := k.FieldValue(f.Column, f.Field, stored[f.Field.Name])
-		if !ok || !reflect.DeepEqual(was, f.Value) {
-			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(f.Field.Name), Message: f.Field.Name + " cannot be changed after creation"})
+		seen, shown := stored[f.Field.Name]
+		was, ok := k.FieldValue(f.Column, f.Field, seen)
+		return !shown || !ok || !reflect.DeepEqual(was, f.Value), nil
+	}
+	fields := m.Fields[:0:0]
+	for _, f := range slices.Concat(m.Fields, m.Fixed) {
+		if !f.Field.Immutable && !f.Field.ReadOnly {
+			fields = append(fields, f)
+			continue
+		}
+		differs, err := changed(f)
+		if err != nil {
+			return err
+		}
+		if differs {
+			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(f.Field.Name), Message: f.Field.Name + whyKept(f.Field)})
 		}
 	}
-	m.Fields = kept
+	m.Fields = fields
 	edges, err := t.dropUnchangedGuarded(ctx, k, id, m)
 	if err != nil {
 		return err
@@ -275,6 +283,14 @@ func (e *Engine) immutable(ctx context.Context, t *tx, k *model.Kind, id any, m 
 		return fault.Invalid(details...)
 	}
 	return nil
+}
+
+// whyKept says why a change may not set a field to another value.
+func whyKept(f *catalog.Field) string {
+	if f.ReadOnly {
+		return " is read-only: leave it out, or send what was read"
+	}
+	return " cannot be changed after creation"
 }
 
 // atVersion refuses to continue from another version than the caller has seen.

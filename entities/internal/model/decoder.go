@@ -75,6 +75,8 @@ type decoder struct {
 	models  []*Values      // with values that are wrong unless they are stored as they are
 	set     string         // that the input names, else the run's
 	keys    []string       // ids of the kind's own entities that it names
+	// changing says that what stands in the input is what shall change, and not a whole model.
+	changing bool
 }
 
 // full reports whether enough is known of what is wrong.
@@ -121,9 +123,9 @@ func (d *decoder) settle(m *Values, changes bool) {
 	}
 }
 
-// model checks a model or a set of changes. Fields that the system keeps may
-// stand in it, since a model that was read is sent back whole; they are checked
-// and left out. withID says that it may contain the id.
+// model checks a model or a set of changes. Fields that the app or the system keeps may
+// stand in it, since a model that was read is sent back whole; where they could be what was
+// read, they are Fixed, to be compared with it. withID says that it may contain the id.
 func (d *decoder) model(v any, at string, withID bool) *Values {
 	members, ok := v.(map[string]any)
 	if !ok {
@@ -186,6 +188,9 @@ func (d *decoder) field(m *Values, f *catalog.Field, v any, at string) {
 		d.details = d.details[:before]
 	}
 	if !ok || f.ReadOnly {
+		if ok && (d.changing || !d.moves(f)) {
+			m.Fixed = append(m.Fixed, FieldValue{column, f, value})
+		}
 		return
 	}
 	m.Fields = append(m.Fields, FieldValue{column, f, value})
@@ -193,6 +198,12 @@ func (d *decoder) field(m *Values, f *catalog.Field, v any, at string) {
 		v = fmt.Sprint(value)
 	}
 	d.addKey(m, f.Name, v)
+}
+
+// moves reports whether a field that callers do not write changes with each write: what was read of it
+// may be older than what is stored.
+func (d *decoder) moves(f *catalog.Field) bool {
+	return f.Generated && !f.Immutable || d.kind.Entity.VersionColumn == d.kind.Entity.Column(f.Name).Name
 }
 
 // addKey notes the value of a field of the unique key.

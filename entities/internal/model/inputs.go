@@ -191,6 +191,7 @@ func decodePatch(d *decoder, raw json.RawMessage) any {
 		in.ID, in.Shown = d.ownID(v, "/id")
 	}
 	if v, ok := d.need(members, "changes"); ok {
+		d.changing = true
 		in.Changes = d.model(v, "/changes", true)
 		d.settle(in.Changes, true)
 		d.askValidators(in.Changes)

@@ -28,9 +28,10 @@ func decodeUpdateByQuery(d *decoder, raw json.RawMessage) any {
 	in, members := d.query(raw, "update-by-query")
 	if v, ok := d.need(members, "changes"); ok {
 		before := len(d.details)
+		d.changing = true
 		in.Changes = d.model(v, "/changes", false)
 		d.settle(in.Changes, false)
-		if len(d.details) == before && in.Changes.Empty() {
+		if len(d.details) == before && in.Changes.Empty() && len(in.Changes.Fixed) == 0 {
 			d.fail("/changes", "there is nothing to change")
 		}
 	}

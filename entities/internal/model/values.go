@@ -20,6 +20,7 @@ type Values struct {
 	ID     any    // native; nil where the input names none
 	Shown  string // the id as callers see it
 	Fields []FieldValue
+	Fixed  []FieldValue // of fields that callers do not write, which a change has to leave as they are
 	Edges  []EdgeValue
 	At     string // JSON Pointer of the model in the input
 	// Refused are values that their fields do not take, but that may be what is stored: values of
@@ -197,7 +198,8 @@ func (e *EdgeValue) apply(k *Kind, w shim.Write, creating bool) error {
 	return nil
 }
 
-// Missing returns the problems of a model that is to be created and lacks something.
+// Missing returns the problems of a model that is to be created and lacks something. What callers do not
+// write, the app has to fill.
 func (m *Values) Missing(k *Kind) []fault.Detail {
 	var out []fault.Detail
 	lack := func(name string) {
@@ -205,13 +207,13 @@ func (m *Values) Missing(k *Kind) []fault.Detail {
 	}
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
-		if f.Required && !m.Has(f.Name) && (f.Edge == "" || !m.HasEdge(f.Edge)) {
+		if f.Required && !f.ReadOnly && !m.Has(f.Name) && (f.Edge == "" || !m.HasEdge(f.Edge)) {
 			lack(f.Name)
 		}
 	}
 	for i := range k.Entity.Resource.Edges {
 		e := &k.Entity.Resource.Edges[i]
-		if e.Required && e.Reference == "" && !m.HasEdge(e.Name) {
+		if e.Required && !e.ReadOnly && e.Reference == "" && !m.HasEdge(e.Name) {
 			lack(e.Name)
 		}
 	}
@@ -250,6 +252,9 @@ func (e *EdgeValue) IsGuarded() bool { return e.Keyed() && (e.JSON.ReadOnly || e
 
 // Immutable reports whether a model has fields or edges that a change may not set.
 func (m *Values) Immutable() bool {
+	if len(m.Fixed) > 0 {
+		return true
+	}
 	for i := range m.Edges {
 		if m.Edges[i].IsGuarded() {
 			return true
