@@ -25,15 +25,39 @@ import (
 type EntitiesOption func(*koanOptions)
 
 type koanOptions struct {
-	clients  []func(*Client)
+	clients  []func(set string, c *Client)
 	seeds    []func(context.Context, string, *Client) error
 	upgrades []shim.Upgrade
 }
 
-// OnClient has fn called with the base client of each set when it is opened, to
-// add hooks and interceptors at run time. Keep no reference to the client: it ends with the set.
-func OnClient(fn func(*Client)) EntitiesOption {
-	return func(o *koanOptions) { o.clients = append(o.clients, fn) }
+// OnClient has fn called with the base client of each set when it is opened, and with the
+// set's name if it takes that, to add hooks and interceptors at run time. Keep no reference to
+// the client: it ends with the set. Within a run, ClientOf returns the set's client.
+func OnClient[F func(*Client) | func(set string, c *Client)](fn F) EntitiesOption {
+	return func(o *koanOptions) {
+		switch fn := any(fn).(type) {
+		case func(*Client):
+			o.clients = append(o.clients, func(_ string, c *Client) { fn(c) })
+		case func(string, *Client):
+			o.clients = append(o.clients, fn)
+		}
+	}
+}
+
+// ClientOf returns the client of the set that the code of a run works on, in an action in Go,
+// a hook, a policy or Instance.Tx; ctx is the context that it got. What is done through the client
+// with that context is part of the run: it is seen in the run's changes, and is rolled back with
+// it. It is for one goroutine at a time. Outside of a run it returns a fault.
+func ClientOf(ctx context.Context) (*Client, error) {
+	c, err := shim.ClientOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := c.(koanClient)
+	if !ok {
+		return nil, errors.New("the run works on entities of another ent package")
+	}
+	return own.client, nil
 }
 
 // OnCreateSet has fn called once in the life of a set's data, when it is
@@ -65,8 +89,8 @@ func Entities(opts ...EntitiesOption) *shim.App {
 	app := &shim.App{
 		SchemaHash: 1036121142,
 		Kinds:      koanKinds(),
-		Connect: func(drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
-			return koanConnect(drv, engine, o.clients)
+		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
+			return koanConnect(set, drv, engine, o.clients)
 		},
 		Tables:   migrate.Tables,
 		Trait:    koanTrait,
@@ -86,22 +110,25 @@ func Entities(opts ...EntitiesOption) *shim.App {
 }
 
 type koanClient struct {
-	client        *Client
-	hooked, ruled map[string]bool
+	client                 *Client
+	hooked, guarded, ruled map[string]bool
 }
 
 func (c koanClient) Hooked(typ string) bool { return c.hooked[typ] }
 
+func (c koanClient) Guarded(typ string) bool { return c.guarded[typ] }
+
 func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 
-func koanConnect(drv dialect.Driver, engine stdent.Hook, fns []func(*Client)) (shim.Client, error) {
-	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, ruled: map[string]bool{}}
+func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(string, *Client)) (shim.Client, error) {
+	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, guarded: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
 	before := map[string]int{"Word": len(c.client.Word.Hooks())}
 	for _, fn := range fns {
-		fn(c.client)
+		fn(set, c.client)
 	}
 	c.hooked["Word"] = len(c.client.Word.Hooks()) > before["Word"]
+	c.guarded["Word"] = len(c.client.Word.Hooks()) > 1 // the engine's is one
 	var unheld []string
 	c.ruled["Word"] = len(c.client.Word.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Word", c.client.Word.Interceptors())...)
@@ -536,6 +563,12 @@ func koanKindWord() *shim.Kind {
 		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
 			ids, err := m.(*WordMutation).IDs(ctx)
 			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*WordMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
 		},
 		Set:  koanSetWord,
 		Edge: koanEdgeWord,
