@@ -56,7 +56,9 @@ func (p *place) hook(next ent.Mutator) ent.Mutator {
 			return nil, err
 		case s == nil:
 			return p.mutate(ctx, k, m, checked)
-		case s.own:
+		}
+		ctx = context.WithValue(ctx, mutatedKey{}, s.t)
+		if s.own {
 			return s.t.mutateForApp(ctx, k, m, checked)
 		}
 		return s.t.mutate(ctx, k, m, checked)
@@ -117,6 +119,18 @@ type sessionKey struct {
 func (t *tx) context(ctx context.Context, own bool) context.Context {
 	ctx = shim.WithClient(t.sql.With(t.ent.Context(ctx)), t.client, nil)
 	return context.WithValue(ctx, sessionKey{t.engine, t.set}, &session{t, own})
+}
+
+type mutatedKey struct{}
+
+// mutatedIn returns the transaction of the run that the innermost mutation of ctx is made in, nil
+// outside of a run.
+func mutatedIn(ctx context.Context) *tx {
+	t, _ := ctx.Value(mutatedKey{}).(*tx)
+	if t == nil || t.sql.Ended() {
+		return nil
+	}
+	return t
 }
 
 // enter returns the transaction that the code of ctx works in, and the context that carries it.

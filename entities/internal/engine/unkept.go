@@ -154,7 +154,7 @@ func checkingValues(k *model.Kind, next ent.Mutator, spoken string) ent.Mutator 
 // they run after roundTimes, and nothing of the mutation can be changed after them. PostgreSQL rounds by
 // itself.
 func roundStoredTimes(ctx context.Context, k *model.Kind, m ent.Mutation) error {
-	t := session(ctx)
+	t := mutatedIn(ctx)
 	if t == nil || k.Entity == nil {
 		return nil
 	}
