@@ -17,7 +17,6 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture"
