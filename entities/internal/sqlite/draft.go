@@ -25,6 +25,7 @@ type Draft struct {
 	*Database
 	folder    *Folder
 	dir       string
+	owner     *os.File // the locked dir: it is in use
 	attached  any
 	published bool
 	adopted   bool // the folder keeps it open now
@@ -32,7 +33,8 @@ type Draft struct {
 
 const (
 	draftDirs = ".draft-" // no set's name has a dot
-	// abandoned is how old a draft is whose process has died; no run takes that long.
+	// abandoned is how old a draft is whose process has died, on systems where no lock shows
+	// that; no run takes that long.
 	abandoned = 24 * time.Hour
 )
 
@@ -56,18 +58,19 @@ func (f *Folder) Draft(ctx context.Context, set string) (d backend.Draft, attach
 }
 
 func (f *Folder) newDraft(ctx context.Context, set string) (*Draft, error) {
-	dir, err := os.MkdirTemp(f.path, draftDirs+"*")
+	owner, err := newOwnedDir(f.path)
 	if err != nil {
 		return nil, err
 	}
+	dir := owner.Name()
 	file := filepath.Join(dir, set+suffix)
 	if err := f.writeNewSet(ctx, set, file); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, os.RemoveAll(dir), owner.Close())
 	}
-	d := &Draft{Database: open(file, set, "", f.sync), folder: f, dir: dir}
+	d := &Draft{Database: open(file, set, "", f.sync), folder: f, dir: dir, owner: owner}
 	d.draft = d
 	if d.attached, err = f.migrateOpened(d.Database); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, os.RemoveAll(dir), owner.Close())
 	}
 	return d, nil
 }
@@ -136,14 +139,56 @@ func (d *Draft) release() {
 		_ = d.close()
 	}
 	_ = os.RemoveAll(d.dir)
+	_ = d.owner.Close()
+}
+
+// newOwnedDir makes a folder for a draft, and locks it for as long as the file is open.
+func newOwnedDir(in string) (*os.File, error) {
+	for {
+		dir, err := os.MkdirTemp(in, draftDirs+"*")
+		if err != nil {
+			return nil, err
+		}
+		owner, err := os.Open(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a process that started has removed it before it was locked
+		}
+		if err != nil {
+			return nil, err
+		}
+		mine, err := lockFile(owner)
+		if err == nil && mine {
+			if _, err = os.Stat(dir); err == nil {
+				return owner, nil
+			}
+		}
+		_ = owner.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
 }
 
 // removeAbandoned removes the drafts of processes that died.
 func (f *Folder) removeAbandoned() {
 	dirs, _ := filepath.Glob(filepath.Join(f.path, draftDirs+"*"))
 	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > abandoned {
-			_ = os.RemoveAll(dir)
-		}
+		removeUnowned(dir)
+	}
+}
+
+// removeUnowned removes a draft unless a process has locked it.
+func removeUnowned(dir string) {
+	owner, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer owner.Close()
+	info, err := owner.Stat()
+	if err != nil || !locksAreReal && time.Since(info.ModTime()) <= abandoned {
+		return
+	}
+	if free, err := lockFile(owner); err == nil && free {
+		_ = os.RemoveAll(dir)
 	}
 }

@@ -482,10 +482,16 @@ func TestAbandonedDraftsAreRemoved(t *testing.T) {
 	old := filepath.Join(dir, ".draft-1")
 	require.NoError(t, os.Mkdir(old, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(old, "x.db"), nil, 0o600))
-	require.NoError(t, os.Chtimes(old, time.Now(), time.Now().Add(-25*time.Hour)))
+	used := d.(*Draft).dir
+	for _, path := range []string{old, used} {
+		require.NoError(t, os.Chtimes(path, time.Now(), time.Now().Add(-25*time.Hour)))
+	}
 	opened(t, dir, things())
 	require.NoDirExists(t, old)
-	require.DirExists(t, d.(*Draft).dir)
+	require.DirExists(t, used)
+	require.NoError(t, os.Mkdir(old, 0o700))
+	opened(t, dir, things())
+	require.NoDirExists(t, old, "also one that is new")
 }
 
 // A draft whose connections are still in use does not move: what they wrote would stay

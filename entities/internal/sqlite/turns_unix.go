@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// locksAreReal is false where lockFile keeps nobody away.
+const locksAreReal = true
+
 // lockFile takes the lock of a file if nobody has it: that of flock(2), which SQLite
 // does not use, and which others who opened the file in this process respect, too.
 func lockFile(f *os.File) (bool, error) {
