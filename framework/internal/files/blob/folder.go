@@ -21,24 +21,35 @@ var _ Store = (*Folder)(nil)
 // newFolder has what is being written, on the same disk.
 const newFolder = "new"
 
-// OpenFolder creates the folder where it is missing.
+// spools is how the names of spool files begin.
+const spools = "upload-"
+
+// OpenFolder creates the folder where it is missing, and removes what killed processes were writing.
 func OpenFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(filepath.Join(dir, newFolder), 0o700); err != nil {
 		return nil, err
 	}
-	return &Folder{dir}, nil
+	f := &Folder{dir}
+	removeAbandoned(f.path(newFolder), spools)
+	return f, nil
 }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
 
 // Spool implements Store.
-func (f *Folder) Spool() (*os.File, error) { return os.CreateTemp(f.path(newFolder), "upload-") }
+func (f *Folder) Spool() (*os.File, error) { return newSpool(f.path(newFolder), spools) }
 
 // Put implements Store.
 func (f *Folder) Put(_ context.Context, name string, from *os.File, _ string) error {
-	if err := errors.Join(from.Sync(), from.Close()); err != nil {
-		return err
+	if err := from.Sync(); err != nil {
+		return errors.Join(err, from.Close())
 	}
+	if runtime.GOOS == "windows" { // where an open file cannot be renamed
+		if err := from.Close(); err != nil {
+			return err
+		}
+	}
+	defer from.Close() // its lock keeps it until it is in its place
 	to := f.path(name)
 	err := os.Rename(from.Name(), to)
 	created := false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -45,4 +46,25 @@ func TestPutNeedsItsSpool(t *testing.T) {
 	require.ErrorIs(t, folder.Put(t.Context(), "runs/one/a", spool, ""), fs.ErrNotExist)
 	_, err = folder.Read(t.Context(), "runs/one/a")
 	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// Another server that starts removes what a killed one was writing, and nothing else.
+func TestStartRemovesAbandonedUploads(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server, err := blob.OpenFolder(dir)
+	require.NoError(t, err)
+	spool, err := server.Spool()
+	require.NoError(t, err)
+	_, err = spool.WriteString("here")
+	require.NoError(t, err)
+	left := filepath.Join(dir, "new", "upload-1")
+	require.NoError(t, os.WriteFile(left, []byte("half"), 0o600))
+	_, err = blob.OpenFolder(dir)
+	require.NoError(t, err)
+	require.NoFileExists(t, left)
+	require.NoError(t, server.Put(t.Context(), "runs/one/a", spool, ""))
+	kept, err := server.Read(t.Context(), "runs/one/a")
+	require.NoError(t, err)
+	require.Equal(t, "here", string(kept))
 }
