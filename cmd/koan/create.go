@@ -14,7 +14,10 @@ import (
 	"text/template"
 	"unicode"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+
+	"github.com/koan-go/koan/cmd/koan/add"
 )
 
 //go:embed all:template
@@ -32,7 +35,7 @@ type names struct {
 	Name    string // of the app: binary, data folder, server
 	Module  string
 	Version string // of Koan
-	Source  string // absolute path of a checkout, "" for a released version
+	Source  string // the checkout as go.mod names it, "" for a released version
 }
 
 var (
@@ -72,6 +75,9 @@ func create(o options, out io.Writer) error {
 		fmt.Fprintf(out, "  %s\n", filepath.Join(o.dir, filepath.FromSlash(f.path)))
 	}
 	fmt.Fprintf(out, "\n%s is ready. Next:\n  cd %s\n  make test     # generates code from ent/schema, then runs the test of a script\n  make serve    # MCP over stdio, for your client\n", n.Name, shellQuoted(o.dir))
+	if n.Source != "" {
+		fmt.Fprintf(out, "\n"+add.CheckoutNote+"\n", n.Source)
+	}
 	return nil
 }
 
@@ -131,7 +137,7 @@ func named(dir string, o options) (names, error) {
 		if err != nil {
 			return n, err
 		}
-		n.Source, n.Version = source, "v0.0.0"
+		n.Source, n.Version = modfile.AutoQuote(add.ReplacePath(dir, source)), "v0.0.0"
 	}
 	if n.Version == "" {
 		return n, errors.New("this koan was built from a checkout, so there is no released version to require; say where the checkout is with --koan-src PATH")

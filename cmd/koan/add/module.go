@@ -206,10 +206,13 @@ func (p *plan) require() error {
 		}
 		mod.SetRequireSeparateIndirect(append(slices.Clone(mod.Require), &modfile.Require{Mod: gomodule.Version{Path: koanModule, Version: version}}))
 	}
-	if p.Source != "" && (replaced < 0 || mod.Replace[replaced].New.Path != p.Source) {
-		if err := mod.AddReplace(koanModule, "", p.Source, ""); err != nil {
-			return err
+	if source := p.replacement(); source != "" {
+		if replaced < 0 || mod.Replace[replaced].New.Path != source {
+			if err := mod.AddReplace(koanModule, "", source, ""); err != nil {
+				return err
+			}
 		}
+		p.notes = append(p.notes, fmt.Sprintf(CheckoutNote, source))
 	}
 	if mod.Go == nil || semver.Compare("v"+mod.Go.Version, "v"+goVersion) < 0 {
 		if err := mod.AddGoStmt(goVersion); err != nil {
@@ -220,6 +223,46 @@ func (p *plan) require() error {
 	mod.Cleanup()
 	f.now, err = mod.Format()
 	return err
+}
+
+// CheckoutNote is what users of a checkout are told, where %s is its path in go.mod.
+const CheckoutNote = "go.mod uses the checkout of Koan at %s. A build in a container needs both folders, placed as they are\nhere, or a copy of all dependencies in the module: go mod vendor"
+
+// ReplacePath is the path by which the go.mod of a folder names another one, both of them absolute. It is
+// relative, so that both can be moved or copied into a container together. Where a symbolic link is
+// between them, or they are on different volumes of Windows, no relative path is right from everywhere.
+func ReplacePath(root, source string) string {
+	rel, err := filepath.Rel(root, source)
+	if err != nil {
+		return source
+	}
+	if resolved, err := filepath.Rel(resolveLinks(root), resolveLinks(source)); err != nil || resolved != rel {
+		return source
+	}
+	if rel = filepath.ToSlash(rel); !strings.HasPrefix(rel, "../") && rel != ".." {
+		rel = "./" + rel // without it, the path would be that of a module
+	}
+	return rel
+}
+
+// resolveLinks returns a path without symbolic links. Its end need not exist yet.
+func resolveLinks(path string) string {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(resolveLinks(parent), filepath.Base(path))
+}
+
+// replacement is the path by which go.mod names the checkout, "" for a released version.
+func (p *plan) replacement() string {
+	if p.Source == "" {
+		return ""
+	}
+	return ReplacePath(p.mod.root, p.Source)
 }
 
 // keepInModule makes `go mod tidy` keep the dependencies of the generating program, whose
