@@ -29,6 +29,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/replay"
@@ -64,6 +65,7 @@ type Instance interface {
 	Reload(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
 	Metrics() http.Handler
+	Runs(ctx context.Context, q journal.Query) (*journal.Page, error)
 	Replay(ctx context.Context, run string, data bool) (*replay.Replayed, error)
 	ActionOf(ctx context.Context, name, run string) (file string, text []byte, err error)
 	Stop(ctx context.Context) error
@@ -205,7 +207,7 @@ func (c *command) root() *cobra.Command {
 		}
 		return os.Chdir(c.dir)
 	}
-	root.AddCommand(c.serve(), c.run(), c.undo(), c.validate(), c.sdk(), c.tools(), c.action(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
+	root.AddCommand(c.serve(), c.run(), c.runs(), c.undo(), c.validate(), c.sdk(), c.tools(), c.action(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
 	}
