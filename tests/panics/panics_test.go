@@ -138,9 +138,9 @@ func start(t *testing.T, app framework.App) (*running, error) {
 }
 
 func (r *running) call(id, input string) ([]byte, *run.Outcome, error) {
-	parsed, err := catalog.ParseID(id)
-	require.NoError(r.t, err)
-	return r.Invoke(r.t.Context(), auth.Local(), parsed, []byte(input))
+	var result json.RawMessage
+	out, err := r.Invoke(r.t.Context(), auth.Local(), id, json.RawMessage(input), &result)
+	return result, out, err
 }
 
 func (r *running) count() string {
@@ -463,7 +463,7 @@ func TestPanicOfTheLogger(t *testing.T) {
 		Config: framework.Source{Flags: map[string]string{"database": "sqlite://" + t.TempDir(), "log.level": "debug"}},
 	})
 	require.NoError(t, err)
-	_, out, err := i.Invoke(t.Context(), auth.Local(), catalog.EntityID("Todo", "upsert"), []byte(create))
+	out, err := i.Invoke(t.Context(), auth.Local(), "koan::Todo.upsert", json.RawMessage(create), nil)
 	require.NoError(t, err)
 	require.True(t, out.Committed)
 	require.NoError(t, i.Stop(context.Background()))
