@@ -218,10 +218,10 @@ func TestGatewayReportsProblems(t *testing.T) {
 	}{
 		"no such file":   {"", []string{"check", "--mcp-config", "none.json"}, 2, "none.json: no such file or directory"},
 		"not JSON":       {`{"mcpServers": `, []string{"check"}, 2, "mcp.json"},
-		"no way to it":   {`{"mcpServers": {"a": {}}}`, []string{"check"}, 2, "mcp.json: a: has neither a command nor a url"},
-		"a script":       {`{"mcpServers": {"a": {}}}`, []string{"run", "mcp.json"}, 2, "mcp.json: a: has neither a command nor a url"},
+		"no way to it":   {`{"mcpServers": {"a": {}}}`, []string{"check"}, 1, "not every server can be used"},
+		"a script":       {`{"mcpServers": {"a": {}}}`, []string{"run", "mcp.json"}, 1, "mcp.json: a: has neither a command nor a url"},
 		"not reached":    {`{"mcpServers": {"a": {"command": "/does/not/exist"}}}`, []string{"check"}, 1, "not every server can be used"},
-		"no secret":      {`{"mcpServers": {"a": {"url": "https://example.invalid", "headers": {"A": "${env:KOAN_TEST_NONE}"}}}}`, []string{"check"}, 1, "not every server can be used"},
+		"no variable":    {`{"mcpServers": {"a": {"url": "https://example.invalid", "headers": {"A": "${env:KOAN_TEST_NONE}"}}}}`, []string{"check"}, 1, "not every server can be used"},
 		"wrong command":  {`{"mcpServers": {}}`, []string{"chek"}, 2, "chek"},
 		"wrong flag":     {`{"mcpServers": {}}`, []string{"--nope"}, 2, "nope"},
 		"nothing to use": {`{"mcpServers": {}}`, []string{"list"}, 0, "No servers are configured"},
@@ -234,8 +234,8 @@ func TestGatewayReportsProblems(t *testing.T) {
 			out, errs, status := b.run(c.args...)
 			require.Equal(t, c.status, status, out+errs)
 			require.Contains(t, errs, c.says)
-			if name == "no secret" {
-				require.Contains(t, out, "${env:KOAN_TEST_NONE}: the environment has no such variable")
+			if name == "no way to it" {
+				require.Contains(t, out, "mcp.json: a: has neither a command nor a url")
 			}
 		})
 	}
