@@ -288,7 +288,7 @@ func TestActionInGo(t *testing.T) {
 	var answer []json.RawMessage
 	r.AnswerInto(&answer)
 	require.JSONEq(t, `false`, string(answer[0]), "what a failed action did is undone")
-	var draws []float64
+	var draws []json.RawMessage
 	require.NoError(t, json.Unmarshal(answer[1], &draws))
 	require.NotEqual(t, draws[0], draws[1])
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities"
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -57,22 +59,34 @@ func checkers(tb testing.TB) []checker {
 	return out
 }
 
-// accepts is what the operation says of an input.
-func (c checker) accepts(input []byte) error {
-	_, err := c.op.Decode(catalog.Input{JSON: input, Set: "default"})
-	return err
+// accepts is what the operation says of an input. waits reports whether the input has a value that its
+// field does not take, which is no change where the entity has it already: only the handler finds out.
+func (c checker) accepts(input []byte) (waits bool, err error) {
+	d, err := c.op.Decode(catalog.Input{JSON: input, Set: "default"})
+	switch in := d.Value.(type) {
+	case *model.UpsertInput:
+		waits = len(in.Values.Refused) > 0
+	case *model.UpsertManyInput:
+		waits = slices.ContainsFunc(in.Models, func(m *model.Values) bool { return len(m.Refused) > 0 })
+	case *model.PatchInput:
+		waits = len(in.Changes.Refused) > 0
+	}
+	return waits, err
 }
 
 // agree fails where the schema refuses what the check of its operation accepts.
 func agree(tb testing.TB, all []checker, input []byte) {
 	for _, c := range all {
-		err := c.accepts(input)
+		waits, err := c.accepts(input)
 		if fault.CodeOf(err) == fault.UnknownSet {
 			err = nil // the schema does not look at sets
 		}
 		if err != nil {
 			code := fault.CodeOf(err)
 			require.Contains(tb, []fault.Code{fault.InvalidPayload, fault.CapabilityUnsupported}, code, "%s %s: %v", c.op.ID, input, err)
+			continue
+		}
+		if waits {
 			continue
 		}
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(input))
@@ -100,7 +114,8 @@ func FuzzInputs(f *testing.F) {
 			return
 		}
 		for _, c := range all {
-			require.Error(t, c.accepts(input), "%s accepts %q", c.op.ID, input)
+			_, err := c.accepts(input)
+			require.Error(t, err, "%s accepts %q", c.op.ID, input)
 		}
 	})
 }

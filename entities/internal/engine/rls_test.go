@@ -235,7 +235,10 @@ func TestSessionVariablesOfHooksAreTheirOwn(t *testing.T) { // not parallel: ent
 		t.Run(name, func(t *testing.T) {
 			var seen []string
 			var outside func(ctx context.Context) ([]string, error)
-			a := openRowSecured(t, opened, ent.OnClient(func(c *ent.Client) {
+			a := openRowSecured(t, opened, ent.OnClient(func(set string, c *ent.Client) {
+				if set != "default" {
+					return
+				}
 				look := func(ctx context.Context, c *ent.Client) ([]string, error) {
 					return c.Todo.Query().Order(todo.ByID()).IDs(entsql.WithVar(ctx, "app.tenant", "bob"))
 				}

@@ -35,7 +35,7 @@ func TestRefusesBadWrites(t *testing.T) {
 		{"too long", "Todo.upsert", `{"model":{"title":"` + strings.Repeat("x", 201) + `"}}`, fault.InvalidPayload, "/model/title", "at most 200"},
 		{"too short", "Todo.upsert", `{"model":{"title":""}}`, fault.InvalidPayload, "/model/title", "at least 1"},
 		{"ent's validator", "Step.upsert", `{"model":{"text":"","todo":"` + id + `"}}`, fault.InvalidPayload, "/model/text", "text cannot be empty"},
-		{"out of range", "Todo.upsert", `{"model":{"title":"x","effort":-1}}`, fault.InvalidPayload, "/model/effort", "at least 0"},
+		{"out of range", "Todo.upsert", `{"model":{"title":"x","effort":-1}}`, fault.InvalidPayload, "/model/effort", "from 0 to 1000"},
 		{"enum", "Todo.upsert", `{"model":{"title":"x","priority":"hihg"}}`, fault.InvalidPayload, "/model/priority", `did you mean "high"?`},
 		{"time", "Todo.upsert", `{"model":{"title":"x","dueDate":"tomorrow"}}`, fault.InvalidPayload, "/model/dueDate", "RFC 3339"},
 		{"json", "Todo.upsert", `{"model":{"title":"x","tags":[1]}}`, fault.InvalidPayload, "/model/tags", "schema"},
@@ -115,7 +115,7 @@ func TestReportsEverythingWrongAtOnce(t *testing.T) {
 	for _, d := range details {
 		paths = append(paths, d.Path)
 	}
-	require.ElementsMatch(t, []string{"/model/titel", "/model/priority", "/model/views", "/replace", "/sett"}, paths)
+	require.ElementsMatch(t, []string{"/model/titel", "/model/title", "/model/priority", "/model/views", "/replace", "/sett"}, paths)
 }
 
 func TestUpsertKeepsOrReplaces(t *testing.T) {
