@@ -119,7 +119,7 @@ func TestRefusesBadQueries(t *testing.T) {
 		{"every one of none", "Person.delete-by-query", `{"filter":{"todos":{"$every":{}}}}`, fault.InvalidPayload, "/filter", "no condition"},
 		{"no changes", "Todo.update-by-query", `{"filter":{},"all":true}`, fault.InvalidPayload, "/changes", "required"},
 		{"nothing to change", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{}}`, fault.InvalidPayload, "/changes", "nothing to change"},
-		{"only what the system keeps", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"createdAt":"2026-01-01T00:00:00Z"}}`, fault.InvalidPayload, "/changes/createdAt", "nothing to change"},
+		{"only what the system keeps", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"createdAt":"2026-01-01T00:00:00Z"}}`, fault.InvalidPayload, "/changes/createdAt", "createdAt is read-only"},
 		{"changes of the id", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"id":"x"}}`, fault.InvalidPayload, "/changes/id", "cannot be changed"},
 		{"unknown change", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"priorty":"low"}}`, fault.InvalidPayload, "/changes/priorty", `did you mean "priority"`},
 		{"limit of a field", "Todo.update-by-query", `{"filter":{},"all":true,"changes":{"title":""}}`, fault.InvalidPayload, "/changes/title", "at least 1"},

@@ -375,8 +375,10 @@ func TestEditedFilesAndBadStatementsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	// Runs on an empty place and not on rows: half of it must not stay.
 	require.NoError(t, os.WriteFile(second, append(text, "\nCREATE UNIQUE INDEX once ON notes (pinned);\n"...), 0o600))
-	g.does(2, "hash")
-	_, errs, err := g.migrate(2, "apply")
+	_, errs, err := g.migrate(2, "hash")
+	require.ErrorIs(t, err, catalog.ErrNotice)
+	require.Contains(t, errs, "claim to lead to this build's schema, but do not")
+	_, errs, err = g.migrate(2, "apply")
 	require.ErrorIs(t, err, catalog.ErrNotice)
 	require.Contains(t, errs, "the set \"default\" was not changed")
 	require.Equal(t, 1, strings.Count(errs, "statement"), "what the database said stands there once: %s", errs)

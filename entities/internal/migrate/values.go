@@ -133,7 +133,7 @@ func declared(ctx context.Context, drv dialect.Driver) (map[[2]string]string, er
 	query := "SELECT t.name, c.name, c.type FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type='table'"
 	if drv.Dialect() != dialect.SQLite {
 		query = "SELECT t.relname, c.attname, format_type(c.atttypid, c.atttypmod) FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid " +
-			"WHERE t.relkind = 'r' AND t.relnamespace = current_schema()::regnamespace AND c.attnum > 0 AND NOT c.attisdropped"
+			"WHERE t.relkind = 'r' AND t.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.attnum > 0 AND NOT c.attisdropped"
 	}
 	rows := &entsql.Rows{}
 	if err := drv.Query(ctx, query, []any{}, rows); err != nil {
