@@ -78,7 +78,7 @@ func TestFilesBelongToTheirCaller(t *testing.T) {
 
 // A file in a set that its maker may not name would be lost to them, and there for others.
 func TestFilesAreInSetsOfTheirCaller(t *testing.T) {
-	archivist := koantest.New(t, fixture.App()).As(auth.Principal{Subject: "archivist", Scopes: []string{"plugins:call"}, Sets: []string{"archive"}})
+	archivist := koantest.New(t, fixture.App()).As(auth.Principal{Subject: "archivist", Scopes: []string{"plugins:call"}, Sets: []string{"archive", "tenant-1"}})
 	refused := archivist.Try(`SDK.Files.create({ text: "a" })`, koantest.Input{})
 	require.Equal(t, fault.UnknownSet, refused.Error.Code)
 	require.Contains(t, refused.Error.Hint, "`set`")
