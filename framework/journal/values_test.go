@@ -83,7 +83,7 @@ func FuzzKnownValues(f *testing.F) {
 	f.Fuzz(func(t *testing.T, secret, before, after string) {
 		if len(secret) < journal.LeastValue || strings.ToValidUTF8(before+secret+after, "") != before+secret+after || strings.Trim(secret, "\r\n \t") != secret ||
 			strings.Contains(before+secret+after, "redacted") || len(before+secret+after) > 1000 {
-			t.Skip("not a secret") // of the generator's inputs, not of a test
+			return // the generator gave no secret
 		}
 		for name, text := range encodings(before + secret + after) {
 			out := journal.RedactValues(text, []string{secret})
