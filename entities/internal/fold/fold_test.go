@@ -67,7 +67,7 @@ func TestDatabasesFoldAlike(t *testing.T) {
 	if pgtest.ForEach(t, TestDatabasesFoldAlike) {
 		return
 	}
-	folded := func(string) string { return "" }
+	var folded func(string) string
 	if pgtest.Here(t) {
 		before, after := fold.Postgres()
 		db := pgtest.Open(t)
