@@ -77,17 +77,46 @@ func (l *Log) Undo(mark int) {
 // Creation is the creation of a row while hooks are still running, which may write to the
 // row or to what it is linked with.
 type Creation struct {
+	Kind    *model.Kind
+	Made    ent.Mutation
+	Upsert  *Upsert // the statement that may have updated a row instead; nil for none
 	log     *Log
-	kind    *model.Kind
-	made    ent.Mutation
+	parent  *Creation // in whose hooks it is made, nil for none
 	assumed []Row
 }
 
-// BeginCreation records the creation of a row.
-func (l *Log) BeginCreation(k *model.Kind, m ent.Mutation) *Creation {
-	c := &Creation{log: l, kind: k, made: m}
+// BeginCreation records the creation of a row, in the hooks of another one unless parent is nil.
+func (l *Log) BeginCreation(k *model.Kind, m ent.Mutation, parent *Creation) *Creation {
+	c := &Creation{Kind: k, Made: m, log: l, parent: parent}
 	l.creations = append(l.creations, c)
 	return c
+}
+
+// Together returns the unfinished creations that one statement makes: those of the bulk that c is
+// the last one of, or c alone.
+func (c *Creation) Together() (out []*Creation) {
+	for _, o := range c.log.creations {
+		if o.Kind == c.Kind && o.parent == c.parent {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Upsert is a statement that creates rows, or updates those which have a unique key of theirs.
+type Upsert struct {
+	Made     map[*Creation]string // the ids of new rows as callers see them, "" where the database makes them
+	Found    map[string]*Found    // before it, by id as callers see it
+	Largest  *int64               // id before it, where the database makes integers
+	Nothing  bool                 // it updates none
+	Recorded bool                 // what it did to the rows that were found is recorded
+}
+
+// Found is a row that an Upsert may update.
+type Found struct {
+	ID      any // native
+	Image   []byte
+	Version int64
 }
 
 // End marks the creation as finished.
@@ -109,7 +138,10 @@ func (l *Log) CreatedHere(k *model.Kind, id any) bool {
 		return !b.There
 	}
 	for _, c := range l.creations {
-		if own, ok := c.kind.ID(c.made); ok && c.kind == k && k.FormatID(own) == at.ID {
+		if c.Upsert != nil && c.Upsert.Found[at.ID] != nil {
+			continue
+		}
+		if own, ok := c.Kind.ID(c.Made); ok && c.Kind == k && k.FormatID(own) == at.ID {
 			c.assumed = append(c.assumed, at)
 			l.SetBefore(at, Before{})
 			return true

@@ -42,6 +42,9 @@ func (d *clientDriver) route(ctx context.Context, write bool) (context.Context, 
 // Exec implements dialect.ExecQuerier.
 func (d *clientDriver) Exec(ctx context.Context, query string, args, v any) error {
 	ctx, to, s, err := d.route(ctx, true)
+	if err == nil && s != nil {
+		err = s.t.beforeUpsert(ctx, query)
+	}
 	if err != nil {
 		return err
 	}
@@ -51,6 +54,9 @@ func (d *clientDriver) Exec(ctx context.Context, query string, args, v any) erro
 // Query implements dialect.ExecQuerier.
 func (d *clientDriver) Query(ctx context.Context, query string, args, v any) error {
 	ctx, to, s, err := d.route(ctx, false)
+	if err == nil && s != nil {
+		err = s.t.beforeUpsert(ctx, query)
+	}
 	if err != nil {
 		return err
 	}
@@ -163,7 +169,7 @@ func (t *tx) guard(ctx context.Context, query string, raw bool) error {
 		return fault.New(fault.InvalidRequest, "something was written in a run's transaction with a context that is not the run's").
 			WithHint("Pass on the context that the action, hook or function of Instance.Tx got.")
 	case !raw:
-		return nil
+		return t.beforeUpsert(ctx, query)
 	case s.own:
 		if _, err := run.Join(ctx, t.engine, t.set, true); err != nil {
 			return err

@@ -23,8 +23,33 @@ func uniqueKeys(t *schema.Table) (out [][]*schema.Column) {
 		}
 	}
 	for _, x := range t.Indexes {
-		if x.Unique && (x.Annotation == nil || x.Annotation.Where == "") {
+		if x.Unique && !isPartial(x) {
 			out = append(out, x.Columns)
+		}
+	}
+	return out
+}
+
+// isPartial reports whether an index is of some rows only.
+func isPartial(x *schema.Index) bool { return x.Annotation != nil && x.Annotation.Where != "" }
+
+// conflictKeys returns the sets of columns by which a new row may conflict with another one: the key,
+// and those that are unique in all rows or in some.
+func conflictKeys(t *schema.Table) (out [][]string) {
+	add := func(columns []*schema.Column) {
+		names := make([]string, len(columns))
+		for i, c := range columns {
+			names[i] = c.Name
+		}
+		out = append(out, names)
+	}
+	add(t.PrimaryKey)
+	for _, key := range uniqueKeys(t) {
+		add(key)
+	}
+	for _, x := range t.Indexes {
+		if x.Unique && isPartial(x) {
+			add(x.Columns)
 		}
 	}
 	return out

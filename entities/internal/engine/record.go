@@ -145,17 +145,27 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 			return nil, err
 		}
 	}
-	made := t.log.BeginCreation(k, m)
-	v, err := next.Mutate(ctx, m)
+	around, _ := ctx.Value(creationKey{}).(*changes.Creation)
+	made := t.log.BeginCreation(k, m, around)
+	v, err := next.Mutate(context.WithValue(ctx, creationKey{}, made), m)
 	made.End()
 	id, ok := k.ID(m)
-	if err == nil && ok && t.hasHooks(k) {
+	if err == nil && made.Upsert != nil {
+		err = t.recordUpserted(ctx, k, made.Upsert)
+	}
+	if err == nil && ok && (made.Upsert != nil || t.hasHooks(k)) {
 		ok, err = t.exists(ctx, k, id)
 	}
 	if err != nil || !ok { // it failed, or a hook kept it from being written
 		t.voidWrites(append(moved, own)...)
 		made.Forget()
 		return v, err
+	}
+	if became := t.upserted(made, id); became != inserted {
+		if err := t.keepUpdated(ctx, own, made, id, became); err != nil {
+			return nil, err
+		}
+		return v, t.countVersions(ctx, moved)
 	}
 	w := t.log.Write(own.at)
 	w.ID, w.Links = id, t.writtenLinks(k, m)

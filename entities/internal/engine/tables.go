@@ -17,6 +17,7 @@ type table struct {
 	guarded bool   // it has columns that somebody who may write it may not read
 	joins   []join
 	unique  [][]*schema.Column
+	keys    [][]string // by which a new row may conflict with another one
 }
 
 // join is a table of links between rows of two kinds, seen from one of its columns. ent makes
@@ -40,7 +41,7 @@ func tablesOf(m *model.Model) map[*model.Kind]*table {
 		if t == nil { // a view
 			continue
 		}
-		own := &table{unique: uniqueKeys(t)}
+		own := &table{unique: uniqueKeys(t), keys: conflictKeys(t)}
 		for _, c := range t.Columns {
 			own.columns, own.secret = append(own.columns, c.Name), append(own.secret, isSecret(k, c.Name))
 		}
