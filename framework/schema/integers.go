@@ -24,7 +24,7 @@ func (c *Cache) Integers(schema, value json.RawMessage) (json.RawMessage, error)
 	if !digits && !rounded {
 		return value, nil
 	}
-	compiled, err := c.get(schema)
+	known, err := c.get(schema)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +32,8 @@ func (c *Cache) Integers(schema, value json.RawMessage) (json.RawMessage, error)
 	if err != nil {
 		return value, nil //nolint:nilerror // Check says what is wrong with it
 	}
-	changed := digits && d.convert(compiled)
-	if wrong := d.rounded(compiled, d.root, nil); len(wrong) > 0 {
+	changed := digits && d.convert(known.Schema)
+	if wrong := d.rounded(known.Schema, d.root, nil); len(wrong) > 0 {
 		return nil, fault.Invalid(wrong...).WithHint("JavaScript rounds numbers beyond 2^53: write a BigInt, such as 9007199254740993n, or a string of digits.")
 	}
 	if !changed {

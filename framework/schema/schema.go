@@ -16,7 +16,6 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
@@ -48,11 +47,11 @@ func (c *Cache) Check(schema, input json.RawMessage) error {
 // Violations returns the violations of a value, none if it is valid. The error is about
 // the schema: it does not compile.
 func (c *Cache) Violations(schema, value json.RawMessage) ([]fault.Detail, error) {
-	compiled, err := c.get(schema)
+	known, err := c.get(schema)
 	if err != nil {
 		return nil, err
 	}
-	return check(compiled, value)
+	return check(known, value)
 }
 
 // Compile returns why a schema is not valid, nil for one that can be used.
@@ -66,7 +65,7 @@ func Check(schema, input json.RawMessage) error {
 	return (&Cache{AssertFormats: true}).Check(schema, input)
 }
 
-func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, error) {
+func check(known *compiled, raw json.RawMessage) ([]fault.Detail, error) {
 	var twice *exact.Repeated
 	err := exact.Once(raw)
 	switch {
@@ -85,10 +84,10 @@ func check(compiled *jsonschema.Schema, raw json.RawMessage) ([]fault.Detail, er
 	if path, bad := hugeNumber(value); bad {
 		return []fault.Detail{{Path: path, Message: "the number is out of range"}}, nil
 	}
-	err = compiled.Validate(value)
+	err = known.Validate(value)
 	var v *jsonschema.ValidationError
 	if errors.As(err, &v) {
-		return violations(v, properties(compiled)), nil
+		return (&reader{doc: known.doc, names: properties(known.Schema)}).violations(v), nil
 	}
 	return nil, err
 }
@@ -120,10 +119,16 @@ func hugeNumber(v any) (path string, bad bool) {
 	return "", false
 }
 
-func (c *Cache) get(schema json.RawMessage) (*jsonschema.Schema, error) {
+// compiled is a schema, and the document that it was made of.
+type compiled struct {
+	*jsonschema.Schema
+	doc any
+}
+
+func (c *Cache) get(schema json.RawMessage) (*compiled, error) {
 	key := string(schema)
 	if known, ok := c.compiled.Load(key); ok {
-		return known.(*jsonschema.Schema), nil
+		return known.(*compiled), nil
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -131,53 +136,23 @@ func (c *Cache) get(schema json.RawMessage) (*jsonschema.Schema, error) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{}) // a schema must not make us read files or the network
+	useDialect(compiler, doc)
 	useFormats(compiler, doc, c.AssertFormats)
 	if err := compiler.AddResource("schema.json", doc); err != nil {
 		return nil, err
 	}
-	compiled, err := compiler.Compile("schema.json")
+	made, err := compiler.Compile("schema.json")
 	if err != nil {
 		return nil, err
 	}
-	c.compiled.Store(key, compiled)
-	return compiled, nil
+	known := &compiled{made, doc}
+	c.compiled.Store(key, known)
+	return known, nil
 }
 
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) { return nil, fmt.Errorf("no schema at %q", url) }
-
-// violations flattens the tree of a validation error into its leaves. A missing or
-// unknown property gets its own path.
-func violations(v *jsonschema.ValidationError, known []string) []fault.Detail {
-	if len(v.Causes) > 0 {
-		var out []fault.Detail
-		for _, c := range v.Causes {
-			out = append(out, violations(c, known)...)
-		}
-		return out
-	}
-	at := pointer(v.InstanceLocation)
-	var out []fault.Detail
-	switch k := v.ErrorKind.(type) {
-	case *kind.Required:
-		for _, name := range k.Missing {
-			out = append(out, fault.Detail{Path: at + pointer([]string{name}), Message: fmt.Sprintf("%q is missing", name)})
-		}
-	case *kind.AdditionalProperties:
-		for _, name := range k.Properties {
-			near := ""
-			if at == "" {
-				near = fault.DidYouMean(name, known)
-			}
-			out = append(out, fault.Detail{Path: at + pointer([]string{name}), Message: fmt.Sprintf("there is no %q here", name) + near})
-		}
-	case *kind.RefCycle: // a definition by itself demands nothing, and is not the value's mistake
-	default:
-		out = append(out, violation(v.ErrorKind, at))
-	}
-	return out
-}
 
 // properties are the names that a schema knows at its top level, sorted.
 func properties(s *jsonschema.Schema) []string {

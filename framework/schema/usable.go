@@ -56,7 +56,7 @@ func unusableParts(doc any, err error) []fault.Detail {
 	var invalid *jsonschema.SchemaValidationError
 	var violation *jsonschema.ValidationError
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &violation) {
-		return deepest(violations(violation, nil))
+		return deepest((&reader{all: true}).violations(violation))
 	}
 	if root, ok := doc.(map[string]any); ok && root["$schema"] != nil && !knownDialect(root["$schema"]) {
 		return []fault.Detail{{Path: "/$schema", Message: fmt.Sprintf("%v is no version of JSON Schema that is known", root["$schema"])}}

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"reflect"
 	"strings"
@@ -191,17 +190,12 @@ func emptyIn(defs map[string]any, schema any, value any) any {
 	return value
 }
 
-// Decode reads an input into a function's type. Somebody has validated it against the
-// schema; this finds violations that a schema cannot express.
+// Decode reads an input into a function's type, with the numbers of Unmarshal. Somebody has validated
+// it against the schema; this finds violations that a schema cannot express.
 func Decode(raw json.RawMessage, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
-	if err == nil {
-		if _, err = dec.Token(); errors.Is(err, io.EOF) {
-			return nil
-		}
-		return fault.Invalid(fault.Detail{Message: "there is more than one JSON value"})
+	err := decode(raw, into, true)
+	if err == nil || fault.CodeOf(err) == fault.InvalidPayload {
+		return err
 	}
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) {
