@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/schema/gotype"
 )
 
 // Invoke makes one call from inside the program, by its catalog id, such as "koan::Order.patch", with a
@@ -114,7 +115,7 @@ func decodeOutput(id string, raw json.RawMessage, out any) error {
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
+	if err := gotype.Unmarshal(raw, out); err != nil {
 		return fault.Newf(fault.ExecutionError, "the output of %s does not fit the Go value that it is decoded into: %s", id, fmt.Sprintf("%T", out)).Because(err)
 	}
 	return nil

@@ -19,7 +19,7 @@ func TestUsableLeavesOutAsLittleAsPossible(t *testing.T) {
 		property(`{"type":"string","pattern":"^(?!-)[a-z]+$"}`):                             {property(`{"type":"string"}`), "/properties/a/pattern"},
 		property(`{"type":"string","pattern":"^(a)\\1$"}`):                                  {property(`{"type":"string"}`), "/properties/a/pattern"},
 		property(`{"type":"string","pattern":"^.{1,2000}$"}`):                               {property(`{"type":"string"}`), "/properties/a/pattern"},
-		property(`{"type":"number","exclusiveMinimum":"0","minimum":0}`):                   {property(`{"type":"number","minimum":0}`), "/properties/a/exclusiveMinimum"},
+		property(`{"type":"number","exclusiveMinimum":"0","minimum":0}`):                    {property(`{"type":"number","minimum":0}`), "/properties/a/exclusiveMinimum"},
 		property(`{"type":"string","required":true}`):                                       {property(`{"type":"string"}`), "/properties/a/required"},
 		`{` + draft7 + `"properties":{"a":{"enum":[]}}}`:                                    {`{` + draft7 + `"properties":{"a":{}}}`, "/properties/a/enum"},
 		property(`{"$ref":"#/$defs/none"}`):                                                 {property(`{}`), "/properties/a/$ref"},

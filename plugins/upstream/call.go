@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -259,9 +260,9 @@ type block struct {
 }
 
 // result is the value of a call in a script (CONTRACT section 8): the structured content if
-// there is any, else the one text, parsed if it is JSON; several blocks are a list. Images,
-// sound and embedded resources become files; for functions of modules a result with images
-// or sound is returned whole (codemode-run-spec section 5.3.2).
+// there is any, else the one text, parsed if it is a JSON object or array; several blocks are a list.
+// Images, sound and embedded resources become files; for functions of modules a result with
+// anything but texts is returned whole (codemode-run-spec section 5.3.2).
 func (s *server) result(ctx context.Context, conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
 	var res callResult
 	if err := json.Unmarshal(raw, &res); err != nil {
@@ -270,23 +271,49 @@ func (s *server) result(ctx context.Context, conn *connection, r *request, raw j
 	if res.IsError {
 		return nil, s.toolError(conn, r, &res)
 	}
-	structured := len(res.Structured) > 0 && string(res.Structured) != "null"
-	if r.output != nil {
-		if !structured {
-			return nil, s.broken(r, "it declares a schema of its output, and its result has no structuredContent")
-		}
-		if err := s.checkOutput(r, res.Structured); err != nil {
-			return nil, err
+	if absent(res.Structured) {
+		res.Structured = nil
+		if r.output == nil {
+			return s.unwrap(ctx, r, raw, res.Content)
 		}
 	}
-	if structured {
-		return res.Structured, nil
+	if f := s.checkResult(r, &res); f != nil {
+		return nil, s.misfit(conn, r, &res, f)
 	}
-	return s.unwrap(ctx, r, raw, res.Content)
+	return res.Structured, nil
 }
 
-// checkOutput checks a structured output against the tool's own schema.
-func (s *server) checkOutput(r *request, out json.RawMessage) error {
+// checkResult returns the fault of a result that is not what the tool's own schema says. A server that
+// sends its structured content as a text alone means the text.
+func (s *server) checkResult(r *request, res *callResult) *fault.Fault {
+	if r.output == nil {
+		return nil
+	}
+	if res.Structured == nil {
+		text := onlyText(res.Content)
+		if text == nil || s.checkOutput(r, text) != nil {
+			return s.broken(r, "it declares a schema of its output, and its result has no structuredContent")
+		}
+		res.Structured = text
+		return nil
+	}
+	return s.checkOutput(r, res.Structured)
+}
+
+// onlyText returns the value of a content that is one text with a JSON object or array, else nil.
+func onlyText(content []json.RawMessage) json.RawMessage {
+	var b block
+	if len(content) != 1 || json.Unmarshal(content[0], &b) != nil || b.Type != "text" {
+		return nil
+	}
+	if v := textValue(b.Text); v[0] != '"' {
+		return v
+	}
+	return nil
+}
+
+// checkOutput returns the fault of an output that does not fit the operation's schema.
+func (s *server) checkOutput(r *request, out json.RawMessage) *fault.Fault {
 	wrong, err := s.schemas.Violations(r.output, out)
 	if err != nil {
 		return s.broken(r, "its output cannot be checked: "+plainText(err.Error(), 300))
@@ -299,7 +326,37 @@ func (s *server) checkOutput(r *request, out json.RawMessage) error {
 	if f.Path != "" {
 		text = f.Path + ": " + text
 	}
-	return s.broken(r, "its output does not fit its own schema: "+cut(text, maxFaultText)).WithDetails(f.Details)
+	return s.broken(r, "its output does not fit its own schema: "+cut(text, maxFaultText)).WithDetails(map[string]any{"problems": wrong})
+}
+
+// misfit adds the result that has come to the fault of one that does not fit. Whoever calls again gets
+// the same.
+func (s *server) misfit(conn *connection, r *request, res *callResult, f *fault.Fault) *fault.Fault {
+	details := conn.quote(r, res)
+	if problems, ok := f.Details.(map[string]any); ok {
+		maps.Copy(details, problems)
+	}
+	hint := "What it returned is in `details`: take it from there, as the server's schema is wrong and not the call."
+	if r.effects.RepeatsOutside() {
+		return f.WithDetails(details).WithRetry(fault.Never).WithHint("The call has been made, so do not repeat it. %s", hint)
+	}
+	return f.WithDetails(details).WithRetry(fault.Fix).WithHint("%s", hint)
+}
+
+// quote returns what a result has, for the details of a fault: bounded, and without secrets.
+func (conn *connection) quote(r *request, res *callResult) map[string]any {
+	details := map[string]any{"upstream": conn.dialer.cfg.ID, "tool": r.tool}
+	for name, value := range map[string]any{"content": res.Content, "structuredContent": res.Structured} {
+		encoded, err := json.Marshal(value)
+		switch {
+		case err != nil || string(encoded) == "null":
+		case len(encoded) > maxFaultContent: // a secret at the cut is cut off with all of it
+			details[name] = cut(conn.secrets.redact(string(encoded[:min(len(encoded), 2*maxFaultContent)])), maxFaultContent)
+		default:
+			details[name] = conn.secrets.redactJSON(encoded)
+		}
+	}
+	return details
 }
 
 // unwrap returns the value of a content without structure.
@@ -313,9 +370,9 @@ func (s *server) unwrap(ctx context.Context, r *request, raw json.RawMessage, co
 		switch {
 		case b.Type == "text":
 			values = append(values, textValue(b.Text))
-		case catalog.KeepsMediaInPlace(ctx) && (b.Type == "image" || b.Type == "audio"):
+		case catalog.KeepsMediaInPlace(ctx):
 			return raw, nil
-		case isMedia(b.Type) && !catalog.KeepsMediaInPlace(ctx):
+		case isMedia(b.Type):
 			values = append(values, s.keepMedia(ctx, r, c))
 		default:
 			values = append(values, c)
@@ -331,10 +388,11 @@ func (s *server) unwrap(ctx context.Context, r *request, raw json.RawMessage, co
 	return out, err
 }
 
-// textValue is a text as a value: parsed, if it is a JSON object or list.
+// textValue is a text as a value: parsed, if it is a JSON object or array. A text such as 0.10, 7e8 or
+// null stays what the server sent.
 func textValue(text string) json.RawMessage {
 	trimmed := bytes.TrimSpace([]byte(text))
-	if len(trimmed) > 0 && json.Valid(trimmed) {
+	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
 		return trimmed
 	}
 	out, _ := json.Marshal(strings.ToValidUTF8(text, "\uFFFD")) // a text always encodes
@@ -356,15 +414,7 @@ func (s *server) toolError(conn *connection, r *request, res *callResult) *fault
 	if text == "" {
 		text = "it gave no reason"
 	}
-	details := map[string]any{"upstream": s.cfg.ID, "tool": r.tool}
-	for name, value := range map[string]any{"content": res.Content, "structuredContent": res.Structured} {
-		encoded, err := json.Marshal(value)
-		if err != nil || len(encoded) > maxFaultContent || string(encoded) == "null" {
-			continue
-		}
-		details[name] = conn.secrets.redactJSON(encoded)
-	}
 	f := fault.Newf(fault.UpstreamError, "%s of the server %s failed: %s", r.tool, s.cfg.ID, text).
-		WithDetails(details).WithHint("The message is the server's own: correct the call, or do without it.")
+		WithDetails(conn.quote(r, res)).WithHint("The message is the server's own: correct the call, or do without it.")
 	return f.WithRetry(fault.Fix)
 }

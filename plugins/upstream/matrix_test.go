@@ -332,9 +332,16 @@ func TestTextResults(t *testing.T) {
 	for name, c := range map[string]struct{ blocks, result string }{
 		"one text":         {`[{"type":"text","text":"hello"}]`, `"hello"`},
 		"JSON in one text": {`[{"type":"text","text":"{\"n\":[1]}"}]`, `{"n":[1]}`},
-		"a number":         {`[{"type":"text","text":"12"}]`, `12`},
+		"a number":         {`[{"type":"text","text":"12"}]`, `"12"`},
+		"a decimal":        {`[{"type":"text","text":"0.10"}]`, `"0.10"`},
+		"an exponent":      {`[{"type":"text","text":"7e8"}]`, `"7e8"`},
+		"no value":         {`[{"type":"text","text":"null"}]`, `"null"`},
+		"a word":           {`[{"type":"text","text":" true "}]`, `" true "`},
+		"a quoted text":    {`[{"type":"text","text":"\"a\""}]`, `"\"a\""`},
+		"an empty text":    {`[{"type":"text","text":""}]`, `""`},
+		"a list":           {`[{"type":"text","text":" [0.10] "}]`, `[0.10]`},
 		"a large number":   {`[{"type":"text","text":"{\"id\":12345678901234567890,\"n\":9007199254740991}"}]`, `{"id":"12345678901234567890","n":9007199254740991}`},
-		"several texts":    {`[{"type":"text","text":"a"},{"type":"text","text":"{\"n\":1}"}]`, `["a",{"n":1}]`},
+		"several texts":    {`[{"type":"text","text":"a"},{"type":"text","text":"{\"n\":1}"},{"type":"text","text":"007"}]`, `["a",{"n":1},"007"]`},
 		"nothing":          {`[]`, `null`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -360,7 +367,7 @@ func TestMediaThatCannotBeKept(t *testing.T) {
 	require.Len(t, got.OutsideEffects, 1)
 }
 
-// Functions of modules return such a result whole (codemode-run-spec section 5.3.2).
+// Functions of modules return a result with other blocks than texts whole (codemode-run-spec section 5.3.2).
 func TestResultsWithPicturesComeWhole(t *testing.T) {
 	t.Parallel()
 	rows := []row{{id: "x", mode: "sends a picture"}}

@@ -50,6 +50,16 @@ var oddWays = map[string]func(*oddServer, *message) string{
 	"a refusal with a reason":        call(status + `422 application/json {"detail":"a must be positive"}`),
 	"a refusal of JSON-RPC":          call(status + `400 application/json {"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"a must be positive"}}`),
 
+	// What is written for a call of a tool with schemas.
+	"a result that misses its schema": structured(`{"type":"object","properties":{"n":{"type":"integer"}}}`, `"content":[{"type":"text","text":"five"}],"structuredContent":{"n":"five"}`),
+	"structure as text alone":         structured(`{"type":"object","properties":{"n":{"type":"integer"}}}`, `"content":[{"type":"text","text":"{\"n\":5}"}]`),
+	"null where it is nullable":       structured(`{"type":"object","properties":{"n":{"type":"integer","nullable":true}},"required":["n"]}`, `"content":[],"structuredContent":{"n":null}`),
+	"a tuple without a version":       structured(`{"type":"object","properties":{"p":{"type":"array","items":[{"type":"string"},{"type":"integer"}]}}}`, `"content":[],"structuredContent":{"p":["a",1]}`),
+	"a tuple that is wrong":           structured(`{"type":"object","properties":{"p":{"type":"array","items":[{"type":"string"},{"type":"integer"}]}}}`, `"content":[],"structuredContent":{"p":[1,"a"]}`),
+	"an exclusive bound of OpenAPI":   structured(`{"type":"object","properties":{"n":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`, `"content":[],"structuredContent":{"n":0}`),
+	"its arguments":                   echoes,
+	"a text that looks like a number": call(`{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"0.10"}]}}`),
+
 	// What is written for the list of tools.
 	"a tool with odd annotations":  list(`{"tools":[{"name":"work","title":5,"description":["x"],"annotations":"none","inputSchema":{"type":"object"}}]}`),
 	"a tool with odd hints":        list(`{"tools":[{"name":"work","annotations":{"readOnlyHint":"yes"},"inputSchema":{"type":"object"}}]}`),
@@ -121,6 +131,19 @@ var oddWays = map[string]func(*oddServer, *message) string{
 	"forgotten in a result":           forgets(rpcError(-32001, "Session not found")),
 	"forgotten in a stream":           forgets("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32600,\"message\":\"Session has expired\"}}\n\n"),
 	"not initialized any more":        forgets(`{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Server not initialized"}}`),
+}
+
+// structured makes a way of a tool with a schema of its output, and its result.
+func structured(schema, result string) func(*oddServer, *message) string {
+	return func(_ *oddServer, m *message) string {
+		switch m.Method {
+		case "tools/list":
+			return `{"jsonrpc":"2.0","id":$id,"result":{"tools":[{"name":"work","inputSchema":{"type":"object"},"outputSchema":` + schema + `}]}}`
+		case "tools/call":
+			return `{"jsonrpc":"2.0","id":$id,"result":{` + result + `}}`
+		}
+		return asUsual
+	}
 }
 
 const firstPage = `{"jsonrpc":"2.0","id":$id,"result":{"tools":[{"name":"work","inputSchema":{"type":"object"}}],"nextCursor":"2"}}`
@@ -257,6 +280,14 @@ var oddRows = []oddRow{
 	{way: "an event with a string as id", over: onlyHTTP, result: done},
 	{way: "a refusal with a reason", over: webs, code: fault.UpstreamError, says: "a must be positive"},
 	{way: "a refusal of JSON-RPC", over: webs, code: fault.UpstreamError, says: "a must be positive"},
+
+	{way: "a result that misses its schema", over: onlyStdio, code: fault.UpstreamError, says: "/n: must be integer, not string"},
+	{way: "structure as text alone", over: onlyStdio, result: `{"n":5}`},
+	{way: "null where it is nullable", over: onlyStdio, result: `{"n":null}`},
+	{way: "a tuple without a version", over: onlyStdio, result: `{"p":["a",1]}`},
+	{way: "a tuple that is wrong", over: onlyStdio, code: fault.UpstreamError, says: "/p/0: must be string, not number"},
+	{way: "an exclusive bound of OpenAPI", over: onlyStdio, code: fault.UpstreamError, says: "must be more than 0"},
+	{way: "a text that looks like a number", over: onlyStdio, result: `"0.10"`},
 
 	{way: "a tool with odd annotations", over: everywhere, result: done, person: "its annotations and its description and its title cannot be read"},
 	{way: "a tool with odd hints", over: onlyStdio, result: done, person: "its annotations cannot be read"},

@@ -226,5 +226,8 @@ func (s *server) functionResult(r *request, raw json.RawMessage) (json.RawMessag
 	if err != nil {
 		return nil, s.broken(r, "its result cannot be read")
 	}
-	return out, s.checkOutput(r, out)
+	if f := s.checkOutput(r, out); f != nil {
+		return nil, f
+	}
+	return out, nil
 }

@@ -59,6 +59,7 @@ func TestModules(t *testing.T) {
 		"default is the namespace": {`import vision from "@codemode/servers/vision"; (await vision.detect({a: 3})).a`, `3`},
 		"dynamic":                  {`const v = await import("@codemode/servers/vision"); (await v.detect({a: 4})).a`, `4`},
 		"computed":                 {`const id = "vision"; const v = await import("@codemode/servers/" + id); (await v["detect"]({a: 5})).a`, `5`},
+		"unknown modules reject":   {`const tried = []; for (const path of ["fs", "@codemode/servers/nope"]) await import(path).catch(e => tried.push(e.code)); await import("lodash").catch(e => tried.push(e.code)); try { await import("@codemode/servers/visoin") } catch (e) { tried.push(e.code, e.message.includes("vision")) } tried`, `["capability_unsupported","server_not_found","capability_unsupported","server_not_found",true]`},
 		"exported again":           {`export { detect } from "@codemode/servers/vision"; export * from "@codemode/errors"; 1`, `1`},
 		"types only":               {`import type { ToolDefinition } from "@codemode/discovery"; import { type ServerInfo, specVersion } from "@codemode/discovery"; const s: ServerInfo[] = []; specVersion.split(".").length + s.length`, `3`},
 		"for its effect":           {`import "@codemode/errors"; 6`, `6`},

@@ -153,7 +153,8 @@ func (c *compiler) bundle(lower ...string) api.BuildResult {
 				if _, ok := c.exports(a.Path); ok {
 					return api.OnResolveResult{Path: a.Path, Namespace: importNamespace}, nil
 				}
-				if a.Kind == api.ResolveJSRequireCall {
+				// An import() of what is not there rejects its promise, where the script runs.
+				if a.Kind == api.ResolveJSRequireCall || a.Kind == api.ResolveJSDynamicImport && c.modules != nil {
 					return api.OnResolveResult{Path: a.Path, External: true}, nil
 				}
 				r := c.refusal(a.Path)
