@@ -114,8 +114,8 @@ func (g *generator) functions(d wire.Domain, namespaceName string) (types, funct
 			continue
 		}
 		base := catalog.Identifier(catalog.Pascal(f.Name))
-		in, optional := n.input(op.Input, base+"Input", namespaceName)
-		out := n.output(op.Output, base+"Output", namespaceName)
+		in, optional := n.input(op, base+"Input", namespaceName)
+		out := n.output(op, base+"Output", namespaceName)
 		mark := ""
 		if optional {
 			mark = "?"
@@ -147,8 +147,8 @@ func groupFunctions(v *catalog.View, n *namespace, group wire.Group, namespaceNa
 			continue
 		}
 		base := catalog.Pascal(strings.TrimPrefix(group.Name, "$")) + catalog.Pascal(f.Name)
-		in, optional := n.input(op.Input, base+"Input", namespaceName)
-		out := n.output(op.Output, base+"Output", namespaceName)
+		in, optional := n.input(op, base+"Input", namespaceName)
+		out := n.output(op, base+"Output", namespaceName)
 		if async {
 			out = "Promise<" + out + ">"
 		}

@@ -16,7 +16,7 @@ import (
 func TestLiteralsNeedNoInheritedMembers(t *testing.T) {
 	t.Parallel()
 	members := json.RawMessage(`{"type":"object","properties":{"constructor":{"type":"string"},"toString":{"type":"number"},"valueOf":{"enum":["a",null]},
-"hasOwnProperty":{"type":"object","properties":{"isPrototypeOf":{"type":"boolean"}}},"propertyIsEnumerable":{"type":"array","items":{"type":"string"}},"other":{"type":"number"}}}`)
+"hasOwnProperty":{"type":"object","properties":{"isPrototypeOf":{"type":"boolean"}}},"propertyIsEnumerable":{"type":"array","items":{"type":"string"}},"other":{"type":"number"},"n":{"type":"integer"}}}`)
 	o := offer(&catalog.Resource{
 		Name: "Object", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Operations: writing,
 		Fields: []catalog.Field{
@@ -55,6 +55,7 @@ O.aggregate({ groupBy: "constructor", sum: "toString" });`,
 		"input.ts": `const out = SDK.X.f({ other: 1 });
 SDK.X.f({ constructor: "a", toString: 1, valueOf: null, hasOwnProperty: { isPrototypeOf: true }, propertyIsEnumerable: [] });
 SDK.X.f();
+SDK.X.f({ n: 1 }); SDK.X.f({ n: 9007199254740993n }); SDK.X.f({ n: "9007199254740993" }); SDK.X.f({ n: out.n });
 const read: string | undefined = out.constructor;`,
 		"wrong.ts": `SDK.X.f({ constructor: 3 });`,
 	}

@@ -97,8 +97,8 @@ func module(v *catalog.View, s *bind.Server, tools []int, groups []wire.Group) s
 	for _, i := range tools {
 		t, op := s.Tools[i], s.Operations[i]
 		base := catalog.Identifier(catalog.Pascal(t.Export))
-		in, optional := n.input(op.Input, base+"Input", typesName)
-		out := n.output(op.Output, base+"Output", typesName)
+		in, optional := n.input(op, base+"Input", typesName)
+		out := n.output(op, base+"Output", typesName)
 		mark := ""
 		if optional {
 			mark = "?"

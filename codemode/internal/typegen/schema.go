@@ -18,8 +18,18 @@ const (
 
 // namespace collects the types of one domain.
 type namespace struct {
-	taken map[string]bool
-	types []string
+	taken   map[string]bool
+	types   []string
+	integer string // the name of the type of integers of any size, "" as long as nothing has one
+}
+
+// wideInteger returns the name of the type of what calls take for an integer.
+func (n *namespace) wideInteger() string {
+	if n.integer == "" {
+		n.integer = n.unique("Integer")
+		n.types = append(n.types, "    /** An integer: beyond 2^53 a BigInt, or its digits. */\n    type "+n.integer+" = number | bigint | string;\n")
+	}
+	return n.integer
 }
 
 func (n *namespace) unique(name string) string {
@@ -31,33 +41,33 @@ func (n *namespace) unique(name string) string {
 	return out
 }
 
-// input is root for an input, and reports whether it is optional.
-func (n *namespace) input(schema json.RawMessage, name, domain string) (kind string, optional bool) {
+// input returns the type of an operation's whole input, and reports whether it is optional.
+func (n *namespace) input(op *catalog.Operation, name, domain string) (kind string, optional bool) {
 	var s struct {
 		Required []string `json:"required"`
 	}
-	optional = json.Unmarshal(schema, &s) == nil && len(s.Required) == 0
-	return n.root(schema, name, domain, true), optional
+	optional = json.Unmarshal(op.Input, &s) == nil && len(s.Required) == 0
+	// An input without a decoder of its own is read by its schema (schema.Cache.Integers).
+	return n.root(op.Input, name, &converter{written: true, wide: op.Decode == nil, domain: domain}), optional
 }
 
-// output returns the type of a whole output.
-func (n *namespace) output(schema json.RawMessage, name, domain string) string {
-	return n.root(schema, name, domain, false)
+// output returns the type of an operation's whole output.
+func (n *namespace) output(op *catalog.Operation, name, domain string) string {
+	return n.root(op.Output, name, &converter{domain: domain})
 }
 
-// root returns the type of a whole schema: a name if it is an object, else an expression. written
-// says that scripts write such values.
-func (n *namespace) root(schema json.RawMessage, name, domain string, written bool) string {
+// root returns the type of a whole schema: a name if it is an object, else an expression.
+func (n *namespace) root(schema json.RawMessage, name string, c *converter) string {
 	doc, ok := decode(schema)
 	if !ok {
 		return "unknown"
 	}
-	c := &converter{doc: doc, space: n, written: written, domain: domain, names: map[string]string{}, edges: map[string][]string{}}
+	c.doc, c.space, c.names, c.edges = doc, n, map[string]string{}, map[string][]string{}
 	if obj, ok := doc.(map[string]any); !ok || len(obj) == 0 {
 		return c.convert(doc, position{})
 	}
 	c.base = name
-	qualified := domain + "." + c.name("#", name)
+	qualified := c.domain + "." + c.name("#", name)
 	c.flush()
 	return qualified
 }
@@ -120,11 +130,12 @@ type converter struct {
 	base   string
 	nodes  int
 	open   bool // objects have any members
-	// written says that scripts write such values, as literals or otherwise.
-	written bool
-	names   map[string]string   // pointer -> type's name
-	queue   []string            // pointers whose types are to be written
-	edges   map[string][]string // pointer -> pointers that it directly is
+	// written says that scripts write such values, as literals or otherwise, and wide that their
+	// integers may be BigInts and strings of digits.
+	written, wide bool
+	names         map[string]string   // pointer -> type's name
+	queue         []string            // pointers whose types are to be written
+	edges         map[string][]string // pointer -> pointers that it directly is
 	// anchors are the pointers of anchors, collected at the first use.
 	anchors map[string]string
 	around  []string // without a namespace: the references that are being written out
@@ -273,7 +284,12 @@ func (c *converter) kind(k string, s map[string]any, p position) string {
 	switch k {
 	case "string", "boolean", "null":
 		return k
-	case "integer", "number":
+	case "integer":
+		if c.wide && !staysSafe(s) {
+			return c.space.wideInteger()
+		}
+		return "number"
+	case "number":
 		return "number"
 	case "array":
 		return c.array(s, p)
@@ -281,6 +297,20 @@ func (c *converter) kind(k string, s map[string]any, p position) string {
 		return c.members(s, p)
 	}
 	return "unknown"
+}
+
+// staysSafe reports whether an integer's bounds are such that a number of JavaScript holds it.
+func staysSafe(s map[string]any) bool {
+	within := func(bounds ...string) bool {
+		for _, name := range bounds {
+			if n, ok := s[name].(json.Number); ok {
+				x, err := n.Float64()
+				return err == nil && x <= 1<<53 && x >= -(1<<53)
+			}
+		}
+		return false
+	}
+	return within("minimum", "exclusiveMinimum") && within("maximum", "exclusiveMaximum")
 }
 
 func (c *converter) array(s map[string]any, p position) string {

@@ -30,6 +30,9 @@ func TestSchemas(t *testing.T) {
 	for name, tt := range map[string]struct{ schema, want string }{
 		"enum":                      {`{"enum":["a",1,null]}`, `"a" | 1 | null`},
 		"enum with a type":          {`{"type":"string","enum":["a","b"]}`, `"a" | "b"`},
+		"integers":                  {`{"properties":{"n":{"type":"integer"},"m":{"type":["integer","null"]},"page":{"type":"integer","minimum":1,"exclusiveMaximum":100}}}`, `{ m?: Integer | null; n?: Integer; `},
+		"integers of few digits":    {`{"properties":{"n":{"type":"integer","minimum":1,"exclusiveMaximum":100}}}`, ` n?: number }`},
+		"integers of an output":     {`{"properties":{"n":{"type":"integer"}}}`, `type FOutput = { n?: number };`},
 		"const":                     {`{"const":{"a":[1,"x"]}}`, `{ a: [1, "x"] }`},
 		"oneOf":                     {`{"oneOf":[{"type":"string"},{"type":"integer"}]}`, `string | number`},
 		"anyOf beside members":      {`{"anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}],"properties":{"c":{"type":"number"}}}`, `({ a: string } | { b: string }) & { c?: number }`},

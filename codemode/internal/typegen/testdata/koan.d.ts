@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-u3RVgvKHIELPAG+tRpXBxfxXNQnZ3Y5DRhZT2HtcfxM=
+// integrity of what follows this line: sha256-JoQy4kytlOvDuzxWOQqx429UWFjts1pVkU34mGSQ8j8=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -232,7 +232,9 @@ declare namespace SDK {
   }
 
   namespace Out2 {
-    type DeleteInput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: number | null; both?: { a?: string } & ("x" | null); broken?: unknown /** a reference to nothing */; class: -1.5; deep?: DeleteInputPair; empty?: never; far?: unknown /** a reference to another document */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteInputA; map?: { [key: string]: number }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteInput; tree: DeleteInputNode; values?: "*/" | "`${1}" | 1 | true | { a: [1] } | null; [key: `x${string}`]: string };
+    /** An integer: beyond 2^53 a BigInt, or its digits. */
+    type Integer = number | bigint | string;
+    type DeleteInput = { ""?: string; "1st"?: unknown; /** *\/ } evil(); /* */ __proto__?: Integer | null; both?: { a?: string } & ("x" | null); broken?: unknown /** a reference to nothing */; class: -1.5; deep?: DeleteInputPair; empty?: never; far?: unknown /** a reference to another document */; "in valid": string | null; list?: ("a" | "b")[]; loop?: DeleteInputA; map?: { [key: string]: Integer }; never?: never; nullable?: string | null; odd?: unknown; old?: [string]; pair?: [string, number, ...boolean[]]; self?: DeleteInput; tree: DeleteInputNode; values?: "*/" | "`${1}" | 1 | true | { a: [1] } | null; [key: `x${string}`]: string };
     type DeleteInputPair = [string, number, ...boolean[]];
     type DeleteInputA = DeleteInputB;
     type DeleteInputNode = { children?: DeleteInputNode[] };
