@@ -170,7 +170,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/exact":                    {},
 		"framework/schema":                   {"framework/fault", "framework/exact", "framework/schema/subschema"},
 		"framework/schema/subschema":         {"framework/fault"},
-		"framework/schema/gotype":            {"framework/fault"},
+		"framework/schema/gotype":            {"framework/fault", "framework/exact"},
 		"framework/seal":                     {},
 		"framework/regular":                  {},
 		"framework/deadline":                 {},
