@@ -152,16 +152,30 @@ func (d *decoder) complete(m *Values, given any, replaces bool) {
 	if _, named := members[d.kind.KeyField().Name]; !replaces && (named || m.HasUniqueKey(d.kind)) {
 		return
 	}
+	said := d.meant(members)
 	missing := slices.DeleteFunc(m.Missing(d.kind), func(f fault.Detail) bool {
 		steps := fault.Steps(f.Path)
-		_, given := members[steps[len(steps)-1]] // and wrong, which is said already
-		return given
+		return said[steps[len(steps)-1]]
 	})
 	if d.ahead != nil {
 		d.later = append(d.later, missing...)
 		return
 	}
 	d.missing = append(d.missing, missing...)
+}
+
+// meant returns the names of an entity's members that an input has or, to judge by its names that
+// the entity does not have, seems to mean: what is wrong with these is reported already.
+func (d *decoder) meant(members map[string]any) map[string]bool {
+	known := d.kind.names()
+	out := make(map[string]bool, len(members))
+	for name := range members {
+		if !slices.Contains(known, name) {
+			name = fault.Nearest(name, known)
+		}
+		out[name] = true
+	}
+	return out
 }
 
 // list returns a member that is a list of bounded length.
