@@ -18,7 +18,7 @@ func TestFailuresAreBounded(t *testing.T) {
 		}
 		return n
 	}
-	r := h.run(`for (let i = 0; i < 900; i++) try { SDK.Entities.Note.getById("x".repeat(5000)) } catch {} throw 1`)
+	r := h.run(`for (let i = 0; i < 400; i++) try { SDK.Entities.Note.getById("x".repeat(5000)) } catch {} throw 1`)
 	r.fails(t, fault.JavaScriptError)
 	require.Less(t, body(r), 80<<10)
 	last := r.Calls[len(r.Calls)-1]
