@@ -204,7 +204,7 @@ func TestPluginDiesDuringCall(t *testing.T) {
 		})
 	}
 	require.Zero(t, b.host.changes.Load(), "its operations have stayed the same")
-	require.Contains(t, b.provider.Checks(t.Context())[1].Detail, "3 restarts")
+	require.Contains(t, b.provider.Checks(t.Context())[1].Detail, "restarts: 3")
 }
 
 func TestPluginExitsByItself(t *testing.T) {

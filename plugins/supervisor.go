@@ -281,7 +281,7 @@ func (p *plugin) check() catalog.Check {
 		return c
 	}
 	c.OK = true
-	c.Detail = fmt.Sprintf("version %s, contract %d, pid %s, %d functions, %d restarts",
+	c.Detail = fmt.Sprintf("version %s, contract %d, pid %s, functions: %d, restarts: %d",
 		s.manifest.GetVersion(), s.manifest.GetContractVersion(), s.proc.child.ID(), len(s.operations), s.restarts)
 	if about := ownerOf(s.manifest).Description; about != "" {
 		c.Detail += ": " + about

@@ -181,18 +181,34 @@ func (c *command) keys() *cobra.Command {
 		RunE: func(_ *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
 			for _, s := range c.app.Settings {
-				def := fmt.Sprint(s.Default)
-				if s.Open {
-					def = "(any keys below)"
+				def, help := defaultOf(s), s.Help
+				if len(def) > maxDefault {
+					def, help = "(below)", help+"\n\t\t\t  default: "+def
 				}
-				if list, ok := s.Default.([]string); ok {
-					def = strings.Join(list, ",")
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Key, def, s.Unit, s.Help)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Key, def, s.Unit, help)
 			}
 			return w.Flush()
 		},
 	}
+}
+
+// maxDefault bounds a default that stands beside its key, in bytes; a longer one has a line of its own.
+const maxDefault = 24
+
+// defaultOf returns a setting's default as the command line takes it.
+func defaultOf(s catalog.Setting) string {
+	if s.Open {
+		return "(any keys below)"
+	}
+	switch v := s.Default.(type) {
+	case []string:
+		return strings.Join(v, ",")
+	case []any, map[string]any:
+		if raw, err := json.Marshal(v); err == nil {
+			return string(raw)
+		}
+	}
+	return fmt.Sprint(s.Default)
 }
 
 // print writes one line of JSON to standard output.
