@@ -113,7 +113,7 @@ func TestShow(t *testing.T) {
 		"vision.detect      210 ms",
 		"<1 ms",
 		"failed",
-		"One round trip, 4 SDK calls, 312 ms. The same job would have been 4 tool calls",
+		"One round trip, 4 SDK calls, 312 ms. As tools it would have been 3 calls,",
 	} {
 		require.Contains(t, text, want)
 	}

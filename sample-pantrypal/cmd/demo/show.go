@@ -187,8 +187,14 @@ const barLength = 24
 
 func showComparison(w io.Writer, r *report, p palette) {
 	took := fmt.Sprintf("%d ms", r.Took.Milliseconds())
+	asked := 0 // the others are made by actions
+	for _, c := range r.Calls {
+		if c.Parent == "" {
+			asked++
+		}
+	}
 	fmt.Fprintf(w, "\n  %s, %s, %s. %s\n\n", p.bold("One round trip"), p.bold(plural(len(r.Calls), "SDK call")), p.bold(took),
-		p.dim("The same job would have been "+plural(len(r.Calls), "tool call")+", each with a model's turn between."))
+		p.dim("As tools it would have been "+plural(asked, "call")+", each with a model's turn between."))
 }
 
 // showUndo says what an undo restored.
