@@ -162,8 +162,12 @@ func (p *provider) actionOperation(a *actions.Action) *catalog.Operation {
 	if len(a.Examples) > 0 {
 		op.Example = a.Examples[0]
 	}
-	if !a.Listed {
+	switch a.Listed {
+	case actions.ListedNever:
 		op.Reach &^= catalog.ReachTools
+	case actions.ListedAlways:
+		op.ListedInCode = true
+	case actions.ListedByMode:
 	}
 	return op
 }

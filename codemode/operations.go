@@ -155,7 +155,8 @@ const (
 
 // describeExecute is the description that a model reads before it writes a script. The
 // rules, an example that runs, and the names in SDK come first; the declarations within
-// their budget follow, or, if it declares nothing, a line for each entity.
+// their budget follow, or, if it declares nothing, a line for each entity; then one for each
+// action that is no tool in the list.
 func (p *provider) describeExecute(v *catalog.View, declares bool) string {
 	var b strings.Builder
 	b.WriteString(rules)
@@ -180,6 +181,9 @@ func (p *provider) describeExecute(v *catalog.View, declares bool) string {
 		b.WriteString("\n" + inline)
 	case len(more) > 0 && p.config().inlineTypes > minMoreNames:
 		b.WriteString("\n" + typegen.NameLine("More entities", more, min(p.config().inlineTypes, maxMoreNames)))
+	}
+	if actions := typegen.ActionLines(v); actions != "" {
+		b.WriteString("\n" + actions)
 	}
 	return b.String()
 }

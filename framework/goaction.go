@@ -220,6 +220,12 @@ func Unlisted() ActionOption {
 	return func(a *GoAction) { a.op.Reach &^= catalog.ReachTools }
 }
 
+// Listed lists the action as a tool in mode `code` too, where other actions stand in the description
+// of the tool for scripts.
+func Listed() ActionOption {
+	return func(a *GoAction) { a.op.ListedInCode = true }
+}
+
 // ActionExample sets an input that works on a fresh app.
 func ActionExample(input any) ActionOption {
 	return func(a *GoAction) {

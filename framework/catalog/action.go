@@ -45,7 +45,7 @@ func ActionPrompt(op *Operation) *Prompt {
 			return nil, err
 		}
 		how := "the tool " + v.Snapshot().ToolName(op.ID)
-		if !v.Listed(op.ID) {
+		if !v.Listed(op.ID) || !v.lists(op) {
 			how = "a script: SDK." + strings.Join(SDKPath(op.ID), ".")
 		}
 		text := op.Summary + "\n\nDo this with " + how + ". The arguments, as a person wrote them: " + string(given)

@@ -261,6 +261,29 @@ func TestViewFollowsTheMode(t *testing.T) {
 	require.Empty(t, s.View(auth.Local(), exposure.Tools, true).Resources())
 }
 
+// Mode `code` lists only the actions that ask for it; the others can be called there too.
+func TestActionsInModeCode(t *testing.T) {
+	s, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{
+		op(catalog.ActionID("by-mode")),
+		op(catalog.ActionID("always"), func(o *catalog.Operation) { o.ListedInCode = true }),
+		op(catalog.ActionID("never"), func(o *catalog.Operation) { o.Reach &^= catalog.ReachTools }),
+		op(catalog.CodeID("koan", "execute"), func(o *catalog.Operation) { o.Reach = catalog.ReachTools }),
+	}})
+	require.NoError(t, err)
+	for mode, want := range map[exposure.Mode][]string{
+		exposure.Code: {"always", "koan.code.execute"}, exposure.Full: {"always", "by-mode", "koan.code.execute"}, exposure.Tools: {"always", "by-mode"},
+	} {
+		v := s.View(auth.Local(), mode, true)
+		var got []string
+		for _, o := range v.Tools() {
+			got = append(got, s.ToolName(o.ID))
+		}
+		require.Equal(t, want, got, mode)
+		require.NotNil(t, v.Tool("by-mode"), mode)
+		require.Nil(t, v.Tool("never"), mode)
+	}
+}
+
 // What a script may reach belongs to what may be relied on of the tool that runs it.
 func TestScriptEffectsAreThoseOfItsCalls(t *testing.T) {
 	outside := op(catalog.PluginID("Mail", "send"), func(o *catalog.Operation) { o.Effects.Outside, o.Scopes = true, []string{"mail"} })

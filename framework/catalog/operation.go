@@ -141,6 +141,9 @@ type Operation struct {
 	// Unlisted says that the operation can be called as a tool although no list has it:
 	// answers after which somebody needs it name it.
 	Unlisted bool
+	// ListedInCode says of an action that mode `code` lists it as a tool too. Without that it can
+	// be called there, but only scripts are told of it.
+	ListedInCode bool
 	// Dispensable says that a list which would be too long with it does without: it is
 	// seldom needed, and can be called all the same.
 	Dispensable bool

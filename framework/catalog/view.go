@@ -182,12 +182,20 @@ func (v *View) operations(s Surface) []*Operation {
 	v.listing[s].Do(func() {
 		at := v.At(s)
 		for _, op := range v.snapshot.operations {
-			if seen := at.Operation(op.ID); seen != nil && !(op.Unlisted && s == SurfaceTools) {
+			if seen := at.Operation(op.ID); seen != nil && (s != SurfaceTools || v.lists(op)) {
 				v.listed[s] = append(v.listed[s], seen)
 			}
 		}
 	})
 	return v.listed[s]
+}
+
+// lists reports whether a tool of the view is to be listed (CONTRACT section 2).
+func (v *View) lists(op *Operation) bool {
+	if op.ID.Kind == KindAction && v.mode == exposure.Code && !op.ListedInCode {
+		return false
+	}
+	return !op.Unlisted
 }
 
 // Resources are the entities that scripts see, by name.
@@ -196,8 +204,8 @@ func (v *View) Resources() []*Resource { return v.resources }
 // Resource returns an entity that scripts see by name, nil if the view has none.
 func (v *View) Resource(name string) *Resource { return v.At(SurfaceScript).Resource(name) }
 
-// Listed reports whether an operation is a tool in this view; Tools leaves out those that are
-// Unlisted.
+// Listed reports whether an operation is a tool in this view. Tools leaves out those that can be
+// called without being listed.
 func (v *View) Listed(id ID) bool { return v.toolByID[id] }
 
 // Scripted reports whether scripts can call an operation in this view.

@@ -31,8 +31,19 @@ type Declaration struct {
 	Scopes      []string
 	Sets        []string // nil: not declared
 	Examples    []json.RawMessage
-	Listed      bool
+	Listed      Listing
 }
+
+// Listing says where an action is a tool. The zero value lists it in every mode but `code`, where it
+// can be called without being listed.
+type Listing int
+
+// Listings.
+const (
+	ListedByMode Listing = iota
+	ListedAlways
+	ListedNever // nor called as a tool
+)
 
 // The bounds of texts, in characters.
 const (
@@ -82,7 +93,7 @@ func (r *reader) declaration(raw json.RawMessage) *Declaration {
 		return nil
 	}
 	r.known(given, "", members)
-	d := &Declaration{Input: json.RawMessage(noInput), Output: json.RawMessage(anything), Listed: true}
+	d := &Declaration{Input: json.RawMessage(noInput), Output: json.RawMessage(anything)}
 	d.Title = r.text(given["title"], "/title", maxTitle)
 	if d.Description = r.text(given["description"], "/description", maxDescription); given["description"] == nil {
 		r.fail("/description", "`description` is missing: say in one sentence what the action does")
@@ -101,7 +112,11 @@ func (r *reader) declaration(raw json.RawMessage) *Declaration {
 	if given["sets"] != nil && len(d.Sets) == 0 {
 		r.fail("/sets", "`sets` is empty: leave it out for the caller's own")
 	}
-	d.Listed = r.flag(given["listed"], "/listed", true)
+	if listed := r.flag(given["listed"], "/listed", true); !listed {
+		d.Listed = ListedNever
+	} else if given["listed"] != nil {
+		d.Listed = ListedAlways
+	}
 	r.examples(given["examples"], d)
 	return d
 }

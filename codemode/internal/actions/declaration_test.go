@@ -13,14 +13,15 @@ func TestReadDeclaration(t *testing.T) {
 	d, wrong := Read(json.RawMessage(`{"title":"T","description":"D.","input":{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]},"output":{"type":"string"},` +
 		`"effects":{"destructive":true},"rights":"app","scopes":["x:y"],"sets":["default","tenant-*"],"examples":[{"a":1}],"listed":false}`))
 	require.Empty(t, wrong)
-	require.True(t, d.App && d.Declared && !d.Listed)
+	require.True(t, d.App && d.Declared)
+	require.Equal(t, ListedNever, d.Listed)
 	require.Equal(t, catalog.Effects{Destructive: true}, d.Effects)
 	require.Equal(t, []string{"default", "tenant-*"}, d.Sets)
 
 	d, wrong = Read(json.RawMessage(`{"description":"D."}`))
 	require.Empty(t, wrong)
 	require.Equal(t, catalog.Effects{Destructive: true, Outside: true}, d.Effects, "nobody said what it does")
-	require.True(t, d.Listed)
+	require.Equal(t, ListedByMode, d.Listed)
 	require.JSONEq(t, noInput, string(d.Input))
 }
 
