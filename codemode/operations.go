@@ -182,7 +182,7 @@ func (p *provider) describeExecute(v *catalog.View, declares bool) string {
 	case len(more) > 0 && p.config().inlineTypes > minMoreNames:
 		b.WriteString("\n" + typegen.NameLine("More entities", more, min(p.config().inlineTypes, maxMoreNames)))
 	}
-	if actions := typegen.ActionLines(v); actions != "" {
+	if actions := typegen.ActionLines(v); actions != "" && !complete {
 		b.WriteString("\n" + actions)
 	}
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,14 +91,18 @@ func TestClientListsAndCallsActions(t *testing.T) {
 	require.Equal(t, []string{"done", "dropped"}, seen.Complete)
 }
 
-// An action is a tool in every mode, and an output that is no object is wrapped.
+// An action is a tool in every mode; mode `code` lists it if it asks for that, and else describes it to scripts.
 func TestActionsAreToolsInEveryMode(t *testing.T) {
 	t.Parallel()
-	kit := start(t, map[string]string{"finish-todo.ts": finish, "count-todos.js": counting})
+	always := strings.Replace(finish, "description:", "listed: true, description:", 1)
+	kit := start(t, map[string]string{"finish-todo.ts": finish, "finish-at-once.ts": always, "count-todos.js": counting}, koantest.Setting{Key: "codeMode.inlineTypesBytes", Value: "0"})
 	for _, mode := range []exposure.Mode{exposure.Code, exposure.Tools, exposure.Full} {
 		view := kit.Instance().Snapshot().View(auth.Local(), mode, false)
 		list := string(koantest.Tools(view, "generic"))
-		require.Contains(t, list, `"name":"finish-todo"`, mode)
+		require.Contains(t, list, `"name":"finish-at-once"`, mode)
+		require.Equal(t, mode != exposure.Code, strings.Contains(list, `"name":"finish-todo"`), mode)
+		require.Equal(t, mode == exposure.Code, strings.Contains(list, `- finishTodo({id: string, note: \"done\" | \"dropped\"}): {completed, id}`), mode)
+		require.NotNil(t, view.Tool("finish-todo"), mode)
 		require.NotContains(t, list, `"name":"count-todos"`, mode)
 		if mode == exposure.Code {
 			require.NotContains(t, list, `"entities_`, mode)
