@@ -81,13 +81,33 @@ func (c *concealer) word(w string) string {
 		}
 		return m[1] + m[2] + c.word(m[3])
 	}
-	if strings.ContainsAny(w, " \t\n") { // a line for a shell
-		return strings.Join(c.line(strings.Split(w, " ")), " ")
+	if strings.ContainsAny(w, blanks) { // a line for a shell
+		return c.shell(w)
 	}
 	if m := address().FindStringSubmatch(w); m != nil {
 		return m[1] + c.url(m[1], m[2])
 	}
 	return c.shapes(w)
+}
+
+// blanks separate words of a shell.
+const blanks = " \t\n"
+
+// shell hides the secrets of a line for a shell, whose blanks stay.
+func (c *concealer) shell(line string) string {
+	var words, between []string
+	for {
+		i := strings.IndexAny(line, blanks)
+		if i < 0 {
+			break
+		}
+		words, between, line = append(words, line[:i]), append(between, line[i:i+1]), line[i+1:]
+	}
+	words = c.line(append(words, line))
+	for i := range between {
+		words[i] += between[i]
+	}
+	return strings.Join(words, "")
 }
 
 // url hides what may be secret in a URL behind its scheme.

@@ -21,6 +21,7 @@ func TestRedactCommand(t *testing.T) {
 		{"npx|x|https://ghp_abc@example.org/x|--token|${env:T}", "npx|x|https://[redacted]@example.org/x|--token|${env:T}"},
 		{"sh|-c|API_KEY=abc npx x --token def", "sh|-c|API_KEY=[redacted]"},
 		{"sh|-c|npx x --token def", "sh|-c|npx x --token [redacted]"},
+		{"sh|-c|a\tb\n--token\tdef", "sh|-c|a\tb\n--token\t[redacted]"},
 		{`npx|x|--config|{"apiKey":"abcdef"}`, `npx|x|--config|{"apiKey":"[redacted]"}`},
 		{"npx|-y|@modelcontextprotocol/server-filesystem@2025.7.1|/home/ann/files|C:\\Users\\ann", "npx|-y|@modelcontextprotocol/server-filesystem@2025.7.1|/home/ann/files|C:\\Users\\ann"},
 		{"node|/srv/index.js|http://127.0.0.1:8080/mcp|stdio", "node|/srv/index.js|http://127.0.0.1:8080/mcp|stdio"},
