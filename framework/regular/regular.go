@@ -6,6 +6,7 @@
 package regular
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -84,13 +86,48 @@ func Kind(mode fs.FileMode) string {
 }
 
 // ReadFile reads a file that Open opens and that has at most so many bytes; a longer one is an
-// *Error.
+// *Error. A pipe has its content once, but may be read again: a configuration is, at a reload too.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&fs.ModeNamedPipe == 0 {
+		return read(f, path, most)
+	}
+	pipes.Lock()
+	defer pipes.Unlock()
+	for _, p := range pipes.drained {
+		if os.SameFile(p.info, info) {
+			return bytes.Clone(p.raw), nil
+		}
+	}
+	raw, err := read(f, path, most)
+	if err == nil {
+		pipes.drained = append(pipes.drained, drained{info, bytes.Clone(raw)})
+	}
+	return raw, err
+}
+
+// drained is a pipe that has been read.
+type drained struct {
+	info fs.FileInfo
+	raw  []byte
+}
+
+// pipes are those of this process, whoever reads them.
+var pipes struct {
+	sync.Mutex
+	drained []drained
+}
+
+// read reads a file of at most so many bytes.
+func read(f *os.File, path string, most int64) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(raw)) > most {
 		return nil, &Error{path, fmt.Sprintf("is larger than %d bytes", most)}

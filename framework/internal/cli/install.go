@@ -167,6 +167,9 @@ func (c *command) startedBy(e *install.Entry) error {
 	src := c.source(nil)
 	if raw, err := regular.ReadFile(src.File, maxNaming); err == nil {
 		texts += string(raw)
+		if info, err := os.Stat(src.File); err == nil && !info.Mode().IsRegular() {
+			return usage(fmt.Errorf("--config is %s, which the client could not read later: name a file", regular.Kind(info.Mode())))
+		}
 		file, err := filepath.Abs(src.File)
 		if err != nil {
 			return failed(err)
@@ -177,7 +180,7 @@ func (c *command) startedBy(e *install.Entry) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.flags)) {
 		value := c.flags[key]
-		if isSecret(key, value) {
+		if c.isSecret(key, value) {
 			return usage(fmt.Errorf("--%s has a secret, which install never writes: set it in the configuration file (${env:NAME}, ${file:PATH}) or in the environment", key))
 		}
 		if key == clientFileKey {
@@ -208,13 +211,13 @@ func (c *command) clientFile() string {
 
 // isSecret reports whether a flag's value has a password, is a secret of the server, or is one of
 // the members of another server that usually are secret.
-func isSecret(key, value string) bool {
+func (c *command) isSecret(key, value string) bool {
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
 			return true
 		}
 	}
-	if key == "files.s3.secretKey" || key == "server.secret" || key == "server.oauth.clientSecret" {
+	if slices.ContainsFunc(c.app.Settings, func(s catalog.Setting) bool { return s.Key == key && s.Secret }) {
 		return true
 	}
 	if !strings.HasPrefix(key, "upstreams.") {
