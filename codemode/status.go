@@ -147,14 +147,12 @@ func planOf(ctx context.Context, id string) (*approve.Plan, *approve.Guard, erro
 
 // endedRun is what the journal says of a run.
 type endedRun struct {
+	journal.Ending
 	Subject   string              `json:"subject"`
 	Operation string              `json:"operation"`
 	Tool      string              `json:"tool"`
 	Started   string              `json:"started"`
-	Outcome   string              `json:"outcome"`
-	Message   string              `json:"message"`
 	Line      int                 `json:"line"`
-	Committed bool                `json:"committed"`
 	Changes   []store.ChangeCount `json:"changes"`
 	Calls     []struct {
 		Operation  string  `json:"operation"`
@@ -222,7 +220,7 @@ func (p *provider) resultOf(ctx context.Context, out *runStatus, r *endedRun) (e
 		})
 		return err
 	}
-	body := failed{RunID: out.RunID, Error: journal.FaultOf(r.Outcome, r.Message, r.Committed), Committed: r.Committed, Calls: []run.CallRecord{}, Logs: orEmpty(ending.Logs), Emitted: ending.Emitted, OutsideEffects: []run.CallRecord{}}
+	body := failed{RunID: out.RunID, Error: r.Fault(run.RequestOf(ctx).View.Snapshot().ActsOutside()), Committed: r.Committed, Calls: []run.CallRecord{}, Logs: orEmpty(ending.Logs), Emitted: ending.Emitted, OutsideEffects: []run.CallRecord{}}
 	body.Error.Line = r.Line
 	if ending.Fault != nil {
 		if f, err := fault.Decode(ending.Fault); err == nil && string(f.Code) == r.Outcome {
@@ -246,7 +244,9 @@ func (p *provider) resultOf(ctx context.Context, out *runStatus, r *endedRun) (e
 			body.OutsideEffects = append(body.OutsideEffects, rec)
 		}
 	}
-	body.Error = run.Unrepeatable(body.Error, body.OutsideEffects)
+	if r.OutsideCount > 0 { // of what an action called with the app's rights, this has the count alone
+		body.Error = body.Error.BesideEffects()
+	}
 	body.Calls, body.OutsideEffects = bounded(body.Calls), bounded(body.OutsideEffects)
 	raw, err := wire.Marshal(body)
 	out.Result = run.RedactBody(ctx, raw)

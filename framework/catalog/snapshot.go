@@ -195,6 +195,11 @@ func (s *Snapshot) Version() string { return s.version }
 // Operations are all operations, by ID. Do not change the slice.
 func (s *Snapshot) Operations() []*Operation { return s.operations }
 
+// ActsOutside reports whether a script can have an effect outside this system through an operation.
+func (s *Snapshot) ActsOutside() bool {
+	return slices.ContainsFunc(s.operations, func(op *Operation) bool { return op.ID.Kind != KindCode && op.Effects.ActsOutside() })
+}
+
 // Resources are all entities, by name. Do not change the slice.
 func (s *Snapshot) Resources() []*Resource { return s.resources }
 

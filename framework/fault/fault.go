@@ -123,6 +123,15 @@ func (f *Fault) WithRetry(r Retry) *Fault {
 	return &c
 }
 
+// BesideEffects returns the fault of something that had, or may have had, an effect outside: it never
+// says that trying again is safe, since that would repeat the effect.
+func (f *Fault) BesideEffects() *Fault {
+	if f == nil || f.Retry != Safe {
+		return f
+	}
+	return f.WithRetry(Never).WithHint("Calls before the failure took effect outside, or may have, and nothing takes them back: check there what is done, and send a script for the rest alone.")
+}
+
 // WithPath returns a copy with the JSON Pointer of what is wrong.
 func (f *Fault) WithPath(path string) *Fault {
 	c := *f

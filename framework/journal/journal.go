@@ -220,13 +220,32 @@ func (b Both) Append(ctx context.Context, r Record) {
 	b[1].Append(ctx, r)
 }
 
-// FaultOf is the fault that a record's outcome, which is not OK, stands for.
-func FaultOf(outcome, message string, committed bool) *fault.Fault {
-	if outcome != CutOff {
-		return fault.New(fault.Code(outcome), message)
+// Ending is what the report of a run says of how it ended.
+type Ending struct {
+	Outcome      string `json:"outcome"` // OK, CutOff, or a fault's code
+	Message      string `json:"message"`
+	Committed    bool   `json:"committed"`
+	DryRun       bool   `json:"dryRun"`
+	OutsideCount int    `json:"outsideCount"` // calls with an effect outside; those of a run that was cut off are unknown
+}
+
+// Fault returns the fault that the run ended in, nil for none. actsOutside reports whether runs of the
+// app can have effects outside, so that one that was cut off may have had some.
+func (f Ending) Fault(actsOutside bool) *fault.Fault {
+	var out *fault.Fault
+	switch {
+	case f.Outcome == OK:
+		return nil
+	case f.Outcome != CutOff:
+		out = fault.New(fault.Code(f.Outcome), f.Message)
+	case f.Committed:
+		out = fault.New(fault.Cancelled, "the server ended while the run was under way; what it had committed before stays").
+			WithRetry(fault.Never).WithHint("Read what is in the data, and run the rest alone.")
+	default:
+		out = fault.New(fault.Cancelled, "the server ended while the run was under way; nothing of it is in the data")
 	}
-	if committed {
-		return fault.New(fault.Cancelled, "the server ended while the run was under way; what it had committed before stays")
+	if f.OutsideCount > 0 || f.Outcome == CutOff && !f.DryRun && actsOutside {
+		return out.BesideEffects()
 	}
-	return fault.New(fault.Cancelled, "the server ended while the run was under way; nothing of it is in the data").WithRetry(fault.Safe)
+	return out
 }

@@ -66,10 +66,10 @@ func (o *Outcome) ScriptMetrics() map[string]any {
 // Unrepeatable returns a run's fault as its caller gets it, where effects are the run's outside ones:
 // with any, it never says that trying again is safe, since that would repeat them.
 func Unrepeatable(f *fault.Fault, effects []CallRecord) *fault.Fault {
-	if f == nil || f.Retry != fault.Safe || len(effects) == 0 {
+	if len(effects) == 0 {
 		return f
 	}
-	return f.WithRetry(fault.Never).WithHint("Calls before the failure took effect outside, and nothing takes them back: check there what is done, and send a script for the rest alone.")
+	return f.BesideEffects()
 }
 
 // NoRun returns the outcome of a call to an app that did not start.

@@ -20,14 +20,12 @@ var statusCode = catalog.CodeID("koan", "status")
 
 // runReport is what the journal says of a run.
 type runReport struct {
+	journal.Ending
 	Subject    string  `json:"subject"`
 	Operation  string  `json:"operation"`
 	Tool       string  `json:"tool"`
 	Started    string  `json:"started"`
 	DurationMs float64 `json:"durationMs"`
-	Outcome    string  `json:"outcome"`
-	Message    string  `json:"message"`
-	Committed  bool    `json:"committed"`
 }
 
 // recall returns a task that this process does not know, since another one made it before: as
@@ -93,8 +91,9 @@ func (s *session) recallBody(ctx context.Context, p peer, view *catalog.View, id
 			return said.Result, true
 		}
 	}
-	if r.Outcome == journal.OK {
+	f := r.Fault(view.Snapshot().ActsOutside())
+	if f == nil {
 		return nil, false
 	}
-	return invoke.Failure(nil, journal.FaultOf(r.Outcome, r.Message, r.Committed)), true
+	return invoke.Failure(nil, f), true
 }
