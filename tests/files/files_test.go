@@ -98,17 +98,17 @@ func TestFilesAreKeptByWhatCommits(t *testing.T) {
 		return out
 	}
 	used := func() []string { return marks("used/*") }
-	dry := kit.Run(`SDK.Files.create({ text: "a" }).id`, koantest.Input{DryRun: true})
-	require.Empty(t, used(), "a dry run keeps nothing")
-	var id string
-	dry.ResultInto(&id)
+	kit.Run(`SDK.Files.create({ text: "a" }).id`, koantest.Input{DryRun: true})
+	require.Empty(t, marks("records/*"), "a dry run keeps nothing")
+	id := create(t, kit, map[string]any{"text": "a"}).ID
+	require.Empty(t, used())
 	kit.Run(`SDK.Entities.Todo.upsert({ title: "see", notes: SDK.args })`, koantest.Input{Args: id})
 	require.Equal(t, []string{id}, used(), "a row refers to it")
 	kit.Try(`SDK.Files.create({ text: "b" }); throw new Error("no")`, koantest.Input{})
-	require.Empty(t, marks("runs/*/*"), "a run that fails keeps nothing")
+	require.Len(t, marks("runs/*/*"), 1, "a run that fails keeps nothing")
 	kit.Run(`SDK.Files.create({ text: "c" })`, koantest.Input{})
 	require.Len(t, used(), 1)
-	require.Len(t, marks("runs/*/*"), 1, "it is kept as long as the run")
+	require.Len(t, marks("runs/*/*"), 2, "it is kept as long as the run")
 }
 
 // A run that waits for somebody's approval still has its files when that comes.
@@ -222,4 +222,39 @@ func TestFilesInResults(t *testing.T) {
 	require.Equal(t, fault.ResultTooLarge, fault.From(err).Code, "and there is a bound")
 	_, err = run(map[string]any{"code": "1", "onLarge": "row"})
 	require.Equal(t, fault.InvalidPayload, fault.From(err).Code)
+}
+
+// Files of runs that leave nothing behind are gone with them: a script that fails in a loop does not fill
+// the space of its caller.
+func TestFilesOfRunsThatLeaveNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	kit := koantest.NewConfined(t, fixture.App(), koantest.Setting{Key: "files.dir", Value: dir}, koantest.Setting{Key: "files.callerBytes", Value: "100"}, koantest.Setting{Key: "sandbox.cpuMs", Value: "300"})
+	const create = `const f = SDK.Files.create({ text: "x".repeat(60) + SDK.args }); `
+	for name, c := range map[string]struct {
+		code  string
+		dry   bool
+		fault fault.Code
+	}{
+		"failed":    {create + `throw new Error(f.id)`, false, fault.JavaScriptError},
+		"timed out": {create + `for (;;) ;`, false, fault.Timeout},
+		"dry":       {create + `SDK.Entities.Todo.upsert({ title: f.id })`, true, ""},
+	} {
+		for i := range 2 {
+			r := kit.Try(c.code, koantest.Input{Args: name + fmt.Sprint(i), DryRun: c.dry})
+			if c.fault == "" {
+				require.True(t, r.Success, "%s: %v", name, r.Error)
+				continue
+			}
+			require.NotNil(t, r.Error, name)
+			require.Equal(t, c.fault, r.Error.Code, name)
+		}
+	}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			assert.Fail(t, "a file is left", path)
+		}
+		return err
+	}))
+	kit.Run(create+`f.id`, koantest.Input{Args: "kept"})
 }

@@ -21,6 +21,9 @@ import (
 // Domain is the name of the files' functions: SDK.Files, plugin::files.get.
 const Domain = "files"
 
+// createID is the operation that creates a file.
+var createID = catalog.PluginID(Domain, "create")
+
 // readLimit is the most that a script reads of a file, in bytes: what it reads is kept for
 // other attempts and for a replay.
 const readLimit = 4 << 20

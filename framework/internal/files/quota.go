@@ -23,8 +23,9 @@ type Limits struct {
 type entry struct {
 	owner string
 	size  int64
-	idle  bool // nothing refers to it yet
-	epoch int  // in which it was last changed here
+	sum   string // its SHA-256
+	idle  bool   // nothing refers to it yet
+	epoch int    // in which it was last changed here
 }
 
 // quota counts the bytes of files, and of uploads while they arrive. Other servers with the same
@@ -103,7 +104,8 @@ func (r *reservation) Write(p []byte) (int, error) {
 	switch {
 	case r.limits.Caller > 0 && q.callers[r.owner]+n > r.limits.Caller:
 		return 0, fault.Newf(fault.RateLimited, "the files of this caller that nothing refers to yet may have %d bytes together", r.limits.Caller).
-			WithRetry(fault.Fix).WithHint("Refer to the files that are needed, in a row or the input of a run; the others are deleted after files.unusedHours. Or the operator raises files.callerBytes.")
+			WithRetry(fault.Fix).WithHint("Refer to the files that are needed, in a row or the input of a run; the others are deleted after files.unusedHours. Or the operator raises files.callerBytes.").
+			WithDetails(map[string]any{"retryAfterMs": collectEvery.Milliseconds()})
 	case r.limits.Total > 0 && q.total+n > r.limits.Total:
 		return 0, fault.Newf(fault.ServiceUnavailable, "all files may have %d bytes together", r.limits.Total).
 			WithRetry(fault.Never).WithHint("The operator of this app raises files.totalBytes, or makes room.")
@@ -115,19 +117,56 @@ func (r *reservation) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end gives the room back, or keeps it for the file with this id.
-func (r *reservation) end(id string) {
+// forget takes those of some files out that nothing refers to, and returns them: their room is free.
+func (q *quota) forget(ids []string) map[string]entry {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := map[string]entry{}
+	for _, id := range ids {
+		e, ok := q.entries[id]
+		if !ok || !e.idle {
+			continue
+		}
+		out[id] = e
+		delete(q.entries, id)
+		q.total -= e.size
+		if q.callers[e.owner] -= e.size; q.callers[e.owner] == 0 {
+			delete(q.callers, e.owner)
+		}
+	}
+	return out
+}
+
+// knows reports whether a file is counted.
+func (q *quota) knows(id string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, ok := q.entries[id]
+	return ok
+}
+
+// drop takes hashes out that a counted file has.
+func (q *quota) drop(sums map[string]bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range q.entries {
+		delete(sums, e.sum)
+	}
+}
+
+// end gives the room back, or keeps it for a file.
+func (r *reservation) end(kept *record) {
 	q := r.quota
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.uploading[r.owner] -= r.size; q.uploading[r.owner] == 0 {
 		delete(q.uploading, r.owner)
 	}
-	if id == "" {
+	if kept == nil {
 		q.callers[r.owner] -= r.size
 		q.total -= r.size
 	} else {
-		q.entries[id] = entry{owner: r.owner, size: r.size, idle: true, epoch: q.epoch}
+		q.entries[kept.ID] = entry{owner: r.owner, size: r.size, sum: kept.SHA256, idle: true, epoch: q.epoch}
 	}
 	if q.callers[r.owner] == 0 {
 		delete(q.callers, r.owner)
@@ -177,7 +216,7 @@ func (s *Store) recount(ctx context.Context) error {
 		if err != nil || json.Unmarshal(raw, &r) != nil {
 			return err // a damaged record is of nobody
 		}
-		listed[r.ID] = entry{owner: r.Owner, size: r.Size, idle: !used[r.ID]}
+		listed[r.ID] = entry{owner: r.Owner, size: r.Size, sum: r.SHA256, idle: !used[r.ID]}
 		return nil
 	})
 	if err == nil {

@@ -46,6 +46,7 @@ type named struct {
 	mu    sync.Mutex
 	ids   map[string]bool // nil where it refers to none, as most do
 	rows  map[string]bool // those that a row may have got
+	made  map[string]bool // those that it created
 }
 
 var (
@@ -91,8 +92,11 @@ func (n *named) Recorded(*run.OutsideCall) {}
 func (n *named) BeforeOutside(context.Context, *run.OutsideCall) error { return nil }
 
 // AfterOutside implements run.Witness.
-func (n *named) AfterOutside(_ context.Context, _ *run.OutsideCall, out json.RawMessage, _ error) {
+func (n *named) AfterOutside(_ context.Context, o *run.OutsideCall, out json.RawMessage, _ error) {
 	n.note(out, &n.ids)
+	if o.Operation.ID == createID {
+		n.note(out, &n.made)
+	}
 }
 
 // Judge implements run.Judge: rows may get ids from hooks, and from actions that are Go functions.
@@ -116,16 +120,21 @@ func (n *named) BeforeCommit(ctx context.Context, _ []string) error {
 	return n.store.Use(ctx, Uses{Run: n.run.ID, IDs: slices.Collect(maps.Keys(all)), Rows: n.rows})
 }
 
-// Release implements run.Releaser: what a plan refers to waits with it for somebody's approval.
+// Release implements run.Releaser: what a plan refers to waits with it for somebody's approval, and what
+// a run created that leaves nothing behind is deleted at once.
 func (n *named) Release(ctx context.Context, c *run.Conclusion) error {
 	until, waits := waitsUntil(c.Err)
 	n.mu.Lock()
-	ids := slices.Collect(maps.Keys(n.ids))
+	ids, made := slices.Collect(maps.Keys(n.ids)), slices.Collect(maps.Keys(n.made))
 	n.mu.Unlock()
-	if !waits || len(ids) == 0 {
+	switch {
+	case waits && len(ids) > 0:
+		return n.store.KeepUntil(context.WithoutCancel(ctx), until, ids)
+	case waits, c.Uncertain, len(made) == 0, c.Outcome.Committed, c.Err == nil && !c.Outcome.DryRun:
 		return nil
 	}
-	return n.store.KeepUntil(context.WithoutCancel(ctx), until, ids)
+	_ = n.store.Discard(context.WithoutCancel(ctx), made) // what fails here is collected later
+	return nil
 }
 
 // waitsUntil returns when the plan expires in which a run has ended; ok is false if it ended in none.

@@ -56,7 +56,8 @@ type Store struct {
 	quota   quota
 	clock   func() time.Time
 	kept    keptHashes
-	uploads sync.Map // the ids of uploads with a key that are under way here
+	uploads sync.Map     // the ids of uploads with a key that are under way here
+	keeping sync.RWMutex // held while bytes get their record; to write, while bytes without one are deleted
 }
 
 // Where blobs are.
@@ -128,41 +129,107 @@ func (s *Store) Put(ctx context.Context, u Upload) (File, error) {
 			return File{}, fault.New(fault.InProgress, "an upload with this idempotency key is under way").WithPath("/idempotencyKey")
 		}
 		defer s.uploads.Delete(id)
+		if kept, err := s.record(ctx, id); !errors.Is(err, fs.ErrNotExist) { // also where there is no room for another one
+			return s.compare(ctx, u, name, kept, err)
+		}
 	}
 	room, err := s.reserve(ctx, u.Owner)
 	if err != nil {
 		return File{}, broken(err)
 	}
-	keptAs := ""
-	defer func() { room.end(keptAs) }()
+	var kept *record
+	defer func() { room.end(kept) }()
 	f, err := s.blobs.Spool()
 	if err != nil {
 		return File{}, broken(err)
 	}
 	defer blob.Discard(f)
-	w := &writer{to: f, sum: sha256.New()}
-	switch n, err := io.Copy(io.MultiWriter(room, w), io.LimitReader(&reader{ctx, u.Body}, s.limits.File+1)); {
-	case w.failed != nil:
-		return File{}, broken(w.failed)
-	case err != nil:
+	r, err := s.take(ctx, u, room, f)
+	if err != nil {
 		return File{}, err
-	case n > s.limits.File:
-		return File{}, s.TooLarge()
 	}
-	r := record{
-		File: File{ID: id, SHA256: hex.EncodeToString(w.sum.Sum(nil)), Size: w.size, Type: mediaType(w.head, u.Type), Name: name},
-		Set:  u.Set, Owner: u.Owner, At: s.clock().UTC(),
-	}
+	r.ID, r.Name = id, name
 	if u.Key != "" {
-		if kept, err := s.record(ctx, r.ID); !errors.Is(err, fs.ErrNotExist) {
-			return r.sameAs(kept, err)
+		if there, err := s.record(ctx, r.ID); !errors.Is(err, fs.ErrNotExist) {
+			return r.sameAs(there, err)
 		}
 	}
-	if err := s.keep(ctx, f, &r); err != nil {
+	if err := s.keep(ctx, f, r); err != nil {
 		return File{}, broken(err)
 	}
-	keptAs = r.ID
+	kept = r
 	return r.File, nil
+}
+
+// take reads the body of an upload into a file, and into room before.
+func (s *Store) take(ctx context.Context, u Upload, room, into io.Writer) (*record, error) {
+	w := &writer{to: into, sum: sha256.New()}
+	switch n, err := io.Copy(io.MultiWriter(room, w), io.LimitReader(&reader{ctx, u.Body}, s.limits.File+1)); {
+	case w.failed != nil:
+		return nil, broken(w.failed)
+	case err != nil:
+		return nil, err
+	case n > s.limits.File:
+		return nil, s.TooLarge()
+	}
+	return &record{
+		File: File{SHA256: hex.EncodeToString(w.sum.Sum(nil)), Size: w.size, Type: mediaType(w.head, u.Type)},
+		Set:  u.Set, Owner: u.Owner, At: s.clock().UTC(),
+	}, nil
+}
+
+// compare returns the file that is kept under the key of an upload; err is that of reading its record.
+func (s *Store) compare(ctx context.Context, u Upload, name string, kept *record, err error) (File, error) {
+	if err != nil {
+		return File{}, broken(err)
+	}
+	r, err := s.take(ctx, u, io.Discard, io.Discard)
+	if err != nil {
+		return File{}, err
+	}
+	r.ID, r.Name = kept.ID, name
+	return r.sameAs(kept, nil)
+}
+
+// Discard deletes those of some files at once to which nothing refers: a run has created them that
+// leaves nothing behind.
+func (s *Store) Discard(ctx context.Context, ids []string) error {
+	gone := s.quota.forget(ids)
+	if len(gone) == 0 {
+		return nil
+	}
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	sums := map[string]bool{}
+	for id, e := range gone {
+		if err := s.blobs.Delete(ctx, recordName(id)); err != nil {
+			return broken(err)
+		}
+		sums[e.sum] = true
+	}
+	s.quota.drop(sums)
+	err := s.blobs.List(ctx, recordFolder, func(name string, _ time.Time) error {
+		id := strings.TrimSuffix(strings.TrimPrefix(name, recordFolder), ".json")
+		if len(sums) == 0 || s.quota.knows(id) {
+			return nil
+		}
+		r, err := s.record(ctx, id) // that of another server
+		if err == nil {
+			delete(sums, r.SHA256)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err // it may name any bytes
+		}
+		return nil
+	})
+	for sum := range sums {
+		if err == nil {
+			err = s.blobs.Delete(ctx, dataName(sum))
+		}
+	}
+	if err != nil {
+		return broken(err)
+	}
+	return nil
 }
 
 // sameAs returns the file that is kept under the key of r, and a conflict if that is another one.
@@ -199,6 +266,8 @@ func (s *Store) keep(ctx context.Context, from *os.File, r *record) error {
 	if err != nil {
 		return err
 	}
+	s.keeping.RLock()
+	defer s.keeping.RUnlock()
 	if err := s.blobs.Put(ctx, dataName(r.SHA256), from, r.SHA256); err != nil {
 		return err
 	}

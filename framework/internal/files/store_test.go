@@ -332,3 +332,46 @@ func TestFilesHaveBoundsTogether(t *testing.T) {
 	_, err = upload(s, "ann", strings.Repeat("x", 20))
 	require.NoError(t, err, "what was collected leaves room")
 }
+
+func TestUploadIsRepeatedWhereNoRoomIsLeft(t *testing.T) {
+	blobs, err := blob.OpenFolder(t.TempDir())
+	require.NoError(t, err)
+	s := New(blobs, Limits{File: 10, Caller: 10})
+	upload := func(key, text string) (File, error) {
+		return s.Put(t.Context(), Upload{Name: "a", Set: "default", Owner: "ann", Key: key, Body: strings.NewReader(text)})
+	}
+	first, err := upload("one", "0123456789")
+	require.NoError(t, err)
+	again, err := upload("one", "0123456789")
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	for text, code := range map[string]fault.Code{"9876543210": fault.Conflict, "01234567890": fault.CallTooLarge} {
+		_, err = upload("one", text)
+		require.Equal(t, code, fault.CodeOf(err), text)
+	}
+	_, err = upload("two", "x")
+	require.Equal(t, fault.RateLimited, fault.CodeOf(err))
+	require.Equal(t, map[string]any{"retryAfterMs": collectEvery.Milliseconds()}, fault.From(err).Details)
+}
+
+func TestDiscardFreesWhatNothingRefersTo(t *testing.T) {
+	blobs, err := blob.OpenFolder(t.TempDir())
+	require.NoError(t, err)
+	limits := Limits{File: 10, Caller: 30}
+	s, other := New(blobs, limits), New(blobs, limits)
+	upload := func(s *Store, owner, text string) File {
+		f, err := s.Put(t.Context(), Upload{Set: "default", Owner: owner, Body: strings.NewReader(text)})
+		require.NoError(t, err)
+		return f
+	}
+	alone, equal, used := upload(s, "ann", "0123456789"), upload(s, "ann", "equal data"), upload(s, "ann", "9876543210")
+	kept := upload(other, "bob", "equal data") // s does not know of it
+	require.NoError(t, s.Use(t.Context(), Uses{Run: "r", IDs: []string{used.ID}}))
+	require.NoError(t, s.Discard(t.Context(), []string{alone.ID, equal.ID, used.ID, "file_00000000000000000000000000000000"}))
+	require.ElementsMatch(t, []string{
+		recordName(used.ID), dataName(used.SHA256), runsFolder + "r/" + used.ID, recordName(kept.ID), dataName(kept.SHA256),
+	}, left(t, s))
+	for range 3 {
+		upload(s, "ann", "as before.")
+	}
+}

@@ -66,10 +66,17 @@ func (h *Handler) rejectionHeader(w http.ResponseWriter, r *http.Request, j reje
 		w.Header().Set("Allow", j.allow)
 	}
 	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && j.Retry != fault.Never && w.Header().Get("Retry-After") == "" {
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", retryAfter(j.Fault))
 	}
 	w.Header().Del("ETag")
 	return status
+}
+
+// retryAfter returns after how many seconds another try may succeed: as the fault's details say, else 1.
+func retryAfter(f *fault.Fault) string {
+	details, _ := f.Details.(map[string]any)
+	ms, _ := details["retryAfterMs"].(int64)
+	return strconv.FormatInt(max(1, (ms+999)/1000), 10)
 }
 
 // problem is a fault as application/problem+json: the members of RFC 9457, and the fault's.
