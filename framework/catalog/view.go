@@ -157,6 +157,9 @@ func visibleSets(sets []string, p auth.Principal) []string {
 	return p.Covered(sets)
 }
 
+// DefaultSet returns the set of calls that name none.
+func (v *View) DefaultSet() string { return v.who.DefaultSet() }
+
 // Snapshot is the snapshot that the view is of.
 func (v *View) Snapshot() *Snapshot { return v.snapshot }
 

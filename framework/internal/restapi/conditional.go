@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/internal/files"
 )
 
 // writeID is the operation of writes that depend on the row that is there.
@@ -128,7 +128,7 @@ func (h *Handler) conditional(r *http.Request, e *entity, found route, c *call) 
 	if json.Unmarshal(c.input, &set) != nil {
 		return nil // a set that is not a text: the operation says so
 	}
-	if set.Set == files.DefaultSet { // as if it were not named: keys tell inputs apart by their JSON
+	if set.Set == auth.From(r.Context()).DefaultSet() { // as if it were not named: keys tell inputs apart by their JSON
 		input := rowOf(c.input)
 		delete(input, "set")
 		c.input, set.Set = object(input), ""

@@ -65,7 +65,7 @@ func (h *Handler) upload(r *http.Request) (files.Upload, error) {
 	if err != nil {
 		return files.Upload{}, err
 	}
-	u := files.Upload{Type: r.Header.Get("Content-Type"), Set: files.DefaultSet, Owner: auth.From(r.Context()).Subject}
+	u := files.Upload{Type: r.Header.Get("Content-Type"), Set: auth.From(r.Context()).DefaultSet(), Owner: auth.From(r.Context()).Subject}
 	if media, _, _ := mime.ParseMediaType(u.Type); strings.HasPrefix(media, "multipart/") || media == "application/x-www-form-urlencoded" {
 		return u, rejection{Fault: fault.Newf(fault.InvalidPayload, "the Content-Type %s says that the body is a form; it must be the file itself", media).
 			WithHint("Name the file's type: curl --data-binary @photo.jpg -H 'Content-Type: image/jpeg' (curl says that it sends a form unless -H says otherwise; application/octet-stream will do for any file)."), status: http.StatusUnsupportedMediaType}
