@@ -54,6 +54,7 @@ type Instance struct {
 	telemetry *telemetry.Telemetry
 	testing   bool
 	redactor  *journal.Redactor
+	secrets   secrets
 
 	snapshot  atomic.Pointer[catalog.Snapshot]
 	changing  sync.Mutex
@@ -163,6 +164,8 @@ func configured(app App, o Options) (*Instance, error) {
 	if i.redactor, err = journal.NewRedactor(values.Strings("redact.patterns")); err != nil {
 		return nil, err
 	}
+	i.secrets.configure(values)
+	i.redactor.Know(i.secrets.known)
 	i.log = slog.New(i.redactor.Handler(i.log.Handler()))
 	if i.sealer, err = sealer(values); err != nil {
 		return nil, err
@@ -182,6 +185,7 @@ func (i *Instance) start(ctx context.Context) error {
 
 // startProvider starts one provider, and registers its stores with the engine.
 func (i *Instance) startProvider(ctx context.Context, p Provider) error {
+	i.secrets.ask(p)
 	if err := i.protect(p.Name(), func() error { return p.Start(ctx, host{i, p.Name()}) }); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ func (i *Instance) Reload(context.Context) error {
 		i.warnUnreachable(mode)
 	}
 	i.values.Take(merged)
+	i.secrets.configure(merged)
 	i.level.Set(level(merged))
 	i.guard.Set(approvals(merged))
 	for _, apply := range applies {

@@ -15,7 +15,7 @@ func askSettings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: "server.askTimeoutMs", Default: 600000, Min: 100, Max: 604800000, Unit: "ms", Help: "how long a client may take to answer what a call asks it"},
 		{Key: "server.replicas", Default: 1, Min: 1, Max: 10000, Help: "processes that serve behind one address; more than one must share a server.secret"},
-		{Key: "server.secret", Default: []string{}, Check: checkSecrets, Help: "seals the state that clients keep between a question and its answer, and the tokens of sign-ins to upstream servers: at least 32 random characters; the first secret seals, the others only open. Empty: a random one that ends with the process; for sign-ins, one in a file"},
+		{Key: "server.secret", Secret: true, Default: []string{}, Check: checkSecrets, Help: "seals the state that clients keep between a question and its answer, and the tokens of sign-ins to upstream servers: at least 32 random characters; the first secret seals, the others only open. Empty: a random one that ends with the process; for sign-ins, one in a file"},
 	}
 }
 

@@ -119,6 +119,15 @@ type Setting struct {
 	// Live says that a change takes effect while the app runs; a change of any other
 	// key waits for the next start.
 	Live bool
+	// Secret says that the value is a secret: no log, journal or fault shows it.
+	Secret bool
+}
+
+// SecretHolder is a provider that knows secrets of others, such as those of the servers that it calls.
+// Secrets returns them as they are now: no log, journal or fault shows them. It is called often, from
+// any goroutine, from when Start begins.
+type SecretHolder interface {
+	Secrets() []string
 }
 
 // Values is the checked configuration. A method panics if the key is not declared or has

@@ -64,11 +64,12 @@ var cards = pattern(`\b(?:(?:4\d{3}|5[1-5]\d{2}|2[2-7]\d{2}|6011|64[4-9]\d|65\d{
 const leastDigits = 14
 
 // Redactor removes secrets from texts: tokens, keys, passwords, payment cards, matches of
-// the app's own patterns, and the values of fields that its schema calls sensitive. A nil
-// one knows the general patterns only. It is safe for concurrent use.
+// the app's own patterns, the values of fields that its schema calls sensitive, and known values
+// however they are encoded. A nil one knows the general patterns only. It is safe for concurrent use.
 type Redactor struct {
 	own    []*regexp.Regexp
 	fields atomic.Pointer[secret]
+	known  func() []string // nil: no values are known
 }
 
 // NewRedactor makes a redactor with more patterns, in the syntax of package regexp: what
@@ -113,12 +114,21 @@ func (r *Redactor) Hide(fields []string) {
 	r.fields.Store(s)
 }
 
+// Know makes the redactor remove the values that known returns, which it calls for each text. It must
+// be called before the redactor is used.
+func (r *Redactor) Know(known func() []string) { r.known = known }
+
 // Text returns a text without its secrets, and how many there were.
 func (r *Redactor) Text(text string) (string, int) {
 	if len(text) < 2 {
 		return text, 0
 	}
+	values := 0
+	if r != nil && r.known != nil { // before patterns take parts of them
+		text, values = redactKnown(text, r.known())
+	}
 	text, n := r.shapes(text)
+	n += values
 	if r == nil {
 		return text, n
 	}
@@ -209,7 +219,7 @@ func redactMatches(shape *regexp.Regexp, text string) (string, int) {
 func (r *Redactor) JSON(raw []byte) ([]byte, int) { return redactValues(raw, r.shapes) }
 
 // FailureJSON is JSON for failures, whose texts may quote what a caller sent: values of
-// sensitive fields are searched for too.
+// sensitive fields and known values are searched for too.
 func (r *Redactor) FailureJSON(raw []byte) ([]byte, int) { return redactValues(raw, r.Text) }
 
 // redactValues removes what shapes finds from the strings and numbers of JSON text, and

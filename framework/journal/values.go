@@ -3,6 +3,8 @@ package journal
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,15 +25,32 @@ const maxLayers = 3
 // (of either alphabet, and in the middle of what is encoded), in hexadecimal, escaped for a URL or for
 // JSON, or broken into lines.
 func RedactValues(text string, values []string) string {
+	clean, _ := redactKnown(text, values)
+	return clean
+}
+
+// redactKnown is RedactValues, and returns in how many places it has found something.
+func redactKnown(text string, values []string) (string, int) {
 	if len(text) == 0 || len(values) == 0 {
-		return text
+		return text, 0
 	}
-	var found []span
-	views, seen := []view{wholeView(text)}, map[string]bool{text: true}
+	forms := formsOf(values)
+	if len(search(view{text: text}, forms)) == 0 { // most texts have none, and places cost more than finding that out
+		return text, 0
+	}
+	return without(text, search(wholeView(text), forms))
+}
+
+// search returns where forms stand in a text, however they are encoded. In a view without places it
+// stops at the first one.
+func search(text view, forms []form) (found []span) {
+	views, seen := []view{text}, map[string]bool{text.text: true}
 	for range maxLayers + 1 {
 		var next []view
 		for _, v := range views {
-			found = append(found, v.find(values)...)
+			if found = append(found, v.find(forms)...); len(found) > 0 && v.at == nil {
+				return found
+			}
 			for _, escape := range []byte(escapes) {
 				if inner := v.unescaped(escape); !seen[inner.text] {
 					seen[inner.text] = true
@@ -41,33 +60,24 @@ func RedactValues(text string, values []string) string {
 		}
 		views = next
 	}
-	return without(text, found)
+	return found
 }
 
 // RedactValuesJSON is RedactValues for JSON text: the result is valid JSON.
 func RedactValuesJSON(raw []byte, values []string) []byte {
-	out, _ := redactValues(raw, func(text string) (string, int) {
-		clean := RedactValues(text, values)
-		if clean == text {
-			return text, 0
-		}
-		return clean, 1
-	})
+	out, _ := redactValues(raw, func(text string) (string, int) { return redactKnown(text, values) })
 	return out
 }
 
 // span is a part of a text.
 type span struct{ from, to int }
 
-// without returns a text with Redacted in place of spans, which may overlap.
-func without(text string, spans []span) string {
-	if len(spans) == 0 {
-		return text
-	}
+// without returns a text with Redacted in place of spans, which may overlap, and how often.
+func without(text string, spans []span) (string, int) {
 	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
 	var b strings.Builder
-	last := 0
-	for i := 0; i < len(spans); {
+	last, n := 0, 0
+	for i := 0; i < len(spans); n++ {
 		s := spans[i]
 		for i++; i < len(spans) && spans[i].from <= s.to; i++ {
 			s.to = max(s.to, spans[i].to)
@@ -75,10 +85,11 @@ func without(text string, spans []span) string {
 		b.WriteString(text[last:s.from] + Redacted)
 		last = s.to
 	}
-	return b.String() + text[last:]
+	return b.String() + text[last:], n
 }
 
-// view is a text with some of its encoding undone. Byte i stands for at[i] of the original.
+// view is a text with some of its encoding undone. Byte i stands for at[i] of the original; without at
+// that is not known.
 type view struct {
 	text string
 	at   []span
@@ -103,7 +114,9 @@ type viewer struct {
 func (w *viewer) put(s string, i, j int) {
 	for k := range len(s) {
 		w.text = append(w.text, s[k])
-		w.at = append(w.at, span{w.of.at[i].from, w.of.at[j-1].to})
+		if w.of.at != nil {
+			w.at = append(w.at, span{w.of.at[i].from, w.of.at[j-1].to})
+		}
 	}
 }
 
@@ -115,7 +128,9 @@ func (v view) keep(mapped func(c byte) byte) view {
 	for i := range len(v.text) {
 		if c := mapped(v.text[i]); c != 0 {
 			w.text = append(w.text, c)
-			w.at = append(w.at, v.at[i])
+			if v.at != nil {
+				w.at = append(w.at, v.at[i])
+			}
 		}
 	}
 	return w.view()
@@ -204,6 +219,14 @@ func unbroken(c byte) byte {
 	return c
 }
 
+// dropBreaks is unbroken for strings.Map.
+func dropBreaks(r rune) rune {
+	if r == '\n' || r == '\r' {
+		return -1
+	}
+	return r
+}
+
 // hexDigits leaves out what separates the bytes of a dump too.
 func hexDigits(c byte) byte {
 	switch {
@@ -228,34 +251,60 @@ func base64Standard(c byte) byte {
 	return unbroken(c)
 }
 
-// find returns where values stand in the text.
-func (v view) find(values []string) []span {
-	plain, hexed, base := v.keep(unbroken), v.keep(hexDigits), v.keep(base64Standard)
-	var out []span
+// form is how a value may stand in a text whose escapes are undone.
+type form struct {
+	text, unbroken string
+	hex            string
+	base64         [3]string // behind so many other bytes; "" is too short to be searched for
+}
+
+// formsOf returns the forms of values: each as it is, with + for a space as in a query, and escaped for
+// JSON or a URL, since what escapes them may be encoded again.
+func formsOf(values []string) []form {
+	var out []form
 	for _, value := range values {
-		for _, form := range forms(value) {
-			out = append(out, v.places(form)...) // as it is, should it have breaks of its own
-			out = append(out, plain.places(wholeView(form).keep(unbroken).text)...)
-		}
 		if value == "" {
 			continue
 		}
-		out = append(out, hexed.places(hex.EncodeToString([]byte(value)))...)
-		for pad := range 3 {
-			if core := base64Core(value, pad); len(core) >= LeastValue {
-				out = append(out, base.places(core)...)
+		texts := []string{value, strings.ReplaceAll(value, " ", "+"), inJSON(value, true), inJSON(value, false), url.QueryEscape(value), url.PathEscape(value)}
+		slices.Sort(texts)
+		for _, text := range slices.Compact(texts) {
+			f := form{text: text, unbroken: strings.Map(dropBreaks, text), hex: hex.EncodeToString([]byte(text))}
+			for before := range f.base64 {
+				if core := base64Core(text, before); len(core) >= LeastValue {
+					f.base64[before] = core
+				}
 			}
+			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// forms are a value as it is, and with + for a space as in a query.
-func forms(value string) []string {
-	if !strings.Contains(value, " ") {
-		return []string{value}
+// inJSON returns a value as it stands between the quotes of a string of JSON.
+func inJSON(value string, escapeHTML bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(escapeHTML)
+	if e.Encode(value) != nil {
+		return value // a string is always JSON
 	}
-	return []string{value, strings.ReplaceAll(value, " ", "+")}
+	return strings.TrimSuffix(b.String()[1:], "\"\n")
+}
+
+// find returns where forms stand in the text.
+func (v view) find(forms []form) []span {
+	plain, hexed, base := v.keep(unbroken), v.keep(hexDigits), v.keep(base64Standard)
+	var out []span
+	for _, f := range forms {
+		out = append(out, v.places(f.text, 0, 0)...) // as it is, should it have breaks of its own
+		out = append(out, plain.places(f.unbroken, 0, 0)...)
+		out = append(out, hexed.places(f.hex, 0, 0)...)
+		for before, core := range f.base64 {
+			out = append(out, base.places(core, min(before, 1), min((before+len(f.text))%3, 1))...)
+		}
+	}
+	return out
 }
 
 // base64Core returns the characters that a value has in base64 behind so many other bytes, without
@@ -268,8 +317,9 @@ func base64Core(value string, before int) string {
 	return all[from:max(from, to)]
 }
 
-// places returns where a form stands, in the original. Those that overlap are all among them.
-func (v view) places(form string) []span {
+// places returns where a form stands, in the original, with so many characters before and behind it,
+// which have some of its bits. Those that overlap are all among them.
+func (v view) places(form string, before, behind int) []span {
 	if form == "" {
 		return nil
 	}
@@ -280,6 +330,9 @@ func (v view) places(form string) []span {
 			return out
 		}
 		i += next
-		out = append(out, span{v.at[i].from, v.at[i+len(form)-1].to})
+		if v.at == nil {
+			return []span{{}}
+		}
+		out = append(out, span{v.at[max(i-before, 0)].from, v.at[min(i+len(form)-1+behind, len(v.at)-1)].to})
 	}
 }

@@ -27,6 +27,7 @@ type dialer struct {
 	cfg         *Config
 	credentials *signin.Credentials // whose token requests over HTTP have; nil sends none
 	version     string
+	hide        func(secrets []string)  // called with the secrets of the configuration
 	known       *way                    // what worked before; nil is not known
 	changed     func()                  // called when the server says that its lists have changed; it must not block
 	skipped     func(words string)      // called with what of its output is no message
@@ -70,6 +71,7 @@ func (d *dialer) connect(ctx, life context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.hide(r.hidden)
 	r.secrets.tokens = d.credentials
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -27,6 +27,7 @@ const (
 type Provider struct {
 	host    catalog.Host
 	servers []*server
+	secrets knownSecrets
 	cancel  context.CancelFunc
 
 	mu      sync.Mutex
@@ -38,6 +39,7 @@ var (
 	_ catalog.Configurable = (*Provider)(nil)
 	_ catalog.Checker      = (*Provider)(nil)
 	_ catalog.Commander    = (*Provider)(nil)
+	_ catalog.SecretHolder = (*Provider)(nil)
 )
 
 // Provide makes the provider. It has the servers of the keys upstreams.<id> and of the
@@ -110,6 +112,10 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 			host.Log().Info("keys of an entry of the client's file are not followed", "upstream", c.ID, "keys", c.notes)
 		}
 		s := newServer(life, c, host, kept, users, p.changed)
+		s.known = &p.secrets
+		if r, err := c.resolve(); err == nil { // else its first call says why not
+			s.known.add(r.hidden)
+		}
 		l, err := kept.read(&c)
 		if err != nil {
 			host.Log().Warn("what is kept of an upstream server cannot be read", "upstream", c.ID, "error", err)
@@ -139,6 +145,9 @@ func cacheDir(host catalog.Host) string {
 	}
 	return filepath.Join(dir, "koan", host.App(), "upstreams")
 }
+
+// Secrets implements catalog.SecretHolder.
+func (p *Provider) Secrets() []string { return p.secrets.all() }
 
 func (p *Provider) changed() {
 	p.mu.Lock()

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/regular"
@@ -31,6 +33,37 @@ type secrets struct {
 	tokens *signin.Credentials // whose tokens are redacted too; nil for none
 }
 
+// knownSecrets are those of the configurations of all servers. It takes no lock to read them, since
+// whoever writes to the log may hold any.
+type knownSecrets struct {
+	mu   sync.Mutex // held to write
+	list atomic.Pointer[[]string]
+}
+
+// add adds values. Nothing is kept by a nil one.
+func (k *knownSecrets) add(values []string) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := slices.Clone(k.all())
+	for _, value := range values {
+		if !slices.Contains(all, value) {
+			all = append(all, value)
+		}
+	}
+	k.list.Store(&all)
+}
+
+// all returns the values. They must not be changed.
+func (k *knownSecrets) all() []string {
+	if list := k.list.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
 // variables are what references of a server's configuration may name.
 type variables struct {
 	own    map[string]string // its own env, which comes before that of this program
@@ -49,7 +82,9 @@ func (s *secrets) expand(text string, v *variables) (string, error) {
 		case err != nil:
 			problems = append(problems, &unresolved{ref, err})
 		}
-		s.add(value)
+		if !slices.Contains(inherited, variableOf(ref[2:len(ref)-1])) { // HOME and its like are no secrets
+			s.add(value)
+		}
 		return value
 	})
 	return out, errors.Join(problems...)
@@ -57,8 +92,7 @@ func (s *secrets) expand(text string, v *variables) (string, error) {
 
 // value returns what a reference stands for. The server's own env may refer to itself.
 func (s *secrets) value(ref string, v *variables) (string, error) {
-	name := strings.TrimPrefix(ref, "env:")
-	name, _, _ = strings.Cut(name, ":-")
+	name := variableOf(ref)
 	text, own := v.own[name]
 	if !own || v.open[name] || text == "" && strings.Contains(ref, ":-") {
 		return resolve(ref)
@@ -69,6 +103,12 @@ func (s *secrets) value(ref string, v *variables) (string, error) {
 	v.open[name] = true
 	defer delete(v.open, name)
 	return s.expand(text, v)
+}
+
+// variableOf returns the variable that a reference names, if it does.
+func variableOf(ref string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(ref, "env:"), ":-")
+	return name
 }
 
 // unresolved is a reference without a value.
@@ -165,6 +205,7 @@ type resolved struct {
 	url     string
 	headers map[string]string
 	secrets secrets
+	hidden  []string // those that no text of the app shows: of the others, parts of an address may be ordinary words
 }
 
 // resolve replaces all references of a configuration.
@@ -247,7 +288,11 @@ func (r *resolved) addWrittenOut() {
 	}
 	_, inCommand := journal.RedactCommand(r.command)
 	_, inURL := journal.RedactURL(r.url)
-	for _, secret := range append(inCommand, inURL...) {
+	for _, secret := range inCommand {
+		r.secrets.add(secret)
+	}
+	r.hidden = slices.Clone(r.secrets.values)
+	for _, secret := range inURL {
 		r.secrets.add(secret)
 	}
 }

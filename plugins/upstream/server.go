@@ -21,6 +21,7 @@ type server struct {
 	log     *slog.Logger
 	cache   *cache
 	people  *people
+	known   *knownSecrets // where those of its configuration are added
 	slots   chan struct{} // calls in flight
 	changed func()        // its tools are others than before
 	life    lifetime

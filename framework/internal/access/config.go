@@ -40,7 +40,7 @@ func Settings() []catalog.Setting {
 		{Key: keyTypes, Default: []string{"at+jwt", "JWT"}, Help: "accepted values of the header `typ` of an access token"},
 		{Key: keySkew, Default: 30_000, Min: 1, Max: 600_000, Unit: "ms", Help: "how far the authorization server's clock may be from this one"},
 		{Key: keyClient, Default: "", Help: "client of the authorization server as which people sign in to the console and the app's pages; empty: they paste a token. Its redirect URI ends in /console/sign-in/done"},
-		{Key: keySecret, Default: "", Help: "secret of that client, if it has one; set it as KOAN_SERVER_OAUTH_CLIENTSECRET"},
+		{Key: keySecret, Secret: true, Default: "", Help: "secret of that client, if it has one; set it as KOAN_SERVER_OAUTH_CLIENTSECRET"},
 	}
 }
 

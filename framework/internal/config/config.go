@@ -344,6 +344,26 @@ func (c *Config) Under(prefix string) map[string]string {
 	return out
 }
 
+// Each calls fn with each text of the values: those of a list one by one, those below an open prefix
+// with their own key.
+func (c *Config) Each(fn func(s catalog.Setting, key, text string)) {
+	now := c.now.Load()
+	for key, v := range now.values {
+		switch v := v.(type) {
+		case string:
+			fn(c.settings[key], key, v)
+		case []string:
+			for _, text := range v {
+				fn(c.settings[key], key, text)
+			}
+		}
+	}
+	for key, text := range now.free {
+		s, _ := c.open(key)
+		fn(s, key, text)
+	}
+}
+
 // Place says where a key's value came from, "" for its default.
 func (c *Config) Place(key string) string { return c.now.Load().origin[key] }
 

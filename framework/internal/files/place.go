@@ -42,7 +42,7 @@ func (p *Provider) Settings() []catalog.Setting {
 		{Key: keyRegion, Default: "", Help: "region of the bucket; empty is asked of the server"},
 		{Key: keyPrefix, Default: "", Help: "path in the bucket below which the files are, such as `pantry/`"},
 		{Key: keyAccessKey, Default: "", Help: "access key for the bucket; empty takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or the credentials file of AWS's tools"},
-		{Key: keySecretKey, Default: "", Help: "secret key of files.s3.accessKey; set it as KOAN_FILES_S3_SECRETKEY"},
+		{Key: keySecretKey, Secret: true, Default: "", Help: "secret key of files.s3.accessKey; set it as KOAN_FILES_S3_SECRETKEY"},
 		{Key: keySilence, Default: 15_000, Min: 100, Max: 600_000, Unit: "ms", Help: "how long the server of the bucket may be silent before a request to it fails"},
 	}
 }

@@ -1,0 +1,72 @@
+package journal_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
+)
+
+// Known values are in nothing that a redactor lets through: texts of the journal, faults with their
+// details, and lines of the log.
+func TestKnownValuesAreInNothing(t *testing.T) {
+	const secret = `s3cr3t "of" a=plugin`
+	known := []string{"another one"}
+	r, err := journal.NewRedactor(nil)
+	require.NoError(t, err)
+	r.Know(func() []string { return known })
+	known = append(known, secret) // as it is when something is redacted
+	var log bytes.Buffer
+	logger := slog.New(r.Handler(slog.NewJSONHandler(&log, nil)))
+	for name, text := range encodings("user:" + secret + "!") {
+		clean, n := r.Text(text)
+		require.Positive(t, n, name)
+		requireGone(t, name, clean, secret)
+
+		f, n := r.Fault(fault.New(fault.ExecutionError, text).WithHint("%s", text).WithDetails(map[string]any{"text": text}))
+		require.Positive(t, n, name)
+		raw, err := json.Marshal(f)
+		require.NoError(t, err)
+		requireGone(t, name, string(raw), secret)
+
+		log.Reset()
+		logger.With("text", text).Error(text, "error", f.Because(nil), "bytes", fault.New(fault.Internal, text))
+		requireGone(t, name, log.String(), secret)
+	}
+	require.NotEmpty(t, log.String())
+	raw, n := r.FailureJSON([]byte(`{"a":"` + base64.StdEncoding.EncodeToString([]byte(secret)) + `","b":"` + hex.EncodeToString([]byte(secret)) + `","c":1}`))
+	require.Positive(t, n)
+	require.JSONEq(t, `{"a":"[redacted]=","b":"[redacted]","c":1}`, string(raw))
+	clean, n := r.Text("nothing of it: s3cr3t of a plugin")
+	require.Zero(t, n)
+	require.Equal(t, "nothing of it: s3cr3t of a plugin", clean)
+}
+
+func TestEndingOfARun(t *testing.T) {
+	for name, c := range map[string]struct {
+		ending  journal.Ending
+		outside bool // what the app can do
+		code    fault.Code
+		retry   fault.Retry
+	}{
+		"unavailable, nothing done outside":    {journal.Ending{Outcome: "service_unavailable"}, true, fault.ServiceUnavailable, fault.Safe},
+		"unavailable after an effect":          {journal.Ending{Outcome: "service_unavailable", OutsideCount: 1}, true, fault.ServiceUnavailable, fault.Never},
+		"a limit after an effect":              {journal.Ending{Outcome: "memory_exceeded", OutsideCount: 1}, true, fault.MemoryExceeded, fault.Fix},
+		"cut off, in an app without effects":   {journal.Ending{Outcome: journal.CutOff}, false, fault.Cancelled, fault.Safe},
+		"cut off, perhaps after an effect":     {journal.Ending{Outcome: journal.CutOff}, true, fault.Cancelled, fault.Never},
+		"cut off dry run":                      {journal.Ending{Outcome: journal.CutOff, DryRun: true}, true, fault.Cancelled, fault.Safe},
+		"cut off after the commit of one call": {journal.Ending{Outcome: journal.CutOff, Committed: true}, false, fault.Cancelled, fault.Never},
+	} {
+		f := c.ending.Fault(c.outside)
+		require.Equal(t, []any{c.code, c.retry}, []any{f.Code, f.Retry}, name)
+		require.NotEmpty(t, f.Hint, name)
+	}
+	require.Nil(t, journal.Ending{Outcome: journal.OK}.Fault(true))
+}
