@@ -95,7 +95,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/run", "framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/undo", "framework/run/record", "framework/run/live", "framework/run/follow", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype", "framework/schema/subschema", "framework/seal", "framework/regular"}
+var seams = []string{"framework/catalog", "framework/run", "framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/undo", "framework/run/record", "framework/run/live", "framework/run/follow", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype", "framework/schema/subschema", "framework/seal", "framework/regular", "framework/filelock"}
 
 func TestProvidersImportOnlyTheKernel(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ var public = map[string]string{
 	"framework": "apps", "framework/koantest": "tests of apps", "framework/build": "the developer's tool, and the linker",
 	"framework/fault": "apps and plugins", "framework/auth": "apps", "framework/exposure": "apps", "framework/catalog": "providers, generated code",
 	"framework/run": "hooks of apps (AfterCommit), providers", "framework/run/store": "providers", "framework/run/observe": "surfaces, observers", "framework/run/tape": "hooks of apps, providers", "framework/run/once": "providers", "framework/run/approve": "providers", "framework/run/replay": "providers", "framework/run/undo": "providers", "framework/run/live": "providers", "framework/run/record": "providers", "framework/run/follow": "providers", "framework/ask": "operations that ask", "framework/deadline": "providers",
-	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers", "framework/schema/gotype": "plugins", "framework/schema/subschema": "providers", "framework/seal": "providers", "framework/regular": "providers",
+	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers", "framework/schema/gotype": "plugins", "framework/schema/subschema": "providers", "framework/seal": "providers", "framework/regular": "providers", "framework/filelock": "providers",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
 	"codemode": "package framework", "codemode/worker": "programs that are workers",
 	"plugins": "package framework", "plugins/kit": "plugins", "plugins/upstream": "package framework",
@@ -173,6 +173,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/schema/gotype":            {"framework/fault", "framework/exact"},
 		"framework/seal":                     {},
 		"framework/regular":                  {},
+		"framework/filelock":                 {},
 		"framework/deadline":                 {},
 		"framework/ask":                      {"framework/fault", "framework/schema", "framework/exact"},
 		"framework/run/tape":                 {"framework/fault"},

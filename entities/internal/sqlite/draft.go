@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/framework/filelock"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -156,7 +157,7 @@ func newOwnedDir(in string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		mine, err := lockFile(owner)
+		mine, err := filelock.Try(owner)
 		if err == nil && mine {
 			if _, err = os.Stat(dir); err == nil {
 				return owner, nil
@@ -185,10 +186,10 @@ func removeUnowned(dir string) {
 	}
 	defer owner.Close()
 	info, err := owner.Stat()
-	if err != nil || !locksAreReal && time.Since(info.ModTime()) <= abandoned {
+	if err != nil || !filelock.Supported && time.Since(info.ModTime()) <= abandoned {
 		return
 	}
-	if free, err := lockFile(owner); err == nil && free {
+	if free, err := filelock.Try(owner); err == nil && free {
 		_ = os.RemoveAll(dir)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/koan-go/koan/framework/filelock"
 )
 
 // turns is how the writers of several processes take turns at one set. Each process
@@ -92,13 +94,13 @@ func (l *fileLock) try() (in bool, err error) {
 			return false, err
 		}
 	}
-	l.held, err = lockFile(l.file)
+	l.held, err = filelock.Try(l.file)
 	return l.held, err
 }
 
 func (l *fileLock) leave() {
 	if l.held {
-		unlockFile(l.file)
+		filelock.Release(l.file)
 		l.held = false
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/koan-go/koan/framework/filelock"
 )
 
 // newSpool creates a spool file, and locks it where the system can, for as long as it is open.
@@ -14,9 +16,12 @@ func newSpool(dir, prefix string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		locked, err := lockFile(f)
+		if !filelock.Supported { // removeAbandoned leaves it alone, too
+			return f, nil
+		}
+		locked, err := filelock.Try(f)
 		if err != nil {
-			return f, nil // there are no locks here: removeAbandoned leaves it alone, too
+			return f, nil // a file system without locks
 		}
 		if locked {
 			if _, err = os.Stat(f.Name()); err == nil {
@@ -30,8 +35,12 @@ func newSpool(dir, prefix string) (*os.File, error) {
 	}
 }
 
-// removeAbandoned removes the spool files of processes that died, which nobody has locked.
+// removeAbandoned removes the spool files of processes that died, which nobody has locked. Where there
+// are no locks, they are removed when they are old (Tidy).
 func removeAbandoned(dir, prefix string) {
+	if !filelock.Supported {
+		return
+	}
 	paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	for _, path := range paths {
 		info, err := os.Lstat(path)
@@ -42,7 +51,7 @@ func removeAbandoned(dir, prefix string) {
 		if err != nil {
 			continue
 		}
-		if free, err := lockFile(f); err == nil && free {
+		if free, err := filelock.Try(f); err == nil && free {
 			_ = os.Remove(path)
 		}
 		_ = f.Close()
