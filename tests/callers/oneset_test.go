@@ -92,7 +92,7 @@ func TestTheOnlySetOfACallerIsItsDefault(t *testing.T) {
 		}
 	}
 
-	require.EqualValues(t, 0, s.script("both", `SDK.Entities.Event.count()`).data()["result"], "of two sets, the default one is the default")
+	require.EqualValues(t, 1, s.script("both", `SDK.Entities.Event.count()`).data()["result"], "of two sets, the default one is the default")
 	require.EqualValues(t, 5, s.script("both", `SDK.Entities.Event.count({}, "branch-a")`).data()["result"])
 	require.Equal(t, "unknown_set", s.script("any", `SDK.Entities.Event.count()`).fault(), "a pattern is no set")
 }
