@@ -152,8 +152,8 @@ func (j *Journal) undoings(ctx context.Context, runs []string, r Reader) (map[st
 	for i, id := range runs {
 		ids[i] = id
 	}
-	b := j.statement("SELECT id, CAST(record AS text), CAST(calls AS text) FROM koan_journal WHERE " + byUndone + " IN (").List(ids).Raw(") ORDER BY id")
-	err := j.each(ctx, b, func(rows *sql.Rows) error {
+	b := j.statement("SELECT id, CAST(record AS text), CAST(calls AS text) FROM koan_journal j WHERE " + byUndone + " IN (").List(ids).Raw(")")
+	err := j.each(ctx, r.restrict(b).Raw(" ORDER BY id"), func(rows *sql.Rows) error {
 		var id, record string
 		var calls sql.NullString
 		if err := rows.Scan(&id, &record, &calls); err != nil {
@@ -189,8 +189,15 @@ func ReadableRuns(d sqltext.Dialect, column string, p auth.Principal) func(bound
 		return nil
 	}
 	return func(bound int) (string, []any) {
-		w := &setsCondition{dialect: d, sets: p.Sets, bound: bound}
-		w.add("SELECT j.id AS " + column + " FROM koan_journal j WHERE ")
+		text, args := namesAll(d, p.Sets)(bound)
+		return "SELECT j.id AS " + column + " FROM koan_journal j WHERE " + text, args
+	}
+}
+
+// namesAll returns the condition that all sets of the run j may be named.
+func namesAll(d sqltext.Dialect, sets []string) func(bound int) (string, []any) {
+	return func(bound int) (string, []any) {
+		w := &setsCondition{dialect: d, sets: sets, bound: bound}
 		w.match("COALESCE(j.record ->> 'set', '')")
 		for _, s := range sources[d.Name()] {
 			w.add(" AND NOT EXISTS (SELECT 1 FROM " + s.from + " WHERE NOT ")
@@ -199,6 +206,20 @@ func ReadableRuns(d sqltext.Dialect, column string, p auth.Principal) func(bound
 		}
 		return string(w.text), w.args
 	}
+}
+
+// restrict limits a statement about the runs j to those that the reader sees. The database decides it:
+// to load a run takes time by which whoever asks could tell it from one that does not exist.
+func (r Reader) restrict(b *sqltext.Builder) *sqltext.Builder {
+	b.Raw(" AND (COALESCE(j.record ->> 'subject', '') = ").Arg(journal.BoundedName(r.Principal.Subject)).Raw(" AND ").Arg(r.Principal.Subject).Raw(" <> ''")
+	if journal.ReadsOthers(r.Principal) {
+		if b.Raw(" OR "); slices.Contains(r.Principal.Sets, auth.All) {
+			b.Raw("1 = 1")
+		} else {
+			b.Embed(namesAll(b.Dialect, r.Principal.Sets))
+		}
+	}
+	return b.Raw(")")
 }
 
 // source is where a record names sets, as SQL: a row for each.

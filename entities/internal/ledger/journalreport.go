@@ -25,21 +25,18 @@ func (j *Journal) Report(ctx context.Context, run string, r Reader) (out []byte,
 	if cannotStartID(run) {
 		return nil, nil
 	}
+	var record string
+	var calls, code sql.NullString
+	b := j.statement("SELECT CAST(record AS text), CAST(calls AS text), code FROM koan_journal j WHERE id = ").Arg(run)
+	err = j.each(ctx, r.restrict(b), func(rows *sql.Rows) error { return rows.Scan(&record, &calls, &code) })
+	if err != nil || record == "" {
+		return nil, err
+	}
 	undone, err := j.undoings(ctx, []string{run}, r)
 	if err != nil {
 		return nil, err
 	}
-	b := j.statement("SELECT CAST(record AS text), CAST(calls AS text), code FROM koan_journal WHERE id = ").Arg(run)
-	err = j.each(ctx, b, func(rows *sql.Rows) error {
-		var record string
-		var calls, code sql.NullString
-		if err := rows.Scan(&record, &calls, &code); err != nil {
-			return err
-		}
-		out, err = report(run, record, calls.String, code, r, undone)
-		return err
-	})
-	return out, err
+	return report(run, record, calls.String, code, r, undone)
 }
 
 // Recent returns those ids of the latest runs that a reader may see and that begin with what is
