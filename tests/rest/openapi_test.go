@@ -64,8 +64,10 @@ func TestOpenAPILints(t *testing.T) {
 func TestOpenAPITypeScript(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	types := npm(t, "openapi.mjs", "types", fileOf(t, serve(t, fixtureApp(), framework.HTTPOptions{})))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "api.ts"), types, 0o600))
+	for name, app := range apps {
+		types := npm(t, "openapi.mjs", "types", fileOf(t, serve(t, app(), framework.HTTPOptions{})))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".ts"), types, 0o600))
+	}
 	args := []string{"node_modules/typescript/bin/tsc", "--strict", "--noEmit", "--skipDefaultLibCheck", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"}
 	for name, text := range map[string]string{
 		"right.ts": `
@@ -86,6 +88,18 @@ export const groups: paths["/api/todo:aggregate"]["post"]["requestBody"]["conten
 export function steps(t: Todo): (string | undefined)[] { return [...(t.steps ?? []).map((s) => s.todo?.assignedUser?.name), t.labels?.[0]?.todos?.[0]?.title]; }
 export const query: NonNullable<paths["/api/todo"]["get"]["parameters"]["query"]> = { filter: JSON.stringify({ title: "x" }) };
 `,
+		"pantry.ts": `
+import type { components as pantry, paths as routes } from "./pantrypal";
+type Pantry = pantry["schemas"];
+export const items: Pantry["PantryItemFilter"] = {
+  name: { $icontains: "milk" }, place: "fridge", amount: { $gt: 1 }, food: { name: { $startsWith: "m" } }, $or: [{ bestBefore: null }, { bestBefore: { $lt: "2026-01-01" } }],
+};
+export const foods: Pantry["PantryItemWith"] = { food: { fields: "name", filter: { name: "x" } }, product: true };
+export const places: routes["/api/pantry-item:aggregate"]["post"]["requestBody"]["content"]["application/json"] = { groupBy: "place", count: true, having: { count: { $gt: 1 } }, filter: items };
+export function food(i: Pantry["PantryItem"]): string | undefined { return i.food?.name; }
+export function box(d: Pantry["Detection"], h: Pantry["Household"]): unknown[] { return [d.box, h.members, h.removed?.[0]?.toUpperCase()]; }
+`,
+		"items.ts":    `export const filter: import("./pantrypal").components["schemas"]["PantryItemFilter"] = { food: { naem: "x" } };`,
 		"filter.ts":   `export const filter: components["schemas"]["TodoFilter"] = { titel: "x" };`,
 		"operator.ts": `export const filter: components["schemas"]["TodoFilter"] = { title: { $gte: 1 } };`,
 		"edge.ts":     `export const filter: components["schemas"]["TodoFilter"] = { steps: { $some: { txt: "x" } } };`,
@@ -95,7 +109,7 @@ export const query: NonNullable<paths["/api/todo"]["get"]["parameters"]["query"]
 		"name.ts":     `export function nameOf(t: Todo): string { return t.titel; }`,
 	} {
 		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(`import type { paths, components } from "./api";
+		require.NoError(t, os.WriteFile(path, []byte(`import type { paths, components } from "./fixture";
 type Todo = components["schemas"]["Todo"];
 `+text), 0o600))
 		args = append(args, path)
@@ -112,7 +126,7 @@ type Todo = components["schemas"]["Todo"];
 			wrong[file]++
 		}
 	}
-	require.Equal(t, map[string]int{"filter.ts": 1, "operator.ts": 1, "edge.ts": 1, "with.ts": 1, "read.ts": 1, "type.ts": 1, "name.ts": 1}, wrong, "%s", out)
+	require.Equal(t, map[string]int{"items.ts": 1, "filter.ts": 1, "operator.ts": 1, "edge.ts": 1, "with.ts": 1, "read.ts": 1, "type.ts": 1, "name.ts": 1}, wrong, "%s", out)
 }
 
 // document is an OpenAPI document, as far as tests read it.
