@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/expose"
@@ -152,14 +153,29 @@ func (Columns) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("first").StorageKey(long + "ä_first").Unique(), field.String("second").StorageKey(long + "ö_second").Unique(),
 		field.String("plain").StorageKey("odd_Case"), field.String("folded").StorageKey("odd_case"), field.String("other").StorageKey(strings.Repeat("x", 63)),
+		field.String("unique").StorageKey(strings.Repeat("u", 60)).Unique(),
 	}
+}
+
+func (Columns) Annotations() []schema.Annotation {
+	return []schema.Annotation{entsql.Checks(map[string]string{strings.Repeat("c", 64): "plain <> ''", strings.Repeat("d", 63): "plain <> ''"})}
+}
+
+// Indexes have long names, of which ent keeps a digest.
+func (Columns) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("other", "plain").StorageKey(strings.Repeat("i", 70))}
 }
 
 func TestNamesThatDatabasesTakeForTheSameAreRefused(t *testing.T) {
 	_, err := newModel(graph(t, LongA{}, LongB{}, Columns{}))
 	require.Error(t, err)
 	for _, problem := range []string{
-		"the table " + long + "ö_table: PostgreSQL keeps 63 bytes of a name, \"" + long + "\", and those are the name of the table " + long + "ä_table too: rename one of the two",
+		"the table " + long + "ö_table: PostgreSQL keeps 63 bytes of a name, \"" + long + "\", and those are the name of the table " + long + "ä_table too: write entsql.Annotation{Table: ",
+		"the table " + long + "ä_table: PostgreSQL keeps 63 bytes of a name, \"" + long + "\", and this one has 70: write entsql.Annotation{Table: ",
+		"the column columns." + long + "ä_first: PostgreSQL keeps 63 bytes of a name, \"" + long + "\", and this one has 70: write StorageKey",
+		"the index of the unique column columns." + long + "ä_first: PostgreSQL keeps 63 bytes",
+		"the index of the unique column columns." + strings.Repeat("u", 60) + ": PostgreSQL keeps 63 bytes of a name, \"columns_" + strings.Repeat("u", 55) + "\", and this one has 72: write index.Fields",
+		"the check " + strings.Repeat("c", 64) + " of the table columns: PostgreSQL keeps 63 bytes",
 		"the table " + long + "ü_one: PostgreSQL keeps 63 bytes",
 		"the table " + long + "é_two: PostgreSQL keeps 63 bytes",
 		"the column columns." + long + "ö_second: PostgreSQL keeps 63 bytes of a name, \"" + long + "\", and those are the name of the column columns." + long + "ä_first too",
@@ -168,5 +184,7 @@ func TestNamesThatDatabasesTakeForTheSameAreRefused(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, problem)
 	}
-	require.NotContains(t, err.Error(), "xxx", "63 bytes are kept whole")
+	for _, whole := range []string{"xxx", "ddd", "iii"} {
+		require.NotContains(t, err.Error(), whole)
+	}
 }
