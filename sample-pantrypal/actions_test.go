@@ -100,6 +100,22 @@ func TestEveryActionIsTested(t *testing.T) {
 	}
 }
 
+// koan.code.validate finds nothing wrong with the scripts of the sample.
+func TestScriptsAreValid(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("scripts/*.js")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	k := open(t)
+	for _, f := range files {
+		code, err := os.ReadFile(f)
+		require.NoError(t, err)
+		out, err := k.Call("code::koan.validate", map[string]any{"code": string(code)})
+		require.NoError(t, err)
+		require.JSONEq(t, `{"valid":true}`, string(out), f)
+	}
+}
+
 func (k kitchen) state() string {
 	k.t.Helper()
 	return string(k.Run(everything, koantest.Input{}).Result)
