@@ -12,12 +12,12 @@ import (
 
 // upsertBy returns the JSON names of the key that an annotation declares, and
 // reports what is not a key: values that are not always there, or not unique, do not
-// say which entity is meant.
+// say which entity is meant. Fields that callers do not write are filled by the app's hooks.
 func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (names []string) {
 	if len(a.UpsertBy) == 0 {
 		return nil
 	}
-	sound := true
+	sound, written := true, false
 	for _, name := range a.UpsertBy {
 		i := slices.IndexFunc(n.Fields, func(f *gen.Field) bool { return f.Name == name })
 		if i < 0 {
@@ -29,13 +29,19 @@ func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (n
 		switch {
 		case f.Nullable:
 			m.problem("%s.%s: a field of UpsertBy cannot be Optional", n.Name, name)
-		case f.Sensitive || f.WriteOnly || f.Opaque || f.ReadOnly || len(f.ReadScopes) > 0:
+		case f.ReadOnly: // the app's hooks fill it
+			names = append(names, f.Name)
+			continue
+		case f.Sensitive || f.WriteOnly || f.Opaque || len(f.ReadScopes) > 0:
 			m.problem("%s.%s: every caller must be able to write a field of UpsertBy and filter by it", n.Name, name)
 		default:
-			names = append(names, f.Name)
+			names, written = append(names, f.Name), true
 			continue
 		}
 		sound = false
+	}
+	if sound && !written {
+		m.problem("%s: UpsertBy needs a field that callers write", n.Name)
 	}
 	if sound && !unique(n, a.UpsertBy) {
 		m.problem("%s: UpsertBy needs a unique key: make %s Unique, or add a unique index of these fields", n.Name, strings.Join(a.UpsertBy, ", "))

@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"slices"
 	"testing"
 
+	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
 
 	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
@@ -195,4 +197,54 @@ func TestWritesEveryRelation(t *testing.T) {
 			holds()
 		})
 	}
+}
+
+// A unique key for each tenant: the app's hook fills the tenant, which callers do not write, and an upsert
+// finds the entity by what it says and what the hook makes of it.
+func TestUpsertsByAKeyThatHooksComplete(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestUpsertsByAKeyThatHooksComplete) {
+		return
+	}
+	tenant := "A"
+	fill := specimen.OnClient(func(c *specimen.Client) {
+		c.Slot.Use(func(next stdent.Mutator) stdent.Mutator {
+			return stdent.MutateFunc(func(ctx context.Context, m stdent.Mutation) (stdent.Value, error) {
+				if slot := m.(*specimen.SlotMutation); m.Op().Is(stdent.OpCreate) && tenant != "" {
+					slot.SetShelf(tenant)
+				}
+				return next.Mutate(ctx, m)
+			})
+		})
+	})
+	a := start(t, withField(specimen.Entities(fill), "Slot", "shelf", func(f *catalog.Field) { f.ReadOnly = true }))
+	first := a.call("Slot.upsert", `{"model":{"place":1,"holds":"cup"}}`)
+	require.Equal(t, "A", first["shelf"])
+	again := a.call("Slot.upsert", `{"model":{"place":1,"free":false}}`)
+	require.Equal(t, first["id"], again["id"])
+	require.Equal(t, "cup", again["holds"])
+	require.EqualValues(t, 2, again["rev"])
+	tenant = "B"
+	other := a.call("Slot.upsert", `{"model":{"place":1},"replace":true}`)
+	require.Equal(t, []any{"B", nil}, []any{other["shelf"], other["holds"]})
+	items := a.call("Slot.upsert-many", `{"models":[{"place":1,"holds":"one"},{"place":2},{"place":2,"holds":"two"}]}`)["items"].([]any)
+	var got []any
+	for _, item := range items {
+		got = append(got, item.(map[string]any)["id"] == other["id"], item.(map[string]any)["holds"])
+	}
+	require.Equal(t, []any{true, "one", false, nil, false, "two"}, got)
+	require.EqualValues(t, 3, a.call("Slot.count", `{}`)["count"])
+
+	a.fails(fault.Conflict, "Slot.upsert", `{"model":{"place":9},"ifVersion":1}`)
+	a.fails(fault.Conflict, "Slot.upsert", `{"model":{"place":1},"ifVersion":9}`)
+	require.Equal(t, "/model/holds", a.fails(fault.InvalidPayload, "Slot.upsert", `{"model":{"place":1,"holds":"dragon"}}`).Path)
+	require.Equal(t, "/models/1/holds", a.fails(fault.InvalidPayload, "Slot.upsert-many", `{"models":[{"place":1},{"place":7,"holds":"dragon"}]}`).Path)
+	require.Equal(t, "/model/shelf", a.fails(fault.InvalidPayload, "Slot.upsert", `{"model":{"place":4,"shelf":"C"}}`).Path, "it is not for callers")
+	require.Equal(t, "B", a.call("Slot.upsert", `{"model":{"place":4,"shelf":"B"}}`)["shelf"], "it is what the hook makes")
+	tenant = ""
+	f := a.fails(fault.InvalidPayload, "Slot.upsert", `{"model":{"place":5}}`)
+	require.Equal(t, "/model/shelf", f.Path, "%v", f)
+	require.Equal(t, "/models/0/shelf", a.fails(fault.InvalidPayload, "Slot.upsert-many", `{"models":[{"place":5}]}`).Path)
+	require.EqualValues(t, 4, a.call("Slot.count", `{}`)["count"])
+	require.Contains(t, string(a.view.Snapshot().Operation(catalog.EntityID("Slot", "upsert")).Input), "Without id, the one with the same place is changed")
 }

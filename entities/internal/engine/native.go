@@ -28,7 +28,7 @@ func (t *tx) native(k *model.Kind) bool {
 // plain reports whether a model of a native kind is about columns of its own table
 // only, and refers to nothing that rules of the app may hide.
 func (t *tx) plain(k *model.Kind, m *model.Values) bool {
-	if !t.native(k) {
+	if !t.native(k) || k.HasFilledKey() && m.HasUniqueKey(k) {
 		return false
 	}
 	for i := range m.Edges {

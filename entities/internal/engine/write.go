@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/filter"
@@ -24,6 +25,9 @@ func (e *Engine) upsert(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 	}
 	if err := e.keepStored(ctx, t, k, m.ID, m); err != nil {
 		return nil, err
+	}
+	if m.ID == nil && k.HasFilledKey() && m.HasUniqueKey(k) {
+		return e.upsertByFilledKey(ctx, t, k, m, replace, ifVersion)
 	}
 	if m.ID == nil {
 		return e.create(ctx, t, k, m, ifVersion)
@@ -48,7 +52,7 @@ func (e *Engine) upsert(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 // find sets the id of a model without one to that of the entity with its unique key, if the
 // caller may read one.
 func (e *Engine) find(ctx context.Context, t *tx, k *model.Kind, m *model.Values, replace bool) error {
-	if !m.HasUniqueKey(k) {
+	if !m.HasUniqueKey(k) || k.HasFilledKey() {
 		return nil
 	}
 	var guards filter.Guards
@@ -83,7 +87,7 @@ func (e *Engine) keepStored(ctx context.Context, t *tx, k *model.Kind, id any, m
 	if id != nil && m.HasJSON() {
 		m.RefuseUnsettable(k, k.Create(t.ent))
 	}
-	if len(m.Refused) == 0 {
+	if len(m.Refused) == 0 && !m.MayShowOthers() {
 		return nil
 	}
 	var row map[string]any
@@ -118,7 +122,7 @@ func (e *Engine) createWithID(ctx context.Context, t *tx, k *model.Kind, m *mode
 
 func (e *Engine) create(ctx context.Context, t *tx, k *model.Kind, m *model.Values, ifVersion *int64) (json.RawMessage, error) {
 	if ifVersion != nil {
-		return nil, staleVersion("there is no %s at version %d: it was deleted or never stored", k.Name(), *ifVersion)
+		return nil, neverStored(k, *ifVersion)
 	}
 	if missing := m.Missing(t.caller.of(k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
@@ -126,28 +130,78 @@ func (e *Engine) create(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 	if err := t.checkReferences(ctx, k, nil, m); err != nil {
 		return nil, err
 	}
-	if t.plain(k, m) {
-		p, err := e.prepare(ctx, t, k, m)
-		if err != nil {
-			return nil, err
-		}
-		return e.insert(ctx, t, k, p)
+	if !t.plain(k, m) {
+		out, _, err := e.createByEnt(ctx, t, k, m)
+		return out, err
 	}
+	p, err := e.prepare(ctx, t, k, m)
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.insert(ctx, t, k, p)
+	if err != nil {
+		return nil, err
+	}
+	return out, refuseFixed(k, m, out)
+}
+
+// refuseFixed refuses a model with a value of a field that callers do not write, unless the new entity
+// has it anyway.
+func refuseFixed(k *model.Kind, m *model.Values, created json.RawMessage) error {
+	if len(m.Fixed) == 0 {
+		return nil
+	}
+	v, err := filter.Decode(created)
+	if err != nil {
+		return err
+	}
+	stored, _ := v.(map[string]any)
+	var details []fault.Detail
+	for _, f := range m.Fixed {
+		if differs(k, f, stored) {
+			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(f.Field.Name), Message: f.Field.Name + " is read-only, and a new " + k.Name() + " has another value: leave it out"})
+		}
+	}
+	if len(details) > 0 {
+		return fault.Invalid(details...)
+	}
+	return nil
+}
+
+// differs reports whether a field has another value in an entity as its caller sees it.
+func differs(k *model.Kind, f model.FieldValue, stored map[string]any) bool {
+	seen, shown := stored[f.Field.Name]
+	was, ok := k.FieldValue(f.Column, f.Field, seen)
+	return !shown || !ok || !reflect.DeepEqual(was, f.Value)
+}
+
+// createByEnt creates an entity through ent's builder. The mutation has what hooks made of the model,
+// also where they, or what comes after them, refuse it; it is nil where the model itself is wrong.
+func (e *Engine) createByEnt(ctx context.Context, t *tx, k *model.Kind, m *model.Values) (json.RawMessage, ent.Mutation, error) {
 	w := k.Create(t.ent)
 	if err := m.Apply(k, w, true); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.ID != nil {
 		if err := k.SetID(w.Mutation, m.ID); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	t.chosen = choicesOf(k, w.Mutation)
 	id, err := w.Save(ctx)
 	if err != nil {
-		return nil, e.writeFault(ctx, t, k, m, err)
+		return nil, w.Mutation, e.writeFault(ctx, t, k, m, err)
 	}
-	return e.stored(ctx, t, k, id, m.At)
+	out, err := e.stored(ctx, t, k, id, m.At)
+	if err != nil {
+		return nil, w.Mutation, err
+	}
+	return out, w.Mutation, refuseFixed(k, m, out)
+}
+
+// neverStored is the fault of a write for a version of what does not exist.
+func neverStored(k *model.Kind, version int64) *fault.Fault {
+	return staleVersion("there is no %s at version %d: it was deleted or never stored", k.Name(), version)
 }
 
 // stored reads the result of a write: only the id, if the caller may not read the row. at is where
@@ -256,9 +310,7 @@ func (e *Engine) immutable(ctx context.Context, t *tx, k *model.Kind, id any, m 
 			}
 			stored, _ = v.(map[string]any)
 		}
-		seen, shown := stored[f.Field.Name]
-		was, ok := k.FieldValue(f.Column, f.Field, seen)
-		return !shown || !ok || !reflect.DeepEqual(was, f.Value), nil
+		return differs(k, f, stored), nil
 	}
 	fields := m.Fields[:0:0]
 	for _, f := range slices.Concat(m.Fields, m.Fixed) {

@@ -242,7 +242,7 @@ func (k *Kind) modelSchema(withID bool) Object {
 	if len(needed) > 0 {
 		say = append(say, "Needed to create one: "+strings.Join(needed, ", ")+".")
 	}
-	if by := k.Entity.UpsertBy; len(by) > 0 {
+	if by := k.GivenKey(); len(by) > 0 {
 		say = append(say, "Without id, the one with the same "+strings.Join(by, " and ")+" is changed, if there is one.")
 	}
 	return withDescription(s, strings.Join(say, " "))

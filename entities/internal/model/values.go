@@ -279,9 +279,9 @@ func (m *Values) PathTo(target string) string {
 	return m.At
 }
 
-// HasUniqueKey reports whether a model has no id, but all of its kind's unique key.
+// HasUniqueKey reports whether a model has no id, but all of its kind's unique key that callers write.
 func (m *Values) HasUniqueKey(k *Kind) bool {
-	return m.ID == nil && len(m.Key) > 0 && len(m.Key) == len(k.Entity.UpsertBy)
+	return m.ID == nil && len(m.Key) > 0 && len(m.Key) == len(k.GivenKey())
 }
 
 // Reset completes a model that replaces an entity: what is absent gets its

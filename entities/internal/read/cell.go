@@ -102,28 +102,22 @@ func (c *cell) Scan(src any) error {
 		}
 		src = withoutNoise(v)
 	}
+	if c.sum && isNaN(src) { // of a value that is no number, which aggregates do not show
+		src = nil
+	}
 	b := append(*c.out, c.key...)
 	if src == nil {
 		*c.out = append(b, "null"...)
 		return nil
 	}
 	var err error
-	switch c.kind {
-	case kindHeld:
-		b, err = appendFormValue(b, c.form, src)
-		if err != nil {
+	before := len(b)
+	if c.kind == kindHeld {
+		if b, err = appendFormValue(b, c.form, src); err != nil {
 			err = formFault(c.key, err)
 		}
-	case kindDay:
-		b, err = appendDay(b, src)
-		if err != nil {
-			err = misfitFault(c.key, c.kind, err)
-		}
-	default:
-		b, err = appendValue(b, c.kind, src)
-		if err != nil && !c.sum { // of a sum it is what the rows are together
-			err = misfitFault(c.key, c.kind, err)
-		}
+	} else if b, err = appendValue(b, c.kind, src); err != nil && !c.sum { // of a sum it is what the rows are together
+		b, err = appendMisfit(b[:before], c.kind, src), nil
 	}
 	if c.scale > 0 && err == nil {
 		b = padDecimal(b, len(*c.out)+len(c.key), c.scale)
@@ -219,6 +213,8 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 		case int64:
 			return strconv.AppendBool(b, v != 0), nil
 		}
+	case kindDay:
+		return appendDay(b, src)
 	case kindTime:
 		if t, ok := src.(time.Time); ok {
 			return appendTime(b, t), nil
@@ -252,6 +248,9 @@ func appendText(b []byte, src any) ([]byte, error) {
 		b = append(b, '"')
 		return append(strconv.AppendInt(b, v, 10), '"'), nil
 	case float64:
+		if isEndlessNumber(v) {
+			return appendFloat(b, v), nil
+		}
 		b = append(b, '"')
 		return append(strconv.AppendFloat(b, v, 'f', -1, 64), '"'), nil
 	case bool:
@@ -287,15 +286,47 @@ func withoutNoise(v float64) float64 {
 	return rounded
 }
 
-// appendFloat spells a float as encoding/json does. JSON has no infinities; they
-// read as null.
+// appendMisfit returns a stored value that is none of its column's kind, since another program wrote it or
+// the column had another type before, as the text that it is. Like that callers can send it
+// back, filter the others out and correct it, and the rows around it are read.
+func appendMisfit(b []byte, k kind, src any) []byte {
+	raw, isBytes := src.([]byte)
+	switch {
+	case isBytes && !utf8.Valid(raw):
+		return appendBase64(b, raw)
+	case k == kindBytes:
+		return appendBase64(b, fmt.Append(nil, src))
+	}
+	text, err := appendText(b, src)
+	if err != nil {
+		return appendString(b, fmt.Sprint(src))
+	}
+	return text
+}
+
+// isNaN reports whether a number, or a decimal of PostgreSQL's, is none.
+func isNaN(src any) bool {
+	v, isFloat := src.(float64)
+	return isFloat && math.IsNaN(v) || src == "NaN"
+}
+
+// isEndlessNumber reports whether JSON has no number for a float.
+func isEndlessNumber(v float64) bool { return math.IsInf(v, 0) || math.IsNaN(v) }
+
+// appendFloat spells a float as encoding/json does. JSON has no infinities and no NaN: they read as
+// texts, which can be sent back, as a null would replace them.
 func appendFloat(b []byte, v float64) []byte { return appendDigits(b, v, 64) }
 
 // appendDigits spells a float of 64 or 32 bits with as many digits as it takes to
 // tell it from others of its size.
 func appendDigits(b []byte, v float64, bits int) []byte {
-	if math.IsInf(v, 0) || math.IsNaN(v) {
-		return append(b, "null"...)
+	switch {
+	case math.IsNaN(v):
+		return append(b, `"NaN"`...)
+	case math.IsInf(v, 1):
+		return append(b, `"Infinity"`...)
+	case math.IsInf(v, -1):
+		return append(b, `"-Infinity"`...)
 	}
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
 		return strconv.AppendFloat(b, v, 'e', -1, bits)
@@ -414,7 +445,7 @@ func isPlainTime(s string) bool {
 
 // appendJSON passes stored JSON on, without blanks and line breaks and, if integers is
 // true, with integers that a JavaScript number would not hold as strings. What is no
-// JSON, since somebody else wrote it, reads as the text that it is.
+// JSON, or nested deeper than scripts read, since somebody else wrote it, reads as the text that it is.
 func appendJSON(b []byte, src any, integers bool) ([]byte, error) {
 	var raw []byte
 	switch v := src.(type) {
@@ -433,13 +464,37 @@ func appendJSON(b []byte, src any, integers bool) ([]byte, error) {
 		return b, fmt.Errorf("read: got %T, want JSON", src)
 	}
 	out := bytes.NewBuffer(b)
-	if err := json.Compact(out, raw); err != nil {
+	if err := json.Compact(out, raw); err != nil || depthOf(raw) > maxDepth {
 		return appendString(b, string(raw)), nil
 	}
 	if text := out.Bytes(); integers {
 		return append(text[:len(b)], filter.QuoteLarge(text[len(b):])...), nil
 	}
 	return out.Bytes(), nil
+}
+
+// maxDepth is how deep JSON may be nested that callers get as such: scripts read 2,000 levels of a whole
+// page.
+const maxDepth = 1900
+
+// depthOf returns how deep valid JSON is nested.
+func depthOf(raw []byte) (most int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			most = max(most, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return most
 }
 
 func appendBase64(b, v []byte) []byte {

@@ -12,9 +12,8 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// unreadable is a stored value that cannot be shown as what its field is: another program
-// wrote it, or the column had another type before. The value itself is in the cause only, which
-// is for the log.
+// unreadable is a stored value that the app's own type does not take. The value itself is in the cause
+// only, which is for the log.
 type unreadable struct {
 	*fault.Fault
 	field, why string
@@ -23,37 +22,13 @@ type unreadable struct {
 // Unwrap lets the fault be found where nobody names the row.
 func (u *unreadable) Unwrap() error { return u.Fault }
 
-// newUnreadable makes one of the key of a cell.
-func newUnreadable(key, why, hint string, err error) *unreadable {
-	u := &unreadable{field: strings.Trim(key, `,":{`), why: why}
-	u.Fault = fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: %s", u.field, why).WithHint("%s", hint).WithRetry(fault.Never).Because(err)
-	return u
-}
-
-const correct = "Correct the value in the database; until then, leave the field out of `fields`."
-
 // formFault is for a value that the app's own type does not read. The type's words may have the
 // value in them.
 func formFault(key string, err error) error {
-	return newUnreadable(key, "the app's type rejects it",
-		"Scan of the field's Go type must accept every value that its column can hold; until it does, leave the field out of `fields`.", err)
-}
-
-// kinds names what values of a kind are.
-var kinds = map[kind]string{
-	kindInt: "an integer", kindFloat: "a number", kindSingle: "a number", kindBool: "a boolean", kindTime: "a time such as 2026-01-31T08:00:00Z", kindBytes: "bytes",
-}
-
-// misfitFault is for a value that is not one of the column's kind.
-func misfitFault(key string, k kind, err error) error {
-	what := kinds[k]
-	if k == kindDay {
-		return newUnreadable(key, "it does not begin with a day such as 2026-01-31", correct, err)
-	}
-	if what == "" {
-		what = "a value of the field's type"
-	}
-	return newUnreadable(key, "it is not "+what, correct, err)
+	u := &unreadable{field: strings.Trim(key, `,":{`), why: "the app's type rejects it"}
+	u.Fault = fault.Newf(fault.ServiceUnavailable, "a stored value of %q cannot be read: %s", u.field, u.why).
+		WithHint("Scan of the field's Go type must accept every value that its column can hold; until it does, leave the field out of `fields`.").WithRetry(fault.Never).Because(err)
+	return u
 }
 
 // nameRow adds to the fault of an unreadable value which row it is of. written is what the row's
