@@ -98,7 +98,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 	b.ready = make([]*prepared, len(b.models))
 	apart := map[string]bool{} // entities that models store which go their own way
 	for i, m := range b.models {
-		if late[i] || apart[m.Shown] || len(m.Refused) > 0 || !b.t.plain(b.k, m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
+		if late[i] || apart[m.Shown] || len(m.Refused) > 0 || m.ID != nil && m.MayShowOthers() || !b.t.plain(b.k, m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
 			apart[m.Shown] = m.ID != nil
 			continue
 		}

@@ -34,7 +34,8 @@ const (
 	kindJSON
 	kindFloats // JSON whose numbers are floats
 	kindBytes
-	kindHeld // what the column's form makes of it
+	kindHeld        // what the column's form makes of it
+	kindHeldDecimal // the same of a decimal, which is shown as it is stored where the form does not take it
 )
 
 func kindOf(f *catalog.Field, c *descriptor.Column) kind {
@@ -112,11 +113,16 @@ func (c *cell) Scan(src any) error {
 	}
 	var err error
 	before := len(b)
-	if c.kind == kindHeld {
-		if b, err = appendFormValue(b, c.form, src); err != nil {
-			err = formFault(c.key, err)
-		}
-	} else if b, err = appendValue(b, c.kind, src); err != nil && !c.sum { // of a sum it is what the rows are together
+	if c.form != nil {
+		b, err = appendFormValue(b, c.form, src)
+	} else {
+		b, err = appendValue(b, c.kind, src)
+	}
+	switch {
+	case err == nil, c.sum: // of a sum it is what the rows are together
+	case c.kind == kindHeld:
+		err = formFault(c.key, err)
+	default:
 		b, err = appendMisfit(b[:before], c.kind, src), nil
 	}
 	if c.scale > 0 && err == nil {

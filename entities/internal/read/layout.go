@@ -60,6 +60,9 @@ func newOutput(before string, f *catalog.Field, c *descriptor.Column) output {
 	out := output{column: c, kind: kindOf(f, c), form: c.Form, key: before + string(name) + ":"}
 	if out.form != nil {
 		out.kind = kindHeld
+		if c.Storage == descriptor.Decimal {
+			out.kind = kindHeldDecimal
+		}
 	}
 	if c.Storage == descriptor.Decimal && c.Capacity != nil {
 		out.scale = c.Capacity.Scale
