@@ -22,7 +22,7 @@ func TestAWriteThatFailsAfterItsStatementLeavesNothing(t *testing.T) {
 	a := start(t, ent.Entities())
 	a.call("Todo.upsert-many", `{"models":[{"id":"broken","title":"x"},{"id":"whole","title":"x"}]}`)
 	db := beside(t, a.place, "default")
-	_, err := db.Exec("UPDATE todos SET created_at = 'no time' WHERE id = 'broken'")
+	_, err := db.Exec("UPDATE todos SET notes = printf('%.*c', 20000000, 'x') WHERE id = 'broken'") // more than anybody reads
 	require.NoError(t, err)
 	for op, input := range map[string]string{
 		"Todo.patch":  `{"id":"broken","changes":{"views":5}}`,
