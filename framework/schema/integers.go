@@ -16,7 +16,7 @@ import (
 )
 
 // Integers returns a value with its integers as a schema has them: strings of digits become numbers
-// where the schema takes an integer and no string. A number beyond 2^53 that was written as a double,
+// where the schema takes an integer of any size, and no string. A number beyond 2^53 that was written as a double,
 // which has rounded it, is a violation where the schema takes an integer, or anything at all. Whatever
 // else is wrong with the value is left for Check.
 func (c *Cache) Integers(schema, value json.RawMessage) (json.RawMessage, error) {
@@ -133,6 +133,10 @@ func (d *document) convert(schema *jsonschema.Schema) (changed bool) {
 				continue
 			}
 			d.replace(w.path, json.Number(s))
+			if !d.takesLarge(schema, w.path) { // any of them is a number in JavaScript: a string is a mistake
+				d.replace(w.path, s)
+				continue
+			}
 			if left := typeErrors(schema.Validate(d.root)); len(left) >= before {
 				d.replace(w.path, s) // of another branch of a union
 				continue
@@ -146,6 +150,40 @@ func (d *document) convert(schema *jsonschema.Schema) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// takesLarge reports whether a schema that takes the integer at a path takes others too, which are
+// beyond 2^53 on either side of 0.
+func (d *document) takesLarge(schema *jsonschema.Schema, path []string) bool {
+	least := violations(schema.Validate(d.root), path)
+	was := d.at(path)
+	defer d.replace(path, was)
+	for _, large := range []json.Number{"9007199254740993", "-9007199254740993"} {
+		d.replace(path, large)
+		if violations(schema.Validate(d.root), path) <= least {
+			return true
+		}
+	}
+	return false
+}
+
+// violations counts those of the value at a path, in all branches of unions.
+func violations(err error, path []string) int {
+	var v *jsonschema.ValidationError
+	if !errors.As(err, &v) {
+		return 0
+	}
+	var count func(v *jsonschema.ValidationError) int
+	count = func(v *jsonschema.ValidationError) (n int) {
+		if len(v.Causes) == 0 && slices.Equal(v.InstanceLocation, path) {
+			return 1
+		}
+		for _, cause := range v.Causes {
+			n += count(cause)
+		}
+		return n
+	}
+	return count(v)
 }
 
 // rounded returns the violations of numbers that are not the integers which somebody wrote.

@@ -25,6 +25,8 @@ func TestIntegers(t *testing.T) {
 		branch  = `{"oneOf":[
 			{"type":"object","properties":{"kind":{"const":"id"},"v":{"type":"integer"}},"required":["kind","v"]},
 			{"type":"object","properties":{"kind":{"const":"name"},"v":{"type":"string"}},"required":["kind","v"]}]}`
+		two  = `{"oneOf":[{"type":"object","properties":{"kind":{"const":"id"},"v":{"type":"integer"},"w":{"type":"integer"}}},{"type":"string"}]}`
+		few  = `{"type":"object","properties":{"n":{"type":"integer","minimum":0,"maximum":31},"m":{"type":"integer","minimum":0}}}`
 		deep = `{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/o"}}},"additionalProperties":{"type":"integer"},
 			"$defs":{"o":{"type":"object","properties":{"ids":{"type":"array","prefixItems":[{"type":"string"}],"items":{"type":"integer"}}}}}}`
 	)
@@ -47,6 +49,8 @@ func TestIntegers(t *testing.T) {
 		{"a rounded number for a nullable integer", anyOf, `{"n":` + rounded + `}`, "", "/n"},
 		{"digits in a union, the integer's branch", branch, `{"kind":"id","v":"` + exactID + `"}`, `{"kind":"id","v":` + exactID + `}`, ""},
 		{"digits in a union, the string's branch", branch, `{"kind":"name","v":"` + exactID + `"}`, `{"kind":"name","v":"` + exactID + `"}`, ""},
+		{"two of a union", two, `{"kind":"id","v":"1","w":"2"}`, `{"kind":"id","v":1,"w":2}`, ""},
+		{"digits where a number holds all", few, `{"n":"3","m":"3"}`, `{"n":"3","m":3}`, ""},
 		{"deep", deep, `{"a":[{"ids":["1","2","` + exactID + `"]}],"x":"7"}`, `{"a":[{"ids":["1",2,` + exactID + `]}],"x":7}`, ""},
 		{"deep and rounded", deep, `{"a":[{"ids":["1",` + rounded + `]}]}`, "", "/a/0/ids/1"},
 		{"what is not JSON", integer, `{"n":"5"`, `{"n":"5"`, ""},
