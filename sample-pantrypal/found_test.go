@@ -33,7 +33,7 @@ func TestModelRefusesWhatCannotBe(t *testing.T) {
 		"a barcode that is taken":           {`SDK.Entities.Product.upsert({name: "x", barcodes: ["2000000000039"]})`, "belongs to"},
 		"a recipe of the catalogue":         {`SDK.Entities.Recipe.patch("shakshuka", {name: "Mine"})`, "recipe of the catalogue"},
 		"its ingredients":                   {`SDK.Entities.RecipeIngredient.upsert({recipeId: "shakshuka", name: "Sand"})`, "recipe of the catalogue"},
-		"an amount without end":             {`SDK.Entities.PantryItem.upsert({name: "Gold", amount: 1e300, unit: "g"})`, "at most"},
+		"an amount without end":             {`SDK.Entities.PantryItem.upsert({name: "Gold", amount: 1e300, unit: "g"})`, "from 0 to 1000000"},
 		"portions for a town":               {`SDK.Entities.PlannedMeal.upsert({recipeId: "shakshuka", date: "2026-11-24", servings: 1e20})`, "100"},
 		"a price of nothing":                {`SDK.Entities.Price.upsert({foodId: "milk", price: 1, amount: 0, unit: "l", on: "2026-11-23"})`, "above 0"},
 		"a code by a wrong length":          {`SDK.Actions.learnProduct({code: "123", food: "milk", packageAmount: 1, packageUnit: "l"})`, "no product's number"},

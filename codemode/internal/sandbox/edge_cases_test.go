@@ -82,7 +82,7 @@ func TestFailurePositions(t *testing.T) {
 		"huge number":                {"throw 7n**300000n", fault.JavaScriptError, 1, 0, "…"},
 		"huge string":                {"throw 'x'.repeat(1e5)", fault.JavaScriptError, 1, 0, "…"},
 		"huge message":               {"throw new Error('x'.repeat(1e5))", fault.JavaScriptError, 1, 0, "…"},
-		"a result that grows":        {"let o = 1;\nfor (let i = 0; i < 600; i++) o = SDK.Vision.detect({o})", fault.CallTooLarge, 2, 0, "deeper than 500"},
+		"a result that grows":        {"let o = 1;\nfor (let i = 0; i < 6; i++) { for (let j = 0; j < 400; j++) o = {o}; o = SDK.Vision.detect(o) }", fault.CallTooLarge, 2, 0, "deeper than 2000"},
 		"a large answer, caught":     {"\ntry { SDK.Out.answer('x'.repeat(300000)) } catch {}\nSDK.Entities.Todo.delete('1')", fault.ResultTooLarge, 2, 0, "the answer"},
 		"a large answer, at the end": {"setTimeout(SDK.Out.answer, 1, 'x'.repeat(300000))", fault.ResultTooLarge, 1, 0, "the answer"},
 	}

@@ -155,10 +155,9 @@ func TestEmptiedResultsAreLogged(t *testing.T) {
 
 func TestResultThatIsNotJSONSaysWhere(t *testing.T) {
 	for code, where := range map[string]string{
-		`({a: {b: [1, 2n]}})`:                                "the result is not JSON, at /a/b/1: ",
-		`const a = {x: 1, list: [{}]}; a.list[0].all = a; a`: "the result is not JSON, at /list/0/all: ",
-		`SDK.Out.answer({"a/b": {c: {}, d: 1n}})`:            "the answer is not JSON, at /a~1b/d: ",
-		`1n`: "the result is not JSON: ",
+		`const b = [1]; b.push({b}); ({a: {b}})`:                     "the result is not JSON, at /a/b/1/b: ",
+		`const a = {x: 1, list: [{}]}; a.list[0].all = a; a`:         "the result is not JSON, at /list/0/all: ",
+		`const d = {}; d.d = d; SDK.Out.answer({"a/b": {c: {}, d}})`: "the answer is not JSON, at /a~1b/d/d: ",
 	} {
 		r := execute(t, NewInProcess(), job(code), newHost())
 		require.NotNil(t, r.Fault, code)
