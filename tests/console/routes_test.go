@@ -16,7 +16,7 @@ import (
 
 // people are callers by their tokens.
 var people = map[string]framework.Principal{
-	"ann":   {Subject: "ann", Scopes: []string{"*"}, Sets: []string{"default"}},
+	"ann":   {Subject: "ann", Scopes: []string{"*", "koan:journal"}, Sets: []string{"default"}},
 	"bob":   {Subject: "bob", Scopes: []string{"*", "koan:approve"}, Sets: []string{"default"}},
 	"guest": {Subject: "guest", Sets: []string{"default"}},
 }
@@ -72,7 +72,9 @@ func TestRunsAreListedToWhoeverMayReadThem(t *testing.T) {
 	_ = s.execute("guest", `1 + 1`)
 
 	all, _ := s.runs("ann", "")
-	require.Len(t, all, 4, "* holds the scope to read the journal")
+	require.Len(t, all, 4, "ann may read the runs of others")
+	some, _ := s.runs("bob", "")
+	require.Empty(t, some, "* alone does not hold that scope")
 	require.True(t, slices.IsSortedFunc(all, func(a, b string) int { return strings.Compare(b, a) }), "the latest first")
 	own, _ := s.runs("guest", "")
 	require.Len(t, own, 1)
