@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -222,7 +223,20 @@ func (k *Kit) call(id catalog.ID, input json.RawMessage) (json.RawMessage, error
 	view := k.instance.Snapshot().View(k.as, exposure.Full, k.instance.Negotiated())
 	out, _, err := k.instance.Engine().Invoke(context.Background(), run.Request{View: view, Principal: k.as, ID: id, Input: input, Surface: "test"})
 	k.WaitAfterCommit()
+	if id.Kind == catalog.KindAction && fault.CodeOf(err) == fault.ToolNotFound {
+		err = k.explain(id.Op, err)
+	}
 	return out, err
+}
+
+// explain returns why there is no such action: what is wrong with its file, with the place, or err.
+func (k *Kit) explain(action string, err error) error {
+	for _, c := range k.instance.Checks(context.Background()) {
+		if !c.OK && strings.Contains(c.Detail, "/"+action+".") {
+			return fault.New(fault.ToolNotFound, "the action is wrong: "+c.Detail).WithHint("%s", c.Hint)
+		}
+	}
+	return err
 }
 
 // WaitAfterCommit waits until the functions have returned that runs so far have left with

@@ -361,3 +361,15 @@ func TestReportsOfAppRightsAreTheCallers(t *testing.T) {
 	require.NotContains(t, string(out), "ada@example.org", "rows of a set that the caller may not name")
 	require.Contains(t, string(out), `"changeCounts":[{"entity":"","set":"","created":1,"updated":0,"deleted":0}]`, "counts are whole")
 }
+
+// A test that calls an action whose file is wrong learns what is wrong with it, and where.
+func TestTestsOfABrokenActionSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	kit := start(t, map[string]string{"finish.ts": finish, "broken.js": "export const action = { description: \"x\" };\nexport default () => { let = ; };"})
+	_, err := kit.TryAction("broken", nil)
+	f := fault.From(err)
+	require.Equal(t, fault.ToolNotFound, f.Code)
+	require.Regexp(t, `/broken\.js:2:\d+: `, f.Message)
+	_, err = kit.TryAction("missing", nil)
+	require.NotContains(t, err.Error(), "broken")
+}
