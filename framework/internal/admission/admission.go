@@ -8,6 +8,7 @@ package admission
 
 import (
 	"errors"
+	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
@@ -29,6 +30,8 @@ type Options struct {
 	// WWW-Authenticate, which is sent with 403. If it is nil or returns "", what the caller
 	// may not call looks as if it did not exist.
 	StepUp func(r *http.Request, scopes []string) (challenge string)
+	// Log gets a line for each request that is rejected because of its caller; nil is nobody.
+	Log *slog.Logger
 	// MaxBody is how many bytes a body may have, BodyTime how long it may take.
 	MaxBody  int
 	BodyTime time.Duration
@@ -85,19 +88,30 @@ func (a *Admission) Admit(w http.ResponseWriter, r *http.Request) (auth.Principa
 		if errors.As(err, &c) {
 			w.Header().Set("WWW-Authenticate", c.Challenge())
 		}
-		return auth.Principal{}, fault.From(err)
+		return auth.Principal{}, a.rejected(r, p, fault.From(err))
 	}
-	return p, a.CountRequest(w, p)
+	return p, a.CountRequest(w, r, p)
+}
+
+// maxPath is how much of a request's path a line of the log has, in bytes.
+const maxPath = 200
+
+// rejected logs why a request is rejected, and returns that.
+func (a *Admission) rejected(r *http.Request, p auth.Principal, f *fault.Fault) *fault.Fault {
+	if a.opts.Log != nil {
+		a.opts.Log.InfoContext(r.Context(), "a request was rejected", "code", string(f.Code), "reason", f.Message, "subject", p.Subject, "surface", "http", "path", fault.ClipTo(r.URL.Path, maxPath))
+	}
+	return f
 }
 
 // CountRequest counts a request of a caller. The fault rejects it: there were too many.
-func (a *Admission) CountRequest(w http.ResponseWriter, p auth.Principal) *fault.Fault {
+func (a *Admission) CountRequest(w http.ResponseWriter, r *http.Request, p auth.Principal) *fault.Fault {
 	limit := a.now().RequestsPerMinute
 	if wait := a.rates.take(p.Subject, limit, time.Now()); wait > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 		ms := int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
-		return fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one is allowed in %d ms", limit, ms).
-			WithDetails(map[string]any{"requestsPerMinute": limit, "retryAfterMs": ms})
+		return a.rejected(r, p, fault.Newf(fault.RateLimited, "more than %d requests in a minute; the next one is allowed in %d ms", limit, ms).
+			WithDetails(map[string]any{"requestsPerMinute": limit, "retryAfterMs": ms}))
 	}
 	return nil
 }

@@ -44,17 +44,26 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	tool, known, err := toolset.Resolve(view, name, arguments)
 	switch {
 	case !known:
-		bad := protocolError(toolset.UnknownTool(view, name))
+		bad := protocolError(s.logRefusal(ex, name, toolset.UnknownTool(view, name)))
 		bad.wanted = s.scopesFor(ex.peer, name, arguments)
 		return nil, bad
 	case err != nil:
-		return s.unresolved(ex, name, arguments, fault.From(err))
+		return s.unresolved(ex, name, arguments, s.logRefusal(ex, name, fault.From(err)))
 	}
 	if ex.task = s.openTask(ex); ex.task != nil {
 		return s.callAsTask(ctx, ex, view, tool)
 	}
 	return s.makeCall(ctx, ex, view, tool)
 }
+
+// logRefusal logs that a call is refused before it is a run, which the journal would have, and returns why.
+func (s *session) logRefusal(ex *exchange, tool string, f *fault.Fault) *fault.Fault {
+	s.server.opts.Log.Info("a call was refused", "code", string(f.Code), "reason", f.Message, "subject", ex.principal.Subject, "surface", "mcp", "tool", fault.Clip(tool, maxLoggedTool))
+	return f
+}
+
+// maxLoggedTool is how much of the name of an unknown tool a line of the log has, in bytes.
+const maxLoggedTool = 100
 
 // makeCall makes the call of a tool that the client may call.
 func (s *session) makeCall(ctx context.Context, ex *exchange, view *catalog.View, tool toolset.Call) (any, *rpcError) {

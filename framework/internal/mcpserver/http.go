@@ -81,7 +81,7 @@ func (s *Server) HTTP(o HTTPOptions) *HTTP {
 	h := &HTTP{
 		server: s, opts: o, sessions: map[string]*httpSession{}, alone: map[*session]struct{}{}, stopped: make(chan struct{}),
 		admission: admission.New(admission.Options{
-			Authenticate: o.Authenticate, Principal: s.opts.Principal, StepUp: o.StepUp, MaxBody: s.opts.MaxBufferBytes, BodyTime: o.BodyTime,
+			Authenticate: o.Authenticate, Principal: s.opts.Principal, StepUp: o.StepUp, MaxBody: s.opts.MaxBufferBytes, BodyTime: o.BodyTime, Log: s.opts.Log,
 		}),
 	}
 	h.Adjust(HTTPLive{o.AllowedHosts, o.AllowedOrigins, o.SessionIdle, o.MaxSessions, o.RequestsPerMinute})

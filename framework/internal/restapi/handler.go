@@ -273,7 +273,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request, session Session)
 	case !ok:
 		return h.opts.Admission.Admit(w, r)
 	}
-	return p, h.opts.Admission.CountRequest(w, p)
+	return p, h.opts.Admission.CountRequest(w, r, p)
 }
 
 // reaffirm returns who calls by a request that was admitted as from last: sessions end, and tokens
