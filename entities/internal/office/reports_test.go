@@ -69,6 +69,26 @@ func TestUndoLeavesTheLogAndIsReported(t *testing.T) {
 	require.Equal(t, done.RunID, decoded(t, report)["undoOf"])
 }
 
+// What an action called with the app's rights is for the app's own people, and not for who called it.
+func TestReportsHideCallsWithTheAppsRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, place(t), 0)
+	done := w.ann.Run(`SDK.Actions.touch({})`, koantest.Input{})
+	positions := func(who auth.Principal) (out []string) {
+		text, err := w.report(who, done.RunID)
+		require.NoError(t, err)
+		var report struct{ Calls []struct{ Position, InputDigest string } }
+		require.NoError(t, json.Unmarshal([]byte(text), &report))
+		for _, c := range report.Calls {
+			out = append(out, c.Position)
+			require.Equal(t, strings.Contains(c.Position, "."), c.InputDigest == "", "an input with the app's rights has no digest")
+		}
+		return out
+	}
+	require.Equal(t, []string{"1"}, positions(w.who))
+	require.Greater(t, len(positions(auth.Local())), 5)
+}
+
 // Reports of others take the scope by its name, and every set that the run named, used or changed.
 func TestReportsAreBoundToSets(t *testing.T) {
 	t.Parallel()
