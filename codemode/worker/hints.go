@@ -105,6 +105,8 @@ func (s *session) likelyCause(f *fault.Fault) string {
 		return s.missingValueHint(name, f.Line)
 	}
 	switch {
+	case kind == "RangeError" && strings.Contains(message, " is not available here: there "):
+		return `Use what there is, or write it by hand, as with n.toFixed(2).replace(".", ",") or d.toISOString().slice(0, 10).`
 	case strings.HasSuffix(message, "is not iterable"):
 		return "for...of and ... go through arrays, strings, Map and Set. The entities of a page are in its items; Object.entries(o) goes through an object."
 	case strings.Contains(message, "not object coercible"), strings.Contains(message, "convert undefined or null to object"):

@@ -88,7 +88,8 @@ var defined = []where{
 	{fromIntl, "Number.prototype", []string{"toLocaleString"}},
 	{fromIntl, "BigInt.prototype", []string{"toLocaleString"}},
 	{fromIntl, "Date.prototype", []string{"toLocaleString", "toLocaleDateString", "toLocaleTimeString"}},
-	{fromIntl, "String.prototype", []string{"localeCompare"}},
+	{fromIntl, "Array.prototype", []string{"toLocaleString"}},
+	{fromIntl, "String.prototype", []string{"localeCompare", "toLocaleUpperCase", "toLocaleLowerCase"}},
 }
 
 // iteratorPrototype is the name of %IteratorPrototype%.

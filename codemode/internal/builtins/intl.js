@@ -3,18 +3,31 @@
 (function (host) {
   "use strict";
   const known = ["en-US", "en-GB", "en-CA"];
-  // resolve gives the locale that is there: the first that is asked for, or en-US
-  // with a word about it in the logs.
-  const resolve = (asked) => {
-    const list = asked === undefined ? [] : typeof asked === "string" ? [asked] : Array.isArray(asked) ? asked : [String(asked)];
+  // tag matches language tags of BCP 47.
+  const tag = /^([a-z]{2,3}|[a-z]{5,8})(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*(-[0-9a-wyz](-[a-z0-9]{2,8})+)*(-x(-[a-z0-9]{1,8})+)?$/i;
+  // tags are the locales that are asked for.
+  const tags = (asked) => {
+    if (asked === null) throw new TypeError("Cannot convert undefined or null to object");
+    const list = asked === undefined ? [] : typeof asked === "string" ? [asked] : Array.isArray(asked) ? asked : [];
     for (const name of list) {
-      if (typeof name !== "string" || !/^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$/.test(name)) throw new RangeError("Incorrect locale information provided: " + String(name));
-      const parts = name.split("-");
-      const full = parts[0].toLowerCase() + (parts[1] ? "-" + parts[1].toUpperCase() : "");
-      if (known.includes(full)) return full;
-      if (parts[0].toLowerCase() === "en") return "en-US";
+      if (typeof name !== "string") throw new TypeError("Incorrect locale information provided");
+      if (!tag.test(name)) throw new RangeError("Incorrect locale information provided: " + name);
     }
-    if (list.length > 0) host.warn("the locale " + list[0] + " is not available here: en-US is used (there are " + known.join(", ") + ")");
+    return list;
+  };
+  // find gives the locale that is there for a tag, nothing for another one.
+  const find = (name) => {
+    const plain = name.toLowerCase().replace(/^en-latn\b/, "en");
+    return plain === "en" ? "en-US" : known.find((locale) => locale.toLowerCase() === plain);
+  };
+  // resolve gives the first locale that is there of those that are asked for. Numbers, dates and words
+  // are not written as in another country. To sort, any other locale is as en-US, with a word in the logs.
+  const resolve = (asked, sorts) => {
+    const list = tags(asked), found = list.map(find).find((locale) => locale);
+    if (found || list.length === 0) return found || "en-US";
+    const missing = "the locale " + list[0] + " is not available here: ";
+    if (!sorts) throw new RangeError(missing + "there are " + known.join(", "));
+    host.warn(missing + "the order is that of en-US (there are " + known.join(", ") + ")");
     return "en-US";
   };
   const pick = (options, name, allowed, otherwise) => {
@@ -31,7 +44,13 @@
     if (!(n >= min && n <= max)) throw new RangeError(name + " value is out of range");
     return Math.floor(n);
   };
-  const supported = (locales) => (locales === undefined ? [] : [].concat(locales)).filter((l) => /^en\b/i.test(l));
+  const supported = (locales) => tags(locales).filter(find);
+  // standard refuses other digits and calendars.
+  const standard = (options) => {
+    for (const [name, value] of [["numberingSystem", "latn"], ["calendar", "gregory"]]) {
+      if (options[name] !== undefined && options[name] !== value) throw new RangeError("the " + name + " " + options[name] + " is not available here: there is " + value);
+    }
+  };
   // callable lets a class be called without new, as Intl's older ones can be.
   const callable = (type) => {
     const either = function (...args) { return new type(...args); };
@@ -81,6 +100,7 @@
     constructor(locales, options = {}) {
       const o = { locale: resolve(locales), numberingSystem: "latn" };
       options = Object(options);
+      standard(options);
       o.style = pick(options, "style", ["decimal", "percent", "currency", "unit"], "decimal");
       if (options.currency !== undefined && !/^[A-Za-z]{3}$/.test(String(options.currency))) throw new RangeError("Invalid currency code : " + String(options.currency));
       if (o.style === "currency") {
@@ -331,7 +351,7 @@
     constructor(locales, options = {}) {
       options = Object(options);
       this.#o = {
-        locale: resolve(locales), usage: pick(options, "usage", ["sort", "search"], "sort"),
+        locale: resolve(locales, true), usage: pick(options, "usage", ["sort", "search"], "sort"),
         sensitivity: pick(options, "sensitivity", ["base", "accent", "case", "variant"], "variant"),
         ignorePunctuation: Boolean(options.ignorePunctuation), numeric: Boolean(options.numeric), caseFirst: pick(options, "caseFirst", ["upper", "lower", "false"], "false"), collation: "default",
       };
@@ -422,7 +442,7 @@
 
   const Intl = {
     NumberFormat: callable(NumberFormat), DateTimeFormat: callable(DateTimeFormat), Collator: callable(Collator), PluralRules, ListFormat, RelativeTimeFormat,
-    getCanonicalLocales(locales) { return locales === undefined ? [] : [].concat(locales); },
+    getCanonicalLocales(locales) { return [...new Set(tags(locales))]; },
     supportedValuesOf(key) { return key === "currency" ? Object.keys(currencies) : key === "unit" ? Object.keys(units) : []; },
   };
   Object.defineProperty(Intl, Symbol.toStringTag, { value: "Intl", configurable: true });
@@ -439,12 +459,21 @@
     if (!c) { c = new Collator(locales); cache.set(locales, c); }
     return c;
   };
+  // cased refuses the languages that have letters of their own for a case.
+  const cased = (locales, text) => {
+    const [first] = tags(locales);
+    if (first !== undefined && /^(tr|az|lt)\b/i.test(first)) throw new RangeError("the locale " + first + " is not available here: there are " + known.join(", "));
+    return text;
+  };
   const methods = {
     number(locales, options) { return new NumberFormat(locales, options).format(Number(this)); },
     bigint(locales, options) { return new NumberFormat(locales, options).format(this.valueOf()); },
     date(locales, options) { return day(this, locales, options, "any", "all"); },
     day(locales, options) { return day(this, locales, options, "date", "date"); },
     time(locales, options) { return day(this, locales, options, "time", "time"); },
+    array(locales, options) { return Array.from(this, (v) => (v === undefined || v === null ? "" : v.toLocaleString(locales, options))).join(","); },
+    upper(locales) { return cased(locales, String(this)).toUpperCase(); },
+    lower(locales) { return cased(locales, String(this)).toLowerCase(); },
     localeCompare(that, locales, options) { return collator(locales, options).compare(String(this), String(that)); },
   };
   const named = (name, fn) => Object.defineProperty(fn, "name", { value: name, configurable: true });
@@ -455,6 +484,9 @@
     "Date.prototype.toLocaleString": named("toLocaleString", methods.date),
     "Date.prototype.toLocaleDateString": named("toLocaleDateString", methods.day),
     "Date.prototype.toLocaleTimeString": named("toLocaleTimeString", methods.time),
+    "Array.prototype.toLocaleString": named("toLocaleString", methods.array),
+    "String.prototype.toLocaleUpperCase": named("toLocaleUpperCase", methods.upper),
+    "String.prototype.toLocaleLowerCase": named("toLocaleLowerCase", methods.lower),
     "String.prototype.localeCompare": methods.localeCompare,
   };
 })
