@@ -77,7 +77,9 @@ func TestReportsHideCallsWithTheAppsRights(t *testing.T) {
 	positions := func(who auth.Principal) (out []string) {
 		text, err := w.report(who, done.RunID)
 		require.NoError(t, err)
-		var report struct{ Calls []struct{ Position, InputDigest string } }
+		var report struct {
+			Calls []struct{ Position, InputDigest string }
+		}
 		require.NoError(t, json.Unmarshal([]byte(text), &report))
 		for _, c := range report.Calls {
 			out = append(out, c.Position)
