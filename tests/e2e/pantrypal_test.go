@@ -101,7 +101,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	out, err := demo(t, "-photo", "sample-pantrypal/testdata/haul.png")
 	require.NoError(t, err, out)
-	for _, want := range []string{"Baby spinach", "Chickpeas", "2000000000992", "What changed", "week-plan", "One round trip", "tool calls", "Undone: "} {
+	for _, want := range []string{"Baby spinach", "Chickpeas", "2000000000992", "What changed", "week-plan", "One round trip", "As tools", "Undone: "} {
 		require.Contains(t, out, want)
 	}
 	require.NotContains(t, out, "\x1b[", "plain in a pipe")

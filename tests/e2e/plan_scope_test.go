@@ -168,9 +168,9 @@ func TestCallersWithoutTheDefaultSet(t *testing.T) {
 	}
 	require.Contains(t, call("tenant", "koan.code.execute", input{"code": `1 + 1`}), `"result":2`)
 	require.Contains(t, call("tenant", "koan.code.execute", input{"code": `SDK.Entities.Todo.upsert({ id: "a", title: "a" }, "tenant-7").id`}), `"result":"a"`)
+	require.Contains(t, call("tenant", "koan.code.execute", input{"code": `SDK.Entities.Todo.count()`}), `"result":1`, "the only set is the default one")
 	require.Contains(t, call("tenant", "codemode.run", input{"code": `import { todo_count } from "@codemode/servers/koan"; globalThis.__codemode_result__ = await todo_count({ set: "tenant-7" })`}), `"count":1`)
 	for name, in := range map[string]input{
-		"a call without a set":  {"code": `SDK.Entities.Todo.count()`},
 		"a call in the default": {"code": `SDK.Entities.Todo.count({}, "default")`},
 		"the default, named":    {"code": `1`, "set": "default"},
 		"somebody else's":       {"code": `1`, "set": "tenant-8"},
