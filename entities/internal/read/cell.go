@@ -132,8 +132,8 @@ func (c *cell) Scan(src any) error {
 	return err
 }
 
-// padDecimal gives the JSON string that begins at a place the digits behind its point that its
-// column has: PostgreSQL keeps them, while SQLite and many types in Go drop zeros.
+// padDecimal adds zeros to the JSON string that begins at a place, up to as many digits behind its point as its
+// column has: PostgreSQL keeps them, while SQLite and many types in Go drop them.
 func padDecimal(b []byte, from, scale int) []byte {
 	if n := len(b); n-from > 2 && b[from] == '"' {
 		return append(append(b[:from+1], sqltext.PadDecimal(string(b[from+1:n-1]), scale)...), '"')
