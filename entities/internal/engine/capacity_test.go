@@ -356,10 +356,22 @@ func TestTimesBeyondAllOthersComeAndGo(t *testing.T) {
 func TestUpsertManyNamesAllProblems(t *testing.T) {
 	t.Parallel()
 	a := start(t, ent.Entities())
-	f := a.fails(fault.InvalidPayload, "Slot.upsert-many", `{"models":[{"shelf":"a","place":1},{"shelf":7,"place":1},{"place":2},{"shelf":"b"},{"shelf":"c","place":3,"plaec":4}]}`)
-	var paths []string
-	for _, d := range f.Details.([]fault.Detail) {
-		paths = append(paths, d.Path)
+	for _, c := range []struct {
+		op, input string
+		paths     []string
+	}{
+		{
+			"Slot.upsert-many",
+			`{"models":[{"shelf":"a","place":1},{"shelf":7,"place":1},{"place":2},{"shelf":"b"},{"shelf":"c","place":3,"plaec":4},{"shelf":"d","place":1,"holds":"dragon"},{"shelf":"e","place":-1}]}`,
+			[]string{"/models/1/shelf", "/models/2/shelf", "/models/3/place", "/models/4/plaec", "/models/5/holds", "/models/6/place"},
+		},
+		{"Slot.upsert", `{"model":{"shelf":7,"holds":"dragon"}}`, []string{"/model/shelf", "/model/holds", "/model/place"}},
+	} {
+		f := a.fails(fault.InvalidPayload, c.op, c.input)
+		var paths []string
+		for _, d := range f.Details.([]fault.Detail) {
+			paths = append(paths, d.Path)
+		}
+		require.ElementsMatch(t, c.paths, paths, c.input)
 	}
-	require.ElementsMatch(t, []string{"/models/1/shelf", "/models/2/shelf", "/models/3/place", "/models/4/plaec"}, paths)
 }

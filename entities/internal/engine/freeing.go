@@ -10,25 +10,11 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 
+	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
-
-// uniqueKeys returns the sets of columns that a table keeps unique together, in all rows.
-func uniqueKeys(t *schema.Table) (out [][]*schema.Column) {
-	for _, c := range t.Columns {
-		if c.Unique {
-			out = append(out, []*schema.Column{c})
-		}
-	}
-	for _, x := range t.Indexes {
-		if x.Unique && !isPartial(x) {
-			out = append(out, x.Columns)
-		}
-	}
-	return out
-}
 
 // isPartial reports whether an index is of some rows only.
 func isPartial(x *schema.Index) bool { return x.Annotation != nil && x.Annotation.Where != "" }
@@ -44,7 +30,7 @@ func conflictKeys(t *schema.Table) (out [][]string) {
 		out = append(out, names)
 	}
 	add(t.PrimaryKey)
-	for _, key := range uniqueKeys(t) {
+	for _, key := range model.UniqueKeys(t) {
 		add(key)
 	}
 	for _, x := range t.Indexes {

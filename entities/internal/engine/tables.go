@@ -41,7 +41,7 @@ func tablesOf(m *model.Model) map[*model.Kind]*table {
 		if t == nil { // a view
 			continue
 		}
-		own := &table{unique: uniqueKeys(t), keys: conflictKeys(t)}
+		own := &table{unique: model.UniqueKeys(t), keys: conflictKeys(t)}
 		for _, c := range t.Columns {
 			own.columns, own.secret = append(own.columns, c.Name), append(own.secret, isSecret(k, c.Name))
 		}

@@ -352,6 +352,8 @@ func TestNamesEveryModelThatIsWrong(t *testing.T) {
 		{"fields", "Todo", `[{"title":1},{"title":"ok"},{"title":"x","views":"y"}]`, fault.InvalidPayload, []string{"/models/0/title", "/models/2/views"}},
 		{"ent's validators and what is missing", "Step", `[{"text":"","todo":"t"},{"text":"ok"},{"text":"","todo":"t"}]`, fault.InvalidPayload, []string{"/models/0/text", "/models/1/todo", "/models/2/text"}},
 		{"constraints", "Label", `[{"name":"taken"},{"name":"a"},{"name":"b"},{"name":"a"}]`, fault.Conflict, []string{"/models/0/name", "/models/3/name"}},
+		{"fields beside constraints", "Label", `[{"name":7},{"name":"a"},{"name":"b"},{"name":"a"}]`, fault.InvalidPayload, []string{"/models/0/name", "/models/3/name"}},
+		{"fields beside ent's validators", "Step", `[{"text":7,"todo":"t"},{"text":"","todo":"t"},{"text":"ok"}]`, fault.InvalidPayload, []string{"/models/0/text", "/models/1/text", "/models/2/todo"}},
 		{"references", "Todo", `[{"title":"x","assignedUserId":"nobody"},{"title":"y"},{"title":"z","labels":["77"]},{"title":"z","assignedUserId":"nobody"}]`, fault.InvalidPayload, []string{"/models/0/assignedUserId", "/models/2/labels/0", "/models/3/assignedUserId"}},
 		{"hooks", "Person", `[{"name":"root","email":"a"},{"name":"b","email":"b"},{"name":"root","email":"c"},{"name":"d","email":"b"}]`, fault.InvalidPayload, []string{"/models/0", "/models/2", "/models/3/email"}},
 		{"ids", "Label", `[{"id":"77","name":"x"},{"name":"y"},{"id":"78","name":"z"}]`, fault.NotFound, []string{"/models/0/id", "/models/2/id"}},

@@ -73,6 +73,8 @@ type decoder struct {
 	later   []fault.Detail
 	missing []fault.Detail // from models that can only create entities, which the handler finds as well
 	models  []*Values      // with values that are wrong unless they are stored as they are
+	stored  []*Values      // all that are to be stored
+	all     *Model         // what is there besides
 	set     string         // that the input names, else the run's
 	keys    []string       // ids of the kind's own entities that it names
 	// changing says that what stands in the input is what shall change, and not a whole model.
@@ -107,12 +109,19 @@ func (d *decoder) err() error {
 	for _, m := range d.models {
 		details = append(details, m.refusals()...)
 	}
-	return fault.Invalid(slices.Concat(details, d.later, d.missing)...)
+	later := d.later
+	if d.ahead == nil && len(d.stored) > 0 {
+		later = d.laterProblems()
+	}
+	return fault.Invalid(slices.Concat(details, later, d.missing)...)
 }
 
 // settle decides about the values of a model that its fields do not take: they are wrong, unless
 // the model changes an entity, which may have them already.
 func (d *decoder) settle(m *Values, changes bool) {
+	if m != nil {
+		d.stored = append(d.stored, m)
+	}
 	switch {
 	case m == nil || len(m.Refused) == 0:
 	case changes && d.ahead == nil:

@@ -267,7 +267,7 @@ func (m *Model) Describe(k *Kind, o *Operation) *catalog.Operation {
 		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true, Proven: true,
 	}
 	op.Decode = func(in catalog.Input) (catalog.Decoded, error) {
-		d := &decoder{kind: k, graph: m.App.Graph, set: in.Set}
+		d := &decoder{kind: k, graph: m.App.Graph, all: m, set: in.Set}
 		if in.Ahead {
 			d.ahead = m
 		}
