@@ -50,6 +50,9 @@ func diagnose(f *fault.Fault) diagnostic {
 		d.Code = fault.DiagnosticImport
 	}
 	if f.Line > 0 {
+		if f.Path != "" { // of the call's input
+			d.Message = f.Path + ": " + d.Message
+		}
 		d.Path = fmt.Sprintf("script:%d:%d", f.Line, max(f.Column, 1))
 	}
 	return d

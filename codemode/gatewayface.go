@@ -167,7 +167,7 @@ func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.R
 	op := v.Operation(id)
 	switch {
 	case op == nil || id.Kind == catalog.KindCode || !call.View().Scripted(id):
-		return nil, fault.Newf(fault.ToolNotFound, "there is no operation %s", quoted(name)).WithPath("/id").
+		return nil, fault.Newf(fault.ToolNotFound, "there is no operation %s%s", quoted(name), fault.DidYouMean(name, idsNear(call.View(), id))).WithPath("/id").
 			WithDetails(map[string]any{"kind": unknownTool}).WithHint("Take an id from code_search.")
 	case id.Op == catalog.AnyTool:
 		return nil, withKind(fault.Newf(fault.SchemaUnavailable, "the tools of %s are not known yet", id.Owner))
@@ -183,6 +183,21 @@ func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.R
 		Annotations  map[string]bool `json:"annotations"`
 		Example      json.RawMessage `json:"example,omitempty"`
 	}{op.ID.String(), op.ID.Op, op.ID.Owner, op.Description(call.View()), "json_schema", op.Input, op.Output, annotationsOf(op), op.Example})
+}
+
+// idsNear returns the ids that a wrong one may mean: of the same owner, if there is one, else all.
+func idsNear(v *catalog.View, wrong catalog.ID) (ids []string) {
+	var all []string
+	for _, op := range v.Script() {
+		all = append(all, op.ID.String())
+		if op.ID.Kind == wrong.Kind && op.ID.Owner == wrong.Owner {
+			ids = append(ids, op.ID.String())
+		}
+	}
+	if ids == nil {
+		return all
+	}
+	return ids
 }
 
 // gatewayExecute serves code_execute over the same runs as koan.code.execute.

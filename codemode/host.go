@@ -138,6 +138,9 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 		out, err = h.calls.Invoke(ctx, at, parsed, input)
 		h.noteCutOff(ctx, parsed, err)
 		h.noteRule(err)
+		if parsed.Kind == catalog.KindUpstream && !run.Ends(err) {
+			err = explainInput(err, h.view.At(catalog.SurfaceScript).Operation(parsed), input)
+		}
 	}
 	if run.Ends(err) {
 		return nil, 0, err

@@ -21,17 +21,19 @@ func explainInput(err error, op *catalog.Operation, input json.RawMessage) error
 	if f.IsByRule() { // another input may be refused as well
 		return err
 	}
-	if len(op.Example) > 0 {
-		f.Hint += " An input that works: " + string(op.Example)
-	}
-	wrong, ok := detailsOf(&f)
-	if !ok {
-		return &f
-	}
 	var given, schema any
 	// Input that is not JSON has no paths.
 	_ = json.Unmarshal(input, &given)
 	_ = json.Unmarshal(op.Input, &schema)
+	wrong, ok := detailsOf(&f)
+	if len(op.Example) > 0 {
+		f.Hint += " An input that works: " + string(op.Example)
+	} else {
+		f.Hint += exampleOf(schema, wrong)
+	}
+	if !ok {
+		return &f
+	}
 	for i := range wrong {
 		d := &wrong[i]
 		v, found := fault.At(given, d.Path)
@@ -44,6 +46,38 @@ func explainInput(err error, op *catalog.Operation, input json.RawMessage) error
 	}
 	f.Details = wrong
 	return &f
+}
+
+// maxShown bounds an example in a hint, in bytes.
+const maxShown = 1000
+
+// exampleOf returns the example that a schema has of an input, or of the first value that is wrong, as a
+// sentence; "" if it has none. It may be the text of a server that nobody vouches for.
+func exampleOf(schema any, wrong []fault.Detail) string {
+	root, _ := schema.(map[string]any)
+	if text := shownExample(root); text != "" {
+		return " An input as the schema shows it: " + text
+	}
+	for _, d := range wrong {
+		s, _ := schemaAt(schema, d.Path)
+		if text := shownExample(s); text != "" {
+			return " An example of " + d.Path + ": " + text
+		}
+	}
+	return ""
+}
+
+// shownExample returns the first of the examples that a schema has, as JSON.
+func shownExample(s map[string]any) string {
+	example, ok := s["example"] // of OpenAPI
+	if all, _ := s["examples"].([]any); len(all) > 0 {
+		example, ok = all[0], true
+	}
+	raw, err := json.Marshal(example)
+	if !ok || err != nil || len(raw) > maxShown {
+		return ""
+	}
+	return string(raw)
 }
 
 // detailsOf returns the details of an invalid input, which come from a plugin as plain

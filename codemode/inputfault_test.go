@@ -48,6 +48,22 @@ func TestExplained(t *testing.T) {
 	require.Equal(t, about, fault.From(explainInput(fault.New(fault.InvalidPayload, "").WithDetails(about), op, nil)).Details)
 }
 
+// The examples of a schema are shown, of the whole input or of the value that is wrong.
+func TestSchemaExamplesAreShown(t *testing.T) {
+	for name, c := range map[string]struct{ schema, shown string }{
+		"of the input":     {`{"examples":[{"q":"is:open"},{}],"properties":{"q":{"examples":["x"]}}}`, ` An input as the schema shows it: {"q":"is:open"}`},
+		"of the value":     {`{"properties":{"q":{"examples":["is:open","x"]}}}`, ` An example of /q: "is:open"`},
+		"as OpenAPI has":   {`{"properties":{"q":{"example":0}}}`, ` An example of /q: 0`},
+		"none":             {`{"properties":{"q":{"examples":[]}}}`, ""},
+		"of another value": {`{"properties":{"p":{"examples":["x"]}}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fault.From(explainInput(fault.Invalid(fault.Detail{Path: "/q", Message: "no"}), &catalog.Operation{Input: json.RawMessage(c.schema)}, json.RawMessage(`{"q":true}`)))
+			require.Equal(t, fault.New(fault.InvalidPayload, "").Hint+c.shown, f.Hint)
+		})
+	}
+}
+
 // FuzzExplained checks that expected and received are reported for any input and path.
 func FuzzExplained(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":"x"}]}`), "/a/1/b", []byte(`{"properties":{"a":{"items":{"properties":{"b":{"type":["string","null"]}}}}}}`))

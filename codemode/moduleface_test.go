@@ -211,6 +211,7 @@ func TestModuleFailures(t *testing.T) {
 			d := e.Diagnostics[0]
 			require.Equal(t, c.class, d.ErrorClass, d.Message)
 			require.Equal(t, c.path, d.Path, d.Message)
+			require.Equal(t, name == "bad input", strings.HasPrefix(d.Message, "/n: "), d.Message)
 		})
 	}
 }

@@ -81,10 +81,13 @@ func SDKServer(id string) string {
 // text of it: a tool of that name would be called by accident.
 const called = "then toJSON toString valueOf"
 
+// strict are words that are reserved in modules beside the list of codemode-run-spec section 6.1.
+const strict = "catch enum implements interface package private protected public"
+
 // reserved are JavaScript's reserved words (codemode-run-spec section 6.1), and what is called by itself.
 var reserved = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields("break case class const continue debugger default delete do else export extends false finally for function if import in instanceof new null return super switch this throw true try typeof var void while with yield let static await " + called) {
+	for _, w := range strings.Fields("break case class const continue debugger default delete do else export extends false finally for function if import in instanceof new null return super switch this throw true try typeof var void while with yield let static await " + strict + " " + called) {
 		m[w] = true
 	}
 	return m

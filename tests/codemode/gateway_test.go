@@ -115,6 +115,9 @@ func TestGatewayFaultsHaveTheirKind(t *testing.T) {
 			require.Equal(t, c.kind, has.Kind)
 		})
 	}
+	for id, meant := range map[string]string{"koan::Todo.coumt": "koan::Todo.count", "koan::Tood.count": "koan::Todo.count"} {
+		require.Contains(t, fault.From(gatewayCall(t, k, "schema", map[string]any{"id": id}, &struct{}{})).Message, `did you mean "`+meant+`"`)
+	}
 	for _, input := range []map[string]any{{}, {"id": 5}, {"id": "koan::Todo.count", "more": 1}} {
 		require.Equal(t, fault.InvalidPayload, fault.CodeOf(gatewayCall(t, k, "schema", input, &struct{}{})), "%v", input)
 	}

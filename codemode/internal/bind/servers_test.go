@@ -56,11 +56,12 @@ func TestCollidingServers(t *testing.T) {
 func TestExports(t *testing.T) {
 	names := map[string]string{
 		"plain": "plain", "with-dash": "with_dash", "with.dot/slash": "with_dot_slash", "123tool": "_123tool", "__meta__": "__meta____2", "$resources": "$resources__2", "$prompts": "$prompts__2", "$other": "$other",
-		"a-b": "a_b__2", "a.b": "a_b__3", "a_b": "a_b", "class_": "class_",
+		"a-b": "a_b__2", "a.b": "a_b__3", "a_b": "a_b", "class_": "class_", "eval": "eval", "undefined": "undefined",
 	}
 	for _, w := range []string{
 		"break", "case", "class", "const", "continue", "debugger", "default", "delete", "do", "else", "export", "extends", "false", "finally", "for", "function", "if",
 		"import", "in", "instanceof", "new", "null", "return", "super", "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while", "with", "yield", "let", "static", "await",
+		"catch", "enum", "implements", "interface", "package", "private", "protected", "public",
 	} {
 		names[w] = w + "_"
 	}

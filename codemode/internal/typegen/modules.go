@@ -90,6 +90,9 @@ func ModuleFunction(v *catalog.View, s *bind.Server, tool int) string {
 	return module(v, s, []int{tool}, nil) + "}\n"
 }
 
+// undeclared are names that a module can export, and that no declaration in it can have.
+var undeclared = map[string]bool{"arguments": true, "eval": true, "globalThis": true, "undefined": true}
+
 // module declares some of a server's functions, without the last bracket.
 func module(v *catalog.View, s *bind.Server, tools []int, groups []wire.Group) string {
 	n := &namespace{taken: map[string]bool{}}
@@ -104,7 +107,14 @@ func module(v *catalog.View, s *bind.Server, tools []int, groups []wire.Group) s
 			mark = "?"
 		}
 		functions.WriteString(comment("  ", op.Summary+hints(op.Effects)))
-		functions.WriteString("  export function " + t.Export + "(input" + mark + ": " + in + "): Promise<" + out + ">;\n")
+		name, export := t.Export, "export "
+		if undeclared[name] {
+			name, export = "_$"+name, ""
+		}
+		functions.WriteString("  " + export + "function " + name + "(input" + mark + ": " + in + "): Promise<" + out + ">;\n")
+		if export == "" {
+			functions.WriteString("  export { " + name + " as " + t.Export + " };\n")
+		}
 	}
 	for _, g := range groups {
 		functions.WriteString("  export const " + g.Name + ": {\n" + groupFunctions(v, n, g, typesName, true) + "  };\n")

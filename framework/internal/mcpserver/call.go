@@ -91,7 +91,7 @@ func (s *session) makeCall(ctx context.Context, ex *exchange, view *catalog.View
 	}
 	f := tool.Fault(fault.From(got.Err))
 	switch {
-	case f.Code == fault.ToolNotFound && !got.Ran():
+	case f.Code == fault.ToolNotFound && !got.Ran() && (f.Path == "" || !ex.toolErrors()): // with a path it is about the arguments
 		return nil, protocolError(f)
 	case got.BadArguments(op, f) && !ex.toolErrors():
 		return nil, protocolError(f)
