@@ -128,9 +128,9 @@ type cache struct{ dir string } // "" keeps nothing
 // maxListing bounds a file, in bytes.
 const maxListing = 64 << 20
 
-// path is the file of a server. Another command or address is another server.
+// path is the file of a server. Another command, environment, address or header is another server.
 func (c *cache) path(cfg *Config) string {
-	what, _ := json.Marshal([]any{cfg.Command, cfg.URL, cfg.Transport, cfg.Dir}) // texts always encode
+	what, _ := json.Marshal([]any{cfg.Command, cfg.URL, cfg.Transport, cfg.Dir, cfg.Env, cfg.EnvFile, cfg.Headers}) // texts always encode
 	sum := sha256.Sum256(what)
 	return filepath.Join(c.dir, cfg.ID+"-"+hex.EncodeToString(sum[:8])+".json")
 }

@@ -30,6 +30,9 @@ func TestListingsAreKeptOnDisk(t *testing.T) {
 	got, err = c.read(&Config{ID: "x", URL: "https://example.org/other"})
 	require.NoError(t, err)
 	require.Nil(t, got, "another address is another server")
+	got, err = c.read(&Config{ID: "x", URL: "https://example.org/mcp", Env: map[string]string{"TOOLSETS": "all"}})
+	require.NoError(t, err)
+	require.Nil(t, got, "and so is another environment")
 
 	require.NoError(t, os.WriteFile(c.path(cfg), []byte(`{"format":1,"tools":[`), 0o600))
 	got, err = c.read(cfg)

@@ -93,8 +93,8 @@ func withClientFile(v catalog.Values, keys []Config) ([]Config, error) {
 	return join(keys, file)
 }
 
-// Start reads the configuration and the cached listings. It does not wait for servers:
-// those without a listing are connected in the background.
+// Start reads the configuration and the cached listings. It does not wait for servers: they are connected
+// in the background.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.host = host
 	configs, err := configured(host.Settings())
@@ -122,9 +122,8 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		}
 		if l != nil {
 			s.take(l, false)
-		} else {
-			go s.discover()
 		}
+		go s.discover()
 		p.servers = append(p.servers, s)
 	}
 	p.mu.Lock()

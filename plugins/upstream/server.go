@@ -58,9 +58,10 @@ func newServer(life context.Context, c Config, host catalog.Host, kept *cache, u
 	}
 }
 
-// discover connects a server, repeatedly until its tools have been listed once.
+// discover connects a server, repeatedly until its tools have been listed once: those that are kept of it
+// are compared with them.
 func (s *server) discover() {
-	for s.current() == nil {
+	for s.cfg.wrong == nil {
 		if _, err := s.acquire(s.life.ctx, localUser); err == nil {
 			return
 		}
