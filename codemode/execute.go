@@ -54,9 +54,12 @@ type ownLimits struct {
 
 // decodeExecute requires either code or planId.
 func decodeExecute(in catalog.Input) (catalog.Decoded, error) {
-	members, err := given(in.JSON)
+	members, err := executeMembers.given(in.JSON)
 	if err != nil {
 		return catalog.Decoded{}, err
+	}
+	if members["planId"] != nil && saysNothing(members[codeName]) {
+		delete(members, codeName)
 	}
 	known := planMembers
 	if members["planId"] == nil {

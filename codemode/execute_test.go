@@ -125,6 +125,22 @@ func TestFailureRollsBack(t *testing.T) {
 	require.Equal(t, string(fault.JavaScriptError), h.records.all[0].Outcome)
 }
 
+// Optional members that are null or an empty text are as if they were absent, and names of languages
+// may be those of files' endings.
+func TestOptionalMembersThatSayNothing(t *testing.T) {
+	h := newHouse(t, nil)
+	for _, given := range []string{
+		`"set":"","language":"","entryFunction":"","correlationId":"","approval":"","planId":"","onLarge":"","idempotencyKey":""`,
+		`"args":null,"set":null,"language":null,"dryRun":null,"atomic":null,"limits":null,"only":null,"include":null,"idempotencyKey":null,"planId":null`,
+		`"limits":{"timeoutMs":null,"maxToolCalls":null}`, `"language":"ts"`, `"language":"JS"`, `"language":"TypeScript"`,
+	} {
+		r := h.call(t.Context(), "execute", json.RawMessage(`{"code":"1 + 1",`+given+`}`))
+		require.True(t, r.Success, "%s: %v", given, r.Error)
+		require.JSONEq(t, "2", string(r.Result))
+	}
+	h.call(t.Context(), "execute", json.RawMessage(`{"code":"","planId":"x"}`)).fails(t, fault.NotFound)
+}
+
 func TestFaultsOfExecute(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -141,7 +157,7 @@ func TestFaultsOfExecute(t *testing.T) {
 		{"code and a plan", `{"code":"1","planId":"x"}`, fault.InvalidPayload, "/code", nil},
 		{"a plan with args", `{"planId":"x","args":{}}`, fault.InvalidPayload, "/args", nil},
 		{"a plan with a set", `{"planId":"x","set":"y"}`, fault.InvalidPayload, "/set", nil},
-		{"an empty plan", `{"planId":""}`, fault.InvalidPayload, "/planId", nil},
+		{"an empty plan is none", `{"planId":""}`, fault.InvalidPayload, "/code", nil},
 		{"no such plan", `{"planId":"x"}`, fault.NotFound, "/planId", nil},
 		{"unknown approval", `{"code":"1","approval":"maybe"}`, fault.InvalidPayload, "/approval", nil},
 		{"approval without a place for plans", `{"code":"1","approval":"writes"}`, fault.CapabilityUnsupported, "/approval", nil},
@@ -158,7 +174,6 @@ func TestFaultsOfExecute(t *testing.T) {
 		{"entry that is no name", `{"code":"let a; let b","entryFunction":"o.main"}`, fault.InvalidPayload, "/entryFunction", nil},
 		{"unknown only", `{"code":"1","only":["Not"]}`, fault.InvalidPayload, "/only/0", nil},
 		{"a set that no entity has", in{"code": "SDK.Entities.Note.upsert({id: '3', text: ''})", "set": "cellar"}, fault.UnknownSet, "/set", nil},
-		{"an empty set", `{"code":"1","set":""}`, fault.InvalidPayload, "/set", nil},
 		{"a long set", in{"code": "1", "set": strings.Repeat("s", 201)}, fault.InvalidPayload, "/set", nil},
 		{"a long correlation id", in{"code": "1", "correlationId": strings.Repeat("c", 201)}, fault.InvalidPayload, "/correlationId", nil},
 		{"a long correlation id of a plan", in{"planId": "p", "correlationId": strings.Repeat("c", 201)}, fault.InvalidPayload, "/correlationId", nil},

@@ -32,7 +32,7 @@ var (
 	}
 	gatewaySchemaMembers  = members{{name: "id", required: true, check: isString, schema: map[string]any{"type": "string", "description": "As code_search returns it."}}}
 	gatewayExecuteMembers = members{
-		{name: "code", required: true, check: isString, schema: map[string]any{"type": "string", "description": "JavaScript with callTool(id, params)."}},
+		{name: codeName, required: true, check: isString, schema: map[string]any{"type": "string", "description": "JavaScript with callTool(id, params)."}},
 		anyValue("args", "The script's SDK.args."),
 		limitsMember(),
 	}
@@ -102,7 +102,7 @@ func decodeGatewaySchema(in catalog.Input) (catalog.Decoded, error) {
 }
 
 func decodeGatewayExecute(in catalog.Input) (catalog.Decoded, error) {
-	members, err := given(in.JSON)
+	members, err := gatewayExecuteMembers.given(in.JSON)
 	if err != nil {
 		return catalog.Decoded{}, err
 	}

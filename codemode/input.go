@@ -24,6 +24,8 @@ type member struct {
 	// inside returns the problems of the parts of a value that passed check; their paths
 	// are below the member's.
 	inside func(v any) []fault.Detail
+	// alias returns the value that another stands for, such as ts for typescript.
+	alias func(v any) any
 }
 
 // members are the members of an input object, which must not have others.
@@ -49,7 +51,24 @@ func (ms members) schema() json.RawMessage {
 	return raw
 }
 
-// given returns the members of an input as they stand there.
+// given returns the members of an input as they stand there, but for optional ones that are null or
+// an empty text: some models send every member that a schema has. An empty script is one.
+func (ms members) given(input json.RawMessage) (map[string]json.RawMessage, error) {
+	in, err := given(input)
+	for _, m := range ms {
+		if raw, ok := in[m.name]; ok && !m.required && m.name != codeName && saysNothing(raw) {
+			delete(in, m.name)
+		}
+	}
+	return in, err
+}
+
+// codeName is the member that has the script.
+const codeName = "code"
+
+func saysNothing(raw json.RawMessage) bool { return string(raw) == "null" || string(raw) == `""` }
+
+// given returns the members of an input.
 func given(input json.RawMessage) (map[string]json.RawMessage, error) {
 	in, err := exact.Members(input)
 	var twice *exact.Repeated
@@ -67,7 +86,7 @@ func given(input json.RawMessage) (map[string]json.RawMessage, error) {
 
 // read returns the values of an input.
 func (ms members) read(input json.RawMessage) (values, error) {
-	in, err := given(input)
+	in, err := ms.given(input)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +113,10 @@ func (ms members) values(in map[string]json.RawMessage) (values, error) {
 		case !ok && m.required:
 			wrong = append(wrong, fault.Detail{Path: "/" + m.name, Message: quoted(m.name) + " is missing", Expected: m.schema["type"].(string)})
 		case ok:
+			if m.alias != nil {
+				v = m.alias(v)
+				out[m.name] = v
+			}
 			wrong = append(wrong, m.problems(v)...)
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 // executeMembers are the input of koan.code.execute.
 var executeMembers = members{
-	{name: "code", check: isString, schema: map[string]any{"type": "string"}},
+	{name: codeName, check: isString, schema: map[string]any{"type": "string"}},
 	anyValue("args", "The script's SDK.args."),
 	filled("set", "Default dataset."),
-	choice("language", "", "javascript", "typescript"),
+	languageMember(),
 	named("entryFunction", "Called after the script."),
 	flag("dryRun", "", false),
 	flag("atomic", "false: each call commits by itself.", true),
@@ -27,6 +27,22 @@ var executeMembers = members{
 	approvalMember(),
 	planMember(),
 	choice("onLarge", "", onLargeFile),
+}
+
+// languageMember takes the names of files' endings too.
+func languageMember() member {
+	m := choice("language", "", "javascript", "typescript")
+	m.alias = func(v any) any {
+		name, _ := v.(string)
+		switch strings.ToLower(name) {
+		case "js", "javascript":
+			return "javascript"
+		case "ts", "typescript":
+			return "typescript"
+		}
+		return v
+	}
+	return m
 }
 
 func limitsMember() member {
@@ -46,7 +62,7 @@ func limitsMember() member {
 		},
 		inside: func(v any) (wrong []fault.Detail) {
 			for _, m := range parts {
-				if one, ok := v.(map[string]any)[m.name]; ok {
+				if one := v.(map[string]any)[m.name]; one != nil {
 					wrong = append(wrong, m.problems(one)...)
 				}
 			}
@@ -56,8 +72,8 @@ func limitsMember() member {
 }
 
 var validateMembers = members{
-	{name: "code", required: true, check: isString, schema: map[string]any{"type": "string"}},
-	choice("language", "", "javascript", "typescript"),
+	{name: codeName, required: true, check: isString, schema: map[string]any{"type": "string"}},
+	languageMember(),
 }
 
 var searchMembers = members{

@@ -116,6 +116,9 @@ func (p *Program) plain(code string) error {
 		return errAwait
 	}
 	p.inspect(tree)
+	if name := lastResult(tree.Body); name != nil {
+		tree.Body = append(tree.Body, name)
+	}
 	compiled, err := p.compile(tree)
 	if err != nil {
 		return err
@@ -249,12 +252,42 @@ func (p *Program) finish(tree *ast.Program, fn *ast.FunctionLiteral, own []ast.S
 	boxReturns(own)
 	p.Entry = p.entryOf(own, p.instrument(tree, own))
 	p.single(tree, fn.Body, own)
+	if name := lastResult(own); name != nil {
+		own = append(own, name)
+		fn.Body.List = append(fn.Body.List, name)
+	}
 	keepLast(own)
 	compiled, err := p.compile(tree)
 	if err != nil {
 		return err
 	}
 	p.Code, p.Shape, p.text = compiled, Body, tree.File.Source()
+	return nil
+}
+
+// resultName is the global whose value is a script's result, wherever the script sets it.
+const resultName = "result"
+
+// lastResult returns the name of the result as a statement, if a script ends with its declaration:
+// a const is no global. It returns nil for other scripts.
+func lastResult(list []ast.Statement) ast.Statement {
+	for _, s := range slices.Backward(list) {
+		var bindings []*ast.Binding
+		switch s := s.(type) {
+		case *ast.EmptyStatement:
+			continue
+		case *ast.LexicalDeclaration:
+			bindings = s.List
+		case *ast.VariableStatement: // in a function, or made of a const by the compiler
+			bindings = s.List
+		}
+		for _, b := range bindings {
+			if name, ok := b.Target.(*ast.Identifier); ok && name.Name == resultName && b.Initializer != nil {
+				return &ast.ExpressionStatement{Expression: &ast.Identifier{Name: name.Name, Idx: name.Idx}}
+			}
+		}
+		return nil
+	}
 	return nil
 }
 

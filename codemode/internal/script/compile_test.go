@@ -117,6 +117,11 @@ func TestUnfence(t *testing.T) {
 		"```js\n```":                  "\n",
 		"```js\na":                    "```js\na",
 		"`x`":                         "`x`",
+		"Here it is:\n\n```js\na\n```\nIt counts.": "\n\n\na\n",
+		"Text\n```\na\n```":                        "\n\na\n",
+		"one\n```\na\n```\ntwo\n```\nb\n```":       "one\n```\na\n```\ntwo\n```\nb\n```",
+		"f(`\n```js\na\n```\n`)":                   "f(`\n```js\na\n```\n`)",
+		"a = 1\n```js\na\n```":                     "a = 1\n```js\na\n```",
 	} {
 		require.Equal(t, want, Unfence(in), "%q", in)
 	}

@@ -67,6 +67,7 @@ func lazily(pattern string) func() *regexp.Regexp {
 var (
 	fenceOpen  = lazily("^\uFEFF?\\s*(`{3,}|~{3,})[^`\r\n]*\r?\n")
 	fenceClose = lazily("\r?\n[ \t]*(`{3,}|~{3,})\\s*$")
+	fenceLine  = lazily("(?m)^[ \t]*`{3,}[A-Za-z]*[ \t]*\r?(?:\n|$)")
 	identifier = lazily(`^[\p{L}_$][\p{L}\p{Nd}_$]*$`)
 	// useStrict finds the directive among those that a script begins with.
 	useStrict = lazily(`^(?:\s+|//[^\r\n]*|/\*(?s:.*?)\*/|(?:"[^"\\\r\n]*"|'[^'\\\r\n]*')\s*;)*(?:"use strict"|'use strict')\s*(?:[;}\r\n]|$)`)
@@ -90,7 +91,7 @@ func Unfence(code string) string {
 	}
 	open := fenceOpen().FindStringSubmatchIndex(code)
 	if open == nil {
-		return code
+		return betweenProse(code)
 	}
 	end := fenceClose().FindStringSubmatchIndex(code[open[1]-1:])
 	if end == nil {
@@ -106,6 +107,23 @@ func Unfence(code string) string {
 	}
 	return head
 }
+
+// betweenProse returns the only fenced block of a text whose other lines are prose, as models answer
+// people, with empty lines in place of those before it. Any other text it returns unchanged.
+func betweenProse(text string) string {
+	fences := fenceLine().FindAllStringIndex(text, 3)
+	if len(fences) != 2 {
+		return text
+	}
+	before, body, after := text[:fences[0][0]], text[fences[0][1]:fences[1][0]], text[fences[1][1]:]
+	if strings.ContainsAny(before+after, codeCharacters) {
+		return text
+	}
+	return strings.Repeat("\n", strings.Count(text[:fences[0][1]], "\n")) + body
+}
+
+// codeCharacters are those of which every script has some, and that sentences do without.
+const codeCharacters = ";{}=`"
 
 // word reports whether a word occurs in the code as a whole word.
 func word(code, w string) bool { return wordAt(code, w) >= 0 }
