@@ -18,14 +18,18 @@ var absentIntl = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\bIntl\s*\.\s*(?:Segmenter|DisplayNames|DurationFormat|Locale|getCanonicalLocales|supportedValuesOf)\b`)
 })
 
+// explained are the errors of the engine whose cause may be known.
+var explained = []string{"TypeError", "ReferenceError", "RangeError", "SyntaxError"}
+
 // explain adds to an error of the engine what validate says about the failed line, for example
 // a name that SDK does not have. If that is nothing, it adds a hint about the likely cause.
 func (s *session) explain(f *fault.Fault) {
-	if f.Line == 0 || s.program == nil || !strings.HasPrefix(f.Message, "TypeError") && !strings.HasPrefix(f.Message, "ReferenceError") {
+	kind, _, _ := strings.Cut(f.Message, ":")
+	if f.Line == 0 || s.program == nil || !slices.Contains(explained, kind) {
 		return
 	}
 	for _, d := range s.diagnostics() {
-		if d.Line == f.Line {
+		if d.Line == f.Line && (kind == "TypeError" || kind == "ReferenceError") {
 			f.Message, f.Column = d.Message+" ("+f.Message+")", d.Column
 			if d.Hint != "" {
 				f.Hint = d.Hint
@@ -105,6 +109,8 @@ func (s *session) likelyCause(f *fault.Fault) string {
 		return s.missingValueHint(name, f.Line)
 	}
 	switch {
+	case kind == "SyntaxError" && strings.Contains(message, "invalid character 'o' looking for") && strings.Contains(sourceLine(s.job.Code, f.Line), "JSON.parse"):
+		return "JSON.parse was given an object: what a call returns is a value already, use it without JSON.parse."
 	case kind == "RangeError" && strings.Contains(message, " is not available here: there "):
 		return `Use what there is, or write it by hand, as with n.toFixed(2).replace(".", ",") or d.toISOString().slice(0, 10).`
 	case strings.HasSuffix(message, "is not iterable"):
@@ -154,6 +160,9 @@ func (s *session) missingMethodHint(name string, line int) string {
 // missingValueHint returns the hint for a member of undefined or null.
 func (s *session) missingValueHint(name string, line int) string {
 	quoted := sourceLine(s.job.Code, line)
+	if strings.Contains(quoted, ".content[") || strings.Contains(quoted, ".content?.[") || strings.Contains(quoted, ".structuredContent") {
+		return "A call returns its result itself, without `content` or `structuredContent` around it: read the value that it returned."
+	}
 	for _, e := range s.job.Bindings.Entities {
 		for _, edge := range e.Edges {
 			if strings.Contains(quoted, "."+edge+"."+name) || strings.Contains(quoted, "."+edge+"["+name) {

@@ -195,6 +195,8 @@ func TestHintsForMisplacedNames(t *testing.T) {
 		"SDK.Entities.Todo.page(1).then()":      "Calls of SDK are synchronous",
 		"new Intl.Segmenter('en')":              "Intl has NumberFormat",
 		"self.name":                             "globalThis",
+		"SDK.args.content[0].text":              "without `content`",
+		"JSON.parse({a: 1})":                    "a value already",
 		"SDK.args.table([1])":                   "log it with console.log",
 		"nope.count()":                          "Declare it",
 		"undefinedFn()":                         "Declare it",

@@ -45,7 +45,7 @@ func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
 		c.aggregate(m.entity, at(sig.options()))
 		return
 	}
-	c.options(m.entity, at(sig.options()), sig.takes, 0)
+	c.options(m.entity, at(sig.options()), m.method, sig.takes, 0)
 }
 
 func isSpread(e ast.Expression) bool {
@@ -54,7 +54,7 @@ func isSpread(e ast.Expression) bool {
 }
 
 // options checks an object of options, or a set's name.
-func (c *checker) options(e *wire.Entity, arg term, takes []string, depth int) {
+func (c *checker) options(e *wire.Entity, arg term, method string, takes []string, depth int) {
 	if depth > maxDepth {
 		return
 	}
@@ -63,6 +63,8 @@ func (c *checker) options(e *wire.Entity, arg term, takes []string, depth int) {
 	}
 	for key, v := range c.properties(arg) {
 		switch {
+		case !slices.Contains(takes, key.name) && method == "new":
+			c.fail(key.at, "", UnknownOption, "`new` takes no values: it returns a model with defaults, and stores nothing", "Store one with SDK.Entities."+e.Name+".upsert({"+shown(key.name)+": ...}).")
 		case !slices.Contains(takes, key.name):
 			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), availableNames(takes))
 		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
@@ -188,7 +190,7 @@ func (c *checker) with(e *wire.Entity, v term, depth int) {
 	}
 	for key, one := range c.properties(v) {
 		if target := c.relationship(e, key.name, key.at); target != nil {
-			c.options(target, one, edgeOptions, depth)
+			c.options(target, one, "", edgeOptions, depth)
 		}
 	}
 }

@@ -69,9 +69,20 @@ func (c *checker) condition(e *wire.Entity, key key, v term, depth int) {
 		c.related(e, key.name, v, depth)
 	case strings.Contains(key.name, "."):
 		c.dotted(e, key)
+	case key.name == "filter" || key.name == "where":
+		c.fail(key.at, "", UnknownField, e.Name+" has no field "+quote(key.name), "This is a filter already: write the fields without "+quote(key.name)+" around them, such as {"+anyField(e)+": ...}.")
 	default:
 		c.noField(e, key.name, slices.Concat(readable(e), e.Edges), key.at)
 	}
+}
+
+// anyField returns the name of a field other than the id, if there is one.
+func anyField(e *wire.Entity) string {
+	names := readable(e)
+	if len(names) > 1 {
+		return names[1]
+	}
+	return "id"
 }
 
 // dotted reports a path in a filter, which takes names only.

@@ -110,7 +110,7 @@ func (c *checker) input(s *scope, t value, args []ast.Expression) {
 		c.aggregate(t.entity, in)
 		return
 	}
-	c.options(t.entity, in, op.Inputs(), 0)
+	c.options(t.entity, in, t.method, op.Inputs(), 0)
 	for key, v := range c.properties(in) {
 		if isModel(key.name) {
 			c.models(t.entity, v, 0)

@@ -119,3 +119,16 @@ func TestRelatedEntities(t *testing.T) {
 		require.Equal(t, code, found[0].Code, src)
 	}
 }
+
+func TestHintsOfWhatWasMeant(t *testing.T) {
+	for src, hint := range map[string]string{
+		"SDK.Entities.Recipe.count({filter: {name: 'a'}})":         "write the fields without `filter` around them, such as {name: ...}",
+		"SDK.Entities.Recipe.deleteByQuery({where: {name: 'a'}})":  "without `where`",
+		"SDK.Entities.Recipe.all({filter: {filter: {name: 'a'}}})": "without `filter`",
+		"SDK.Entities.Recipe.new({name: 'a'})":                     "Store one with SDK.Entities.Recipe.upsert({name: ...}).",
+	} {
+		found := check(t, src, related())
+		require.Len(t, found, 1, src)
+		require.Contains(t, found[0].Hint, hint, src)
+	}
+}
