@@ -115,7 +115,7 @@ func TestReportsEverythingWrongAtOnce(t *testing.T) {
 	for _, d := range details {
 		paths = append(paths, d.Path)
 	}
-	require.ElementsMatch(t, []string{"/model/titel", "/model/title", "/model/priority", "/model/views", "/replace", "/sett"}, paths)
+	require.ElementsMatch(t, []string{"/model/titel", "/model/priority", "/model/views", "/replace", "/sett"}, paths)
 }
 
 func TestUpsertKeepsOrReplaces(t *testing.T) {
