@@ -32,14 +32,17 @@ type (
 		Tools     []toolDefinition `json:"tools"`
 	}
 	toolDefinition struct {
-		ServerID     string          `json:"serverId,omitempty"` // of a search's result
-		ToolName     string          `json:"toolName"`
-		ExportName   string          `json:"exportName"`
-		Description  string          `json:"description,omitempty"`
-		Annotations  map[string]bool `json:"annotations,omitempty"`
-		InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
-		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-		Declaration  string          `json:"declaration,omitempty"`
+		ServerID    string          `json:"serverId,omitempty"` // of a search's result
+		ToolName    string          `json:"toolName"`
+		ExportName  string          `json:"exportName"`
+		Title       string          `json:"title,omitempty"` // of a server's tool
+		Description string          `json:"description,omitempty"`
+		Annotations map[string]bool `json:"annotations,omitempty"`
+		// DeclaredAnnotations are what a server says of its tool where that does not count.
+		DeclaredAnnotations map[string]bool `json:"declaredAnnotations,omitempty"`
+		InputSchema         json.RawMessage `json:"inputSchema,omitempty"`
+		OutputSchema        json.RawMessage `json:"outputSchema,omitempty"`
+		Declaration         string          `json:"declaration,omitempty"`
 	}
 	searchResults struct {
 		Query   string           `json:"query"`
@@ -167,7 +170,8 @@ func describeServer(v *catalog.View, s *bind.Server, o discoveryOptions) serverD
 	}
 	if *o.Detail != detailFull {
 		for i := range out.Tools {
-			out.Tools[i].Description, out.Tools[i].Annotations = summaryLine(out.Tools[i].Description), nil
+			t := &out.Tools[i]
+			t.Description, t.Annotations, t.DeclaredAnnotations = summaryLine(t.Description), nil, nil
 		}
 	}
 	return out
@@ -239,20 +243,15 @@ func define(v *catalog.View, s *bind.Server, i int, detail string) toolDefinitio
 		return d
 	}
 	d.Description = t.Description
-	d.Annotations = annotationsOf(op)
+	d.Annotations, d.DeclaredAnnotations = op.Effects.Hints(), op.DeclaredHints()
+	if op.ID.Kind == catalog.KindUpstream {
+		d.Title = op.Title
+	}
 	if detail == detailFull {
 		d.InputSchema, d.OutputSchema = op.Input, op.Output
 		d.Declaration = typegen.ModuleFunction(v, s, i)
 	}
 	return d
-}
-
-// annotationsOf are an operation's effects, as MCP calls them.
-func annotationsOf(op *catalog.Operation) map[string]bool {
-	return map[string]bool{
-		"readOnlyHint": op.Effects.ReadOnly, "destructiveHint": op.Effects.Destructive && !op.Effects.ReadOnly,
-		"idempotentHint": op.Effects.Idempotent || op.Effects.ReadOnly, "openWorldHint": op.Effects.Outside,
-	}
 }
 
 func searchTools(v *catalog.View, servers []*bind.Server, query string, o discoveryOptions) (any, error) {

@@ -182,7 +182,7 @@ func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.R
 		OutputSchema json.RawMessage `json:"output_schema"`
 		Annotations  map[string]bool `json:"annotations"`
 		Example      json.RawMessage `json:"example,omitempty"`
-	}{op.ID.String(), op.ID.Op, op.ID.Owner, op.Description(call.View()), "json_schema", op.Input, op.Output, annotationsOf(op), op.Example})
+	}{op.ID.String(), op.ID.Op, op.ID.Owner, op.Description(call.View()), "json_schema", op.Input, op.Output, op.Effects.Hints(), op.Example})
 }
 
 // idsNear returns the ids that a wrong one may mean: of the same owner, if there is one, else all.

@@ -58,6 +58,7 @@ var oddWays = map[string]func(*oddServer, *message) string{
 	"a tuple that is wrong":           structured(`{"type":"object","properties":{"p":{"type":"array","items":[{"type":"string"},{"type":"integer"}]}}}`, `"content":[],"structuredContent":{"p":[1,"a"]}`),
 	"an exclusive bound of OpenAPI":   structured(`{"type":"object","properties":{"n":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`, `"content":[],"structuredContent":{"n":0}`),
 	"its arguments":                   echoes,
+	"a tool that says it only reads":  list(`{"tools":[{"name":"work","title":"Work hard","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false}}]}`),
 	"a text that looks like a number": call(`{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"0.10"}]}}`),
 
 	// What is written for the list of tools.

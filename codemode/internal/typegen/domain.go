@@ -1,6 +1,9 @@
 package typegen
 
 import (
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
@@ -120,7 +123,7 @@ func (g *generator) functions(d wire.Domain, namespaceName string) (types, funct
 		if optional {
 			mark = "?"
 		}
-		b.WriteString(comment("    ", op.Summary+hints(op.Effects)))
+		b.WriteString(comment("    ", op.Summary+hints(op)))
 		parameters := "input" + mark + ": " + in
 		if len(f.Leading) > 0 {
 			parameters = leadingParameters(f.Leading, in)
@@ -156,7 +159,7 @@ func groupFunctions(v *catalog.View, n *namespace, group wire.Group, namespaceNa
 		if optional {
 			mark = "?"
 		}
-		b.WriteString(comment("      ", op.Summary+hints(op.Effects)))
+		b.WriteString(comment("      ", op.Summary+hints(op)))
 		b.WriteString("      " + f.Name + "(input" + mark + ": " + in + "): " + out + ";\n")
 		if len(f.Leading) > 0 {
 			b.WriteString("      " + f.Name + "(" + leadingParameters(f.Leading, in) + "): " + out + ";\n")
@@ -179,8 +182,9 @@ func leadingParameters(names []string, in string) string {
 }
 
 // hints name the annotations of an operation in MCP's words
-// (codemode-run-spec 6.3).
-func hints(e catalog.Effects) string {
+// (codemode-run-spec 6.3), and those that its server declares where they do not count.
+func hints(op *catalog.Operation) string {
+	e := op.Effects
 	var names []string
 	for _, h := range []struct {
 		holds bool
@@ -190,8 +194,21 @@ func hints(e catalog.Effects) string {
 			names = append(names, h.name)
 		}
 	}
-	if len(names) == 0 {
+	text := strings.Join(names, ", ")
+	declared := op.DeclaredHints()
+	for i, name := range slices.Sorted(maps.Keys(declared)) {
+		switch {
+		case i > 0:
+			text += ", "
+		case text != "":
+			text += "; its server says: "
+		default:
+			text = "its server says: "
+		}
+		text += name + " " + strconv.FormatBool(declared[name])
+	}
+	if text == "" {
 		return ""
 	}
-	return " (" + strings.Join(names, ", ") + ")"
+	return " (" + text + ")"
 }

@@ -30,7 +30,7 @@ const ModuleBasics = `declare module "` + wire.ModuleDiscovery + `" {
   export const specVersion: string;
   export interface ServerInfo { serverId: string; serverName: string; capabilities?: string[] }
   export interface ServerDescription extends ServerInfo { description?: string; version?: string; toolCount: number; page: number; pageSize: number; tools: ToolDefinition[] }
-  export interface ToolSummary { toolName: string; exportName: string; description?: string; annotations?: { [hint: string]: boolean } }
+  export interface ToolSummary { toolName: string; exportName: string; title?: string; description?: string; annotations?: { [hint: string]: boolean }; /** What a server says of its tool, where that does not count. */ declaredAnnotations?: { [hint: string]: boolean } }
   /** The schemas and the declaration come with detail "full". */
   export interface ToolDefinition extends ToolSummary { inputSchema?: any; outputSchema?: any; declaration?: string }
   export interface SearchResults { query: string; results: (ToolDefinition & { serverId: string })[] }
@@ -106,7 +106,7 @@ func module(v *catalog.View, s *bind.Server, tools []int, groups []wire.Group) s
 		if optional {
 			mark = "?"
 		}
-		functions.WriteString(comment("  ", op.Summary+hints(op.Effects)))
+		functions.WriteString(comment("  ", op.Summary+hints(op)))
 		name, export := t.Export, "export "
 		if undeclared[name] {
 			name, export = "_$"+name, ""

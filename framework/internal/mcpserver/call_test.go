@@ -114,6 +114,16 @@ func TestCallUnknown(t *testing.T) {
 	}
 }
 
+// What an argument names is no tool of the protocol: a fault about it is the tool's.
+func TestCallUnknownInArguments(t *testing.T) {
+	g := newGarden()
+	w := dial(t, options(t, g))
+	w.hello("2025-11-25", "")
+	f := w.call(callLine(`1`, "lab.fail", `{"how":"unknown id"}`)).tool(t).failure(t)
+	require.Equal(t, fault.ToolNotFound, f.Error.Code)
+	require.Equal(t, "/how", f.Error.Path)
+}
+
 func TestCallBadArguments(t *testing.T) {
 	const bad = `{"force":"yes","id":7}`
 	details := func(t *testing.T, raw json.RawMessage) {

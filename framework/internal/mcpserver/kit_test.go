@@ -114,6 +114,8 @@ func (g *garden) offer() catalog.Offer {
 					return json.RawMessage(`{"broken":`), nil
 				case "number":
 					return json.RawMessage(`42`), nil
+				case "unknown id":
+					return nil, fault.New(fault.ToolNotFound, "there is no such operation").WithPath("/how")
 				}
 				return nil, fault.New(fault.Conflict, "somebody was faster")
 			},
