@@ -133,7 +133,8 @@ func TestWrongRequests(t *testing.T) {
 		"id of one set":   {"", of, 400, "invalid_payload", "/lastEventId"},
 		"id of other set": {"set=archive", of, 400, "invalid_payload", "/lastEventId"},
 		"id of nothing":   {"set=default", "default:99:0123abcd", 410, "not_found", "/lastEventId"},
-		"other history":   {"set=default", of[:len(of)-8] + "00000000", 410, "not_found", "/lastEventId"},
+		"other history":   {"set=default", "default:1:00000000", 410, "not_found", "/lastEventId"},
+		"changed id":      {"set=default", of[:len(of)-8] + "00000000", 400, "invalid_payload", "/lastEventId"},
 	} {
 		var header []string
 		if c.id != "" {

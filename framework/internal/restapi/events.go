@@ -72,12 +72,17 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 		describeStream(w.Header())
 		return
 	}
+	ids, err := h.eventIDs(r.Context())
+	if err != nil {
+		h.rejectAs(w, r, asRejection(err))
+		return
+	}
 	leave, f := h.takeListener(r, p)
 	if f != nil {
 		h.reject(w, r, f)
 		return
 	}
-	follower, err := h.opts.Feed.Follow(r.Context(), follow.Reader{View: v, Principal: p}, filter, lastID)
+	follower, err := h.opts.Feed.Follow(r.Context(), follow.Reader{View: v, Principal: p}, filter, ids.read(lastID))
 	if err != nil {
 		leave()
 		j := asRejection(err)
@@ -87,7 +92,7 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request) {
 		h.rejectAs(w, r, j)
 		return
 	}
-	l := &listener{h: h, r: r, follower: follower, principal: p, affirmed: time.Now(), leave: leave}
+	l := &listener{h: h, r: r, follower: follower, ids: ids, principal: p, affirmed: time.Now(), leave: leave}
 	var conn net.Conn
 	var taken bool
 	if r.ProtoMajor == 1 {
@@ -228,7 +233,7 @@ type listener struct {
 	stream    *stream
 	principal auth.Principal
 	affirmed  time.Time
-	sent      string // the last id that the client has
+	ids       *eventIDs
 	leave     func()
 }
 
@@ -256,8 +261,7 @@ const retryMs = "1000"
 func (l *listener) serve(ctx context.Context) {
 	o := &l.h.opts.Events
 	// The id from which to go on is there before anything has happened.
-	l.sent = l.follower.ID()
-	l.stream.put(": following\nretry: " + retryMs + "\nid: " + l.sent + "\n\n")
+	l.stream.put(": following\nretry: " + retryMs + "\nid: " + l.ids.write(l.follower.ID()) + "\n\n")
 	quiet := time.Now()
 	for {
 		wait := time.Until(quiet.Add(o.Heartbeat))
@@ -285,7 +289,7 @@ func (l *listener) serve(ctx context.Context) {
 			l.end(fault.From(err))
 			return
 		case took > o.Slow, took > o.Slow/10 && l.follower.Behind() > o.Behind:
-			l.end(fault.Newf(fault.QueueOverloaded, "this listener is too slow: it took %s to take what was sent, and is %d commits behind", took.Round(time.Millisecond), l.follower.Behind()))
+			l.end(fault.Newf(fault.QueueOverloaded, "this listener is too slow: it took %s to take what was sent", took.Round(time.Millisecond)))
 			return
 		case err != nil:
 			if _, err := l.reader(); err != nil {
@@ -302,29 +306,24 @@ func (l *listener) serve(ctx context.Context) {
 	}
 }
 
-// heartbeat is a comment, and the id behind what the client was not sent because it is none of
-// its business.
+// heartbeat is a comment, and the id behind what the client was not sent because it is none of its
+// business: another one each time, so that nobody sees whether there was something.
 func (l *listener) heartbeat() string {
-	if id := l.follower.ID(); id != l.sent {
-		l.sent = id
-		return ": heartbeat\nid: " + id + "\n\n"
-	}
-	return ": heartbeat\n\n"
+	return ": heartbeat\nid: " + l.ids.vary(l.follower.ID()) + "\n\n"
 }
 
 // texts are events as they are sent.
 func (l *listener) texts(events []feed.Event) net.Buffers {
 	out := make(net.Buffers, 0, 3*len(events))
 	for i := range events {
-		l.sent = events[i].ID()
-		out = append(out, []byte("id: "+l.sent+"\nevent: change\ndata: "), events[i].Data, []byte("\n\n"))
+		out = append(out, []byte("id: "+l.ids.write(events[i].ID())+"\nevent: change\ndata: "), events[i].Data, []byte("\n\n"))
 	}
 	return out
 }
 
 // end sends why the stream ends, with the id from which the client can go on.
 func (l *listener) end(f *fault.Fault) {
-	l.stream.put("id: " + l.follower.ID() + "\nevent: error\ndata: " + string(problem(f, f.HTTPStatus())) + "\n\n")
+	l.stream.put("id: " + l.ids.write(l.follower.ID()) + "\nevent: error\ndata: " + string(problem(f, f.HTTPStatus())) + "\n\n")
 }
 
 // reader is who listens, with the rights that it has now.

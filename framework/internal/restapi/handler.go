@@ -79,6 +79,7 @@ type Handler struct {
 	mu      sync.Mutex
 	closing bool
 	open    sync.WaitGroup // requests
+	ids     atomic.Pointer[eventIDs]
 }
 
 // New makes a handler.
