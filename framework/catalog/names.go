@@ -58,11 +58,11 @@ func SDKPath(id ID) []string {
 	case KindEntity:
 		return []string{"Entities", id.Owner, Camel(id.Op)}
 	case KindPlugin:
-		return []string{Pascal(id.Owner), Camel(id.Op)}
+		return []string{Pascal(id.Owner), member(id.Op)}
 	case KindUpstream:
 		return []string{"Servers", id.Owner, Identifier(id.Op)}
 	case KindAction:
-		return []string{"Actions", Camel(id.Op)}
+		return []string{"Actions", member(id.Op)}
 	case KindCode:
 	}
 	return nil
@@ -83,6 +83,16 @@ const called = "then toJSON toString valueOf"
 
 // strict are words that are reserved in modules beside the list of codemode-run-spec section 6.1.
 const strict = "catch enum implements interface package private protected public"
+
+// member returns the name of a function in the SDK: in camelCase, with an underscore behind what
+// JavaScript calls by itself. Any other word can be a member.
+func member(op string) string {
+	name := Camel(op)
+	if slices.Contains(strings.Fields(called), name) {
+		name += "_"
+	}
+	return name
+}
 
 // reserved are JavaScript's reserved words (codemode-run-spec section 6.1), and what is called by itself.
 var reserved = func() map[string]bool {
