@@ -49,7 +49,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	if p.schema == nil {
 		return p.checkScans(data, p.noJournal())
 	}
-	out := []catalog.Check{data, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets))}
+	out := append(p.lostSets(ctx), data, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets)))
 	if p.tapes != nil {
 		out = append(out, p.tapes.Check(ctx))
 	}
@@ -57,6 +57,19 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		return append(out, p.noJournal())
 	}
 	return append(out, p.journal.Check(ctx))
+}
+
+// lostSets names the sets whose data is gone, also those that no entity names and nobody has asked for
+// since.
+func (p *Provider) lostSets(ctx context.Context) (out []catalog.Check) {
+	lost, err := migrations.LostSets(ctx, p.engine.Backend())
+	if err != nil {
+		lost = append(lost, fault.From(err))
+	}
+	for _, f := range lost {
+		out = append(out, catalog.Check{Name: "set", Detail: f.Message, Hint: f.Hint})
+	}
+	return out
 }
 
 // Diagnose implements catalog.Diagnoser. The sets that can be opened are looked at all the

@@ -161,6 +161,12 @@ type Owner interface {
 	OwnPlace() string
 }
 
+// LossReporter is a Backend that knows which sets have existed.
+type LossReporter interface {
+	// Lost returns a fault for each set that has existed and whose data is gone.
+	Lost(ctx context.Context) ([]*fault.Fault, error)
+}
+
 // Reacher is a Backend whose data may be away while the app runs.
 type Reacher interface {
 	// Reach says what keeps the data and the ledger from being read or written now: one

@@ -224,6 +224,14 @@ func WithDatabaseMessage(set string, err error) error {
 		WithHint("Fix the data or the schema, and apply again.").Because(err)
 }
 
+// LostSets returns a fault for each set whose data is gone, as far as the backend knows that.
+func LostSets(ctx context.Context, b backend.Backend) ([]*fault.Fault, error) {
+	if reporter, ok := b.(backend.LossReporter); ok {
+		return reporter.Lost(ctx)
+	}
+	return nil, nil
+}
+
 func (cs Commands) status(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
 	c := cs.Configure(host)
 	w, refusal := c.Way()
@@ -243,7 +251,11 @@ func (cs Commands) status(ctx context.Context, host catalog.Host, in *catalog.In
 	if err != nil {
 		return err
 	}
-	bad := refusal != nil
+	lost, err := LostSets(ctx, b)
+	if err != nil {
+		return err
+	}
+	bad := refusal != nil || len(lost) > 0
 	for _, s := range states {
 		bad = bad || s.State != migrate.Current
 	}
@@ -253,9 +265,15 @@ func (cs Commands) status(ctx context.Context, host catalog.Host, in *catalog.In
 			f := fault.From(refusal)
 			report["why"], report["do"] = f.Message, f.Hint
 		}
+		if len(lost) > 0 {
+			report["lost"] = lost
+		}
 		err = in.Out.JSON(report)
 	} else {
 		printStates(in.Out, b.Place(), c.Mode, states)
+		for _, f := range lost {
+			in.Err.Printf("%s\n  hint: %s\n", f.Message, f.Hint)
+		}
 		if refusal != nil {
 			in.Err.Printf("%s\n  hint: %s\n", fault.From(refusal).Message, fault.From(refusal).Hint)
 		}

@@ -490,6 +490,13 @@ func TestLostSetIsNotCreatedAnew(t *testing.T) {
 		require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err), "%v", err)
 		require.ErrorContains(t, err, d.schema+", is missing")
 	}
+	lost, err := next.Lost(ctx)
+	require.NoError(t, err)
+	require.Len(t, lost, 1)
+	require.Contains(t, lost[0].Message, d.schema+", is missing")
 	exec(t, d.DB(), "DELETE FROM "+s.table()+" WHERE name = 'default'") // it is given up
+	lost, err = next.Lost(ctx)
+	require.NoError(t, err)
+	require.Empty(t, lost)
 	use(t, next, "default")
 }

@@ -200,9 +200,31 @@ func (s *Server) exists(ctx context.Context, q rowQuerier, d *Database) (there b
 	if err := rows.Err(); err != nil || there || !known {
 		return there, err
 	}
-	return false, fault.Newf(fault.ServiceUnavailable, "the schema of %s, %s, is missing", backend.Named(d.set), d.schema).
+	return false, s.lost(d)
+}
+
+// lost is the fault of a set whose schema is gone.
+func (s *Server) lost(d *Database) *fault.Fault {
+	return fault.Newf(fault.ServiceUnavailable, "the schema of %s, %s, is missing", backend.Named(d.set), d.schema).
 		WithHint("Stop the app and restore the schema from a backup. To give up the set's data instead, run DELETE FROM %s WHERE name = '%s', and a new schema is created.", s.table(), d.set).
 		Because(fmt.Errorf("%s lists it, but it is gone from %s", s.table(), serverAddress(s.config)))
+}
+
+// Lost implements backend.LossReporter.
+func (s *Server) Lost(ctx context.Context) (lost []*fault.Fault, err error) {
+	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+` WHERE NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1 || '.' || name) ORDER BY name COLLATE "C"`, s.prefix)
+	if err != nil {
+		return nil, unreachableFault(s.config, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		lost = append(lost, s.lost(s.database(name)))
+	}
+	return lost, rows.Err()
 }
 
 // scripts are what makes the tables of a schema's version in an empty set; they

@@ -117,6 +117,10 @@ func TestLostSetIsNotCreatedAnew(t *testing.T) {
 			require.NoFileExists(t, f.file(set))
 		}
 		refused(set + ".db, is missing")
+		lost, err := f.Lost(ctx)
+		require.NoError(t, err)
+		require.Len(t, lost, 1)
+		require.Contains(t, lost[0].Message, set+".db, is missing")
 		require.NoError(t, os.WriteFile(f.file(set)+"-wal", []byte("log"), 0o600))
 		refused("its log is there")
 		require.NoError(t, os.Remove(f.file(set)+"-wal"))

@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/framework/fault"
@@ -42,6 +44,24 @@ func (f *Folder) checkLost(set string) (there bool, err error) {
 	return false, fault.Newf(fault.ServiceUnavailable, "the file of %s, %s, is missing", backend.Named(set), filepath.Base(path)).
 		WithHint("Stop the app and restore %s from a backup. To give up the set's data instead, remove %s from the data folder, and a new file is created.", filepath.Base(path), filepath.Base(f.markOf(set))).
 		Because(fmt.Errorf("%s is gone, %s is there", path, f.markOf(set)))
+}
+
+// Lost implements backend.LossReporter.
+func (f *Folder) Lost(context.Context) (lost []*fault.Fault, err error) {
+	files, err := os.ReadDir(f.path)
+	if err != nil {
+		return nil, faultOr("the data folder cannot be read", err)
+	}
+	for _, file := range files {
+		set := strings.TrimSuffix(strings.TrimPrefix(file.Name(), "."), ".line")
+		if !backend.ValidSet(set) || file.Name() != filepath.Base(f.markOf(set)) {
+			continue
+		}
+		if _, err := f.checkLost(set); err != nil {
+			lost = append(lost, fault.From(err))
+		}
+	}
+	return lost, nil
 }
 
 // creatingAnew says what else has a new file created once a damaged one was moved away.
