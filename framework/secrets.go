@@ -25,8 +25,7 @@ func (s *secrets) configure(v interface {
 ) {
 	var found []string
 	v.Each(func(setting catalog.Setting, key, text string) {
-		name := key[strings.LastIndexByte(key, '.')+1:]
-		if setting.Secret || setting.Open && journal.SecretName(name) && !strings.Contains(text, "${") {
+		if setting.Secret || setting.Open && isNamedSecret(key) && !isOrdinary(text) {
 			found = append(found, text)
 		} else if u, err := url.Parse(text); err == nil && u.User != nil {
 			password, _ := u.User.Password()
@@ -35,6 +34,18 @@ func (s *secrets) configure(v interface {
 	})
 	found = slices.DeleteFunc(found, func(secret string) bool { return len(secret) < journal.LeastValue })
 	s.configured.Store(&found)
+}
+
+// isNamedSecret reports whether a free key is named like a secret. Those below effects are names of tools.
+func isNamedSecret(key string) bool {
+	return !strings.Contains(key, ".effects.") && journal.SecretName(key[strings.LastIndexByte(key, '.')+1:])
+}
+
+// isOrdinary reports whether the value of such a key is no secret: it refers to one, or is a plain number,
+// as of plugins.x.maxTokens.
+func isOrdinary(text string) bool {
+	const longest = 11
+	return strings.Contains(text, "${") || len(text) <= longest && strings.Trim(text, "0123456789") == ""
 }
 
 // ask has a provider asked for its secrets from now on.
