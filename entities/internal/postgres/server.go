@@ -127,8 +127,13 @@ func (s *Server) Place() string {
 func (s *Server) SpansSets() bool { return true }
 
 // Sets implements backend.Backend.
-func (s *Server) Sets(ctx context.Context) (out []string, err error) {
-	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+` JOIN pg_namespace ON nspname = $1 || '.' || name ORDER BY name COLLATE "C"`, s.prefix)
+func (s *Server) Sets(ctx context.Context) ([]string, error) {
+	return s.listed(ctx, "EXISTS")
+}
+
+// listed returns the listed sets whose schema EXISTS, or NOT EXISTS.
+func (s *Server) listed(ctx context.Context, schema string) (out []string, err error) {
+	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+" WHERE "+schema+` (SELECT FROM pg_namespace WHERE nspname = $1 || '.' || name) ORDER BY name COLLATE "C"`, s.prefix)
 	if err != nil {
 		return nil, unreachableFault(s.config, err)
 	}

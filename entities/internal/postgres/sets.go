@@ -212,19 +212,11 @@ func (s *Server) lost(d *Database) *fault.Fault {
 
 // Lost implements backend.LossReporter.
 func (s *Server) Lost(ctx context.Context) (lost []*fault.Fault, err error) {
-	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+` WHERE NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1 || '.' || name) ORDER BY name COLLATE "C"`, s.prefix)
-	if err != nil {
-		return nil, unreachableFault(s.config, err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
+	names, err := s.listed(ctx, "NOT EXISTS")
+	for _, name := range names {
 		lost = append(lost, s.lost(s.database(name)))
 	}
-	return lost, rows.Err()
+	return lost, err
 }
 
 // scripts are what makes the tables of a schema's version in an empty set; they
