@@ -40,8 +40,8 @@ func TestActionLines(t *testing.T) {
 	require.Empty(t, lines(exposure.Code, shown, hidden))
 
 	var many []*catalog.Operation
-	for n := range 100 {
-		op := operation(catalog.ActionID(fmt.Sprintf("act-%02d", n)), "", `{}`)
+	for n := range 300 {
+		op := operation(catalog.ActionID(fmt.Sprintf("act-%03d", n)), "", `{}`)
 		op.Input = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
 		many = append(many, op)
 	}

@@ -146,7 +146,7 @@ func (e *Engine) create(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 }
 
 // refuseFixed refuses a model with a value of a field that callers do not write, unless the new entity
-// has it anyway.
+// has it anyway, or a value that is generated for each: rows are copied as they were read.
 func refuseFixed(k *model.Kind, m *model.Values, created json.RawMessage) error {
 	if len(m.Fixed) == 0 {
 		return nil
@@ -158,7 +158,7 @@ func refuseFixed(k *model.Kind, m *model.Values, created json.RawMessage) error 
 	stored, _ := v.(map[string]any)
 	var details []fault.Detail
 	for _, f := range m.Fixed {
-		if differs(k, f, stored) {
+		if !f.Field.Generated && differs(k, f, stored) {
 			details = append(details, fault.Detail{Path: m.At + "/" + filter.Escape(f.Field.Name), Message: f.Field.Name + " is read-only, and a new " + k.Name() + " has another value: leave it out"})
 		}
 	}
