@@ -305,8 +305,9 @@ func FuzzResult(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	s := &server{cfg: Config{ID: "x"}}
+	conn := &connection{dialer: &dialer{cfg: &s.cfg}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		out, err := s.result(t.Context(), &connection{}, &request{tool: "t", call: withoutFiles{}}, raw)
+		out, err := s.result(t.Context(), conn, &request{tool: "t", call: withoutFiles{}}, raw)
 		if err == nil {
 			require.True(t, json.Valid(out), "%s", out)
 		}

@@ -118,7 +118,7 @@ const delayVariable = "KOAN_TEST_DELAY"
 // unusualProperties are properties of a schema that cannot be used as they are, by tool.
 var unusualProperties = map[string]string{
 	"lookahead": `{"type": "string", "pattern": "^(?!-)[a-z]+$"}`, "backreference": `{"type": "string", "pattern": "^(a)\\1$"}`, "repeated": `{"type": "string", "pattern": "^.{1,2000}$"}`,
-	"draft4": `{"type": "string", "exclusiveMinimum": true}`, "required": `{"type": "string", "required": true}`, "empty": `{"type": "string", "enum": []}`, "missing": `{"$ref": "#/$defs/none"}`,
+	"required": `{"type": "string", "required": true}`, "empty": `{"type": "string", "enum": []}`, "missing": `{"$ref": "#/$defs/none"}`,
 }
 
 const oneTool = `{"tools":[{"name":"work","description":"Works.","inputSchema":{"type":"object"}}]}`
