@@ -23,7 +23,7 @@ func TestFailuresTeach(t *testing.T) {
 		"option":            {"SDK.Entities.Todo.collection({where: {}})", fault.InvalidPayload, "there is no option `where`; did you mean \"filter\"? There are: filter, q, sort,"},
 		"option below":      {"SDK.Entities.Todo.collection({\n  filter: {},\n  orderBy: 'title',\n})", fault.InvalidPayload, `did you mean "sort"?`},
 		"operator":          {"SDK.Entities.Todo.count({title: {$regex: 'x'}})", fault.InvalidPayload, "there is no filter operator `$regex`. There are: $eq, $ne"},
-		"filter in a count": {"SDK.Entities.Todo.count({filter: {}})", fault.InvalidPayload, "Todo has no field `filter`. There are: id, title"},
+		"filter in a count": {"SDK.Entities.Todo.count({filter: {}})", fault.InvalidPayload, "write the fields without `filter` around them, such as {title: ...}"},
 		"several":           {"SDK.Entities.Todo.collection({limit: 3, select: 'id'})", fault.InvalidPayload, `did you mean "pageSize"?`},
 		"page as an array":  {"SDK.Entities.Todo.collection().map(t => t.id)", fault.JavaScriptError, "in its `items`"},
 		"made while it ran": {"SDK.Entities.Todo.collection({['wh' + 'ere']: {}})", fault.InvalidPayload, "Call it as collection({filter, q, sort,"},

@@ -113,13 +113,14 @@ func TestUploadAndDownload(t *testing.T) {
 	require.Equal(t, "a,b\n1,2\n", read, "scripts of the same caller read it")
 }
 
-// What a run created that failed counts as what was uploaded does.
+// What a run created counts as what was uploaded does, unless the run failed: then it is gone.
 func TestFilesOfACallerHaveABoundTogether(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fixture.App(), framework.HTTPOptions{}, koantest.Setting{Key: "files.callerBytes", Value: "1000"})
 	kept := s.upload(strings.Repeat("a", 400), "/api/files")
 	failed := s.kit.Try(`SDK.Files.create({text: SDK.args}); throw new Error("late")`, koantest.Input{Args: strings.Repeat("b", 400)})
 	require.False(t, failed.Success)
+	s.upload(strings.Repeat("b", 400), "/api/files")
 	refused := s.do("POST", "/api/files", strings.Repeat("c", 400))
 	require.Equal(t, http.StatusTooManyRequests, refused.status, "%s", refused.body)
 	var f fault.Fault
