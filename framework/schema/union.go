@@ -27,6 +27,9 @@ func (r *reader) union(v *jsonschema.ValidationError, keyword string) []fault.De
 	case shared && (len(meant) > 1 || path == at):
 		return []fault.Detail{constants(path, at, meant, wantedTypes(all))}
 	case len(meant) > 1 && len(meant) <= 4 && !slices.ContainsFunc(meant, func(m *misfit) bool { return len(m.missing) < m.count || m.count != best.count }):
+		if slices.ContainsFunc(meant, func(m *misfit) bool { return !slices.Equal(m.missing, best.missing) }) { // none of them more than another
+			return []fault.Detail{{Path: at, Message: "must have " + missing(meant)}}
+		}
 		return []fault.Detail{{Path: at + pointer(best.missing[:1]), Message: "must have " + missing(meant)}}
 	}
 	out := r.violations(v.Causes[best.branch])

@@ -69,8 +69,10 @@ func TestAnnotationsHold(t *testing.T) {
 	}
 	o := openOffice(t)
 	a := o.people["admin"]
-	made := a.call("Badge.upsert", `{"model":{"id":"b","number":"A-17","holder":"Ann","pin":"1234","key":"k3y","printer":"mine","note":"x"}}`)
-	require.Equal(t, map[string]any{"id": "b", "number": "A-17", "floor": 1.0, "weight": 1.0, "printer": "north", "holder": "Ann", "note": "x"}, made, "what is read-only is left out of a model")
+	f := a.fails(fault.InvalidPayload, "Badge.upsert", `{"model":{"id":"b","number":"A-17","holder":"Ann","pin":"1234","key":"k3y","printer":"mine","note":"x"}}`)
+	require.Equal(t, "/model/printer", f.Path, "what is read-only has the value that it gets")
+	made := a.call("Badge.upsert", `{"model":{"id":"b","number":"A-17","holder":"Ann","pin":"1234","key":"k3y","printer":"north","note":"x"}}`)
+	require.Equal(t, map[string]any{"id": "b", "number": "A-17", "floor": 1.0, "weight": 1.0, "printer": "north", "holder": "Ann", "note": "x"}, made)
 
 	for _, c := range [][3]string{
 		{`{"number":"A-"}`, "/changes/number", "at least 3 characters"},
@@ -88,7 +90,7 @@ func TestAnnotationsHold(t *testing.T) {
 		require.Contains(t, fmt.Sprint(f.Message, f.Details), c[2], c[0])
 	}
 	a.call("Badge.patch", `{"id":"b","changes":{"holder":"Ann","floor":2}}`) // the same is no change
-	f := a.fails(fault.InvalidPayload, "Badge.upsert", `{"model":{"number":"x","floor":99,"holder":"Ann"}}`)
+	f = a.fails(fault.InvalidPayload, "Badge.upsert", `{"model":{"number":"x","floor":99,"holder":"Ann"}}`)
 	require.GreaterOrEqual(t, len(f.Details.([]fault.Detail)), 2, "all at once")
 
 	for _, name := range []string{"pin", "key"} {

@@ -18,6 +18,9 @@ const facts = (r) => [
   r.correlationId && ["Correlation", r.correlationId], r.repeatOf && ["Repeats", html`<a href=${"/console/runs/" + r.repeatOf}>an earlier run</a>`],
 ].filter(Boolean);
 
+// differs reports whether a change is one that the reader sees: rows with parts that he may not read are listed whatever becomes of them.
+const differs = (c) => c.action !== "update" || JSON.stringify(c.before) !== JSON.stringify(c.after);
+
 export function Run({ args: [id] }) {
   const run = useSignal(null), fault = useSignal(null), missing = useSignal(false);
   const undone = useSignal(null), asking = useSignal(false), replayed = useSignal(null), busy = useSignal("");
@@ -68,7 +71,7 @@ export function Run({ args: [id] }) {
   if (missing.value) return html`<${Empty} whole title="This run is not kept" help="It is not yours, it is too old, or it has not ended yet."><a class="button" href="/console/runs">All runs</a><//>`;
   if (!run.value) return html`<${FaultText} fault=${fault.value} />`;
   const r = run.value, changed = r.created + r.updated + r.deleted, preview = undone.value;
-  const rest = preview?.how?.onConflict, none = rest && !preview.error && !preview.result.changes?.length;
+  const rest = preview?.how?.onConflict, none = rest && !preview.error && !preview.result.changes?.some(differs);
   return html`<p class="crumbs"><a href="/console/runs">Runs</a></p>
     <div class="row"><h1>Run <code class="id">${r.id}</code></h1><${Outcome} run=${r} /><span class="grow"></span>
       ${r.committed && changed > 0 && html`<button class="danger" disabled=${busy.value || !preview || preview.by || preview.error || none} onClick=${() => (asking.value = true)}>${preview?.by ? "Undone" : rest ? "Undo the rest" : "Undo"}</button>`}
@@ -87,7 +90,7 @@ export function Run({ args: [id] }) {
         ${!r.dryRun && !r.committed && changed > 0 && html`<p class="quiet">Nothing of it was kept.</p>`}
         ${r.changes?.length > 0 && (!r.committed || preview?.error) && html`<ul class="plain">${r.changes.map((c) => html`<li>${c.entity || "rows that you may not see"} ${c.set !== "default" ? html`<span class="quiet">${c.set}</span>` : ""} <${Counts} of=${c} /></li>`)}</ul>`}
         ${preview?.error?.code === "conflict" ? html`<${Again} fault=${preview.error} rest=${!rest && work("look", () => look(true))} busy=${busy.value} />` : html`<${FaultText} fault=${preview?.error} />`}
-        ${none && html`<p role="status">Nothing of it is left to undo: all that it changed was changed again, or undone.</p>`}
+        ${none && html`<p role="status">Nothing of it is left to undo that you may read: all that it changed was changed again, or undone.</p>`}
         ${rest && !none && preview.result.changes && html`<p role="status">Of its changes these can still be undone:</p>`}
         ${!none && preview?.result?.changes && html`<${Changes} changes=${invert(preview.result.changes, r.changes || [])} done=${true} />`}
       </section></div>
