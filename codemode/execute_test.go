@@ -130,8 +130,8 @@ func TestFailureRollsBack(t *testing.T) {
 func TestOptionalMembersThatSayNothing(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, given := range []string{
-		`"set":"","language":"","entryFunction":"","correlationId":"","approval":"","planId":"","onLarge":"","idempotencyKey":""`,
-		`"args":null,"set":null,"language":null,"dryRun":null,"atomic":null,"limits":null,"only":null,"include":null,"idempotencyKey":null,"planId":null`,
+		`"set":"","language":"","entryFunction":"","correlationId":"","approval":"","planId":"","onLarge":""`,
+		`"args":null,"set":null,"language":null,"dryRun":null,"atomic":null,"limits":null,"only":null,"include":null,"planId":null`,
 		`"limits":{"timeoutMs":null,"maxToolCalls":null}`, `"language":"ts"`, `"language":"JS"`, `"language":"TypeScript"`,
 	} {
 		r := h.call(t.Context(), "execute", json.RawMessage(`{"code":"1 + 1",`+given+`}`))

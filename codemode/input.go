@@ -23,7 +23,8 @@ type member struct {
 	check    func(v any) (message, expected string)
 	// inside returns the problems of the parts of a value that passed check; their paths
 	// are below the member's.
-	inside func(v any) []fault.Detail
+	inside  func(v any) []fault.Detail
+	literal bool // null and an empty text are values like others
 	// alias returns the value that another stands for, such as ts for typescript.
 	alias func(v any) any
 }
@@ -52,11 +53,12 @@ func (ms members) schema() json.RawMessage {
 }
 
 // given returns the members of an input as they stand there, but for optional ones that are null or
-// an empty text: some models send every member that a schema has. An empty script is one.
+// an empty text: some models send every member that a schema has. An empty script is one, args may be
+// anything, and who sends an empty key would not expect to run twice.
 func (ms members) given(input json.RawMessage) (map[string]json.RawMessage, error) {
 	in, err := given(input)
 	for _, m := range ms {
-		if raw, ok := in[m.name]; ok && !m.required && m.name != codeName && saysNothing(raw) {
+		if raw, ok := in[m.name]; ok && !m.required && !m.literal && saysNothing(raw) {
 			delete(in, m.name)
 		}
 	}
@@ -332,7 +334,7 @@ func texts(name, description string, values ...string) member {
 
 // anyValue is any JSON that the engine accepts.
 func anyValue(name, description string) member {
-	return member{name: name, schema: described(description, map[string]any{}), check: func(v any) (string, string) {
+	return member{name: name, literal: true, schema: described(description, map[string]any{}), check: func(v any) (string, string) {
 		if deeper(v, exact.MaxDepth) {
 			return "is nested deeper than " + strconv.Itoa(exact.MaxDepth) + " levels", ""
 		}

@@ -22,6 +22,10 @@ export function invert(changes, counts) {
   return inverted.filter((c) => counts.some((n) => n.entity === c.entity && n.set === c.set && n[of[c.action]] > 0));
 }
 
+// isSeen reports whether the reader sees a difference: rows with parts that he may not read are listed
+// whatever becomes of them, and their versions count on.
+export const isSeen = (c) => c.action !== "update" || !same(plain(c.entity, c.before), plain(c.entity, c.after));
+
 // fields are those of a change that differ: all that a row has where it comes or goes.
 function fields(c) {
   const before = c.before || {}, after = c.after || {};

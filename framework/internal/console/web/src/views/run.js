@@ -6,7 +6,7 @@ import { useAgain } from "../live.js";
 import { url } from "../router.js";
 import { FaultText } from "../parts/fault.js";
 import { Calls } from "../parts/calls.js";
-import { Changes, invert } from "../parts/changes.js";
+import { Changes, invert, isSeen } from "../parts/changes.js";
 import { Code } from "../parts/code.js";
 import { Confirm } from "../parts/confirm.js";
 import { Empty } from "../parts/empty.js";
@@ -18,8 +18,6 @@ const facts = (r) => [
   r.correlationId && ["Correlation", r.correlationId], r.repeatOf && ["Repeats", html`<a href=${"/console/runs/" + r.repeatOf}>an earlier run</a>`],
 ].filter(Boolean);
 
-// differs reports whether a change is one that the reader sees: rows with parts that he may not read are listed whatever becomes of them.
-const differs = (c) => c.action !== "update" || JSON.stringify(c.before) !== JSON.stringify(c.after);
 
 export function Run({ args: [id] }) {
   const run = useSignal(null), fault = useSignal(null), missing = useSignal(false);
@@ -71,7 +69,7 @@ export function Run({ args: [id] }) {
   if (missing.value) return html`<${Empty} whole title="This run is not kept" help="It is not yours, it is too old, or it has not ended yet."><a class="button" href="/console/runs">All runs</a><//>`;
   if (!run.value) return html`<${FaultText} fault=${fault.value} />`;
   const r = run.value, changed = r.created + r.updated + r.deleted, preview = undone.value;
-  const rest = preview?.how?.onConflict, none = rest && !preview.error && !preview.result.changes?.some(differs);
+  const rest = preview?.how?.onConflict, none = rest && !preview.error && !preview.result.changes?.some(isSeen);
   return html`<p class="crumbs"><a href="/console/runs">Runs</a></p>
     <div class="row"><h1>Run <code class="id">${r.id}</code></h1><${Outcome} run=${r} /><span class="grow"></span>
       ${r.committed && changed > 0 && html`<button class="danger" disabled=${busy.value || !preview || preview.by || preview.error || none} onClick=${() => (asking.value = true)}>${preview?.by ? "Undone" : rest ? "Undo the rest" : "Undo"}</button>`}
