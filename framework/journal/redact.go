@@ -70,6 +70,7 @@ type Redactor struct {
 	own    []*regexp.Regexp
 	fields atomic.Pointer[secret]
 	known  func() []string // nil: no values are known
+	forms  atomic.Pointer[knownForms]
 }
 
 // NewRedactor makes a redactor with more patterns, in the syntax of package regexp: what
@@ -118,6 +119,17 @@ func (r *Redactor) Hide(fields []string) {
 // be called before the redactor is used.
 func (r *Redactor) Know(known func() []string) { r.known = known }
 
+// knownForms returns the forms of the known values, which are made anew where the values have changed.
+func (r *Redactor) knownForms() []form {
+	values := r.known()
+	last := r.forms.Load()
+	if last == nil || !slices.Equal(last.values, values) {
+		last = &knownForms{slices.Clone(values), formsOf(values)}
+		r.forms.Store(last)
+	}
+	return last.forms
+}
+
 // Text returns a text without its secrets, and how many there were.
 func (r *Redactor) Text(text string) (string, int) {
 	if len(text) < 2 {
@@ -125,7 +137,7 @@ func (r *Redactor) Text(text string) (string, int) {
 	}
 	values := 0
 	if r != nil && r.known != nil { // before patterns take parts of them
-		text, values = redactKnown(text, r.known())
+		text, values = redactKnown(text, r.knownForms())
 	}
 	text, n := r.shapes(text)
 	n += values

@@ -25,16 +25,16 @@ const maxLayers = 3
 // (of either alphabet, and in the middle of what is encoded), in hexadecimal, escaped for a URL or for
 // JSON, or broken into lines.
 func RedactValues(text string, values []string) string {
-	clean, _ := redactKnown(text, values)
+	clean, _ := redactKnown(text, formsOf(values))
 	return clean
 }
 
-// redactKnown is RedactValues, and returns in how many places it has found something.
-func redactKnown(text string, values []string) (string, int) {
-	if len(text) == 0 || len(values) == 0 {
+// redactKnown removes values of which the forms are known, and returns in how many places it has found
+// something.
+func redactKnown(text string, forms []form) (string, int) {
+	if !slices.ContainsFunc(forms, func(f form) bool { return f.least() <= len(text) }) { // names and ids, mostly
 		return text, 0
 	}
-	forms := formsOf(values)
 	if len(search(view{text: text}, forms)) == 0 { // most texts have none, and places cost more than finding that out
 		return text, 0
 	}
@@ -65,7 +65,8 @@ func search(text view, forms []form) (found []span) {
 
 // RedactValuesJSON is RedactValues for JSON text: the result is valid JSON.
 func RedactValuesJSON(raw []byte, values []string) []byte {
-	out, _ := redactValues(raw, func(text string) (string, int) { return redactKnown(text, values) })
+	forms := formsOf(values)
+	out, _ := redactValues(raw, func(text string) (string, int) { return redactKnown(text, forms) })
 	return out
 }
 
@@ -256,6 +257,23 @@ type form struct {
 	text, unbroken string
 	hex            string
 	base64         [3]string // behind so many other bytes; "" is too short to be searched for
+}
+
+// least returns the length of the shortest text that has the form.
+func (f *form) least() int {
+	n := min(len(f.text), len(f.unbroken), len(f.hex))
+	for _, core := range f.base64 {
+		if core != "" {
+			n = min(n, len(core))
+		}
+	}
+	return n
+}
+
+// knownForms are the forms of values.
+type knownForms struct {
+	values []string
+	forms  []form
 }
 
 // formsOf returns the forms of values: each as it is, with + for a space as in a query, and escaped for
