@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ func (c *Cache) Integers(schema, value json.RawMessage) (json.RawMessage, error)
 		return value, nil //nolint:nilerror // Check says what is wrong with it
 	}
 	changed := digits && d.convert(known.Schema)
-	if wrong := d.rounded(known.Schema, d.root, nil); len(wrong) > 0 {
+	if wrong := d.rounded(known.Schema); len(wrong) > 0 {
 		return nil, fault.Invalid(wrong...).WithHint("JavaScript rounds numbers beyond 2^53: write a BigInt, such as 9007199254740993n, or a string of digits.")
 	}
 	if !changed {
@@ -120,115 +121,146 @@ func (d *document) at(path []string) any {
 	return v
 }
 
-// convert makes numbers of strings of digits at which a schema takes an integer. It reports whether
-// that changed anything.
+// convert makes numbers of strings of digits at which a schema takes integers of any size. It reports
+// whether that changed anything.
 func (d *document) convert(schema *jsonschema.Schema) (changed bool) {
 	const rounds = 4 // a union says only then what is wrong inside, once its constants fit
 	for range rounds {
-		wrong := typeErrors(schema.Validate(d.root))
-		before, done := len(wrong), false
-		for _, w := range wrong {
-			s, ok := d.at(w.path).(string)
-			if !ok || !integerText.MatchString(s) || !slices.Contains(w.want, "integer") {
-				continue
-			}
-			d.replace(w.path, json.Number(s))
-			if !d.takesLarge(schema, w.path) { // any of them is a number in JavaScript: a string is a mistake
-				d.replace(w.path, s)
-				continue
-			}
-			if left := typeErrors(schema.Validate(d.root)); len(left) >= before {
-				d.replace(w.path, s) // of another branch of a union
-				continue
-			} else {
-				before = len(left)
-			}
-			changed, done = true, true
-		}
-		if !done {
+		texts := d.digits(typeErrors(schema.Validate(d.root)))
+		if len(texts) == 0 || !d.convertAll(schema, texts) {
 			return changed
 		}
+		changed = true
 	}
 	return changed
 }
 
-// takesLarge reports whether a schema that takes the integer at a path takes others too, which are
-// beyond 2^53 on either side of 0.
-func (d *document) takesLarge(schema *jsonschema.Schema, path []string) bool {
-	least := violations(schema.Validate(d.root), path)
-	was := d.at(path)
-	defer d.replace(path, was)
-	for _, large := range []json.Number{"9007199254740993", "-9007199254740993"} {
-		d.replace(path, large)
-		if violations(schema.Validate(d.root), path) <= least {
-			return true
-		}
-	}
-	return false
+// part is a value inside a document, with what it was.
+type part struct {
+	path []string
+	was  any
 }
 
-// violations counts those of the value at a path, in all branches of unions.
-func violations(err error, path []string) int {
+// digits returns the strings of digits among values where a schema, or a branch of it, wants integers.
+func (d *document) digits(wrong []typeError) (texts []part) {
+	seen := map[string]bool{}
+	for _, w := range wrong {
+		s, ok := d.at(w.path).(string)
+		if at := pointer(w.path); ok && !seen[at] && slices.Contains(w.want, "integer") && integerText.MatchString(s) {
+			seen[at] = true
+			texts = append(texts, part{w.path, s})
+		}
+	}
+	return texts
+}
+
+// convertAll makes numbers of strings of digits, but for those of another branch of a union, and those
+// where the schema bounds integers to what JavaScript holds as numbers, so that a string is a mistake.
+// It reports whether that changed anything. All are tried together, since there may be thousands.
+func (d *document) convertAll(schema *jsonschema.Schema, texts []part) (changed bool) {
+	put := func(value func(p part) any) map[string]int {
+		for _, p := range texts {
+			d.replace(p.path, value(p))
+		}
+		return violations(schema.Validate(d.root))
+	}
+	larger := put(func(part) any { return json.Number("9007199254740993") })
+	smaller := put(func(part) any { return json.Number("-9007199254740993") })
+	meant := put(func(p part) any { return json.Number(p.was.(string)) })
+	others := map[string]bool{} // of another branch
+	for _, w := range typeErrors(schema.Validate(d.root)) {
+		others[pointer(w.path)] = true
+	}
+	for _, p := range texts {
+		at := pointer(p.path)
+		if others[at] || min(larger[at], smaller[at]) > meant[at] {
+			d.replace(p.path, p.was)
+			continue
+		}
+		changed = true
+	}
+	return changed
+}
+
+// violations counts those of each value, by its JSON Pointer, in all branches of unions.
+func violations(err error) map[string]int {
+	out := map[string]int{}
 	var v *jsonschema.ValidationError
 	if !errors.As(err, &v) {
-		return 0
+		return out
 	}
-	var count func(v *jsonschema.ValidationError) int
-	count = func(v *jsonschema.ValidationError) (n int) {
-		if len(v.Causes) == 0 && slices.Equal(v.InstanceLocation, path) {
-			return 1
+	var count func(v *jsonschema.ValidationError)
+	count = func(v *jsonschema.ValidationError) {
+		if len(v.Causes) == 0 {
+			out[pointer(v.InstanceLocation)]++
 		}
 		for _, cause := range v.Causes {
-			n += count(cause)
+			count(cause)
 		}
-		return n
 	}
-	return count(v)
+	count(v)
+	return out
 }
 
-// rounded returns the violations of numbers that are not the integers which somebody wrote.
-func (d *document) rounded(schema *jsonschema.Schema, v any, path []string) (wrong []fault.Detail) {
-	switch v := v.(type) {
-	case json.Number:
-		if isRounded([]byte(v)) && (d.wantsInteger(schema, path) || d.takesAnything(schema, path)) {
-			wrong = append(wrong, fault.Detail{
-				Path: pointer(path), Message: "the number " + fault.Clip(v.String(), 40) + " is beyond 2^53, where JavaScript has rounded it",
-				Expected: "an integer: a BigInt, or a string of digits", Received: "number",
-			})
+// rounded returns the violations of numbers that are not the integers which somebody wrote: where the
+// schema takes integers and no other numbers, or has no type.
+func (d *document) rounded(schema *jsonschema.Schema) (wrong []fault.Detail) {
+	var parts []part
+	var walk func(v any, path []string)
+	walk = func(v any, path []string) {
+		switch v := v.(type) {
+		case json.Number:
+			if isRounded([]byte(v)) {
+				parts = append(parts, part{slices.Clone(path), v})
+			}
+		case []any:
+			for i, item := range v {
+				walk(item, append(path, strconv.Itoa(i)))
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				walk(v[name], append(path, name))
+			}
 		}
-	case []any:
-		for i, item := range v {
-			wrong = append(wrong, d.rounded(schema, item, append(slices.Clip(path), strconv.Itoa(i)))...)
+	}
+	walk(d.root, nil)
+	if len(parts) == 0 {
+		return nil
+	}
+	// try returns where a type is wrong, and how often, with another value in place of the numbers.
+	try := func(value any, of func(w typeError) bool) map[string]int {
+		for _, p := range parts {
+			d.replace(p.path, value)
 		}
-	case map[string]any:
-		for name, item := range v {
-			wrong = append(wrong, d.rounded(schema, item, append(slices.Clip(path), name))...)
+		out := map[string]int{}
+		for _, w := range typeErrors(schema.Validate(d.root)) {
+			if of(w) {
+				out[pointer(w.path)]++
+			}
+		}
+		return out
+	}
+	all := func(typeError) bool { return true }
+	integers := try(json.Number("0.5"), func(w typeError) bool { return slices.Contains(w.want, "integer") })
+	typed := []map[string]int{try("text", all), try(true, all), try(map[string]any{}, all)}
+	for _, p := range parts {
+		d.replace(p.path, p.was)
+	}
+	for _, p := range parts {
+		at := pointer(p.path)
+		anything := !slices.ContainsFunc(typed, func(wrong map[string]int) bool { return wrong[at] > 0 })
+		if integers[at] == 0 && !anything {
+			continue
+		}
+		wrong = append(wrong, fault.Detail{
+			Path: at, Message: "the number " + fault.Clip(p.was.(json.Number).String(), 40) + " is beyond 2^53, where JavaScript has rounded it",
+			Expected: "an integer: a BigInt, or a string of digits", Received: "number",
+		})
+		if len(wrong) >= fault.MaxFound {
+			break
 		}
 	}
 	return wrong
-}
-
-// wantsInteger reports whether a schema takes integers at a path and no other numbers.
-func (d *document) wantsInteger(schema *jsonschema.Schema, path []string) bool {
-	was := d.replace(path, json.Number("0.5"))
-	defer d.replace(path, was)
-	return slices.ContainsFunc(typeErrors(schema.Validate(d.root)), func(w typeError) bool {
-		return slices.Equal(w.path, path) && slices.Contains(w.want, "integer")
-	})
-}
-
-// takesAnything reports whether a schema has no type at a path.
-func (d *document) takesAnything(schema *jsonschema.Schema, path []string) bool {
-	was := d.at(path)
-	defer d.replace(path, was)
-	before := len(typeErrors(schema.Validate(d.root)))
-	for _, other := range []any{"text", true, map[string]any{}} {
-		d.replace(path, other)
-		if len(typeErrors(schema.Validate(d.root))) > before {
-			return false
-		}
-	}
-	return true
 }
 
 // typeError is a value of another type than a schema, or a branch of a union in it, wants.

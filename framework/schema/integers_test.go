@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,23 @@ func TestIntegers(t *testing.T) {
 }
 
 // Whatever comes, valid input stays valid, and what is not about integers stays as it is.
+// What is to be converted, or was rounded, may be thousands of numbers: they are tried together.
+func TestIntegersOfLongLists(t *testing.T) {
+	const n = 20_000
+	of := func(kind, item string) (json.RawMessage, error) {
+		schema := `{"type":"object","properties":{"l":{"type":"array","items":{"type":"` + kind + `"}}}}`
+		return new(Cache).Integers(json.RawMessage(schema), json.RawMessage(`{"l":[`+strings.Repeat(item+",", n)+item+`]}`))
+	}
+	out, err := of("integer", `"`+exactID+`"`)
+	require.NoError(t, err)
+	require.Equal(t, n+1, strings.Count(string(out), exactID))
+	require.NotContains(t, string(out), `"`+exactID)
+	_, err = of("number", rounded)
+	require.NoError(t, err)
+	_, err = of("integer", rounded)
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+}
+
 func FuzzIntegers(f *testing.F) {
 	const schema = `{"type":"object","properties":{"i":{"type":"integer"},"a":{"type":"array","items":{"anyOf":[{"type":"integer"},{"type":"string","maxLength":3}]}}}}`
 	for _, seed := range []string{`{}`, `{"i":"5"}`, `{"i":` + rounded + `}`, `{"a":["1","1234"]}`, `{"u":{"v":1e16}}`, `[`, `"1"`} {
