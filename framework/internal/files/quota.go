@@ -154,7 +154,7 @@ func (q *quota) drop(sums map[string]bool) {
 	}
 }
 
-// end gives the room back, or keeps it for a file.
+// end returns the room, or keeps it for a file.
 func (r *reservation) end(kept *record) {
 	q := r.quota
 	q.mu.Lock()
