@@ -58,7 +58,7 @@ func decodeExecute(in catalog.Input) (catalog.Decoded, error) {
 	if err != nil {
 		return catalog.Decoded{}, err
 	}
-	if members["planId"] != nil && saysNothing(members[codeName]) {
+	if members["planId"] != nil && string(members[codeName]) == `""` {
 		delete(members, codeName)
 	}
 	known := planMembers

@@ -131,13 +131,14 @@ func TestOptionalMembersThatSayNothing(t *testing.T) {
 	h := newHouse(t, nil)
 	for _, given := range []string{
 		`"set":"","language":"","entryFunction":"","correlationId":"","approval":"","planId":"","onLarge":""`,
-		`"args":null,"set":null,"language":null,"dryRun":null,"atomic":null,"limits":null,"only":null,"include":null,"planId":null`,
+		`"args":null,"set":null,"language":null,"dryRun":null,"atomic":null,"limits":null,"only":null,"include":null,"planId":null,"idempotencyKey":null`,
 		`"limits":{"timeoutMs":null,"maxToolCalls":null}`, `"language":"ts"`, `"language":"JS"`, `"language":"TypeScript"`,
 	} {
 		r := h.call(t.Context(), "execute", json.RawMessage(`{"code":"1 + 1",`+given+`}`))
 		require.True(t, r.Success, "%s: %v", given, r.Error)
 		require.JSONEq(t, "2", string(r.Result))
 	}
+	h.call(t.Context(), "execute", json.RawMessage(`{"code":"1","dryRun":""}`)).fails(t, fault.InvalidPayload) // rather than a run that is none
 	h.call(t.Context(), "execute", json.RawMessage(`{"code":"","planId":"x"}`)).fails(t, fault.NotFound)
 }
 

@@ -17,7 +17,7 @@ import (
 // idempotencyKey is the member of that name.
 func idempotencyKey() member {
 	m := text("idempotencyKey", "")
-	m.literal = true
+	m.mayBeEmpty = true
 	m.check = func(v any) (string, string) {
 		key, ok := v.(string)
 		switch {

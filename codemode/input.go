@@ -23,8 +23,8 @@ type member struct {
 	check    func(v any) (message, expected string)
 	// inside returns the problems of the parts of a value that passed check; their paths
 	// are below the member's.
-	inside  func(v any) []fault.Detail
-	literal bool // null and an empty text are values like others
+	inside     func(v any) []fault.Detail
+	mayBeEmpty bool // an empty text says something, if only that it is wrong
 	// alias returns the value that another stands for, such as ts for typescript.
 	alias func(v any) any
 }
@@ -52,13 +52,16 @@ func (ms members) schema() json.RawMessage {
 	return raw
 }
 
-// given returns the members of an input as they stand there, but for optional ones that are null or
-// an empty text: some models send every member that a schema has. An empty script is one, args may be
-// anything, and who sends an empty key would not expect to run twice.
+// given returns the members of an input as they stand there, but for optional ones that are null, or an
+// empty text where a text is meant: some models send every member that a schema has. An empty script is
+// one, args may be anything, and who sends an empty key would not expect to run twice.
 func (ms members) given(input json.RawMessage) (map[string]json.RawMessage, error) {
 	in, err := given(input)
 	for _, m := range ms {
-		if raw, ok := in[m.name]; ok && !m.required && !m.literal && saysNothing(raw) {
+		kind, typed := m.schema["type"]
+		switch raw := string(in[m.name]); {
+		case m.required || !typed:
+		case raw == "null", raw == `""` && kind == "string" && !m.mayBeEmpty:
 			delete(in, m.name)
 		}
 	}
@@ -67,8 +70,6 @@ func (ms members) given(input json.RawMessage) (map[string]json.RawMessage, erro
 
 // codeName is the member that has the script.
 const codeName = "code"
-
-func saysNothing(raw json.RawMessage) bool { return string(raw) == "null" || string(raw) == `""` }
 
 // given returns the members of an input.
 func given(input json.RawMessage) (map[string]json.RawMessage, error) {
@@ -334,7 +335,7 @@ func texts(name, description string, values ...string) member {
 
 // anyValue is any JSON that the engine accepts.
 func anyValue(name, description string) member {
-	return member{name: name, literal: true, schema: described(description, map[string]any{}), check: func(v any) (string, string) {
+	return member{name: name, schema: described(description, map[string]any{}), check: func(v any) (string, string) {
 		if deeper(v, exact.MaxDepth) {
 			return "is nested deeper than " + strconv.Itoa(exact.MaxDepth) + " levels", ""
 		}

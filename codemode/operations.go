@@ -12,7 +12,7 @@ import (
 
 // executeMembers are the input of koan.code.execute.
 var executeMembers = members{
-	{name: codeName, literal: true, check: isString, schema: map[string]any{"type": "string"}},
+	{name: codeName, mayBeEmpty: true, check: isString, schema: map[string]any{"type": "string"}},
 	anyValue("args", "The script's SDK.args."),
 	filled("set", "Default dataset."),
 	languageMember(),

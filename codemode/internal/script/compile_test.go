@@ -121,6 +121,7 @@ func TestUnfence(t *testing.T) {
 		"Text\n```\na\n```":                        "\n\na\n",
 		"one\n```\na\n```\ntwo\n```\nb\n```":       "one\n```\na\n```\ntwo\n```\nb\n```",
 		"f(`\n```js\na\n```\n`)":                   "f(`\n```js\na\n```\n`)",
+		"SDK.f(1)\n```\na\n```":                    "SDK.f(1)\n```\na\n```",
 		"a = 1\n```js\na\n```":                     "a = 1\n```js\na\n```",
 	} {
 		require.Equal(t, want, Unfence(in), "%q", in)

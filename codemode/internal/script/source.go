@@ -116,7 +116,7 @@ func betweenProse(text string) string {
 		return text
 	}
 	before, body, after := text[:fences[0][0]], text[fences[0][1]:fences[1][0]], text[fences[1][1]:]
-	if strings.ContainsAny(before+after, codeCharacters) {
+	if strings.ContainsAny(before+after, codeCharacters) || strings.Contains(before+after, "SDK.") {
 		return text
 	}
 	return strings.Repeat("\n", strings.Count(text[:fences[0][1]], "\n")) + body

@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // How much the lines of actions may say, in bytes.
@@ -17,6 +18,9 @@ const (
 	maxActionType  = 60   // the type of one member
 	maxActionWords = 80   // what an action does
 )
+
+// maxBriefDepth bounds how deep a type in a line looks: branches of unions multiply with it.
+const maxBriefDepth = 3
 
 // ActionLines returns a line for each action that callers could have as a tool and that no list of
 // tools of the View has: its signature in short and the first sentence about it. It returns "" if
@@ -79,8 +83,8 @@ func firstWords(text string) string {
 		return text
 	}
 	end := strings.LastIndexByte(text[:maxActionWords], ' ')
-	if end < 0 {
-		end = 0
+	if end < 0 { // a language without spaces
+		return fault.Clip(text, maxActionWords)
 	}
 	return strings.TrimRight(text[:end], " ,;:") + " …"
 }
@@ -144,7 +148,8 @@ func (c *converter) brief(schema any) string { return c.briefAt(schema, 0) }
 
 func (c *converter) briefAt(schema any, depth int) string {
 	s := c.target(schema)
-	if s == nil || depth > maxSchemaDepth {
+	c.nodes++
+	if s == nil || depth > maxBriefDepth || c.nodes > maxSchemaNodes {
 		return "unknown"
 	}
 	if values, ok := s["enum"].([]any); ok {

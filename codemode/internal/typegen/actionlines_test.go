@@ -26,6 +26,8 @@ func TestActionLines(t *testing.T) {
 	count := operation(catalog.ActionID("count"), `{"type":"object"}`, `{"type":"integer"}`)
 	say := operation(catalog.ActionID("say"), `{"type":"object"}`, `{}`)
 	say.Summary = strings.Repeat("Says a great deal, and ", 9) + "ends. More."
+	weave := operation(catalog.ActionID("weave"), `{"type":"object","properties":{"t":{"$ref":"#/$defs/t"}},"$defs":{"t":{"anyOf":[`+strings.TrimSuffix(strings.Repeat(`{"type":"array","items":{"$ref":"#/$defs/t"}},{"$ref":"#/$defs/t"},`, 20), ",")+`]}}}`, `{}`)
+	weave.Summary = strings.Repeat("織る", 40)
 	shown := operation(catalog.ActionID("shown"), `{}`, `{}`)
 	shown.ListedInCode = true
 	hidden := operation(catalog.ActionID("hidden"), `{}`, `{}`)
@@ -36,6 +38,7 @@ func TestActionLines(t *testing.T) {
 - count(): number // Does count
 - say() // Says a great deal, and Says a great deal, and Says a great deal, and Says a …
 `, lines(exposure.Code, all...))
+	require.Equal(t, "SDK.Actions, each kept whole or not at all:\n- weave({t?: unknown}) // "+strings.Repeat("織る", 13)+"…\n", lines(exposure.Code, weave))
 	require.Empty(t, lines(exposure.Full, all...), "they are tools in the list")
 	require.Empty(t, lines(exposure.Code, shown, hidden))
 
