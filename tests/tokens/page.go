@@ -53,7 +53,7 @@ const whole = `
 PantryPal's workflows (` + "`sample-pantrypal/testdata/workflows.yaml`" + `), each over a copy of the same year of data, in three ways. *Calls*: the calls of entities and
 plugins that the workflow makes, really made one by one over MCP with generic tools, after one of ` + "`entities.describe`" + `; they leave the same rows. What the workflow
 reckons with amounts, the model would have to reckon from the results. *Script*: one call with the workflow's whole source, as if the model had written it there.
-*Action*: one call that names the action; its definitions are larger, because the actions of an app are listed as tools. Actions written in Go have no script. *Time* is that of
+*Action*: one call that names the action; its definitions are larger, because each action has a line in the description of the tool for scripts. Actions written in Go have no script. *Time* is that of
 the calls alone, without the model's turns between them, of which each takes seconds: once, on the machine that made this page.
 
 | workflow | | calls | definitions | arguments | results | together | of the calls | ms |
