@@ -187,7 +187,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/run/internal/progress":    {"framework/run/store", "framework/journal", "framework/run/internal/course"},
 		"framework/run/internal/transaction": {"framework/fault", "framework/run/store", "framework/journal"},
 		"framework/run":                      {"framework/run/store", "framework/run/internal/aftercommit", "framework/run/observe", "framework/run/tape", "framework/run/internal/budget", "framework/run/internal/callfault", "framework/run/internal/conform", "framework/run/internal/course", "framework/run/internal/detached", "framework/run/internal/progress", "framework/run/internal/transaction", "framework/ask", "framework/fault", "framework/auth", "framework/catalog", "framework/journal", "framework/approval"},
-		"framework/internal/toolset":         {"framework/fault", "framework/catalog"},
+		"framework/internal/toolset":         {"framework/fault", "framework/catalog", "framework/exact"},
 		"framework/run/follow":               {"framework/auth", "framework/catalog", "framework/journal", "framework/run/store"},
 		"framework/internal/feed":            {"framework/fault", "framework/catalog", "framework/internal/invoke", "framework/run/follow", "framework/run/store"},
 		"framework/internal/config":          {"framework/fault", "framework/catalog", "framework/regular"},

@@ -2,9 +2,11 @@ package toolset
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -22,7 +24,7 @@ type Call struct {
 // or read_only, and names the argument that leads to no operation.
 func Resolve(v *catalog.View, name string, arguments json.RawMessage) (c Call, known bool, err error) {
 	if op := v.Tool(name); op != nil {
-		return Call{Operation: op, Input: arguments}, true, nil
+		return Call{Operation: op, Input: withoutUnset(op, arguments)}, true, nil
 	}
 	id, ok := v.Snapshot().ToolID(name)
 	switch {
@@ -62,9 +64,9 @@ func (c Call) Fault(f *fault.Fault) *fault.Fault {
 }
 
 func resolveEntity(v *catalog.View, op string, entities []string, arguments json.RawMessage) (Call, error) {
-	var input map[string]json.RawMessage
-	if json.Unmarshal(arguments, &input) != nil || input == nil {
-		return Call{}, fault.Invalid(fault.Detail{Message: "the arguments must be an object", Expected: "object"})
+	input, err := argumentsOf(arguments)
+	if err != nil {
+		return Call{}, err
 	}
 	name, err := text(input, entityMember)
 	if err != nil {
@@ -74,7 +76,8 @@ func resolveEntity(v *catalog.View, op string, entities []string, arguments json
 		return Call{}, noSuchEntity(v, op, name, entities)
 	}
 	delete(input, entityMember)
-	return Call{Operation: v.At(catalog.SurfaceTools).Operation(catalog.EntityID(name, op)), Input: encoded(input)}, nil
+	found := v.At(catalog.SurfaceTools).Operation(catalog.EntityID(name, op))
+	return Call{Operation: found, Input: withoutUnset(found, encoded(input))}, nil
 }
 
 // noSuchEntity returns the fault for an entity that does not have the operation.
@@ -91,9 +94,9 @@ func noSuchEntity(v *catalog.View, op, name string, entities []string) *fault.Fa
 }
 
 func resolveFunction(v *catalog.View, arguments json.RawMessage) (Call, error) {
-	var given map[string]json.RawMessage
-	if json.Unmarshal(arguments, &given) != nil || given == nil {
-		return Call{}, fault.Invalid(fault.Detail{Message: "the arguments must be an object", Expected: "object"})
+	given, err := argumentsOf(arguments)
+	if err != nil {
+		return Call{}, err
 	}
 	for member := range given {
 		if known := []string{nameMember, inputMember}; !slices.Contains(known, member) {
@@ -112,7 +115,20 @@ func resolveFunction(v *catalog.View, arguments json.RawMessage) (Call, error) {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	return Call{Operation: op, Input: input, at: "/" + inputMember}, nil
+	return Call{Operation: op, Input: withoutUnset(op, input), at: "/" + inputMember}, nil
+}
+
+// argumentsOf returns the members of a call's arguments.
+func argumentsOf(arguments json.RawMessage) (map[string]json.RawMessage, error) {
+	members, err := exact.Members(arguments)
+	var twice *exact.Repeated
+	switch {
+	case errors.As(err, &twice):
+		return nil, fault.Invalid(fault.Detail{Path: twice.Path, Message: "the name appears twice"})
+	case err != nil:
+		return nil, fault.Invalid(fault.Detail{Message: "the arguments must be an object", Expected: "object"})
+	}
+	return members, nil
 }
 
 // text reads an argument that must be a string.
