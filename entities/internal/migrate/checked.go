@@ -17,7 +17,10 @@ var changesType = regexp.MustCompile(`(?is)\bALTER\b.*\bTYPE\b`)
 // runChecked runs a file on a set that has rows. Values that a statement would change by changing
 // the type of their column end it, unless the statement says itself how they convert.
 func (w Files) runChecked(ctx context.Context, drv dialect.Driver, f *file) error {
-	if drv.Dialect() == dialect.SQLite || !slices.ContainsFunc(f.statements, changesType.MatchString) {
+	if drv.Dialect() == dialect.SQLite {
+		return w.runKept(ctx, drv, f)
+	}
+	if !slices.ContainsFunc(f.statements, changesType.MatchString) {
 		return f.run(ctx, drv)
 	}
 	for n, statement := range f.statements {

@@ -223,6 +223,16 @@ func (d *differ) table(ctx context.Context, table string, changes []schema.Chang
 		case *schema.ModifyIndex:
 			d.loss("", "rebuilds the index %s of %s", c.To.Name, table)
 			err = d.checkUnique(ctx, table, c.To, added(changes))
+		case *schema.AddForeignKey:
+			err = d.checkReference(ctx, table, c.F, added(changes))
+		case *schema.ModifyForeignKey:
+			if c.Change.Is(schema.ChangeRefTable) || c.Change.Is(schema.ChangeRefColumn) || c.Change.Is(schema.ChangeColumn) {
+				err = d.checkReference(ctx, table, c.To, added(changes))
+			}
+		case *schema.AddCheck:
+			err = d.checkCheck(ctx, table, c.C, changes)
+		case *schema.ModifyCheck:
+			err = d.checkCheck(ctx, table, c.To, changes)
 		case *schema.DropForeignKey:
 			d.loss("", "drops the reference %s of %s", c.F.Symbol, table)
 		case *schema.AddPrimaryKey, *schema.DropPrimaryKey, *schema.ModifyPrimaryKey:

@@ -46,14 +46,18 @@ type rowSet struct {
 
 // rowsOf counts the rows of a table that fulfil a condition, and names some of them with what
 // they have in columns.
-func (s *Schema) rowsOf(ctx context.Context, drv dialect.Driver, table string, columns []string, where string) (r rowSet, err error) {
-	from := " FROM " + quote(table) + " WHERE " + where
+func (s *Schema) rowsOf(ctx context.Context, drv dialect.Driver, table string, columns []string, where string) (rowSet, error) {
+	return s.rowsIn(ctx, drv, table, table, s.keyOf(table), columns, where)
+}
+
+// rowsIn is rowsOf for rows of a table that stand in another place, under the same names.
+func (s *Schema) rowsIn(ctx context.Context, drv dialect.Driver, table, place string, keys, columns []string, where string) (r rowSet, err error) {
+	from := " FROM " + quote(place) + " WHERE " + where
 	counted, err := column[int](ctx, drv, "SELECT count(*)"+from)
 	if err != nil || counted[0] == 0 {
 		return r, err
 	}
 	r.n = counted[0]
-	keys := s.keyOf(table)
 	var parts []string
 	for _, c := range slices.Concat(keys, columns) {
 		parts = append(parts, "CAST("+quote(c)+" AS TEXT)")
@@ -141,14 +145,16 @@ func (s *Schema) secret(table, column string) bool {
 	return false
 }
 
-// of names a number of rows of a table.
-func (s *Schema) of(table string, n int) string {
-	name := table
+// name is what messages call a table.
+func (s *Schema) name(table string) string {
 	if e := s.entity(table); e != nil {
-		name = e.Resource.Name
+		return e.Resource.Name
 	}
-	return plural(n, "row") + " of " + name
+	return table
 }
+
+// of names a number of rows of a table.
+func (s *Schema) of(table string, n int) string { return plural(n, "row") + " of " + s.name(table) }
 
 func (d *differ) block(rows, do, format string, args ...any) {
 	d.diff.Blocks = append(d.diff.Blocks, Block{Why: fmt.Sprintf(format, args...), Rows: rows, Do: do})
@@ -300,7 +306,7 @@ func (d *differ) checkConversion(ctx context.Context, table string, c *schema.Mo
 	var b *Block
 	var err error
 	if d.drv.Dialect() == dialect.SQLite {
-		b, err = d.schema.misfits(ctx, d.drv, table, c.To.Name)
+		b, err = d.schema.misfits(ctx, d.drv, table, c.To.Name, raw(c.To))
 	} else {
 		b, err = d.schema.losses(ctx, d.drv, table, c.To.Name, c.From.Type.Type, c.To.Type.Type)
 	}

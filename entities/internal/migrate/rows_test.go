@@ -197,7 +197,7 @@ func TestValuesThatDoNotConvert(t *testing.T) {
 			}
 			_, err := in(to).Apply(ctx, drv, "default", true)
 			require.NoError(t, err)
-			left, err := to.misfits(ctx, drv, "things", "v")
+			left, err := to.misfits(ctx, drv, "things", "v", "")
 			require.NoError(t, err)
 			require.Nil(t, left, "what has been converted fits")
 		})

@@ -25,7 +25,11 @@ const (
 	fitsFloat = "CAST(? AS REAL)=?"
 	fitsBool  = "CAST(? AS NUMERIC)=? AND CAST(? AS NUMERIC) IN (0,1)"
 	fitsBytes = "typeof(?) IN ('text','blob')"
-	fitsDay   = "date(substr(?,1,10)) IS substr(?,1,10)"
+	fitsJSON  = "json_valid(CAST(? AS TEXT))"
+	fitsText  = "typeof(?)<>'blob'"
+	// Without hyphens it may be taken for a number.
+	fitsUUID = "typeof(?)='blob' AND length(?)=16 OR length(?)=36 AND length(replace(?,'-',''))=32 AND replace(?,'-','') NOT GLOB '*[^0-9A-Fa-f]*'"
+	fitsDay  = "date(substr(?,1,10)) IS substr(?,1,10)"
 	// A number is seconds.
 	fitsTime = fitsInt + " OR " + fitsDay + " AND (length(?)=10 OR substr(?,11,9) GLOB '[T ][0-2][0-9]:[0-5][0-9]:[0-5][0-9]' AND substr(?,12,2)<'24' AND datetime(?) IS NOT NULL)"
 	// A number keeps 15 digits of a decimal, and all of an integer of 64 bits.
@@ -57,30 +61,39 @@ func (s *Schema) fits(table string, c *entschema.Column) (condition, what string
 		return fitsTime, "a time such as 2026-01-31T08:00:00Z"
 	case c.Type == field.TypeBytes:
 		return fitsBytes, "bytes or text"
+	case c.Type == field.TypeJSON:
+		return fitsJSON, "JSON"
+	case c.Type == field.TypeUUID:
+		return fitsUUID, "a UUID"
+	case c.Type == field.TypeString || c.Type == field.TypeEnum:
+		return fitsText, "a text"
 	}
 	return "", ""
 }
 
 // misfits looks for values of a column in SQLite for which its type in the schema has no
-// place; nil for none.
-func (s *Schema) misfits(ctx context.Context, drv dialect.Driver, table, name string) (*Block, error) {
+// place, or which a column that is declared so does not keep; nil for none.
+func (s *Schema) misfits(ctx context.Context, drv dialect.Driver, table, name, declared string) (*Block, error) {
 	c := s.column(table, name)
 	if c == nil {
 		return nil, nil
 	}
-	condition, what := s.fits(table, c)
-	if condition == "" {
-		return nil, nil
+	find := func(condition, why string) (*Block, error) {
+		r, err := s.rowsOf(ctx, drv, table, []string{name}, quote(name)+" IS NOT NULL AND "+strings.ReplaceAll(condition, "?", quote(name)))
+		if err != nil || r.n == 0 {
+			return nil, err
+		}
+		return &Block{Why: fmt.Sprintf("the type of %s.%s changes, but what it has in %s %s", table, name, s.of(table, r.n), why), Rows: r.some, Do: changeValues}, nil
 	}
-	q := quote(name)
-	r, err := s.rowsOf(ctx, drv, table, []string{name}, q+" IS NOT NULL AND NOT coalesce("+strings.ReplaceAll(condition, "?", q)+",0)")
-	if err != nil || r.n == 0 {
-		return nil, err
+	if condition, what := s.fits(table, c); condition != "" {
+		if b, err := find("NOT coalesce("+condition+",0)", "is not "+what); b != nil || err != nil {
+			return b, err
+		}
 	}
-	return &Block{
-		Why: fmt.Sprintf("the type of %s.%s changes, but what it has in %s is not %s", table, name, s.of(table, r.n), what), Rows: r.some,
-		Do: changeValues,
-	}, nil
+	if condition := losingAffinity[affinity(declared)]; condition != "" {
+		return find(condition, "would not stay the same")
+	}
+	return nil, nil
 }
 
 // changeValues is what mends values that do not convert.
@@ -168,7 +181,7 @@ func (s *Schema) checkConverted(ctx context.Context, drv dialect.Driver, set str
 			if was, ok := before[at]; !ok || was == now[at] {
 				continue
 			}
-			b, err := s.misfits(ctx, drv, t.Name, c.Name)
+			b, err := s.misfits(ctx, drv, t.Name, c.Name, now[at])
 			if err != nil {
 				return err
 			}
