@@ -60,6 +60,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 		return planFailure(call, nil, err)
 	}
 	if in.DryRun {
+		plan = plan.SeenBy(call.Principal(), call.View())
 		about, err := wire.Marshal(shownPlan{
 			PlanID: plan.ID, State: plan.State, Replaces: plan.Replaces, Tool: plan.Request.Tool, Subject: plan.Request.Principal.Subject,
 			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: guard.PlanText(plan),

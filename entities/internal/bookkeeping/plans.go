@@ -65,9 +65,9 @@ func (k *Keys) reopenLostPlans(ctx context.Context) error {
 }
 
 // WaitingPlans implements approve.Plans.
-func (p plans) WaitingPlans(ctx context.Context, most int) (waiting []*approve.Plan, err error) {
+func (p plans) WaitingPlans(ctx context.Context, most int, list func(*approve.Plan) bool) (waiting []*approve.Plan, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
-		waiting, err = l.WaitingPlans(ctx, most)
+		waiting, err = l.WaitingPlans(ctx, most, list)
 		return err
 	})
 	return waiting, err

@@ -27,6 +27,7 @@ func JournalTables(d sqltext.Dialect) []string {
 	return append([]string{
 		"CREATE TABLE IF NOT EXISTS koan_journal (id text NOT NULL PRIMARY KEY, record " + object + " NOT NULL, calls " + object + ", code text, images " + blob + ")",
 		withColumn(d, "koan_journal", "images", blob),
+		"CREATE INDEX IF NOT EXISTS koan_journal_subject ON koan_journal ((" + bySubject + "), id)",
 		"CREATE INDEX IF NOT EXISTS koan_journal_undoes ON koan_journal (" + byUndone + ") WHERE " + byUndone + " IS NOT NULL",
 		`CREATE TABLE IF NOT EXISTS koan_writers (
 	id text NOT NULL PRIMARY KEY,

@@ -24,20 +24,20 @@ type listed struct {
 	code       sql.NullString
 }
 
-// Runs returns a part of the list of the runs that a reader may see, the latest first. It looks
-// at so many runs as Recent does, so a page may be short, or empty, and have a next one all the
-// same.
+// Runs returns a part of the list of the runs that a reader may see, the latest first. Of these it
+// looks at so many as Recent does, so a page may be short, or empty, and have a next one all the
+// same. Of others nothing shows, neither in the pages nor in the time that they take.
 func (j *Journal) Runs(ctx context.Context, q journal.Query, r Reader) (*journal.Page, error) {
 	out := &journal.Page{Runs: []json.RawMessage{}}
 	if cannotStartID(q.Before) {
 		return out, nil
 	}
-	b := j.statement("SELECT id, CAST(record AS text), CAST(calls AS text), code FROM koan_journal")
+	b := j.statement("SELECT j.id, CAST(j.record AS text), CAST(j.calls AS text), j.code FROM koan_journal j WHERE 1 = 1")
 	if q.Before != "" {
-		b.Raw(" WHERE id < ").Arg(q.Before)
+		b.Raw(" AND j.id < ").Arg(q.Before)
 	}
 	looked, found := 0, []listed(nil)
-	err := j.each(ctx, b.Raw(" ORDER BY id DESC LIMIT ").Arg(recent), func(rows *sql.Rows) error {
+	err := j.each(ctx, r.restrict(b).Raw(" ORDER BY j.id DESC LIMIT ").Arg(recent), func(rows *sql.Rows) error {
 		var one listed
 		var calls sql.NullString
 		if err := rows.Scan(&one.id, &one.record, &calls, &one.code); err != nil {

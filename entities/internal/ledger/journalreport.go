@@ -14,8 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 )
 
-// recent is how many of the latest runs Recent looks at: finding somebody's runs
-// must not read all of the journal.
+// recent is how many of the latest runs of a reader Recent looks at.
 const recent = 1000
 
 // Report returns what is kept of one run, as a reader may see it: a JSON object with the fields
@@ -45,11 +44,8 @@ func (j *Journal) Recent(ctx context.Context, typed string, r Reader, most int) 
 	if cannotStartID(typed) {
 		return nil, nil
 	}
-	b := j.statement("SELECT id, CAST(record AS text), CAST(calls AS text) FROM (SELECT id, record, calls FROM koan_journal ORDER BY id DESC LIMIT ").Arg(recent)
-	b.Raw(") AS latest WHERE id LIKE ").Arg(typed + "%")
-	if !journal.ReadsOthers(r.Principal) {
-		b.Raw(" AND " + bySubject + " = ").Arg(journal.BoundedName(r.Principal.Subject))
-	}
+	b := j.statement("SELECT id, record, calls FROM (SELECT j.id, CAST(j.record AS text) AS record, CAST(j.calls AS text) AS calls FROM koan_journal j WHERE 1 = 1")
+	r.restrict(b).Raw(" ORDER BY j.id DESC LIMIT ").Arg(recent).Raw(") AS latest WHERE id LIKE ").Arg(typed + "%")
 	err = j.each(ctx, b.Raw(" ORDER BY id DESC"), func(rows *sql.Rows) error {
 		var id, record string
 		var calls sql.NullString

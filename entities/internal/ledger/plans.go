@@ -118,17 +118,32 @@ func (k *Keys) Plan(ctx context.Context, id string) (*approve.Plan, error) {
 	return found[0], nil
 }
 
-// WaitingPlans implements approve.Plans.
-func (k *Keys) WaitingPlans(ctx context.Context, most int) ([]*approve.Plan, error) {
+// WaitingPlans implements approve.Plans. How many plans are not to be listed is no limit.
+func (k *Keys) WaitingPlans(ctx context.Context, most int, list func(*approve.Plan) bool) (out []*approve.Plan, err error) {
 	b := k.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(approve.PlanWaiting)).
-		Raw(" AND expires_at >= " + k.clock() + " ORDER BY made_at, id LIMIT ").Arg(most)
-	return k.plans(ctx, b, false)
+		Raw(" AND expires_at >= " + k.clock() + " ORDER BY made_at, id")
+	err = k.eachPlan(ctx, b, false, func(p *approve.Plan) bool {
+		if list(p) {
+			out = append(out, p)
+		}
+		return len(out) < most
+	})
+	return out, err
 }
 
 func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out []*approve.Plan, err error) {
+	err = k.eachPlan(ctx, b, tapes, func(p *approve.Plan) bool {
+		out = append(out, p)
+		return true
+	})
+	return out, err
+}
+
+// eachPlan reads plans until yield returns false.
+func (k *Keys) eachPlan(ctx context.Context, b *sqltext.Builder, tapes bool, yield func(*approve.Plan) bool) (err error) {
 	rows, err := k.db.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+		return fmt.Errorf("ledger: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -139,19 +154,21 @@ func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out [
 			into = append(into, &tape)
 		}
 		if err := rows.Scan(into...); err != nil {
-			return nil, fmt.Errorf("ledger: %w", err)
+			return fmt.Errorf("ledger: %w", err)
 		}
 		p := &approve.Plan{}
 		if err := json.Unmarshal([]byte(head), p); err != nil {
-			return nil, fmt.Errorf("ledger: %w", err)
+			return fmt.Errorf("ledger: %w", err)
 		}
 		if p.Run == "" { // of a version in which a run had one plan, with its id
 			p.Run = p.ID
 		}
 		p.State, p.By, p.ReplacedBy, p.Expires, p.Tape = approve.PlanState(state), by, next, time.UnixMilli(expires).UTC(), json.RawMessage(tape)
-		out = append(out, p)
+		if !yield(p) {
+			return nil
+		}
 	}
-	return out, rows.Err()
+	return rows.Err()
 }
 
 // AppliedPlan is a plan that was applied, and the run that did it.

@@ -3,6 +3,7 @@ package office
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -181,4 +182,79 @@ func TestOthersRunsAreAsUnknownOnes(t *testing.T) {
 		}
 		require.Len(t, seen, 1, "%s", op)
 	}
+}
+
+// However many runs others make, a list has one's own, and says nothing of theirs.
+func TestRunsOfOthersTakeNoPlaceInLists(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestRunsOfOthersTakeNoPlaceInLists) {
+		return
+	}
+	w := newWorld(t, place(t), 0)
+	w.serve()
+	mine := w.ann.Run(`SDK.Entities.Document.count()`, koantest.Input{}).RunID
+	for range 1100 { // more than a page looks at
+		_, err := w.Call("koan::Folder.count", map[string]any{})
+		require.NoError(t, err)
+	}
+	var page struct {
+		Runs []struct{ ID string }
+		Next *string
+	}
+	resp := w.request(t.Context(), "GET", "/api/console/runs", "")
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&page))
+	require.Len(t, page.Runs, 1)
+	require.Equal(t, mine, page.Runs[0].ID)
+	require.Nil(t, page.Next)
+	report := w.Instance().Snapshot().Document(catalog.RunReportURI)
+	require.Equal(t, []string{mine}, report.Complete(auth.With(t.Context(), w.who), nil, mine[:3]))
+	w.who.Scopes = []string{"koan:journal"}
+	resp = w.request(t.Context(), "GET", "/api/console/runs?limit=200", "")
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&page))
+	require.Len(t, page.Runs, 200)
+	require.NotNil(t, page.Next)
+}
+
+// Who decides about a plan reads of it what his own rights cover, and is told that there is more.
+func TestApproversReadPlansWithTheirOwnRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, place(t), 0, koantest.Setting{Key: "approval.rules", Value: `[{"principal": "ann", "mode": "writes"}]`})
+	w.serve()
+	var refused struct {
+		Error struct {
+			Details struct{ PlanID string }
+		}
+	}
+	raw, err := w.ann.Call("code::koan.execute", map[string]any{"code": `
+		const id = "k" + 1, number = "B-" + 2; SDK.Entities["Ba" + "dge"].patch(id, {number}); SDK.Entities.Document.patch("a1", {title: "ours"}); SDK.Entities.Person.patch("1", {name: "Anne"})`})
+	require.Equal(t, fault.ApprovalRequired, fault.CodeOf(err), "%s", raw)
+	require.NoError(t, json.Unmarshal(raw, &refused))
+	plan := refused.Error.Details.PlanID
+	require.NotEmpty(t, plan)
+	read := func(scopes ...string) string {
+		w.who = auth.Principal{Subject: "boss", Scopes: append(scopes, auth.Approve), Sets: []string{"default"}}
+		out, err := w.As(w.who).Call("code::koan.execute", map[string]any{"planId": plan, "dryRun": true})
+		require.NoError(t, err, "%s", out)
+		text := string(out)
+		for _, path := range []string{"/api/console/plans/" + plan, "/api/console/plans"} {
+			body, err := io.ReadAll(w.request(t.Context(), "GET", path, "").Body)
+			require.NoError(t, err)
+			text += string(body)
+		}
+		return text
+	}
+	whole := read(auth.All)
+	for _, shown := range []string{"B-2", "ours", "Anne", "Badge"} {
+		require.Contains(t, whole, shown)
+	}
+	require.NotContains(t, whole, "Withheld")
+	some := read()
+	require.Contains(t, some, "ours")
+	require.Contains(t, some, "Anne")
+	for _, hidden := range []string{"B-2", "A-1", "Badge", "k1"} {
+		require.NotContains(t, some, hidden)
+	}
+	require.Contains(t, some, "Withheld from you")
+	require.Contains(t, some, "1 "+"(an entity that is not shown)")
+	require.Contains(t, some, `"updated":1`)
 }

@@ -58,9 +58,9 @@ func (h *Handler) servePlans(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, r, fault.From(err))
 		return
 	}
-	plans := []planSummary{}
+	plans, by := []planSummary{}, auth.From(r.Context())
 	for _, p := range found {
-		plans = append(plans, summarize(p))
+		plans = append(plans, summarize(p.SeenBy(by, h.view(by))))
 	}
 	h.respondJSON(w, r, map[string]any{"plans": plans})
 }
@@ -70,11 +70,13 @@ func (h *Handler) servePlan(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
-	p, err := h.opts.Console.Plans.FindPlan(r.Context(), r.PathValue("id"), auth.From(r.Context()))
+	by := auth.From(r.Context())
+	p, err := h.opts.Console.Plans.FindPlan(r.Context(), r.PathValue("id"), by)
 	if err != nil {
 		h.reject(w, r, fault.From(err))
 		return
 	}
+	p = p.SeenBy(by, h.view(by))
 	out := planText{
 		planSummary: summarize(p), DecidedBy: p.By, Replaces: p.Replaces, ReplacedBy: p.ReplacedBy, Differs: p.Differs, Call: p.Call,
 		Changes: store.Disclosed(p.Changes), Text: h.opts.Console.Plans.WholePlanText(p),

@@ -66,13 +66,12 @@ func (g *Guard) WaitingPlans(ctx context.Context, by auth.Principal) ([]*Plan, e
 	if !g.KeepsPlans() {
 		return nil, nil
 	}
-	const most = 1000
-	found, err := g.plans.WaitingPlans(ctx, most)
-	if err != nil {
-		return nil, plansFault(err)
-	}
-	return slices.DeleteFunc(found, func(p *Plan) bool { return !p.isVisibleTo(by) }), nil
+	found, err := g.plans.WaitingPlans(ctx, maxListed, func(p *Plan) bool { return p.isVisibleTo(by) })
+	return found, plansFault(err)
 }
+
+// maxListed is how many plans a list has.
+const maxListed = 1000
 
 // Verdict is a decision about a plan.
 type Verdict struct {

@@ -59,6 +59,8 @@ type Plan struct {
 	Made []run.CallRecord `json:"made,omitempty"`
 	// Differs says what became different since somebody agreed to the plan before.
 	Differs []string `json:"differs,omitempty"`
+
+	withheld kinds // from who reads it: see SeenBy
 }
 
 // Planned is the request of a plan: what was called, with what, by whom, and how the
@@ -171,9 +173,9 @@ type Plans interface {
 	KeepPlan(ctx context.Context, p *Plan, life time.Duration) error
 	// Plan returns a plan, or ErrNoPlan.
 	Plan(ctx context.Context, id string) (*Plan, error)
-	// WaitingPlans returns plans that nobody has decided about, the oldest first, at most
-	// so many, without tapes.
-	WaitingPlans(ctx context.Context, most int) ([]*Plan, error)
+	// WaitingPlans returns plans that nobody has decided about and that are to be listed, the
+	// oldest first, at most so many, without tapes.
+	WaitingPlans(ctx context.Context, most int, list func(*Plan) bool) ([]*Plan, error)
 	// WidenPlan keeps the sets of an approved plan. ok is false where there is none.
 	WidenPlan(ctx context.Context, p *Plan) (ok bool, err error)
 	// MovePlan changes the state of a plan that is in another one. ok is false where it

@@ -81,7 +81,7 @@ func (t *planText) writeRows(changes []store.Change) {
 			t.writeRest(sorted[i:])
 			return
 		}
-		t.printf("%s %s %s\n", c.Action, c.Entity, or(t.id(c.ID), "(a row that the caller does not see)"))
+		t.printf("%s %s %s\n", c.Action, c.Entity, or(t.id(c.ID), "(a row that is not shown)"))
 		t.writeFields(c)
 	}
 }

@@ -80,7 +80,7 @@ func (n names) line(c store.Change, r *catalog.Resource) shapeLine {
 	text, _ := json.Marshal([]any{c.Entity, c.Set, id, c.Action, before, after}) // of JSON and texts
 	return shapeLine{
 		key:  strings.Join([]string{c.Entity, c.Set, id, string(c.Action)}, "\x00"),
-		name: fmt.Sprintf("%s %s %s", c.Action, entity, or(plain(clipped(id, dialogBounds.value)), "(a row that the caller does not see)")),
+		name: fmt.Sprintf("%s %s %s", c.Action, entity, or(plain(clipped(id, dialogBounds.value)), "(a row that is not shown)")),
 		text: string(text),
 	}
 }

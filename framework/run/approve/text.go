@@ -36,7 +36,10 @@ var (
 func (p *Plan) Text(redact func(string) string) string { return p.text(redact, dialogBounds) }
 
 // CallerText is Text for the run's caller: without what an action with the app's rights passes on.
-func (p *Plan) CallerText(redact func(string) string) string {
+func (p *Plan) CallerText(redact func(string) string) string { return p.forCaller().Text(redact) }
+
+// forCaller returns the plan as the run's caller may see it.
+func (p *Plan) forCaller() *Plan {
 	own := *p
 	if p.Call != nil {
 		call := p.Call.forCaller()
@@ -46,7 +49,7 @@ func (p *Plan) CallerText(redact func(string) string) string {
 	for i, c := range p.Agreed {
 		own.Agreed[i] = c.forCaller()
 	}
-	return own.Text(redact)
+	return &own
 }
 
 // forCaller returns the call as the run's caller may see it.
@@ -72,6 +75,9 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	p.writeCalls(&t)
 	p.writeDifferences(&t)
 	t.writeCounts(p, counts)
+	if len(p.withheld) > 0 {
+		t.printf("Withheld from you, whose rights do not cover it: values of %s (%s).\n\n", quantity(p.withheld.total(), "row"), p.withheld)
+	}
 	t.writeRows(changes)
 	return redact(t.String())
 }

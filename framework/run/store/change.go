@@ -33,8 +33,8 @@ type Change struct {
 // he may not know of are there without its name, so that the counts are whole.
 func Disclosed(changes []Change) []Change { return renameHidden(changes, "") }
 
-// HiddenEntity stands for an entity that the caller may not know of, for people.
-const HiddenEntity = "(an entity that the caller does not see)"
+// HiddenEntity stands for an entity that the reader may not know of, for people.
+const HiddenEntity = "(an entity that is not shown)"
 
 // Named returns changes as people read of them: with HiddenEntity for a name that the
 // caller may not know.
