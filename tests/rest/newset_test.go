@@ -116,7 +116,9 @@ func TestWhatWasReadHoldsWhenItsSetIsCreated(t *testing.T) {
 
 	plan := func(id any) string {
 		refused := do("POST", "/tools/koan.code.execute", fmt.Sprintf(`{"set":"tenant-1","code":"return SDK.Entities.Todo.delete('%s')"}`, id))
-		var out struct{ Error struct{ Details map[string]any } }
+		var out struct {
+			Error struct{ Details map[string]any }
+		}
 		require.NoError(t, json.Unmarshal(refused.body, &out))
 		require.NotNil(t, out.Error.Details["planId"], "%s", refused.body)
 		return out.Error.Details["planId"].(string)
