@@ -64,13 +64,13 @@ func (e *execution) awaitExit(limit time.Duration) {
 	}
 }
 
-// kernelLimit is the limit for which the kernel killed a worker.
-type kernelLimit int
+// processEnd is what ended a worker that the host did not kill.
+type processEnd int
 
 const (
-	kernelNone kernelLimit = iota
-	kernelCPU
-	kernelMemory
+	endUnknown processEnd = iota
+	endCPULimit
+	endKilled // by the system or another program
 )
 
 // outOfMemoryTexts are parts of what the Go runtime prints when it runs out of memory or
@@ -82,7 +82,8 @@ var outOfMemoryTexts = []string{
 }
 
 // classify derives the fault of a worker that has exited from its stderr and its exit
-// status. One that the host did not kill ran out of a resource.
+// status. One that the host did not kill ran out of a resource, or was killed from outside:
+// the second says nothing about the script.
 func (e *execution) classify(why cause, err error) *fault.Fault {
 	stderr := e.stderrText()
 	for _, text := range outOfMemoryTexts {
@@ -90,14 +91,15 @@ func (e *execution) classify(why cause, err error) *fault.Fault {
 			return worker.MemoryExceeded(e.job.Limits.MemoryBytes).Because(errors.New(stderr))
 		}
 	}
+	cause := fmt.Errorf("%w; %v; stderr %q", err, e.state, stderr)
 	if why == notKilled && e.hasExited() {
-		switch kernelLimitOf(e.state) {
-		case kernelCPU:
+		switch endOf(e.state) {
+		case endCPULimit:
 			return worker.CPUExceeded(time.Duration(e.job.Limits.CPUMs) * time.Millisecond)
-		case kernelMemory:
-			return worker.MemoryExceeded(e.job.Limits.MemoryBytes)
+		case endKilled:
+			return fault.New(fault.ExecutionError, "the script's process was killed from outside, by another program or by a system that is short of memory").
+				WithHint("It exceeded no limit of its own. Run it again; if that happens again, look into the system's log, and lower sandbox.maxWorkers or sandbox.memoryMb where memory is short.").Because(cause)
 		}
 	}
-	return fault.New(fault.ExecutionError, "the script's process ended without a result").
-		Because(fmt.Errorf("%w; %v; stderr %q", err, e.state, stderr))
+	return fault.New(fault.ExecutionError, "the script's process ended without a result").Because(cause)
 }

@@ -222,20 +222,22 @@ func (m *meter) peak() int64 {
 	return 0
 }
 
-// kernelLimitOf returns the kernel's limit that killed a worker, according to its signal.
-func kernelLimitOf(s *os.ProcessState) kernelLimit {
+// endOf returns what ended a worker that the host did not kill, according to its signal. The
+// kernel enforces the limits of memory by refusing memory, so SIGKILL is not one of them: it comes
+// from a system that is short of memory, or from another program.
+func endOf(s *os.ProcessState) processEnd {
 	if s == nil { // reaped by other code of the app
-		return kernelNone
+		return endUnknown
 	}
 	status, ok := s.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
-		return kernelNone
+		return endUnknown
 	}
 	switch status.Signal() {
 	case syscall.SIGXCPU:
-		return kernelCPU
-	case syscall.SIGKILL, syscall.SIGBUS: // not RLIMIT_CPU: the host's CPU limit comes earlier
-		return kernelMemory
+		return endCPULimit
+	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGBUS: // not RLIMIT_CPU: the host's CPU limit comes earlier
+		return endKilled
 	}
-	return kernelNone
+	return endUnknown
 }

@@ -50,5 +50,5 @@ func (m *meter) peak() int64 { return 0 }
 
 func (m *meter) threads() int { return 0 }
 
-// kernelLimitOf returns kernelNone: limit sets no limits here.
-func kernelLimitOf(*os.ProcessState) kernelLimit { return kernelNone }
+// endOf returns endUnknown: limit sets no limits here.
+func endOf(*os.ProcessState) processEnd { return endUnknown }
