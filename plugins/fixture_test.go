@@ -132,7 +132,7 @@ func echoPlugin(domain string) kit.Plugin {
 	}
 	return kit.Plugin{
 		Domain: domain, Version: "1.2.3", Description: "Says it again.",
-		Settings: []kit.Setting{{Key: "greeting", Default: "hello"}},
+		Settings: []kit.Setting{{Key: "greeting", Default: "hello"}, {Key: "badge", Default: "a default", Secret: true}},
 		Configure: func(_ context.Context, s map[string]string) error {
 			if greeting = s["greeting"]; greeting == "rude" {
 				return errors.New("greeting: be polite")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/schema"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
@@ -123,6 +124,17 @@ func checkSettings(name string, m *wire.Manifest, given map[string]string) (map[
 		return nil, &configurationError{strings.Join(problems, "; ")}
 	}
 	return out, nil
+}
+
+// secretsOf returns the values that are given for settings which a manifest declares secret. Short
+// ones would occur in unrelated words.
+func secretsOf(m *wire.Manifest, given map[string]string) (out []string) {
+	for _, s := range m.GetSettings() {
+		if value := given[s.GetKey()]; s.GetSecret() && len(value) >= journal.LeastValue {
+			out = append(out, value)
+		}
+	}
+	return out
 }
 
 // sameManifest reports whether the operations would be the same.

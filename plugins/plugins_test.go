@@ -78,7 +78,8 @@ func TestFunctionsWithAnEffectNeedAScope(t *testing.T) {
 
 func TestCall(t *testing.T) {
 	t.Setenv("SECRET_TOKEN", "geheim")
-	b := start(t, pluginsDir(t, "echo"), values{"plugins.echo.greeting": "moin"})
+	b := start(t, pluginsDir(t, "echo"), values{"plugins.echo.greeting": "moin", "plugins.echo.badge": "q7Zk-2mXw"})
+	require.Equal(t, []string{"q7Zk-2mXw"}, b.provider.Secrets(), "what the plugin declares secret, by whatever name")
 	out, err := b.say(echoIn{Text: "hi"})
 	require.NoError(t, err)
 	require.Equal(t, "hi", out.Text)

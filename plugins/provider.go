@@ -58,6 +58,8 @@ type Provider struct {
 	ended  sync.WaitGroup
 	slots  chan struct{} // bounds how many plugins start at the same time
 	wake   chan struct{} // has the folder looked at now
+	// secrets are the values of settings that manifests declare secret.
+	secrets catalog.SecretList
 
 	mu      sync.Mutex
 	missing bool     // the default folder is not there
@@ -75,6 +77,7 @@ var (
 	_ catalog.Checker      = (*Provider)(nil)
 	_ catalog.Reloadable   = (*Provider)(nil)
 	_ catalog.Readier      = (*Provider)(nil)
+	_ catalog.SecretHolder = (*Provider)(nil)
 )
 
 // Provide makes the provider. Every executable file in the folder is a plugin,
@@ -105,6 +108,9 @@ func Provide(o Options) *Provider {
 
 // Name is "plugins".
 func (*Provider) Name() string { return "plugins" }
+
+// Secrets implements catalog.SecretHolder.
+func (p *Provider) Secrets() []string { return p.secrets.Secrets() }
 
 // Settings are plugins.dir, and the keys below plugins.<domain> that plugins declare.
 func (*Provider) Settings() []catalog.Setting {

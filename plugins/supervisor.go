@@ -192,6 +192,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	if err != nil {
 		return err
 	}
+	p.provider.secrets.Add(secretsOf(m, p.settings)...)
 	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings})
 	if err != nil {
 		return fmt.Errorf("it rejected its settings: %w", err)

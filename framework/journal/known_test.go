@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"log/slog"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,4 +71,44 @@ func TestEndingOfARun(t *testing.T) {
 		require.NotEmpty(t, f.Hint, name)
 	}
 	require.Nil(t, journal.Ending{Outcome: journal.OK}.Fault(true))
+}
+
+// A text that was cut before it was redacted has no part of a secret, wherever it was cut, and however
+// it was encoded.
+func TestClippedSecretsAreInNothing(t *testing.T) {
+	const secret = "q7Zk-2mXw9Lp/4tRb+8sNv" // of no known shape
+	r, err := journal.NewRedactor(nil)
+	require.NoError(t, err)
+	r.Know(func() []string { return []string{secret} })
+	all := encodings(secret)
+	for _, name := range []string{"plain", "json", "query", "path", "hex", "base64 raw", "base64 url raw"} {
+		encoded := all[name]
+		for n := 4; n < len(encoded); n++ {
+			for form, text := range map[string]string{
+				"clipped": "the answer " + fault.Clip(encoded, n) + " is wrong", "quoted": strconv.Quote(fault.Clip(encoded, n)), "dots": encoded[:n] + "...",
+				"the end": "the answer " + encoded[:n], "quoted end": "'" + encoded[:n] + "'",
+			} {
+				clean, _ := r.Text(text)
+				for at := 0; at+11 <= n; at++ { // less of it says nothing
+					require.NotContains(t, clean, encoded[at:at+11], "%s, %s, %d: %s", name, form, n, text)
+				}
+				if first := strings.Trim(encoded, `"`)[:4]; strings.Contains(text, "…") {
+					require.NotContains(t, clean, first, "%s, %s, %d: %s", name, form, n, text)
+				}
+			}
+		}
+	}
+	for _, text := range []string{
+		"ghp_abcdEFGH1234…", "key sk-proj-abcdef…", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4…", "postgres://bob:hunter2long…", "-----BEGIN RSA PRIVATE KEY-----\nMIIabc…\" and more",
+	} {
+		clean, n := r.Text(text)
+		require.Equal(t, 1, n, text)
+		require.Contains(t, clean, journal.Redacted)
+	}
+	for _, text := range []string{
+		"q7Z… and q7Zk of it", "wait…", "http://localhost:8080…", "a task-list…", "the skate…", "q7Zk-2mXw and more", "eyJ…",
+	} {
+		clean, n := r.Text(text)
+		require.Zero(t, n, "%s: %s", text, clean)
+	}
 }

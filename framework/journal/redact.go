@@ -37,10 +37,13 @@ var secrets = sync.OnceValue(func() []secret {
 		{[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "xapp-", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{16,})`), "", ""}, // forges, chat
 		{[]string{"akia", "asia", "aiza"}, regexp.MustCompile(`\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}\b|AIza[A-Za-z0-9_-]{35,})`), "", ""},                                                                                                                               // clouds
 		{[]string{"npm_", "hf_"}, regexp.MustCompile(`\b(?:npm|hf)_[A-Za-z0-9]{30,}`), "", ""},                                                                                                                                                                   // registries
-		{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`), "", ""},                                                                                                             // key files
+		{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^"]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$|…)`), "", ""},                                                                                                           // key files
 		{names, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*(?:` + strings.Join(names, "|") + `)(?:\\?["'` + "`" + `])?\s*[=:]\s*)(?:(\\?["'` + "`" + `])[^"'` + "`" + `\\]{4,}|[^\s"'` + "`" + `\\,;&}]{4,})`), "$1$2", ""},                                           // name=value, also DB_PASSWORD and clientSecret
 		// Other tokens only if they look like one, and not like a variable of a script.
 		{[]string{"token"}, regexp.MustCompile(`(?i)(\b[a-z0-9_-]*token(?:(?:\\?["'` + "`" + `])?\s*[=:]\s*\\?["'` + "`" + `]|=))[a-z0-9._~+/-]{16,}=*`), "$1", ""},
+		// What is cut before it is redacted has the beginning alone.
+		{[]string{clipMark}, regexp.MustCompile(`\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|xapp-|(?:sk|pk|rk)[-_]|whsec_|AKIA|ASIA|AIza|npm_|hf_|eyJ)[A-Za-z0-9_.+/-]{4,}…`), "", clipMark},
+		{[]string{clipMark}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/…]*[^\s@"/0-9…][^\s@"/…]*…`), "$1", clipMark},
 		{[]string{"://"}, regexp.MustCompile(`(?i)(\b[a-z][a-z0-9+.-]*://[^\s:/@"]+:)[^\s@"/]+@`), "$1", "@"}, // URLs with a password
 	}
 })
@@ -120,14 +123,14 @@ func (r *Redactor) Hide(fields []string) {
 func (r *Redactor) Know(known func() []string) { r.known = known }
 
 // knownForms returns the forms of the known values, which are made anew where the values have changed.
-func (r *Redactor) knownForms() []form {
+func (r *Redactor) knownForms() *knownForms {
 	values := r.known()
 	last := r.forms.Load()
 	if last == nil || !slices.Equal(last.values, values) {
-		last = &knownForms{slices.Clone(values), formsOf(values)}
+		last = newKnownForms(values)
 		r.forms.Store(last)
 	}
-	return last.forms
+	return last
 }
 
 // Text returns a text without its secrets, and how many there were.

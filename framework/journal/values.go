@@ -25,30 +25,34 @@ const maxLayers = 3
 // (of either alphabet, and in the middle of what is encoded), in hexadecimal, escaped for a URL or for
 // JSON, or broken into lines.
 func RedactValues(text string, values []string) string {
-	clean, _ := redactKnown(text, formsOf(values))
+	clean, _ := redactKnown(text, newKnownForms(values))
 	return clean
 }
 
 // redactKnown removes values of which the forms are known, and returns in how many places it has found
 // something.
-func redactKnown(text string, forms []form) (string, int) {
-	if !slices.ContainsFunc(forms, func(f form) bool { return f.least() <= len(text) }) { // names and ids, mostly
+func redactKnown(text string, known *knownForms) (string, int) {
+	fits := slices.ContainsFunc(known.forms, func(f form) bool { return f.least() <= len(text) })
+	if !fits && !known.starts.anyIn(text) { // names and ids, mostly
 		return text, 0
 	}
-	if len(search(view{text: text}, forms)) == 0 { // most texts have none, and places cost more than finding that out
+	if len(search(view{text: text}, known)) == 0 { // most texts have none, and places cost more than finding that out
 		return text, 0
 	}
-	return without(text, search(wholeView(text), forms))
+	return without(text, search(wholeView(text), known))
 }
 
 // search returns where forms stand in a text, however they are encoded. In a view without places it
 // stops at the first one.
-func search(text view, forms []form) (found []span) {
+func search(text view, known *knownForms) (found []span) {
 	views, seen := []view{text}, map[string]bool{text.text: true}
 	for range maxLayers + 1 {
 		var next []view
 		for _, v := range views {
-			if found = append(found, v.find(forms)...); len(found) > 0 && v.at == nil {
+			if found = append(found, v.find(known.forms)...); len(found) > 0 && v.at == nil {
+				return found
+			}
+			if found = append(found, v.findClipped(known.forms, &known.starts)...); len(found) > 0 && v.at == nil {
 				return found
 			}
 			for _, escape := range []byte(escapes) {
@@ -65,8 +69,8 @@ func search(text view, forms []form) (found []span) {
 
 // RedactValuesJSON is RedactValues for JSON text: the result is valid JSON.
 func RedactValuesJSON(raw []byte, values []string) []byte {
-	forms := formsOf(values)
-	out, _ := redactValues(raw, func(text string) (string, int) { return redactKnown(text, forms) })
+	known := newKnownForms(values)
+	out, _ := redactValues(raw, func(text string) (string, int) { return redactKnown(text, known) })
 	return out
 }
 
@@ -274,6 +278,17 @@ func (f *form) least() int {
 type knownForms struct {
 	values []string
 	forms  []form
+	starts starts
+}
+
+func newKnownForms(values []string) *knownForms {
+	k := &knownForms{values: slices.Clone(values), forms: formsOf(values)}
+	for i := range k.forms {
+		for _, text := range k.forms[i].searched() {
+			k.starts.add(text)
+		}
+	}
+	return k
 }
 
 // formsOf returns the forms of values: each as it is, with + for a space as in a query, and escaped for

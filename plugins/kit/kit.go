@@ -53,6 +53,10 @@ type Setting struct {
 	Key     string // "root"
 	Default string
 	Help    string
+	// Secret says that the value is a secret, whatever the key is called: no log, journal or
+	// fault of the app shows it, however it is encoded. Keys that are called like a secret
+	// (token, apiKey, password) are secrets without it. A Default is not one.
+	Secret bool
 }
 
 // Call describes the call that a function serves. The context ends at the call's deadline

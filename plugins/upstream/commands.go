@@ -150,7 +150,7 @@ func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs)
+	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs, nil)
 	var out []*server
 	for _, c := range configs {
 		s := newServer(ctx, c, host, kept, users, func() {})

@@ -29,12 +29,16 @@ type people struct {
 	command    string // of this app
 	clientFile string
 
+	tokens *catalog.SecretList // of all that are signed in
+
 	mu    sync.Mutex
 	known map[[2]string]*signin.Credentials // by server and user
 }
 
-func newPeople(host catalog.Host, configs []Config) *people {
-	p := &people{command: host.Command(), clientFile: host.Settings().String(clientFileKey), known: map[[2]string]*signin.Credentials{}}
+func newPeople(host catalog.Host, configs []Config, tokens *catalog.SecretList) *people {
+	p := &people{
+		command: host.Command(), clientFile: host.Settings().String(clientFileKey), known: map[[2]string]*signin.Credentials{},
+	}
 	dir, key := "", ""
 	if !host.Testing() && slices.ContainsFunc(configs, func(c Config) bool { return c.signsIn() }) {
 		var err error
@@ -42,8 +46,14 @@ func newPeople(host catalog.Host, configs []Config) *people {
 			host.Log().Warn("there is no folder to keep sign-ins to upstream servers in", "error", err)
 		}
 	}
-	p.store = signin.NewStore(dir, key, host.Settings().Strings("server.secret"))
+	p.keepIn(signin.NewStore(dir, key, host.Settings().Strings("server.secret")), tokens)
 	return p
+}
+
+// keepIn sets where sign-ins are kept, and tokens to get all that are read or written.
+func (p *people) keepIn(store *signin.Store, tokens *catalog.SecretList) {
+	p.store, p.tokens = store, tokens
+	store.Learned = tokens.Add
 }
 
 // signInFiles returns the folder of the sign-ins and the file of their key, which is
@@ -84,6 +94,7 @@ func (p *people) credentials(c *Config, user string) (*signin.Credentials, strin
 		if err != nil {
 			return nil, "", err
 		}
+		p.tokens.Add(up.ClientSecret)
 		credentials = p.store.Credentials(*up, user)
 		p.known[name] = credentials
 	}

@@ -55,8 +55,9 @@ func newGuarded(t *testing.T) *guarded {
 	g.s = &server{
 		cfg: c, version: "1", log: slog.New(slog.NewTextHandler(g.log, nil)), cache: &cache{}, slots: make(chan struct{}, c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
 		sessions: map[string]*session{},
-		people:   &people{command: "koan gateway", known: map[[2]string]*signin.Credentials{}, store: signin.NewStore(filepath.Join(dir, "sign-ins"), filepath.Join(dir, "key"), nil)},
+		people:   &people{command: "koan gateway", known: map[[2]string]*signin.Credentials{}},
 	}
+	g.s.people.keepIn(signin.NewStore(filepath.Join(dir, "sign-ins"), filepath.Join(dir, "key"), nil), &catalog.SecretList{})
 	t.Cleanup(g.s.close)
 	return g
 }
@@ -101,6 +102,9 @@ func TestCallsHaveTheCallersToken(t *testing.T) {
 	_, err = g.call(localUser)
 	require.NoError(t, err, "without waiting for the next attempt")
 	require.NotContains(t, g.log.String(), "access-")
+	for _, r := range []*signin.Record{ann, bob} {
+		require.Subset(t, g.s.people.tokens.Secrets(), []string{r.Access, r.Refresh}, "no text of the app shows them")
+	}
 }
 
 // That nobody else can list a server's tools does not keep a user who is signed in from it, and what
@@ -156,6 +160,9 @@ func TestServerForgetsTokens(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, g.as.Count("refresh_token"))
+	now, err := g.s.people.store.Credentials(signin.Upstream{ID: "guarded", URL: g.as.MCP}, "ann").Current()
+	require.NoError(t, err)
+	require.Contains(t, g.s.people.tokens.Secrets(), now.Access)
 	require.Equal(t, 101, g.as.Count("call"), "none twice")
 	require.Zero(t, g.as.Count("reuse"))
 

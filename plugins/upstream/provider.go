@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -27,7 +28,8 @@ const (
 type Provider struct {
 	host    catalog.Host
 	servers []*server
-	secrets knownSecrets
+	secrets catalog.SecretList // of the configurations of all servers
+	tokens  catalog.SecretList // of all who are signed in
 	cancel  context.CancelFunc
 
 	mu      sync.Mutex
@@ -101,7 +103,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	if err != nil {
 		return err
 	}
-	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs)
+	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs, &p.tokens)
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.cancel = cancel
 	for _, c := range configs {
@@ -114,7 +116,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		s := newServer(life, c, host, kept, users, p.changed)
 		s.known = &p.secrets
 		if r, err := c.resolve(); err == nil { // else its first call says why not
-			s.known.add(r.hidden)
+			s.known.Add(r.hidden...)
 		}
 		l, err := kept.read(&c)
 		if err != nil {
@@ -146,7 +148,9 @@ func cacheDir(host catalog.Host) string {
 }
 
 // Secrets implements catalog.SecretHolder.
-func (p *Provider) Secrets() []string { return p.secrets.all() }
+func (p *Provider) Secrets() []string {
+	return slices.Concat(p.secrets.Secrets(), p.tokens.Secrets())
+}
 
 func (p *Provider) changed() {
 	p.mu.Lock()

@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/regular"
@@ -31,37 +29,6 @@ const maxSecretFile = 64 << 10
 type secrets struct {
 	values []string
 	tokens *signin.Credentials // whose tokens are redacted too; nil for none
-}
-
-// knownSecrets are those of the configurations of all servers. It takes no lock to read them, since
-// whoever writes to the log may hold any.
-type knownSecrets struct {
-	mu   sync.Mutex // held to write
-	list atomic.Pointer[[]string]
-}
-
-// add adds values. Nothing is kept by a nil one.
-func (k *knownSecrets) add(values []string) {
-	if k == nil {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	all := slices.Clone(k.all())
-	for _, value := range values {
-		if !slices.Contains(all, value) {
-			all = append(all, value)
-		}
-	}
-	k.list.Store(&all)
-}
-
-// all returns the values. They must not be changed.
-func (k *knownSecrets) all() []string {
-	if list := k.list.Load(); list != nil {
-		return *list
-	}
-	return nil
 }
 
 // variables are what references of a server's configuration may name.

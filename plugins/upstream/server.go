@@ -21,9 +21,9 @@ type server struct {
 	log     *slog.Logger
 	cache   *cache
 	people  *people
-	known   *knownSecrets // where those of its configuration are added
-	slots   chan struct{} // calls in flight
-	changed func()        // its tools are others than before
+	known   *catalog.SecretList // where those of its configuration are added
+	slots   chan struct{}       // calls in flight
+	changed func()              // its tools are others than before
 	life    lifetime
 	habits  habits
 	schemas schema.Cache // of outputs

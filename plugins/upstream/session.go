@@ -125,7 +125,7 @@ func (s *server) connected(ctx context.Context, user string, waits func(*session
 // newDialer makes the dialer of a session. The lock is held.
 func (s *server) newDialer(x *session) *dialer {
 	return &dialer{
-		cfg: &s.cfg, credentials: x.credentials, version: s.version, hide: s.known.add, known: s.habits.way, changed: x.relist, closing: &s.life.unused,
+		cfg: &s.cfg, credentials: x.credentials, version: s.version, hide: func(values []string) { s.known.Add(values...) }, known: s.habits.way, changed: x.relist, closing: &s.life.unused,
 		skipped: func(words string) {
 			s.habits.skipping.Do(func() {
 				s.log.Warn("an upstream server writes to its standard output, where only messages belong: that is skipped", "upstream", s.cfg.ID, "text", words)

@@ -170,6 +170,7 @@ type Setting struct {
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // below plugins.<domain>.
 	DefaultValue  string                 `protobuf:"bytes,2,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
 	Help          string                 `protobuf:"bytes,3,opt,name=help,proto3" json:"help,omitempty"`
+	Secret        bool                   `protobuf:"varint,4,opt,name=secret,proto3" json:"secret,omitempty"` // its value is in no log, journal or fault of the app
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -223,6 +224,13 @@ func (x *Setting) GetHelp() string {
 		return x.Help
 	}
 	return ""
+}
+
+func (x *Setting) GetSecret() bool {
+	if x != nil {
+		return x.Secret
+	}
+	return false
 }
 
 type Function struct {
@@ -859,11 +867,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12 \n" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x126\n" +
 	"\tfunctions\x18\x05 \x03(\v2\x18.koan.plugin.v1.FunctionR\tfunctions\x123\n" +
-	"\bsettings\x18\x06 \x03(\v2\x17.koan.plugin.v1.SettingR\bsettings\"T\n" +
+	"\bsettings\x18\x06 \x03(\v2\x17.koan.plugin.v1.SettingR\bsettings\"l\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x12\n" +
-	"\x04help\x18\x03 \x01(\tR\x04help\"\x9a\x02\n" +
+	"\x04help\x18\x03 \x01(\tR\x04help\x12\x16\n" +
+	"\x06secret\x18\x04 \x01(\bR\x06secret\"\x9a\x02\n" +
 	"\bFunction\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +

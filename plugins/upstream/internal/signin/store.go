@@ -31,6 +31,16 @@ type Store struct {
 	keyFile string
 	secrets []string // instead of the key in the file
 	http    *http.Client
+	// Learned gets the tokens and secrets of each sign-in that is read or written, since no text may
+	// show them; nil is nobody. It is set before the first.
+	Learned func(secrets ...string)
+}
+
+// learn has the secrets of a sign-in known.
+func (s *Store) learn(r *Record) {
+	if s.Learned != nil && r != nil {
+		s.Learned(r.Access, r.Refresh, r.Client.Secret)
+	}
 }
 
 // NewStore makes a store. Files are sealed with the first of the secrets; without one, with
@@ -103,6 +113,7 @@ func (s *Store) read(upstream, user string) (*Record, fs.FileInfo, error) {
 	if err := json.Unmarshal(plain, &r); err != nil {
 		return nil, info, &Needed{Reason: path + " cannot be read"}
 	}
+	s.learn(&r)
 	return &r, info, nil
 }
 
@@ -171,6 +182,7 @@ func escapeGlob(path string) string {
 
 // write keeps a sign-in. A reader sees the old file or the new one. The lock is held.
 func (s *Store) write(r *Record) (fs.FileInfo, error) {
+	s.learn(r)
 	plain, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
