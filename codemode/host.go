@@ -1,15 +1,12 @@
 package codemode
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -125,6 +122,7 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 		return nil, 0, h.ended
 	}
 	at := h.calls.Next()
+	ctx, id = wholeOf(ctx, id)
 	parsed, err := catalog.ParseID(id)
 	var out json.RawMessage
 	if err == nil {
@@ -153,6 +151,15 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 		return nil, 0, terr
 	}
 	return out, now, err
+}
+
+// wholeOf returns the operation that a call names, and the context of a call for the whole MCP result.
+func wholeOf(ctx context.Context, id string) (context.Context, string) {
+	of, whole := strings.CutPrefix(id, wire.WholePrefix)
+	if whole {
+		ctx = catalog.WithWholeResult(ctx)
+	}
+	return ctx, of
 }
 
 // noteFile keeps what a call said of a file: a result has no others.
@@ -199,6 +206,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 		h.ready = append(h.ready, f)
 		return
 	}
+	ctx, id = wholeOf(ctx, id)
 	parsed, err := catalog.ParseID(id)
 	if err != nil {
 		f.ordered, f.err = true, err
@@ -464,36 +472,3 @@ func (h *host) take(ctx context.Context, ref uint32) (*flight, error) {
 // wait waits until no call of the job runs any more. The context that Start got must have
 // ended.
 func (h *host) wait() { h.running.Wait() }
-
-// Progress implements wire.Host.
-func (h *host) Progress(done, total float64, message string) {
-	if math.IsNaN(done) || math.IsInf(done, 0) || math.IsNaN(total) || math.IsInf(total, 0) {
-		return
-	}
-	h.call.Progress(done, total, message)
-}
-
-// Emit implements wire.Host. Later attempts repeat the values of earlier ones; the caller
-// gets each once, and again where it is another.
-func (h *host) Emit(index int, value json.RawMessage) {
-	if index < len(h.emitted) && bytes.Equal(h.emitted[index], value) {
-		return
-	}
-	h.emitted = append(h.emitted[:min(index, len(h.emitted)):index], value)
-	h.call.Emit(index, value)
-}
-
-// levels are the levels of a script's logs.
-var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
-
-// Log implements wire.Host. Later attempts repeat the messages of earlier ones, and the
-// caller gets each once.
-func (h *host) Log(l wire.Log) {
-	if h.log != nil {
-		h.log(l)
-		return
-	}
-	if h.logged++; h.logged > h.told {
-		h.call.Log(levels[l.Level], l.Message)
-	}
-}

@@ -104,12 +104,13 @@ func (s *session) function(name string, length int, f native) *goja.Object {
 // upstream returns SDK.Servers.<Name>.
 func (s *session) upstream(d wire.Domain) *goja.Object {
 	if d.Any != "" {
-		return s.vm.NewDynamicObject(&dynamicServer{s: s, id: d.Any})
+		return s.vm.NewDynamicObject(&dynamicServer{s: s, id: d.Any, whole: s.function(catalog.AnyTool, 2, s.callWhole(d))})
 	}
 	o := s.vm.NewObject()
 	for _, f := range d.Functions {
 		s.method(o, f.Name, 1, s.domainFunction(f))
 	}
+	_ = o.DefineDataProperty(catalog.AnyTool, s.function(catalog.AnyTool, 2, s.callWhole(d)), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE) // not among its tools
 	for _, g := range d.Groups {
 		group := s.vm.NewObject()
 		for _, f := range g.Functions {
@@ -146,6 +147,7 @@ type dynamicServer struct {
 	s      *session
 	id     string
 	module *wire.Server // whose functions are asynchronous; nil in SDK.Servers
+	whole  *goja.Object // $call; nil in modules
 }
 
 var _ goja.DynamicObject = (*dynamicServer)(nil)
@@ -155,6 +157,9 @@ func (a *dynamicServer) Get(name string) goja.Value {
 	switch name {
 	case "then", "toJSON", "constructor", "toString", "valueOf", "prototype", "__esModule":
 		return nil
+	}
+	if name == catalog.AnyTool && a.whole != nil {
+		return a.whole
 	}
 	s := a.s
 	var group *goja.Object
@@ -219,7 +224,7 @@ func (s *session) call(id string, in []byte) goja.Value {
 	switch {
 	case f == nil:
 		return v
-	case strings.HasPrefix(id, string(catalog.KindUpstream)+"::"): // as through the server's module
+	case strings.HasPrefix(strings.TrimPrefix(id, wire.WholePrefix), string(catalog.KindUpstream)+"::"): // as through the server's module
 		panic(s.errorOf(f, s.classOf(f.Code, true)))
 	}
 	s.throw(f)

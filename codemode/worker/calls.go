@@ -25,6 +25,7 @@ type pendingCall struct {
 	resolve, reject func(any) error
 	origin          []goja.StackFrame // the stack that started it
 	asked           []byte            // its input, if its output may have partial relationships
+	raw             bool              // its output has the whole MCP result beside the value
 }
 
 // callee is the operation that a function of a module calls.
@@ -68,10 +69,14 @@ func (s *session) startCall(fl *pendingCall, in []byte) {
 	if fl.ordered() && readsParts(fl.id, in) {
 		fl.asked = bytes.Clone(in)
 	}
+	id := fl.id
+	if fl.raw = s.wantsRaw(fl.callee); fl.raw {
+		id = wire.WholePrefix + id
+	}
 	s.inFlight.last++
 	s.inFlight.open[s.inFlight.last] = fl
 	s.watch.Pause()
-	s.port.Start(s.inFlight.last, fl.id, in)
+	s.port.Start(s.inFlight.last, id, in)
 	s.watch.Resume()
 }
 
@@ -121,6 +126,9 @@ func (s *session) settleCall(ref uint32, r Reply) error {
 	v, err := decode(s.vm, r.Out)
 	if err != nil {
 		return fl.reject(s.callError(fl.callee, undecodable(err)))
+	}
+	if fl.raw {
+		v = s.withRaw(v)
 	}
 	if fl.ordered() {
 		s.notePartials(fl.id, fl.asked, v)

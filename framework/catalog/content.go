@@ -27,3 +27,17 @@ func KeepsMediaInPlace(ctx context.Context) bool {
 	in, _ := ctx.Value(mediaInPlaceKey{}).(bool)
 	return in
 }
+
+type wholeResultKey struct{}
+
+// WithWholeResult returns a context in which a call of a server's tool returns the whole MCP result
+// beside its value, as {"value", "result"}; where media become files, it is {"result"} alone.
+func WithWholeResult(ctx context.Context) context.Context {
+	return context.WithValue(ctx, wholeResultKey{}, true)
+}
+
+// WantsWholeResult reports whether a context is one of WithWholeResult.
+func WantsWholeResult(ctx context.Context) bool {
+	wants, _ := ctx.Value(wholeResultKey{}).(bool)
+	return wants
+}

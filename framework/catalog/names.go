@@ -137,6 +137,7 @@ const MetaExport = "__meta__"
 func Exports(names []string) []string {
 	out := make([]string, len(names))
 	taken := map[string]bool{MetaExport: true}
+	taken[AnyTool] = true
 	for _, f := range ServerFunctions { // beside the tools, where a server has them
 		taken[f.Group] = true
 	}

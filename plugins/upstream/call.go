@@ -273,14 +273,22 @@ func (s *server) result(ctx context.Context, conn *connection, r *request, raw j
 	}
 	if absent(res.Structured) {
 		res.Structured = nil
-		if r.output == nil {
-			return s.unwrap(ctx, r, raw, res.Content)
-		}
 	}
 	if f := s.checkResult(r, &res); f != nil {
 		return nil, s.misfit(conn, r, &res, f)
 	}
-	return res.Structured, nil
+	if catalog.WantsWholeResult(ctx) {
+		return s.whole(ctx, r, raw, &res)
+	}
+	return s.valueOf(ctx, r, raw, &res)
+}
+
+// valueOf returns the value of a result.
+func (s *server) valueOf(ctx context.Context, r *request, raw json.RawMessage, res *callResult) (json.RawMessage, error) {
+	if res.Structured != nil {
+		return res.Structured, nil
+	}
+	return s.unwrap(ctx, r, raw, res.Content)
 }
 
 // checkResult returns the fault of a result that is not what the tool's own schema says. A server that

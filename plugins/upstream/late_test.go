@@ -252,8 +252,8 @@ func TestRunsOfUnlistedToolsAreReplayed(t *testing.T) {
 	t.Parallel()
 	kit := fresh(t, "behaves", map[string]string{"effects.*": "read"},
 		koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}, koantest.Setting{Key: "replay.keep", Value: "all"})
-	got := kit.Run(`[SDK.Servers.x.work({}), (() => { try { SDK.Servers.x.absent({}) } catch (e) { return e.code } })()]`, koantest.Input{})
-	require.JSONEq(t, `["done", "tool_not_found"]`, string(got.Result))
+	got := kit.Run(`[SDK.Servers.x.work({}), SDK.Servers.x.$call("work").content.length, (() => { try { SDK.Servers.x.absent({}) } catch (e) { return e.code } })()]`, koantest.Input{})
+	require.JSONEq(t, `["done", 1, "tool_not_found"]`, string(got.Result))
 	require.NotNil(t, kit.Instance().Snapshot().Operation(parse(t, workID)))
 	require.EventuallyWithT(t, func(c *assert.CollectT) { // it is written beside the run
 		again, err := kit.Instance().Replay(t.Context(), got.RunID, false)
@@ -287,4 +287,18 @@ func TestFailuresHaveOneClass(t *testing.T) {
 		const of = async (f) => { try { await f({}) } catch (e) { return [e instanceof ToolCallError, e instanceof KoanError, e.code] } };
 		export default [await of(work), await of(SDK.Servers.x.work)]`, koantest.Input{})
 	require.JSONEq(t, `[[true,true,"upstream_error"],[true,true,"upstream_error"]]`, string(got.Result))
+}
+
+// Whole results of tools that nobody has listed, too; rules are about the tool.
+func TestWholeResultsOfUnlistedTools(t *testing.T) {
+	t.Parallel()
+	kit := fresh(t, "sends text and structure", map[string]string{})
+	want := `{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`
+	require.JSONEq(t, want, string(kit.Run(`SDK.Servers.x.$call("work")`, koantest.Input{}).Result))
+
+	kit = fresh(t, "sends text and structure", map[string]string{})
+	require.JSONEq(t, want, string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = (await work({})).$raw;", koantest.Input{}).Result))
+
+	kit = fresh(t, "counts", map[string]string{"effects.*": "write"}, rulesOf(t, "never", workID)...)
+	require.Equal(t, fault.ApprovalRequired, kit.Try(`SDK.Servers.x.$call("work", {})`, koantest.Input{}).Error.Code)
 }

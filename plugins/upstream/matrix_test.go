@@ -376,6 +376,30 @@ func TestResultsWithPicturesComeWhole(t *testing.T) {
 		fileID.ReplaceAllString(string(kit.Run("import { work } from '@codemode/servers/x';\nglobalThis.result = [await work({}), SDK.Servers.x.work({})];", koantest.Input{}).Result), "file_"))
 }
 
+// What stands beside structured content reaches scripts that ask for it: as $raw of what a module's
+// function returns, and as the result of $call, where pictures are files.
+func TestWholeResults(t *testing.T) {
+	t.Parallel()
+	rows := []row{{id: "x", mode: "sends a picture and structure"}}
+	kit := koantest.New(t, framework.App{Name: "strange"}, append(settingsOf(t, rows), koantest.Setting{Key: "files.dir", Value: t.TempDir()})...)
+	whole := `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"structuredContent":{"n":1}}`
+	kept := `{"content":[{"type":"text","text":"look"},{"type":"image","mimeType":"image/png","file":{"$file":"file_","name":"work","type":"text/plain; charset=utf-8","size":2}}],"structuredContent":{"n":1}}`
+	run := func(code string) string {
+		return fileID.ReplaceAllString(string(kit.Run(code, koantest.Input{}).Result), "file_")
+	}
+	call := `SDK.Servers.x.$call("work", {})`
+	require.JSONEq(t, kept, run(call), "it also knows the tools by now, or not yet")
+	require.JSONEq(t, kept, run(`const done = `+call+`; SDK.Files.text(done.content[1].file.$file) === "hi" ? done : null`))
+	module := "import { work } from '@codemode/servers/x';\n"
+	require.JSONEq(t, `[{"n":1},`+whole+`,["n"]]`, run(module+"const r = await work({}); globalThis.result = [r, r.$raw, Object.keys(r)];"))
+	require.JSONEq(t, `{"n":1}`, run(module+"globalThis.result = await work({});"))
+	got := kit.Try(`SDK.Servers.x.$call("wrok", {})`, koantest.Input{})
+	require.Equal(t, fault.ToolNotFound, got.Error.Code)
+	require.Contains(t, got.Error.Message, `did you mean "work"?`)
+	require.Equal(t, fault.InvalidPayload, kit.Try(`SDK.Servers.x.$call({})`, koantest.Input{}).Error.Code)
+	require.Len(t, kit.Try(call+`; throw new Error("no")`, koantest.Input{}).OutsideEffects, 1, "it is the tool's call")
+}
+
 // fileID is what differs in the handles of files.
 var fileID = regexp.MustCompile(`file_[0-9a-f]{32}`)
 

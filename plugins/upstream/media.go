@@ -77,3 +77,71 @@ func (s *server) keepMedia(ctx context.Context, r *request, raw json.RawMessage)
 	}
 	return handle
 }
+
+// whole returns a result as the server sent it, for catalog.WithWholeResult. Where media become files,
+// their blocks have `file` in place of their bytes.
+func (s *server) whole(ctx context.Context, r *request, raw json.RawMessage, res *callResult) (json.RawMessage, error) {
+	if catalog.KeepsMediaInPlace(ctx) {
+		value, err := s.valueOf(ctx, r, raw, res)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(map[string]json.RawMessage{"value": value, "result": raw})
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	if len(res.Content) > 0 {
+		blocks := make([]json.RawMessage, len(res.Content))
+		for i, c := range res.Content {
+			var err error
+			if blocks[i], err = s.withFile(ctx, r, c); err != nil {
+				return nil, err
+			}
+		}
+		content, err := json.Marshal(blocks)
+		if err != nil {
+			return nil, err
+		}
+		members["content"] = content
+	}
+	result, err := json.Marshal(members)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]json.RawMessage{"result": result})
+}
+
+// withFile returns a block of content with its bytes kept as a file, where they can be.
+func (s *server) withFile(ctx context.Context, r *request, raw json.RawMessage) (json.RawMessage, error) {
+	var b block
+	if json.Unmarshal(raw, &b) != nil || !isMedia(b.Type) {
+		return raw, nil
+	}
+	kept := s.keepMedia(ctx, r, raw)
+	var f fileHandle
+	if json.Unmarshal(kept, &f) != nil || f.ID == "" {
+		return raw, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	delete(members, "data")
+	if resource := members["resource"]; resource != nil {
+		var inner map[string]json.RawMessage
+		if err := json.Unmarshal(resource, &inner); err != nil {
+			return nil, err
+		}
+		delete(inner, "text")
+		delete(inner, "blob")
+		encoded, err := json.Marshal(inner)
+		if err != nil {
+			return nil, err
+		}
+		members["resource"] = encoded
+	}
+	members["file"] = kept
+	return json.Marshal(members)
+}

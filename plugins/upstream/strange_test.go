@@ -291,6 +291,8 @@ func work(mode string, m *message, calls int) {
 		reply(m.ID, `{"content":[{"type":"hologram","data":1},{"type":"text","text":"{\"a\":1}"}]}`)
 	case "sends text and structure":
 		reply(m.ID, `{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`)
+	case "sends a picture and structure":
+		reply(m.ID, `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"structuredContent":{"n":1}}`)
 	case "sends a picture":
 		reply(m.ID, `{"content":[{"type":"text","text":"look"},{"type":"image","data":"aGk=","mimeType":"image/png"}]}`)
 	case "reports progress":

@@ -72,6 +72,7 @@ func (g *generator) server(d wire.Domain) (types, member string) {
 	if len(body) > 0 {
 		types = "  namespace " + space + " {\n" + body + "  }\n"
 	}
+	functions += "    " + catalog.AnyTool + "(tool: string, input?: any): any;\n"
 	if d.Any != "" {
 		functions += "    /** Its tools are not known yet: any of them can be called. */\n    [tool: string]: (input?: any) => any;\n"
 	}

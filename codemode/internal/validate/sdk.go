@@ -138,7 +138,7 @@ func (c *checker) domainFunction(owner value, name string, at file.Idx) (value, 
 	if i := slices.IndexFunc(d.Groups, func(g wire.Group) bool { return g.Name == name }); i >= 0 {
 		return value{kind: group, group: &d.Groups[i]}, path + "." + name, nil
 	}
-	if d.Any != "" {
+	if d.Any != "" || owner.upstream && name == catalog.AnyTool {
 		return value{}, path + "." + name, nil
 	}
 	return value{}, path + "." + name, func() {
