@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/run/store"
@@ -36,36 +37,50 @@ type cascade struct {
 }
 
 // follow finds what foreign keys do when rows go. Schemas and rows may refer to each other in
-// circles, and chains of rows may be long: it visits each row once, and calls itself never.
+// circles, and chains of rows may be long: it visits each row once, calls itself never, and asks
+// step by step only for what goes.
 func (t *tx) follow(ctx context.Context, k *model.Kind, ids []any) (*cascade, error) {
 	gone, moved := map[changes.Row]bool{}, map[changes.Row]bool{}
 	c := &cascade{gone: []layer{{kind: k, ids: unvisited(k, ids, gone)}}}
 	for next := 0; next < len(c.gone); next++ {
-		l := c.gone[next]
-		for i := range l.kind.Entity.Referrers {
-			r := &l.kind.Entity.Referrers[i]
-			if !r.Cascade && !r.SetNull || len(l.ids) == 0 {
-				continue
-			}
-			child := t.engine.ByName[r.Entity]
-			found, err := t.referringThrough(ctx, child, r, l.kind.BoundIDs(l.ids))
-			if err != nil {
-				return nil, err
-			}
-			into, met := &c.moved, moved
-			if r.Cascade {
-				into, met = &c.gone, gone
-			}
-			if found = unvisited(child, found, met); len(found) > 0 {
-				*into = append(*into, layer{child, found, l.depth + 1})
-			}
+		found, err := t.referringLayers(ctx, c.gone[next], gone, func(r *descriptor.Referrer) bool { return r.Cascade })
+		if err != nil {
+			return nil, err
 		}
+		c.gone = append(c.gone, found...)
+	}
+	for _, l := range mergeLayers(c.gone) {
+		found, err := t.referringLayers(ctx, l, moved, func(r *descriptor.Referrer) bool { return r.SetNull && !r.Cascade })
+		if err != nil {
+			return nil, err
+		}
+		c.moved = append(c.moved, found...)
 	}
 	for i := range c.moved {
 		l := &c.moved[i]
 		l.ids = slices.DeleteFunc(l.ids, func(id any) bool { return gone[changes.RowOf(l.kind, id)] })
 	}
 	return c, nil
+}
+
+// referringLayers returns the rows that refer to those of a layer by some of the keys that lead to it, and
+// that a walk has not met.
+func (t *tx) referringLayers(ctx context.Context, l layer, met map[changes.Row]bool, by func(*descriptor.Referrer) bool) (out []layer, err error) {
+	for i := range l.kind.Entity.Referrers {
+		r := &l.kind.Entity.Referrers[i]
+		if !by(r) || len(l.ids) == 0 {
+			continue
+		}
+		child := t.engine.ByName[r.Entity]
+		found, err := t.referringThrough(ctx, child, r, l.kind.BoundIDs(l.ids))
+		if err != nil {
+			return nil, err
+		}
+		if found = unvisited(child, found, met); len(found) > 0 {
+			out = append(out, layer{child, found, l.depth + 1})
+		}
+	}
+	return out, nil
 }
 
 // mergeLayers joins the layers of each kind, in the order of their first ones.

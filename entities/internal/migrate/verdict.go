@@ -129,6 +129,8 @@ type Way interface {
 	// Leftovers names rows with values that the schema does not have any more, although
 	// nothing keeps the set from being opened.
 	Leftovers(ctx context.Context, drv dialect.Driver) ([]string, error)
+	// Unindexed names references of large tables that no index helps to follow.
+	Unindexed(ctx context.Context, drv dialect.Driver) ([]string, error)
 	// Drift returns the statements that lie between the tables that are there and the schema.
 	Drift(ctx context.Context, drv dialect.Driver) ([]string, error)
 	// Apply makes a set current on somebody's command, and returns what it found and

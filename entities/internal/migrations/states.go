@@ -27,6 +27,8 @@ type SetState struct {
 	Do       string        `json:"do,omitempty"`
 	// Leftovers are rows with values that the schema does not have any more.
 	Leftovers []string `json:"leftovers,omitempty"`
+	// Unindexed are references of large tables that no index helps to follow.
+	Unindexed []string `json:"unindexed,omitempty"`
 }
 
 // SetStates finds out the state of sets without changing them.
@@ -51,7 +53,11 @@ func SetStates(ctx context.Context, b backend.Backend, w migrate.Way, sets []str
 			if err != nil {
 				return err
 			}
-			out = append(out, SetState{set, v.State, v.At, formatTime(s.Made), formatTime(s.Migrated()), v.Pending, v.Explain(), v.Do, left})
+			slow, err := w.Unindexed(ctx, drv)
+			if err != nil {
+				return err
+			}
+			out = append(out, SetState{set, v.State, v.At, formatTime(s.Made), formatTime(s.Migrated()), v.Pending, v.Explain(), v.Do, left, slow})
 			return nil
 		})
 		if err != nil && ctx.Err() != nil {
@@ -86,6 +92,9 @@ func (c *Config) CheckTables(ctx context.Context, b backend.Backend, w migrate.W
 		if s.State == migrate.Current {
 			if len(s.Leftovers) > 0 && out.OK {
 				out.OK, out.Detail, out.Hint = false, s.Set+": "+strings.Join(s.Leftovers, "; "), "Everything else works. Until then reads give these values, and no filter finds them."
+			}
+			if len(s.Unindexed) > 0 && out.OK {
+				out.Detail += "; " + s.Set + ": " + strings.Join(s.Unindexed, "; ") + " (index.Edges in the schema makes one)"
 			}
 			continue
 		}

@@ -51,6 +51,7 @@ type conversation struct {
 	lazy    string // goes out with what is due: RELEASE, which may as well be left out
 	sent    int    // how often something due went out
 	saves   []savepoint
+	writes  int   // statements of sets that are written to
 	stale   bool  // only a new attempt can succeed
 	broken  error // why what was due was refused: nobody knows how much of it there is
 }
@@ -177,6 +178,19 @@ func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 	}
 	return c.noteError(err)
 }
+
+// replan has the server plan its statements anew from time to time while a transaction writes. A plan
+// that it made when a table was known to be small reads all rows, checks of foreign keys included, and would
+// be kept until somebody analyzes the table, which sees nothing of rows that are not committed.
+func (c *conversation) replan() {
+	if c.writes++; c.state == open && c.writes%replanEvery == 0 {
+		c.due += "DISCARD PLANS;"
+	}
+}
+
+// replanEvery is after how many statements plans are made anew: planning takes about as long as executing
+// one that finds its row by the key.
+const replanEvery = 256
 
 // noteError remembers an error that only a new attempt mends.
 func (c *conversation) noteError(err error) error {

@@ -117,6 +117,9 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	if t.Ended() {
 		return nil, errEnded
 	}
+	if t.writing {
+		t.c.replan()
+	}
 	if err := t.c.ready(ctx, t.d); err != nil {
 		return nil, err
 	}
@@ -128,6 +131,9 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if t.Ended() {
 		return nil, errEnded
+	}
+	if t.writing {
+		t.c.replan()
 	}
 	if err := t.c.ready(ctx, t.d); err != nil {
 		return nil, err

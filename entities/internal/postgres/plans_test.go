@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/pgtest"
+)
+
+// A transaction that fills a table finds its rows by their keys, checks of foreign keys included, although
+// its statements were planned when the table was known to be small.
+func TestPlansOfWhenATableWasSmallAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	s := opened(t, pgtest.Place(t), things())
+	d := use(t, s, "default")
+	first := begin(t, d, true)
+	exec(t, first, "INSERT INTO things (id, name) VALUES (0, 'first')")
+	exec(t, first, "ANALYZE things")
+	require.NoError(t, first.Commit(ctx))
+
+	tx := begin(t, d, true)
+	require.NoError(t, tx.Write(ctx))
+	const rows = 3000
+	for i := 1; i <= rows; i++ {
+		var other any
+		if i > 1 {
+			other = i - 1
+		}
+		require.Zero(t, number(t, tx, "SELECT count(*) FROM things WHERE id = $1", i))
+		exec(t, tx, "INSERT INTO things (id, name, other) VALUES ($1, $2, $3)", i, strconv.Itoa(i), other)
+	}
+	read := number(t, tx, "SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relid = 'things'::regclass")
+	require.Less(t, read, rows*rows/4, "each row was read for each")
+}
