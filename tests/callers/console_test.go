@@ -97,6 +97,17 @@ func TestABrowserSignsInToTheConsoleAtTheIssuer(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
+// The console is of the only set that somebody may name, as all calls are that name none.
+func TestConsoleOfACallerOfOneSet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := serve(t, dir, "--server.tokensFile", write(t, dir, "tokens.yaml", "tokens:\n"+token("branch", "'*'", "branch-a")))
+	cmd := exec.CommandContext(t.Context(), "node", "console-oneset.mjs", strings.TrimSuffix(s.url, "/mcp"), "branch")
+	cmd.Dir = "../npm"
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
 // Whatever goes wrong, nobody is signed in, and the page says what to do.
 func TestSigningInToTheConsoleFails(t *testing.T) {
 	t.Parallel()

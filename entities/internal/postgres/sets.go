@@ -205,7 +205,7 @@ func (s *Server) exists(ctx context.Context, q rowQuerier, d *Database) (there b
 
 // lost is the fault of a set whose schema is gone.
 func (s *Server) lost(d *Database) *fault.Fault {
-	return fault.Newf(fault.ServiceUnavailable, "the schema of %s, %s, is missing", backend.Named(d.set), d.schema).
+	return fault.Newf(fault.ServiceUnavailable, "the schema of %s, %s, is missing", backend.Named(d.set), d.schema).WithRetry(fault.Never).
 		WithHint("Stop the app and restore the schema from a backup. To give up the set's data instead, run DELETE FROM %s WHERE name = '%s', and a new schema is created.", s.table(), d.set).
 		Because(fmt.Errorf("%s lists it, but it is gone from %s", s.table(), serverAddress(s.config)))
 }

@@ -41,7 +41,7 @@ func (f *Folder) checkLost(set string) (there bool, err error) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err == nil, err
 	}
-	return false, fault.Newf(fault.ServiceUnavailable, "the file of %s, %s, is missing", backend.Named(set), filepath.Base(path)).
+	return false, fault.Newf(fault.ServiceUnavailable, "the file of %s, %s, is missing", backend.Named(set), filepath.Base(path)).WithRetry(fault.Never).
 		WithHint("Stop the app and restore %s from a backup. To give up the set's data instead, remove %s from the data folder, and a new file is created.", filepath.Base(path), filepath.Base(f.markOf(set))).
 		Because(fmt.Errorf("%s is gone, %s is there", path, f.markOf(set)))
 }

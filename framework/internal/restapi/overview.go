@@ -60,6 +60,8 @@ type callerText struct {
 	Subject string   `json:"subject"`
 	Scopes  []string `json:"scopes"`
 	Sets    []string `json:"sets"`
+	// DefaultSet is the set of calls that name none.
+	DefaultSet string `json:"defaultSet"`
 }
 
 type entityText struct {
@@ -126,7 +128,7 @@ func (h *Handler) serveOverview(w http.ResponseWriter, r *http.Request) {
 	p := auth.From(r.Context())
 	v := h.view(p)
 	o := *catalog.Memo(v, overviewKey{}, func() *overview { return h.describe(v) })
-	o.Caller = callerText{p.Subject, orNone(p.Scopes), orNone(p.Sets)}
+	o.Caller = callerText{p.Subject, orNone(p.Scopes), orNone(p.Sets), p.DefaultSet()}
 	h.respondJSON(w, r, o)
 }
 

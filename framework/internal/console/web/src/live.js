@@ -2,6 +2,7 @@
 // rows from the stream of changes, of runs and plans by asking now and again.
 import { useEffect, useRef } from "./html.js";
 import { stream, events, signedOut } from "./api.js";
+import { defaultSet } from "./session.js";
 
 const awake = () => document.visibilityState === "visible" && !signedOut.value;
 
@@ -63,7 +64,7 @@ export function useChanges(entity, set, refresh) {
     const follow = async (signal) => {
       while (!signal.aborted) {
         try {
-          const query = new URLSearchParams({ entity, set: set || "default", ...(last && { lastEventId: last }) });
+          const query = new URLSearchParams({ entity, set: set || defaultSet(), ...(last && { lastEventId: last }) });
           const opened = await stream("/api/events?" + query, { signal });
           if (begun) soon(); // what changed in between may be told by nobody
           begun = true;

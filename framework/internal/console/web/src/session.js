@@ -45,6 +45,8 @@ document.addEventListener("visibilitychange", again);
 export const entities = computed(() => overview.value?.entities || []);
 export const entity = (name) => entities.value.find((e) => e.name === name);
 export const may = (e, ...operations) => operations.some((o) => e.operations.includes(o));
+// where calls go that name no set: for whoever may name one alone, that one.
+export const defaultSet = () => overview.value?.caller.defaultSet || "default";
 export const scope = (name) => overview.value?.caller.scopes.includes(name);
 // all is what "*" grants too, which is every scope but that to approve.
 export const operator = computed(() => scope("koan:journal") || scope("*"));

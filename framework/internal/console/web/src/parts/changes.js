@@ -1,5 +1,5 @@
 import { html, useSignal } from "../html.js";
-import { entity } from "../session.js";
+import { defaultSet, entity } from "../session.js";
 import { short } from "./value.js";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -39,11 +39,11 @@ const titleOf = (c) => {
 
 function Change({ change: c, done }) {
   const names = fields(c);
-  const link = c.entity && c.action !== "delete" && done ? "/console/entities/" + c.entity + "/" + encodeURIComponent(c.id) + (c.set && c.set !== "default" ? "?set=" + encodeURIComponent(c.set) : "") : null;
+  const link = c.entity && c.action !== "delete" && done ? "/console/entities/" + c.entity + "/" + encodeURIComponent(c.id) + (c.set && c.set !== defaultSet() ? "?set=" + encodeURIComponent(c.set) : "") : null;
   return html`<li class="change">
     <p class="what"><span class=${"badge " + moods[c.action]}>${(done ? past : verbs)[c.action]}</span> <strong>${c.entity || "a row that you may not see"}</strong>
       ${titleOf(c) && html`<span>${short(titleOf(c), 60)}</span>`} ${link ? html`<a href=${link}><code>${short(c.id, 40)}</code></a>` : html`<code>${short(c.id, 40)}</code>`}
-      ${c.set && c.set !== "default" && html`<span class="quiet">in ${c.set}</span>`}</p>
+      ${c.set && c.set !== defaultSet() && html`<span class="quiet">in ${c.set}</span>`}</p>
     <table class="diff"><caption class="hidden">Fields of ${c.entity} ${c.id}</caption><tbody>
       ${names.map((k) => html`<tr key=${k}><th scope="row">${k}</th>
         ${c.action !== "create" && html`<td class="was"><del>${short(c.before?.[k], 200) || "∅"}</del></td>`}

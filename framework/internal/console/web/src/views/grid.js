@@ -1,6 +1,6 @@
 import { html, useEffect, useSignal } from "../html.js";
 import { get } from "../api.js";
-import { entity, may } from "../session.js";
+import { defaultSet, entity, may } from "../session.js";
 import { route, narrow, go, url } from "../router.js";
 import { useAgain, useChanges, useLatest } from "../live.js";
 import { Empty } from "../parts/empty.js";
@@ -110,7 +110,7 @@ function Rows({ e }) {
   const narrowed = Object.keys(filter).length || q.get("q"), all = url("/entities/" + e.name, { set });
   return html`
     <div class="row"><h1>${e.name}</h1>${page.value?.totalCount !== undefined && html`<span class="quiet">${page.value.totalCount} ${page.value.totalCount === 1 ? "row" : "rows"}</span>`}<span class="grow"></span>
-      ${e.sets.length > 0 && html`<label class="inline">Set <input list="known-sets" value=${set} placeholder="default" onChange=${(ev) => narrow({ set: ev.target.value.trim(), page: "" })} /><datalist id="known-sets">${e.sets.filter((s) => !s.includes("*")).map((s) => html`<option value=${s} />`)}</datalist></label>`}
+      ${e.sets.length > 0 && html`<label class="inline">Set <input list="known-sets" value=${set} placeholder=${defaultSet()} onChange=${(ev) => narrow({ set: ev.target.value.trim(), page: "" })} /><datalist id="known-sets">${e.sets.filter((s) => !s.includes("*")).map((s) => html`<option value=${s} />`)}</datalist></label>`}
       ${may(e, "upsert") && html`<a class="button primary" href=${url("/entities/" + e.name + "/+new", { set })}>New ${e.name}</a>`}</div>
     <p class="quiet">${e.description}</p>
     ${e.searchable && html`<input type="search" class="search" aria-label=${"Search " + e.name} placeholder="Search" value=${q.get("q") || ""} onChange=${(ev) => narrow({ q: ev.target.value, page: "" })} />`}

@@ -1,6 +1,6 @@
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { tool, get, upload, Fault } from "../api.js";
-import { overview, entities } from "../session.js";
+import { defaultSet, overview, entities } from "../session.js";
 import { route, url, go } from "../router.js";
 import { useAgain } from "../live.js";
 import { recall, remember } from "../store.js";
@@ -153,7 +153,7 @@ function Editor() {
       <div class="editor" ref=${place}></div>
       <details class="options" open=${Boolean(args.value)}><summary>Arguments and set</summary><div class="fields">
         <label for="args">Arguments, as JSON: <code>SDK.args</code></label><textarea id="args" class="code" rows="3" spellcheck="false" value=${args.value} onInput=${(e) => { args.value = e.target.value; remember("args", e.target.value); }}></textarea>
-        <label for="set">Set of calls that name none</label><input id="set" list="sets" placeholder="default" value=${set.value} onInput=${(e) => (set.value = e.target.value)} /><datalist id="sets">${sets.filter((s) => !s.includes("*")).map((s) => html`<option value=${s} />`)}</datalist></div>
+        <label for="set">Set of calls that name none</label><input id="set" list="sets" placeholder=${defaultSet()} value=${set.value} onInput=${(e) => (set.value = e.target.value)} /><datalist id="sets">${sets.filter((s) => !s.includes("*")).map((s) => html`<option value=${s} />`)}</datalist></div>
       </details>
     </section>
     <section class="pane result" aria-label="Result" aria-busy=${Boolean(busy.value)}>

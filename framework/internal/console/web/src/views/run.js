@@ -1,6 +1,6 @@
 import { html, useEffect, useSignal } from "../html.js";
 import { get, post, tool } from "../api.js";
-import { overview } from "../session.js";
+import { defaultSet, overview } from "../session.js";
 import { notify } from "../notice.js";
 import { useAgain } from "../live.js";
 import { url } from "../router.js";
@@ -13,7 +13,7 @@ import { Empty } from "../parts/empty.js";
 import { Outcome, Counts, Time, ms, JSONText } from "../parts/value.js";
 
 const facts = (r) => [
-  ["Tool", html`<code>${r.tool}</code>`], ["Who", `${r.subject} by ${r.surface}`], ["Began", html`<${Time} at=${r.started} />`], ["Took", ms(r.durationMs)], ["Set", r.set || "default"],
+  ["Tool", html`<code>${r.tool}</code>`], ["Who", `${r.subject} by ${r.surface}`], ["Began", html`<${Time} at=${r.started} />`], ["Took", ms(r.durationMs)], ["Set", r.set || defaultSet()],
   ["Attempts", r.attempts], ["Committed", r.committed ? "yes" : "no"], r.approval !== "none" && ["Approval", html`${r.approval}${r.approvedBy ? " by " + r.approvedBy : ""}${r.planId ? html` <a href=${"/console/plans/" + r.planId}>plan</a>` : ""}`],
   r.correlationId && ["Correlation", r.correlationId], r.repeatOf && ["Repeats", html`<a href=${"/console/runs/" + r.repeatOf}>an earlier run</a>`],
 ].filter(Boolean);
@@ -86,7 +86,7 @@ export function Run({ args: [id] }) {
       <section aria-label="Changes of the run"><h2>Changes <${Counts} of=${r} /></h2>
         ${r.dryRun && html`<p class="quiet">It was a dry run: nothing was kept.</p>`}
         ${!r.dryRun && !r.committed && changed > 0 && html`<p class="quiet">Nothing of it was kept.</p>`}
-        ${r.changes?.length > 0 && (!r.committed || preview?.error) && html`<ul class="plain">${r.changes.map((c) => html`<li>${c.entity || "rows that you may not see"} ${c.set !== "default" ? html`<span class="quiet">${c.set}</span>` : ""} <${Counts} of=${c} /></li>`)}</ul>`}
+        ${r.changes?.length > 0 && (!r.committed || preview?.error) && html`<ul class="plain">${r.changes.map((c) => html`<li>${c.entity || "rows that you may not see"} ${c.set !== defaultSet() ? html`<span class="quiet">${c.set}</span>` : ""} <${Counts} of=${c} /></li>`)}</ul>`}
         ${preview?.error?.code === "conflict" ? html`<${Again} fault=${preview.error} rest=${!rest && work("look", () => look(true))} busy=${busy.value} />` : html`<${FaultText} fault=${preview?.error} />`}
         ${none && html`<p role="status">Nothing of it is left to undo that you may read: all that it changed was changed again, or undone.</p>`}
         ${rest && !none && preview.result.changes && html`<p role="status">Of its changes these can still be undone:</p>`}
