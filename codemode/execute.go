@@ -378,7 +378,7 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 	if most := e.own.MaxResultBytes; len(res.Result) > most || len(res.Answer) > most {
 		return run.Return{}, fault.Newf(fault.ResultTooLarge, "the result has %d bytes and the answer %d, at most %d each are allowed", len(res.Result), len(res.Answer), most)
 	}
-	return run.Return{Result: res.Result, Answer: res.Answer}, nil
+	return run.Return{Result: res.Result, Answer: res.Answer, Emitted: res.Emitted}, nil
 }
 
 // executeJob runs the job in the executor, and waits for the calls that it has started.

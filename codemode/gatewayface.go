@@ -53,20 +53,20 @@ func (p *provider) gatewayOperations() []*catalog.Operation {
 		{
 			ID: catalog.CodeID(faceGateway, "search"), Title: "Find operations",
 			Summary: "Finds operations by words. Read the schema of those that you are going to call with code_schema.",
-			Input:   gatewaySearchMembers.schema(), Decode: decodeGatewaySearch, Output: json.RawMessage(gatewaySearchOutput), Proven: true, Effects: reads,
+			Input:   gatewaySearchMembers.schema(), Decode: kinded(decodeGatewaySearch), Output: json.RawMessage(gatewaySearchOutput), Proven: true, Effects: reads,
 			Example: json.RawMessage(`{"query":"list"}`), Reach: catalog.ReachTools, Handler: p.gatewaySearch,
 		},
 		{
 			ID: catalog.CodeID(faceGateway, "schema"), Title: "Read a schema",
 			Summary: "Returns the exact schema of an operation's input and output.",
-			Input:   gatewaySchemaMembers.schema(), Decode: decodeGatewaySchema, Output: json.RawMessage(gatewaySchemaOutput), Proven: true, Effects: reads,
+			Input:   gatewaySchemaMembers.schema(), Decode: kinded(decodeGatewaySchema), Output: json.RawMessage(gatewaySchemaOutput), Proven: true, Effects: reads,
 			Reach: catalog.ReachTools, Handler: p.gatewaySchema,
 		},
 		{
 			ID: catalog.CodeID(faceGateway, "execute"), Title: "Run code",
 			Summary: "Runs one JavaScript program as one transaction. callTool(id, params) calls an operation and returns its result, or throws; ids are those of code_search. " +
 				"The result is what the program returns, or the value of its last expression.",
-			Input: gatewayExecuteMembers.schema(), Decode: decodeGatewayExecute, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
+			Input: gatewayExecuteMembers.schema(), Decode: kinded(decodeGatewayExecute), Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
 			Effects: catalog.Effects{Destructive: true}, Example: json.RawMessage(`{"code":"1 + 1"}`), Reach: catalog.ReachTools, Handler: p.gatewayExecute,
 		},
 	}
@@ -213,6 +213,17 @@ func (p *provider) gatewayExecute(ctx context.Context, call catalog.Call) (json.
 	return out, f
 }
 
+// kinded has the faults of a decoder be as those of the calls.
+func kinded(decode func(catalog.Input) (catalog.Decoded, error)) func(catalog.Input) (catalog.Decoded, error) {
+	return func(in catalog.Input) (catalog.Decoded, error) {
+		out, err := decode(in)
+		if err != nil {
+			err = withKind(fault.From(err))
+		}
+		return out, err
+	}
+}
+
 // replaceError puts a fault in place of the one of a failure's body.
 func replaceError(body json.RawMessage, f *fault.Fault) (json.RawMessage, bool) {
 	var members map[string]json.RawMessage
@@ -229,7 +240,7 @@ func replaceError(body json.RawMessage, f *fault.Fault) (json.RawMessage, bool) 
 }
 
 // withKind adds the name that a fault has in gateway-code-mode-contract, as details.kind.
-// Details that are a list of problems stay as they are.
+// Details that are a list of problems are in details.problems.
 func withKind(f *fault.Fault) *fault.Fault {
 	entry, _ := fault.Lookup(f.Code)
 	details := map[string]any{"kind": entry.GatewayKind()}
@@ -238,7 +249,7 @@ func withKind(f *fault.Fault) *fault.Fault {
 	case map[string]any:
 		maps.Copy(details, known)
 	default:
-		return f
+		details["problems"] = known
 	}
 	return f.WithDetails(details)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // runMembers are the input of codemode.run (codemode-run-spec section 3.2).
@@ -62,6 +63,7 @@ func decodeModule(in catalog.Input) (catalog.Decoded, error) {
 func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(moduleInput)
 	if in.wrong != nil {
+		run.NoteRefusal(ctx, in.wrong)
 		return replyWithoutRun(ctx, refusal(call, fault.From(in.wrong)))
 	}
 	e := newExecution(p, call, in.executeInput)
@@ -73,6 +75,7 @@ func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMe
 	if e.outcome != nil && e.outcome.Reply != nil {
 		return e.outcome.Reply, nil
 	}
+	run.NoteRefusal(ctx, err) // unless there was a run
 	return replyWithoutRun(ctx, e.envelope(err, e.before))
 }
 

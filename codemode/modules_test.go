@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/typescript"
 )
 
@@ -107,4 +108,79 @@ globalThis.__codemode_result__ = settled.map((s) => s.status === "fulfilled" ? (
 		}
 		require.Contains(t, []string{"koan", "square"}, c.ServerID)
 	}
+}
+
+// Whoever forgets await is told so: where a promise has not what is read of it, where it is taken for a
+// text or a number, and in the logs where it is only tested.
+func TestForgottenAwait(t *testing.T) {
+	m := newModules(t, nil)
+	const imports = `import * as koan from "@codemode/servers/koan"; import { of } from "@codemode/servers/square";`
+	for code, message := range map[string]string{
+		`globalThis.x = of({ n: 2 }).n`:                         "return a promise, which has no `n`",
+		`const { n } = of({ n: 2 });`:                           "return a promise, which has no `n`",
+		`globalThis.x = koan.note_collection({}).items?.length`: "return a promise, which has no `items`",
+		`const p = of({ n: 2 }); globalThis.x = p[0]`:           "return a promise, which has no `0`",
+		"globalThis.x = `${of({ n: 2 })}`":                      "return a promise, which is neither a text nor a number",
+		`globalThis.x = of({ n: 2 }) + 1`:                       "return a promise, which is neither a text nor a number",
+		`globalThis.x = of({ n: 2 }) == "4"`:                    "return a promise, which is neither a text nor a number",
+	} {
+		e := m.module(imports + code)
+		require.Len(t, e.errors(), 1, code)
+		require.Contains(t, e.Diagnostics[0].Message, message, code)
+		require.Contains(t, e.Diagnostics[0].Hint, "Await it first", code)
+	}
+	for _, code := range []string{
+		`if (of({ n: 2 })) globalThis.__codemode_result__ = 1`, `globalThis.__codemode_result__ = of({ n: 2 }) === 4`, `of({ n: 2 }); globalThis.__codemode_result__ = 1`, `console.log(of({ n: 2 }))`,
+	} {
+		e := m.module(imports + code)
+		require.Empty(t, e.errors(), code)
+		require.NotEmpty(t, e.Logs, code)
+		last := e.Logs[len(e.Logs)-1]
+		require.Equal(t, "Nothing has awaited the promise of of(...) in line 1: a test or a comparison of it says nothing of the result. Write await before the call.", last.Message, code)
+	}
+	for _, code := range []string{
+		`await of({ n: 2 })`, `of({ n: 2 }).then(() => {})`, `const f = async () => of({ n: 2 }); await f()`, `await Promise.all([of({ n: 2 }), koan.note_collection({})])`,
+		`for await (const x of [of({ n: 2 })]) ;`, `const p = of({ n: 2 }); if (p instanceof Promise && p.constructor === Promise && Promise.resolve(p) === p) await p; else throw new Error("not native")`,
+		`globalThis.__codemode_result__ = of({ n: 2 })`, `await Promise.race([of({ n: 2 })])`, `try { await of({ n: -1 }) } catch {}`, `await Promise.allSettled([of({ n: -1 })])`,
+	} {
+		e := m.module(imports + code)
+		require.Empty(t, e.errors(), code)
+		require.Empty(t, e.Logs, code)
+	}
+}
+
+// What a run can only warn of, a check finds.
+func TestChecksFindForgottenAwait(t *testing.T) {
+	m := newModules(t, nil)
+	check := func(code string) string {
+		raw, err := json.Marshal(in{"code": `import { of } from "@codemode/servers/square";` + code})
+		require.NoError(t, err)
+		out, _, err := m.engine.Invoke(t.Context(), run.Request{View: m.view, Principal: auth.Local(), ID: catalog.CodeID("koan", "validate"), Input: raw, Surface: "test", Via: catalog.SurfaceTools})
+		require.NoError(t, err)
+		return string(out)
+	}
+	for _, code := range []string{
+		`if (of({ n: 2 })) 1`, `of({ n: 2 }) ? 1 : 2`, `!of({ n: 2 })`, `while (of({ n: 2 })) 1`, `for (; of({ n: 2 }); ) 1`, `do 1; while (of({ n: 2 }))`, `of({ n: 2 }) && 1`,
+		`of({ n: 2 }) ?? 1`, `of({ n: 2 }) === 4`, `4 == of({ n: 2 })`, `of({ n: 2 }) + 1`, `1 < of({ n: 2 })`, "`${of({ n: 2 })}`", `const p = of({ n: 2 }); if (p) 1`,
+	} {
+		require.Contains(t, check(code), `"unawaited_promise"`, code)
+	}
+	for _, code := range []string{
+		`if (await of({ n: 2 })) 1`, `const p = of({ n: 2 }); p instanceof Promise`, `typeof of({ n: 2 })`, `const x = 1 && of({ n: 2 }); await x`, `const f = async () => of({ n: 2 }); if (f()) 1`,
+		`let p; if (!p) p = of({ n: 2 }); if (p) await p;`, `const all = [of({ n: 2 })]; if (all.length) await Promise.all(all)`,
+	} {
+		require.Equal(t, `{"valid":true}`, check(code), code)
+	}
+}
+
+// A request that is refused before it is a run is in the journal like any other.
+func TestRefusedModulesAreReported(t *testing.T) {
+	m := newModules(t, nil)
+	for _, raw := range []string{`{}`, `{"code":5}`, `{"code":""}`, `{"code":"1","more":1}`} {
+		e := m.request(t.Context(), raw)
+		require.NotEmpty(t, e.errors(), raw)
+		require.NotNil(t, e.outcome, raw)
+		require.True(t, e.outcome.Refused, raw)
+	}
+	require.False(t, m.request(t.Context(), `{"code":"1"}`).outcome.Refused)
 }

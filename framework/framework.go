@@ -97,6 +97,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "server.tlsCert", Live: true, Default: "", Help: "PEM file with the certificate chain for HTTPS"},
 		{Key: "server.tlsKey", Live: true, Default: "", Help: "PEM file with its key"},
 		{Key: "redact.patterns", Default: []string{}, Help: "regular expressions of what to redact in the journal, logs and error texts, besides tokens, keys, passwords and card numbers; of a pattern with groups, only the groups", Check: checkPatterns},
+		{Key: "redact.pii", Default: []string{}, Help: "kinds of personal data to redact in the same places: email, phone, iban, ssn, or all", Check: checkPII},
 		{Key: "log.level", Live: true, Default: "info", OneOf: []string{"debug", "info", "warn", "error"}, Help: "minimum level of log lines on stderr"},
 	}
 	out = append(out, askSettings()...)
@@ -161,7 +162,7 @@ func configured(app App, o Options) (*Instance, error) {
 	if i.log == nil {
 		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &i.level}))
 	}
-	if i.redactor, err = journal.NewRedactor(values.Strings("redact.patterns")); err != nil {
+	if i.redactor, err = newRedactor(values.Strings("redact.patterns"), values.Strings("redact.pii")); err != nil {
 		return nil, err
 	}
 	i.secrets.configure(values)
@@ -276,6 +277,21 @@ func checkPatterns(v any) error {
 	patterns, _ := v.([]string)
 	_, err := journal.NewRedactor(patterns)
 	return err
+}
+
+func checkPII(v any) error {
+	kinds, _ := v.([]string)
+	_, err := newRedactor(nil, kinds)
+	return err
+}
+
+// newRedactor makes the redactor of an app's own patterns and kinds of personal data.
+func newRedactor(patterns, personal []string) (*journal.Redactor, error) {
+	r, err := journal.NewRedactor(patterns)
+	if err == nil {
+		err = r.HidePII(personal)
+	}
+	return r, err
 }
 
 // checkExposure rejects a mode that would offer nothing, and warns of entities that

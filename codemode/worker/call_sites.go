@@ -97,6 +97,7 @@ func (s *session) noteAwait(v goja.Value) {
 	if !ok || o.ExportType() != promiseType {
 		return
 	}
+	s.promises.use(o)
 	p := o.Export().(*goja.Promise)
 	if p.State() != goja.PromiseStatePending {
 		return

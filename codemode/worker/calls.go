@@ -53,7 +53,7 @@ func (s *session) asyncFunction(name string, length int, c callee, input func(go
 				panic(err)
 			}
 		}
-		return s.vm.ToValue(promise)
+		return s.watched(promise, name, fl.origin)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -249,6 +250,9 @@ func (s *session) display(v goja.Value) string {
 		}
 		return v.String()
 	}
+	if text, ok := s.opaque(o); ok {
+		return text
+	}
 	if o.ClassName() != "Error" && o.ClassName() != "Function" {
 		text, err := s.stringify(goja.Undefined(), o, s.function("", 2, s.visible))
 		if uncatchable(err) {
@@ -275,7 +279,8 @@ func (s *session) display(v goja.Value) string {
 
 // visible is the replacer of the JSON in logs. It returns the content of what is {} in JSON, since
 // who looks for an error would take a Map for an empty one: of a Map its entries, of a Set its
-// elements, the text of an error and of a regular expression.
+// elements, the text of an error and of a regular expression; and that a member is a function, or it
+// would look as if an object of functions, such as SDK.Servers.x, had none.
 func (s *session) visible(c goja.FunctionCall) goja.Value {
 	o, ok := c.Argument(1).(*goja.Object)
 	if !ok {
@@ -284,6 +289,14 @@ func (s *session) visible(c goja.FunctionCall) goja.Value {
 	switch o.ClassName() {
 	case "Error", "RegExp":
 		return o.ToString()
+	case "Function":
+		if name, ok := s.callable(o); ok && name != c.Argument(0).String() {
+			return s.vm.ToValue("[function " + name + "]")
+		}
+		return s.vm.ToValue("[function]")
+	}
+	if text, ok := s.opaque(o); ok {
+		return s.vm.ToValue(text)
 	}
 	if t := o.ExportType(); t != mapType && t != setType {
 		return o
@@ -294,6 +307,19 @@ func (s *session) visible(c goja.FunctionCall) goja.Value {
 		return true
 	})
 	return s.vm.NewArray(content...)
+}
+
+var dynamicServerType = reflect.TypeFor[*dynamicServer]()
+
+// opaque returns the text in logs of an object that has no members to show, and is not empty.
+func (s *session) opaque(o *goja.Object) (text string, ok bool) {
+	switch o.ExportType() {
+	case promiseType:
+		return "[a promise: await it first]", true
+	case dynamicServerType:
+		return "[a server whose tools are not known yet: call them by their names]", true
+	}
+	return "", false
 }
 
 func (s *session) callable(o *goja.Object) (name string, ok bool) {

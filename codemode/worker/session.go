@@ -41,6 +41,7 @@ type session struct {
 	patterns map[string]string
 
 	inFlight callsInFlight
+	promises promises
 	modules  map[string]*goja.Object // by path, once imported
 
 	partials partials
@@ -414,6 +415,7 @@ func (s *session) settle(v goja.Value) (goja.Value, error) {
 		if !ok || o.ExportType() != promiseType {
 			return v, nil
 		}
+		s.promises.use(o)
 		p := o.Export().(*goja.Promise)
 		for p.State() == goja.PromiseStatePending {
 			more, err := s.waitOnce()
@@ -480,6 +482,7 @@ func (s *session) resolveResult(value goja.Value) error {
 	if err != nil {
 		return err
 	}
+	s.warnOfOpen()
 	var raw []byte
 	var ferr error
 	if err := s.guard(func() { raw, ferr = s.serialise(value, "the result") }); err != nil {

@@ -71,6 +71,7 @@ const leastDigits = 14
 // however they are encoded. A nil one knows the general patterns only. It is safe for concurrent use.
 type Redactor struct {
 	own    []*regexp.Regexp
+	pii    []personal
 	fields atomic.Pointer[secret]
 	known  func() []string // nil: no values are known
 	forms  atomic.Pointer[knownForms]
@@ -175,6 +176,11 @@ func (r *Redactor) shapes(text string) (string, int) {
 	}
 	if r == nil {
 		return text, n
+	}
+	for i := range r.pii {
+		var found int
+		text, found = r.pii[i].redact(text)
+		n += found
 	}
 	for _, shape := range r.own {
 		var found int

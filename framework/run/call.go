@@ -35,6 +35,7 @@ type call struct {
 	id         string       // the id of the run that a code operation opens, even if it fails to
 	opened     *Run         // the run that a code operation opened
 	inPlace    *Outcome     // or the outcome of the call made instead (InPlace)
+	refused    error        // why it opened no run, where its output says so instead of an error
 }
 
 var _ catalog.Call = (*call)(nil)

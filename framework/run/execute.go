@@ -258,7 +258,9 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 	out.Changes = changes
 	out.Calls, out.SDKCalls = a.course.Calls()
 	if check, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
-		if err := check(x.ret, out); err != nil {
+		err := check(x.ret, out)
+		r.inResult.Store(int64(out.Redacted))
+		if err != nil {
 			return err
 		}
 	}

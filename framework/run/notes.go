@@ -14,6 +14,7 @@ type notes struct {
 	metrics    map[string]any
 	approval   journal.Approval
 	redactions atomic.Int64
+	inResult   atomic.Int64 // secrets that the surface takes out of the result
 	emitted    atomic.Int64
 	hidden     atomic.Bool // the reader of the run's result may not see it
 	digests    store.DigestCache
@@ -41,7 +42,7 @@ func (n *notes) Approval() journal.Approval {
 }
 
 // Redactions returns how many secrets have been redacted in what left the run.
-func (n *notes) Redactions() int { return int(n.redactions.Load()) }
+func (n *notes) Redactions() int { return int(n.redactions.Load() + n.inResult.Load()) }
 
 // noteEmitted notes that an attempt has emitted count values.
 func (n *notes) noteEmitted(count int) {

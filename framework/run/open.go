@@ -161,6 +161,10 @@ func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Opera
 		if err != nil {
 			return e.refuse(ctx, req, c.id, started, out, err)
 		}
+		if c.refused != nil {
+			out, o, _ := e.refuse(ctx, req, c.id, started, out, c.refused)
+			return out, o, nil
+		}
 		return out, nil, nil
 	}
 	return out, c.opened.finished, err
@@ -264,6 +268,14 @@ func (e *Engine) refuse(ctx context.Context, req *Request, id string, started ti
 		}
 	}
 	return out, o, err
+}
+
+// NoteRefusal notes why the code operation of ctx opens no run, for the journal: its output says so, and
+// it returns no error.
+func NoteRefusal(ctx context.Context, err error) {
+	if c := currentCall(ctx); c != nil {
+		c.refused = err
+	}
 }
 
 // InPlace makes a call instead of a run of the code operation of ctx. The call's outcome becomes the

@@ -19,7 +19,9 @@ type Position = tape.Position
 type Return struct {
 	Result json.RawMessage // the result, kept in the receipt
 	Answer json.RawMessage // nil if there is none
-	Left   int             // places that an undo left as they are
+	// Emitted are the values that the script emitted.
+	Emitted []json.RawMessage
+	Left    int // places that an undo left as they are
 }
 
 // CallRecord is one call as the result of a run lists it.
@@ -42,6 +44,8 @@ type Outcome struct {
 	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int
 	Wall           time.Duration
+	// Redacted is how many secrets a check of WithBeforeCommit takes out of the result for its surface.
+	Redacted int
 	// Metrics are added by the executor: cpuMs, peakMemoryBytes.
 	Metrics map[string]any
 	// Reply is what Spec.Reply returned. Repeated means that nothing ran, and that Reply is

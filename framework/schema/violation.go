@@ -26,7 +26,7 @@ func violation(of jsonschema.ErrorKind, at string) fault.Detail {
 		d.Message = fmt.Sprintf("must be %s, not %s", d.Expected, d.Received)
 	case *kind.Enum:
 		d.Expected = oneOf(k.Want)
-		d.Message = "must be " + d.Expected
+		d.Message = "must be " + d.Expected + nearestOf(k.Got, k.Want)
 	case *kind.Const:
 		d.Expected = text(k.Want)
 		d.Message = "must be " + d.Expected
@@ -97,7 +97,22 @@ func oneOf(values []any) string {
 	if len(texts) == 1 {
 		return texts[0]
 	}
-	return "one of " + strings.Join(texts, ", ")
+	return "one of " + fault.Choices(texts)
+}
+
+// nearestOf says which of the values a text was meant to be, if it is near one.
+func nearestOf(got any, values []any) string {
+	word, ok := got.(string)
+	if !ok {
+		return ""
+	}
+	var known []string
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			known = append(known, s)
+		}
+	}
+	return fault.DidYouMean(word, known)
 }
 
 // text returns the JSON of a value.

@@ -104,6 +104,9 @@ func TestGatewayFaultsHaveTheirKind(t *testing.T) {
 		"malformed id in a call": {"execute", map[string]any{"code": `callTool("nonsense", {})`}, fault.InvalidCodeModeID, "invalid_code_mode_id"},
 		"too many calls":         {"execute", map[string]any{"code": `for (;;) callTool("koan::Todo.count", {})`}, fault.SDKCallsExceeded, "tool_call_limit_exceeded"},
 		"exception":              {"execute", map[string]any{"code": `throw new Error("no")`}, fault.JavaScriptError, "code_execution_failed"},
+		"several problems":       {"execute", map[string]any{"code": `callTool("koan::Todo.upsert", {model: {title: 5, effort: "x"}})`}, fault.InvalidPayload, "code_execution_failed"},
+		"one problem":            {"execute", map[string]any{"code": `callTool("koan::Todo.upsert", {model: {title: 5}})`}, fault.InvalidPayload, "code_execution_failed"},
+		"a wrong request":        {"execute", map[string]any{"code": 5}, fault.InvalidPayload, "code_execution_failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := gatewayCall(t, k, c.op, c.input, &struct{}{})

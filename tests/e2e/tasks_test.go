@@ -244,4 +244,26 @@ func TestEmittedValuesOnTheCommandLine(t *testing.T) {
 	require.False(t, random.Result.OK)
 	again = a.exec("", "replay", random.RunID)
 	require.Zero(t, again.status, "what is emitted is the same again: %s%s", again.stdout, again.stderr)
+
+	// What is taken out of the line counts as what is taken out elsewhere.
+	a.env = append(a.env, "KOAN_JOURNAL_EXPOSE=true")
+	r = a.exec(`const key = "sk-ant-" + "REDACTED-0123456789"; SDK.Out.emit(key); ({ key, more: [key] })`, "run", "-")
+	require.NotContains(t, r.stdout+r.stderr, "REDACTED-01")
+	secret := a.lineOf(r)
+	counted := a.lineOf(a.exec(`SDK.Entities.KoanRun.getById("`+secret.RunID+`").redactions`, "run", "-"))
+	require.EqualValues(t, 3, counted.Result.Data)
+}
+
+// Standard error has at most 256 KiB of a script, and a line that is too long is refused before the commit.
+func TestEmittedValuesAreBoundedOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.env = append(a.env, "KOAN_CODEMODE_MAXRESULTBYTES=1000000", "KOAN_CODEMODE_MAXLOGBYTES=1000000")
+	r := a.exec(`SDK.Entities.Todo.upsert({ title: "kept?" }); for (let i = 0; i < 40; i++) { SDK.Out.emit("x".repeat(20_000)); console.log("y".repeat(6000)) }`, "run", "-")
+	require.Equal(t, 1, r.status)
+	require.LessOrEqual(t, len(r.stderr), 256<<10)
+	require.Contains(t, r.stderr, "bytes of emitted values are printed")
+	refused := a.lineOf(r)
+	require.Equal(t, string(fault.ResultTooLarge), refused.Result.Error.Code)
+	require.EqualValues(t, 0, a.lineOf(a.exec(`SDK.Entities.Todo.count({ title: "kept?" })`, "run", "-")).Result.Data, "nothing is committed that is reported as refused")
 }

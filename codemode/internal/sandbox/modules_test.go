@@ -263,3 +263,10 @@ names.map((n) => { const e = new errors[n]("x"); return e.name === n && e instan
 		require.JSONEq(t, `[true,true,true,true,true,true]`, string(r.Result))
 	})
 }
+
+// Objects of functions show in logs that they have some, and a promise what to do with it.
+func TestFunctionsInLogs(t *testing.T) {
+	r := execute(t, box(t), job("console.log(SDK.Vision, { f: () => 1, n: 1, later: Promise.resolve(1) }, [function g() {}], SDK.Vision.detect)"), newHost())
+	require.Nil(t, r.Fault)
+	require.Equal(t, `{"detect":"[function]"} {"f":"[function]","n":1,"later":"[a promise: await it first]"} ["[function g]"] [function detect]`, r.Logs[0].Message)
+}

@@ -41,7 +41,7 @@ func (c *checker) expr(s *scope, e ast.Expression) value {
 	case *ast.BinaryExpression:
 		c.binary(s, e)
 	case *ast.ConditionalExpression:
-		c.test(s, e.Test)
+		c.truth(s, e.Test)
 		c.expr(s, e.Consequent)
 		c.expr(s, e.Alternate)
 	case *ast.SequenceExpression:
@@ -82,7 +82,11 @@ func (c *checker) literal(s *scope, e ast.Expression) {
 		}
 	case *ast.TemplateLiteral:
 		c.expr(s, e.Tag)
-		c.lastExpr(s, e.Expressions)
+		for _, part := range e.Expressions {
+			if v := c.expr(s, part); e.Tag == nil {
+				c.unawaited(v, part, "is neither a text nor a number")
+			}
+		}
 	case *ast.SpreadElement:
 		c.iterated(s, e.Expression)
 	case *ast.YieldExpression:
@@ -170,8 +174,10 @@ func (c *checker) bracket(s *scope, e *ast.BracketExpression, test bool) value {
 
 func (c *checker) unary(s *scope, e *ast.UnaryExpression) {
 	switch e.Operator {
-	case token.TYPEOF, token.NOT:
+	case token.TYPEOF:
 		c.test(s, e.Operand)
+	case token.NOT:
+		c.truth(s, e.Operand)
 	case token.DELETE, token.INCREMENT, token.DECREMENT:
 		if e.Operator == token.DELETE {
 			c.recordDelete(e.Operand)
@@ -184,10 +190,16 @@ func (c *checker) unary(s *scope, e *ast.UnaryExpression) {
 
 func (c *checker) binary(s *scope, e *ast.BinaryExpression) {
 	switch e.Operator {
-	case token.LOGICAL_AND, token.LOGICAL_OR, token.COALESCE,
-		token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL:
-		c.test(s, e.Left)
+	case token.LOGICAL_AND, token.LOGICAL_OR:
+		c.truth(s, e.Left)
 		c.test(s, e.Right)
+	case token.COALESCE:
+		c.unawaited(c.test(s, e.Left), e.Left, "is never null")
+		c.test(s, e.Right)
+	case token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL:
+		for _, side := range []ast.Expression{e.Left, e.Right} {
+			c.unawaited(c.test(s, side), side, "equals nothing but itself")
+		}
 	case token.IN:
 		right := c.expr(s, e.Right)
 		if lit, ok := e.Left.(*ast.StringLiteral); ok {
@@ -195,9 +207,13 @@ func (c *checker) binary(s *scope, e *ast.BinaryExpression) {
 			return
 		}
 		c.expr(s, e.Left)
-	default:
+	case token.INSTANCEOF:
 		c.expr(s, e.Left)
 		c.expr(s, e.Right)
+	default:
+		for _, side := range []ast.Expression{e.Left, e.Right} {
+			c.unawaited(c.expr(s, side), side, "is neither a text nor a number")
+		}
 	}
 }
 

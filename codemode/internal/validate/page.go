@@ -22,6 +22,10 @@ var ofPromises = []string{"then", "catch", "finally"}
 // NoPromise is the hint for members of promises on the result of a call.
 const NoPromise = "Calls of SDK are synchronous and return their value: write const x = SDK... (an await before it does no harm); functions of @codemode/servers/* return promises."
 
+// ReturnsPromise is the beginning of what is said of a promise of a module's function that is used as
+// if it were the result.
+const ReturnsPromise = "functions of @codemode/servers/* return a promise"
+
 // UseItems is the hint for members of arrays on a page.
 const UseItems = "The entities of a page are in its `items`; `all` returns an array, `each` iterates over all of them."
 
@@ -81,8 +85,22 @@ func (c *checker) pendingMember(v value, name string, at file.Idx) (subject stri
 		return subject, nil
 	}
 	return subject, func() {
-		c.fail(at, subject, UnknownMethod, "functions of @codemode/servers/* return a promise, which has no "+quote(name), "Await it first: (await f(...))."+name+".")
+		c.fail(at, subject, UnknownMethod, ReturnsPromise+", which has no "+quote(name), "Await it first: (await f(...))."+name+".")
 	}
+}
+
+// unawaited reports an expression that is the promise of a module's function where the script uses what
+// is always the same of all promises.
+func (c *checker) unawaited(v value, e ast.Expression, what string) value {
+	if v.kind == pending {
+		c.fail(e.Idx0(), "", UnawaitedPromise, ReturnsPromise+", which "+what, "Await it first.")
+	}
+	return v
+}
+
+// truth walks an expression of which the script tests whether it is true.
+func (c *checker) truth(s *scope, e ast.Expression) {
+	c.unawaited(c.test(s, e), e, "is always true")
 }
 
 // pageMember reports a member that a page does not have. A comparison of its length is not
@@ -112,7 +130,7 @@ func (c *checker) iterated(s *scope, e ast.Expression) value {
 	case page:
 		c.fail(e.Idx0(), "", UnknownMethod, v.entity.Name+"."+v.method+" returns a page, which cannot be iterated over", UseItems)
 	case pending:
-		c.fail(e.Idx0(), "", UnknownMethod, "functions of @codemode/servers/* return a promise, which cannot be iterated over", "Await it first.")
+		c.fail(e.Idx0(), "", UnknownMethod, ReturnsPromise+", which cannot be iterated over", "Await it first.")
 	}
 	return rowsIn(v)
 }

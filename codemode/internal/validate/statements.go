@@ -46,7 +46,7 @@ func (c *checker) statement(s *scope, st ast.Statement) {
 	case *ast.ClassDeclaration:
 		c.class(s, st.Class)
 	case *ast.IfStatement:
-		c.test(s, st.Test)
+		c.truth(s, st.Test)
 		c.statement(s, st.Consequent)
 		c.statement(s, st.Alternate)
 	case *ast.ReturnStatement:
@@ -70,11 +70,11 @@ func (c *checker) statement(s *scope, st ast.Statement) {
 func (c *checker) loop(s *scope, st ast.Statement) {
 	switch st := st.(type) {
 	case *ast.WhileStatement:
-		c.test(s, st.Test)
+		c.truth(s, st.Test)
 		c.statement(s, st.Body)
 	case *ast.DoWhileStatement:
 		c.statement(s, st.Body)
-		c.test(s, st.Test)
+		c.truth(s, st.Test)
 	case *ast.ForStatement:
 		inner := s.inner()
 		switch init := st.Initializer.(type) {
@@ -86,7 +86,7 @@ func (c *checker) loop(s *scope, st ast.Statement) {
 			inner.hoist([]ast.Statement{&init.LexicalDeclaration})
 			c.declarations(inner, init.LexicalDeclaration.List, init.LexicalDeclaration.Token)
 		}
-		c.test(inner, st.Test)
+		c.truth(inner, st.Test)
 		c.expr(inner, st.Update)
 		c.statement(inner, st.Body)
 	case *ast.ForInStatement:

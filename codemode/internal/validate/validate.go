@@ -36,6 +36,7 @@ const (
 	ForbiddenGlobal     = "forbidden_global"
 	UnknownGlobal       = "unknown_global"
 	InvalidArgument     = "invalid_argument" // the operation rejects the input
+	UnawaitedPromise    = "unawaited_promise"
 )
 
 // Severities of diagnostics. Only errors make a script invalid.

@@ -295,7 +295,7 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 	case catalog.TypeDay:
 		return "a day such as 2026-01-31"
 	case catalog.TypeEnum:
-		return "one of " + strings.Join(f.Enum, ", ")
+		return "one of " + fault.Choices(f.Enum)
 	case catalog.TypeBytes:
 		return "a base64 string"
 	case catalog.TypeDecimal:

@@ -253,7 +253,7 @@ func (c *command) printApproved(i Instance, plan *approve.Plan, out json.RawMess
 	default: // the yes was not taken: the plan is stale, say, or another one by now
 		l.ApprovalState = required
 	}
-	c.printLogs(out)
+	c.printLogs(out, maxLogs)
 	text, err := l.text()
 	if err != nil {
 		return failed(err)

@@ -238,6 +238,13 @@ func (l *line) text() ([]byte, error) { return compactJSON(l) }
 func (c *command) fitsLine(include []string, plan *approve.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
 	return func(ret run.Return, o *run.Outcome) error {
 		b := body{Result: ret.Result, Answer: ret.Answer}
+		if len(ret.Emitted) > 0 {
+			raw, err := compactJSON(ret.Emitted)
+			if err != nil {
+				return err
+			}
+			b.Emitted = raw
+		}
 		for _, part := range []struct {
 			shown bool
 			value any
@@ -259,7 +266,7 @@ func (c *command) fitsLine(include []string, plan *approve.Plan, redactor *journ
 		if err != nil {
 			return err
 		}
-		out, _ = redactor.JSON(out)
+		out, o.Redacted = redactor.JSON(out)
 		l, err := c.line("", out, o, nil, time.Hour) // what it took is not known yet: room for more than it can
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 )
@@ -169,10 +171,8 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	start = time.Now()
 	redactor := i.Engine().Redactor()
 	req := c.request(i, executeID, raw)
-	req.Emit = func(_ int, value json.RawMessage) {
-		value, _ = redactor.JSON(value)
-		fmt.Fprintf(c.app.Stderr, "emitted: %s\n", value)
-	}
+	emitted := &emittedLines{to: c.app.Stderr, redactor: redactor}
+	req.Emit = emitted.print
 	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fitsLine(f.included(plan), plan, redactor)), req)
 	took := time.Since(start)
 	out, _ = redactor.JSON(out) // before its digest is made
@@ -190,7 +190,7 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 			return failed(lerr)
 		}
 	}
-	c.printLogs(out)
+	c.printLogs(out, maxLogs-emitted.bytes)
 	if err := c.printLine(l); err != nil {
 		return err
 	}
@@ -198,6 +198,31 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 		return failed(nil)
 	}
 	return nil
+}
+
+// emittedLines prints what a script emits, as it comes: at most maxEmitted bytes of it, so that there
+// is room for logs.
+type emittedLines struct {
+	to       io.Writer
+	redactor *journal.Redactor
+	bytes    int // printed so far
+	full     bool
+}
+
+const maxEmitted = maxLogs / 2
+
+func (e *emittedLines) print(_ int, value json.RawMessage) {
+	if e.full {
+		return
+	}
+	value, _ = e.redactor.JSON(value)
+	line := fmt.Sprintf("emitted: %s\n", value)
+	const room = 100 // for the note
+	if e.full = e.bytes+len(line) > maxEmitted-room; e.full {
+		line = fmt.Sprintf("warn: at most %d bytes of emitted values are printed; the result has the others\n", maxEmitted)
+	}
+	n, _ := io.WriteString(e.to, line)
+	e.bytes += n
 }
 
 // planByID returns the plan that is named instead of a script, nil if there is none.
@@ -256,8 +281,8 @@ func (c *command) request(i Instance, id catalog.ID, input json.RawMessage) run.
 	return run.Request{View: i.View(p, exposure.Understands), Principal: p, ID: id, Input: input, Surface: "run", Via: via}
 }
 
-// printLogs prints what the script logged, at most maxLogs bytes of it.
-func (c *command) printLogs(out json.RawMessage) {
+// printLogs prints what the script logged, at most so many bytes of it.
+func (c *command) printLogs(out json.RawMessage, most int) {
 	var b body
 	if out == nil || json.Unmarshal(out, &b) != nil {
 		return
@@ -267,9 +292,9 @@ func (c *command) printLogs(out json.RawMessage) {
 		text.WriteString(entry.Level + ": " + entry.Message + "\n")
 	}
 	logs := text.String()
-	if len(logs) > maxLogs {
-		note := fmt.Sprintf("\nwarn: the logs take %d bytes, at most %d are printed\n", len(logs), maxLogs)
-		logs = strings.ToValidUTF8(logs[:maxLogs-len(note)], "") + note
+	if len(logs) > most {
+		note := fmt.Sprintf("\nwarn: the logs take %d bytes, at most %d are printed\n", len(logs), most)
+		logs = strings.ToValidUTF8(logs[:most-len(note)], "") + note
 	}
 	fmt.Fprint(c.app.Stderr, logs)
 }
