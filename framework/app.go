@@ -132,6 +132,7 @@ type App struct {
 type Install struct {
 	Name string   // of the entry; "" is the app's name
 	Args []string // with which the program serves the app; none are "serve"
+	Env  []string // names of the variables of the environment that the app's own code reads, as Open may
 }
 
 // assemble returns the app with its parts. They start in this order and stop in the

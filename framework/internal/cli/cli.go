@@ -86,10 +86,11 @@ type App struct {
 	// without starting the app.
 	Commands  []*catalog.Command
 	Configure func(src config.Source) (catalog.Host, error)
-	// Entry and ServeArgs are how clients are told of the app: the name of its entry, and
-	// the arguments with which the program serves it.
+	// Entry, ServeArgs and OwnEnv are how clients are told of the app: the name of its entry,
+	// the arguments with which the program serves it, and the variables that its own code reads.
 	Entry     string
 	ServeArgs []string
+	OwnEnv    []string
 	// CheckServers reports why the app would not read a file of --mcp-config.
 	CheckServers func(v catalog.Values, servers []byte) error
 	// Stdin, Stdout, Stderr and Env are the process's own if they are nil.

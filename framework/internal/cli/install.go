@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ const clientFileKey = "mcp-config"
 // installFlags are the flags of `install`.
 type installFlags struct {
 	name, url, token                       string
+	env                                    []string
 	project, gateway, remove, print, agree bool
 }
 
@@ -75,6 +77,7 @@ func (c *command) install() *cobra.Command {
 	flags.StringVar(&f.name, "name", "", "name of the entry (default "+c.app.Entry+")")
 	flags.StringVar(&f.url, "url", "", "write this URL of the app served over HTTP, in place of a command")
 	flags.StringVar(&f.token, "token-env", "", "with --url: the variable that has the bearer token")
+	flags.StringSliceVar(&f.env, "env", nil, "`NAME` of a variable that the app's own code reads, and that the entry passes on; may be repeated")
 	flags.BoolVar(&f.project, "project", false, "write the file of the project in the working folder, not your own")
 	flags.BoolVar(&f.gateway, "gateway", false, "move the client's own servers behind the app")
 	flags.BoolVar(&f.remove, "remove", false, "take out the entry, and return servers that were moved")
@@ -123,6 +126,8 @@ func (c *command) installation(client string, f installFlags) (install.Options, 
 		return o, usage(errors.New("--token-env goes with --url"))
 	case f.gateway && f.url != "":
 		return o, usage(errors.New("--gateway needs a server that the client starts: leave out --url"))
+	case len(f.env) > 0 && f.url != "":
+		return o, usage(errors.New("--env is for a server that the client starts: leave out --url"))
 	case f.url != "":
 		u, err := url.Parse(f.url)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
@@ -139,8 +144,15 @@ func (c *command) installation(client string, f installFlags) (install.Options, 
 		return o, usage(err)
 	}
 	o.Check = func(servers []byte) error { return c.app.CheckServers(host.Settings(), servers) }
+	o.Entry.Env = slices.Concat(c.app.OwnEnv, f.env)
+	if i := slices.IndexFunc(f.env, func(name string) bool { return !variableName.MatchString(name) }); i >= 0 {
+		return o, usage(fmt.Errorf("--env takes the name of a variable, and %q is none: its value is not written", f.env[i]))
+	}
 	return o, c.startedBy(&o.Entry)
 }
+
+// variableName matches the names of variables that clients pass on.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // maxNaming bounds a file whose variables an entry names, in bytes; a longer one is refused by the
 // program itself.
@@ -162,7 +174,7 @@ func (c *command) startedBy(e *install.Entry) error {
 	}
 	e.Args = slices.Clone(c.app.ServeArgs)
 	isFlag := func(s catalog.Setting) bool { _, given := c.flags[s.Key]; return given } // which a variable does not change
-	e.Env = config.Variables(slices.DeleteFunc(slices.Clone(c.app.Settings), isFlag), c.app.Env)
+	e.Env = append(e.Env, config.Variables(slices.DeleteFunc(slices.Clone(c.app.Settings), isFlag), c.app.Env)...)
 	var texts string
 	src := c.source(nil)
 	if raw, err := regular.ReadFile(src.File, maxNaming); err == nil {

@@ -62,7 +62,7 @@ func (c client) entry(e Entry) ([]member, error) {
 		out = append(out, member{c.passes, e.Env})
 	case c.reference == "":
 		return nil, fault.Newf(fault.CapabilityUnsupported, "%s passes no variables of the environment on, and the app needs %s", c.title, strings.Join(e.Env, ", ")).
-			WithHint("Put what they say into koan.yaml (${file:PATH} for secrets), unset them, and install again.")
+			WithHint("Put what they say into koan.yaml (${file:PATH} for secrets), unset them, and install again. What the app's own code reads can only stand in the entry's env: write it there yourself.")
 	default:
 		env := map[string]string{}
 		for _, name := range e.Env {

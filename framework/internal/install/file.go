@@ -3,7 +3,6 @@ package install
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -144,17 +143,4 @@ func (f *file) write(now []byte) error {
 // damaged is the fault of a file that cannot be understood.
 func damaged(path string, err error) error {
 	return fault.Newf(fault.ParseError, "%s: %v", path, err).WithHint("Nothing was written. Mend the file, or move it away, and run the command again.")
-}
-
-// notInstalled is the fault of a client that has never run here.
-func notInstalled(c client, folder string) error {
-	return fault.Newf(fault.NotFound, "%s does not seem to be installed: there is no %s", c.title, folder).
-		WithHint("Start %s once, or make that folder. --print shows what would be written%s.", c.title, projectHint(c))
-}
-
-func projectHint(c client) string {
-	if c.project == "" {
-		return ""
-	}
-	return fmt.Sprintf(", and --project writes %s here", c.project)
 }

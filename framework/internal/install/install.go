@@ -41,6 +41,8 @@ type plan struct {
 	moved []string
 	stays []stay
 	needs []string // variables that the entry names
+	// notYet is the client's folder, if it is not there: the client has never run, or is not installed.
+	notYet string
 
 	// With Gateway, and with Remove where servers were moved:
 	store     *store
@@ -115,9 +117,9 @@ func newPlan(o Options) (*plan, error) {
 	if p.file, err = look(path, mode); err != nil {
 		return nil, err
 	}
-	if folder := c.folder(o.Machine); p.file.fresh && o.Dir == "" && !o.Print {
+	if folder := c.folder(o.Machine); p.file.fresh && o.Dir == "" && !o.Remove {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return nil, notInstalled(c, folder)
+			p.notYet = folder
 		}
 	}
 	return p, nil
@@ -272,6 +274,9 @@ func (p *plan) remove() error {
 func (p *plan) report(out io.Writer) {
 	if p.file.real != p.file.path {
 		fmt.Fprintf(out, "%s is a link: %s is what is changed.\n", p.file.path, p.file.real)
+	}
+	if p.notYet != "" {
+		fmt.Fprintf(out, "There is no %s yet: %s has not run here, or is not installed. It will find the entry there.\n", p.notYet, p.client.title)
 	}
 	for _, s := range p.stays {
 		fmt.Fprintf(out, "%s stays where it is: %v.\n", s.name, s.why)

@@ -165,6 +165,27 @@ func TestInstallIntoNewFile(t *testing.T) {
 	}
 }
 
+// A client that has not run yet has no folder.
+func TestInstallBeforeTheFirstStart(t *testing.T) {
+	for _, id := range Clients() {
+		b := newBench(t, id, "")
+		folder := b.client.folder(b.machine)
+		if folder == b.machine.Home {
+			continue
+		}
+		require.NoError(t, os.RemoveAll(folder))
+		require.Contains(t, b.must(remove), "Nothing to remove")
+		require.NoDirExists(t, folder)
+		print := func(o *Options) { o.Print = true }
+		require.Contains(t, b.must(print), "There is no "+folder+" yet: "+b.client.title)
+		require.NoDirExists(t, folder)
+		require.Contains(t, b.must(nil), "There is no "+folder+" yet")
+		require.Equal(t, "/opt/todo", b.server("todo")["command"])
+		b.must(remove)
+		require.Nil(t, b.server("todo"))
+	}
+}
+
 // Every problem leaves the file as it was, says what is wrong, and how to go on.
 func TestProblems(t *testing.T) {
 	const was = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}\n"
@@ -187,7 +208,6 @@ func TestProblems(t *testing.T) {
 		"read-only":        {text: was, before: func(b *bench) { require.NoError(b.t, os.Chmod(b.path, 0o400)) }, code: fault.Forbidden, says: "read-only"},
 		"folder":           {before: func(b *bench) { require.NoError(b.t, os.Mkdir(b.path, 0o700)) }, code: fault.InvalidPayload, says: "not a regular file"},
 		"dangling":         {before: func(b *bench) { require.NoError(b.t, os.Symlink("nowhere", b.path)) }, code: fault.NotFound, says: "a link to a file that is not there"},
-		"not installed":    {before: func(b *bench) { require.NoError(b.t, os.Remove(b.client.folder(b.machine))) }, code: fault.NotFound, says: "does not seem to be installed"},
 		"store of another": {text: was, before: func(b *bench) {
 			b.must(gateway)
 			b.options.Entry.Name = "other"
