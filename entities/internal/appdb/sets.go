@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/sqltext"
@@ -88,6 +89,10 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the set %q is opened as %s, but others as %s", set, spoken.Name(), s.dialect.Name()).
 			WithHint("All sets of an app must be in the same kind of database.")
 	}
+	if err := reach(ctx, drv); err != nil {
+		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the database of the set %q cannot be reached: %v", set, err).
+			WithHint("Check that it runs, and the address and the password by which Open of the app (framework.App) connects to it.").Because(err)
+	}
 	d := &Database{set: set, drv: drv, name: spoken.Name(), turn: make(chan struct{}, 1)}
 	if err := s.ledger(ctx, d.Driver()); err != nil {
 		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the tables koan_... cannot be created in the set %q: %v", set, err).
@@ -101,6 +106,15 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 	s.names = append(s.names, set)
 	s.mu.Unlock()
 	return attached, d, nil
+}
+
+// reach reports why a database does not answer: most drivers connect at their first statement.
+func reach(ctx context.Context, drv dialect.Driver) error {
+	var rows entsql.Rows
+	if err := drv.Query(ctx, "SELECT 1", []any{}, &rows); err != nil {
+		return err
+	}
+	return errors.Join(rows.Err(), rows.Close())
 }
 
 // openFault says that the app's Open failed. Its own words are the app's.

@@ -250,6 +250,18 @@ func TestOpenIsChecked(t *testing.T) {
 		return entsql.OpenDB(dialect.MySQL, sqlitedriver.Open(":memory:")), nil
 	})
 	require.ErrorContains(t, err, `a driver for "mysql"`)
+	for name, source := range map[string]string{"sqlite": "file:" + filepath.Join(t.TempDir(), "nowhere", "app.db"), "postgres": "postgres://nobody:secret@127.0.0.1:1/app"} {
+		err = start(ent.Entities(), func(context.Context, string) (dialect.Driver, error) {
+			if name == "sqlite" {
+				return entsql.OpenDB(dialect.SQLite, sqlitedriver.Open(source)), nil
+			}
+			db, err := sql.Open("pgx", source)
+			return entsql.OpenDB(dialect.Postgres, db), err
+		})
+		require.ErrorContains(t, err, `the database of the set "default" cannot be reached`, name)
+		require.Contains(t, fault.From(err).Hint, "Check that it runs", name)
+		require.NotContains(t, err.Error(), "secret", name)
+	}
 	fill := ent.OnCreateSet(func(context.Context, string, *ent.Client) error { return nil })
 	err = start(ent.Entities(fill), func(context.Context, string) (dialect.Driver, error) { return nil, nil })
 	require.ErrorContains(t, err, "OnCreateSet")

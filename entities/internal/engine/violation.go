@@ -41,7 +41,8 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 		if details := e.danglingReferences(ctx, t, k, m); len(details) > 0 {
 			return fault.Invalid(details...)
 		}
-		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at)
+		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).
+			WithHint("A foreign key of the database refused it: store first what it refers to, or correct the ids in it.")
 	case backend.Exclusion:
 		return fault.Newf(fault.Conflict, "this one conflicts with another %s%s", other, inParentheses(broken.Name)).
 			WithPath(at).WithRetry(fault.Fix).WithHint("Choose values that do not conflict with those of another %s.", other)
@@ -94,7 +95,8 @@ func duplicateFault(k *model.Kind, m *model.Values, owner *model.Kind, names []s
 func requiredFault(k *model.Kind, m *model.Values, owner *model.Kind, names []string) *fault.Fault {
 	switch {
 	case owner == nil || len(names) == 0:
-		return fault.New(fault.InvalidPayload, "a required value would be empty").WithPath(m.At)
+		return fault.New(fault.InvalidPayload, "a required value would be empty").WithPath(m.At).
+			WithHint("A column of the database must not be null: give every required field a value.")
 	case owner != k:
 		return fault.Newf(fault.InvalidPayload, "a %s cannot exist without its %s", owner.Name(), strings.Join(names, " and ")).
 			WithHint("Delete the %s, or give it to another %s.", owner.Name(), k.Name()).WithPath(m.PathTo(owner.Name()))

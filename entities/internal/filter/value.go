@@ -32,6 +32,9 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		switch message {
 		case wrongType:
 			message = Quote(f.Name) + " takes " + expected(c, f)
+			if s, ok := v.(string); ok && f.Type == catalog.TypeFloat && isNumber(s) {
+				message += ": Number(" + Quote(s) + ") is one"
+			}
 		case outOfRange:
 			message = Quote(f.Name) + " stores integers from " + integerRange(f)
 		}
@@ -69,6 +72,12 @@ func Value(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *faul
 		return bad(Quote(f.Name) + " takes a string without NUL characters")
 	}
 	return fromString(f, s, bad)
+}
+
+// isNumber reports whether a text is a number in JSON.
+func isNumber(s string) bool {
+	_, err := strconv.ParseFloat(s, 64)
+	return err == nil && len(s) <= maxShown && json.Valid([]byte(s))
 }
 
 // integerRange is the range of a field's integers, which are 64 bits wide where it has none of its
@@ -198,15 +207,15 @@ func exceedsInt64(v any) bool {
 	return ok && errors.Is(err, strconv.ErrRange) && s[0] != '+'
 }
 
-// integer takes numbers that are integers, and strings of digits beyond MaxSafe,
-// as the output returns them.
+// integer takes numbers that are integers, and strings of their digits: an id that was read is such a
+// string, and so is every integer beyond MaxSafe.
 func integer(v any) (int64, bool) {
 	s, ok := v.(string)
 	if !ok {
 		return Integer(v)
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil && (n > MaxSafe || n < -MaxSafe) && strconv.FormatInt(n, 10) == s
+	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
 // Integer takes a number as Decode returns it that JSON Schema calls an integer:
@@ -284,7 +293,7 @@ func expected(c *descriptor.Column, f *catalog.Field) string {
 	case catalog.TypeBool:
 		return "a boolean"
 	case catalog.TypeInt:
-		return "an integer (a string of digits beyond 2^53)"
+		return "an integer, as a number or its digits"
 	case catalog.TypeFloat:
 		if c.Single {
 			return "a number that fits a 32-bit float"
