@@ -179,11 +179,14 @@ func (p *plan) next() []string {
 	if len(p.graph.exposed) == 0 {
 		return []string{fmt.Sprintf("koan add %s --expose NAME,NAME", p.Dir)}
 	}
-	out := []string{"go mod tidy"}
+	tidy := []string{"go mod tidy"}
 	if p.mod.vendored {
-		out = append(out, "go mod vendor")
+		tidy = append(tidy, "go mod vendor")
 	}
-	out = append(out, p.gen.userCommand(p))
+	out := append(slices.Clone(tidy), p.gen.userCommand(p))
+	if !p.gen.hasCode() { // what imports the code that is not there yet cannot be tidied
+		out = append([]string{"go mod tidy -e", p.gen.userCommand(p)}, tidy...)
+	}
 	if len(p.mod.serving) > 0 {
 		return append(out, "go build ./...")
 	}

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,6 +23,12 @@ type generator struct {
 	tagged    bool        // the program has a build tag, so that go passes over it
 	target    string      // the folder of the generated code
 	pkg       string      // its import path
+}
+
+// hasCode reports whether the code is there, and not left out of the repository.
+func (g *generator) hasCode() bool {
+	_, err := os.Stat(filepath.Join(g.target, "client.go"))
+	return err == nil
 }
 
 // findGenerator finds the generator of the plan's schemas.

@@ -21,6 +21,10 @@ import (
 // goVersion is the oldest Go that Koan is built with, as its go.mod says.
 const goVersion = "1.26.0"
 
+// entVersion is the oldest ent that Koan is built with, as its go.mod says. What an older one generates
+// does not compile with it.
+const entVersion = "v0.14.6"
+
 // module is a Go module as it lies on the disk.
 type module struct {
 	root     string // absolute
@@ -219,6 +223,16 @@ func (p *plan) require() error {
 			return err
 		}
 		mod.DropToolchainStmt()
+	}
+	if i := slices.IndexFunc(mod.Require, func(r *modfile.Require) bool { return r.Mod.Path == entImport }); i >= 0 && semver.Compare(mod.Require[i].Mod.Version, entVersion) < 0 {
+		was := mod.Require[i].Mod.Version
+		if err := mod.AddRequire(entImport, entVersion); err != nil {
+			return err
+		}
+		p.notes = append(p.notes, fmt.Sprintf("go.mod requires ent %s in place of %s: Koan needs that one or a later one.", entVersion, was))
+	}
+	if slices.ContainsFunc(mod.Replace, func(r *modfile.Replace) bool { return r.Old.Path == entImport }) {
+		p.notes = append(p.notes, fmt.Sprintf("go.mod replaces ent by another copy, which must be %s or a later one.", entVersion))
 	}
 	mod.Cleanup()
 	f.now, err = mod.Format()

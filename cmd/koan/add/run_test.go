@@ -119,7 +119,7 @@ func TestRunOnModuleWithDirective(t *testing.T) {
 	require.NoError(t, Run(o, &out))
 	require.Contains(t, out.String(), "\nExposed: Person, Task\n")
 	require.Contains(t, out.String(), "Cannot be exposed as they are:\n  Names: a view cannot be exposed")
-	require.Contains(t, out.String(), "\n  go mod tidy\n  go generate ./store/generate.go\n  DATABASE_URL=... go run ./cmd/agents doctor\n")
+	require.Contains(t, out.String(), "\n  go mod tidy -e\n  go generate ./store/generate.go\n  go mod tidy\n  DATABASE_URL=... go run ./cmd/agents doctor\n")
 
 	added := contents(t, dir)
 	out.Reset()
@@ -137,6 +137,7 @@ func TestRunOnModuleWithDirective(t *testing.T) {
 		require.Contains(t, string(raw), has, file)
 	}
 	command(t, "go", "vet", "-mod=mod", "./cmd/agents", "./store/...")
+	require.Contains(t, contents(t, dir)[filepath.Join(dir, "cmd", "agents", "main.go")], `Install:  framework.Install{Env: []string{"DATABASE_URL"}}`)
 
 	out.Reset()
 	require.NoError(t, Run(o, &out))
@@ -242,4 +243,20 @@ func TestRunWithoutGenerator(t *testing.T) {
 	require.Equal(t, "package ent\n\n//go:generate go run -mod=mod entc.go\n", now[filepath.Join(dir, "ent", "generate.go")])
 	require.Contains(t, now[filepath.Join(dir, "ent", "entc.go")], "\t\tentc.FeatureNames(\"privacy\"),\n\t\tentc.Extensions(entgen.New()),\n")
 	require.NoFileExists(t, "cmd/agents/main.go", "nothing is exposed yet")
+}
+
+// ent before the version that Koan is built with makes code that does not compile with it.
+func TestRunRaisesEnt(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "\n\tentgo.io/ent "+entVersion+"\n", "entVersion is that of go.mod")
+	dir := written(t, map[string]string{
+		"go.mod":               "module example.org/old\n\ngo 1.22\n\nrequire (\n\tentgo.io/ent v0.12.5\n\tgithub.com/mattn/go-sqlite3 v1.14.17\n)\n",
+		"ent/generate.go":      plainLine,
+		"ent/schema/schema.go": schemaSource,
+	})
+	var out bytes.Buffer
+	require.NoError(t, Run(Options{Dir: "./ent", Expose: []string{"all"}, Source: checkout, Program: "cmd/agents"}, &out))
+	require.Contains(t, out.String(), "go.mod requires ent "+entVersion+" in place of v0.12.5")
+	require.Contains(t, contents(t, dir)[filepath.Join(dir, "go.mod")], "\tentgo.io/ent "+entVersion+"\n")
 }

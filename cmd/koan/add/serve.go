@@ -87,6 +87,7 @@ func main() {
 		// {{ .Ent }}.{{ .API.Entities }}({{ .Ent }}.{{ .API.OnClient }}(func(c *{{ .Ent }}.Client) { ... })).
 		Entities: {{ .Ent }}.{{ .API.Entities }}(),
 		Open:     open,
+		Install:  framework.Install{Env: []string{ {{- quote .Variable -}} }}, // which clients pass on
 {{- if .Policies }}
 		// Policies ask who is calling ({{ .Policies }}): Viewer puts that into the context.
 		// Viewer: func(ctx context.Context, p framework.Principal) context.Context { ... },
