@@ -43,7 +43,7 @@ func (h *Handler) succeeded(began time.Time, result any) envelope {
 }
 
 func (h *Handler) failed(began time.Time, f *fault.Fault) envelope {
-	return envelope{Error: f, Meta: h.meta(began)}
+	return envelope{Error: h.redacted(f), Meta: h.meta(began)}
 }
 
 // send writes an envelope.

@@ -50,7 +50,13 @@ func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) 
 		return
 	}
 	status := h.rejectionHeader(w, r, j)
-	h.write(w, status, problemType, problem(j.Fault, status))
+	h.write(w, status, problemType, problem(h.redacted(j.Fault), status))
+}
+
+// redacted returns a fault without secrets, which it may quote of a request that came to no call.
+func (h *Handler) redacted(f *fault.Fault) *fault.Fault {
+	f, _ = h.opts.Engine.Redactor().Fault(f)
+	return f
 }
 
 // rejectionHeader sets the headers of a rejection and returns its status.
