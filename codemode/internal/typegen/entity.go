@@ -20,6 +20,9 @@ type generator struct {
 	operators map[string]bool
 	alone     bool // the text is self-contained, without other entities
 	brief     bool // nobody checks scripts with it
+	// plain leaves out of methods what options do to their results: what reads the text pays
+	// for each word.
+	plain bool
 }
 
 // shape is one set of methods and the interface that has them.
@@ -138,12 +141,13 @@ func methodOps(ops []string) []string {
 	return out
 }
 
-// typeNames are the names that an entity's methods are written with.
+// typeNames are the types that an entity's methods are written with: model is what is read, input
+// what is written.
 type typeNames struct{ model, input, relation, set string }
 
 func (g *generator) names(r *catalog.Resource) typeNames {
-	t := typeNames{model: r.Name, input: r.Name, relation: "never", set: `"default"`}
-	if hasInput(r) {
+	t := typeNames{model: r.Name, input: "Input<" + r.Name + ">", relation: "never", set: `"default"`}
+	if hasInput(r) || !g.plain && !r.ReadOnly {
 		t.input = g.sibling(r.Name, "Input")
 	}
 	if relates(r) {
@@ -185,7 +189,7 @@ func (g *generator) entity(r *catalog.Resource, known func(string) bool) string 
 	for _, s := range g.shapes {
 		if slices.Equal(s.ops, methodOps(r.Operations)) {
 			args := t.model + ", " + t.relation + ", " + t.set
-			if t.input != t.model {
+			if hasInput(r) {
 				args += ", " + t.input
 			}
 			return g.fields(r, r.Name, known) + g.unions(r) + "    const " + r.Name + ": SDK." + s.name + "<" + args + ">;\n"
@@ -195,7 +199,7 @@ func (g *generator) entity(r *catalog.Resource, known func(string) bool) string 
 }
 
 // unions writes the types of an entity's sets and relationships, and of its input if that
-// has more than can be read.
+// has more than can be read or scripts are checked.
 func (g *generator) unions(r *catalog.Resource) string {
 	var b strings.Builder
 	t := g.names(r)
@@ -205,8 +209,11 @@ func (g *generator) unions(r *catalog.Resource) string {
 	if relates(r) {
 		b.WriteString("    type " + t.relation + " = " + relationType(r.Edges) + ";\n")
 	}
-	if t.input != t.model {
+	switch {
+	case hasInput(r):
 		b.WriteString(g.inputType(r, t))
+	case !g.plain && !r.ReadOnly:
+		b.WriteString("    type " + t.input + " = SDK.Input<" + r.Name + ">;\n")
 	}
 	return b.String()
 }
@@ -231,13 +238,14 @@ func relationType(edges []catalog.Edge) string {
 	return b.String() + `"all"`
 }
 
-// inputType writes what callers may write of an entity and never read.
+// inputType writes what callers may write of an entity, with what they never read. It is an
+// interface, since several declarations of it merge.
 func (g *generator) inputType(r *catalog.Resource, t typeNames) string {
 	var b strings.Builder
-	b.WriteString("    interface " + t.input + " extends " + t.model + " {\n")
+	b.WriteString("    interface " + t.input + " extends SDK.Input<" + t.model + "> {\n")
 	for i := range r.Fields {
 		if f := &r.Fields[i]; !readable(f) && !f.ReadOnly {
-			b.WriteString(g.field(f))
+			b.WriteString(comment("      ", fieldNotes(f)) + "      " + property(f.Name) + "?: " + g.writtenKind(f) + ";\n")
 		}
 	}
 	for _, e := range r.Edges {
@@ -281,7 +289,30 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 	return b.String()
 }
 
+// field writes a field of what is read, where none is missing.
 func (g *generator) field(f *catalog.Field) string {
+	return comment("      ", fieldNotes(f)) + "      " + property(f.Name) + ": " + g.kind(f) + ";\n"
+}
+
+// writtenKind is the type of a field in what is written.
+func (g *generator) writtenKind(f *catalog.Field) string {
+	kind := g.kind(f)
+	switch {
+	case g.brief || isUnsaid(kind):
+		return kind
+	case f.Type == catalog.TypeTime:
+		kind += " | Date"
+	case isNumeric(f):
+		kind += " | number"
+	}
+	if inherited(f.Name) {
+		kind += " | {}[" + quote(f.Name) + "]"
+	}
+	return kind
+}
+
+// kind is the type of a field's values.
+func (g *generator) kind(f *catalog.Field) string {
 	kind := fieldType(f)
 	switch {
 	case g.brief: // nobody checks operators
@@ -292,10 +323,10 @@ func (g *generator) field(f *catalog.Field) string {
 	case isNumeric(f):
 		kind = "SDK.Numeric"
 	}
-	if f.Nullable && kind != "unknown" {
+	if f.Nullable && !isUnsaid(kind) {
 		kind += " | null"
 	}
-	return comment("      ", fieldNotes(f)) + "      " + property(f.Name) + "?: " + kind + ";\n"
+	return kind
 }
 
 // isDay reports whether a field has a day.
@@ -349,6 +380,9 @@ func fieldNotes(f *catalog.Field) string {
 	}
 	if f.Opaque {
 		add("compared as a whole")
+	}
+	if isWide(f) {
+		add("a string beyond 2^53: Number(it), BigInt(it)")
 	}
 	if f.Required {
 		add("required")

@@ -14,6 +14,7 @@ func (g *generator) generics() string {
 		return ""
 	}
 	var b strings.Builder
+	generic := typeNames{"T", "I", "R", "S"}
 	if g.brief {
 		b.WriteString(briefTypes)
 	} else {
@@ -23,7 +24,11 @@ func (g *generator) generics() string {
 		b.WriteString(aggregateTypes)
 	}
 	if len(g.params["collection"]) > 0 {
-		b.WriteString("  interface Query<T, R extends string, S extends string> { " + g.members("collection", typeNames{"T", "T", "R", "S"}) + " }\n")
+		choice := ""
+		if g.chosen("collection") {
+			choice = `, F extends string = string, W extends string = Steps<R>, E extends string = Exclude<R, "all">`
+		}
+		b.WriteString("  interface Query<T, R extends string, S extends string" + choice + "> { " + g.members("collection", generic) + " }\n")
 	}
 	for _, s := range g.shapes {
 		ops, extends := s.ops, ""
@@ -31,8 +36,8 @@ func (g *generator) generics() string {
 			ops = slices.DeleteFunc(slices.Clone(ops), func(op string) bool { return slices.Contains(base.ops, op) })
 			extends = " extends " + base.name + "<T, R, S, I>"
 		}
-		b.WriteString("  interface " + s.name + "<T, R extends string, S extends string, I = T>" + extends + " {\n")
-		for _, line := range g.methods(ops, typeNames{"T", "I", "R", "S"}) {
+		b.WriteString("  interface " + s.name + "<T, R extends string, S extends string, I = Input<T>>" + extends + " {\n")
+		for _, line := range g.methods(ops, generic) {
 			b.WriteString("    " + line + "\n")
 		}
 		b.WriteString("  }\n")
@@ -74,11 +79,23 @@ func (g *generator) method(op catalog.EntityOperation, m catalog.Method, t typeN
 	for _, name := range op.Arguments {
 		parameters = append(parameters, parameter(name, op.Optional, t))
 	}
+	options := g.options(op, t)
 	name := m.Name
 	if name == "new" { // else it declares a constructor
 		name = quote(name)
 	}
-	return name + "(" + strings.Join(append(parameters, g.options(op, t)), ", ") + "): " + returned(m.Returns, t) + ";"
+	if g.chosen(op.Name) {
+		name += "<F extends string = never, W extends Steps<" + t.relation + "> = never, E extends Exclude<" + t.relation + `, "all"> = never>`
+		t.model = "Read<" + t.model + ", F, W, E>"
+	}
+	return name + "(" + strings.Join(append(parameters, options), ", ") + "): " + returned(m.Returns, t) + ";"
+}
+
+// chosen reports whether options of an operation decide what its results have: its fields and
+// relationships. Then its types have parameters: F, the names of fields, and those of relationships,
+// W in texts and E in an object.
+func (g *generator) chosen(op string) bool {
+	return !g.plain && (slices.Contains(g.params[op], "fields") || slices.Contains(g.params[op], "with"))
 }
 
 // parameter is a positional argument of a method.
@@ -98,8 +115,10 @@ func returned(what catalog.Returned, t typeNames) string {
 		return "Items<" + t.model + ">"
 	case catalog.ReturnsList:
 		return t.model + "[]"
-	case catalog.ReturnsEntity, catalog.ReturnsModel:
+	case catalog.ReturnsEntity:
 		return t.model
+	case catalog.ReturnsModel:
+		return t.input
 	case catalog.ReturnsEntityOrNull:
 		return t.model + " | null"
 	case catalog.ReturnsNumber:
@@ -116,7 +135,11 @@ func (g *generator) options(op catalog.EntityOperation, t typeNames) string {
 	members := g.members(op.Name, t)
 	switch {
 	case op.Name == "collection":
-		return "query?: Query<" + t.model + ", " + t.relation + ", " + t.set + "> | " + t.set
+		choice := ""
+		if g.chosen(op.Name) {
+			choice = ", F, W, E"
+		}
+		return "query?: Query<" + t.model + ", " + t.relation + ", " + t.set + choice + "> | " + t.set
 	case op.Name == "aggregate":
 		return "query?: { " + members + " } | " + t.set
 	case members == "":
@@ -171,7 +194,7 @@ func argumentType(name string, t typeNames) string {
 }
 
 // written is the type of an entity as it is written.
-func written(t typeNames) string { return "Input<" + t.input + ">" }
+func written(t typeNames) string { return t.input }
 
 // ones are the fields and relationships that may have one value.
 func ones(t typeNames) string {
@@ -199,8 +222,13 @@ func (g *generator) members(op string, t typeNames) string {
 	for _, in := range inputs {
 		if slices.Contains(g.params[op], in.name) && !slices.Contains(known.Arguments, in.name) {
 			kind := in.kind
-			if op == "aggregate" && in.name == "count" {
+			switch {
+			case op == "aggregate" && in.name == "count":
 				kind = counts
+			case in.name == "fields" && g.chosen(op):
+				kind = text("F | readonly F[]")
+			case in.name == "with" && g.chosen(op):
+				kind = func(t typeNames) string { return "With<" + t.model + ", " + t.relation + ", W, E>" }
 			}
 			out = append(out, in.name+"?: "+kind(t))
 		}

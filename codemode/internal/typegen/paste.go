@@ -21,7 +21,7 @@ func Block(v *catalog.View, name string) (text string, ok bool) {
 	if r == nil {
 		return "", false
 	}
-	g := newGenerator(v)
+	g := plainGenerator(v)
 	return g.pasted(r, g.unions(r), r.Operations, g.names(r), true), true
 }
 
@@ -32,7 +32,7 @@ func Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) 
 	if r == nil || id.Kind != catalog.KindEntity || !v.Scripted(id) || len(methodOps([]string{id.Op})) == 0 {
 		return "", false
 	}
-	g := newGenerator(v)
+	g := plainGenerator(v)
 	t := g.names(r)
 	if len(r.Sets) > 0 {
 		t.set = setsType(r.Sets)
@@ -41,10 +41,17 @@ func Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) 
 		t.relation = relationType(r.Edges)
 	}
 	inputs := ""
-	if t.input != t.model {
+	if hasInput(r) {
 		inputs = g.inputType(r, t)
 	}
 	return g.pasted(r, inputs, []string{id.Op}, t, fields), true
+}
+
+// plainGenerator returns a generator of a view whose methods are short.
+func plainGenerator(v *catalog.View) *generator {
+	g := *newGenerator(v)
+	g.plain = true
+	return &g
 }
 
 // pasted writes an entity's types, and its methods of some operations.
@@ -57,7 +64,7 @@ func (g *generator) pasted(r *catalog.Resource, types string, ops []string, t ty
 		for _, e := range r.Edges {
 			if !seen[e.Target] {
 				seen[e.Target] = true
-				b.WriteString("    interface " + e.Target + " { id?: " + g.idType(e.Target) + " }\n")
+				b.WriteString("    interface " + e.Target + " { id: " + g.idType(e.Target) + " }\n")
 			}
 		}
 	} else {

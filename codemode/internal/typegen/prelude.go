@@ -208,10 +208,10 @@ func filterTypes(has func(operator string) bool, alone bool, some kinds) string 
 	if some.wide {
 		ofWide = "[N] extends [number | string] ? V | Order<V> : "
 	}
-	inherited, orInherited, inputs := "", "", [2]string{}
+	inherited, orInherited := "", ""
 	if some.inherited {
 		inherited = "  /** What an object inherits from Object under a name, and thus has without being written. */\n  type Inherited<K> = K extends keyof Object ? Object[K] : never;\n"
-		orInherited, inputs = " | Inherited<K>", [2]string{"Inherited<K> | (", ")"}
+		orInherited = " | Inherited<K>"
 	}
 	switch {
 	case alone:
@@ -232,9 +232,10 @@ func filterTypes(has func(operator string) bool, alone bool, some kinds) string 
   /** The entity that a relationship leads to; never for a field. */
   type Edge<F> = unknown extends F ? ` + far + ` : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
-  /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: ` + inputs[0] + `unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K] | Native<T[K]>
-    : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null` + inputs[1] + ` };
+  /** What is written: each member may be absent. Relationships are written by id; a list replaces. */
+  type Input<T> = { [K in keyof T]?: Written<T[K]>` + orInherited + ` };
+  type Written<F> = unknown extends F ? any : [Edge<F>] extends [never] ? F | Native<F>
+    : NonNullable<F> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null;
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: Condition<T[K]>` + orInherited + ` } & { ` +
 		members(catalog.OperatorNames(catalog.InFilter), "", "") + ` };
@@ -254,11 +255,22 @@ func filterTypes(has func(operator string) bool, alone bool, some kinds) string 
   interface ToOneQuery<T> { filter?: Filter<T>; fields?: Fields; with?: With<T> }
   interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Fields }
   type Fields = string | readonly string[];
-  type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all"> = [R] extends [never] ? never
-    : R | ` + "`${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[]" + ` | { [K in Exclude<R, "all">]?: true` + orInherited + `
+` + "  type Steps<R extends string> = R | `${R},${string}` | `${R}.${string}`;" + `
+  type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all", W extends string = Steps<R>, E extends string = Exclude<R, "all">> = [R] extends [never] ? never
+    : ` + "`${W}` | readonly `${W}`[]" + ` | { [K in E]?: true` + orInherited + `
       | (K extends keyof T ? NonNullable<T[K]> extends readonly any[] ? ToManyQuery<Edge<T[K]>> : ToOneQuery<Edge<T[K]>> : never) };
-`
+` + readTypes
 }
+
+// readTypes are the types of what is read with the options fields and with.
+const readTypes = "  type Named<N> = N extends `${infer A},${infer B}` ? A | Named<B> : N;\n" +
+	"  type Head<N> = N extends `${infer A}.${string}` ? A : never;\n" +
+	"  type Tail<N, K> = N extends `${K & string}.${infer B}` ? B : never;\n" +
+	`  /** What is read by names: fields F, or all; relationships W, or E. */
+  type Read<T, F, W, E = never> = [F | W | E] extends [never] ? T : Chosen<T, Named<F>, Named<[W] extends [never] ? E : W>>;
+  type Chosen<T, F, W> = ([F] extends [never] ? T : Partial<T> & Pick<T, keyof T & ("id" | (string extends F ? never : F))>)
+    & { [K in Related<T> & ("all" extends W ? string : W | Head<F | W>)]-?: NonNullable<T[K]> extends readonly any[] ? Read<Edge<T[K]>, Tail<F, K>, Tail<W, K>>[] : Read<Edge<T[K]>, Tail<F, K>, Tail<W, K>> | Extract<T[K], null> };
+`
 
 // briefTypes replace filterTypes where nothing is type-checked: in a description.
 var briefTypes = `
@@ -266,7 +278,7 @@ var briefTypes = `
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy; also map, filter, take, drop, reduce, find, some, every, toArray. */
   type Items<T> = IterableIterator<T> & { [method: string]: any };
-  /** Relationships are written by id; a list replaces, {$add, $remove} change it. */
+  /** Each member may be absent. Relationships are written by id; a list replaces, {$add, $remove} change it. */
   type Input<T> = { [K in keyof T]?: any };
   /** {field: value} or {field: {` + spaced(catalog.ClassOrder.Operators()) + `}}; texts ` + spaced(catalog.ClassText.Beyond(catalog.ClassOrder)) +
 	`; lists ` + spaced(catalog.ClassList.Beyond(catalog.ClassJSON)) + `; JSON ` + spaced(catalog.ClassJSON.Beyond(catalog.ClassWhole)) +

@@ -45,7 +45,7 @@ func withDigest(text string) string {
 func namespaceSDK(v *catalog.View, brief bool) string {
 	copied := *newGenerator(v)
 	g := &copied
-	g.brief = brief
+	g.brief, g.plain = brief, brief
 	var b strings.Builder
 	b.WriteString("declare namespace SDK {\n")
 	b.WriteString(core)

@@ -170,7 +170,7 @@ func TestInlineKeepsItsBudget(t *testing.T) {
 	bare, complete := typegen.Inline(v, len(all)-1)
 	require.True(t, complete)
 	require.NotContains(t, bare, "What is to be done")
-	require.Contains(t, bare, "title?: string;")
+	require.Contains(t, bare, "title: string;")
 	require.NoError(t, balanced(bare))
 	detailed := inline(v, len(bare)-1)
 	require.Contains(t, detailed, `SDK.Entities.Todo: id, title, completed, priority=low|high "x", effort, dueAt`)

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-JoQy4kytlOvDuzxWOQqx429UWFjts1pVkU34mGSQ8j8=
+// integrity of what follows this line: sha256-c/Rcmq8uKj99XOS4qTPf5+KrpCS10yGcTZ8dsqFgsBY=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -134,9 +134,10 @@ declare namespace SDK {
   /** The entity that a relationship leads to; never for a field. */
   type Edge<F> = unknown extends F ? never : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
-  /** Relationships are written by id; a list replaces. */
-  type Input<T> = { [K in keyof T]: unknown extends T[K] ? any : [Edge<T[K]>] extends [never] ? T[K] | Native<T[K]>
-    : NonNullable<T[K]> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null };
+  /** What is written: each member may be absent. Relationships are written by id; a list replaces. */
+  type Input<T> = { [K in keyof T]?: Written<T[K]> };
+  type Written<F> = unknown extends F ? any : [Edge<F>] extends [never] ? F | Native<F>
+    : NonNullable<F> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null;
   /** A bare value means $eq; siblings are joined by and. */
   type Filter<T> = { [K in keyof T]?: Condition<T[K]> } & { $and?: Filter<T>[]; $or?: Filter<T>[]; $nor?: Filter<T>[]; $not?: Filter<T>; $search?: string };
   type Condition<F, V = Exclude<F, undefined>, N = NonNullable<F>> = unknown extends F ? List<any> | null
@@ -157,75 +158,84 @@ declare namespace SDK {
   interface ToOneQuery<T> { filter?: Filter<T>; fields?: Fields; with?: With<T> }
   interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Fields }
   type Fields = string | readonly string[];
-  type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all"> = [R] extends [never] ? never
-    : R | `${R},${string}` | `${R}.${string}` | readonly (R | `${R}.${string}`)[] | { [K in Exclude<R, "all">]?: true
+  type Steps<R extends string> = R | `${R},${string}` | `${R}.${string}`;
+  type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all", W extends string = Steps<R>, E extends string = Exclude<R, "all">> = [R] extends [never] ? never
+    : `${W}` | readonly `${W}`[] | { [K in E]?: true
       | (K extends keyof T ? NonNullable<T[K]> extends readonly any[] ? ToManyQuery<Edge<T[K]>> : ToOneQuery<Edge<T[K]>> : never) };
+  type Named<N> = N extends `${infer A},${infer B}` ? A | Named<B> : N;
+  type Head<N> = N extends `${infer A}.${string}` ? A : never;
+  type Tail<N, K> = N extends `${K & string}.${infer B}` ? B : never;
+  /** What is read by names: fields F, or all; relationships W, or E. */
+  type Read<T, F, W, E = never> = [F | W | E] extends [never] ? T : Chosen<T, Named<F>, Named<[W] extends [never] ? E : W>>;
+  type Chosen<T, F, W> = ([F] extends [never] ? T : Partial<T> & Pick<T, keyof T & ("id" | (string extends F ? never : F))>)
+    & { [K in Related<T> & ("all" extends W ? string : W | Head<F | W>)]-?: NonNullable<T[K]> extends readonly any[] ? Read<Edge<T[K]>, Tail<F, K>, Tail<W, K>>[] : Read<Edge<T[K]>, Tail<F, K>, Tail<W, K>> | Extract<T[K], null> };
   /** The fields of an entity, without its relationships. */
   type Plain<T> = { [K in keyof T]-?: NonNullable<T[K]> extends string ? K : NonNullable<T[K]> extends object ? never : K }[keyof T] & string;
   type Names<F extends string> = F | `${F},${string}` | readonly F[];
   interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
   type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];
-  interface Query<T, R extends string, S extends string> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string | null; count?: boolean; fields?: Fields; with?: With<T, R>; set?: S }
-  interface Entity<T, R extends string, S extends string, I = T> extends ReadOnlyEntity<T, R, S, I> {
+  interface Query<T, R extends string, S extends string, F extends string = string, W extends string = Steps<R>, E extends string = Exclude<R, "all">> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string | null; count?: boolean; fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S }
+  interface Entity<T, R extends string, S extends string, I = Input<T>> extends ReadOnlyEntity<T, R, S, I> {
     /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: Fields; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
-    /** a model with defaults, not stored */ "new"(options?: { set?: S } | S): T;
-    /** absent fields keep their values */ upsert(model: Input<I>, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
-    upsertMany(models: Input<I>[], options?: { set?: S } | S): T[];
-    patch(id: Id, changes: Input<I>, options?: { ifVersion?: number; set?: S } | S): T;
-    updateByQuery(filter: Filter<T>, changes: Input<I>, options?: { maxAffected?: number; all?: boolean; set?: S } | S): number;
+    /** a model with defaults, not stored */ "new"(options?: { set?: S } | S): I;
+    /** absent fields keep their values */ upsert(model: I, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
+    upsertMany(models: I[], options?: { set?: S } | S): T[];
+    patch(id: Id, changes: I, options?: { ifVersion?: number; set?: S } | S): T;
+    updateByQuery(filter: Filter<T>, changes: I, options?: { maxAffected?: number; all?: boolean; set?: S } | S): number;
     deleteByQuery(filter: Filter<T>, options?: { maxAffected?: number; all?: boolean; set?: S } | S): number;
     /** how many were deleted */ delete(id: Id, options?: { ifVersion?: number; set?: S } | S): number;
     deleteMany(ids: Id[], options?: { set?: S } | S): number;
   }
-  interface ReadOnlyEntity<T, R extends string, S extends string, I = T> {
-    collection(query?: Query<T, R, S> | S): Page<T>;
-    /** pageSize 50, at most 200 */ firstPage(pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
-    /** page from 1 */ page(page: number, pageSize?: number, query?: Query<T, R, S> | S): Page<T>;
-    /** all items, page by page */ each(query?: Query<T, R, S> | S): Items<T>;
-    /** at most 10,000, else it throws */ all(query?: Query<T, R, S> | S): T[];
-    /** throws not_found */ getById(id: Id, options?: { fields?: Fields; with?: With<T, R>; set?: S } | S): T;
-    findById(id: Id, options?: { fields?: Fields; with?: With<T, R>; set?: S } | S): T | null;
+  interface ReadOnlyEntity<T, R extends string, S extends string, I = Input<T>> {
+    collection<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(query?: Query<T, R, S, F, W, E> | S): Page<Read<T, F, W, E>>;
+    /** pageSize 50, at most 200 */ firstPage<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(pageSize?: number, query?: Query<T, R, S, F, W, E> | S): Page<Read<T, F, W, E>>;
+    /** page from 1 */ page<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(page: number, pageSize?: number, query?: Query<T, R, S, F, W, E> | S): Page<Read<T, F, W, E>>;
+    /** all items, page by page */ each<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(query?: Query<T, R, S, F, W, E> | S): Items<Read<T, F, W, E>>;
+    /** at most 10,000, else it throws */ all<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(query?: Query<T, R, S, F, W, E> | S): Read<T, F, W, E>[];
+    /** throws not_found */ getById<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(id: Id, options?: { fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S } | S): Read<T, F, W, E>;
+    findById<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(id: Id, options?: { fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S } | S): Read<T, F, W, E> | null;
     count(filter?: Filter<T>, options?: { set?: S } | S): number;
   }
 
   namespace Entities {
     interface Person {
-      id?: string;
-      name?: string;
+      id: string;
+      name: string;
       todos?: Todo[];
     }
     type PersonRelationship = "todos" | "all";
+    type PersonInput = SDK.Input<Person>;
     const Person: SDK.Entity<Person, PersonRelationship, "default">;
     interface Product {
-      id?: string;
-      gtin?: string;
+      id: string;
+      gtin: string;
       /** decimal */
-      "price-class"?: SDK.Numeric;
+      "price-class": SDK.Numeric;
     }
     const Product: SDK.ReadOnlyEntity<Product, never, "default">;
     /** A thing somebody has to do. *\/ hostile */
     interface Todo {
-      id?: string;
+      id: string;
       /** What is to be done (required, at most 200 characters). */
-      title?: string;
+      title: string;
       /** default false */
-      completed?: boolean;
-      priority?: "low" | "high \"x\"" | null;
+      completed: boolean;
+      priority: "low" | "high \"x\"" | null;
       /** min 0.5, max 8 */
-      effort?: number;
+      effort: number;
       /** RFC 3339 UTC */
-      dueAt?: SDK.Time | null;
+      dueAt: SDK.Time | null;
       /** YYYY-MM-DD */
-      startsOn?: SDK.Day | null;
-      tags?: string[];
-      meta?: unknown;
-      assigneeId?: string | null;
+      startsOn: SDK.Day | null;
+      tags: string[];
+      meta: unknown;
+      assigneeId: string | null;
       assignee?: Person | null;
       steps?: Todo[];
     }
     type TodoSet = "default" | `tenant-${string}`;
     type TodoRelationship = "assignee" | "steps" | "all";
-    interface TodoInput extends Todo {
+    interface TodoInput extends SDK.Input<Todo> {
       pin?: string;
     }
     const Todo: SDK.Entity<Todo, TodoRelationship, TodoSet, TodoInput>;

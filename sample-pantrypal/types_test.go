@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/tests/typescript"
+)
+
+// TestScriptsPassStrictTypes: the app's scripts have no type error in a strict editor.
+func TestScriptsPassStrictTypes(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	files := map[string]string{"koan.d.ts": typescript.Declarations(t, k.Instance().View(auth.Local(), exposure.Understands))}
+	for _, folder := range []string{"scripts", "cmd/demo"} {
+		found, err := filepath.Glob(folder + "/*.js")
+		require.NoError(t, err)
+		require.NotEmpty(t, found)
+		for _, file := range found {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			files[strings.ReplaceAll(file, "/", "_")] = string(text)
+		}
+	}
+	for file, wrong := range typescript.Check(t, files) {
+		for _, one := range wrong {
+			t.Errorf("%s%s", file, one)
+		}
+	}
+}
