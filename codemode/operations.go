@@ -151,7 +151,7 @@ const rules = `Runs one JavaScript program as one transaction: it commits on a c
 
 // methods replaces the declarations, which clients may cut off.
 const methods = `
-Entities have collection({filter, q, sort, page, pageSize, cursor, count, fields, with, set}), each, all, getById, findById, count, aggregate, new, upsert, upsertMany, patch(id, changes), updateByQuery, deleteByQuery, delete, deleteMany.
+Entities have collection({filter, q, sort, page, pageSize, cursor, count, fields, with, set}), each, all, getById, findById, count, aggregate, new, create, upsert, upsertMany, patch(id, changes), updateByQuery, deleteByQuery, delete, deleteMany.
 Filter: {a: 1, b: {$gte: 1}}; also $ne $in $between $contains $null $and $or $not; to-one {a: 1}, to-many {$some: {a: 1}}.`
 
 const searching = `

@@ -59,7 +59,7 @@ func (m *model) checkName(n *gen.Type) {
 // may set it, and a key that is a field is written as a field.
 func (m *model) checkCreatable(n *gen.Type, e *gen.Edge) {
 	a := m.exposed[n.Name]
-	creates := !isSet(a.ReadOnly) && (len(a.Operations) == 0 || slices.Contains(a.Operations, "upsert") || slices.Contains(a.Operations, "upsert-many"))
+	creates := !isSet(a.ReadOnly) && (len(a.Operations) == 0 || slices.ContainsFunc(a.Operations, func(op string) bool { return op == "create" || op == "upsert" || op == "upsert-many" }))
 	if !creates || !setByCallersOnly(n, e) || m.visible(e) {
 		return
 	}
@@ -67,7 +67,7 @@ func (m *model) checkCreatable(n *gen.Type, e *gen.Edge) {
 	if m.exposed[e.Type.Name] == nil {
 		why, remedy = "leads to "+e.Type.Name+", which is not exposed", "expose "+e.Type.Name
 	}
-	m.problem("%s.%s: it is required and %s, so no caller could create one: %s, make the edge optional, set it in a hook of the schema, or leave upsert and upsert-many out with expose.Entity{Operations: ...}", n.Name, e.Name, why, remedy)
+	m.problem("%s.%s: it is required and %s, so no caller could create one: %s, make the edge optional, set it in a hook of the schema, or leave create, upsert and upsert-many out with expose.Entity{Operations: ...}", n.Name, e.Name, why, remedy)
 }
 
 // setByCallersOnly reports whether a new entity must have an edge that nothing but a caller's own

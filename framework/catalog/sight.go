@@ -45,7 +45,7 @@ func newSight(v *View, surface Surface) *Sight {
 		seen := *r
 		seen.Operations = slices.DeleteFunc(slices.Clone(r.Operations), func(op string) bool { return !s.Has(EntityID(r.Name, op)) })
 		seen.Sets = visibleSets(r.Sets, v.who)
-		seen.Fields = visibleFields(r.Fields, v.who, seen.does(AccessModel, AccessStore))
+		seen.Fields = visibleFields(r.Fields, v.who, seen.does(AccessModel, AccessCreate, AccessStore))
 		seen.Searchable = r.Searchable && slices.ContainsFunc(seen.Fields, func(f Field) bool { return f.Searchable && !f.WriteOnly })
 		s.whole = s.whole && len(seen.Operations) == len(r.Operations) && slices.Equal(seen.Sets, r.Sets) && reflect.DeepEqual(seen.Fields, r.Fields)
 		if len(seen.Operations) > 0 {

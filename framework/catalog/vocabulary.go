@@ -17,6 +17,7 @@ const (
 	AccessCompute Access = iota // it answers with numbers that are computed of rows
 	AccessRead                  // it answers with rows
 	AccessModel                 // it prepares a row that is not stored
+	AccessCreate                // it creates rows, and changes none that are there
 	AccessStore                 // it creates or changes rows
 	AccessDelete
 )
@@ -127,6 +128,11 @@ var entityOperations = []EntityOperation{
 		Name: "new", Access: AccessModel, Effects: reading, Options: []string{"set"},
 		Methods: []Method{{"new", nil, ReturnsModel}},
 		Routes:  []Route{{Method: "POST", Suffix: "new"}},
+	},
+	{
+		Name: "create", Access: AccessCreate, Effects: Effects{}, Arguments: []string{"model"}, Options: []string{"set"},
+		Methods: []Method{{"create", nil, ReturnsEntity}},
+		Routes:  []Route{{Method: "POST", Suffix: "create"}},
 	},
 	{
 		Name: "upsert", Access: AccessStore, Effects: storing, Arguments: []string{"model"}, Options: []string{"replace", "ifVersion", "set"},

@@ -147,6 +147,8 @@ func TestOpenAPIExamplesOfFields(t *testing.T) {
 								}
 							case strings.HasSuffix(path, ":upsert-many"):
 								base = map[string]any{"models": []any{s.model(entity, doc)}}
+							case strings.HasSuffix(path, ":create"):
+								base = map[string]any{"model": s.model(entity, doc)}
 							case strings.HasSuffix(path, ":update-by-query"):
 								base = map[string]any{"filter": map[string]any{"id": s.row(entity, doc)["id"]}}
 							default:

@@ -83,6 +83,9 @@ func stepsOf(t *testing.T, s *server, entity string) (steps []step) {
 			add(map[string]any{"filter": map[string]any{"bogus": 1}})
 		case "new":
 			add(map[string]any{"set": "nowhere"})
+		case "create":
+			add(map[string]any{"model": map[string]any{"bogus": 1}})
+			add(map[string]any{"model": map[string]any{"id": id}})
 		case "upsert":
 			add(map[string]any{"model": map[string]any{"bogus": 1}})
 			add(map[string]any{"model": map[string]any{"id": id}})

@@ -65,7 +65,8 @@ var methodNotes = map[string]string{
 	"all":       "/** at most 10,000, else it throws */ ",
 	"getById":   "/** throws not_found */ ",
 	"aggregate": "/** columns: the groups, count, sumField ... */ ",
-	"new":       "/** a model with defaults, not stored */ ",
+	"new":       "/** a model with defaults, not stored: create or upsert stores it */ ",
+	"create":    "/** conflict if its id or a unique key is taken */ ",
 	"upsert":    "/** absent fields keep their values */ ",
 	"delete":    "/** how many were deleted */ ",
 }

@@ -32,7 +32,7 @@ func isModel(name string) bool { return name == "model" || name == "models" || n
 
 // otherMethods are the names of methods in other libraries.
 var otherMethods = map[string]string{
-	"create": "upsert", "insert": "upsert", "save": "upsert", "add": "upsert", "put": "upsert", "set": "upsert", "store": "upsert", "insertOne": "upsert",
+	"insert": "create", "save": "upsert", "add": "create", "put": "upsert", "set": "upsert", "store": "upsert", "insertOne": "create", "createOne": "create",
 	"upsertOne": "upsert", "replace": "upsert", "update": "patch", "updateById": "patch", "updateOne": "patch", "modify": "patch", "edit": "patch",
 	"remove": "delete", "destroy": "delete", "deleteById": "delete", "deleteOne": "delete", "removeById": "delete",
 	"list": "collection", "find": "collection", "query": "collection", "search": "collection", "where": "collection", "filter": "collection", "select": "collection",

@@ -104,7 +104,7 @@ func TestFindings(t *testing.T) {
 		{"alias by var", "var {Todo} = SDK.Entities; function f() { return Todo.fetchAll() }", validate.UnknownMethod, 1, 55, "fetchAll"},
 		{"method taken by itself", "const {count} = SDK.Entities.Todo; count({titel: 1})", validate.UnknownField, 1, 43, `"title"`},
 		{"nested pattern", "const {Entities: {Todo: {count: n}}} = SDK; n({titel: 1})", validate.UnknownField, 1, 48, `"title"`},
-		{"method by another name", "SDK.Entities.Todo.create({})", validate.UnknownMethod, 1, 19, `did you mean "upsert"`},
+		{"method by another name", "SDK.Entities.Todo.insert({})", validate.UnknownMethod, 1, 19, `did you mean "create"`},
 		{"option by another name", "SDK.Entities.Todo.collection({where: {}})", validate.UnknownOption, 1, 31, `did you mean "filter"`},
 		{"page as an array", "SDK.Entities.Todo.collection().map(t => t.id)", validate.UnknownMethod, 1, 32, "returns a page"},
 		{"page by a name", "const todos = await SDK.Entities.Todo.firstPage(5);\ntodos.forEach(f)", validate.UnknownMethod, 2, 7, "firstPage returns a page"},

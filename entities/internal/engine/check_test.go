@@ -64,6 +64,8 @@ func checkers(tb testing.TB) []checker {
 func (c checker) accepts(input []byte) (waits bool, err error) {
 	d, err := c.op.Decode(catalog.Input{JSON: input, Set: "default"})
 	switch in := d.Value.(type) {
+	case *model.CreateInput:
+		waits = len(in.Values.Refused) > 0
 	case *model.UpsertInput:
 		waits = len(in.Values.Refused) > 0
 	case *model.UpsertManyInput:
@@ -125,6 +127,7 @@ var callsOfAll = [][2]string{
 	{"Person.upsert", `{"model":{"id":"ann","name":"Ann","email":"a"}}`},
 	{"Label.upsert-many", `{"models":[{"name":"home"},{"name":"work"}]}`},
 	{"Todo.new", `{}`},
+	{"Todo.create", `{"model":{"id":"c","title":"x"}}`},
 	{"Todo.upsert", `{"model":{"id":"t","title":"x","views":"9007199254740993","assignedUserId":"ann","labels":[1]}}`},
 	{"Todo.patch", `{"id":"t","changes":{"dueDate":"2026-01-01T00:00:00Z","effort":1}}`},
 	{"Todo.get-by-id", `{"id":"t","with":"all"}`},

@@ -54,6 +54,9 @@ var handlers = map[string]handler{
 		t.once(true)
 		return e.reader.Aggregate(ctx, t.sql, in)
 	},
+	"create": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+		return e.createOnly(ctx, t, k, call.Decoded().(*model.CreateInput).Values)
+	},
 	"upsert": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in := call.Decoded().(*model.UpsertInput)
 		return e.upsert(ctx, t, k, in.Values, in.Replace, in.IfVersion)

@@ -49,6 +49,26 @@ func (e *Engine) upsert(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 	return e.createWithID(ctx, t, k, m, ifVersion)
 }
 
+// createOnly stores a model as a new entity. Where its id or a unique key is taken, that is a conflict.
+func (e *Engine) createOnly(ctx context.Context, t *tx, k *model.Kind, m *model.Values) (json.RawMessage, error) {
+	if m.ID == nil {
+		return e.create(ctx, t, k, m, nil)
+	}
+	if !k.SettableID {
+		return nil, fault.Newf(fault.InvalidPayload, "the database generates the ids of %s", k.Name()).
+			WithPath(m.At + "/" + filter.Escape(k.KeyField().Name)).WithHint("Leave the id out.")
+	}
+	there, err := t.visible(ctx, k, m.ID)
+	if err != nil && fault.CodeOf(err) != fault.Forbidden {
+		return nil, err
+	}
+	if there {
+		return nil, fault.Newf(fault.Conflict, "another %s already has this id", k.Name()).WithPath(m.At + "/" + filter.Escape(k.KeyField().Name)).
+			WithRetry(fault.Fix).WithHint("Change that one with patch or upsert, or use another id.")
+	}
+	return e.create(ctx, t, k, m, nil)
+}
+
 // find sets the id of a model without one to that of the entity with its unique key, if the
 // caller may read one.
 func (e *Engine) find(ctx context.Context, t *tx, k *model.Kind, m *model.Values, replace bool) error {

@@ -97,6 +97,14 @@ func exampleDecimal(f *catalog.Field) string {
 	return "0"
 }
 
+func createExample(k *Kind) json.RawMessage {
+	m := exampleModel(k, "New")
+	if m == nil {
+		return nil
+	}
+	return Encode(Object{"model": m})
+}
+
 func upsertExample(k *Kind) json.RawMessage {
 	m := exampleModel(k, "Example")
 	if m == nil {

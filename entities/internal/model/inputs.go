@@ -15,6 +15,7 @@ const maxBatch = 10_000
 
 // The checked inputs of the writing operations.
 type (
+	CreateInput struct{ Values *Values }
 	UpsertInput struct {
 		Values    *Values
 		Replace   bool
@@ -100,6 +101,21 @@ func (d *decoder) need(members map[string]any, name string) (any, bool) {
 	return v, ok
 }
 
+func decodeCreate(d *decoder, raw json.RawMessage) any {
+	in := &CreateInput{}
+	members := d.open(raw, "create")
+	if members == nil {
+		return in
+	}
+	if v, ok := d.need(members, "model"); ok {
+		in.Values = d.model(v, "/model", true)
+		d.settle(in.Values, false)
+		d.askValidators(in.Values)
+		d.complete(in.Values, v, true)
+	}
+	return in
+}
+
 func decodeUpsert(d *decoder, raw json.RawMessage) any {
 	in := &UpsertInput{}
 	members := d.open(raw, "upsert")
@@ -141,15 +157,15 @@ func (d *decoder) mayChange(m *Values) bool {
 }
 
 // complete reports what is missing from a model that can only create an entity: one
-// without an id and without the unique key that entities are found by, or one that
-// replaces an entity. The handler reports the same, together with what else is wrong by
+// without an id and without the unique key that entities are found by, or one that is
+// whole: it creates or replaces an entity. The handler reports the same, together with what else is wrong by
 // then.
-func (d *decoder) complete(m *Values, given any, replaces bool) {
+func (d *decoder) complete(m *Values, given any, whole bool) {
 	if m == nil || d.full() || len(d.missing) >= fault.MaxFound {
 		return
 	}
 	members, _ := given.(map[string]any)
-	if _, named := members[d.kind.KeyField().Name]; !replaces && (named || m.HasUniqueKey(d.kind)) {
+	if _, named := members[d.kind.KeyField().Name]; !whole && (named || m.HasUniqueKey(d.kind)) {
 		return
 	}
 	said := d.meant(members)

@@ -79,6 +79,15 @@ var Operations = []Operation{
 		decode: decodeNew,
 	},
 	{
+		EntityOperation: named("create"), title: verb("Create %s"), summary: verb("Creates a %s; conflict where its id or a unique key is taken."),
+		example: createExample,
+		input: func(_ *Model, k *Kind) json.RawMessage {
+			return input(Object{"model": k.newModelSchema(), "set": read.SetSchema(&k.Entity.Resource)}, "model")
+		},
+		output: func(k *Kind) json.RawMessage { return Encode(k.outputSchema()) },
+		decode: decodeCreate,
+	},
+	{
 		EntityOperation: named("upsert"), title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
 		example: upsertExample,
 		input: func(_ *Model, k *Kind) json.RawMessage {

@@ -234,18 +234,31 @@ func (k *Kind) modelSchema(withID bool) Object {
 		return s
 	}
 	// Not `required`: a model may name the entity that it changes a little.
-	var needed []string
-	for _, d := range (&Values{}).Missing(k) {
-		needed = append(needed, strings.TrimPrefix(d.Path, "/"))
-	}
 	var say []string
-	if len(needed) > 0 {
+	if needed := k.needed(); len(needed) > 0 {
 		say = append(say, "Needed to create one: "+strings.Join(needed, ", ")+".")
 	}
 	if by := k.GivenKey(); len(by) > 0 {
 		say = append(say, "Without id, the one with the same "+strings.Join(by, " and ")+" is changed, if there is one.")
 	}
 	return withDescription(s, strings.Join(say, " "))
+}
+
+// newModelSchema is that of a model which only creates an entity.
+func (k *Kind) newModelSchema() Object {
+	s := Object{"type": "object", "properties": k.modelProperties(true), "additionalProperties": false}
+	if needed := k.needed(); len(needed) > 0 {
+		return withDescription(s, "Needed: "+strings.Join(needed, ", ")+".")
+	}
+	return s
+}
+
+// needed are the members that a model which creates an entity must have.
+func (k *Kind) needed() (names []string) {
+	for _, d := range (&Values{}).Missing(k) {
+		names = append(names, strings.TrimPrefix(d.Path, "/"))
+	}
+	return names
 }
 
 // outputSchema is the entity as reads return it; every field may be left out by

@@ -326,7 +326,12 @@ func (b *builder) entityOperation(e *entity, r route) node {
 		}
 		out["requestBody"] = b.body(b.refer(memberOf(op, r.Body), owner), example[r.Body], media...)
 	}
-	if r.Body == "model" {
+	switch {
+	case op.ID.Op == "create":
+		delete(responses, "200")
+		success["headers"] = node{"Location": textHeader("The path of the entity.")}
+		responses["201"] = success
+	case r.Body == "model":
 		responses["201"] = node{"description": "It was created.", "headers": node{"Location": textHeader("The path of the entity."), "ETag": textHeader("The entity's tag.")}, "content": success["content"]}
 	}
 	if r.Body != "" || r.Item && r.Method == http.MethodGet {

@@ -19,10 +19,15 @@ func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, fou
 	status := http.StatusOK
 	describe(w, got)
 	switch {
+	case found.operation.ID.Op == "create":
+		status = http.StatusCreated
+		if at := location(e, setOf(c.input), got.Output); at != "" {
+			w.Header().Set("Location", at)
+		}
 	case found.Body != "" || found.Item && found.Method == http.MethodGet:
 		if found.Body == "model" && created(e, got) {
 			status = http.StatusCreated
-			if at := location(r, e, got.Output); at != "" {
+			if at := location(e, r.URL.Query().Get("set"), got.Output); at != "" {
 				w.Header().Set("Location", at)
 			}
 		}
@@ -68,17 +73,23 @@ func created(e *entity, got invoke.Result) bool {
 }
 
 // location is the path of a stored entity, "" for one that has none since a hook chose its id.
-func location(r *http.Request, e *entity, row json.RawMessage) string {
+func location(e *entity, set string, row json.RawMessage) string {
 	var id string
 	_ = json.Unmarshal(exact.Member(row, e.Key.Name), &id) // ids are strings
 	if noStep(id) {
 		return ""
 	}
 	at := "/api/" + catalog.Kebab(e.Name) + "/" + url.PathEscape(id)
-	if set := r.URL.Query().Get("set"); set != "" {
+	if set != "" {
 		at += "?" + url.Values{"set": {set}}.Encode()
 	}
 	return at
+}
+
+// setOf is the set that an input names, "" for none.
+func setOf(input json.RawMessage) (set string) {
+	_ = json.Unmarshal(exact.Member(input, "set"), &set)
+	return set
 }
 
 func rowOf(out json.RawMessage) map[string]json.RawMessage {

@@ -24,6 +24,7 @@ var verbs = map[string]verb{
 	},
 	"collection":      {"Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", "."},
 	"count":           {"Counts what matches a filter.", " by filter."},
+	"create":          {"Creates one; conflict if its id or a unique key is taken.", "."},
 	"delete":          {"Deletes one by its id; returns how many were deleted.", "."},
 	"delete-by-query": {"Deletes what matches a filter, or nothing if that is more than maxAffected.", "."},
 	"delete-many":     {"Deletes by ids; returns how many were deleted.", "."},

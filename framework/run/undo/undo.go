@@ -372,7 +372,7 @@ var operations = map[string][]string{
 
 // origins are the operations by which a caller can have changed a row.
 var origins = map[string][]string{
-	created: {"upsert", "upsert-many"},
+	created: {"create", "upsert", "upsert-many"},
 	updated: {"patch", "upsert", "upsert-many", "update-by-query"},
 	deleted: {"delete", "delete-many", "delete-by-query"},
 }

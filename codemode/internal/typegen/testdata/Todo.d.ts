@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-4bAf1MP6zNMFO5sxVgLi7+iC/HnRcCFI/mHQxoReRTU=
+// integrity of what follows this line: sha256-fcQ+pJQmU2kaIWzCRQ42YJRj+pBb0EnKVlgWBFayk8M=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
@@ -70,7 +70,7 @@ declare namespace SDK {
     findById<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(id: Id, options?: { fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S } | S): Read<T, F, W, E> | null;
     count(filter?: Filter<T>, options?: { set?: S } | S): number;
     /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: Fields; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
-    /** a model with defaults, not stored */ "new"(options?: { set?: S } | S): I;
+    /** a model with defaults, not stored: create or upsert stores it */ "new"(options?: { set?: S } | S): I;
     /** absent fields keep their values */ upsert(model: I, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
     upsertMany(models: I[], options?: { set?: S } | S): T[];
     patch(id: Id, changes: I, options?: { ifVersion?: number; set?: S } | S): T;

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-c/Rcmq8uKj99XOS4qTPf5+KrpCS10yGcTZ8dsqFgsBY=
+// integrity of what follows this line: sha256-2f58nYJBSi6/HBGDXHCTcTMpwGHRgX5obALXvSwroTg=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -177,7 +177,7 @@ declare namespace SDK {
   interface Query<T, R extends string, S extends string, F extends string = string, W extends string = Steps<R>, E extends string = Exclude<R, "all">> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string | null; count?: boolean; fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S }
   interface Entity<T, R extends string, S extends string, I = Input<T>> extends ReadOnlyEntity<T, R, S, I> {
     /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: Fields; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
-    /** a model with defaults, not stored */ "new"(options?: { set?: S } | S): I;
+    /** a model with defaults, not stored: create or upsert stores it */ "new"(options?: { set?: S } | S): I;
     /** absent fields keep their values */ upsert(model: I, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
     upsertMany(models: I[], options?: { set?: S } | S): T[];
     patch(id: Id, changes: I, options?: { ifVersion?: number; set?: S } | S): T;
