@@ -143,10 +143,10 @@ type describeKey struct {
 
 const rules = `Runs one JavaScript program as one transaction: it commits on a clean end; a throw or a passed limit keeps nothing.
 - SDK calls are synchronous and throw KoanError (code, hint).
-- Answer with SDK.Out.answer(value); log with console.log.
+- Answer with SDK.Out.answer(value); console.log logs.
 - Filter, sort and page in the query. upsert keeps absent fields.
 - No network, files or require.
-- dryRun shows the changes and keeps nothing.
+- dryRun shows changes and keeps nothing.
 `
 
 // methods replaces the declarations, which clients may cut off.

@@ -217,12 +217,9 @@ func TestEveryProjectionNamesTheOperationsOfEntities(t *testing.T) {
 		require.Contains(t, pages, "| `"+op.Name+"` |")
 		for _, m := range op.Methods {
 			methods = append(methods, m.Name)
-			_, declared, ok := strings.Cut(types, " "+m.Name+"(")
-			if m.Name == "new" {
-				_, declared, ok = strings.Cut(types, ` "new"(`)
-			}
-			require.True(t, ok, m.Name)
-			declared, _, _ = strings.Cut(declared, "\n")
+			found := regexp.MustCompile(`[ "]` + m.Name + `"?[<(](.*)`).FindStringSubmatch(types)
+			require.NotNil(t, found, m.Name)
+			declared := found[1]
 			for _, name := range append(slices.Clone(op.Arguments), m.Leading...) {
 				require.Regexp(t, `\b`+name+`\??: `, declared, m.Name)
 			}

@@ -13,7 +13,7 @@ import (
 // Bounds of an enum of names, which every tool repeats: the number of names, and their
 // bytes together.
 const (
-	maxNames     = 14
+	maxNames     = 10
 	maxNameBytes = 130
 )
 

@@ -108,8 +108,8 @@ func TestGenericToolsCostTheSameForAnyNumberOfEntities(t *testing.T) {
 		enum  bool
 	}{
 		{[]string{"Todo", "Person"}, true},
-		{numbered("Entity%02d", 14), true},
-		{numbered("Entity%02d", 15), false},
+		{numbered("Entity%02d", 10), true},
+		{numbered("Entity%02d", 11), false},
 		{numbered("HouseholdProfile%d", 7), true},
 		{numbered("HouseholdProfile%d", 8), false},
 		{numbered("X%d", 90), false},
