@@ -219,9 +219,11 @@ func TestMetricsTakeAScope(t *testing.T) {
 	tokens := filepath.Join(a.dir, "tokens.yaml")
 	require.NoError(t, os.WriteFile(tokens, []byte("tokens:\n"+
 		"  - {subject: prometheus, sha256: "+digest("scraper")+", scopes: ['koan:metrics']}\n"+
-		"  - {subject: ann, sha256: "+digest("caller")+", scopes: ['todo:read'], sets: [default]}\n"), 0o600))
+		"  - {subject: ann, sha256: "+digest("caller")+", scopes: ['todo:read'], sets: [default]}\n"+
+		"  - {subject: tenant, sha256: "+digest("tenant")+", scopes: ['*'], sets: [tenant-a]}\n"+
+		"  - {subject: operator, sha256: "+digest("operator")+", scopes: ['*'], sets: ['*']}\n"), 0o600))
 	w := a.web("--server.tokensFile", tokens)
-	for token, want := range map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "caller": http.StatusForbidden, "scraper": http.StatusOK} {
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, "caller": http.StatusForbidden, "tenant": http.StatusForbidden, "scraper": http.StatusOK, "operator": http.StatusOK} {
 		req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(w.url, "/mcp")+"/metrics", nil)
 		require.NoError(t, err)
 		if token != "" {

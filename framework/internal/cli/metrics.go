@@ -3,7 +3,9 @@ package cli
 import (
 	"net"
 	"net/http"
+	"slices"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -11,7 +13,8 @@ import (
 const metricsScope = "koan:metrics"
 
 // metrics guards the metrics, which have names of tools and how often calls fail. If
-// callers authenticate it requires a scope; otherwise it serves only this machine, and no
+// callers authenticate it requires a scope, by its name of who may not name all sets: a tenant whose
+// token has "*" would see how much the others do. Otherwise it serves only this machine, and no
 // pages of a browser.
 func (d *endpoint) metrics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,8 +32,13 @@ func (d *endpoint) metrics(next http.Handler) http.Handler {
 			return
 		}
 		p, f := d.mcp.Admission().Admit(w, r)
-		if f == nil && !p.Has(metricsScope) {
+		switch {
+		case f != nil:
+		case !p.Has(metricsScope):
 			f = fault.Newf(fault.Forbidden, "the scope %q is missing", metricsScope)
+		case !slices.Contains(p.Scopes, metricsScope) && !slices.Contains(p.Sets, auth.All):
+			f = fault.Newf(fault.Forbidden, "the metrics count the calls of all sets, and you may not name all of them").
+				WithHint("Give the token the scope %s by its name.", metricsScope)
 		}
 		if f != nil {
 			d.rest.Reject(w, r, f)
