@@ -19,6 +19,7 @@ import (
 type inputCheck struct {
 	place
 	path []step
+	on   map[*goja.Object]bool // the values of path
 }
 
 // place is the position of a value in a call's input.
@@ -37,7 +38,7 @@ type step struct {
 func (s *session) jsonOf(v goja.Value, where place) (goja.Value, error) {
 	outer := s.check // this call may come from a toJSON in the input of another
 	defer func() { s.check = outer }()
-	s.check = inputCheck{place: where, path: outer.path[len(outer.path):]}
+	s.check = inputCheck{place: where, path: outer.path[len(outer.path):], on: map[*goja.Object]bool{}}
 	if s.replacer == nil {
 		s.replacer = s.function("", 2, s.checkMember)
 	}
@@ -67,6 +68,7 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 	}
 	if o, ok := v.(*goja.Object); ok {
 		l.path = append(l.path, step{key.String(), o})
+		l.on[o] = true
 		return v
 	}
 	return asBigText(v)
@@ -75,6 +77,8 @@ func (s *session) checkMember(c goja.FunctionCall) goja.Value {
 // leaveTo drops from the path what does not lead to a holder of members.
 func (l *inputCheck) leaveTo(holder goja.Value) {
 	for n := len(l.path); n > 0 && !l.path[n-1].value.SameAs(holder); n-- {
+		o, _ := l.path[n-1].value.(*goja.Object)
+		delete(l.on, o)
 		l.path = l.path[:n-1]
 	}
 }
@@ -82,7 +86,7 @@ func (l *inputCheck) leaveTo(holder goja.Value) {
 // within reports whether a value is one of the objects that lead to it.
 func (l *inputCheck) within(v goja.Value) bool {
 	o, ok := v.(*goja.Object)
-	return ok && slices.ContainsFunc(l.path, func(p step) bool { return p.value.SameAs(o) })
+	return ok && l.on[o]
 }
 
 // inFilter reports whether the member being checked is a condition.

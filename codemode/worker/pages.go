@@ -92,6 +92,7 @@ func (w *walk) next() goja.Value {
 		w.fetch()
 	}
 	v := w.items[0]
+	w.items[0] = nil // what the script does not keep is not held until the next page is here
 	w.items = w.items[1:]
 	return v
 }

@@ -8,8 +8,11 @@ import (
 
 // assembly is the JSON of a call while rows and their relations are joined.
 type assembly struct {
-	out   []byte
-	limit int
+	out     []byte
+	limit   int
+	weighed int   // bytes of out
+	weight  int64 // what scripts take for these
+	first   bool  // there is no row before; others than scripts may read it, whatever it weighs
 }
 
 // tailBytes is about what follows the items of a page.
@@ -38,7 +41,7 @@ func (e *Engine) items(ctx context.Context, q Querier, a *assembly, root *level)
 	}
 	for i := range n {
 		mark := len(a.out)
-		if i > 0 {
+		if a.first = i == 0; !a.first {
 			a.out = append(a.out, ',')
 		}
 		if !a.row(root, i) {
@@ -86,7 +89,7 @@ func (e *Engine) relateFitting(ctx context.Context, q Querier, root *level) (int
 func (a *assembly) row(l *level, i int) bool {
 	r := &l.rows[i]
 	a.out = append(a.out, l.buf[r.start:r.end]...)
-	if len(a.out) > a.limit {
+	if !a.fits() {
 		return false
 	}
 	own := 0
@@ -115,6 +118,18 @@ func (a *assembly) row(l *level, i int) bool {
 	}
 	a.out = append(a.out, '}')
 	return true
+}
+
+// fits reports whether what there is so far is within the limit of a call. It ends outside of strings.
+func (a *assembly) fits() bool {
+	if len(a.out) > a.limit {
+		return false
+	}
+	if len(a.out) > lightBytes {
+		a.weight += held.Of(a.out[a.weighed:])
+		a.weighed = len(a.out)
+	}
+	return a.first || a.weight <= maxPageWeight(a.limit)
 }
 
 func (a *assembly) list(c *children, child int32, ok bool) bool {

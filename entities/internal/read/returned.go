@@ -45,11 +45,20 @@ func (e *Engine) TooWide(entity *descriptor.Entity) *fault.Fault {
 		WithHint("Store less in one row.")
 }
 
+// tooHeavy is the fault of a row that no script could read once it is stored.
+func (e *Engine) tooHeavy(entity *descriptor.Entity) *fault.Fault {
+	return fault.Newf(fault.CallTooLarge, "one %s would have more lists, objects and members than a script can hold, and could not be read back", entity.Resource.Name).
+		WithHint("Store less in one row.")
+}
+
 // checkReadable refuses rows that are not Readable.
 func (e *Engine) checkReadable(entity *descriptor.Entity, each func(key any, row []byte) error) func(key any, row []byte) error {
 	return func(key any, row []byte) error {
 		if err := e.Readable(entity, len(row)); err != nil {
 			return err
+		}
+		if len(row) > lightBytes && held.Of(row) > maxWeight(e.limit()) {
+			return e.tooHeavy(entity)
 		}
 		return each(key, row)
 	}
