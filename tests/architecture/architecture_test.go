@@ -179,7 +179,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/run/tape":                 {"framework/fault"},
 		"framework/run/store":                {"framework/run/tape", "framework/journal"},
 		"framework/run/observe":              {"framework/catalog", "framework/run/tape"},
-		"framework/run/internal/budget":      {"framework/fault"},
+		"framework/run/internal/budget":      {"framework/fault", "framework/exact"},
 		"framework/run/internal/callfault":   {"framework/fault", "framework/catalog"},
 		"framework/run/internal/conform":     {"framework/schema", "framework/fault", "framework/catalog"},
 		"framework/run/internal/course":      {"framework/fault", "framework/run/tape", "framework/run/store", "framework/run/internal/budget"},
