@@ -261,8 +261,8 @@ func (t *tx) upserted(c *changes.Creation, id any) upserted {
 	return unknown
 }
 
-// keepUpdated records a row that an upsert updated. One that was found is recorded already; of another,
-// a run that changed it cannot be undone.
+// keepUpdated records a row that an upsert updated. One that was found is recorded already; another one
+// stays as it is when the run is undone, and the undo says so.
 func (t *tx) keepUpdated(ctx context.Context, own pending, made *changes.Creation, id any, became upserted) error {
 	made.Forget()
 	if became == updated {

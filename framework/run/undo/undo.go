@@ -163,7 +163,7 @@ func (k *Kept) outside(v *catalog.View) []Outside {
 		}
 	}
 	if unnamed > 0 {
-		out = append(out, Outside{Message: fmt.Sprintf("a rule of the app wrote %d times to tables that no entity has", unnamed)})
+		out = append(out, Outside{Message: fmt.Sprintf("the app's code wrote %d times to tables that no entity has, or to rows that nobody knew before it: they stay as they are", unnamed)})
 	}
 	return out
 }
