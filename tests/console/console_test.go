@@ -151,5 +151,5 @@ func TestStories(t *testing.T) {
 		})
 	}
 	require.NoError(t, cmd.Wait())
-	require.Equal(t, 15, stories)
+	require.Equal(t, 16, stories)
 }
