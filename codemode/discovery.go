@@ -20,6 +20,8 @@ type (
 		ServerID     string   `json:"serverId"`
 		ServerName   string   `json:"serverName"`
 		Capabilities []string `json:"capabilities"`
+		// Unavailable says why a server cannot be reached now; then it has no capabilities.
+		Unavailable string `json:"unavailable,omitempty"`
 	}
 	serverDescription struct {
 		serverInfo
@@ -216,7 +218,12 @@ func tools(v *catalog.View, s *bind.Server, from, to int, detail string) []toolD
 }
 
 func infoOf(s *bind.Server) serverInfo {
-	out := serverInfo{s.ID, s.Name, []string{"tools"}}
+	out := serverInfo{s.ID, s.Name, []string{}, ""}
+	if err := s.Trouble(); err != nil {
+		out.Unavailable = fault.From(err).Message
+		return out
+	}
+	out.Capabilities = append(out.Capabilities, "tools")
 	for _, g := range s.Groups {
 		out.Capabilities = append(out.Capabilities, strings.TrimPrefix(g.Name, "$"))
 	}

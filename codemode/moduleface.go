@@ -89,13 +89,17 @@ func (e *execution) moduleReply(err error) (json.RawMessage, error) {
 	return body, err
 }
 
-// unavailable warns of requested servers that are not connected. A script that
-// imports one of them fails.
+// unavailable warns of requested servers that are not there, or cannot be reached. A script that
+// imports one that is not there, or calls one that cannot be reached, fails.
 func (p *provider) unavailable(v *catalog.View, requested []string) []diagnostic {
 	var out []diagnostic
 	servers := bind.Servers(v, p.app)
 	for i, id := range requested {
-		if _, err := serverNamed(servers, id); err != nil {
+		s, err := serverNamed(servers, id)
+		if err == nil {
+			err = s.Trouble()
+		}
+		if err != nil {
 			d := diagnose(fault.From(err))
 			d.Severity, d.Code, d.Path = validate.SeverityWarning, fault.DiagnosticCapability, fmt.Sprintf("/requestedCapabilities/%d", i)
 			out = append(out, d)

@@ -43,6 +43,9 @@ type Owner struct {
 	Name        string // Owner of its operations' ids
 	Description string // one sentence for people and models
 	Version     string // its own
+	// Trouble returns why the owner's operations cannot be called, as far as is known now; nil for
+	// an owner that can always be reached.
+	Trouble func() error
 }
 
 // Document is readable text that is made from a View: declarations, for example.

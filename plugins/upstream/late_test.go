@@ -302,3 +302,22 @@ func TestWholeResultsOfUnlistedTools(t *testing.T) {
 	kit = fresh(t, "counts", map[string]string{"effects.*": "write"}, rulesOf(t, "never", workID)...)
 	require.Equal(t, fault.ApprovalRequired, kit.Try(`SDK.Servers.x.$call("work", {})`, koantest.Input{}).Error.Code)
 }
+
+// What cannot be reached is not claimed to be there, and who asks for it is told why.
+func TestUnreachableServersClaimNothing(t *testing.T) {
+	t.Parallel()
+	rows := []row{{id: "gone", mode: "", settings: map[string]string{"command": "[/does/not/exist]"}}, {id: "here", mode: "behaves"}}
+	kit := koantest.New(t, framework.App{Name: "partly"}, append(settingsOf(t, rows), koantest.Setting{Key: "codeMode.faces", Value: "[koan, codemode]"})...)
+	servers := "import { listServers } from '@codemode/discovery';\nglobalThis.__codemode_result__ = (await listServers()).map(s => [s.serverId, s.capabilities, s.unavailable ?? null]);"
+	var said string
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		out, err := kit.Call("code::codemode.run", map[string]any{"code": servers, "requestedCapabilities": []string{"here", "gone"}})
+		require.NoError(c, err)
+		said = string(out)
+		require.Contains(c, said, `["gone",[],"the server gone cannot be reached: `)
+	}, timeout, tick)
+	require.Contains(t, said, `["here",["tools"`)
+	require.Contains(t, said, `"CAPABILITY_UNAVAILABLE"`)
+	require.Contains(t, said, `"path":"/requestedCapabilities/1"`)
+	require.NotContains(t, said, `"path":"/requestedCapabilities/0"`)
+}

@@ -168,7 +168,7 @@ func (p *Provider) Offer() catalog.Offer {
 		known := s.current()
 		if known == nil {
 			o.Operations = append(o.Operations, s.lateOperation())
-			o.Owners = append(o.Owners, &catalog.Owner{Kind: catalog.KindUpstream, Name: s.cfg.ID, Description: "The MCP server " + s.cfg.ID + ", whose tools are not known yet."})
+			o.Owners = append(o.Owners, &catalog.Owner{Kind: catalog.KindUpstream, Name: s.cfg.ID, Description: "The MCP server " + s.cfg.ID + ", whose tools are not known yet.", Trouble: s.trouble})
 			continue
 		}
 		o.Operations = append(o.Operations, known.operations...)

@@ -199,3 +199,15 @@ func (s *server) unavailable(why error) *fault.Fault {
 	return fault.Newf(fault.ServiceUnavailable, "the server %s %s: %s", s.cfg.ID, state, cut(reasonOf(why), 500)).
 		WithHint("Try again shortly; `%s` says what is wrong.", s.checkCommand()).Because(why)
 }
+
+// trouble returns why the operator's last attempt to connect has failed, nil if it has not.
+func (s *server) trouble() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.sessions {
+		if x.operators() && x.conn == nil && x.failure != nil {
+			return s.unavailable(x.failure)
+		}
+	}
+	return nil
+}

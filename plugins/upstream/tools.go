@@ -88,7 +88,7 @@ func newOffer(s *server, l *listing) *offer {
 	l.check()
 	o := &offer{byName: map[string]*catalog.Operation{}, owner: &catalog.Owner{
 		Kind: catalog.KindUpstream, Name: s.cfg.ID, Version: l.About.Version,
-		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."),
+		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."), Trouble: s.trouble,
 	}}
 	taken := map[string]bool{catalog.AnyTool: true}
 	for op := range serverFunctions {

@@ -19,6 +19,15 @@ type Server struct {
 	Description string
 	// Operations are the operations of Server.Tools, in the same order.
 	Operations []*catalog.Operation
+	trouble    func() error
+}
+
+// Trouble returns why the server cannot be reached, as far as is known now.
+func (s *Server) Trouble() error {
+	if s.trouble == nil {
+		return nil
+	}
+	return s.trouble()
 }
 
 // Tool returns a tool and its operation by the tool's name or its export, nil if there is none.
@@ -122,7 +131,7 @@ func (s *Server) introduce(o *catalog.Owner) {
 	if o == nil {
 		return
 	}
-	s.Version = o.Version
+	s.Version, s.trouble = o.Version, o.Trouble
 	if o.Description != "" {
 		s.Description = o.Description
 	}

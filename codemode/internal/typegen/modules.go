@@ -28,7 +28,7 @@ func Modules(v *catalog.View, app bind.App) string {
 // ModuleBasics declares the modules that are the same in every app.
 const ModuleBasics = `declare module "` + wire.ModuleDiscovery + `" {
   export const specVersion: string;
-  export interface ServerInfo { serverId: string; serverName: string; capabilities?: string[] }
+  export interface ServerInfo { serverId: string; serverName: string; capabilities?: string[]; /** Why it cannot be reached now. */ unavailable?: string }
   export interface ServerDescription extends ServerInfo { description?: string; version?: string; toolCount: number; page: number; pageSize: number; tools: ToolDefinition[] }
   export interface ToolSummary { toolName: string; exportName: string; title?: string; description?: string; annotations?: { [hint: string]: boolean }; /** What a server says of its tool, where that does not count. */ declaredAnnotations?: { [hint: string]: boolean } }
   /** The schemas and the declaration come with detail "full". */
