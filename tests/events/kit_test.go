@@ -30,6 +30,7 @@ import (
 	"github.com/koan-go/koan/tests/club"
 	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/words"
 )
 
 // as makes this test binary the fixture app.
@@ -39,6 +40,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(as) {
 	case "fixture":
 		framework.Main(fixture.App())
+	case "words":
+		framework.Main(words.App())
 	case "club":
 		framework.Main(club.App())
 	}

@@ -16,6 +16,7 @@ import (
 	"database/sql"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 
 	"entgo.io/ent/dialect"
@@ -256,11 +257,26 @@ func (e *Engine) PastImage(ctx context.Context, q Querier, entity *descriptor.En
 	s := &selection{entity: entity, layout: fullLayout(entity)}
 	b := e.builder()
 	e.shadow(b, entity, key, past, rule)
+	begin := len(b.Text())
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(s.layout.list(e.dialect)).Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
 	appendRule(b, t, rule)
+	for _, c := range past.Columns {
+		if name := e.shadowed(c); name != c {
+			b.Rename(begin, c, name)
+		}
+	}
 	return e.only(ctx, q, b, s)
+}
+
+// shadowed is the name of a column in the table that shadow makes. SQLite calls no column of a query
+// true or false, even where that is its name.
+func (e *Engine) shadowed(column string) string {
+	if e.dialect.Name() == dialect.SQLite && (strings.EqualFold(column, "true") || strings.EqualFold(column, "false")) {
+		return column + " "
+	}
+	return column
 }
 
 // shadow begins a statement in which the name of an entity's table stands for that table with a
@@ -273,14 +289,15 @@ func (e *Engine) shadow(b *sqltext.Builder, entity *descriptor.Entity, key any, 
 		}
 		return b.Name(entity.Table)
 	}
-	columns := func() {
+	columns := func(named func(string) string) {
 		for i, c := range past.Columns {
 			if i > 0 {
 				b.Raw(",")
 			}
-			b.Name(c)
+			b.Name(named(c))
 		}
 	}
+	own := func(column string) string { return column }
 	values := func() {
 		for i, v := range past.Values {
 			if i > 0 {
@@ -290,18 +307,18 @@ func (e *Engine) shadow(b *sqltext.Builder, entity *descriptor.Entity, key any, 
 		}
 	}
 	b.Raw("WITH ").Name(entity.Table).Raw(" (")
-	columns()
+	columns(e.shadowed)
 	b.Raw(") AS NOT MATERIALIZED (SELECT ")
 	// The values take their types from the table: on PostgreSQL whichever stands first, on
 	// SQLite from what stands last.
 	if e.dialect.Name() == dialect.SQLite {
 		values()
 		b.Raw(" UNION ALL SELECT ")
-		columns()
+		columns(own)
 		b.Raw(" FROM ")
 		table()
 	} else {
-		columns()
+		columns(own)
 		b.Raw(" FROM ")
 		table()
 	}

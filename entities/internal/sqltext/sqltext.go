@@ -7,6 +7,7 @@
 package sqltext
 
 import (
+	"bytes"
 	"time"
 )
 
@@ -135,6 +136,12 @@ func (b *Builder) Raw(sql string) *Builder {
 func (b *Builder) Name(name string) *Builder {
 	b.text = AppendName(b.text, name)
 	return b
+}
+
+// Rename writes another name wherever the text has a name behind a number of bytes.
+func (b *Builder) Rename(behind int, name, other string) {
+	tail := bytes.ReplaceAll(b.text[behind:], AppendName(nil, name), AppendName(nil, other))
+	b.text = append(b.text[:behind], tail...)
 }
 
 // Column appends a column of an alias.
