@@ -45,7 +45,7 @@ type Owner struct {
 	Version     string // its own
 	// Trouble returns why the owner's operations cannot be called, as far as is known now; nil for
 	// an owner that can always be reached.
-	Trouble func() error
+	Trouble func() error `json:"-"`
 }
 
 // Document is readable text that is made from a View: declarations, for example.
