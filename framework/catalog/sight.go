@@ -142,10 +142,11 @@ func (s *Sight) edge(own *Resource, e Edge) (Edge, bool) {
 			e.WriteOnly = true
 		}
 	}
-	if own.Updatable() {
+	written := own.does(AccessCreate, AccessStore)
+	if written {
 		s.writable(&e, target)
 	}
-	return e, !e.WriteOnly || e.Held == HeldHere && !e.ReadOnly && own.Updatable()
+	return e, !e.WriteOnly || e.Held == HeldHere && !e.ReadOnly && written
 }
 
 // writable is the part of the rule that is about writing.

@@ -27,6 +27,11 @@ func with(app *shim.App, entity string, change func(*descriptor.Entity)) *shim.A
 	return app
 }
 
+// createOnly leaves an entity create as its only operation that writes.
+func createOnly(e *descriptor.Entity) {
+	e.Resource.Operations = []string{"collection", "get-by-id", "create"}
+}
+
 // withField is with for one field.
 func withField(app *shim.App, entity, field string, change func(*catalog.Field)) *shim.App {
 	return with(app, entity, func(e *descriptor.Entity) { change(e.Resource.Field(field)) })
@@ -125,6 +130,19 @@ func TestEdgesChangeOnlyRowsThatTheirCallerMayChange(t *testing.T) {
 				refused(t, err, c[2], "todos cannot be written here. It would change Todo entities, which you may only read.")
 				_, err = a.scripted(atomic, c[0], c[1])
 				refused(t, err, c[2])
+			}
+			creating := with(with(ent.Entities(), "Todo", restrict), "Person", createOnly)
+			b := startIn(t, at, with(creating, "Label", createOnly)).seenBy(exposure.Full, catalog.ScopeWrite)
+			for _, creator := range []*app{a, b} {
+				for op, input := range map[string]string{
+					"Person.create": `{"model":{"name":"Eve","email":"e","todos":["t"]}}`,
+					"Label.create":  `{"model":{"name":"b","todos":["u"]}}`,
+				} {
+					_, err := creator.tool(op, input)
+					refused(t, err, "/model/todos", "todos cannot be written here. It would change Todo entities, which you may only read.")
+					_, err = creator.scripted(atomic, op, input)
+					refused(t, err, "/model/todos")
+				}
 			}
 			require.Equal(t, before, free.reads("Todo.collection", `{"with":"all"}`))
 
@@ -255,6 +273,11 @@ func TestEdgesAreAsReadableAsTheirKeys(t *testing.T) {
 				require.NoError(t, err)
 				require.NotContains(t, string(out), "assignedUser")
 			}
+			creator := startIn(t, at, with(withField(ent.Entities(), "Todo", "assignedUserId", change), "Todo", createOnly)).seenBy(exposure.Full, catalog.ScopeWrite)
+			out, err = creator.tool("Todo.create", `{"model":{"id":"c","title":"z","assignedUser":"q"}}`)
+			require.NoError(t, err)
+			require.NotContains(t, string(out), "assignedUser")
+			require.Contains(t, startIn(t, at, ent.Entities()).reads("Todo.collection", `{"filter":{"id":"c"}}`), `"assignedUserId":"q"`)
 			require.Equal(t, []string{"writeOnly"}, writeOnlyOf(t, ann, "assignedUser"))
 			types := ann.types("Todo")
 			require.NotContains(t, cutOut(types, "interface Todo ", "    }"), "assignedUser")
