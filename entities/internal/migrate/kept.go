@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -42,8 +41,21 @@ func affinity(declared string) string {
 // table of their own, under the names that they have.
 type keptColumn struct {
 	table, name, affinity, place string
-	keys                         []string
-	was, is                      string // types
+	keys                         []string // all that name a row
+	stay                         []string // those of them that the file leaves there
+	was, is                      string   // types
+}
+
+// had is the table of how many rows have, without loss, what a value that is not kept becomes. It is there
+// where no key tells which row is which.
+func (c *keptColumn) had() string { return c.place + "_had" }
+
+// kept is the value of a column as the new type has it.
+func (c *keptColumn) kept(column string) string { return "CAST(" + column + " AS " + c.affinity + ")" }
+
+// columnsOf returns the columns of a table in SQLite in their order.
+func columnsOf(ctx context.Context, drv dialect.Driver, table, more string) ([]string, error) {
+	return column[string](ctx, drv, "SELECT name FROM pragma_table_info('"+strings.ReplaceAll(table, "'", "''")+"') "+more)
 }
 
 // runKept runs a file on a set in SQLite. Values that it has changed by nothing but the types of their
@@ -66,7 +78,15 @@ func (w Files) runKept(ctx context.Context, drv dialect.Driver, f *file) error {
 	var changed []keptColumn
 	for at, was := range before {
 		to := affinity(after[at])
-		if is, there := after[at]; there && to != affinity(was) && losingAffinity[to] != "" && !f.computes(at[1]) {
+		is, there := after[at]
+		if !there || to == affinity(was) || losingAffinity[to] == "" {
+			continue
+		}
+		columns, err := columnsOf(ctx, drv, at[0], "")
+		if err != nil {
+			return err
+		}
+		if !f.computes(at[0], at[1], columns) {
 			changed = append(changed, keptColumn{table: at[0], name: at[1], affinity: to, was: was, is: is})
 		}
 	}
@@ -80,7 +100,7 @@ func (w Files) runKept(ctx context.Context, drv dialect.Driver, f *file) error {
 	}
 	slices.SortFunc(changed, func(a, b keptColumn) int { return strings.Compare(a.table+"."+a.name, b.table+"."+b.name) })
 	for i := range changed {
-		if err := w.keep(ctx, drv, &changed[i], i); err != nil {
+		if err := w.keep(ctx, drv, &changed[i], i, after); err != nil {
 			return err
 		}
 	}
@@ -90,34 +110,48 @@ func (w Files) runKept(ctx context.Context, drv dialect.Driver, f *file) error {
 	return w.checkKept(ctx, drv, f, changed)
 }
 
-// keep puts the values that a column would not keep aside.
-func (w Files) keep(ctx context.Context, drv dialect.Driver, c *keptColumn, n int) (err error) {
+// keep puts aside the values that a column would lose. after are the types of the columns that the file leaves.
+func (w Files) keep(ctx context.Context, drv dialect.Driver, c *keptColumn, n int, after map[[2]string]string) (err error) {
 	c.place = fmt.Sprintf("koan_kept_%d", n)
-	if c.keys, err = column[string](ctx, drv, "SELECT name FROM pragma_table_info('"+strings.ReplaceAll(c.table, "'", "''")+"') WHERE pk>0 ORDER BY pk"); err != nil {
+	if c.keys, err = columnsOf(ctx, drv, c.table, "WHERE pk>0 ORDER BY pk"); err != nil {
 		return err
 	}
-	var list []string
+	c.keys = slices.DeleteFunc(c.keys, func(k string) bool { return k == c.name })
+	q := quote(c.name)
+	list := q
 	for _, k := range c.keys {
-		if k != c.name {
-			list = append(list, quote(k))
+		list += "," + quote(k)
+		if _, there := after[[2]string{c.table, k}]; there {
+			c.stay = append(c.stay, k)
 		}
 	}
-	c.keys = slices.DeleteFunc(c.keys, func(k string) bool { return k == c.name })
-	list = append(list, quote(c.name))
-	q := quote(c.name)
-	where := q + " IS NOT NULL AND " + strings.ReplaceAll(losingAffinity[c.affinity], "?", q)
-	return w.exec(ctx, drv, "CREATE TEMP TABLE "+c.place+" AS SELECT "+strings.Join(list, ",")+" FROM "+quote(c.table)+" WHERE "+where)
+	lost := strings.ReplaceAll(losingAffinity[c.affinity], "?", q)
+	if err := w.exec(ctx, drv, fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT %s FROM %s WHERE %s IS NOT NULL AND %s", c.place, list, quote(c.table), q, lost)); err != nil || len(c.stay) > 0 {
+		return err
+	}
+	return w.exec(ctx, drv, fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT %s AS v, count(*) AS n FROM %s WHERE %s IS NOT NULL AND NOT coalesce(%s,0) AND %s IN (SELECT %s FROM %s) GROUP BY 1",
+		c.had(), c.kept(q), quote(c.table), q, lost, c.kept(q), c.kept(q), c.place))
+}
+
+// lost is the condition of values put aside that have become what their column makes of them. Where no key
+// is left to find their rows by, more rows than before have that.
+func (c *keptColumn) lost() string {
+	if len(c.stay) == 0 {
+		return fmt.Sprintf("%s IN (SELECT koan_now.v FROM (SELECT %s AS v, count(*) AS n FROM %s GROUP BY 1) koan_now LEFT JOIN %s koan_had ON koan_had.v = koan_now.v WHERE koan_now.n > coalesce(koan_had.n,0))",
+			c.kept(quote(c.name)), quote(c.name), quote(c.table), c.had())
+	}
+	same := []string{fmt.Sprintf("koan_now.%s IS %s", quote(c.name), c.kept(c.place+"."+quote(c.name)))}
+	for _, k := range c.stay {
+		same = append(same, fmt.Sprintf("koan_now.%s = %s.%s", quote(k), c.place, quote(k)))
+	}
+	return fmt.Sprintf("EXISTS (SELECT 1 FROM %s koan_now WHERE %s)", quote(c.table), strings.Join(same, " AND "))
 }
 
 // checkKept fails where values that were put aside have become what the types of their columns make of them.
 func (w Files) checkKept(ctx context.Context, drv dialect.Driver, f *file, changed []keptColumn) error {
 	var found []error
 	for _, c := range changed {
-		same := []string{fmt.Sprintf("koan_now.%s IS CAST(%s.%s AS %s)", quote(c.name), c.place, quote(c.name), c.affinity)}
-		for _, k := range c.keys {
-			same = append(same, fmt.Sprintf("koan_now.%s = %s.%s", quote(k), c.place, quote(k)))
-		}
-		r, err := w.rowsIn(ctx, drv, c.table, c.place, c.keys, []string{c.name}, fmt.Sprintf("EXISTS (SELECT 1 FROM %s koan_now WHERE %s)", quote(c.table), strings.Join(same, " AND ")))
+		r, err := w.rowsIn(ctx, drv, c.table, c.place, c.keys, []string{c.name}, c.lost())
 		if err != nil {
 			return err
 		}
@@ -128,29 +162,12 @@ func (w Files) checkKept(ctx context.Context, drv dialect.Driver, f *file, chang
 		if err := w.exec(ctx, drv, "DROP TABLE temp."+c.place); err != nil {
 			return err
 		}
+		if err := w.exec(ctx, drv, "DROP TABLE IF EXISTS temp."+c.had()); err != nil {
+			return err
+		}
 	}
 	if len(found) > 0 {
 		return fmt.Errorf("%s: %w", f.Name(), errors.Join(found...))
 	}
 	return nil
 }
-
-// computes reports whether a file computes something of a column, rather than copy it as it is.
-func (f *file) computes(name string) bool {
-	call := regexp.MustCompile(`(?is)\b(\w+)\s*\((?:[^()]*[\s,(.])?["` + "`" + `\[]?` + regexp.QuoteMeta(name) + `["` + "`" + `\]]?[\s,)]`)
-	for _, s := range f.statements {
-		at := copies.FindStringIndex(s)
-		if at == nil {
-			continue
-		}
-		for _, m := range call.FindAllStringSubmatch(s[at[1]:], -1) {
-			if !slices.Contains([]string{"ifnull", "coalesce"}, strings.ToLower(m[1])) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// copies matches the beginning of a statement up to what it reads.
-var copies = regexp.MustCompile(`(?is)^\s*(?:(?:INSERT|REPLACE|WITH)\b.*?\bSELECT\b|UPDATE\b.*?\bSET\b)`)

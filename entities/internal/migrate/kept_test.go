@@ -96,14 +96,35 @@ func TestChangesOfTypesKeepValuesInSQLite(t *testing.T) {
 
 // A file that computes what a column becomes is its author's, and one that copies it is not.
 func TestFilesThatConvertThemselves(t *testing.T) {
-	for how, lost := range map[string]bool{
-		"v": true, "`v`": true, `"v"`: true, "things.v": true, "IFNULL(v, 0)": true,
-		"CAST(v AS REAL)": false, "round(v, 2)": false, "CAST(`v` AS REAL)": false, "nullif(v, 9007199254740993)": false,
+	const create, insert, rename = "CREATE TABLE new_things (id text NOT NULL, v real NULL, w text NULL, PRIMARY KEY (id));\n",
+		"INSERT INTO new_things (id, v) ", ";\nDROP TABLE things;\nALTER TABLE new_things RENAME TO things;\n"
+	copying := func(item string) string { return create + insert + "SELECT id, " + item + " FROM things" + rename }
+	for text, lost := range map[string]bool{
+		copying("v"): true, copying("`v`"): true, copying(`"v"`): true, copying("things.v"): true, copying("IFNULL(v, 0)"): true, copying("v AS v"): true,
+		copying("CAST(v AS REAL)"): false, copying("round(v, 2)"): false, copying("CAST(`v` AS REAL)"): false, copying("nullif(v, 9007199254740993)"): false,
+		copying("ifnull(round(v), 0)"): false, copying("CASE WHEN v > 0 THEN round([v]) END"): false,
+
+		create + insert + "SELECT id, v FROM (SELECT id, v FROM things)" + rename:                                                                  true,
+		create + insert + "SELECT id, v FROM things WHERE id IN (SELECT id FROM things WHERE v > abs(v) - 1)" + rename:                             true,
+		create + insert + "SELECT id, v FROM things WHERE abs(v) > 0" + rename:                                                                     true,
+		create + "WITH old AS (SELECT id, v FROM things) " + insert + "SELECT id, v FROM old" + rename:                                             true,
+		create + insert + "WITH old AS (SELECT id, v FROM things) SELECT id, v FROM old" + rename:                                                  true,
+		create + "INSERT INTO new_things (id, v, w) SELECT id, v, hex(v) FROM things" + rename:                                                     true,
+		create + "INSERT INTO new_things SELECT id, v, hex(v) FROM things" + rename:                                                                true,
+		create + "INSERT INTO new_things (id, v, w) SELECT id, v, 'round(v)' FROM things -- round(v)\n" + rename:                                   true,
+		create + "CREATE TABLE logs (v real);\nINSERT INTO logs (v) SELECT round(v) FROM things;\n" + insert + "SELECT id, v FROM things" + rename: true,
+
+		create + "WITH old AS (SELECT id, v FROM things) " + insert + "SELECT id, round(v) FROM old" + rename:                                                                         false,
+		create + "INSERT OR IGNORE INTO new_things (v, id) SELECT round(v), id FROM things" + rename:                                                                                  false,
+		create + "INSERT INTO main.new_things SELECT id, round(v), NULL FROM things" + rename:                                                                                         false,
+		create + insert + "SELECT id, v FROM things WHERE v < 9 UNION ALL SELECT id, round(v) FROM things WHERE v >= 9" + rename:                                                      false,
+		"ALTER TABLE things ADD COLUMN new_v real;\nUPDATE things SET new_v = CAST(v AS REAL);\nALTER TABLE things DROP COLUMN v;\nALTER TABLE things RENAME COLUMN new_v TO v;\n":    false,
+		"ALTER TABLE things ADD COLUMN new_v real;\nUPDATE things SET new_v = v WHERE abs(v) > 0;\nALTER TABLE things DROP COLUMN v;\nALTER TABLE things RENAME COLUMN new_v TO v;\n": true,
 	} {
-		t.Run(how, func(t *testing.T) {
-			second := "-- koan:schema 00000002 sqlite3\n\nCREATE TABLE new_things (id text NOT NULL, v real NULL, PRIMARY KEY (id));\nINSERT INTO new_things (id, v) SELECT id, " + how + " FROM things;\nDROP TABLE things;\nALTER TABLE new_things RENAME TO things;\n"
+		t.Run(text, func(t *testing.T) {
 			dir := summed(t, map[string]string{
-				"1_a.sql": "-- koan:schema 00000001 sqlite3\n\nCREATE TABLE things (id text NOT NULL, v integer NULL, PRIMARY KEY (id));\n", "2_b.sql": second,
+				"1_a.sql": "-- koan:schema 00000001 sqlite3\n\nCREATE TABLE things (id text NOT NULL, v integer NULL, PRIMARY KEY (id));\n",
+				"2_b.sql": "-- koan:schema 00000002 sqlite3\n\n" + text,
 			})
 			drv := made(t, table(1, &entschema.Column{Name: "v", Type: field.TypeInt64, Nullable: true}))
 			exec(t, drv, "INSERT INTO things VALUES ('a', 9007199254740993), ('b', 5)", "SAVEPOINT s")
@@ -117,6 +138,35 @@ func TestFilesThatConvertThemselves(t *testing.T) {
 			exec(t, drv, "ROLLBACK TO s", "UPDATE things SET v = 7 WHERE id = 'a'")
 			_, err = files(t, to, dir).Apply(ctx, drv, "default", false)
 			require.NoError(t, err)
+		})
+	}
+}
+
+// A file may give the key another name as well: what is lost is seen by how many rows have which value.
+func TestFilesThatRenameTheKey(t *testing.T) {
+	for where, lost := range map[string]bool{"": true, " WHERE id <> 'a'": false} {
+		t.Run(where, func(t *testing.T) {
+			dir := summed(t, map[string]string{
+				"1_a.sql": "-- koan:schema 00000001 sqlite3\n\nCREATE TABLE things (id text NOT NULL, v integer NULL, PRIMARY KEY (id));\n",
+				"2_b.sql": "-- koan:schema 00000002 sqlite3\n\nCREATE TABLE new_things (key text NOT NULL, v real NULL, PRIMARY KEY (key));\n" +
+					"INSERT INTO new_things (key, v) SELECT id, v FROM things" + where + ";\nDROP TABLE things;\nALTER TABLE new_things RENAME TO things;\n",
+			})
+			drv := made(t, table(1, &entschema.Column{Name: "v", Type: field.TypeInt64, Nullable: true}))
+			exec(t, drv, "INSERT INTO things VALUES ('a', 9007199254740993), ('b', 9007199254740992), ('c', 5)", "SAVEPOINT s")
+			to := table(2, &entschema.Column{Name: "v", Type: field.TypeFloat64, Nullable: true})
+			to.Tables[0].Columns[0].Name = "key"
+			_, err := files(t, to, dir).Apply(ctx, drv, "default", false)
+			if !lost {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, `what it has in 1 row of things would not stay the same (id "a", v "9007199254740993")`)
+			exec(t, drv, "ROLLBACK TO s", "UPDATE things SET v = 7 WHERE id = 'a'")
+			_, err = files(t, to, dir).Apply(ctx, drv, "default", false)
+			require.NoError(t, err)
+			left, err := column[string](ctx, drv, "SELECT name FROM temp.sqlite_master")
+			require.NoError(t, err)
+			require.Empty(t, left)
 		})
 	}
 }
