@@ -3,10 +3,12 @@ package migrate
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
+	"ariga.io/atlas/sql/postgres"
 	"ariga.io/atlas/sql/schema"
 )
 
@@ -36,16 +38,42 @@ func (d *differ) checkReference(ctx context.Context, table string, f *schema.For
 	}
 	if d.hasColumns(f.RefTable.Name, target) {
 		same := make([]string, len(columns))
+		keys, _ := d.there.Table(f.RefTable.Name)
 		for i, c := range columns {
-			same[i] = "koan_to." + quote(target[i]) + " = " + quote(table) + "." + quote(c)
+			has, key := quote(table)+"."+quote(c), "koan_to."+quote(target[i])
+			from, _ := t.Column(c)
+			if into, _ := keys.Column(target[i]); !comparableTypes(from.Type.Type, into.Type.Type) { // one of them changes its type, too
+				has, key = "CAST("+has+" AS TEXT)", "CAST("+key+" AS TEXT)"
+			}
+			same[i] = key + " = " + has
 		}
 		where = append(where, fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s koan_to WHERE %s)", quote(f.RefTable.Name), strings.Join(same, " AND ")))
 	}
 	r, err := d.schema.rowsOf(ctx, d.drv, table, columns, strings.Join(where, " AND "))
 	if err == nil && r.n > 0 {
-		d.block(r.some, do, "%s becomes a reference to %s, but what it has in %s is none that exists", name, to, d.schema.of(table, r.n))
+		d.block(r.some, do, "%s becomes a reference to %s, but %s", name, to, dangling(d.schema.of(table, r.n), r.n))
 	}
 	return err
+}
+
+// dangling says of rows that they refer to none.
+func dangling(rows string, n int) string {
+	if n == 1 {
+		return rows + " refers to one that does not exist"
+	}
+	return rows + " refer to ones that do not exist"
+}
+
+// comparableTypes reports whether each database compares values of two types with each other.
+func comparableTypes(a, b schema.Type) bool {
+	number := func(t schema.Type) bool {
+		switch t.(type) {
+		case *schema.IntegerType, *schema.FloatType, *schema.DecimalType, *postgres.SerialType:
+			return true
+		}
+		return false
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(b) || number(a) && number(b)
 }
 
 // hasColumns reports whether a table is there, with columns.
@@ -78,8 +106,9 @@ func (d *differ) checkCheck(ctx context.Context, table string, c *schema.Check, 
 		name += " (" + c.Name + ")"
 	}
 	const do = "Change or delete these rows, with the build before or in a migration that is planned, or keep the check as it was"
+	shown := strings.Join(strings.Fields(c.Expr), " ")
 	if d.suppose {
-		d.block("", do, "%s gets the check %s, which fails where a row breaks it", name, c.Expr)
+		d.block("", do, "%s gets the check %s, which fails where a row breaks it", name, shown)
 		return nil
 	}
 	var columns []string
@@ -91,7 +120,7 @@ func (d *differ) checkCheck(ctx context.Context, table string, c *schema.Check, 
 	// A check holds where it is neither true nor false.
 	r, err := d.schema.rowsOf(ctx, d.drv, table, columns, "NOT ("+c.Expr+")")
 	if err == nil && r.n > 0 {
-		d.block(r.some, do, "%s gets the check %s, which does not hold in %s", name, c.Expr, d.schema.of(table, r.n))
+		d.block(r.some, do, "%s gets the check %s, which does not hold in %s", name, shown, d.schema.of(table, r.n))
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"testing"
+	"time"
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/entsql"
@@ -54,7 +55,7 @@ func TestRowsThatBreakConstraints(t *testing.T) {
 		"a reference": {
 			owned(1), owned(2, references),
 			[]string{"'a','Milk','ann'", "'b','Eggs','bob'", "'c','Salt',NULL"},
-			"things.owner becomes a reference to owners, but what it has in 1 row of Thing is none that exists", `id "b", owner "bob"`,
+			"things.owner becomes a reference to owners, but 1 row of Thing refers to one that does not exist", `id "b", owner "bob"`,
 			"things.owner becomes a reference to owners, which fails where a row refers to none that exists", "INSERT INTO owners VALUES ('bob')",
 		},
 		"a check": {
@@ -110,7 +111,7 @@ func TestRowsThatBreakConstraints(t *testing.T) {
 func TestConstraintsOfNewColumns(t *testing.T) {
 	places(t, table(1, &entschema.Column{Name: "name", Type: field.TypeString, Nullable: true}, &entschema.Column{Name: "owner", Type: field.TypeString, Nullable: true}), func(t *testing.T, drv dialect.Driver) {
 		exec(t, drv, "INSERT INTO things VALUES ('a','Milk','ann')")
-		require.Contains(t, judged(t, in(owned(2, references)), drv).Why, "things.owner becomes a reference to owners, but what it has in 1 row of things is none that exists")
+		require.Contains(t, judged(t, in(owned(2, references)), drv).Why, "things.owner becomes a reference to owners, but 1 row of things refers to one that does not exist")
 		exec(t, drv, "UPDATE things SET owner = NULL")
 		_, err := in(owned(2, references)).Apply(ctx, drv, "default", false)
 		require.NoError(t, err)
@@ -120,4 +121,47 @@ func TestConstraintsOfNewColumns(t *testing.T) {
 		_, err := in(owned(2, references, checks("length(name) > 3"))).Apply(ctx, drv, "default", false)
 		require.NoError(t, err)
 	})
+}
+
+// A column may change its type as it becomes a reference.
+func TestReferencesOfColumnsThatChangeTheirType(t *testing.T) {
+	for name, c := range map[string]struct {
+		of            field.Type
+		good, missing string
+	}{
+		"an integer": {field.TypeInt64, "5", "7"},
+		"a UUID":     {field.TypeUUID, "00000000-0000-4000-8000-0000000000ab", "00000000-0000-4000-8000-0000000000cd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			places(t, owned(1, func(things, _ *entschema.Table) { things.Columns[2].Type = c.of }), func(t *testing.T, drv dialect.Driver) {
+				exec(t, drv, "INSERT INTO owners VALUES ('"+c.good+"')", "INSERT INTO things VALUES ('a','Milk','"+c.good+"'), ('b','Eggs','"+c.missing+"'), ('c','Salt',NULL)")
+				v := judged(t, in(owned(2, references)), drv)
+				require.Contains(t, v.Why, "things.owner becomes a reference to owners, but 1 row of things refers to one that does not exist")
+				require.Contains(t, v.Rows, `id "b", owner "`+c.missing+`"`)
+				exec(t, drv, "INSERT INTO things VALUES ('d','Oil','"+c.missing+"')")
+				require.Contains(t, judged(t, in(owned(2, references)), drv).Why, "but 2 rows of things refer to ones that do not exist")
+				exec(t, drv, "INSERT INTO owners VALUES ('"+c.missing+"')")
+				_, err := in(owned(2, references)).Apply(ctx, drv, "default", true)
+				require.NoError(t, err)
+				read, err := column[string](ctx, drv, "SELECT owner FROM things WHERE owner IS NOT NULL ORDER BY id")
+				require.NoError(t, err)
+				require.Equal(t, []string{c.good, c.missing, c.missing}, read)
+			})
+		})
+	}
+}
+
+// A check may have several lines; a plan says on comments' lines alone what to review.
+func TestPlansWithChecksOfSeveralLines(t *testing.T) {
+	first := owned(1)
+	second := owned(2, checks("length(name) > 3\n\tAND\r\nname <> 'none'"))
+	plan, err := files(t, first, summed(t, map[string]string{})).Plan(ctx, memory(t), "first", time.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	dir := map[string]string{plan.name: plan.text}
+	plan, err = files(t, second, summed(t, dir)).Plan(ctx, memory(t), "check", time.Now())
+	require.NoError(t, err)
+	require.Contains(t, plan.text, "-- Review this: things (things_check_a) gets the check length(name) > 3 AND name <> 'none', which fails where a row breaks it.\n")
+	dir[plan.name] = plan.text
+	_, err = files(t, second, summed(t, dir)).Apply(ctx, made(t, first), "default", false)
+	require.NoError(t, err)
 }

@@ -71,7 +71,7 @@ func (w Files) Plan(ctx context.Context, scratch dialect.Driver, name string, no
 	}
 	head := header + hashText(w.Hash) + " " + scratch.Dialect() + "\n\n"
 	for _, b := range d.Blocks {
-		head += "-- Review this: " + b.Why + ".\n"
+		head += "-- Review this: " + strings.ReplaceAll(b.Why, "\n", "\n-- ") + ".\n"
 	}
 	if len(d.Blocks) > 0 {
 		head += "\n"
