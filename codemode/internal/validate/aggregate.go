@@ -44,7 +44,7 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), availableNames(takes))
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":

@@ -66,7 +66,7 @@ func (c *checker) options(e *wire.Entity, arg term, method string, takes []strin
 		case !slices.Contains(takes, key.name) && method == "new":
 			c.fail(key.at, "", UnknownOption, "`new` takes no values: it returns a model with defaults, and stores nothing", "Store one with SDK.Entities."+e.Name+".upsert({"+shown(key.name)+": ...}).")
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions)), availableNames(takes))
+			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
 		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
 			c.fail(key.at, "", UnknownOption, e.Name+" has no version", "Leave ifVersion out.")
 		case key.name == "q" && e.Kinds != "" && !e.Searchable:

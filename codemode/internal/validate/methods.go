@@ -30,16 +30,18 @@ func signatureOf(method string) (s signature, ok bool) {
 // isModel reports whether a member of an operation's input holds fields of entities.
 func isModel(name string) bool { return name == "model" || name == "models" || name == "changes" }
 
-// otherMethods are the names of methods in other libraries.
-var otherMethods = map[string]string{
-	"insert": "create", "save": "upsert", "add": "create", "put": "upsert", "set": "upsert", "store": "upsert", "insertOne": "create", "createOne": "create",
-	"upsertOne": "upsert", "replace": "upsert", "update": "patch", "updateById": "patch", "updateOne": "patch", "modify": "patch", "edit": "patch",
-	"remove": "delete", "destroy": "delete", "deleteById": "delete", "deleteOne": "delete", "removeById": "delete",
-	"list": "collection", "find": "collection", "query": "collection", "search": "collection", "where": "collection", "filter": "collection", "select": "collection",
-	"paginate": "page", "findMany": "all", "findAll": "all", "getAll": "all", "toArray": "all", "map": "all", "forEach": "each", "iterate": "each",
-	"findFirst": "firstPage", "first": "firstPage", "take": "firstPage", "get": "getById", "fetch": "getById", "read": "getById", "load": "getById",
-	"findOne": "findById", "findUnique": "findById", "exists": "findById", "createMany": "upsertMany", "insertMany": "upsertMany", "bulkCreate": "upsertMany",
-	"updateMany": "updateByQuery", "removeMany": "deleteMany", "deleteAll": "deleteByQuery", "groupBy": "aggregate", "sum": "aggregate", "length": "count",
+// otherMethods are the names of methods in other libraries, and of those that an entity may lack, with what
+// stands for them: the first that the entity has.
+var otherMethods = map[string][]string{
+	"create": {"upsert"}, "upsert": {"create", "patch"}, "patch": {"upsert"},
+	"insert": {"create", "upsert"}, "save": {"upsert", "create"}, "add": {"create", "upsert"}, "put": {"upsert", "create"}, "set": {"upsert", "create"}, "store": {"upsert", "create"}, "insertOne": {"create", "upsert"}, "createOne": {"create", "upsert"},
+	"upsertOne": {"upsert", "create"}, "replace": {"upsert", "create"}, "update": {"patch", "upsert"}, "updateById": {"patch", "upsert"}, "updateOne": {"patch", "upsert"}, "modify": {"patch", "upsert"}, "edit": {"patch", "upsert"},
+	"remove": {"delete"}, "destroy": {"delete"}, "deleteById": {"delete"}, "deleteOne": {"delete"}, "removeById": {"delete"},
+	"list": {"collection"}, "find": {"collection"}, "query": {"collection"}, "search": {"collection"}, "where": {"collection"}, "filter": {"collection"}, "select": {"collection"},
+	"paginate": {"page"}, "findMany": {"all"}, "findAll": {"all"}, "getAll": {"all"}, "toArray": {"all"}, "map": {"all"}, "forEach": {"each"}, "iterate": {"each"},
+	"findFirst": {"firstPage"}, "first": {"firstPage"}, "take": {"firstPage"}, "get": {"getById"}, "fetch": {"getById"}, "read": {"getById"}, "load": {"getById"},
+	"findOne": {"findById"}, "findUnique": {"findById"}, "exists": {"findById"}, "createMany": {"upsertMany"}, "insertMany": {"upsertMany"}, "bulkCreate": {"upsertMany"},
+	"updateMany": {"updateByQuery"}, "removeMany": {"deleteMany"}, "deleteAll": {"deleteByQuery"}, "groupBy": {"aggregate"}, "sum": {"aggregate"}, "length": {"count"},
 }
 
 // otherOutputs are names that scripts use for the members of SDK.Out.

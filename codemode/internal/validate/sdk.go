@@ -110,7 +110,7 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 		subject = "Out." + name
 		if !slices.Contains(outMembers, name) {
 			miss = func() {
-				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(suggest(name, outMembers, otherOutputs)), availableNames(outMembers))
+				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(suggest(name, outMembers, otherOutputs[name])), availableNames(outMembers))
 			}
 		}
 	default:
@@ -234,7 +234,7 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, availableNames(names))
 			return
 		}
-		ours, hint := suggest(name, names, otherMethods), availableNames(names)
+		ours, hint := suggest(name, names, otherMethods[name]...), availableNames(names)
 		if ours != "" {
 			hint = "Write SDK.Entities." + e.Name + "." + catalog.MethodUsage(ours) + ". " + hint
 		}
@@ -242,11 +242,13 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 	}
 }
 
-// suggest returns the name that was probably meant, according to the names of other libraries, else
-// by spelling; "" if there is none.
-func suggest(name string, known []string, others map[string]string) string {
-	if ours := others[name]; ours != "" && slices.Contains(known, ours) {
-		return ours
+// suggest returns the name that was probably meant: the first that is known of those that stand for it, else
+// one that is spelt like it; "" if there is none.
+func suggest(name string, known []string, stands ...string) string {
+	for _, ours := range stands {
+		if slices.Contains(known, ours) {
+			return ours
+		}
 	}
 	return fault.Nearest(name, known)
 }

@@ -2,6 +2,7 @@ package validate_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -251,6 +252,23 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is suggested is what the entity has.
+func TestSuggestionsAreMethodsOfTheEntity(t *testing.T) {
+	without := func(ops ...string) wire.Bindings {
+		return wire.Bindings{Entities: []wire.Entity{{
+			Name: "Todo", Fields: []string{"id"},
+			Ops: slices.DeleteFunc(slices.Clone(all), func(op string) bool { return slices.Contains(ops, op) }),
+		}}}
+	}
+	for _, name := range []string{"create", "insert", "add", "insertOne", "createOne"} {
+		require.Contains(t, check(t, "SDK.Entities.Todo."+name+"({})", without("create"))[0].Message, `did you mean "upsert"?`, name)
+	}
+	for _, name := range []string{"upsert", "save", "put"} {
+		require.Contains(t, check(t, "SDK.Entities.Todo."+name+"({})", without("upsert", "upsert-many"))[0].Message, `did you mean "create"?`, name)
+	}
+	require.Contains(t, check(t, "SDK.Entities.Todo.insert({})", without())[0].Message, `did you mean "create"?`)
 }
 
 // TestCheckTimeIsBounded checks scripts that could take a checker very long.
