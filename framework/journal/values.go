@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -70,7 +71,7 @@ func search(text view, known *knownForms) (found []span) {
 // RedactValuesJSON is RedactValues for JSON text: the result is valid JSON.
 func RedactValuesJSON(raw []byte, values []string) []byte {
 	known := newKnownForms(values)
-	out, _ := redactValues(raw, func(text string) (string, int) { return redactKnown(text, known) })
+	out, _ := redactValues(raw, !bytes.ContainsAny(raw, escapes), func(text string) (string, int) { return redactKnown(text, known) })
 	return out
 }
 

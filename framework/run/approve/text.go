@@ -232,7 +232,27 @@ func (t *planText) whole(raw json.RawMessage) (text string, isString bool) {
 	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
 		return t.redact(text), true
 	}
-	return t.redact(string(raw)), false
+	return t.redactJSON(string(raw)), false
+}
+
+// redactJSON returns JSON text without secrets: what stands behind an escape in a string would not be
+// recognised by its beginning in the text as a whole, and the names of members not in the strings.
+func (t *planText) redactJSON(raw string) string {
+	return t.redact(jsonText.ReplaceAllStringFunc(raw, func(quoted string) string {
+		var text string
+		if json.Unmarshal([]byte(quoted), &text) != nil {
+			return quoted
+		}
+		clean := t.redact(text)
+		if clean == text {
+			return quoted
+		}
+		out, err := json.Marshal(clean)
+		if err != nil {
+			return quoted // a string is always JSON
+		}
+		return string(out)
+	}))
 }
 
 func (t *planText) short(text string, quoted bool) string {
@@ -249,7 +269,7 @@ func (t *planText) input(raw json.RawMessage) string {
 	if json.Compact(&short, raw) != nil {
 		return "{}"
 	}
-	return plain(fitInput(t.redact(short.String()), t.bounds.input))
+	return plain(fitInput(t.redactJSON(short.String()), t.bounds.input))
 }
 
 // jsonText is a string in JSON.

@@ -170,3 +170,19 @@ func TestQuestionShowsAllMembersOfAnInput(t *testing.T) {
 	require.True(t, strings.HasSuffix(fitInput(many, 600), "… (1433 more characters)"), fitInput(many, 600))
 	require.Equal(t, `{"a":"short"}`, fitInput(`{"a":"short"}`, 600))
 }
+
+// A secret in an input or a row is recognised behind the escapes of JSON.
+func TestPlanTextHasNoSecretBehindAnEscape(t *testing.T) {
+	var general *journal.Redactor
+	redact := func(text string) string {
+		text, _ = general.Text(text)
+		return text
+	}
+	const secret = "ghp_abcdefghijklmnopqrstuvwx"
+	call := PlannedCall{Tool: "mail.send", Input: json.RawMessage(`{"log":"token\n` + secret + `"}`)}
+	p := Plan{Request: Planned{Tool: "pay"}, Call: &call, Changes: []store.Change{changeOf(store.Create, "Todo", "1", "", `{"title":"a","data":{"log":["\t`+secret+`"]}}`)}}
+	text := p.WholeText(redact)
+	require.NotContains(t, text, "ghp_")
+	require.Contains(t, text, `\n`+journal.Redacted)
+	require.Contains(t, text, `\t`+journal.Redacted)
+}
