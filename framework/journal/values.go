@@ -260,6 +260,7 @@ func base64Standard(c byte) byte {
 // form is how a value may stand in a text whose escapes are undone.
 type form struct {
 	text, unbroken string
+	public         int // bytes at the beginning of text that are no secret by themselves
 	hex            string
 	base64         [3]string // behind so many other bytes; "" is too short to be searched for
 }
@@ -285,8 +286,8 @@ type knownForms struct {
 func newKnownForms(values []string) *knownForms {
 	k := &knownForms{values: slices.Clone(values), forms: formsOf(values)}
 	for i := range k.forms {
-		for _, text := range k.forms[i].searched() {
-			k.starts.add(text)
+		for _, b := range k.forms[i].searched() {
+			k.starts.add(b.text)
 		}
 	}
 	return k
@@ -300,10 +301,14 @@ func formsOf(values []string) []form {
 		if value == "" {
 			continue
 		}
-		texts := []string{value, strings.ReplaceAll(value, " ", "+"), inJSON(value, true), inJSON(value, false), url.QueryEscape(value), url.PathEscape(value)}
-		slices.Sort(texts)
-		for _, text := range slices.Compact(texts) {
-			f := form{text: text, unbroken: strings.Map(dropBreaks, text), hex: hex.EncodeToString([]byte(text))}
+		public, seen := value[:publicPart(value)], map[string]bool{}
+		for _, written := range writings {
+			text := written(value)
+			if seen[text] {
+				continue
+			}
+			seen[text] = true
+			f := form{text: text, public: len(written(public)), unbroken: strings.Map(dropBreaks, text), hex: hex.EncodeToString([]byte(text))}
 			for before := range f.base64 {
 				if core := base64Core(text, before); len(core) >= LeastValue {
 					f.base64[before] = core
@@ -313,6 +318,15 @@ func formsOf(values []string) []form {
 		}
 	}
 	return out
+}
+
+// writings are the ways in which a value may be written, byte for byte or rune for rune.
+var writings = []func(value string) string{
+	func(value string) string { return value },
+	func(value string) string { return strings.ReplaceAll(value, " ", "+") },
+	func(value string) string { return inJSON(value, true) },
+	func(value string) string { return inJSON(value, false) },
+	url.QueryEscape, url.PathEscape,
 }
 
 // inJSON returns a value as it stands between the quotes of a string of JSON.
