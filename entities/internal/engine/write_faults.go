@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"regexp"
 
 	"entgo.io/ent/privacy"
 
@@ -79,6 +80,9 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		}
 		return err
 	}
+	if f := t.unscannedFault(k, at, err); f != nil {
+		return f
+	}
 	// What is left comes from a hook of the app, which has its reasons.
 	return fault.New(fault.InvalidPayload, err.Error()).WithPath(at).
 		WithHint("A rule of the app refused the change; its message says why.").Because(err).ByRule()
@@ -98,4 +102,28 @@ func rowTaken(k *model.Kind, m *model.Values) *fault.Fault {
 			WithRetry(fault.Fix).WithHint("Move it from its own side: patch the %s.", ed.Target.Name()).WithPath(m.At + "/" + filter.Escape(ed.JSON.Name))
 	}
 	return nil
+}
+
+// unscanned matches what database/sql says of a value that a Go type does not hold.
+var unscanned = regexp.MustCompile(`sql: Scan error on column index \d+, name "([^"]+)"`)
+
+// unscannedFault is the fault of a row that ent has changed and cannot read again, since another
+// program has stored something else than its field's Go type holds; nil for other errors.
+func (t *tx) unscannedFault(k *model.Kind, at string, err error) *fault.Fault {
+	found := unscanned.FindStringSubmatch(err.Error())
+	if found == nil {
+		return nil
+	}
+	seen := k
+	if t.caller != nil {
+		seen = t.caller.of(k)
+	}
+	what := "a stored value"
+	if seen != nil {
+		if name := seen.ColumnField(found[1]); name != "" {
+			what = "the stored " + filter.Quote(name)
+		}
+	}
+	return fault.Newf(fault.Conflict, "%s of this %s is not what the app's Go type can hold", what, k.Name()).
+		WithPath(at).WithRetry(fault.Fix).WithHint("Another program stored it. Set the field in the same call, or correct it in the database.").Because(err)
 }
