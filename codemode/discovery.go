@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // The types of @codemode/discovery (codemode-run-spec section 4.2).
@@ -78,6 +79,26 @@ const (
 
 // mostAsked is how often a script may call discovery if calls are unlimited.
 const mostAsked = 1000
+
+// discoverOnce is discover for a call at a position. Which servers can be reached depends on the moment,
+// so what was said of them is on the tape: a later attempt hears the same.
+func (h *host) discoverOnce(at run.Position, id string, input json.RawMessage) (json.RawMessage, error) {
+	if what := strings.TrimPrefix(id, wire.DiscoveryPrefix); what != "listServers" && what != "describeServer" {
+		return h.discover(id, input)
+	}
+	said, err := h.attempt.Tape().Value(at, "discovery", func() (any, error) {
+		out, err := h.discover(id, input)
+		return string(out), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, ok := said.(string)
+	if !ok {
+		return nil, fault.Newf(fault.Internal, "the tape holds an answer of discovery of type %T", said)
+	}
+	return json.RawMessage(out), nil
+}
 
 // discover serves the calls of @codemode/discovery: input is the list of arguments. It
 // sees what the caller's View shows.

@@ -73,6 +73,7 @@ type flight struct {
 	id      catalog.ID
 	in      json.RawMessage // until it is called
 	ordered bool
+	whole   bool // it is a call for the whole MCP result
 	held    int // bytes of input and output that are counted for the attempt
 	out     json.RawMessage
 	err     error
@@ -122,7 +123,10 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 		return nil, 0, h.ended
 	}
 	at := h.calls.Next()
-	ctx, id = wholeOf(ctx, id)
+	id, whole := strings.CutPrefix(id, wire.WholePrefix)
+	if whole {
+		ctx = catalog.WithWholeResult(ctx)
+	}
 	parsed, err := catalog.ParseID(id)
 	var out json.RawMessage
 	if err == nil {
@@ -151,15 +155,6 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 		return nil, 0, terr
 	}
 	return out, now, err
-}
-
-// wholeOf returns the operation that a call names, and the context of a call for the whole MCP result.
-func wholeOf(ctx context.Context, id string) (context.Context, string) {
-	of, whole := strings.CutPrefix(id, wire.WholePrefix)
-	if whole {
-		ctx = catalog.WithWholeResult(ctx)
-	}
-	return ctx, of
 }
 
 // noteFile keeps what a call said of a file: a result has no others.
@@ -198,7 +193,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 	h.flights[ref] = f
 	if asks {
 		f.ordered = true // it is over at once
-		f.out, f.err = h.discover(id, input)
+		f.out, f.err = h.discoverOnce(f.at, id, input)
 		if err := h.holdOutput(f); err != nil {
 			h.end(err, ref)
 			return
@@ -206,7 +201,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 		h.ready = append(h.ready, f)
 		return
 	}
-	ctx, id = wholeOf(ctx, id)
+	id, f.whole = strings.CutPrefix(id, wire.WholePrefix)
 	parsed, err := catalog.ParseID(id)
 	if err != nil {
 		f.ordered, f.err = true, err
@@ -293,7 +288,11 @@ func (h *host) makeParallel(ctx context.Context, f *flight) {
 // make makes a started call, and notes that it has ended.
 func (h *host) make(ctx context.Context, f *flight) {
 	if f.err = ctx.Err(); f.err == nil {
-		f.out, f.err = h.calls.Invoke(catalog.WithMediaInPlace(ctx), f.at, f.id, f.in) // only functions of modules start calls
+		made := catalog.WithMediaInPlace(ctx) // only functions of modules start calls
+		if f.whole {
+			made = catalog.WithWholeResult(made)
+		}
+		f.out, f.err = h.calls.Invoke(made, f.at, f.id, f.in)
 		h.noteCutOff(ctx, f.id, f.err)
 		h.noteRule(f.err)
 		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(f.id), f.in)

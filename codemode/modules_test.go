@@ -167,7 +167,8 @@ func TestChecksFindForgottenAwait(t *testing.T) {
 	}
 	for _, code := range []string{
 		`if (await of({ n: 2 })) 1`, `const p = of({ n: 2 }); p instanceof Promise`, `typeof of({ n: 2 })`, `const x = 1 && of({ n: 2 }); await x`, `const f = async () => of({ n: 2 }); if (f()) 1`,
-		`let p; if (!p) p = of({ n: 2 }); if (p) await p;`, `const all = [of({ n: 2 })]; if (all.length) await Promise.all(all)`,
+		`let p; if (!p) p = of({ n: 2 }); if (p) await p;`,
+		`const p = of({ n: 2 }); const q = of({ n: 3 }); if (await Promise.race([p, q]) && p === q) 1; [p, q].filter((x) => x !== p)`, `const all = [of({ n: 2 })]; if (all.length) await Promise.all(all)`,
 	} {
 		require.Equal(t, `{"valid":true}`, check(code), code)
 	}

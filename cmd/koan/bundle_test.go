@@ -86,7 +86,7 @@ func TestBundleOfAnApp(t *testing.T) {
 	args := []string{"bundle", filepath.Join(dir, "pantrypal"), "--author", "Ann", "--version", "1.2.3", "--config", config, "--out", out, "--ask-data"}
 	var said, errs bytes.Buffer
 	require.Zero(t, run(args, &said, &errs), errs.String())
-	require.Contains(t, said.String(), "5 files, 33 tools")
+	require.Contains(t, said.String(), "5 files, 34 tools")
 	bundle := filepath.Join(out, "pantrypal-1.2.3-linux-"+runtime.GOARCH+".mcpb")
 
 	server := checkServer(t, out, bundle)

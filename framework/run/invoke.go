@@ -98,7 +98,11 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (_ js
 // callOutside makes a call that no transaction covers, unless its result is on the tape.
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
-	digest := tape.Digest(c.op.ID.String(), c.input)
+	kind := c.op.ID.String()
+	if catalog.WantsWholeResult(ctx) { // another output than that of the same call
+		kind += " whole"
+	}
+	digest := tape.Digest(kind, c.input)
 	o := &OutsideCall{
 		Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded,
 		Digest: digest, Effect: c.op.Effects.ActsOutside(), App: c.byApp(), request: c.request, current: c.op,

@@ -200,12 +200,13 @@ func (s *server) unavailable(why error) *fault.Fault {
 		WithHint("Try again shortly; `%s` says what is wrong.", s.checkCommand()).Because(why)
 }
 
-// trouble returns why the operator's last attempt to connect has failed, nil if it has not.
+// trouble returns why the operator's last attempt to connect has failed; nil if it has not, or if that
+// was so long ago that the next one may succeed: nobody else than a call makes it.
 func (s *server) trouble() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range s.sessions {
-		if x.operators() && x.conn == nil && x.failure != nil {
+		if x.operators() && x.conn == nil && x.failure != nil && time.Now().Before(x.retryAt.Add(maxBackoff)) {
 			return s.unavailable(x.failure)
 		}
 	}

@@ -232,7 +232,7 @@ func filterTypes(has func(operator string) bool, alone bool, some kinds) string 
   /** The entity that a relationship leads to; never for a field. */
   type Edge<F> = unknown extends F ? ` + far + ` : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
-  /** What is written: each member may be absent. Relationships are written by id; a list replaces. */
+  /** What is written: each field may be absent. Relationships are written by id; a list replaces. */
   type Input<T> = { [K in keyof T]?: Written<T[K]>` + orInherited + ` };
   type Written<F> = unknown extends F ? any : [Edge<F>] extends [never] ? F | Native<F>
     : NonNullable<F> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null;
@@ -278,7 +278,7 @@ var briefTypes = `
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy; also map, filter, take, drop, reduce, find, some, every, toArray. */
   type Items<T> = IterableIterator<T> & { [method: string]: any };
-  /** Each member may be absent. Relationships are written by id; a list replaces, {$add, $remove} change it. */
+  /** Each field may be absent. Relationships are written by id; a list replaces, {$add, $remove} change it. */
   type Input<T> = { [K in keyof T]?: any };
   /** {field: value} or {field: {` + spaced(catalog.ClassOrder.Operators()) + `}}; texts ` + spaced(catalog.ClassText.Beyond(catalog.ClassOrder)) +
 	`; lists ` + spaced(catalog.ClassList.Beyond(catalog.ClassJSON)) + `; JSON ` + spaced(catalog.ClassJSON.Beyond(catalog.ClassWhole)) +

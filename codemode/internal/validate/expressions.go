@@ -197,8 +197,12 @@ func (c *checker) binary(s *scope, e *ast.BinaryExpression) {
 		c.unawaited(c.test(s, e.Left), e.Left, "is never null")
 		c.test(s, e.Right)
 	case token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL:
-		for _, side := range []ast.Expression{e.Left, e.Right} {
-			c.unawaited(c.test(s, side), side, "equals nothing but itself")
+		left, right := c.test(s, e.Left), c.test(s, e.Right)
+		if isConstant(e.Right) { // else it may be the promise itself
+			c.unawaited(left, e.Left, "equals nothing but itself")
+		}
+		if isConstant(e.Left) {
+			c.unawaited(right, e.Right, "equals nothing but itself")
 		}
 	case token.IN:
 		right := c.expr(s, e.Right)
@@ -401,4 +405,13 @@ func (c *checker) evaluator(s *scope, callee ast.Expression) {
 	if _, free := s.lookup("Function"); free {
 		c.fail(id.Idx, "", ForbiddenGlobal, quote("Function")+" cannot execute strings as code in the sandbox", noCodeFromText)
 	}
+}
+
+// isConstant reports whether an expression is a literal of a primitive value.
+func isConstant(e ast.Expression) bool {
+	switch e.(type) {
+	case *ast.NumberLiteral, *ast.StringLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
+		return true
+	}
+	return false
 }

@@ -13,5 +13,6 @@ const lightBytes = 64 << 10
 // is the default, a third of what a script has by default.
 func maxWeight(limit int) int64 { return 5 * int64(limit) }
 
-// maxPageWeight is how much a page of several rows may take: a script may still hold the page before it.
-func maxPageWeight(limit int) int64 { return maxWeight(limit) / 4 }
+// maxPageWeight is how much a page of several rows may take. Rows with a dozen short fields, which take
+// seven times their text, fill the limit of a call.
+func maxPageWeight(limit int) int64 { return 7 * int64(limit) }

@@ -144,7 +144,8 @@ func (c *command) installation(client string, f installFlags) (install.Options, 
 		return o, usage(err)
 	}
 	o.Check = func(servers []byte) error { return c.app.CheckServers(host.Settings(), servers) }
-	o.Entry.Env = slices.Concat(c.app.OwnEnv, f.env)
+	o.Entry.OwnEnv = slices.Concat(c.app.OwnEnv, f.env)
+	o.Entry.Env = slices.Clone(o.Entry.OwnEnv)
 	if i := slices.IndexFunc(f.env, func(name string) bool { return !variableName.MatchString(name) }); i >= 0 {
 		return o, usage(fmt.Errorf("--env takes the name of a variable, and %q is none: its value is not written", f.env[i]))
 	}

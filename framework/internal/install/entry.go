@@ -16,6 +16,7 @@ type Entry struct {
 	Command string   // absolute path
 	Args    []string // of a server over stdio
 	Env     []string // names of the variables that it needs
+	OwnEnv  []string // those of Env that the app's own code reads
 	URL     string   // of a server over HTTP, in place of a command
 	Token   string   // the name of the variable with the bearer token for URL
 }
@@ -61,8 +62,12 @@ func (c client) entry(e Entry) ([]member, error) {
 	case c.passes != "":
 		out = append(out, member{c.passes, e.Env})
 	case c.reference == "":
-		return nil, fault.Newf(fault.CapabilityUnsupported, "%s passes no variables of the environment on, and the app needs %s", c.title, strings.Join(e.Env, ", ")).
-			WithHint("Put what they say into koan.yaml (${file:PATH} for secrets), unset them, and install again. What the app's own code reads can only stand in the entry's env: write it there yourself.")
+		settings := slices.DeleteFunc(slices.Clone(e.Env), func(name string) bool { return slices.Contains(e.OwnEnv, name) })
+		if len(settings) == 0 { // the person is told to write them into the entry
+			break
+		}
+		return nil, fault.Newf(fault.CapabilityUnsupported, "%s passes no variables of the environment on, and the app needs %s", c.title, strings.Join(settings, ", ")).
+			WithHint("Put what they say into koan.yaml (${file:PATH} for secrets), unset them, and install again.")
 	default:
 		env := map[string]string{}
 		for _, name := range e.Env {

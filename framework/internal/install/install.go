@@ -377,7 +377,11 @@ func (p *plan) write(out io.Writer) error {
 		}
 		fmt.Fprintf(out, "The file with the servers that were returned: %s\n", kept)
 	}
-	if len(p.needs) > 0 && !p.Remove {
+	switch {
+	case len(p.needs) == 0 || p.Remove:
+	case p.passes == "" && p.reference == "":
+		fmt.Fprintf(out, "%s passes no variables on: write %s with their values into the entry's env.\n", p.title, strings.Join(p.needs, ", "))
+	default:
 		fmt.Fprintf(out, "%s must have these variables in its environment: %s.\n", p.title, strings.Join(p.needs, ", "))
 	}
 	fmt.Fprintf(out, "Restart %s, or reload its servers, to take it up.\n", p.title)

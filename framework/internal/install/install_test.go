@@ -186,6 +186,26 @@ func TestInstallBeforeTheFirstStart(t *testing.T) {
 	}
 }
 
+// What the app's own code reads cannot come out of a configuration file, so a client that passes nothing
+// on gets the entry, and the person is told what to add.
+func TestVariablesOfTheAppsOwnCode(t *testing.T) {
+	for _, id := range Clients() {
+		b := newBench(t, id, "")
+		b.options.Entry.Env, b.options.Entry.OwnEnv = []string{"SHOP_DB"}, []string{"SHOP_DB"}
+		out := b.must(nil)
+		require.Equal(t, "/opt/todo", b.server("todo")["command"], id)
+		require.Contains(t, out, "SHOP_DB", id)
+		if b.client.passes == "" && b.client.reference == "" {
+			require.Contains(t, out, "into the entry's env", id)
+			b.options.Entry.Env = append(b.options.Entry.Env, "KOAN_DATABASE")
+			_, err := b.run(nil)
+			require.ErrorContains(t, err, "the app needs KOAN_DATABASE")
+			continue
+		}
+		require.Contains(t, b.read(), "SHOP_DB", id)
+	}
+}
+
 // Every problem leaves the file as it was, says what is wrong, and how to go on.
 func TestProblems(t *testing.T) {
 	const was = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}\n"

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-fcQ+pJQmU2kaIWzCRQ42YJRj+pBb0EnKVlgWBFayk8M=
+// integrity of what follows this line: sha256-RdrHXgo2SlRrY0D0r2K6R/bgmE4brlPy+0a9w61ZZk4=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
@@ -19,7 +19,7 @@ declare namespace SDK {
   /** The entity that a relationship leads to; never for a field. */
   type Edge<F> = unknown extends F ? F : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
-  /** What is written: each member may be absent. Relationships are written by id; a list replaces. */
+  /** What is written: each field may be absent. Relationships are written by id; a list replaces. */
   type Input<T> = { [K in keyof T]?: Written<T[K]> };
   type Written<F> = unknown extends F ? any : [Edge<F>] extends [never] ? F | Native<F>
     : NonNullable<F> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null;

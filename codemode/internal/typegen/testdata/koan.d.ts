@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-2f58nYJBSi6/HBGDXHCTcTMpwGHRgX5obALXvSwroTg=
+// integrity of what follows this line: sha256-+Uxn5k/8qzFOOw46g0X2GCZm/w6GgFxS00B+GHWK/yg=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare class KoanError extends Error {
@@ -134,7 +134,7 @@ declare namespace SDK {
   /** The entity that a relationship leads to; never for a field. */
   type Edge<F> = unknown extends F ? never : string extends keyof Target<F> ? never : "id" extends keyof Target<F> ? Target<F> : never;
   type Ref = Id | { id?: Id };
-  /** What is written: each member may be absent. Relationships are written by id; a list replaces. */
+  /** What is written: each field may be absent. Relationships are written by id; a list replaces. */
   type Input<T> = { [K in keyof T]?: Written<T[K]> };
   type Written<F> = unknown extends F ? any : [Edge<F>] extends [never] ? F | Native<F>
     : NonNullable<F> extends readonly any[] ? Ref[] | { $add?: Ref[]; $remove?: Ref[]; $set?: Ref[] } : Ref | null;
