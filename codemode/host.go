@@ -74,7 +74,7 @@ type flight struct {
 	in      json.RawMessage // until it is called
 	ordered bool
 	whole   bool // it is a call for the whole MCP result
-	held    int // bytes of input and output that are counted for the attempt
+	held    int  // bytes of input and output that are counted for the attempt
 	out     json.RawMessage
 	err     error
 }
