@@ -278,7 +278,7 @@ func TestHooksKnowThatItIsAnUndo(t *testing.T) {
 	out := a.undo(r.RunID)
 	require.Equal(t, []bool{false, true}, seen)
 	require.Len(t, out.Result.Not, 1)
-	require.Contains(t, out.Result.Not[0].Message, "1 times to tables that no entity has")
+	require.Contains(t, out.Result.Not[0].Message, "wrote once to tables that no entity has")
 	after := a.dump("default")
 	require.Len(t, after, len(before)+1, "the draft is of no entity")
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // smallWrite is up to how many bytes of values no row needs to be looked at after it is written: the
-// largest that is refused takes many times as much, so that only a few such writes could make it.
+// smallest that is refused has many times as much, so that it takes many such writes to make one.
 const smallWrite = 16 << 10
 
 // writeReadable carries out a write of the app's code, whose values no input had to pass, and refuses rows

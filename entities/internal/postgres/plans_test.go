@@ -22,6 +22,8 @@ func TestPlansOfWhenATableWasSmallAreMadeAnew(t *testing.T) {
 
 	tx := begin(t, d, true)
 	require.NoError(t, tx.Write(ctx))
+	// Whatever the server's own settings are.
+	exec(t, tx, "SELECT set_config(name, boot_val, true) FROM pg_settings WHERE name IN ('seq_page_cost','random_page_cost','cpu_tuple_cost','cpu_index_tuple_cost','cpu_operator_cost','effective_cache_size')")
 	const rows = 3000
 	for i := 1; i <= rows; i++ {
 		var other any

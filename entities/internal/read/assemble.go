@@ -12,7 +12,7 @@ type assembly struct {
 	limit   int
 	weighed int   // bytes of out
 	weight  int64 // what scripts take for these
-	first   bool  // there is no row before; others than scripts may read it, whatever it weighs
+	first   bool  // no row precedes it: callers other than scripts may read it, whatever it weighs
 }
 
 // tailBytes is about what follows the items of a page.

@@ -153,7 +153,10 @@ func (k *Kept) outside(v *catalog.View) []Outside {
 		}
 		out = append(out, o)
 	}
-	if more := k.OutsideCount - made; more > 0 {
+	switch more := k.OutsideCount - made; {
+	case more == 1:
+		out = append(out, Outside{Message: "1 more call had an effect outside the data"})
+	case more > 1:
 		out = append(out, Outside{Message: fmt.Sprintf("%d more calls had an effect outside the data", more)})
 	}
 	unnamed := 0
@@ -163,7 +166,11 @@ func (k *Kept) outside(v *catalog.View) []Outside {
 		}
 	}
 	if unnamed > 0 {
-		out = append(out, Outside{Message: fmt.Sprintf("the app's code wrote %d times to tables that no entity has, or to rows that nobody knew before it: they stay as they are", unnamed)})
+		often := "once"
+		if unnamed > 1 {
+			often = fmt.Sprintf("%d times", unnamed)
+		}
+		out = append(out, Outside{Message: "the app's code wrote " + often + " to tables that no entity has, or to rows that nobody knew before it: they stay as they are"})
 	}
 	return out
 }
