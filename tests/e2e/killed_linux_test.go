@@ -24,13 +24,15 @@ const sleepOutside = `SDK.Nap.elsewhere({ms: 20000})`
 // killOne kills a process that a server started, once it is there: the plugin, or the workers.
 func killOne(t *testing.T, server int, which string) {
 	t.Helper()
-	time.Sleep(time.Second) // the call is under way
-	pids := workersOf(t, server)
-	if which == "plugin" {
-		pids = slices.DeleteFunc(childrenOf(t, server), func(pid string) bool { return !strings.Contains(commandLine(pid), "/"+napDomain) })
+	found := func() []string {
+		if which == "plugin" {
+			return slices.DeleteFunc(childrenOf(t, server), func(pid string) bool { return !strings.Contains(commandLine(pid), "/"+napDomain) })
+		}
+		return workersOf(t, server)
 	}
-	require.NotEmpty(t, pids)
-	for _, pid := range pids {
+	require.Eventually(t, func() bool { return len(found()) > 0 }, 20*time.Second, 100*time.Millisecond)
+	time.Sleep(2 * time.Second) // the call, of twenty, is under way
+	for _, pid := range found() {
 		n, err := strconv.Atoi(pid)
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(n, syscall.SIGKILL))
@@ -108,7 +110,6 @@ func TestKilledDuringAnOutsideCall(t *testing.T) {
 			out, err := cmd.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())
-			time.Sleep(2 * time.Second) // it starts
 			killOne(t, cmd.Process.Pid, which)
 			raw, err := io.ReadAll(out)
 			require.NoError(t, err)

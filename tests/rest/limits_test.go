@@ -133,7 +133,10 @@ func (l limited) reads() map[string]func(id string) error {
 	out := map[string]func(id string) error{
 		"GET": func(id string) error { _, err := l.send(http.MethodGet, "/api/word/"+id, ""); return err },
 		"GET of a page": func(id string) error {
-			l.do(http.MethodGet, "/api/word?filter=%7B%22id%22%3A%22"+id+"%22%7D", "").object(http.StatusOK)
+			page := l.do(http.MethodGet, "/api/word?filter=%7B%22id%22%3A%22"+id+"%22%7D", "").object(http.StatusOK)
+			if items, _ := page["items"].([]any); len(items) != 1 || items[0].(map[string]any)["id"] != id {
+				return fmt.Errorf("got %d items", len(items))
+			}
 			return nil
 		},
 		"get-by-id": func(id string) error {
