@@ -18,6 +18,8 @@ const (
 	// leastCut where a text or a quotation ends, which may be its end.
 	leastClipped = 8
 	leastCut     = 10
+	// surely is from which length a beginning counts in the middle of a word, too.
+	surely = 16
 	// hashed is how much of a form a hash is of.
 	hashed = 4
 )
@@ -125,7 +127,7 @@ func (v view) clippedPlaces(of beginning, least int) (out []span) {
 		for n < len(form) && i+n < len(v.text) && v.text[i+n] == form[n] {
 			n++
 		}
-		if n == len(form) || n <= of.public || of.word && !beginsWord(v.text, i) || !cutAt(v.text[i+n:], n) {
+		if n == len(form) || n <= of.public || of.word && n < surely && !beginsWord(v.text, i) || !cutAt(v.text[i+n:], n) {
 			continue
 		}
 		if v.at == nil {
