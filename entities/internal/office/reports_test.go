@@ -258,3 +258,39 @@ func TestApproversReadPlansWithTheirOwnRights(t *testing.T) {
 	require.Contains(t, some, "1 "+"(an entity that is not shown)")
 	require.Contains(t, some, `"updated":1`)
 }
+
+// Nor does an approver learn of a plan's entity that the next one, which takes its place, does not have.
+func TestApproversReadDifferencesWithTheirOwnRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, place(t), 0, koantest.Setting{Key: "approval.rules", Value: `[{"principal": "ann", "mode": "writes"}]`})
+	w.serve()
+	planOf := func(raw []byte) (id string) {
+		var refused struct {
+			Error struct {
+				Details struct{ PlanID string }
+			}
+		}
+		require.NoError(t, json.Unmarshal(raw, &refused), "%s", raw)
+		require.NotEmpty(t, refused.Error.Details.PlanID, "%s", raw)
+		return refused.Error.Details.PlanID
+	}
+	for _, c := range []struct {
+		scopes []string
+		shown  bool
+	}{{nil, false}, {[]string{auth.All}, true}} {
+		raw, err := w.ann.Call("code::koan.execute", map[string]any{"code": `
+			const of = SDK.Entities["Ba" + "dge"], id = "k" + 1; if (SDK.Entities.Document.getById("a1").title !== "moved") of.patch(id, {number: "B-" + 7}); SDK.Entities.Person.patch("1", {name: "Anne"})`})
+		require.Equal(t, fault.ApprovalRequired, fault.CodeOf(err), "%s", raw)
+		_, err = w.As(auth.Local()).Call("koan::Document.patch", map[string]any{"id": "a1", "changes": map[string]any{"title": "moved"}})
+		require.NoError(t, err)
+		boss := auth.Principal{Subject: "boss", Scopes: append(c.scopes, auth.Approve), Sets: []string{"default"}}
+		raw, err = w.As(boss).Call("code::koan.execute", map[string]any{"planId": planOf(raw)})
+		require.Equal(t, fault.ApprovalRequired, fault.CodeOf(err), "%s", raw)
+		shown, err := w.As(boss).Call("code::koan.execute", map[string]any{"planId": planOf(raw), "dryRun": true})
+		require.NoError(t, err)
+		said := string(raw) + string(shown)
+		require.Equal(t, c.shown, strings.Contains(said, "Badge"), "%s", said)
+		_, err = w.As(auth.Local()).Call("koan::Document.patch", map[string]any{"id": "a1", "changes": map[string]any{"title": "back"}})
+		require.NoError(t, err)
+	}
+}

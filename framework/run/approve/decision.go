@@ -145,7 +145,7 @@ func PlanAsked(q ask.Question) (id string, ok bool) { return strings.CutPrefix(q
 
 // question is what is asked about a plan.
 func (c *consent) question(p *Plan, form json.RawMessage) ask.Question {
-	q := ask.FormQuestion(questionKey(p.ID), p.CallerText(c.run.Redact), form)
+	q := ask.FormQuestion(questionKey(p.ID), c.seen(p).CallerText(c.run.Redact), form)
 	q.Life = c.guard.settings.Load().Life // a late answer is heard, and is no yes any more
 	q.Status = "waiting for a person to decide about plan " + p.ID
 	return q
@@ -243,6 +243,12 @@ func (c *consent) approver() auth.Principal {
 	return c.run.Principal()
 }
 
+// seen is a plan as its approver reads it.
+func (c *consent) seen(p *Plan) *Plan {
+	by := c.approver()
+	return p.SeenBy(by, c.run.Request().View.Snapshot().View(by, p.Request.Mode, p.Request.Negotiated))
+}
+
 // agree notes that somebody agreed to what a plan has: from now on the run has to hold a key,
 // so that nobody else applies the plan too.
 func (c *consent) agree(ctx context.Context, p *Plan, by string) error {
@@ -307,7 +313,7 @@ func (c *consent) admitYes(ctx context.Context, id string) (*Plan, error) {
 // required is the fault of a run that somebody has to agree to and whose client
 // cannot be asked. why says why the client's own person did not decide, "" for nothing.
 func (c *consent) required(p *Plan, why string) *fault.Fault {
-	return required(p, why, c.run.Request().View.Listed(executeCode))
+	return required(c.seen(p), why, c.run.Request().View.Listed(executeCode))
 }
 
 // executeCode is the operation that applies a plan beside the app's command line.

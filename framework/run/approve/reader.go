@@ -24,7 +24,6 @@ func (p *Plan) SeenBy(by auth.Principal, v *catalog.View) *Plan {
 		return &seen
 	}
 	seen.Changes = slices.Clone(p.Changes)
-	var unknown []string
 	for i := range seen.Changes {
 		c := &seen.Changes[i]
 		if c.Hidden || c.Entity == "" {
@@ -32,7 +31,6 @@ func (p *Plan) SeenBy(by auth.Principal, v *catalog.View) *Plan {
 		}
 		r := v.Sees(c.Entity)
 		if r == nil || !r.Shown() {
-			unknown = append(unknown, c.Entity)
 			seen.withheld.add(nameFor(r), 1)
 			c.ID, c.Before, c.After, c.Hidden = "", nil, nil, r == nil
 			continue
@@ -44,11 +42,20 @@ func (p *Plan) SeenBy(by auth.Principal, v *catalog.View) *Plan {
 			seen.withheld.add(c.Entity, 1)
 		}
 	}
-	seen.Differs = slices.DeleteFunc(slices.Clone(p.Differs), func(line string) bool {
-		words := strings.Fields(line)
-		return slices.ContainsFunc(unknown, func(name string) bool { return slices.Contains(words, name) })
-	})
+	seen.Differs = slices.DeleteFunc(slices.Clone(p.Differs), func(line string) bool { return namesUnseen(line, v) })
 	return &seen
+}
+
+// namesUnseen reports whether a line names an entity that a View does not show. It may be of the plan
+// before, and not among the changes of this one.
+func namesUnseen(line string, v *catalog.View) bool {
+	return slices.ContainsFunc(strings.Fields(line), func(word string) bool {
+		if v.Snapshot().Resource(word) == nil {
+			return false
+		}
+		r := v.Sees(word)
+		return r == nil || !r.Shown()
+	})
 }
 
 // nameFor is what an entity is called to whoever sees it, or does not.
