@@ -173,7 +173,7 @@ func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 	c.sent++
 	_, err = c.conn.ExecContext(ctx, text)
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) { // a lock was not given, and the savepoints behind it are not there
+	if errors.As(err, &refused) && text != discardPlans { // a lock was not given, and the savepoints behind it are not there
 		c.broken = err
 	}
 	return c.noteError(err)
@@ -184,9 +184,11 @@ func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 // be kept until somebody analyzes the table, which sees nothing of rows that are not committed.
 func (c *conversation) replan() {
 	if c.writes++; c.state == open && c.writes%replanEvery == 0 {
-		c.due += "DISCARD PLANS;"
+		c.due += discardPlans
 	}
 }
+
+const discardPlans = "DISCARD PLANS;"
 
 // replanEvery is after how many statements plans are made anew: planning takes about as long as executing
 // one that finds its row by the key.

@@ -36,3 +36,23 @@ func TestPlansOfWhenATableWasSmallAreMadeAnew(t *testing.T) {
 	read := number(t, tx, "SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relid = 'things'::regclass")
 	require.Less(t, read, rows*rows/4, "each row was read for each")
 }
+
+// Code that passes over an error of a statement, and makes another one, can be undone to the savepoint
+// before it, whenever plans are made anew.
+func TestPlansMadeAnewBehindAnError(t *testing.T) {
+	t.Parallel()
+	s := opened(t, pgtest.Place(t), things())
+	tx := begin(t, use(t, s, "default"), true)
+	require.NoError(t, tx.Write(ctx))
+	exec(t, tx, "INSERT INTO things (id, name) VALUES (0, 'first')")
+	end, err := tx.Savepoint(ctx, false)
+	require.NoError(t, err)
+	exec(t, tx, "INSERT INTO things (id, name) VALUES (1, 'second')")
+	for range replanEvery + 1 {
+		_, err := tx.ExecContext(ctx, "SELECT 1/0")
+		require.Error(t, err)
+	}
+	require.NoError(t, end(false))
+	require.EqualValues(t, 1, number(t, tx, "SELECT count(*) FROM things"))
+	require.NoError(t, tx.Commit(ctx))
+}
