@@ -68,7 +68,11 @@ func (s *secrets) known() []string {
 	if holders := s.holders.Load(); holders != nil {
 		out = out[:len(out):len(out)]
 		for _, h := range *holders {
-			out = append(out, h.Secrets()...)
+			for _, secret := range h.Secrets() {
+				if len(secret) >= journal.LeastValue {
+					out = append(out, secret)
+				}
+			}
 		}
 	}
 	return out

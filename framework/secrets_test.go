@@ -26,4 +26,11 @@ func TestSecretsOfAConfiguration(t *testing.T) {
 	var s secrets
 	s.configure(c)
 	require.ElementsMatch(t, []string{"first of this server", "second of it", "hunter22", "k-123456", "t-123456"}, s.known())
+	s.holders.Store(&[]catalog.SecretHolder{holder{"test", "a-long-one"}})
+	require.Contains(t, s.known(), "a-long-one")
+	require.NotContains(t, s.known(), "test", "each such word would be redacted")
 }
+
+type holder []string
+
+func (h holder) Secrets() []string { return h }

@@ -196,7 +196,7 @@ func unescapeJSON(text string) (string, int) {
 	return text[:1], 1
 }
 
-// escapedRune reads \uXXXX, and two of them for a rune of two surrogates.
+// escapedRune reads \u with its four digits, and two of them for a rune of two surrogates.
 func escapedRune(text string) (rune, int) {
 	unit := func(text string) (rune, bool) {
 		if len(text) < 6 || text[:2] != `\u` {
