@@ -80,29 +80,9 @@ const (
 // mostAsked is how often a script may call discovery if calls are unlimited.
 const mostAsked = 1000
 
-// discoverOnce is discover for a call at a position. Which servers can be reached depends on the moment,
-// so what was said of them is on the tape: a later attempt hears the same.
-func (h *host) discoverOnce(at run.Position, id string, input json.RawMessage) (json.RawMessage, error) {
-	if what := strings.TrimPrefix(id, wire.DiscoveryPrefix); what != "listServers" && what != "describeServer" {
-		return h.discover(id, input)
-	}
-	said, err := h.attempt.Tape().Value(at, "discovery", func() (any, error) {
-		out, err := h.discover(id, input)
-		return string(out), err
-	})
-	if err != nil {
-		return nil, err
-	}
-	out, ok := said.(string)
-	if !ok {
-		return nil, fault.Newf(fault.Internal, "the tape holds an answer of discovery of type %T", said)
-	}
-	return json.RawMessage(out), nil
-}
-
 // discover serves the calls of @codemode/discovery: input is the list of arguments. It
 // sees what the caller's View shows.
-func (h *host) discover(id string, input json.RawMessage) (json.RawMessage, error) {
+func (h *host) discover(at run.Position, id string, input json.RawMessage) (json.RawMessage, error) {
 	most := h.maxCalls
 	if most == 0 {
 		most = mostAsked
@@ -114,20 +94,24 @@ func (h *host) discover(id string, input json.RawMessage) (json.RawMessage, erro
 	if err := json.Unmarshal(input, &args); err != nil {
 		return nil, fault.Invalid(fault.Detail{Message: "the arguments cannot be read: " + err.Error()})
 	}
-	out, err := h.found(strings.TrimPrefix(id, wire.DiscoveryPrefix), args)
+	out, err := h.found(at, strings.TrimPrefix(id, wire.DiscoveryPrefix), args)
 	if err != nil {
 		return nil, err
 	}
 	return wire.Marshal(out)
 }
 
-func (h *host) found(what string, args []json.RawMessage) (any, error) {
+func (h *host) found(at run.Position, what string, args []json.RawMessage) (any, error) {
 	v := h.view
 	servers := bind.Servers(v, h.app)
 	if what == "listServers" {
 		out := []serverInfo{}
 		for _, s := range servers {
-			out = append(out, infoOf(s))
+			info, err := h.infoOf(at, s)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, info)
 		}
 		return out, nil
 	}
@@ -152,7 +136,8 @@ func (h *host) found(what string, args []json.RawMessage) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return describeServer(v, s, o), nil
+		info, err := h.infoOf(at, s)
+		return describeServer(v, s, info, o), err
 	case "listTools":
 		o, err := optionsArgument(args)
 		if err != nil {
@@ -181,14 +166,14 @@ func (h *host) found(what string, args []json.RawMessage) (any, error) {
 }
 
 // describeServer lists one page of a server's tools, each with a line about it.
-func describeServer(v *catalog.View, s *bind.Server, o discoveryOptions) serverDescription {
+func describeServer(v *catalog.View, s *bind.Server, info serverInfo, o discoveryOptions) serverDescription {
 	size := toolsPage
 	if *o.Detail == detailFull {
 		size = fullToolsPage
 	}
 	from, to := o.page(len(s.Tools), size)
 	out := serverDescription{
-		serverInfo: infoOf(s), Description: s.Description, Version: s.Version,
+		serverInfo: info, Description: s.Description, Version: s.Version,
 		ToolCount: len(s.Tools), Page: o.number(), PageSize: o.size(size), Tools: tools(v, s, from, to, *o.Detail),
 	}
 	if *o.Detail != detailFull {
@@ -238,17 +223,29 @@ func tools(v *catalog.View, s *bind.Server, from, to int, detail string) []toolD
 	return out
 }
 
-func infoOf(s *bind.Server) serverInfo {
+// infoOf describes a server for a call at a position. Whether it can be reached depends on the moment, so
+// what was said of that is on the tape: a later attempt hears the same.
+func (h *host) infoOf(at run.Position, s *bind.Server) (serverInfo, error) {
 	out := serverInfo{s.ID, s.Name, []string{}, ""}
-	if err := s.Trouble(); err != nil {
-		out.Unavailable = fault.From(err).Message
-		return out
+	if s.MayBeAway() {
+		said, err := h.attempt.Tape().Value(at, "trouble "+s.ID, func() (any, error) {
+			if err := s.Trouble(); err != nil {
+				return fault.From(err).Message, nil
+			}
+			return "", nil
+		})
+		if err != nil {
+			return out, err
+		}
+		if out.Unavailable, _ = said.(string); out.Unavailable != "" {
+			return out, nil
+		}
 	}
 	out.Capabilities = append(out.Capabilities, "tools")
 	for _, g := range s.Groups {
 		out.Capabilities = append(out.Capabilities, strings.TrimPrefix(g.Name, "$"))
 	}
-	return out
+	return out, nil
 }
 
 func serverNamed(servers []*bind.Server, id string) (*bind.Server, error) {

@@ -193,7 +193,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 	h.flights[ref] = f
 	if asks {
 		f.ordered = true // it is over at once
-		f.out, f.err = h.discoverOnce(f.at, id, input)
+		f.out, f.err = h.discover(f.at, id, input)
 		if err := h.holdOutput(f); err != nil {
 			h.end(err, ref)
 			return

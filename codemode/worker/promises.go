@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/dop251/goja"
@@ -62,6 +63,9 @@ func (s *session) promiseProto(native *goja.Object) *goja.Object {
 			}
 			v := target.Get(name)
 			if v == nil {
+				if s.assigns(name) { // the script keeps something of its own there
+					return goja.Undefined()
+				}
 				missing(name)
 			}
 			return v
@@ -80,6 +84,11 @@ func (s *session) promiseProto(native *goja.Object) *goja.Object {
 	return s.vm.ToValue(proxy).(*goja.Object)
 }
 
+// assigns reports whether the script assigns to a member of that name somewhere.
+func (s *session) assigns(name string) bool {
+	return regexp.MustCompile(`\.\s*` + regexp.QuoteMeta(name) + `\s*(?:[-+*/%&|^?]{0,3}=[^=]|\+\+|--)`).MatchString(s.job.Code)
+}
+
 // use notes that something awaits a promise.
 func (p *promises) use(v goja.Value) {
 	if o, ok := v.(*goja.Object); ok && len(p.open) > 0 {
@@ -87,15 +96,20 @@ func (p *promises) use(v goja.Value) {
 	}
 }
 
-// warnOfOpen names in the logs the promises that nothing has awaited.
+// warnOfOpen names in the logs, once for each place, the promises that nothing has awaited.
 func (s *session) warnOfOpen() {
+	said := map[string]bool{}
 	for _, one := range s.promises.open {
 		at := s.locate(fault.New(fault.JavaScriptError, ""), one.stack)
 		where := ""
 		if at.Line > 0 {
 			where = fmt.Sprintf(" in line %d", at.Line)
 		}
-		s.log("warn", fmt.Sprintf("Nothing has awaited the promise of %s(...)%s: a test or a comparison of it says nothing of the result. Write await before the call.", one.name, where))
+		text := fmt.Sprintf("Nothing has awaited the promise of %s(...)%s, so the script went on without its result. Write await before the call, unless that is meant.", one.name, where)
+		if !said[text] {
+			said[text] = true
+			s.log("warn", text)
+		}
 	}
 	s.promises.open = nil
 }

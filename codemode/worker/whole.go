@@ -32,6 +32,9 @@ func (s *session) withRaw(out goja.Value) goja.Value {
 		return out
 	}
 	value := both.Get("value")
+	if value == nil { // another answer than was asked for
+		return out
+	}
 	if o, ok := value.(*goja.Object); ok {
 		_ = o.DefineDataProperty(rawMember, both.Get("result"), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	}

@@ -22,6 +22,9 @@ type Server struct {
 	trouble    func() error
 }
 
+// MayBeAway reports whether the server is one that can be out of reach.
+func (s *Server) MayBeAway() bool { return s.trouble != nil }
+
 // Trouble returns why the server cannot be reached, as far as is known now.
 func (s *Server) Trouble() error {
 	if s.trouble == nil {
