@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -176,7 +177,7 @@ func neverSent(err error) bool {
 // isCut reports whether an error says that a connection ended.
 func isCut(err error) bool {
 	return errors.Is(err, transport.ErrTransportClosed) || errors.Is(err, errResponseCut) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
-		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "no response received") || strings.Contains(err.Error(), "stream ended")
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrClosed) || strings.Contains(err.Error(), "no response received") || strings.Contains(err.Error(), "stream ended")
 }
 
 // broken is the fault of a server that violates the protocol, or its own schemas.
