@@ -51,7 +51,7 @@ func TestClientsListAndCall(t *testing.T) {
 			require.NoError(t, json.Unmarshal(out, &seen), "%s", out)
 			require.Contains(t, seen.Tools, "entities_count")
 			require.Contains(t, seen.Tools, "koan_code_execute")
-			require.Len(t, seen.Tools, 17)
+			require.Len(t, seen.Tools, 18)
 			require.Equal(t, 1, seen.Count)
 			require.Equal(t, string(fault.InvalidPayload), seen.Failed)
 		}

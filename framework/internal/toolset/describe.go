@@ -157,7 +157,7 @@ func describeTools() *catalog.Operation {
 		Input:   json.RawMessage(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"maxItems":` + strconv.Itoa(maxDescribed) + `}},"additionalProperties":false}`),
 		Output:  json.RawMessage(`{"type":"object","required":["tools"],"properties":{"tools":{"type":"array","items":{"type":"object"}}}}`),
 		Effects: catalog.Effects{ReadOnly: true, Idempotent: true}, Example: json.RawMessage(`{}`), Reach: catalog.ReachTools,
-		ListedBeside: func(other *catalog.Operation) bool { return other.ID.Kind == catalog.KindPlugin },
+		ListedBeside: foldable,
 		Handler: func(_ context.Context, call catalog.Call) (json.RawMessage, error) {
 			var in struct {
 				Names []string `json:"names"`
@@ -211,14 +211,19 @@ func describedTools(v *catalog.View, asked []string) (json.RawMessage, error) {
 	return encoded(out), nil
 }
 
+// foldable reports whether an operation can do without a tool of its own: tools.call reaches it.
+func foldable(op *catalog.Operation) bool {
+	return op.ID.Kind == catalog.KindPlugin || op.ID.Kind == catalog.KindAction
+}
+
 // functionsOf returns the tools of a view that tools.call reaches.
 func functionsOf(v *catalog.View) []*catalog.Operation {
-	return slices.DeleteFunc(slices.Clone(v.Tools()), func(op *catalog.Operation) bool { return op.ID.Kind != catalog.KindPlugin })
+	return slices.DeleteFunc(slices.Clone(v.Tools()), func(op *catalog.Operation) bool { return !foldable(op) })
 }
 
 // function returns one of them by its name in either spelling.
 func function(v *catalog.View, name string) (*catalog.Operation, *fault.Fault) {
-	if op := v.Tool(name); op != nil && op.ID.Kind == catalog.KindPlugin {
+	if op := v.Tool(name); op != nil && foldable(op) {
 		return op, nil
 	}
 	var names []string

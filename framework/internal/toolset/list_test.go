@@ -59,6 +59,16 @@ func TestListsAreBounded(t *testing.T) {
 		}
 		return out
 	}
+	actions := func(n, size int) []catalog.Offer {
+		var out []catalog.Offer
+		for i := range n {
+			offer := function("Plug", "", catalog.Effects{Outside: true}, fmt.Sprintf(large, strings.Repeat("x", size)))
+			offer.Operations[0].ID = catalog.ActionID(fmt.Sprintf("act-%03d", i))
+			offer.Operations[0].ListedInCode = i%9 == 8
+			out = append(out, offer)
+		}
+		return out
+	}
 	wide := entity("Wide", all, "")
 	for i := range 400 {
 		wide.Resources[0].Fields = append(wide.Resources[0].Fields, catalog.Field{Name: fmt.Sprintf("field%03d", i), Type: catalog.TypeString, Description: strings.Repeat("About it. ", 30)})
@@ -71,9 +81,12 @@ func TestListsAreBounded(t *testing.T) {
 		"few functions":             functions(5, 100),
 		"many functions":            append(functions(60, 10), entities(2)...),
 		"large functions":           append(functions(20, 5000), entities(20)...),
+		"many actions":              append(actions(70, 10), entities(2)...),
+		"large actions":             append(actions(20, 5000), entities(20)...),
+		"actions and functions":     append(actions(60, 300), append(functions(60, 300), code(30_000))...),
 		"much code":                 append(entities(3), code(38_000)),
 		"much code and functions":   append(functions(25, 400), append(entities(20), code(30_000))...),
-		"much of everything":        append(functions(90, 3000), append(entities(300), code(60_000), wide)...),
+		"much of everything":        append(append(functions(90, 3000), actions(90, 3000)...), append(entities(300), code(60_000), wide)...),
 		"few entities and a screed": append(entities(3), code(16_000)),
 	} {
 		for _, mode := range []exposure.Mode{exposure.Code, exposure.Tools, exposure.Full} {
@@ -216,6 +229,28 @@ func TestResolve(t *testing.T) {
 	require.Equal(t, "/input/to", moved.Details.([]fault.Detail)[0].Path)
 	require.Equal(t, "/input", moved.Details.([]fault.Detail)[1].Path)
 	require.Equal(t, "/input/to", call.Fault(fault.Invalid(fault.Detail{Path: "/to", Message: "x"})).Path)
+}
+
+// Actions that have no place are called through the same tool, as few of them as there have to be,
+// and those last that are listed in every mode.
+func TestActionsOverBudgetAreFolded(t *testing.T) {
+	offers := entities(1)
+	for i := range 60 {
+		offer := function("Plug", "", catalog.Effects{}, `{"type":"object"}`)
+		offer.Operations[0].ID = catalog.ActionID(fmt.Sprintf("act-%02d", i))
+		offer.Operations[0].ListedInCode = i == 59
+		offers = append(offers, offer)
+	}
+	v := view(t, exposure.Tools, offers...)
+	tools, _ := listed(t, v, toolset.Options{})
+	require.Len(t, tools, toolset.MaxTools)
+	require.Subset(t, namesOf(tools), []string{"tools_call", "tools_describe", "act-00", "act-59"})
+	require.NotContains(t, namesOf(tools), "act-58")
+	call, known, err := toolset.Resolve(v, "tools_call", json.RawMessage(`{"name":"act-58","input":{"a":1}}`))
+	require.NoError(t, err)
+	require.True(t, known)
+	require.Equal(t, catalog.ActionID("act-58"), call.Operation.ID)
+	require.JSONEq(t, `{"a":1}`, string(call.Input))
 }
 
 // Functions that have no place are called through one tool, whose hints are those of

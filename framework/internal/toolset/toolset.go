@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -152,8 +153,8 @@ func JSON(v *catalog.View, o Options) json.RawMessage {
 	return encoded(map[string]any{"tools": all})
 }
 
-// list takes the first form that fits, or the last. Folded functions stay reachable
-// through tools.call, and what is cut from descriptions through koan.code.search. A
+// list takes the first form that fits, or the last. Folded functions and actions stay
+// reachable through tools.call, and what is cut from descriptions through koan.code.search. A
 // configured style is kept even where the list does not fit.
 func list(v *catalog.View, o Options) []Row {
 	b := &builder{view: v, options: o}
@@ -167,22 +168,43 @@ func list(v *catalog.View, o Options) []Row {
 		forms = generic
 	case Auto:
 	}
-	var rows []Row
 	for _, f := range forms {
-		if rows = b.rows(f); fits(rows) {
-			break
+		if rows := b.rows(f); fits(rows) || o.Style == PerEntity {
+			return rows
 		}
 	}
-	return rows
+	return b.withActions()
+}
+
+// withActions returns the list whose last actions are folded, as few of them as there have to be.
+func (b *builder) withActions() []Row {
+	actions := 0
+	for _, op := range b.view.Tools() {
+		if op.ID.Kind == catalog.KindAction {
+			actions++
+		}
+	}
+	return b.rows(form{folded: true, brief: true, dropped: sort.Search(actions, func(n int) bool {
+		return fits(b.rows(form{folded: true, brief: true, dropped: n}))
+	})})
 }
 
 // form is one way to show the same operations.
 type form struct {
 	perEntity bool
 	folded    bool // plugin functions are called through one tool
+	dropped   int  // so many of the last actions are called through it too
 	lean      bool // without operations that a list can do without
 	abridged  bool // descriptions of code tools have less in them
 	brief     bool // descriptions of code tools are cut to Essential characters
+}
+
+// rank is 0 for an action that is listed in every mode, else 1.
+func rank(action *catalog.Operation) int {
+	if action.ListedInCode {
+		return 0
+	}
+	return 1
 }
 
 func fits(rows []Row) bool {
@@ -201,7 +223,7 @@ type builder struct {
 
 func (b *builder) rows(f form) []Row {
 	var tools []*tool
-	var entities, functions []*catalog.Operation
+	var entities, functions, actions []*catalog.Operation
 	for _, op := range b.view.Tools() {
 		switch {
 		case op.ListedBeside != nil: // added with the tools that it is listed beside
@@ -210,9 +232,17 @@ func (b *builder) rows(f form) []Row {
 			entities = append(entities, op)
 		case op.ID.Kind == catalog.KindPlugin:
 			functions = append(functions, op)
+		case op.ID.Kind == catalog.KindAction:
+			actions = append(actions, op)
 		default:
 			tools = append(tools, b.code(op, f))
 		}
+	}
+	// Those that the app has in the lists of all clients stay longest.
+	slices.SortStableFunc(actions, func(x, y *catalog.Operation) int { return cmp.Compare(rank(x), rank(y)) })
+	shown := len(actions) - f.dropped
+	for _, op := range actions[:shown] {
+		tools = append(tools, b.single(op))
 	}
 	if f.perEntity {
 		tools = append(tools, b.ofEntities(entities)...)
@@ -220,7 +250,7 @@ func (b *builder) rows(f form) []Row {
 		tools = append(tools, b.generic(entities)...)
 	}
 	if f.folded {
-		tools = append(tools, b.folded(functions)...)
+		tools = append(tools, b.folded(append(functions, actions[shown:]...))...)
 	} else {
 		for _, op := range functions {
 			tools = append(tools, b.single(op))
@@ -253,7 +283,7 @@ func essential(text string) string {
 	return bounded(text, Essential)
 }
 
-// code returns the tool of a code operation or an action.
+// code returns the tool of a code operation.
 func (b *builder) code(op *catalog.Operation, f form) *tool {
 	t := b.single(op)
 	if f.abridged && op.Abridge != nil {
