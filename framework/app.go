@@ -17,11 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/build"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
-	"github.com/koan-go/koan/framework/internal/access"
-	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/files"
-	"github.com/koan-go/koan/framework/internal/mcpserver"
-	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/upstream"
@@ -41,19 +37,6 @@ type (
 	Principal = auth.Principal
 	// Provider puts operations into an app's catalog.
 	Provider = catalog.Provider
-)
-
-// Types that programs use which embed an app.
-type (
-	// HTTP is what Instance.HTTPHandler returns.
-	HTTP = mcpserver.HTTP
-	// REST is what Instance.RESTHandler returns.
-	REST = restapi.Handler
-	// ConsoleOptions are those of Instance.Console, and Console is what it returns.
-	ConsoleOptions = console.Site
-	Console        = console.Handler
-	// Callers authenticate requests over HTTP: see Instance.Callers.
-	Callers = access.Callers
 )
 
 // App is all that an app developer writes down. Every app has plugins and code mode,

@@ -3,13 +3,11 @@ package framework
 import (
 	"context"
 	"io"
-	"net/http"
 	"os"
 	"time"
 
 	"github.com/koan-go/koan/framework/internal/config"
 	"github.com/koan-go/koan/framework/internal/files"
-	"github.com/koan-go/koan/framework/internal/mcpserver"
 )
 
 // Source is where the configuration of an app comes from, for New. The later of these count more:
@@ -38,42 +36,6 @@ func (s Source) orMain() config.Source {
 		s.File, s.Env = configFile, os.Environ()
 	}
 	return config.Source(s)
-}
-
-// HTTPOptions configure Instance.HTTPHandler. The zero value serves every caller as the local one, and
-// rejects requests from pages of other sites.
-type HTTPOptions struct {
-	// Authenticate returns the caller of a request; Instance.Callers has what the configuration says
-	// of tokens. Its error is sent as it is: unauthorized with 401, forbidden with 403. If it
-	// is nil, every caller is the local one.
-	Authenticate func(*http.Request) (Principal, error)
-	// StepUp returns how a caller can get the scopes of a tool that it may not call: the value of
-	// WWW-Authenticate, which is sent with 403. If it is nil or returns "", the tool looks as if it
-	// did not exist.
-	StepUp func(r *http.Request, scopes []string) (challenge string)
-	// AllowedHosts are names by which a server that listens on loopback may be called: those of a
-	// proxy in front of it. AllowedOrigins are the sites whose pages may call it, such as
-	// "https://app.example.org". nil takes server.allowedHosts and server.allowedOrigins.
-	AllowedHosts   []string
-	AllowedOrigins []string
-	// SessionIdle is how long a session of protocol versions before 2026-07-28 may be unused; 0 takes
-	// server.sessionIdleMs. MaxSessions bounds them; 0 takes server.maxSessions.
-	SessionIdle time.Duration
-	MaxSessions int
-	// RequestsPerMinute bounds the requests of one principal: so many at once, and so many in each
-	// minute after that. 0 takes server.requestsPerMinute.
-	RequestsPerMinute int
-	// BodyTime is how long the body of a request may take, WriteTime how long a client may take to
-	// read one message; 0 is 30 s each.
-	BodyTime, WriteTime time.Duration
-}
-
-// served is an instance as the command line serves it.
-type served struct{ *Instance }
-
-// HTTPHandler is that of the instance.
-func (s served) HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error) {
-	return s.Instance.HTTPHandler(HTTPOptions(o))
 }
 
 // Upload is a file to be kept, for FileStore.Put.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -13,14 +11,11 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/internal/access"
-	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/files"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // MCP makes an MCP server over the app's catalog, which follows its changes. The
@@ -81,77 +76,6 @@ func (i *Instance) codeInstructions() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// Callers returns who may call over HTTP, as configured (server.tokensFile,
-// server.oauth.*), for HTTPOptions.Authenticate and StepUp. url is the address of the MCP
-// endpoint if server.publicUrl is not set. Without either setting every caller is
-// rejected.
-func (i *Instance) Callers(url string) (*Callers, error) {
-	c, err := access.Read(i.values, false)
-	if err != nil {
-		return nil, err
-	}
-	return c.Callers(access.App{Name: i.app.Name, URL: url, Catalog: i.Snapshot, Log: i.log})
-}
-
-// HTTPHandler serves MCP over Streamable HTTP, for a program that has a server of its own:
-// mount it at /mcp, return the caller from Authenticate, and call Shutdown before Stop.
-// Hosts, origins and sessions are as configured unless o sets them.
-func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
-	s, err := i.MCP()
-	if err != nil {
-		return nil, err
-	}
-	h := s.HTTP(mcpserver.HTTPOptions(withDefaults(o, i.values)))
-	i.OnReload(func(next catalog.Values) (func(), error) {
-		n := withDefaults(o, next)
-		return func() {
-			h.Adjust(mcpserver.HTTPLive{
-				AllowedHosts: n.AllowedHosts, AllowedOrigins: n.AllowedOrigins,
-				SessionIdle: n.SessionIdle, MaxSessions: n.MaxSessions, RequestsPerMinute: n.RequestsPerMinute,
-			})
-		}, nil
-	})
-	return h, nil
-}
-
-// RESTHandler serves REST, tools in an envelope, the server's status and its OpenAPI document
-// beside an HTTPHandler, which admits its requests: callers, origins and limits are those of
-// MCP. Mount it under each of RESTPaths, and call its Shutdown before Stop.
-func (i *Instance) RESTHandler(beside *HTTP) *REST {
-	live := func(v catalog.Values) restapi.Live {
-		l := i.live(v)
-		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout, MaxListeners: v.Int("events.maxListeners")}
-	}
-	o := restapi.Options{
-		Name: i.app.Name, Version: i.app.Version, Description: i.app.Description, Engine: i.engine, Catalog: i.Snapshot, Admission: beside.Admission(),
-		Tags: i.tags.get, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Feed: i.feed, Log: i.log,
-		Console: restapi.Console{Journal: i.reader, Replay: i.replayOwn, Plans: i.guard, Checks: i.Checks, Limits: i.limits},
-	}
-	if o.Faces = faces(i.Snapshot()); len(o.Faces) > 0 {
-		o.Runtime = i.values.String("codeMode.runtime")
-	}
-	h := restapi.New(o)
-	i.OnReload(func(next catalog.Values) (func(), error) { return func() { h.Adjust(live(next)) }, nil })
-	return h
-}
-
-// Console serves the console, for people with a browser: mount it at /console and /console/. The
-// REST handler, which it calls, serves its sessions from then on; hosts and origins are those of MCP.
-func (i *Instance) Console(rest *REST, mcp *HTTP, o ConsoleOptions) *Console {
-	c := console.New(console.Options{Site: o, Name: i.app.Name, Person: approve.Person(), Admission: mcp.Admission(), Log: i.log})
-	rest.UseSessions(c.Caller, c.Visitor, c.AskToSignIn)
-	return c
-}
-
-// Pages serves the app's own pages behind a REST handler: mount it at "/". It is nil if the app has
-// none.
-func (i *Instance) Pages(rest *REST) http.Handler {
-	if i.app.Pages == nil {
-		return nil
-	}
-	return rest.Pages(i.app.Pages(i))
-}
-
 // Files returns where files are kept, for a caller who may call a function of SDK.Files: "create",
 // "get".
 func (i *Instance) Files(p auth.Principal, function string) (*FileStore, error) {
@@ -196,39 +120,6 @@ func (i *Instance) limits() []restapi.Limit {
 		}
 	}
 	slices.SortFunc(out, func(a, b restapi.Limit) int { return cmp.Compare(a.Key, b.Key) })
-	return out
-}
-
-// RESTPaths are the patterns of net/http that a REST handler serves.
-func RESTPaths() []string { return restapi.Paths() }
-
-// withDefaults takes options that are not set from the configuration.
-func withDefaults(o HTTPOptions, v catalog.Values) HTTPOptions {
-	if o.AllowedHosts == nil {
-		o.AllowedHosts = hosts(v)
-	}
-	if o.AllowedOrigins == nil {
-		o.AllowedOrigins = v.Strings("server.allowedOrigins")
-	}
-	if o.SessionIdle == 0 {
-		o.SessionIdle = v.Duration("server.sessionIdleMs")
-	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = v.Int("server.maxSessions")
-	}
-	if o.RequestsPerMinute == 0 {
-		o.RequestsPerMinute = v.Int("server.requestsPerMinute")
-	}
-	return o
-}
-
-// hosts are the names by which HTTP may be called beside those of loopback: those that
-// are allowed, and that of the public URL.
-func hosts(v catalog.Values) []string {
-	out := v.Strings("server.allowedHosts")
-	if u, err := url.Parse(v.String("server.publicUrl")); err == nil && u.Hostname() != "" {
-		out = append(slices.Clone(out), u.Hostname())
-	}
 	return out
 }
 

@@ -29,7 +29,7 @@ func TestAppCallsAnotherApp(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
-	kit := koantest.New(t, framework.App{Name: "caller"}, koantest.Setting{Key: "upstreams.todos.url", Value: s.URL})
+	kit := koantest.New(t, framework.App{Name: "caller"}, koantest.Setting{Key: "upstreams.todos.url", Value: s.URL + "/mcp"})
 	var got struct{ Title string }
 	kit.Run(`SDK.Servers.todos.todo_upsert({ model: { title: "from afar" } })`, koantest.Input{}).ResultInto(&got)
 	require.Equal(t, "from afar", got.Title)

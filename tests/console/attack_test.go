@@ -31,20 +31,16 @@ type site struct {
 func mount(t *testing.T, authenticate func(*http.Request) (framework.Principal, error), settings ...koantest.Setting) *site {
 	t.Helper()
 	i := koantest.New(t, fixture.App(), settings...).Instance()
-	mcp, err := i.HTTPHandler(framework.HTTPOptions{Authenticate: authenticate})
+	server := httptest.NewUnstartedServer(nil)
+	s := &site{t: t, url: "http://" + server.Listener.Addr().String()}
+	handler, err := i.HTTPHandler(framework.HTTPOptions{
+		URL: s.url, Authenticate: authenticate, Console: true, Print: func(line string) { s.lines = append(s.lines, line) },
+	})
 	require.NoError(t, err)
-	rest := i.RESTHandler(mcp)
-	mux := http.NewServeMux()
-	for _, path := range framework.RESTPaths() {
-		mux.Handle(path, rest)
-	}
-	server := httptest.NewServer(mux)
-	t.Cleanup(func() { mcp.Shutdown(context.Background()); rest.Shutdown(context.Background()); server.Close() })
-	s := &site{t: t, url: server.URL}
-	page := i.Console(rest, mcp, framework.ConsoleOptions{URL: server.URL, Authenticate: authenticate, Print: func(line string) { s.lines = append(s.lines, line) }})
-	mux.Handle("/console", page)
-	mux.Handle("/console/", page)
-	page.Announce()
+	server.Config.Handler = handler
+	server.Start()
+	t.Cleanup(func() { handler.Shutdown(context.Background()); server.Close() })
+	handler.Announce()
 	return s
 }
 

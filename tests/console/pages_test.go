@@ -35,17 +35,14 @@ func TestPagesAreBehindTheDoorOfREST(t *testing.T) {
 		}
 		return p, nil
 	}
-	mcp, err := i.HTTPHandler(framework.HTTPOptions{Authenticate: authenticate})
+	server := httptest.NewUnstartedServer(nil)
+	handler, err := i.HTTPHandler(framework.HTTPOptions{URL: "http://" + server.Listener.Addr().String(), Authenticate: authenticate, Console: true})
 	require.NoError(t, err)
-	rest := i.RESTHandler(mcp)
-	mux := http.NewServeMux()
-	server := httptest.NewServer(mux)
-	t.Cleanup(func() { mcp.Shutdown(context.Background()); rest.Shutdown(context.Background()); server.Close() })
+	server.Config.Handler = handler
+	server.Start()
+	t.Cleanup(func() { handler.Shutdown(context.Background()); server.Close() })
 	at, err := url.Parse(server.URL)
 	require.NoError(t, err)
-	page := i.Console(rest, mcp, framework.ConsoleOptions{URL: server.URL, Authenticate: authenticate, Print: func(string) {}})
-	mux.Handle("/", i.Pages(rest))
-	mux.Handle("/console/", page)
 
 	ask := func(method string, header ...string) (int, string) {
 		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/any/page", nil)

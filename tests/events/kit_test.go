@@ -75,17 +75,11 @@ func serve(t testing.TB, app framework.App, o framework.HTTPOptions, more ...koa
 	t.Helper()
 	own := append([]koantest.Setting{{Key: "database", Value: place(t)}}, settings...)
 	kit := koantest.New(t, app, append(own, more...)...)
-	mcp, err := kit.Instance().HTTPHandler(o)
+	handler, err := kit.Instance().HTTPHandler(o)
 	require.NoError(t, err)
-	rest := kit.Instance().RESTHandler(mcp)
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcp)
-	for _, path := range framework.RESTPaths() {
-		mux.Handle(path, rest)
-	}
-	s := httptest.NewServer(mux)
-	t.Cleanup(func() { mcp.Shutdown(context.Background()); rest.Shutdown(context.Background()); s.Close() })
-	return &server{t: t, url: s.URL, kit: kit, handler: mux, transport: http.DefaultTransport}
+	s := httptest.NewServer(handler)
+	t.Cleanup(func() { handler.Shutdown(context.Background()); s.Close() })
+	return &server{t: t, url: s.URL, kit: kit, handler: handler, transport: http.DefaultTransport}
 }
 
 // buffer is what a process says.

@@ -189,10 +189,9 @@ func TestBucketThatBreaksOff(t *testing.T) {
 	id, err := put()
 	require.NoError(t, err)
 	before := s.Objects(t)
-	mcp, err := kit.Instance().HTTPHandler(framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return auth.Local(), nil }})
+	handler, err := kit.Instance().HTTPHandler(framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return auth.Local(), nil }})
 	require.NoError(t, err)
-	rest := kit.Instance().RESTHandler(mcp)
-	web := httptest.NewServer(rest)
+	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
 	get := func() (*http.Response, []byte, error) {
 		resp, err := http.Get(web.URL + "/api/files/" + id)

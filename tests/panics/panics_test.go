@@ -406,11 +406,9 @@ func TestPanicOutsideOfRuns(t *testing.T) {
 	r, err := start(t, framework.App{Entities: ent.Entities(), Providers: []framework.Provider{&provider{t: &trapped}}})
 	require.NoError(t, err)
 	authenticate := func(*http.Request) (auth.Principal, error) { trapped.step(); return auth.Local(), nil }
-	mcp, err := r.HTTPHandler(framework.HTTPOptions{Authenticate: authenticate})
+	handler, err := r.HTTPHandler(framework.HTTPOptions{Authenticate: authenticate})
 	require.NoError(t, err)
-	t.Cleanup(func() { mcp.Shutdown(context.Background()) })
-	rest := r.RESTHandler(mcp)
-	t.Cleanup(func() { rest.Shutdown(context.Background()) })
+	t.Cleanup(func() { handler.Shutdown(context.Background()) })
 	request := func(h http.Handler, method, path string) int {
 		w := httptest.NewRecorder()
 		req := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(`{}`))
@@ -426,15 +424,15 @@ func TestPanicOutsideOfRuns(t *testing.T) {
 		"gauge": func(*testing.T) {
 			r.Metrics().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		},
-		"caller of REST": func(t *testing.T) { require.Equal(t, 500, request(rest, http.MethodGet, "/api/todo?set=default")) },
-		"caller of MCP":  func(t *testing.T) { require.Equal(t, 500, request(mcp, http.MethodPost, "/mcp")) },
+		"caller of REST": func(t *testing.T) { require.Equal(t, 500, request(handler, http.MethodGet, "/api/todo?set=default")) },
+		"caller of MCP":  func(t *testing.T) { require.Equal(t, 500, request(handler, http.MethodPost, "/mcp")) },
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			trapped.armed = func() bool { return true }
 			test(t)
 			trapped.armed = nil
-			require.Equal(t, 200, request(rest, http.MethodGet, "/api/todo?set=default"))
+			require.Equal(t, 200, request(handler, http.MethodGet, "/api/todo?set=default"))
 		})
 	}
 	require.Contains(t, r.log.String(), boom)

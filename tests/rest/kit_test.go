@@ -59,7 +59,7 @@ type server struct {
 	kit    *koantest.Kit
 	url    string
 	http   *httptest.Server
-	routes *framework.REST
+	routes *framework.HTTP
 }
 
 func serve(t testing.TB, app framework.App, o framework.HTTPOptions, settings ...koantest.Setting) *server {
@@ -73,17 +73,11 @@ func serve(t testing.TB, app framework.App, o framework.HTTPOptions, settings ..
 // mount serves an app that runs.
 func mount(t testing.TB, kit *koantest.Kit, o framework.HTTPOptions) *server {
 	t.Helper()
-	mcp, err := kit.Instance().HTTPHandler(o)
+	routes, err := kit.Instance().HTTPHandler(o)
 	require.NoError(t, err)
-	rest := kit.Instance().RESTHandler(mcp)
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcp)
-	for _, path := range framework.RESTPaths() {
-		mux.Handle(path, rest)
-	}
-	s := httptest.NewServer(mux)
-	t.Cleanup(func() { mcp.Shutdown(context.Background()); rest.Shutdown(context.Background()); s.Close() })
-	return &server{t: t, kit: kit, url: s.URL, http: s, routes: rest}
+	s := httptest.NewServer(routes)
+	t.Cleanup(func() { routes.Shutdown(context.Background()); s.Close() })
+	return &server{t: t, kit: kit, url: s.URL, http: s, routes: routes}
 }
 
 // reply is a response.

@@ -22,15 +22,10 @@ import (
 // serve has Ann reach her world over HTTP, too, and remembers where its changes stand.
 func (w *twinWorld) serve() {
 	w.t.Helper()
-	mcp, err := w.Instance().HTTPHandler(framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return w.who, nil }})
+	handler, err := w.Instance().HTTPHandler(framework.HTTPOptions{Authenticate: func(*http.Request) (auth.Principal, error) { return w.who, nil }})
 	require.NoError(w.t, err)
-	rest := w.Instance().RESTHandler(mcp)
-	mux := http.NewServeMux()
-	for _, path := range framework.RESTPaths() {
-		mux.Handle(path, rest)
-	}
-	s := httptest.NewServer(mux)
-	w.t.Cleanup(func() { mcp.Shutdown(context.Background()); rest.Shutdown(context.Background()); s.Close() })
+	s := httptest.NewServer(handler)
+	w.t.Cleanup(func() { handler.Shutdown(context.Background()); s.Close() })
 	w.url = s.URL
 	w.follow(func(field, _ string) bool { return field == "id" })
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,9 +25,8 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/config"
-	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
-	"github.com/koan-go/koan/framework/internal/restapi"
+	"github.com/koan-go/koan/framework/internal/site"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
@@ -56,15 +54,10 @@ type Instance interface {
 	Values() catalog.Values
 	Log() *slog.Logger
 	MCP() (*mcpserver.Server, error)
-	HTTPHandler(o mcpserver.HTTPOptions) (*mcpserver.HTTP, error)
-	RESTHandler(beside *mcpserver.HTTP) *restapi.Handler
-	Console(rest *restapi.Handler, mcp *mcpserver.HTTP, o console.Site) *console.Handler
-	Pages(rest *restapi.Handler) http.Handler
+	Site(at Address) (*site.Site, error)
 	Report() []string
-	Ready(ctx context.Context) error
 	Reload(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
-	Metrics() http.Handler
 	Runs(ctx context.Context, q journal.Query) (*journal.Page, error)
 	Replay(ctx context.Context, run string, data bool) (*replay.Replayed, error)
 	ActionOf(ctx context.Context, name, run string) (file string, text []byte, err error)

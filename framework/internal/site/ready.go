@@ -1,4 +1,4 @@
-package cli
+package site
 
 import (
 	"context"
@@ -20,18 +20,18 @@ const (
 
 // ready responds whether calls can be served now, and if not, what is missing, one line
 // each.
-func (d *endpoint) ready(w http.ResponseWriter, r *http.Request) {
-	if d.ending.Load() {
+func (s *Site) ready(w http.ResponseWriter, r *http.Request) {
+	if s.ending.Load() {
 		http.Error(w, "shutting down", http.StatusServiceUnavailable)
 		return
 	}
 	var missing []string
-	if d.callers != nil {
-		if err := d.callers.Ready(r.Context()); err != nil {
+	if s.parts.Callers != nil {
+		if err := s.parts.Callers.Ready(r.Context()); err != nil {
 			missing = append(missing, err.Error())
 		}
 	}
-	if errs := d.app.now(); len(errs) > 0 {
+	if errs := s.app.now(); len(errs) > 0 {
 		missing = append(missing, messages(errs))
 	}
 	if len(missing) > 0 {

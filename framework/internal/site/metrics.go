@@ -1,4 +1,4 @@
-package cli
+package site
 
 import (
 	"net"
@@ -16,22 +16,22 @@ const metricsScope = "koan:metrics"
 // callers authenticate it requires a scope, by its name of who may not name all sets: a tenant whose
 // token has "*" would see how much the others do. Otherwise it serves only this machine, and no
 // pages of a browser.
-func (d *endpoint) metrics(next http.Handler) http.Handler {
+func (s *Site) metrics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d.callers == nil {
+		if !s.parts.Known {
 			host, _, err := net.SplitHostPort(r.Host)
 			if err != nil {
 				host = r.Host
 			}
 			from, _, err := net.SplitHostPort(r.RemoteAddr)
-			if err != nil || !isLocal(from) || !isLocal(host) || r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
-				d.rest.Reject(w, r, fault.New(fault.Forbidden, "only programs on this machine may read this").WithHint("Read it from this machine, or set server.tokensFile and give a token the scope %s.", metricsScope))
+			if err != nil || !IsLocal(from) || !IsLocal(host) || r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != "" {
+				s.parts.REST.Reject(w, r, fault.New(fault.Forbidden, "only programs on this machine may read this").WithHint("Read it from this machine, or set server.tokensFile and give a token the scope %s.", metricsScope))
 				return
 			}
 			next.ServeHTTP(w, r)
 			return
 		}
-		p, f := d.mcp.Admission().Admit(w, r)
+		p, f := s.parts.MCP.Admission().Admit(w, r)
 		switch {
 		case f != nil:
 		case !p.Has(metricsScope):
@@ -41,7 +41,7 @@ func (d *endpoint) metrics(next http.Handler) http.Handler {
 				WithHint("Give the token the scope %s by its name.", metricsScope)
 		}
 		if f != nil {
-			d.rest.Reject(w, r, f)
+			s.parts.REST.Reject(w, r, f)
 			return
 		}
 		next.ServeHTTP(w, r)
