@@ -98,10 +98,10 @@ func (p *provider) runStatus(ctx context.Context, call catalog.Call, id string) 
 		case approve.PlanWaiting:
 			out.State = stateWaiting
 			out.Plan = &waitingPlan{PlanID: plan.ID, ExpiresAt: plan.Expires.Format(time.RFC3339), ChangeCounts: plan.Counts(), Text: guard.CallerText(plan)}
-			return out, out.fail(ctx, plan)
+			return out, out.fail(ctx, guard, plan)
 		case approve.PlanDenied:
 			out.State = stateDenied
-			return out, out.fail(ctx, plan)
+			return out, out.fail(ctx, guard, plan)
 		case approve.PlanApproved:
 			out.State = stateRunning
 			return out, nil
@@ -116,8 +116,8 @@ func (p *provider) runStatus(ctx context.Context, call catalog.Call, id string) 
 
 // fail makes the result of a run that stands at a plan, or has ended there: nothing is changed but
 // what it has done outside.
-func (s *runStatus) fail(ctx context.Context, p *approve.Plan) error {
-	raw, err := wire.Marshal(failed{RunID: s.RunID, Error: run.Unrepeatable(p.Fault(), p.Made), Calls: []run.CallRecord{}, Logs: []wire.Log{}, OutsideEffects: bounded(p.Made)})
+func (s *runStatus) fail(ctx context.Context, g *approve.Guard, p *approve.Plan) error {
+	raw, err := wire.Marshal(failed{RunID: s.RunID, Error: run.Unrepeatable(g.Fault(p), p.Made), Calls: []run.CallRecord{}, Logs: []wire.Log{}, OutsideEffects: bounded(p.Made)})
 	s.Result = run.RedactBody(ctx, raw)
 	return err
 }

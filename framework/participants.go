@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/koan-go/koan/framework/internal/feed"
@@ -45,7 +46,7 @@ func (i *Instance) takePart() {
 	i.participants = participants{
 		tapes:    replay.New(i.engine, i.tapeOptions()),
 		keys:     once.New(once.Options{Lease: i.values.Duration("run.keyLeaseMs"), Retention: retention, ReplyBytes: i.values.Int("run.keyMaxBytes"), Log: i.log}),
-		guard:    approve.New(i.engine, approve.Options{Settings: approvals(i.values), KeyRetention: retention, Log: i.log}),
+		guard:    approve.New(i.engine, approve.Options{Settings: approvals(i.values), Command: cmp.Or(i.app.Command, i.app.Name), KeyRetention: retention, Log: i.log}),
 		undos:    &undo.Undos{},
 		journal:  record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
 		underway: live.New(),

@@ -63,3 +63,17 @@ func TestActionsThatRefuse(t *testing.T) {
 		require.Equal(t, want.status, s.do("POST", "/tools/"+name, body).status, name)
 	}
 }
+
+// Who shows the hint of a problem alone shows what is wrong; a hint of its own stays as it is.
+func TestHintsOfProblemsSayWhatIsWrong(t *testing.T) {
+	s := serve(t, fixtureApp(), framework.HTTPOptions{})
+	for path, want := range map[string]string{
+		"/api/todo?sort=titel": `Correct the named fields (unknown field "titel" of Todo; did you mean "title"?).`,
+		"/api/todo/nobody":     `Check the id and the set (there is no Todo with id "nobody").`,
+		"/api/todos":           `GET /openapi.json lists the routes (there is no entity "todos"; did you mean "todo"?).`,
+		"/api/todo?filter=%7B": "Write the value as JSON, and encode it (curl: -G --data-urlencode).",
+	} {
+		r := s.do("GET", path, "")
+		require.Equal(t, want, r.object(r.status)["hint"], path)
+	}
+}

@@ -183,7 +183,7 @@ func (c *command) deny(ctx context.Context, i Instance, v approve.Verdict, start
 	if err != nil {
 		return failed(explain(err))
 	}
-	l, err := c.deniedLine(*v.Plan, trace, time.Since(start))
+	l, err := c.deniedLine(i.Plans(), *v.Plan, trace, time.Since(start))
 	if err != nil {
 		return failed(err)
 	}
@@ -195,13 +195,13 @@ func (c *command) deny(ctx context.Context, i Instance, v approve.Verdict, start
 
 // deniedLine is the line of a plan that has just been denied: its run failed, and what it had done
 // outside is done.
-func (c *command) deniedLine(p approve.Plan, trace string, took time.Duration) (*line, error) {
+func (c *command) deniedLine(g *approve.Guard, p approve.Plan, trace string, took time.Duration) (*line, error) {
 	p.State = approve.PlanDenied
 	out, err := json.Marshal(map[string]any{"outsideEffects": append([]run.CallRecord{}, p.Made...)})
 	if err != nil {
 		return nil, err
 	}
-	l, err := c.line(codeOf(&p), out, &run.Outcome{Run: p.Run, Trace: trace}, p.Fault(), took)
+	l, err := c.line(codeOf(&p), out, &run.Outcome{Run: p.Run, Trace: trace}, g.Fault(&p), took)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (c *command) changeGrant(ctx context.Context, f grantFlags) error {
 	if err := i.Plans().Grant(ctx, r); err != nil {
 		return failed(explain(c.withListingHint(err, r)))
 	}
-	fmt.Fprintf(c.app.Stderr, "calls of %s by %s are approved, until it changes or `approve --never %s`\n", r.Operation, r.Subject, r.Operation)
+	fmt.Fprintf(c.app.Stderr, "calls of %s by %s are approved, until it changes or `%s approve --never %s`\n", r.Operation, r.Subject, c.app.Command, r.Operation)
 	return nil
 }
 

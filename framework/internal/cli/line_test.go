@@ -62,14 +62,14 @@ func TestLineOfADenial(t *testing.T) {
 	c := &command{}
 	plan := approve.Plan{ID: "p", Run: "r", State: approve.PlanWaiting, Made: []run.CallRecord{{ServerID: "mail", ToolName: "mail.send", OK: true}}}
 	plan.Request.Tool = executeTool
-	l, err := c.deniedLine(plan, "t", 0)
+	l, err := c.deniedLine(new(approve.Guard), plan, "t", 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"r", "t", "p", executeTool, denied}, []string{l.RunID, l.TraceID, l.PlanID, l.ToolName, l.ApprovalState})
 	require.False(t, l.Result.OK)
 	require.Equal(t, string(fault.ApprovalDenied), l.Result.Error.Code)
 	require.JSONEq(t, `[{"serverId":"mail","toolName":"mail.send","ok":true,"durationMs":0}]`, string(l.Result.OutsideEffects))
 	plan.Made = nil
-	l, err = c.deniedLine(plan, "t", 0)
+	l, err = c.deniedLine(new(approve.Guard), plan, "t", 0)
 	require.NoError(t, err)
 	require.Nil(t, l.Result.OutsideEffects)
 }

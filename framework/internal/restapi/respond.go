@@ -88,6 +88,7 @@ func retryAfter(f *fault.Fault) string {
 // problem is a fault as application/problem+json: the members of RFC 9457, and the fault's.
 func problem(f *fault.Fault, status int) json.RawMessage {
 	entry, _ := fault.Lookup(f.Code)
+	f = f.WithHint("%s", hintOf(f, entry))
 	body := struct {
 		Type   string `json:"type"`
 		Title  string `json:"title"`
@@ -101,6 +102,19 @@ func problem(f *fault.Fault, status int) json.RawMessage {
 		raw, _ = invoke.Encode(body)
 	}
 	return raw
+}
+
+// maxInHint is how many bytes of a message stand in a hint.
+const maxInHint = 500
+
+// hintOf is the hint of a problem, for clients that show that alone: where it is the one of all faults of the
+// code, or the message asks what was meant, it has the message, too.
+func hintOf(f *fault.Fault, entry fault.Entry) string {
+	general := f.Hint == entry.Hint && f.Message != entry.Meaning
+	if !general && !strings.Contains(f.Message, "; did you mean ") {
+		return f.Hint
+	}
+	return strings.TrimSuffix(f.Hint, ".") + " (" + strings.TrimSuffix(fault.Clip(f.Message, maxInHint), ".") + ")."
 }
 
 // write sends a body of JSON.

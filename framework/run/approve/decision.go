@@ -160,7 +160,7 @@ func (c *consent) late(ctx context.Context, p *Plan, q ask.Question) bool {
 // ask asks whoever made the call, and does what the answer says. Where there is none,
 // or nobody is left to hear it, the plan waits for somebody else.
 func (c *consent) ask(ctx context.Context, p *Plan) error {
-	form := formFor(c.terms(ctx, p))
+	form := c.guard.formFor(c.terms(ctx, p))
 	q, wait := c.question(p, form), c.guard.settings.Load().Wait
 	waiting, cancel := context.WithTimeoutCause(ctx, wait, errNoAnswer)
 	defer cancel()
@@ -313,7 +313,7 @@ func (c *consent) admitYes(ctx context.Context, id string) (*Plan, error) {
 // required is the fault of a run that somebody has to agree to and whose client
 // cannot be asked. why says why the client's own person did not decide, "" for nothing.
 func (c *consent) required(p *Plan, why string) *fault.Fault {
-	return required(c.seen(p), why, c.run.Request().View.Listed(executeCode))
+	return c.guard.required(c.seen(p), why, c.run.Request().View.Listed(executeCode))
 }
 
 // executeCode is the operation that applies a plan beside the app's command line.
@@ -321,7 +321,7 @@ var executeCode = catalog.CodeID("koan", "execute")
 
 // required is the fault of a plan that waits. listed says that the caller's tools
 // include koan.code.execute.
-func required(p *Plan, why string, listed bool) *fault.Fault {
+func (g *Guard) required(p *Plan, why string, listed bool) *fault.Fault {
 	details := map[string]any{"planId": p.ID, "changeCounts": p.Counts(), "expiresAt": p.Expires.Format(time.RFC3339)}
 	message := "a person must approve what this run changes; nothing has been committed yet"
 	if p.Call != nil {
@@ -346,7 +346,7 @@ func required(p *Plan, why string, listed bool) *fault.Fault {
 	if why != "" {
 		message += " (" + why + ")"
 	}
-	hint := "Have somebody run `approve " + p.ID + "` with the app's command line"
+	hint := "Have somebody run `" + g.command(p.ID) + "`"
 	if listed {
 		hint += ", or call koan.code.execute with this planId as a principal who may approve. koan.code.status {\"runId\": \"" + p.Run + "\"} says what came of it"
 	}

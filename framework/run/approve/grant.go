@@ -264,7 +264,7 @@ func (g *Guard) Revoke(ctx context.Context, r GrantRequest) error {
 	}
 	n, err := g.grants.DropGrants(ctx, r.Subject, id.String())
 	if err == nil && n == 0 {
-		err = fault.Newf(fault.NotFound, "calls of %s by %q are not approved for good", id, r.Subject).WithHint("`approve --list` shows what is.")
+		err = fault.Newf(fault.NotFound, "calls of %s by %q are not approved for good", id, r.Subject).WithHint("`%s` shows what is.", g.command("--list"))
 	}
 	return plansFault(err)
 }
@@ -353,14 +353,14 @@ func (c *consent) terms(ctx context.Context, p *Plan) []Lasts {
 }
 
 // formFor is what a person answers about a plan with.
-func formFor(terms []Lasts) json.RawMessage {
+func (g *Guard) formFor(terms []Lasts) json.RawMessage {
 	if len(terms) == 0 {
 		return form
 	}
 	names, _ := json.Marshal(terms) // texts
 	return fmt.Appendf(nil, `{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes makes this call, no ends the run.","default":false},`+
-		`"lasts":{"type":"string","title":"For how long","description":"once: this call alone. always: all calls of this tool, until it changes or you take it back (approve --never).%s","enum":%s,"default":"once"}},"required":["approve"]}`,
-		sessionHelp(terms), names)
+		`"lasts":{"type":"string","title":"For how long","description":"once: this call alone. always: all calls of this tool, until it changes or you take it back (%s).%s","enum":%s,"default":"once"}},"required":["approve"]}`,
+		g.command("--never"), sessionHelp(terms), names)
 }
 
 func sessionHelp(terms []Lasts) string {

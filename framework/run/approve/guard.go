@@ -8,6 +8,7 @@ package approve
 
 import (
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,7 @@ type Settings struct {
 // Options configure a Guard.
 type Options struct {
 	Settings
+	Command      string        // how the app is called on a command line, for hints
 	KeyRetention time.Duration // how long it is known that a plan was applied; 0 is a week
 	Log          *slog.Logger  // nil is slog.Default
 }
@@ -75,6 +77,11 @@ func (g *Guard) Set(s Settings) {
 
 // Use sets where plans and grants are kept, before the first call.
 func (g *Guard) Use(p Plans, grants Grants) { g.plans, g.grants = p, grants }
+
+// command is how a person calls the app's command `approve`.
+func (g *Guard) command(arguments string) string {
+	return strings.TrimSpace(g.opts.Command + " approve " + arguments)
+}
 
 // KeepsPlans reports whether runs can be approved here.
 func (g *Guard) KeepsPlans() bool { return g.plans != nil }

@@ -134,10 +134,10 @@ func (c PlannedCall) same(o PlannedCall) bool {
 
 // Fault is what the caller of a plan's run gets while somebody has to decide about it, or when
 // somebody has denied it; nil otherwise.
-func (p *Plan) Fault() *fault.Fault {
+func (g *Guard) Fault(p *Plan) *fault.Fault {
 	switch p.State {
 	case PlanWaiting:
-		return required(p, "", true)
+		return g.required(p, "", true)
 	case PlanDenied:
 		return denied(p, "")
 	case PlanApproved, PlanApplied, PlanReplaced:

@@ -69,9 +69,7 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	t.WriteString("\n")
 	changes := store.Named(p.Changes)
 	counts := store.Counts(changes)
-	if deleted := countKinds(counts, func(c store.ChangeCount) int { return c.Deleted }); len(deleted) > 0 {
-		t.printf("Deletes %s: %s.\n", quantity(deleted.total(), "row"), deleted)
-	}
+	p.writeEffect(&t, counts)
 	p.writeCalls(&t)
 	p.writeDifferences(&t)
 	t.writeCounts(p, counts)
@@ -80,6 +78,26 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	}
 	t.writeRows(changes)
 	return redact(t.String())
+}
+
+// writeEffect is a sentence about what the plan does to rows: which it deletes, or else that it deletes none,
+// and what it does.
+func (p *Plan) writeEffect(t *planText, counts []store.ChangeCount) {
+	if deleted := countKinds(counts, func(c store.ChangeCount) int { return c.Deleted }); len(deleted) > 0 {
+		t.printf("Deletes %s: %s.\n", quantity(deleted.total(), "row"), deleted)
+		return
+	}
+	if p.Call != nil || len(counts) == 0 {
+		return
+	}
+	var parts []string
+	if updated := countKinds(counts, func(c store.ChangeCount) int { return c.Updated }); len(updated) > 0 {
+		parts = append(parts, fmt.Sprintf("updates %s: %s", quantity(updated.total(), "row"), updated))
+	}
+	if created := countKinds(counts, func(c store.ChangeCount) int { return c.Created }); len(created) > 0 {
+		parts = append(parts, fmt.Sprintf("creates %s: %s", quantity(created.total(), "row"), created))
+	}
+	t.printf("Deletes nothing; %s.\n", strings.Join(parts, "; "))
 }
 
 // Summary says in a few words what the plan asks for: deletions and calls first.

@@ -28,11 +28,25 @@ func TestCallerReadsNoInputOfTheApp(t *testing.T) {
 	require.Contains(t, p.Text(unredacted), "hidden@x")
 	require.NotContains(t, p.CallerText(unredacted), "hidden")
 	require.Contains(t, p.CallerText(unredacted), "mail.send")
-	refused, err := json.Marshal(required(&p, "", true))
+	refused, err := json.Marshal(new(Guard).required(&p, "", true))
 	require.NoError(t, err)
 	require.NotContains(t, string(refused), "hidden")
 	call.App = false
 	require.Contains(t, p.CallerText(unredacted), "hidden@x", "of the caller's own calls all is said")
+}
+
+// What is asked begins with a sentence, whatever the plan does.
+func TestPlanTextBeginsWithASentence(t *testing.T) {
+	remove, change, add := changeOf(store.Delete, "Todo", "1", `{"title":"a"}`, ""), changeOf(store.Update, "Todo", "2", `{"title":"a"}`, `{"title":"b"}`), changeOf(store.Create, "Tag", "3", "", `{"name":"x"}`)
+	for want, changes := range map[string][]store.Change{
+		"Deletes 1 row: 1 Todo.": {remove, change},
+		"Deletes nothing; updates 1 row: 1 Todo; creates 2 rows: 2 Tag.": {change, add, add},
+		"Deletes nothing; creates 1 row: 1 Tag.":                         {add},
+		"It changes no data.":                                            nil,
+	} {
+		p := Plan{Request: Planned{Tool: "koan.code.execute"}, Changes: changes}
+		require.Equal(t, want, strings.Split(p.Text(unredacted), "\n")[2])
+	}
 }
 
 // However many harmless rows come first, a person sees that something is deleted, how
