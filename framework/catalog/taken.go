@@ -11,6 +11,10 @@ const (
 // unroutedPaths are the paths below /api that are not those of entities (CONTRACT section 11).
 var unroutedPaths = []string{"actions", "console", "events", "files", "plugins"}
 
+// ReservedPaths returns the paths below /api that entities cannot have, sorted: those of the routes
+// of REST.
+func ReservedPaths() []string { return slices.Clone(unroutedPaths) }
+
 // Taken reports whether Koan itself has an entity of this name, so that an app cannot.
 func Taken(entity string) bool {
 	return slices.ContainsFunc([]string{JournalRuns, JournalCalls}, func(own string) bool { return Kebab(own) == Kebab(entity) })

@@ -27,9 +27,6 @@ var docsPolicy = func() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 }()
 
-// docsPath is where the page is.
-const docsPath = "/docs"
-
 type docsKey struct{}
 
 // serveDocs serves GET /docs: the OpenAPI document as a page. It is made here and has no

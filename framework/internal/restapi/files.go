@@ -18,8 +18,6 @@ import (
 	"github.com/koan-go/koan/framework/internal/files"
 )
 
-const filesPath = "/api/files"
-
 // uploadFile serves POST /api/files: the body is the file.
 func (h *Handler) uploadFile(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodPost) {

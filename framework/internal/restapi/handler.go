@@ -95,7 +95,7 @@ func New(o Options) *Handler {
 	h.Adjust(o.Live)
 	h.calls, h.stop = context.WithCancelCause(context.Background())
 	h.ending, h.end = context.WithCancel(context.Background())
-	h.mux = h.routes()
+	h.mux = h.router()
 	h.warnOfReserved()
 	return h
 }
@@ -125,7 +125,7 @@ func WantsPage(r *http.Request) bool {
 func (h *Handler) warnOfReserved() {
 	for _, r := range h.opts.Catalog().Resources() {
 		if path, ok := catalog.Routed(r.Name); !ok {
-			h.opts.Log.Warn("an entity has no routes in REST: its path is another's", "entity", r.Name, "path", "/api/"+path)
+			h.opts.Log.Warn("an entity has no routes in REST: its path is another's", "entity", r.Name, "path", apiPath+path)
 		}
 	}
 }
@@ -134,34 +134,6 @@ func (h *Handler) warnOfReserved() {
 func (h *Handler) Adjust(l Live) { h.live.Store(&l) }
 
 func (h *Handler) now() *Live { return h.live.Load() }
-
-func (h *Handler) routes() *http.ServeMux {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/api/{entity}", h.serveEntities)
-	mux.HandleFunc("/api/{entity}/{id...}", h.serveEntity) // one step, which a mux takes for none where it is %2F
-	mux.HandleFunc("/api/actions/{name}", h.serveAction)
-	mux.HandleFunc("/api/plugins/{domain}/{function}", h.servePlugin)
-	h.routeConsole(mux)
-	mux.HandleFunc("/api/events", h.serveEvents)
-	mux.HandleFunc(filesPath, h.uploadFile)
-	mux.HandleFunc(filesPath+"/{id}", h.serveFile)
-	mux.HandleFunc(toolsPath+"{name}", h.serveTool)
-	mux.HandleFunc(healthPath, h.serveHealth)
-	mux.HandleFunc("/status", h.serveStatus)
-	mux.HandleFunc("/status/stream", h.streamStatus)
-	mux.HandleFunc("/openapi.json", h.serveOpenAPI)
-	mux.HandleFunc(docsPath, h.serveDocs)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		h.reject(w, r, noRoute(r))
-	})
-	return mux
-}
-
-// Paths are the patterns of net/http under which a program with a server of its own mounts
-// the handler.
-func Paths() []string {
-	return []string{"/api", "/api/", "/tools", "/tools/", healthPath, "/status", "/status/stream", "/openapi.json", docsPath}
-}
 
 func noRoute(r *http.Request) *fault.Fault {
 	return fault.Newf(fault.NotFound, "there is no route %s", catalog.Quote(fault.Clip(r.URL.Path, 128))).WithHint("GET /openapi.json lists the routes.")

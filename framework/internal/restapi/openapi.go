@@ -68,15 +68,19 @@ func (h *Handler) document(v *catalog.View) *document {
 				b.function(tag, path+name, ops[name])
 			}
 		}
-		functions("Actions", "Named pieces of work.", "/api/actions/", t.actions)
-		functions("Plugins", "Functions of plugins.", "/api/plugins/", t.plugins)
+		functions("Actions", "Named pieces of work.", actionsPath, t.actions)
+		functions("Plugins", "Functions of plugins.", pluginsPath, t.plugins)
 		create, get := v.Allowed(catalog.PluginID(files.Domain, "create")), v.Allowed(catalog.PluginID(files.Domain, "get"))
 		if h.opts.Files != nil && (create || get) {
 			tags = append(tags, node{"name": "Files", "description": "Uploaded files, and those that scripts create."})
 			b.fileRoutes(create, get)
 		}
 		tags = append(tags, node{"name": "Server", "description": "Tools in an envelope, and the server's state."})
-		b.server()
+		for _, r := range fixedRoutes() {
+			if r.describe != nil {
+				r.describe(b)
+			}
+		}
 		doc := node{
 			"openapi": "3.1.0",
 			"info":    node{"title": h.opts.Name, "version": h.opts.Version, "description": cmp.Or(h.opts.Description, h.opts.Name)},
@@ -276,7 +280,7 @@ func (b *builder) entity(name string, e *entity) {
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(e.routes), func(x, y place) int { return strings.Compare(x.suffix, y.suffix) }) {
-		path := "/api/" + name
+		path := apiPath + name
 		switch {
 		case at.item:
 			path += "/{id}"
@@ -426,7 +430,7 @@ func (b *builder) body(s any, example json.RawMessage, media ...string) node {
 
 // function describes the route of an action or a plugin's function.
 func (b *builder) function(tag, path string, op *catalog.Operation) {
-	id := catalog.Camel(strings.ReplaceAll(strings.TrimPrefix(path, "/api/"), "/", "-"))
+	id := catalog.Camel(strings.ReplaceAll(strings.TrimPrefix(path, apiPath), "/", "-"))
 	owner := catalog.Pascal(id)
 	out := node{
 		"operationId": id, "summary": cmp.Or(op.Title, op.Summary), "description": op.Description(b.view), "tags": []string{tag},

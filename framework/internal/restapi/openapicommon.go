@@ -39,33 +39,42 @@ func (b *builder) serverTypes() {
 	}, "ok", "_meta")
 }
 
-// server describes tools and the server's state.
-func (b *builder) server() {
-	answer := func(media, about string) node {
-		return node{"description": about, "content": node{media: node{"schema": reference("Envelope")}}}
-	}
-	get := func(path, id, summary, description, media string) {
-		content := answer(media, "The envelope.")
-		if media != jsonType {
-			content = node{"description": "Events `start`, `result` or `error`, `done`, each with an envelope as its data.", "content": node{media: node{"schema": node{"type": "string"}}}}
-		}
-		b.add(path, http.MethodGet, node{
-			"operationId": id, "summary": summary, "description": description, "tags": []string{"Server"},
-			"responses": node{"200": content, "4XX": problemResponse, "5XX": problemResponse},
-		})
-	}
-	get(healthPath, "health", "Whether the server answers", "Needs no token.", jsonType)
-	get("/status", "status", "The state of the server", "Whether calls can be served, and what is missing if not.", jsonType)
-	b.events()
-	get("/status/stream", "statusStream", "The state of the server as events", "The same as /status, as server-sent events.", eventsType)
-	ok := answer(jsonType, "What the tool returned.")
+// envelopeOf returns a response with the envelope.
+func envelopeOf(about string) node {
+	return node{"description": about, "content": node{jsonType: node{"schema": reference("Envelope")}}}
+}
+
+// state describes a route about the server's state.
+func (b *builder) state(path, id, summary, description string, response node) {
+	b.add(path, http.MethodGet, node{
+		"operationId": id, "summary": summary, "description": description, "tags": []string{"Server"},
+		"responses": node{"200": response, "4XX": problemResponse, "5XX": problemResponse},
+	})
+}
+
+func (b *builder) health() {
+	b.state(healthPath, "health", "Whether the server answers", "Needs no token.", envelopeOf("The envelope."))
+}
+
+func (b *builder) status() {
+	b.state(statusPath, "status", "The state of the server", "Whether calls can be served, and what is missing if not.", envelopeOf("The envelope."))
+}
+
+func (b *builder) statusStream() {
+	b.state(statusPath+"/stream", "statusStream", "The state of the server as events", "The same as /status, as server-sent events.",
+		node{"description": "Events `start`, `result` or `error`, `done`, each with an envelope as its data.", "content": node{eventsType: node{"schema": node{"type": "string"}}}})
+}
+
+// anyTool describes the route of tools.
+func (b *builder) anyTool() {
+	ok := envelopeOf("What the tool returned.")
 	ok["content"].(node)[eventsType] = node{"schema": node{"type": "string"}}
-	b.add("/tools/{name}", http.MethodPost, node{
+	b.add(toolsPath+"{name}", http.MethodPost, node{
 		"operationId": "callTool", "summary": "Call any tool", "tags": []string{"Server"},
 		"description": "The body is the tool's input. With `Accept: text/event-stream` the response is a stream of the events `start`, `progress`, `result` or `error`, `done`.",
 		"parameters":  []node{{"name": "name", "in": "path", "required": true, "description": "The tool's name, as tools/list of MCP has it.", "schema": node{"type": "string"}}, keyParameter},
 		"requestBody": b.body(anyObject(), nil, jsonType),
-		"responses":   node{"200": ok, "4XX": answer(jsonType, "Why the call failed."), "5XX": answer(jsonType, "Why the call failed.")},
+		"responses":   node{"200": ok, "4XX": envelopeOf("Why the call failed."), "5XX": envelopeOf("Why the call failed.")},
 	})
 }
 
@@ -74,7 +83,7 @@ func (b *builder) events() {
 	parameter := func(name, in, about string) node {
 		return node{"name": name, "in": in, "description": about, "schema": node{"type": "string"}}
 	}
-	b.add("/api/events", http.MethodGet, node{
+	b.add(eventsPath, http.MethodGet, node{
 		"operationId": "events", "summary": "Committed changes, as they happen", "tags": []string{"Server"},
 		"description": "A stream of server-sent events that does not end by itself. The data of `change` is `{entity, set, id, action, before, after, runId}`: the action is create, update or delete as the caller sees it, before and after are the entity as it could and can read it, or null. Before its end comes `error` with a Problem. 410 says that what follows the last event is not kept any more.",
 		"parameters": []node{

@@ -28,20 +28,6 @@ type Console struct {
 	Limits  func() []Limit
 }
 
-func (h *Handler) routeConsole(mux *http.ServeMux) {
-	const at = "/api/console/"
-	mux.HandleFunc(at+"overview", h.serveOverview)
-	mux.HandleFunc(at+"koan.d.ts", h.serveDeclarations)
-	mux.HandleFunc(at+"checks", h.serveChecks)
-	mux.HandleFunc(at+"runs", h.serveRuns)
-	mux.HandleFunc(at+"runs/{id}", h.serveRun)
-	mux.HandleFunc(at+"runs/{id}/replay", h.serveReplay)
-	mux.HandleFunc(at+"plans", h.servePlans)
-	mux.HandleFunc(at+"plans/{id}", h.servePlan)
-	mux.HandleFunc(at+"plans/{id}/approve", h.serveApprove)
-	mux.HandleFunc(at+"plans/{id}/deny", h.serveDeny)
-}
-
 // overview is what the caller may see of the app, for programs that show it to people.
 type overview struct {
 	App         string          `json:"app"`
@@ -144,14 +130,14 @@ func (h *Handler) describe(v *catalog.View) *overview {
 	for _, name := range t.names() {
 		o.Entities = append(o.Entities, describeEntity(name, t.entities[name]))
 	}
-	o.Actions = describeOperations(v, "/api/actions/", t.actions)
-	o.Plugins = describeOperations(v, "/api/plugins/", t.plugins)
+	o.Actions = describeOperations(v, actionsPath, t.actions)
+	o.Plugins = describeOperations(v, pluginsPath, t.plugins)
 	return o
 }
 
 func describeEntity(name string, e *entity) entityText {
 	out := entityText{
-		Name: e.Name, Path: "/api/" + name, Description: e.Description, Key: e.Key.Name, Version: e.Version, Searchable: e.Searchable,
+		Name: e.Name, Path: apiPath + name, Description: e.Description, Key: e.Key.Name, Version: e.Version, Searchable: e.Searchable,
 		Sets: orNone(e.Sets), Fields: []fieldText{}, Relationships: []relationshipText{}, Operations: orNone(e.Operations),
 	}
 	add := func(f *catalog.Field) {

@@ -79,7 +79,7 @@ func location(e *entity, set string, row json.RawMessage) string {
 	if noStep(id) {
 		return ""
 	}
-	at := "/api/" + catalog.Kebab(e.Name) + "/" + url.PathEscape(id)
+	at := apiPath + catalog.Kebab(e.Name) + "/" + url.PathEscape(id)
 	if set != "" {
 		at += "?" + url.Values{"set": {set}}.Encode()
 	}

@@ -9,8 +9,6 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-const healthPath = "/health"
-
 // readyTime is how long what readiness depends on may take to answer.
 const readyTime = 2 * time.Second
 

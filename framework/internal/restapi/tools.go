@@ -16,9 +16,6 @@ import (
 	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
-// toolsPath begins the paths of tools.
-const toolsPath = "/tools/"
-
 // serveTool serves POST /tools/NAME: any tool, in the envelope, or as events.
 func (h *Handler) serveTool(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
