@@ -64,7 +64,7 @@ func (p *provider) gatewayOperations() []*catalog.Operation {
 		},
 		{
 			ID: catalog.CodeID(faceGateway, "execute"), Title: "Run code",
-			Summary: "Runs one JavaScript program as one transaction. callTool(id, params) calls an operation and returns its result, or throws; ids are those of code_search. " +
+			Summary: "Runs one JavaScript program as one transaction. callTool(id, params) calls an operation and returns its result, or throws; those in `await Promise.all([...])` run at once. Ids are those of code_search. " +
 				"The result is what the program returns, or the value of its last expression.",
 			Input: gatewayExecuteMembers.schema(), Decode: kinded(decodeGatewayExecute), Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
 			Effects: catalog.Effects{Destructive: true}, Example: json.RawMessage(`{"code":"1 + 1"}`), Reach: catalog.ReachTools, Handler: p.gatewayExecute,

@@ -74,6 +74,7 @@ type flight struct {
 	in      json.RawMessage // until it is called
 	ordered bool
 	whole   bool // it is a call for the whole MCP result
+	files   bool // its pictures and sound become files
 	held    int  // bytes of input and output that are counted for the attempt
 	out     json.RawMessage
 	err     error
@@ -201,6 +202,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 		h.ready = append(h.ready, f)
 		return
 	}
+	id, f.files = strings.CutPrefix(id, wire.FilesPrefix)
 	id, f.whole = strings.CutPrefix(id, wire.WholePrefix)
 	parsed, err := catalog.ParseID(id)
 	if err != nil {
@@ -288,7 +290,10 @@ func (h *host) makeParallel(ctx context.Context, f *flight) {
 // make makes a started call, and notes that it has ended.
 func (h *host) make(ctx context.Context, f *flight) {
 	if f.err = ctx.Err(); f.err == nil {
-		made := catalog.WithMediaInPlace(ctx) // only functions of modules start calls
+		made := ctx
+		if !f.files { // it is one of a module's function
+			made = catalog.WithMediaInPlace(ctx)
+		}
 		if f.whole {
 			made = catalog.WithWholeResult(made)
 		}

@@ -60,7 +60,7 @@ func (s *session) bind() error {
 	s.define(sdk, "run", run)
 	s.define(s.vm.GlobalObject(), "SDK", sdk)
 	if s.job.CallTool {
-		s.method(s.vm.GlobalObject(), "callTool", 2, s.callTool)
+		s.bindCallTool()
 	}
 	return nil
 }
@@ -70,18 +70,6 @@ func (s *session) bindings() wire.Bindings {
 	b := s.job.Bindings
 	b.CallTool = s.job.CallTool
 	return b
-}
-
-// callTool calls an operation by its catalog ID.
-func (s *session) callTool(call goja.FunctionCall) goja.Value {
-	id, ok := call.Argument(0).(goja.String)
-	if !ok {
-		s.throw(fault.Invalid(fault.Detail{Path: "/0", Message: "callTool(id, params) takes the id of an operation", Expected: "string", Received: s.kindOf(call.Argument(0))}))
-	}
-	of, err := catalog.ParseID(id.String())
-	in := s.functionInput(s.takeScratch(), nil, call.Arguments[1:], place{entity: err == nil && of.Kind == catalog.KindEntity})
-	s.scratch = in[:0]
-	return s.call(id.String(), in)
 }
 
 // define adds a member that a script cannot overwrite by assignment.
@@ -221,14 +209,18 @@ func (s *session) domainFunction(f wire.Function) native {
 // call makes one call and returns its output, or throws its fault into the script.
 func (s *session) call(id string, in []byte) goja.Value {
 	v, f := s.try(id, in)
-	switch {
-	case f == nil:
-		return v
-	case strings.HasPrefix(strings.TrimPrefix(id, wire.WholePrefix), string(catalog.KindUpstream)+"::"): // as through the server's module
-		panic(s.errorOf(f, s.classOf(f.Code, true)))
+	if f != nil {
+		panic(s.errorOfCall(strings.TrimPrefix(id, wire.WholePrefix), f))
 	}
-	s.throw(f)
-	return nil
+	return v
+}
+
+// errorOfCall returns the error of a failed call of SDK: of a server, as through its module.
+func (s *session) errorOfCall(id string, f *fault.Fault) *goja.Object {
+	if strings.HasPrefix(id, string(catalog.KindUpstream)+"::") {
+		return s.errorOf(f, s.classOf(f.Code, true))
+	}
+	return s.errorOf(f, s.base.koanError)
 }
 
 // try makes one call and returns its output or its fault. It is the only way from SDK to the

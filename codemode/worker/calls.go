@@ -26,6 +26,7 @@ type pendingCall struct {
 	origin          []goja.StackFrame // the stack that started it
 	asked           []byte            // its input, if its output may have partial relationships
 	raw             bool              // its output has the whole MCP result beside the value
+	byID            bool              // it is one of callTool, whose output is as that of SDK
 }
 
 // callee is the operation that a function of a module calls.
@@ -41,20 +42,25 @@ func (c callee) ordered() bool { return c.server != nil && c.server.Ordered }
 // input appends the call's input to a buffer.
 func (s *session) asyncFunction(name string, length int, c callee, input func(goja.FunctionCall, []byte) []byte) *goja.Object {
 	return s.function(name, length, func(call goja.FunctionCall) goja.Value {
-		promise, resolve, reject := s.vm.NewPromise()
-		fl := &pendingCall{callee: c, resolve: resolve, reject: reject, origin: s.here()}
-		// Like an async function it never throws, but rejects its promise.
-		if ex := s.vm.Try(func() { s.startCall(fl, input(call, s.takeScratch())) }); ex != nil {
-			why := ex.Value()
-			if o, ok := why.(*goja.Object); ok && s.faults[o] != nil { // make it the class that a failed call has
-				why = s.callError(c, s.faults[o])
-			}
-			if err := reject(why); err != nil {
-				panic(err)
-			}
-		}
-		return s.watched(promise, name, fl.origin)
+		return s.promiseOf(&pendingCall{callee: c}, name, func() []byte { return input(call, s.takeScratch()) })
 	})
+}
+
+// promiseOf starts a call with the input that a function makes, and returns the promise of its output.
+func (s *session) promiseOf(fl *pendingCall, name string, input func() []byte) goja.Value {
+	promise, resolve, reject := s.vm.NewPromise()
+	fl.resolve, fl.reject, fl.origin = resolve, reject, s.here()
+	// Like an async function it never throws, but rejects its promise.
+	if ex := s.vm.Try(func() { s.startCall(fl, input()) }); ex != nil {
+		why := ex.Value()
+		if o, ok := why.(*goja.Object); ok && s.faults[o] != nil && !fl.byID { // make it the class that a failed call has
+			why = s.callError(fl, s.faults[o])
+		}
+		if err := reject(why); err != nil {
+			panic(err)
+		}
+	}
+	return s.watched(promise, name, fl.origin)
 }
 
 // startCall starts a call whose outcome settles the promise of fl.
@@ -66,12 +72,15 @@ func (s *session) startCall(fl *pendingCall, in []byte) {
 	if most := s.job.Limits.MaxCallBytes; len(in) > most {
 		s.tooLarge("", most)
 	}
-	if fl.ordered() && readsParts(fl.id, in) {
+	if (fl.ordered() || fl.byID) && readsParts(fl.id, in) {
 		fl.asked = bytes.Clone(in)
 	}
 	id := fl.id
 	if fl.raw = s.wantsRaw(fl.callee); fl.raw {
 		id = wire.WholePrefix + id
+	}
+	if fl.byID {
+		id = wire.FilesPrefix + id
 	}
 	s.inFlight.last++
 	s.inFlight.open[s.inFlight.last] = fl
@@ -121,17 +130,19 @@ func (s *session) settleCall(ref uint32, r Reply) error {
 	case fl == nil:
 		return fault.New(fault.Internal, "a call ended that was not started")
 	case r.Fault != nil:
-		return fl.reject(s.callError(fl.callee, r.Fault))
+		return fl.reject(s.callError(fl, r.Fault))
 	}
 	v, err := decode(s.vm, r.Out)
 	if err != nil {
-		return fl.reject(s.callError(fl.callee, undecodable(err)))
+		return fl.reject(s.callError(fl, undecodable(err)))
 	}
 	if fl.raw {
 		v = s.withRaw(v)
 	}
-	if fl.ordered() {
+	if fl.ordered() || fl.byID {
 		s.notePartials(fl.id, fl.asked, v)
+	}
+	if fl.ordered() {
 		v = s.asPage(fl.id, v)
 	}
 	return fl.resolve(v)
@@ -139,7 +150,10 @@ func (s *session) settleCall(ref uint32, r Reply) error {
 
 // callError returns the error of a failed call. It names the tool, and has the class that
 // codemode-run-spec section 7 gives to the fault's code.
-func (s *session) callError(c callee, f *fault.Fault) *goja.Object {
+func (s *session) callError(c *pendingCall, f *fault.Fault) *goja.Object {
+	if c.byID {
+		return s.errorOfCall(c.id, f)
+	}
 	o := s.errorOf(f, s.classOf(f.Code, c.tool != nil))
 	set := func(name string, v any) {
 		_ = o.DefineDataProperty(name, s.vm.ToValue(v), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)

@@ -43,6 +43,7 @@ type session struct {
 	inFlight callsInFlight
 	promises promises
 	modules  map[string]*goja.Object // by path, once imported
+	callTool callToolFunctions
 
 	partials partials
 
@@ -309,6 +310,8 @@ func (s *session) hook(c goja.FunctionCall) goja.Value {
 	case int64(script.HookCatch):
 		s.explainCaught(v)
 	case int64(script.HookAction): // only Declaration uses it
+	case int64(script.HookPromise):
+		return s.promising(v)
 	case int64(script.HookMember):
 		return s.singleMember(v, c.Argument(2))
 	}

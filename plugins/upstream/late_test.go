@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"encoding/json"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -320,4 +321,26 @@ func TestUnreachableServersClaimNothing(t *testing.T) {
 	require.Contains(t, said, `["here",["tools"`)
 	require.Contains(t, said, `"path":"/requestedCapabilities/1"`)
 	require.NotContains(t, said, `"path":"/requestedCapabilities/0"`)
+}
+
+// Calls of callTool that are made at the same time return what the others do, pictures as files too, and
+// are replayed.
+func TestPromisesOfCallToolAreReplayed(t *testing.T) {
+	t.Parallel()
+	kit := fresh(t, "sends a picture", map[string]string{"effects.*": "read"}, koantest.Setting{Key: "codeMode.faces", Value: "gateway"},
+		koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}, koantest.Setting{Key: "replay.keep", Value: "all"}, koantest.Setting{Key: "files.dir", Value: t.TempDir()})
+	out, err := kit.Call("code::gateway.execute", map[string]any{"code": `const [a, b] = await Promise.all([1, 2].map(() => callTool("` + workID + `", {})));
+		return [a[0], SDK.Files.text(b[1].$file)]`})
+	require.NoError(t, err)
+	var got struct {
+		RunID  string
+		Result json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(out, &got))
+	require.JSONEq(t, `["look","hi"]`, string(got.Result))
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // it is written beside the run
+		again, err := kit.Instance().Replay(t.Context(), got.RunID, false)
+		require.NoError(c, err)
+		require.True(c, again.Identical, "%+v", again.Difference)
+	}, timeout, tick)
 }

@@ -19,17 +19,23 @@ const (
 	HookMember         // a key and a value; it returns an object that has only this member
 	HookCatch          // a value that was caught
 	HookAction         // the export `action`, in the file of an action
+	HookPromise        // a function; it returns the one that returns promises, if it is CallTool
 )
 
 // instrument adds hooks to a syntax tree for what cannot be observed from outside at run
 // time: where a value without a stack was thrown, where a script waits, in which loop it
 // was stopped, and whether it called its entry function; and for saying more in an error that
-// the script catches. It changes nothing that a script can observe except the positions in a
-// stack and the message of such an error. It reports whether the entry function is watched.
+// the script catches; and calls of CallTool return a promise where it takes one. Else it changes nothing
+// that a script can observe except the positions in a stack and the message of such an error. It reports whether the entry function is watched.
 func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
+	var calls []*ast.CallExpression
 	Walk(tree, func(n any) bool {
 		p.setPosition(n)
 		switch n := n.(type) {
+		case *ast.CallExpression:
+			if id, ok := n.Callee.(*ast.Identifier); ok && id.Name == CallTool {
+				calls = append(calls, n)
+			}
 		case *ast.ThrowStatement:
 			n.Argument = p.hooked(n.Throw, HookThrow, n.Argument)
 		case *ast.CatchStatement:
@@ -52,6 +58,14 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 		}
 		return true
 	})
+	if len(calls) > 0 {
+		promised := findPromisedCalls(tree)
+		for _, n := range calls {
+			if promised[n] {
+				n.Callee = p.hooked(n.Callee.Idx0(), HookPromise, n.Callee)
+			}
+		}
+	}
 	if p.Entry != defaultEntry || !p.implicit {
 		return false
 	}

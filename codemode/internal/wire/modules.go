@@ -72,3 +72,7 @@ func ServerOf(path string) (id string, ok bool) { return strings.CutPrefix(path,
 // WholePrefix precedes the id of an operation of a server in a call for the whole MCP result (CONTRACT
 // section 8): {"result"}, or in a call that was started {"value", "result"}.
 const WholePrefix = "whole:"
+
+// FilesPrefix precedes the id of an operation in a call that was started, whose pictures and sound become
+// files, as in calls of SDK.
+const FilesPrefix = "files:"
