@@ -41,63 +41,36 @@ func (p *parser) condition(c *descriptor.Column, f *catalog.Field, v any, at str
 	return all.simple()
 }
 
-var comparisons = map[string]string{"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
-
-var textual = map[string]textKind{"$contains": contains, "$icontains": containsFold, "$startsWith": starts, "$endsWith": ends}
-
+// operator reads an operator that the field has.
 func (p *parser) operator(c *descriptor.Column, f *catalog.Field, op string, v any, at string) node {
 	if f.Type == catalog.TypeJSON {
 		return p.jsonField(c, f, op, v, at)
 	}
-	switch op {
-	case "$eq":
-		return p.equal(c, f, v, at, false)
-	case "$ne":
-		return p.equal(c, f, v, at, true)
-	case "$in":
-		return p.list(c, f, v, at, false)
-	case "$nin":
-		return p.list(c, f, v, at, true)
-	case "$null":
-		yes, ok := v.(bool)
-		if !ok {
-			p.wrong(at, "$null takes true or false", "boolean", v)
-			return nil
-		}
-		return negated(&isNull{plain{c}}, !yes)
-	case "$between":
-		pair, ok := v.([]any)
-		if !ok || len(pair) != 2 {
-			p.wrong(at, "$between takes the lowest and the highest value", "array of two values", v)
-			return nil
-		}
-		low, ok1 := p.value(c, f, pair[0], at+"/0")
-		high, ok2 := p.value(c, f, pair[1], at+"/1")
-		if !ok1 || !ok2 {
-			return nil
-		}
-		return &group{of: []node{&compare{plain{c}, ">=", low}, &compare{plain{c}, "<=", high}}}
-	case "$ieq":
-		text, ok := p.part(f, v, at)
-		if !ok {
-			return nil
-		}
-		return &compare{folded{plain{c}}, "=", text}
-	case "$iin":
-		return p.listFolded(plain{c}, v, at, func(item any, at string) (string, bool) { return p.part(f, item, at) })
-	}
-	if kind, ok := textual[op]; ok {
-		text, ok := p.part(f, v, at)
-		if !ok {
-			return nil
-		}
-		return &match{plain{c}, kind, text}
-	}
-	arg, ok := p.value(c, f, v, at)
+	return fieldOperators[op](p, c, f, v, at)
+}
+
+// null reads the operand of $null: true where a value is missing, and the other way round.
+func (p *parser) null(missing node, v any, at string) node {
+	yes, ok := v.(bool)
 	if !ok {
+		p.wrong(at, "$null takes true or false", "boolean", v)
 		return nil
 	}
-	return &compare{plain{c}, comparisons[op], arg}
+	return negated(missing, !yes)
+}
+
+func (p *parser) between(c *descriptor.Column, f *catalog.Field, v any, at string) node {
+	pair, ok := v.([]any)
+	if !ok || len(pair) != 2 {
+		p.wrong(at, "$between takes the lowest and the highest value", "array of two values", v)
+		return nil
+	}
+	low, ok1 := p.value(c, f, pair[0], at+"/0")
+	high, ok2 := p.value(c, f, pair[1], at+"/1")
+	if !ok1 || !ok2 {
+		return nil
+	}
+	return &group{of: []node{&compare{plain{c}, ">=", low}, &compare{plain{c}, "<=", high}}}
 }
 
 // equal is equality with a value or, where the field can be null, with null.

@@ -100,7 +100,7 @@ func (p *parser) jsonField(c *descriptor.Column, f *catalog.Field, op string, v 
 	case "$path":
 		return p.paths(here, v, at)
 	}
-	return p.json(here, elementType(f), op, v, at)
+	return jsonOperators[op](p, here, elementType(f), v, at)
 }
 
 // paths reads {"a.b[0]": condition, ...}.
@@ -132,7 +132,7 @@ func (p *parser) paths(root place, v any, at string) node {
 func (p *parser) at(here place, v any, at string) node {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return p.json(here, "", "$eq", v, at)
+		return p.jsonEqual(here, v, at, false)
 	}
 	if len(m) == 0 {
 		p.wrong(at, "a condition needs an operator", "value, or object with an operator", v)
@@ -149,78 +149,11 @@ func (p *parser) at(here place, v any, at string) node {
 			p.fail(fault.Detail{Path: at, Message: "unknown operator " + Quote(op) + " of a path" + fault.DidYouMean(op, allowed)})
 			continue
 		}
-		if n := p.json(here, "", op, m[op], at); n != nil {
+		if n := jsonOperators[op](p, here, "", m[op], at); n != nil {
 			all.of = append(all.of, n)
 		}
 	}
 	return all.simple()
-}
-
-// json reads an operator of a place. element is the type that its elements have,
-// "" for unknown.
-func (p *parser) json(here place, element, op string, v any, at string) node {
-	switch op {
-	case "$null":
-		yes, ok := v.(bool)
-		if !ok {
-			p.wrong(at, "$null takes true or false", "boolean", v)
-			return nil
-		}
-		return negated(&nothing{here}, !yes)
-	case "$eq", "$ne":
-		return p.jsonEqual(here, v, at, op == "$ne")
-	case "$in", "$nin":
-		return p.jsonList(here, v, at, op == "$nin")
-	case "$has":
-		return p.has(here, element, v, at)
-	case "$all":
-		items, ok := p.items(v, at)
-		if !ok {
-			return nil
-		}
-		all := &group{}
-		for i, item := range items {
-			if n := p.has(here, element, item, at+"/"+strconv.Itoa(i)); n != nil {
-				all.of = append(all.of, n)
-			}
-		}
-		return all.simple()
-	case "$size":
-		n, ok := Integer(v)
-		if !ok || n < 0 {
-			p.wrong(at, "$size takes the number of elements", "integer from 0", v)
-			return nil
-		}
-		return &compare{typed{here, sqltext.JSONLength}, "=", n}
-	case "$between":
-		return p.jsonBetween(here, v, at)
-	case "$iin":
-		return p.listFolded(typed{here, sqltext.JSONText}, v, at, func(item any, at string) (string, bool) {
-			return p.jsonText("$iin takes a list of strings", item, at)
-		})
-	case "$ieq":
-		text, ok := p.jsonText(op+" takes a string", v, at)
-		if !ok {
-			return nil
-		}
-		return &compare{folded{typed{here, sqltext.JSONText}}, "=", text}
-	}
-	if kind, ok := textual[op]; ok {
-		text, ok := p.jsonText(op+" takes a string", v, at)
-		if !ok {
-			return nil
-		}
-		return &match{typed{here, sqltext.JSONText}, kind, text}
-	}
-	arg, as, ok := p.scalar(v, at)
-	if !ok {
-		return nil
-	}
-	if as == sqltext.JSONBool {
-		p.wrong(at, op+" takes a number or a string", "a number or string", v)
-		return nil
-	}
-	return &compare{typed{here, as}, comparisons[op], arg}
 }
 
 func (p *parser) jsonEqual(here place, v any, at string, negate bool) node {
