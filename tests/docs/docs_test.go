@@ -254,3 +254,18 @@ func TestSnippets(t *testing.T) {
 		}
 	}
 }
+
+// Pages for contributors name files and folders that exist.
+func TestNamedPathsExist(t *testing.T) {
+	path := regexp.MustCompile("`((?:cmd|framework|entities|plugins|codemode|tests|sample-pantrypal|docs)/[A-Za-z0-9_./-]+)`")
+	for _, page := range []string{"CONTRIBUTING.md", "SECURITY.md", "architecture.md"} {
+		text, err := os.ReadFile("../../docs/" + page)
+		require.NoError(t, err)
+		found := path.FindAllStringSubmatch(string(text), -1)
+		require.NotEmpty(t, found, page)
+		for _, m := range found {
+			_, err := os.Stat("../../" + m[1])
+			require.NoError(t, err, "%s names %s", page, m[1])
+		}
+	}
+}
