@@ -92,6 +92,34 @@ func (b *bench) line(text string) (l line) {
 	return l
 }
 
+// Where the list of the gateway is longer than those that it stands for, the check says so.
+func TestGatewayCheckSaysWhatItCosts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	raw, err := os.ReadFile(b.path("mcp.json"))
+	require.NoError(t, err)
+	var file struct {
+		MCPServers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	require.NoError(t, json.Unmarshal(raw, &file))
+	one, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"sequential-thinking": file.MCPServers["sequential-thinking"]}})
+	require.NoError(t, err)
+	b.write("mcp.json", string(one))
+	out, _, status := b.run("check")
+	require.Zero(t, status, out)
+	m := regexp.MustCompile(`about (\d+) tokens from these servers, about (\d+) from here\nFor so few tools the list from here costs about (\d+) tokens more than theirs`).FindStringSubmatch(out)
+	require.NotNil(t, m, out)
+	number := func(i int) int {
+		n, err := strconv.Atoi(m[i])
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, number(2)-number(1), number(3))
+	out, _, status = b.run("check", "--codeMode.faces", "gateway")
+	require.Zero(t, status, out)
+	require.NotContains(t, out, "tokens more than theirs", "one face has a shorter list than this server")
+}
+
 // Four servers at once: files are read, facts are remembered, a summary is written, and a
 // person agrees to the one call that could do harm.
 func TestGatewayOverFourServers(t *testing.T) {
@@ -121,6 +149,7 @@ upstreams:
 	require.Greater(t, theirs, 7000)
 	require.Positive(t, ours)
 	require.Less(t, ours, theirs)
+	require.NotContains(t, out, "tokens more than theirs")
 	out, _, status = b.run("list")
 	require.Zero(t, status)
 	require.NotContains(t, out, "not known")

@@ -22,7 +22,7 @@ func (s *server) listTokens() int {
 }
 
 // reportTokens compares what a client reads of all servers' tools with what it reads of this
-// app's.
+// app's, and says so where the app's list is the longer one.
 func reportTokens(ctx context.Context, servers []*server, in *catalog.Invocation) error {
 	all := 0
 	for _, s := range servers {
@@ -31,10 +31,14 @@ func reportTokens(ctx context.Context, servers []*server, in *catalog.Invocation
 	if all == 0 {
 		return nil
 	}
-	own, err := in.ListBytes(ctx)
+	bytes, err := in.ListBytes(ctx)
 	if err != nil {
 		return err
 	}
-	in.Out.Printf("tools/list: about %d tokens from these servers, about %d from here\n", all, catalog.EstimateTokens(own))
+	own := catalog.EstimateTokens(bytes)
+	in.Out.Printf("tools/list: about %d tokens from these servers, about %d from here\n", all, own)
+	if own > all {
+		in.Out.Printf("For so few tools the list from here costs about %d tokens more than theirs. It saves tokens where one script takes the place of several calls or keeps long results out of the model's context; with one face (codeMode.faces) it is shorter.\n", own-all)
+	}
 	return nil
 }
