@@ -50,6 +50,7 @@ type shownPlan struct {
 	Subject   string               `json:"subject"`
 	ExpiresAt string               `json:"expiresAt"`
 	Call      *approve.PlannedCall `json:"call,omitempty"`
+	Sample    bool                 `json:"sample,omitempty"` // changes are a part of them
 	Text      string               `json:"text"`
 }
 
@@ -63,7 +64,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 		plan = plan.SeenBy(call.Principal(), call.View())
 		about, err := wire.Marshal(shownPlan{
 			PlanID: plan.ID, State: plan.State, Replaces: plan.Replaces, Tool: plan.Request.Tool, Subject: plan.Request.Principal.Subject,
-			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Text: guard.PlanText(plan),
+			ExpiresAt: plan.Expires.Format("2006-01-02T15:04:05Z07:00"), Call: plan.Call, Sample: plan.Sampled(), Text: guard.PlanText(plan),
 		})
 		if err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func approvalSettings() []catalog.Setting {
 		},
 		{Key: "approval.timeoutMs", Live: true, Default: 300000, Min: 1000, Max: 86400000, Unit: "ms", Help: "how long a call waits for a person's answer"},
 		{Key: "approval.planHours", Live: true, Default: 24, Min: 1, Max: 8760, Help: "hours for which a plan waits for somebody to approve it; at most run.keyRetentionHours"},
-		{Key: "approval.maxPlanBytes", Live: true, Default: 4 << 20, Min: 65536, Max: 64 << 20, Unit: "bytes", Help: "largest plan: changes, and what was generated and fetched for them"},
+		{Key: "approval.maxPlanBytes", Live: true, Default: 4 << 20, Min: 65536, Max: 64 << 20, Unit: "bytes", Help: "largest plan: changes, or a sample where they take more, and what was generated and fetched for them"},
 	}
 }
 

@@ -191,7 +191,9 @@ func (x *execution) attempts(ctx context.Context) error {
 // wait waits until the pause of an attempt is over.
 func (x *execution) wait(ctx context.Context, p course.Pause) error {
 	x.last.share.End() // the pause accounts for what it keeps
-	if err := p.Wait(ctx, x.last.paused); err != nil {
+	paused := x.last.paused
+	x.last.paused = nil // or they would be held as long as somebody thinks
+	if err := p.Wait(ctx, paused); err != nil {
 		return err
 	}
 	x.claim.keepsTape = true

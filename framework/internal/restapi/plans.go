@@ -37,6 +37,7 @@ type planText struct {
 	Differs    []string             `json:"differs,omitempty"` // from the plan that it replaces
 	Call       *approve.PlannedCall `json:"call,omitempty"`    // outside, that the run waits before
 	Changes    []store.Change       `json:"changes"`
+	Sample     bool                 `json:"sample,omitempty"` // changes are a part of them
 	Text       string               `json:"text"`
 	Code       string               `json:"code,omitempty"` // of a script, without secrets
 }
@@ -79,7 +80,7 @@ func (h *Handler) servePlan(w http.ResponseWriter, r *http.Request) {
 	p = p.SeenBy(by, h.view(by))
 	out := planText{
 		planSummary: summarize(p), DecidedBy: p.By, Replaces: p.Replaces, ReplacedBy: p.ReplacedBy, Differs: p.Differs, Call: p.Call,
-		Changes: store.Disclosed(p.Changes), Text: h.opts.Console.Plans.WholePlanText(p),
+		Changes: store.Disclosed(p.Changes), Sample: p.Sampled(), Text: h.opts.Console.Plans.WholePlanText(p),
 	}
 	if out.Changes == nil {
 		out.Changes = []store.Change{}

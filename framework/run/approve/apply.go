@@ -223,7 +223,7 @@ func (c *consent) Resume(ctx context.Context) error {
 		return fault.New(fault.Internal, "").Because(err)
 	}
 	c.run.ContinueFrom(run.Continuation{Run: p.Run, Tape: t, Outside: p.Made, Sets: slices.Clone(p.Request.Sets)})
-	c.kept, c.calls, c.last = p, p.Agreed, c.shape(p.Changes)
+	c.kept, c.calls, c.last = p, p.Agreed, c.shapeOf(p)
 	if stale != nil {
 		return stale
 	}

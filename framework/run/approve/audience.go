@@ -21,7 +21,8 @@ func (p *Plan) isVisibleTo(by auth.Principal) bool {
 		sets = []string{p.Request.Set}
 	}
 	unnamed := func(set string) bool { return !by.MayName(set) }
-	return !slices.ContainsFunc(sets, unnamed) && !slices.ContainsFunc(p.Changes, func(c store.Change) bool { return unnamed(c.Set) })
+	return !slices.ContainsFunc(sets, unnamed) && !slices.ContainsFunc(p.Changes, func(c store.Change) bool { return unnamed(c.Set) }) &&
+		!slices.ContainsFunc(p.Counted, func(c Counted) bool { return unnamed(c.Set) })
 }
 
 // EnterSet has a plan that is being applied keep a set that its run comes to, however the run

@@ -136,8 +136,7 @@ func (c *consent) Judge(_ context.Context, a *run.Attempt, e run.Effects) error 
 		}
 		return nil
 	}
-	// No plan was larger than plans may be: nobody agreed to such changes.
-	if c.given() && imageBytes(e.Changes) <= int64(c.guard.settings.Load().MaxBytes) && c.shape(e.Changes).digest == c.agreed {
+	if c.given() && c.shape(e.Changes).digest == c.agreed {
 		return nil
 	}
 	if !c.end && !asked() {
@@ -153,6 +152,14 @@ func (c *consent) effectsOf(a *run.Attempt) []approval.Effect {
 		return nil
 	}
 	return c.effects
+}
+
+// shapeOf is the shape of what a plan asks, as far as it is kept.
+func (c *consent) shapeOf(p *Plan) shape {
+	if p.Sampled() {
+		return shape{digest: p.Shape, counts: p.Counted, sampled: true}
+	}
+	return c.shape(p.Changes)
 }
 
 func (c *consent) shape(changes []store.Change) shape {
@@ -251,7 +258,9 @@ func (c *consent) End(ctx context.Context, e *run.Conclusion) {
 		c.conclude(ctx, e.Err)
 	}
 	if c.kept != nil {
-		e.Proposed = c.kept.Changes
+		if !c.kept.Sampled() {
+			e.Proposed = c.kept.Changes
+		}
 	}
 }
 

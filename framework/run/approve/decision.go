@@ -30,7 +30,7 @@ var form = json.RawMessage(`{"type":"object","properties":{"approve":{"type":"bo
 // request asks somebody about what the run did so far, and wants to do next. Nothing is
 // locked or held meanwhile but the run's key, if it has one. nil lets the next attempt begin.
 func (c *consent) request(ctx context.Context, call *PlannedCall, changes []store.Change) error {
-	plan, err := c.plan(call, changes)
+	plan, is, err := c.plan(call, changes)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (c *consent) request(ctx context.Context, call *PlannedCall, changes []stor
 		}
 		return plansFault(err)
 	}
-	c.kept, c.last = plan, c.shape(changes)
+	c.kept, c.last = plan, is
 	return c.ask(ctx, plan)
 }
 
@@ -54,19 +54,53 @@ func (c *consent) holdPlan(p *Plan) {
 	c.held = n
 }
 
-// plan makes the plan of a pause. What is certain to be too large is refused before it is
-// put together.
-func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, error) {
-	r, req, settings := c.run, c.run.Request(), c.guard.settings.Load()
-	most := settings.MaxBytes
-	if least := r.Tape().Bytes() + int64(len(req.Input)) + imageBytes(changes); least > int64(most) {
-		return nil, planTooLarge(least, most)
+// plan makes the plan of a pause, and returns its shape as it is kept. Where its changes take more bytes than
+// plans may have, it has a sample of them. What is certain to be too large is refused before it is put together.
+func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, shape, error) {
+	r, most := c.run, c.guard.settings.Load().MaxBytes
+	fixed := r.Tape().Bytes() + int64(len(r.Request().Input))
+	if fixed > int64(most) {
+		return nil, shape{}, planTooLarge(fixed, most)
 	}
+	is := c.shape(changes)
+	plan, err := c.planOf(call, is)
+	if err != nil {
+		return nil, shape{}, err
+	}
+	if plan.Changes = changes; fixed+imageBytes(changes) > int64(most) {
+		plan.reduce(is, int64(most)-fixed)
+	}
+	raw, err := json.Marshal(plan)
+	if err == nil && len(raw) > most && !plan.Sampled() {
+		plan.reduce(is, int64(most)-fixed)
+		raw, err = json.Marshal(plan)
+	}
+	if err != nil {
+		return nil, shape{}, fault.New(fault.Internal, "").Because(err)
+	}
+	if len(raw) > most {
+		return nil, shape{}, planTooLarge(int64(len(raw)), most)
+	}
+	// As it is read again: what is asked must be the same then, to the byte. Into a plan
+	// of its own, since decoding writes into the bytes that are there: the request's.
+	read := &Plan{}
+	if err := json.Unmarshal(raw, read); err != nil {
+		return nil, shape{}, fault.New(fault.Internal, "").Because(err)
+	}
+	if read.Sampled() {
+		is = c.shapeOf(read)
+	}
+	return read, is, nil
+}
+
+// planOf puts together what a plan has beside its changes.
+func (c *consent) planOf(call *PlannedCall, is shape) (*Plan, error) {
+	r, req := c.run, c.run.Request()
 	frozen, err := r.Tape().Freeze()
 	if err != nil {
 		return nil, err
 	}
-	is, now := c.shape(changes), time.Now().UTC().Truncate(time.Millisecond)
+	now := time.Now().UTC().Truncate(time.Millisecond)
 	c.calls = c.standing(r.Tape(), call != nil && is.digest == c.agreed)
 	id, snapshot := r.Operation().ID, req.View.Snapshot()
 	unlisted, rest := snapshot.Unlisted(), ""
@@ -74,12 +108,12 @@ func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, error)
 		rest = snapshot.VersionWithout(unlisted)
 	}
 	plan := &Plan{
-		ID: run.NoRun().Run, Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(settings.Life),
+		ID: run.NoRun().Run, Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(c.guard.settings.Load().Life),
 		Request: Planned{
 			Operation: id.String(), Tool: snapshot.ToolName(id), Input: req.Input, Set: req.Set, Sets: r.Scope(), Surface: req.Surface, Via: req.Via, IdempotencyKey: req.IdempotencyKey,
 			Principal: r.Principal(), Mode: req.View.Mode(), Negotiated: req.View.Negotiated(), CatalogVersion: snapshot.Version(), Unlisted: unlisted, Rest: rest,
 		},
-		Tape: frozen, Changes: changes, Shape: is.digest, Call: call, Agreed: c.calls, Made: r.OutsideEffects(),
+		Tape: frozen, Shape: is.digest, Call: call, Agreed: c.calls, Made: r.OutsideEffects(),
 	}
 	switch {
 	case c.kept != nil:
@@ -90,25 +124,12 @@ func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, error)
 	case r.ID == r.OwnID(): // not a run that others began under its idempotency key
 		plan.ID = r.ID
 	}
-	raw, err := json.Marshal(plan)
-	if err != nil {
-		return nil, fault.New(fault.Internal, "").Because(err)
-	}
-	if len(raw) > most {
-		return nil, planTooLarge(int64(len(raw)), most)
-	}
-	// As it is read again: what is asked must be the same then, to the byte. Into a plan
-	// of its own, since decoding writes into the bytes that are there: the request's.
-	read := &Plan{}
-	if err := json.Unmarshal(raw, read); err != nil {
-		return nil, fault.New(fault.Internal, "").Because(err)
-	}
-	return read, nil
+	return plan, nil
 }
 
 func planTooLarge(n int64, most int) *fault.Fault {
-	return fault.Newf(fault.ResultTooLarge, "the plan takes at least %d bytes, at most %d are kept", n, most).
-		WithHint("Change less in one run, or raise approval.maxPlanBytes.")
+	return fault.Newf(fault.ResultTooLarge, "without its changes the plan takes at least %d bytes, at most %d are kept", n, most).
+		WithHint("Read less of plugins and servers in one run, send a shorter input, or raise approval.maxPlanBytes.")
 }
 
 func (g *Guard) keepPlan(ctx context.Context, p *Plan) error {

@@ -49,7 +49,9 @@ type Plan struct {
 
 	Tape    json.RawMessage `json:"tape"`
 	Changes []store.Change  `json:"changes"`
-	// Shape is the digest of the changes in canonical form.
+	// Counted are the numbers of all changes where Changes are a sample: see Sampled.
+	Counted []Counted `json:"counted,omitempty"`
+	// Shape is the digest of all changes in canonical form.
 	Shape string `json:"shape"`
 	// Call is the call outside that the run stands before; nil at its end.
 	Call *PlannedCall `json:"call,omitempty"`
@@ -146,7 +148,7 @@ func (g *Guard) Fault(p *Plan) *fault.Fault {
 }
 
 // Counts are the numbers of the plan's changes, as its caller may hear of them.
-func (p *Plan) Counts() []store.ChangeCount { return store.Counts(store.Disclosed(p.Changes)) }
+func (p *Plan) Counts() []store.ChangeCount { return p.counts("") }
 
 // ErrManyPlans is what a keeper of plans returns where too many plans of one subject
 // wait.

@@ -23,6 +23,12 @@ func (p *Plan) SeenBy(by auth.Principal, v *catalog.View) *Plan {
 	if p.isOwnedBy(by) {
 		return &seen
 	}
+	less := map[string]bool{} // entities of which values are withheld
+	withhold := func(entity string) {
+		if less[entity] = true; !p.Sampled() {
+			seen.withheld.add(entity, 1)
+		}
+	}
 	seen.Changes = slices.Clone(p.Changes)
 	for i := range seen.Changes {
 		c := &seen.Changes[i]
@@ -31,16 +37,28 @@ func (p *Plan) SeenBy(by auth.Principal, v *catalog.View) *Plan {
 		}
 		r := v.Sees(c.Entity)
 		if r == nil || !r.Shown() {
-			seen.withheld.add(nameFor(r), 1)
+			withhold(nameFor(r))
 			c.ID, c.Before, c.After, c.Hidden = "", nil, nil, r == nil
 			continue
 		}
-		var less [2]bool
-		c.Before, less[0] = readable(r, c.Before)
-		c.After, less[1] = readable(r, c.After)
-		if less[0] || less[1] {
-			seen.withheld.add(c.Entity, 1)
+		var cut [2]bool
+		c.Before, cut[0] = readable(r, c.Before)
+		c.After, cut[1] = readable(r, c.After)
+		if cut[0] || cut[1] {
+			withhold(c.Entity)
 		}
+	}
+	seen.Counted = slices.Clone(p.Counted)
+	for i := range seen.Counted { // a sample stands for all
+		c := &seen.Counted[i]
+		if c.Hidden || c.Entity == "" {
+			continue
+		}
+		r := v.Sees(c.Entity)
+		if name := nameFor(r); less[name] || r == nil || !r.Shown() {
+			seen.withheld.add(name, rows([]store.ChangeCount{c.ChangeCount}))
+		}
+		c.Hidden = r == nil
 	}
 	seen.Differs = slices.DeleteFunc(slices.Clone(p.Differs), func(line string) bool { return namesUnseen(line, v) })
 	return &seen

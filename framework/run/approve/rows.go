@@ -73,21 +73,25 @@ func (t *planText) writeTable(table [][]string) {
 
 // writeRows shows the first rows with before and after, deletions before everything
 // else, and says of the others how many of each kind there are.
-func (t *planText) writeRows(changes []store.Change) {
+func (t *planText) writeRows(changes []store.Change, counts []store.ChangeCount) {
 	order := map[store.Action]int{store.Delete: 0, store.Update: 1, store.Create: 2}
 	sorted := slices.SortedStableFunc(slices.Values(changes), func(a, b store.Change) int { return cmp.Compare(order[a.Action], order[b.Action]) })
 	for i, c := range sorted {
 		if i == t.bounds.rows || t.Len() > t.bounds.text {
-			t.writeRest(sorted[i:])
+			t.writeRest(without(counts, store.Counts(sorted[:i])))
 			return
 		}
 		t.printf("%s %s %s\n", c.Action, c.Entity, or(t.id(c.ID), "(a row that is not shown)"))
 		t.writeFields(c)
 	}
+	t.writeRest(without(counts, store.Counts(sorted)))
 }
 
-func (t *planText) writeRest(rest []store.Change) {
-	counts := store.Counts(rest)
+// writeRest says of the rows that are not shown how many of each kind there are, if there are any.
+func (t *planText) writeRest(counts []store.ChangeCount) {
+	if rows(counts) == 0 {
+		return
+	}
 	var parts []string
 	for _, action := range []struct {
 		done string
@@ -101,7 +105,7 @@ func (t *planText) writeRest(rest []store.Change) {
 			parts = append(parts, kinds.String()+" "+action.done)
 		}
 	}
-	t.printf("… and %s: %s\n", quantity(len(rest), "more row"), strings.Join(parts, "; "))
+	t.printf("… and %s: %s\n", quantity(rows(counts), "more row"), strings.Join(parts, "; "))
 }
 
 // writeFields shows what changed in a row: all that it has where it comes or goes.

@@ -2,11 +2,11 @@ package approve
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -22,13 +22,16 @@ import (
 type shape struct {
 	lines  []shapeLine // in canonical order
 	digest string
+	counts []Counted
+	// sampled: of what a plan has a sample of, there are no lines.
+	sampled bool
 }
 
 // shapeLine is one change.
 type shapeLine struct {
-	key  string // entity, set, id and action
-	name string // the same for people
-	text string // all of it, as JSON
+	key  string            // entity, set, id and action
+	name string            // the same for people
+	sum  [sha256.Size]byte // of all of it
 }
 
 // names are what created rows are called: by entity, set and id.
@@ -44,26 +47,46 @@ func shapeOf(changes []store.Change, resource func(name string) *catalog.Resourc
 			made[[3]string{c.Entity, c.Set, c.ID}] = fmt.Sprintf("new %d", counts[kind])
 		}
 	}
-	var s shape
-	for _, c := range changes {
-		s.lines = append(s.lines, made.line(c, resource(c.Entity)))
+	keys, order := make([]string, len(changes)), make([]int, len(changes))
+	for i, c := range changes {
+		order[i], keys[i] = i, made.key(c)
 	}
 	// A row stands there once, or, with one change after the other, in their order.
-	sort.SliceStable(s.lines, func(i, j int) bool { return s.lines[i].key < s.lines[j].key })
-	var all bytes.Buffer
-	for _, l := range s.lines {
-		all.WriteString(l.text)
-		all.WriteByte('\n')
+	slices.SortStableFunc(order, func(i, j int) int { return strings.Compare(keys[i], keys[j]) })
+	s, all := shape{lines: make([]shapeLine, len(changes)), counts: counted(changes)}, sha256.New()
+	for at, i := range order { // the text of one change stands in memory, not those of all
+		text := made.text(changes[i], resource(changes[i].Entity))
+		all.Write(text)
+		all.Write([]byte{'\n'})
+		s.lines[at] = shapeLine{key: keys[i], name: nameOf(changes[i], made.id(changes[i])), sum: sha256.Sum256(text)}
 	}
-	s.digest = journal.Digest(all.Bytes())
+	s.digest = journal.DigestText(all.Sum(nil))
 	return s
 }
 
-func (n names) line(c store.Change, r *catalog.Resource) shapeLine {
-	id := c.ID
+// id is a row's id, or what it is called where the run created it.
+func (n names) id(c store.Change) string {
 	if name, ok := n[[3]string{c.Entity, c.Set, c.ID}]; ok {
-		id = name
+		return name
 	}
+	return c.ID
+}
+
+func (n names) key(c store.Change) string {
+	return strings.Join([]string{c.Entity, c.Set, n.id(c), string(c.Action)}, "\x00")
+}
+
+// nameOf is what people read of a change.
+func nameOf(c store.Change, id string) string {
+	entity := c.Entity
+	if c.Hidden {
+		entity = store.HiddenEntity
+	}
+	return fmt.Sprintf("%s %s %s", c.Action, entity, or(plain(clipped(id, dialogBounds.value)), "(a row that is not shown)"))
+}
+
+// text is all of a change in canonical form, as JSON.
+func (n names) text(c store.Change, r *catalog.Resource) []byte {
 	before, after := n.image(c.Before, c, r), n.image(c.After, c, r)
 	if c.Action == store.Update {
 		for field, was := range before {
@@ -73,16 +96,8 @@ func (n names) line(c store.Change, r *catalog.Resource) shapeLine {
 			}
 		}
 	}
-	entity := c.Entity
-	if c.Hidden {
-		entity = store.HiddenEntity
-	}
-	text, _ := json.Marshal([]any{c.Entity, c.Set, id, c.Action, before, after}) // of JSON and texts
-	return shapeLine{
-		key:  strings.Join([]string{c.Entity, c.Set, id, string(c.Action)}, "\x00"),
-		name: fmt.Sprintf("%s %s %s", c.Action, entity, or(plain(clipped(id, dialogBounds.value)), "(a row that is not shown)")),
-		text: string(text),
-	}
+	text, _ := json.Marshal([]any{c.Entity, c.Set, n.id(c), c.Action, before, after}) // of JSON and texts
+	return text
 }
 
 // image is a row in canonical form: without its id and what the engine keeps, with
@@ -161,6 +176,9 @@ func (n names) value(raw json.RawMessage, target, set string) json.RawMessage {
 // differences says what a later shape has that an earlier one had not, and the other
 // way round: one line for each row, for people.
 func (s shape) differences(later shape) []string {
+	if s.sampled || later.sampled {
+		return countDifferences(s.counts, later.counts)
+	}
 	was, is := s.byKey(), later.byKey()
 	keys := map[string]bool{}
 	for k := range was {

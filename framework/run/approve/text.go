@@ -68,7 +68,7 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	p.writeRequest(&t)
 	t.WriteString("\n")
 	changes := store.Named(p.Changes)
-	counts := store.Counts(changes)
+	counts := p.counts(store.HiddenEntity)
 	p.writeEffect(&t, counts)
 	p.writeCalls(&t)
 	p.writeDifferences(&t)
@@ -76,7 +76,10 @@ func (p *Plan) text(redact func(string) string, bounds textBounds) string {
 	if len(p.withheld) > 0 {
 		t.printf("Withheld from you, whose rights do not cover it: values of %s (%s).\n\n", quantity(p.withheld.total(), "row"), p.withheld)
 	}
-	t.writeRows(changes)
+	if p.Sampled() {
+		t.printf("These are too many to keep each of them: below is a sample of %d of %d. A yes is for all. They are made and compared again when the plan is applied, and if one differs, nothing is committed.\n\n", len(changes), rows(counts))
+	}
+	t.writeRows(changes, counts)
 	return redact(t.String())
 }
 
@@ -102,7 +105,7 @@ func (p *Plan) writeEffect(t *planText, counts []store.ChangeCount) {
 
 // Summary says in a few words what the plan asks for: deletions and calls first.
 func (p *Plan) Summary() string {
-	counts := store.Counts(store.Named(p.Changes))
+	counts := p.counts(store.HiddenEntity)
 	var parts []string
 	add := func(verb string, of func(store.ChangeCount) int) {
 		if kinds := countKinds(counts, of); len(kinds) > 0 {
