@@ -28,7 +28,7 @@ require (
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
 	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; locks the files of sign-ins; runs the scripts of tests for the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema
-	github.com/shopspring/decimal v1.6.0 // amounts of food, in sample-pantrypal only
+	github.com/shopspring/decimal v1.6.0 // amounts of food in sample-pantrypal, prices in tests/shop
 	github.com/spf13/cobra v1.10.2 // the commands
 	github.com/spf13/pflag v1.0.10 // names the flag that was not found
 	github.com/stretchr/testify v1.12.1

@@ -37,7 +37,9 @@ type Kit struct {
 type Setting struct{ Key, Value string }
 
 // New starts the app with an empty data folder of its own. It stops with the test. Runs
-// need no approval, unless settings say so. Outside of a test binary it panics.
+// need no approval, unless settings say so. Where the setting `database` is a server of
+// PostgreSQL, the sets are in schemas of the test's own, and dropped at its end; two kits whose
+// URLs have the same schema_prefix share them. Outside of a test binary it panics.
 func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 	tb.Helper()
 	return start(tb, app, true, settings)
@@ -62,6 +64,9 @@ func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting)
 	}
 	for _, s := range settings {
 		flags[s.Key] = s.Value
+	}
+	if inPostgreSQL(flags["database"]) {
+		flags["database"] = freshSchemas(tb, flags["database"])
 	}
 	if flags["approval.mode"] == "" && flags["approval.rules"] == "" { // nobody is there to be asked, by the app's own rules either
 		flags["approval.mode"], flags["approval.rules"] = string(approval.Never), "[]"

@@ -12,12 +12,14 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/shop"
 )
 
-// A client in Go that a generator makes of the document compiles, and does what it says.
-func TestOpenAPIGoClient(t *testing.T) {
-	t.Parallel()
-	s := serve(t, fixture.App(), framework.HTTPOptions{})
+// goClient generates a client of an app in Go, compiles testdata/goclient/NAME with it, runs that
+// program against the app, and reads what it prints.
+func goClient(t *testing.T, name, tags string, app framework.App, into any) {
+	t.Helper()
+	s := serve(t, app, framework.HTTPOptions{})
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/goclient")))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "api"), 0o700))
@@ -31,15 +33,21 @@ func TestOpenAPIGoClient(t *testing.T) {
 		require.NoError(t, err, "%v\n%s%s", args, out, &errs)
 		return out
 	}
-	run("../..", "tool", "-modfile=tools/go.mod", "oapi-codegen", "-generate", "types,client", "-include-tags", "Todo,Step,Files", "-package", "api", "-o", filepath.Join(dir, "api", "client.go"), fileOf(t, s))
+	run("../..", "tool", "-modfile=tools/go.mod", "oapi-codegen", "-generate", "types,client", "-include-tags", tags, "-package", "api", "-o", filepath.Join(dir, "api", "client.go"), fileOf(t, s))
+	out := run(dir, "run", "./"+name, s.url)
+	require.NoError(t, json.Unmarshal(out, into), "%s", out)
+}
+
+// A client in Go that a generator makes of the document compiles, and does what it says.
+func TestOpenAPIGoClient(t *testing.T) {
+	t.Parallel()
 	var said struct {
 		Title, Priority, ETag, Problem string
 		Created, Changed, Stale, Gone  int
 		Count, Groups                  int
 		File, Step, Back               string
 	}
-	out := run(dir, "run", ".", s.url)
-	require.NoError(t, json.Unmarshal(out, &said), "%s", out)
+	goClient(t, "fixture", "Todo,Step,Files", fixture.App(), &said)
 	require.Equal(t, "Buy milk", said.Title)
 	require.Equal(t, "high", said.Priority)
 	require.Equal(t, []int{201, 200, 412, 404}, []int{said.Created, said.Changed, said.Stale, said.Gone})
@@ -48,4 +56,23 @@ func TestOpenAPIGoClient(t *testing.T) {
 	require.Equal(t, "a file", said.File)
 	require.Equal(t, []string{"Take the bag", "Buy milk"}, []string{said.Step, said.Back}, "rows of relationships, found by a filter")
 	require.Equal(t, 1, said.Groups)
+}
+
+// It writes filters of decimals, integers that no float64 holds, enums, objects and lists, over
+// relationships in both directions, and reads all of these.
+func TestOpenAPIGoClientOfShop(t *testing.T) {
+	t.Parallel()
+	said := map[string]any{}
+	goClient(t, "shop", "Category,Product,Customer,Order,Line", shop.App(), &said)
+	require.Equal(t, map[string]any{
+		"price": "3.50", "serial": "9007199254740993", "status": "on_sale", "width": 10.0, "origin": "Assam", "grams": 100.0, "tags": []any{"hot"},
+		"parent": "Drinks", "buyer": "Ann", "groups": 1.0, "sum": 2.0,
+	}, said)
+}
+
+func TestOpenAPIGoClientOfPantryPal(t *testing.T) {
+	t.Parallel()
+	said := map[string]any{}
+	goClient(t, "pantrypal", "PantryItem,Detection,Household", pantryPal(), &said)
+	require.Equal(t, map[string]any{"name": "Sourdough starter", "food": true, "box": nil, "places": []any{map[string]any{"place": "fridge", "count": 1.0}}}, said)
 }

@@ -23,12 +23,13 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/app"
 	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/shop"
 )
 
 // as makes this test binary an app.
 const as = "KOANTEST_REST"
 
-var apps = map[string]func() framework.App{"fixture": fixtureApp, "pantrypal": pantryPal}
+var apps = map[string]func() framework.App{"fixture": fixtureApp, "pantrypal": pantryPal, "shop": shop.App}
 
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == chorus {

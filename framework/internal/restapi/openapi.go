@@ -130,7 +130,7 @@ func (b *builder) refer(s any, owner string) any {
 	if name := b.known[canonical(object)]; name != "" {
 		return reference(name)
 	}
-	return withFormat(withMembers(splitTypes(subschema.Replace(object, func(inner any) any { return b.refer(inner, owner) }))))
+	return withFormat(withMembers(joinChoices(splitTypes(subschema.Replace(object, func(inner any) any { return b.refer(inner, owner) })))))
 }
 
 // keywords are those that mean something for one type alone.
@@ -161,6 +161,27 @@ func splitTypes(s node) node {
 	}
 	out["anyOf"] = choices
 	return out
+}
+
+// joinChoices takes the choices of a choice that says nothing else for choices of the schema itself:
+// of one within another, oapi-codegen makes a type that nobody can give a value.
+func joinChoices(s node) node {
+	choices, ok := s["anyOf"].([]any)
+	if !ok {
+		return s
+	}
+	var out []any
+	for _, c := range choices {
+		inner, _ := c.(node)
+		if within, ok := inner["anyOf"].([]any); ok && len(inner) == 1 {
+			out = append(out, within...)
+			continue
+		}
+		out = append(out, c)
+	}
+	s = maps.Clone(s)
+	s["anyOf"] = out
+	return s
 }
 
 // withMembers says that an object has members, where a schema says nothing of them, or only what

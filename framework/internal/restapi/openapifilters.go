@@ -18,7 +18,7 @@ func closed(properties node) node {
 	return node{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
-func anyOf(choices ...any) node { return node{"anyOf": choices} }
+func anyOf(choices ...any) node { return joinChoices(node{"anyOf": choices}) }
 
 // entityTypes are the components of one entity, "" for those that it has not.
 type entityTypes struct{ row, filter, with string }

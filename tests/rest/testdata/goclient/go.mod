@@ -1,6 +1,6 @@
 module goclient
 
-go 1.25
+go 1.26
 
 require github.com/oapi-codegen/runtime v1.8.0
 

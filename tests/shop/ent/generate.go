@@ -1,0 +1,5 @@
+// Package ent is the generated code of the shop.
+// Only the schemas, this file and entc.go are written by hand.
+package ent
+
+//go:generate go run -mod=mod entc.go
