@@ -47,3 +47,20 @@ func endOfString(text []byte, i int) int {
 	}
 	return len(text)
 }
+
+// Depth returns how deep objects and lists are nested in a JSON text; 0 is a text without any.
+func Depth(text []byte) (deepest int) {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = endOfString(text, i)
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return deepest
+}

@@ -114,7 +114,9 @@ func (x *transactions) together(ctx context.Context, fn func() error) (err error
 	if err != nil {
 		return a.stale(err)
 	}
-	err = fn()
+	if err = fn(); err == nil {
+		err = a.stale(x.group.Check(ctx))
+	}
 	x.group.Leave()
 	if course.Ends(err) {
 		return err // the whole attempt is rolled back

@@ -315,6 +315,9 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		if err := b.t.holdImage(b.k, s.id, len(s.json)); err != nil {
 			return err
 		}
+		if _, err := b.t.checkReturned(b.k, b.models[i], s.id, s.json); err != nil {
+			return err
+		}
 		if err := b.keepItem(i, s.json); err != nil {
 			return err
 		}

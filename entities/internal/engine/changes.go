@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 
 	"github.com/koan-go/koan/entities/internal/changes"
@@ -14,8 +15,8 @@ import (
 type pending struct {
 	kind   *model.Kind
 	id     any
-	at     int    // of the write among the transaction's
-	before []byte // where a hook of the app may do something else instead
+	at     int               // of the write among the transaction's
+	before [sha256.Size]byte // a digest of the row, where a hook of the app may do something else instead
 }
 
 // expect records writes to rows and, if the run records, what the rows are before them.
@@ -29,6 +30,11 @@ func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action store.
 	}
 	if err := t.recordRows(ctx, k, ids); err != nil {
 		return nil, err
+	}
+	if action == store.Update {
+		if err := t.noteBurdens(ctx, k, ids); err != nil {
+			return nil, err
+		}
 	}
 	if action == store.Delete {
 		if err := t.keepPast(ctx, k, ids, true); err != nil {
@@ -130,6 +136,9 @@ func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][
 // and nothing more.
 func (t *tx) Changes(ctx context.Context) ([]store.Change, error) {
 	defer t.forReport()()
+	if err := t.weigh(ctx); err != nil { // what hooks wrote to another set than their call's
+		return nil, err
+	}
 	if !t.attempt.Records() {
 		return t.log.Count(t.reportedSet(), func(k *model.Kind) bool { return !t.caller.knows(k) }), nil
 	}

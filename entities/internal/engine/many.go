@@ -25,6 +25,9 @@ func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 		if err := t.recordRows(ctx, k, ids); err != nil {
 			return err
 		}
+		if err := t.noteBurdens(ctx, k, ids); err != nil {
+			return err
+		}
 		for _, id := range ids {
 			if err := t.holdImage(k, id, p.row.Size()); err != nil {
 				return err
@@ -44,6 +47,7 @@ func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 	for _, id := range ids {
 		t.recordUpdated(k, id)
 	}
+	t.weighLater(k, nil, ids...)
 	return affected, true, nil
 }
 

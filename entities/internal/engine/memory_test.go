@@ -151,7 +151,7 @@ func TestRowsTooWideToReadAreRefused(t *testing.T) {
 			f := a.fails(fault.CallTooLarge, op, input)
 			require.Equal(t, "Store less in one row.", f.Hint, "%s, %s", op, name)
 			if op != "Todo.upsert-many" {
-				require.Equal(t, map[string]string{"Todo.patch": "/changes", "Todo.upsert": "/model"}[op], f.Path, "%s, %s", op, name)
+				require.Equal(t, map[string]string{"Todo.patch": "/changes/notes", "Todo.upsert": "/model/notes"}[op], f.Path, "%s, %s", op, name)
 			}
 		}
 		require.EqualValues(t, 1, a.call("Todo.count", `{}`)["count"])

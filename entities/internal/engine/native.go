@@ -68,6 +68,9 @@ func (e *Engine) prepare(ctx context.Context, t *tx, k *model.Kind, m *model.Val
 		return nil, err
 	}
 	row, err := rowOf(k, w.Mutation)
+	if err == nil {
+		err = t.checkWidth(k, m, row)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +93,9 @@ func (e *Engine) prepareUpdate(ctx context.Context, t *tx, k *model.Kind, id any
 		return nil, err
 	}
 	row, err := rowOf(k, w.Mutation)
+	if err == nil {
+		err = t.checkWidth(k, m, row)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +196,10 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 		return nil, t.unseenRow(k, p.model)
 	}
 	t.recordCreated(k, id)
-	return out, t.holdImage(k, id, len(out))
+	if err := t.holdImage(k, id, len(out)); err != nil {
+		return nil, err
+	}
+	return t.checkReturned(k, p.model, id, out)
 }
 
 // unseenRow is the error for a row that could not be stored although the transaction
@@ -233,6 +242,9 @@ func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, 
 	if err := t.recordRows(ctx, k, []any{p.id}); err != nil {
 		return nil, err
 	}
+	if err := t.noteBurdens(ctx, k, []any{p.id}); err != nil {
+		return nil, err
+	}
 	var out []byte
 	err := t.sql.Alone(func() (wrote bool, err error) {
 		out, err = e.writer.Update(t.brief(ctx), t.sql, k.Entity, k.BoundID(p.id), p.row, ifVersion)
@@ -247,7 +259,10 @@ func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, 
 		return nil, nil
 	}
 	t.recordUpdated(k, p.id)
-	return out, t.holdImage(k, p.id, len(out))
+	if err := t.holdImage(k, p.id, len(out)); err != nil {
+		return nil, err
+	}
+	return t.checkReturned(k, p.model, p.id, out)
 }
 
 // prepareAndUpdate is prepareUpdate followed by update.

@@ -141,7 +141,9 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 				out, err = e.restoreInPlace(ctx, t, k, o.Name, r)
 				return t.verdict(err)
 			}
-			out, err = handle(ctx, e, t, k, call)
+			if out, err = handle(ctx, e, t, k, call); err == nil && o.Access.Writes() {
+				err = t.weigh(ctx)
+			}
 			return t.verdict(err)
 		})
 		return out, err

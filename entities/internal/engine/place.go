@@ -181,7 +181,7 @@ func (t *tx) forApp(ctx context.Context) (context.Context, error) {
 // as its cause.
 func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (v ent.Value, err error) {
 	if t.depth > 0 { // another one of a bulk
-		return t.writeReadable(ctx, k, m, next)
+		return t.mutate(ctx, k, m, next)
 	}
 	defer t.passed(t.passing)
 	t.caller = t.engine.ownView(ctx, t)
@@ -198,7 +198,9 @@ func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, ne
 			_ = run.Abandon(ctx, errors.Join(fault.New(fault.Internal, ""), end(false)))
 		}
 	}()
-	v, err = t.writeReadable(ctx, k, m, next)
+	if v, err = t.mutate(ctx, k, m, next); err == nil {
+		err = t.weighMany(ctx)
+	}
 	if err != nil {
 		err = t.engine.appFault(ctx, t, k, m, err)
 	}

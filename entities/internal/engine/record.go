@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"strconv"
@@ -14,7 +14,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/sqltext"
-	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -169,6 +168,7 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	}
 	w := t.log.Write(own.at)
 	w.ID, w.Links = id, t.writtenLinks(k, m)
+	t.weighLater(k, m, id)
 	t.keepCreated(k, id)
 	if t.attempt.Records() {
 		if err := t.recordBefore(ctx, k, id, false, nil); err != nil {
@@ -204,12 +204,11 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	compare := t.hasHooks(k) && !edges && !writesGuarded(k, m)
 	for i := range rows {
 		if compare {
-			if rows[i].before, err = t.image(ctx, k, rows[i].id); err == nil {
-				err = t.holdUntilCallEnds(len(rows[i].before))
-			}
+			image, err := t.image(ctx, k, rows[i].id)
 			if err != nil {
 				return nil, err
 			}
+			rows[i].before = sha256.Sum256(image)
 		}
 	}
 	moved, err := t.beginLinkedWrites(ctx, k, m)
@@ -226,6 +225,7 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 			return nil, err
 		}
 	}
+	t.weighLater(k, m, ids...)
 	if err := t.recordLinks(ctx, k, ids, links, false); err != nil {
 		return nil, err
 	}
@@ -249,13 +249,10 @@ func writesGuarded(k *model.Kind, m ent.Mutation) bool {
 func (t *tx) voidUnchanged(ctx context.Context, rows []pending) error {
 	for _, p := range rows {
 		after, err := t.image(ctx, p.kind, p.id)
-		if fault.CodeOf(err) == fault.CallTooLarge {
-			return t.engine.reader.TooWide(p.kind.Entity)
-		}
 		if err != nil {
 			return err
 		}
-		if bytes.Equal(after, p.before) {
+		if sha256.Sum256(after) == p.before {
 			t.voidWrites(p)
 		}
 	}

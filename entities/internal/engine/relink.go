@@ -29,7 +29,7 @@ func (e *Engine) restoreInPlace(ctx context.Context, t *tx, k *model.Kind, op st
 	if err != nil || !there {
 		return json.RawMessage("{}"), err
 	}
-	out, err := e.stored(ctx, t, k, id, "")
+	out, err := e.answer(ctx, t, k, id, nil)
 	if op == "upsert-many" {
 		out = append(append([]byte(`{"items":[`), out...), `]}`...)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,11 +23,12 @@ func TestAWriteThatFailsAfterItsStatementLeavesNothing(t *testing.T) {
 	a := start(t, ent.Entities())
 	a.call("Todo.upsert-many", `{"models":[{"id":"broken","title":"x"},{"id":"whole","title":"x"}]}`)
 	db := beside(t, a.place, "default")
-	_, err := db.Exec("UPDATE todos SET notes = printf('%.*c', 20000000, 'x') WHERE id = 'broken'") // more than anybody reads
+	_, err := db.Exec("UPDATE todos SET notes = printf('%.*c', 3000000, 'x') WHERE id = 'broken'")
 	require.NoError(t, err)
+	more := `"views":5,"tags":["` + strings.Repeat("y", 3_000_000) + `"]` // together more than anybody reads
 	for op, input := range map[string]string{
-		"Todo.patch":  `{"id":"broken","changes":{"views":5}}`,
-		"Todo.upsert": `{"model":{"id":"broken","views":5}}`,
+		"Todo.patch":  `{"id":"broken","changes":{` + more + `}}`,
+		"Todo.upsert": `{"model":{"id":"broken",` + more + `}}`,
 	} {
 		tries := 0
 		out, err := a.run(script(atomic, func(call func(op, input string) (map[string]any, error), _ *run.Attempt) error {
@@ -49,7 +51,7 @@ func TestAWriteThatFailsAfterItsStatementLeavesNothing(t *testing.T) {
 		require.Zero(t, views, op)
 		require.Equal(t, op, a.call("Todo.get-by-id", `{"id":"whole"}`)["title"])
 	}
-	_, _, err = a.try("Todo.patch", `{"id":"broken","changes":{"views":5}}`)
+	_, _, err = a.try("Todo.patch", `{"id":"broken","changes":{`+more+`}}`)
 	require.Error(t, err)
 	var views int
 	require.NoError(t, db.QueryRow("SELECT views FROM todos WHERE id = 'broken'").Scan(&views))

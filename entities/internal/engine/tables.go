@@ -5,19 +5,24 @@ import (
 
 	"entgo.io/ent/dialect/sql/schema"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exact"
 )
 
 // table is an entity's table with all columns that ent knows, those of edges and of fields
 // that are not exposed included.
 type table struct {
-	columns []string
-	secret  []bool // by column: nobody may read it
-	guarded bool   // it has columns that somebody who may write it may not read
-	joins   []join
-	unique  [][]*schema.Column
-	keys    [][]string // by which a new row may conflict with another one
+	columns  []string
+	secret   []bool // by column: nobody may read it
+	json     []bool // by column: it holds JSON
+	sizeable bool   // rows may be too large to be read
+	guarded  bool   // it has columns that somebody who may write it may not read
+	joins    []join
+	unique   [][]*schema.Column
+	keys     [][]string // by which a new row may conflict with another one
 }
 
 // join is a table of links between rows of two kinds, seen from one of its columns. ent makes
@@ -44,7 +49,9 @@ func tablesOf(m *model.Model) map[*model.Kind]*table {
 		own := &table{unique: model.UniqueKeys(t), keys: conflictKeys(t)}
 		for _, c := range t.Columns {
 			own.columns, own.secret = append(own.columns, c.Name), append(own.secret, isSecret(k, c.Name))
+			own.json = append(own.json, slices.ContainsFunc(k.Entity.Columns, func(d descriptor.Column) bool { return d.Name == c.Name && d.Storage == descriptor.JSON }))
 		}
+		own.sizeable = slices.ContainsFunc(k.Entity.Columns, func(c descriptor.Column) bool { return read.IsSizeable(&c) })
 		own.guarded = slices.Contains(own.secret, true) || slices.ContainsFunc(k.Entity.Resource.Fields, func(f catalog.Field) bool { return isGuarded(&f) })
 		for _, j := range m.App.Tables {
 			own.joins = append(own.joins, joinsOf(k, j)...)
@@ -52,6 +59,20 @@ func tablesOf(m *model.Model) map[*model.Kind]*table {
 		out[k] = own
 	}
 	return out
+}
+
+// mayBurden reports whether a row of the table may be one that not everybody can read.
+func (t *table) mayBurden(row heldRow) bool {
+	all := 0
+	for i, v := range row {
+		if v == nil {
+			continue
+		}
+		if all += len(*v); all > read.SizeableBytes || t.json[i] && len(*v) > 2*exact.MaxDepth {
+			return true
+		}
+	}
+	return false
 }
 
 // isSecret reports whether nobody may read a column: a field that is sensitive or can only be

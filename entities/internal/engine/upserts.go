@@ -149,6 +149,9 @@ func (t *tx) keepFound(ctx context.Context, k *model.Kind, ids []any, u *changes
 	if err := t.recordRows(ctx, k, ids); err != nil {
 		return err
 	}
+	if err := t.noteBurdens(ctx, k, ids); err != nil {
+		return err
+	}
 	if err := t.keepPast(ctx, k, ids, true); err != nil {
 		return err
 	}
@@ -209,6 +212,7 @@ func (t *tx) recordUpserted(ctx context.Context, k *model.Kind, u *changes.Upser
 			return err
 		}
 		t.log.Begin(changes.Write{Kind: k, ID: found.ID, Action: action, Links: links})
+		t.weighLater(k, nil, found.ID)
 		if err := t.recordLinks(ctx, k, []any{found.ID}, links, false); err != nil {
 			return err
 		}

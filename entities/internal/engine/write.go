@@ -117,7 +117,7 @@ func (e *Engine) keepStored(ctx context.Context, t *tx, k *model.Kind, id any, m
 			return err
 		}
 		if err == nil && there {
-			raw, err := e.stored(ctx, t, k, id, m.At)
+			raw, err := e.stored(ctx, t, k, id)
 			if err != nil {
 				return err
 			}
@@ -212,7 +212,7 @@ func (e *Engine) createByEnt(ctx context.Context, t *tx, k *model.Kind, m *model
 	if err != nil {
 		return nil, w.Mutation, e.writeFault(ctx, t, k, m, err)
 	}
-	out, err := e.stored(ctx, t, k, id, m.At)
+	out, err := e.answer(ctx, t, k, id, m)
 	if err != nil {
 		return nil, w.Mutation, err
 	}
@@ -224,13 +224,18 @@ func neverStored(k *model.Kind, version int64) *fault.Fault {
 	return staleVersion("there is no %s at version %d: it was deleted or never stored", k.Name(), version)
 }
 
-// stored reads the result of a write: only the id, if the caller may not read the row. at is where
-// the input has what was written.
-func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any, at string) (json.RawMessage, error) {
-	out, err := t.readVisible(ctx, k, id)
-	if fault.CodeOf(err) == fault.CallTooLarge {
-		return nil, e.reader.TooWide(k.Entity).WithPath(at)
+// answer reads the result of a write: only the id, if the caller may not read the row, or nobody could.
+func (e *Engine) answer(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) (json.RawMessage, error) {
+	out, err := e.stored(ctx, t, k, id)
+	if err != nil {
+		return nil, err
 	}
+	return t.checkReturned(k, m, id, out)
+}
+
+// stored reads a row that was written: only the id, if the caller may not read it.
+func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any) (json.RawMessage, error) {
+	out, err := t.readVisible(ctx, k, id)
 	if err == nil && out != nil {
 		err = t.holdImage(k, id, len(out))
 	}
@@ -244,7 +249,7 @@ func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any, at st
 	if err != nil {
 		return nil, err
 	}
-	return model.Encode(model.Object{k.KeyField().Name: k.FormatID(id)}), nil
+	return onlyID(k, id), nil
 }
 
 // change writes to an entity that exists, and returns what it became.
@@ -261,7 +266,7 @@ func (e *Engine) change(ctx context.Context, t *tx, k *model.Kind, id any, m *mo
 	if err := e.write(ctx, t, k, id, m, ifVersion); err != nil {
 		return nil, err
 	}
-	return e.stored(ctx, t, k, id, m.At)
+	return e.answer(ctx, t, k, id, m)
 }
 
 // changeNatively is change in one statement, for a model that is plain.
@@ -280,7 +285,7 @@ func (e *Engine) changeNatively(ctx context.Context, t *tx, k *model.Kind, id an
 	if err := e.atVersion(ctx, t, k, id, ifVersion); err != nil {
 		return nil, err
 	}
-	return e.stored(ctx, t, k, id, m.At)
+	return e.answer(ctx, t, k, id, m)
 }
 
 // write stores a model in an entity that exists. It removes from the model what would
@@ -320,7 +325,7 @@ func (e *Engine) immutable(ctx context.Context, t *tx, k *model.Kind, id any, m 
 	var stored map[string]any
 	changed := func(f model.FieldValue) (bool, error) {
 		if stored == nil {
-			raw, err := e.stored(ctx, t, k, id, m.At)
+			raw, err := e.stored(ctx, t, k, id)
 			if err != nil {
 				return false, err
 			}

@@ -190,9 +190,15 @@ func (e *Engine) Count(ctx context.Context, q Querier, c *Count) ([]byte, error)
 
 // Image reads the JSON of one row by its native key, as get-by-id would without
 // relations; nil when there is none that the rule lets through. It serves the
-// images of changes, so it runs on the transaction that makes them.
-func (e *Engine) Image(ctx context.Context, q Querier, entity *descriptor.Entity, key any, rule *filter.Rule) ([]byte, error) {
-	return e.one(ctx, q, &selection{entity: entity, layout: fullLayout(entity)}, key, rule)
+// images of changes, so it runs on the transaction that makes them, and reads rows that
+// are larger than the limit of a call.
+func (e *Engine) Image(ctx context.Context, q Querier, entity *descriptor.Entity, key any, rule *filter.Rule) (out []byte, err error) {
+	s := &selection{entity: entity, layout: fullLayout(entity)}
+	err = e.eachRow(ctx, q, s, e.selectOne(s, key, rule), func(_ any, row []byte) error {
+		out = Own(row)
+		return nil
+	})
+	return out, err
 }
 
 // Exists reports whether there is a row with a native key that the rule lets
@@ -218,6 +224,11 @@ func appendRule(b *sqltext.Builder, t sqltext.Alias, rule *filter.Rule) {
 // one reads the row with a key; nil when there is none that the rule lets
 // through.
 func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule *filter.Rule) ([]byte, error) {
+	return e.only(ctx, q, e.selectOne(s, key, rule), s)
+}
+
+// selectOne makes the statement that selects the row with a key.
+func (e *Engine) selectOne(s *selection, key any, rule *filter.Rule) *sqltext.Builder {
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(s.layout.list(e.dialect))
@@ -225,7 +236,7 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
 	appendRule(b, t, rule)
-	return e.only(ctx, q, b, s)
+	return b
 }
 
 // only reads the one row that a statement selects, nil if there is none.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/sqltext"
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // Statement begins the text of a writing statement. Returned or Affected take it
@@ -18,50 +17,11 @@ func (e *Engine) Statement() *sqltext.Builder { return e.builder() }
 // Returned ends a writing statement on an entity's table with what it gives back,
 // and runs it: each is called for every row that was written, in the order in
 // which the database gives them, with the row's key as the database has it and its
-// JSON as Image returns it. The JSON is valid until each returns. A row whose JSON is
-// larger than a call may be ends in call_too_large.
+// JSON as Image returns it. The JSON is valid until each returns.
 func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, each func(key any, row []byte) error) error {
 	s := &selection{entity: entity, layout: fullLayout(entity)}
 	b.Raw(" RETURNING ").Raw(s.layout.returning(e.dialect))
-	return e.eachRow(ctx, q, s, b, e.checkReadable(entity, each))
-}
-
-// Stored reads rows that were just written, as Returned returns them, in no order.
-func (e *Engine) Stored(ctx context.Context, q Querier, entity *descriptor.Entity, keys []any, each func(key any, row []byte) error) error {
-	return e.Images(ctx, q, entity, keys, e.checkReadable(entity, each))
-}
-
-// Readable ends in call_too_large for a row of so many bytes that nobody could read.
-func (e *Engine) Readable(entity *descriptor.Entity, n int) error {
-	if n <= e.limit() {
-		return nil
-	}
-	return e.TooWide(entity)
-}
-
-// TooWide is the fault of a row that nobody could read once it is stored.
-func (e *Engine) TooWide(entity *descriptor.Entity) *fault.Fault {
-	return fault.Newf(fault.CallTooLarge, "one %s would be larger than %d bytes and could not be read back", entity.Resource.Name, e.limit()).
-		WithHint("Store less in one row.")
-}
-
-// tooHeavy is the fault of a row that no script could read once it is stored.
-func (e *Engine) tooHeavy(entity *descriptor.Entity) *fault.Fault {
-	return fault.Newf(fault.CallTooLarge, "one %s would have more lists, objects and members than a script can hold, and could not be read back", entity.Resource.Name).
-		WithHint("Store less in one row.")
-}
-
-// checkReadable refuses rows that are not Readable.
-func (e *Engine) checkReadable(entity *descriptor.Entity, each func(key any, row []byte) error) func(key any, row []byte) error {
-	return func(key any, row []byte) error {
-		if err := e.Readable(entity, len(row)); err != nil {
-			return err
-		}
-		if len(row) > lightBytes && held.Of(row) > maxWeight(e.limit()) {
-			return e.tooHeavy(entity)
-		}
-		return each(key, row)
-	}
+	return e.eachRow(ctx, q, s, b, each)
 }
 
 // maxImages bounds the keys of one statement.
@@ -115,7 +75,7 @@ func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltex
 	return rows.Err()
 }
 
-// Own returns the JSON of a row, of those that Returned, Stored and Images hand out, in
+// Own returns the JSON of a row, of those that Returned and Images hand out, in
 // memory of its own. A long one is not copied for that.
 func Own(row []byte) []byte {
 	if cap(row) > maxPooled {

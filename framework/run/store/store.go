@@ -104,6 +104,10 @@ type Tx interface {
 	Rollback(ctx context.Context) error
 }
 
+// Checker is a Tx that looks at what the app's own code has written when a nested call has ended well,
+// before its savepoint is released. Its error is that of the nested call, which is undone.
+type Checker interface{ Check(ctx context.Context) error }
+
 // Spanning is a Store whose one transaction can write to several sets. For
 // others the second set that is written to is cross_set.
 type Spanning interface{ SpansSets() bool }

@@ -139,6 +139,18 @@ func (g *Group) Images(ctx context.Context) (all []journal.Image, complete bool,
 	return all, true, nil
 }
 
+// Check asks all transactions whether what was written may stay.
+func (g *Group) Check(ctx context.Context) error {
+	for _, t := range g.open {
+		if c, ok := t.Tx.(store.Checker); ok && t.written {
+			if err := c.Check(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Commit ends all transactions, the writing one last: on a store that cannot
 // span sets there is at most one, so the whole is atomic.
 func (g *Group) Commit(ctx context.Context, r store.Receipt) error {

@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+
+	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+// No write leaves a row that a caller could not read, whoever makes it: what inputs, hooks and the app's
+// own code write is weighed as it stands in the database. What the engine's own statements return is
+// weighed at once. Rows that ent has written wait, to be looked at together: at the end of the call, of the
+// action, or after many or large ones.
+
+// weighing is which rows of a transaction are to be weighed, and what they were. Its zero value is empty.
+type weighing struct {
+	found map[changes.Row]*read.Burden // before their first write, nil for rows that were readable
+	due   []writtenRow
+	size  int // bytes that were written to those that are due
+}
+
+// writtenRow is a row that was written.
+type writtenRow struct {
+	kind *model.Kind
+	id   any
+}
+
+const (
+	// maxDue is how many rows wait at most when the app's code has made a mutation.
+	maxDue = 512
+	// largeWrite is from how many bytes on a mutation of the app's code is weighed at once.
+	largeWrite = 256 << 10
+)
+
+// noteBurdens notes which rows nobody could read before they are written for the first time.
+func (t *tx) noteBurdens(ctx context.Context, k *model.Kind, ids []any) error {
+	if info := t.engine.tables[k]; info == nil || !info.sizeable {
+		return nil
+	}
+	if t.weighing.found == nil {
+		t.weighing.found = map[changes.Row]*read.Burden{}
+	}
+	var unknown []any
+	for _, id := range ids {
+		at := changes.RowOf(k, id)
+		if _, known := t.weighing.found[at]; known || t.log.CreatedHere(k, id) {
+			continue
+		}
+		t.weighing.found[at] = nil
+		if p := t.past.rows[at]; p == nil || t.engine.tables[k].mayBurden(p.row) {
+			unknown = append(unknown, id)
+		}
+	}
+	return t.burdens(ctx, k, unknown, func(id any, b *read.Burden) error {
+		t.weighing.found[changes.RowOf(k, id)] = b
+		return nil
+	})
+}
+
+// burdens calls found for each of some rows that nobody could read.
+func (t *tx) burdens(ctx context.Context, k *model.Kind, ids []any, found func(id any, b *read.Burden) error) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if len(ids) == 1 {
+		ctx = t.brief(ctx)
+	}
+	keys, err := t.engine.reader.Sizeable(ctx, t.sql, k.Entity, k.BoundIDs(ids))
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	if ids, err = k.ScanIDs(keys); err != nil {
+		return err
+	}
+	return t.engine.reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, row []byte) error {
+		b := t.engine.reader.Burden(row)
+		if b == nil {
+			return nil
+		}
+		id, err := k.ScanID(key)
+		if err != nil {
+			return err
+		}
+		return found(id, b)
+	})
+}
+
+// weighLater has rows that a mutation wrote be weighed with others; m is nil for what inputs write.
+func (t *tx) weighLater(k *model.Kind, m ent.Mutation, ids ...any) {
+	if info := t.engine.tables[k]; info == nil || !info.sizeable {
+		return
+	}
+	if m != nil {
+		t.weighing.size += sizeOf(m)
+	}
+	for _, id := range ids {
+		t.weighing.due = append(t.weighing.due, writtenRow{k, id})
+	}
+}
+
+// weigh refuses rows that wait and that nobody could read, unless they were no better before.
+func (t *tx) weigh(ctx context.Context) error {
+	ids, order, seen := map[*model.Kind][]any{}, []*model.Kind(nil), map[changes.Row]bool{}
+	for _, w := range t.weighing.due {
+		at := changes.RowOf(w.kind, w.id)
+		if seen[at] || t.restored[at] != nil { // an undo restores what was there
+			continue
+		}
+		seen[at] = true
+		if ids[w.kind] == nil {
+			order = append(order, w.kind)
+		}
+		ids[w.kind] = append(ids[w.kind], w.id)
+	}
+	for _, k := range order {
+		err := t.burdens(ctx, k, ids[k], func(id any, is *read.Burden) error {
+			if t.engine.reader.Excuses(t.weighing.found[changes.RowOf(k, id)], is) {
+				return nil
+			}
+			return t.unreadableFault(k, id, is)
+		})
+		if err != nil {
+			return t.verdict(err)
+		}
+	}
+	t.weighing.due, t.weighing.size = t.weighing.due[:0], 0
+	return nil
+}
+
+// Check implements store.Checker.
+func (t *tx) Check(ctx context.Context) error {
+	defer t.forReport()()
+	return t.weigh(ctx)
+}
+
+// unreadableFault is the fault of a row that nobody could read, with what the caller may know of it.
+func (t *tx) unreadableFault(k *model.Kind, id any, b *read.Burden) *fault.Fault {
+	f := t.engine.reader.Unreadable(k.Entity, b, t.namedField(k, b.Field()))
+	if t.caller != nil && t.caller.shows(k) && !t.caller.mayHide(k) {
+		f.Message += " (id " + filter.Quote(k.FormatID(id)) + ")"
+	}
+	return f
+}
+
+// namedField is the name of a field where a fault may have it, else "".
+func (t *tx) namedField(k *model.Kind, field string) string {
+	if t.caller == nil {
+		return ""
+	}
+	if seen := t.caller.of(k); seen == nil || seen.FieldNamed(field) == nil {
+		return ""
+	}
+	return field
+}
+
+// checkReturned weighs what a statement of the engine's own has returned of a row, and returns what its
+// caller gets: of a row that has a burden and may keep it, only the id.
+func (t *tx) checkReturned(k *model.Kind, m *model.Values, id any, row json.RawMessage) (json.RawMessage, error) {
+	b := t.engine.reader.Burden(row)
+	switch {
+	case b == nil:
+		t.weighed(k, id)
+		return row, nil
+	case t.restored[changes.RowOf(k, id)] != nil, t.engine.reader.Excuses(t.weighing.found[changes.RowOf(k, id)], b):
+		return onlyID(k, id), nil
+	}
+	field := t.namedField(k, b.Field())
+	return nil, t.engine.reader.Unreadable(k.Entity, b, field).WithPath(pathOf(m, field))
+}
+
+// weighed takes a row whose answer has just been weighed from those that wait, where it is the last one.
+func (t *tx) weighed(k *model.Kind, id any) {
+	last := len(t.weighing.due) - 1
+	if last < 0 || t.caller.of(k) == nil || t.caller.of(k).Partial { // it was not the whole row
+		return
+	}
+	if w := t.weighing.due[last]; changes.RowOf(w.kind, w.id) == changes.RowOf(k, id) {
+		t.weighing.due = t.weighing.due[:last]
+	}
+}
+
+// checkWidth refuses what a model writes to a row where that alone is more than anybody could read.
+func (t *tx) checkWidth(k *model.Kind, m *model.Values, row write.Row) error {
+	widest, most := "", 0
+	for i := range row {
+		if n := row[i : i+1].Size(); n > most {
+			widest, most = row[i].Column, n
+		}
+	}
+	field := ""
+	for i := range k.Entity.Columns {
+		if c := &k.Entity.Columns[i]; c.Name == widest {
+			field = t.namedField(k, c.Field)
+		}
+	}
+	if f := t.engine.reader.TooWide(k.Entity, row.Size(), field); f != nil {
+		return f.WithPath(pathOf(m, field))
+	}
+	return nil
+}
+
+// pathOf returns where an input has a field, or the model where it has it not.
+func pathOf(m *model.Values, field string) string {
+	if m == nil || field == "" || !m.Has(field) {
+		return atOf(m)
+	}
+	return m.At + "/" + filter.Escape(field)
+}
+
+func atOf(m *model.Values) string {
+	if m == nil {
+		return ""
+	}
+	return m.At
+}
+
+// onlyID is the answer for a row that the caller may not or cannot read.
+func onlyID(k *model.Kind, id any) json.RawMessage {
+	return model.Encode(model.Object{k.KeyField().Name: k.FormatID(id)})
+}
+
+// weighMany weighs the rows that wait, if they are many or what was written to them is large: so the app's
+// own code mostly learns where it is that it goes too far.
+func (t *tx) weighMany(ctx context.Context) error {
+	if t.weighing.size < largeWrite && len(t.weighing.due) < maxDue {
+		return nil
+	}
+	return t.weigh(ctx)
+}
+
+// sizeOf is about how many bytes the values of a write take.
+func sizeOf(m ent.Mutation) (n int) {
+	for _, name := range m.Fields() {
+		v, _ := m.Field(name)
+		switch r := reflect.ValueOf(v); r.Kind() {
+		case reflect.String:
+			n += r.Len()
+		case reflect.Slice, reflect.Map, reflect.Struct, reflect.Pointer:
+			if r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.Uint8 {
+				n += r.Len()
+			} else if text, err := json.Marshal(v); err == nil {
+				n += len(text)
+			}
+		}
+	}
+	return n
+}
+
+var _ store.Checker = (*tx)(nil)
