@@ -162,7 +162,7 @@ func (s *Sight) writable(e *Edge, target *Resource) {
 		}
 	}
 	if e.Held != HeldHere && !e.Owned && !target.Updatable() {
-		e.forbid("It would change " + e.Target + " entities, which you may only read.")
+		e.forbid("It would change " + e.Target + " entities, which you may not change.")
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 // asApp makes this test binary one of the apps.
 const asApp = "KOANTEST_CONSOLE"
 
-var apps = map[string]func() framework.App{"fixture": app}
+var apps = map[string]func() framework.App{"fixture": app, "words": wordsApp, "created": createdApp}
 
 func TestMain(m *testing.M) {
 	if app := apps[os.Getenv(asApp)]; app != nil {

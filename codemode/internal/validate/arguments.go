@@ -64,7 +64,11 @@ func (c *checker) options(e *wire.Entity, arg term, method string, takes []strin
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name) && method == "new":
-			c.fail(key.at, "", UnknownOption, "`new` takes no values: it returns a model with defaults, and stores nothing", "Store one with SDK.Entities."+e.Name+".upsert({"+shown(key.name)+": ...}).")
+			stores := "upsert"
+			if !slices.Contains(e.Ops, stores) {
+				stores = "create"
+			}
+			c.fail(key.at, "", UnknownOption, "`new` takes no values: it returns a model with defaults, and stores nothing", "Store one with SDK.Entities."+e.Name+"."+stores+"({"+shown(key.name)+": ...}).")
 		case !slices.Contains(takes, key.name):
 			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
 		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:

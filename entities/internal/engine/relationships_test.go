@@ -127,7 +127,7 @@ func TestEdgesChangeOnlyRowsThatTheirCallerMayChange(t *testing.T) {
 				{"Label.upsert", `{"model":{"name":"b","todos":["u"]}}`, "/model/todos"},
 			} {
 				_, err := a.tool(c[0], c[1])
-				refused(t, err, c[2], "todos cannot be written here. It would change Todo entities, which you may only read.")
+				refused(t, err, c[2], "todos cannot be written here. It would change Todo entities, which you may not change.")
 				_, err = a.scripted(atomic, c[0], c[1])
 				refused(t, err, c[2])
 			}
@@ -139,7 +139,7 @@ func TestEdgesChangeOnlyRowsThatTheirCallerMayChange(t *testing.T) {
 					"Label.create":  `{"model":{"name":"b","todos":["u"]}}`,
 				} {
 					_, err := creator.tool(op, input)
-					refused(t, err, "/model/todos", "todos cannot be written here. It would change Todo entities, which you may only read.")
+					refused(t, err, "/model/todos", "todos cannot be written here. It would change Todo entities, which you may not change.")
 					_, err = creator.scripted(atomic, op, input)
 					refused(t, err, "/model/todos")
 				}

@@ -11,18 +11,23 @@ func (e *EdgeValue) creation(own *Kind) string {
 	name, target := e.JSON.Name, e.Target.Name()
 	intro := name + " creates no " + target + ": "
 	r := &e.Target.Entity.Resource
-	if r.ReadOnly || !r.Has("upsert") {
+	method := "upsert"
+	switch {
+	case !r.ReadOnly && r.Has(method):
+	case !r.ReadOnly && r.Has("create"):
+		method = "create"
+	default:
 		return intro + "name one that exists"
 	}
 	to := func(method, model string) string { return "SDK.Entities." + target + "." + method + "(" + model + ")" }
 	back := e.inverse(own)
 	switch {
 	case back == "":
-		return intro + "call " + to("upsert", "{...}") + " first, and put its id here; in one script that is one transaction"
+		return intro + "call " + to(method, "{...}") + " first, and put its id here; in one script that is one transaction"
 	case e.JSON.Many && r.Has("upsert-many"):
 		return intro + "store the " + own.Name() + " first, then call " + to("upsertMany", "[{..., "+back+": id}]") + " with its id; in one script that is one transaction"
 	}
-	return intro + "store the " + own.Name() + " first, then call " + to("upsert", "{..., "+back+": id}") + " with its id; in one script that is one transaction"
+	return intro + "store the " + own.Name() + " first, then call " + to(method, "{..., "+back+": id}") + " with its id; in one script that is one transaction"
 }
 
 // inverse returns the relationship of the target that holds this one and can be written,

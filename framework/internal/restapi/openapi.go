@@ -287,7 +287,11 @@ func describeDefaults(s any) any {
 // entity describes the routes of an entity.
 func (b *builder) entity(name string, e *entity) {
 	b.readTypes(e)
-	for _, c := range []struct{ op, member, suffix string }{{"upsert", "model", "Model"}, {"patch", "changes", "Changes"}} {
+	model := "upsert"
+	if b.view.At(catalog.SurfaceREST).Operation(catalog.EntityID(e.Name, model)) == nil {
+		model = "create"
+	}
+	for _, c := range []struct{ op, member, suffix string }{{model, "model", "Model"}, {"patch", "changes", "Changes"}} {
 		if op := b.view.At(catalog.SurfaceREST).Operation(catalog.EntityID(e.Name, c.op)); op != nil {
 			s := memberOf(op, c.member)
 			text := canonical(s)

@@ -66,7 +66,7 @@ type entityText struct {
 	Relationships map[string]string          `json:"relationships,omitempty"` // the target of each
 	Declaration   string                     `json:"declaration,omitempty"`
 	Schemas       map[string]json.RawMessage `json:"schemas,omitempty"` // of fields that hold JSON
-	Example       json.RawMessage            `json:"example,omitempty"` // an input of upsert
+	Example       json.RawMessage            `json:"example,omitempty"` // an input of upsert, or of create where there is no upsert
 }
 
 type entitiesText struct {
@@ -129,8 +129,10 @@ func describedEntity(s *catalog.Sight, name string) entityText {
 			e.Schemas[f.Name] = f.Schema
 		}
 	}
-	if op := s.Operation(catalog.EntityID(r.Name, "upsert")); op != nil {
-		e.Example = op.Example
+	for _, name := range []string{"upsert", "create"} {
+		if op := s.Operation(catalog.EntityID(r.Name, name)); op != nil && e.Example == nil {
+			e.Example = op.Example
+		}
 	}
 	return e
 }

@@ -374,7 +374,7 @@ var opposite = map[string]string{created: "delete", updated: "change back", dele
 var operations = map[string][]string{
 	created: {"delete", "delete-many"},
 	updated: {"patch", "upsert", "upsert-many"},
-	deleted: {"upsert", "upsert-many"},
+	deleted: {"upsert", "upsert-many", "create"},
 }
 
 // origins are the operations by which a caller can have changed a row.
@@ -414,7 +414,7 @@ func (x *restorer) operation(r *Row) (op string, input json.RawMessage) {
 		in["ids"] = []string{r.ID}
 	case "patch":
 		in["id"], in["changes"] = r.ID, map[string]any{}
-	case "upsert":
+	case "upsert", "create":
 		in["model"] = model
 	case "upsert-many":
 		in["models"] = []any{model}

@@ -1,4 +1,5 @@
 // Examples of scripts, about the app's own entities.
+import { own } from "./parts/own.js";
 import { may } from "./session.js";
 
 const list = (e) => e.path.slice(e.path.lastIndexOf("/") + 1).replace(/-(\w)/g, (_, c) => c.toUpperCase()) + "s";
@@ -8,7 +9,7 @@ function sample(schema, name) {
   if (schema.const !== undefined) return schema.const;
   if (schema.default !== undefined) return schema.default;
   if (schema.enum) return schema.enum[0];
-  if (type === "object") return Object.fromEntries((schema.required || []).map((k) => [k, sample(schema.properties?.[k] || {}, k)]));
+  if (type === "object") return Object.fromEntries((schema.required || []).map((k) => [k, sample(own(schema.properties, k) || {}, k)]));
   if (type === "integer" || type === "number") return schema.minimum ?? 1;
   if (type === "boolean") return false;
   if (type === "array") return [];

@@ -1,6 +1,6 @@
 // The palette of commands: everything that has a path, and a few things to do.
 import { html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "./html.js";
-import { overview, may, signOut } from "./session.js";
+import { overview, mayMake, signOut } from "./session.js";
 import { go, url, mayLeave } from "./router.js";
 import { toggle } from "./theme.js";
 
@@ -24,7 +24,7 @@ function commands() {
   ];
   for (const e of o.entities) {
     out.push(to(e.name, "entity", "/entities/" + e.name));
-    if (may(e, "upsert")) out.push(to("New " + e.name, "do", "/entities/" + e.name + "/+new"));
+    if (mayMake(e)) out.push(to("New " + e.name, "do", "/entities/" + e.name + "/+new"));
   }
   for (const a of [...o.actions, ...o.plugins]) out.push(to(a.title, "action", "/actions/" + a.id));
   out.push({ label: "Change the theme", kind: "do", run: toggle }, { label: "Sign out", kind: "do", run: signOut });

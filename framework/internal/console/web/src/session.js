@@ -45,6 +45,9 @@ document.addEventListener("visibilitychange", again);
 export const entities = computed(() => overview.value?.entities || []);
 export const entity = (name) => entities.value.find((e) => e.name === name);
 export const may = (e, ...operations) => operations.some((o) => e.operations.includes(o));
+
+// mayMake reports whether one may make rows of an entity, with either operation that does.
+export const mayMake = (e) => may(e, "upsert", "create");
 // where calls go that name no set: for whoever may name one alone, that one.
 export const defaultSet = () => overview.value?.caller.defaultSet || "default";
 export const scope = (name) => overview.value?.caller.scopes.includes(name);

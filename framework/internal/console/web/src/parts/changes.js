@@ -1,5 +1,6 @@
 import { html, useSignal } from "../html.js";
 import { defaultSet, entity } from "../session.js";
+import { own } from "./own.js";
 import { short } from "./value.js";
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -29,7 +30,7 @@ export const isSeen = (c) => c.action !== "update" || !same(plain(c.entity, c.be
 // fields are those of a change that differ: all that a row has where it comes or goes.
 function fields(c) {
   const before = c.before || {}, after = c.after || {};
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((k) => k !== "id" && !same(before[k], after[k]) && !(c.action !== "update" && (before[k] ?? after[k] ?? null) === null));
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((k) => k !== "id" && !same(own(before, k), own(after, k)) && !(c.action !== "update" && (own(before, k) ?? own(after, k) ?? null) === null));
 }
 
 const titleOf = (c) => {
@@ -46,8 +47,8 @@ function Change({ change: c, done }) {
       ${c.set && c.set !== defaultSet() && html`<span class="quiet">in ${c.set}</span>`}</p>
     <table class="diff"><caption class="hidden">Fields of ${c.entity} ${c.id}</caption><tbody>
       ${names.map((k) => html`<tr key=${k}><th scope="row">${k}</th>
-        ${c.action !== "create" && html`<td class="was"><del>${short(c.before?.[k], 200) || "∅"}</del></td>`}
-        ${c.action !== "delete" && html`<td class="is"><ins>${short(c.after?.[k], 200) || "∅"}</ins></td>`}</tr>`)}
+        ${c.action !== "create" && html`<td class="was"><del>${short(own(c.before, k), 200) || "∅"}</del></td>`}
+        ${c.action !== "delete" && html`<td class="is"><ins>${short(own(c.after, k), 200) || "∅"}</ins></td>`}</tr>`)}
     </tbody></table>
   </li>`;
 }

@@ -1,5 +1,6 @@
 // Forms from JSON Schema. What has no form of its own is written as JSON.
 import { html } from "../html.js";
+import { own, without } from "./own.js";
 import { NumberInput, JSONInput } from "./typed.js";
 
 // typeOf is how a schema is asked for.
@@ -45,7 +46,7 @@ export function Input({ id, schema, value, change, required, described }) {
 
 // Labelled is an input with its name, its help and what is wrong with it. input makes one of its own kind.
 export function Labelled({ name, schema, value, change, required, wrong, input }) {
-  const id = "field-" + name.replace(/\W/g, "-"), help = schema.description || "", described = help || wrong ? id + "-help" : undefined;
+  const id = "field-" + name.replace(/\W/g, (c) => "-" + c.charCodeAt(0).toString(16)), help = schema.description || "", described = help || wrong ? id + "-help" : undefined;
   return html`<div class="field">
     <label for=${id}>${name}${required && html`<span class="quiet"> needed</span>`}</label>
     ${input ? input({ id, value, change, required, "aria-describedby": described }) : html`<${Input} id=${id} schema=${schema} value=${value} change=${change} required=${required} described=${described} />`}
@@ -58,8 +59,8 @@ export function Form({ schema, value, wrong = {} }) {
   const properties = Object.entries(schema.properties || {});
   if (!properties.length) return html`<p class="quiet">It takes nothing.</p>`;
   const required = schema.required || [];
-  return properties.map(([name, s]) => html`<${Labelled} key=${name} name=${name} schema=${s} value=${value.value[name]} required=${required.includes(name)} wrong=${wrong["/" + name]}
-    change=${(v) => { const next = { ...value.value }; v === undefined ? delete next[name] : (next[name] = v); value.value = next; }} />`);
+  return properties.map(([name, s]) => html`<${Labelled} key=${name} name=${name} schema=${s} value=${own(value.value, name)} required=${required.includes(name)} wrong=${wrong["/" + name]}
+    change=${(v) => (value.value = v === undefined ? without(value.value, name) : { ...value.value, [name]: v })} />`);
 }
 
 // places are the messages of a fault by their path into the input.

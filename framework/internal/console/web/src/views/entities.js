@@ -8,5 +8,5 @@ export function Entities() {
   return html`<h1>Entities</h1><ul class="cards">${list.map((e) => html`<li key=${e.name} class="card">
     <h2><a href=${"/console/entities/" + e.name}>${e.name}</a></h2>
     <p>${e.description || ""}</p>
-    <p class="quiet">${e.fields.length} fields${e.relationships.length ? ", related to " + [...new Set(e.relationships.map((r) => r.target))].join(", ") : ""}${may(e, "upsert", "patch", "delete") ? "" : ", read-only"}</p></li>`)}</ul>`;
+    <p class="quiet">${e.fields.length} fields${e.relationships.length ? ", related to " + [...new Set(e.relationships.map((r) => r.target))].join(", ") : ""}${may(e, "create", "upsert", "patch", "delete") ? "" : ", read-only"}</p></li>`)}</ul>`;
 }

@@ -1,10 +1,11 @@
 import { html, useEffect, useSignal } from "../html.js";
 import { get } from "../api.js";
-import { defaultSet, entity, may } from "../session.js";
+import { defaultSet, entity, may, mayMake } from "../session.js";
 import { route, narrow, go, url } from "../router.js";
 import { useAgain, useChanges, useLatest } from "../live.js";
 import { Empty } from "../parts/empty.js";
 import { FaultText } from "../parts/fault.js";
+import { own, without } from "../parts/own.js";
 import { Unread, readNumber } from "../parts/typed.js";
 import { Time, short } from "../parts/value.js";
 
@@ -57,14 +58,10 @@ function Filters({ e, filter }) {
   const set = (next) => narrow({ filter: Object.keys(next).length ? JSON.stringify(next) : "", page: "" });
   const add = (ev) => {
     ev.preventDefault();
-    const { [f.name]: own, ...others } = filter;
-    const before = own && typeof own === "object" && !Array.isArray(own) ? own : own === undefined ? {} : { $eq: own };
-    set({ ...others, [f.name]: { ...before, [op.value]: valueOf(f, op.value, typed.value) } });
+    const asked = own(filter, f.name);
+    const before = asked && typeof asked === "object" && !Array.isArray(asked) ? asked : asked === undefined ? {} : { $eq: asked };
+    set({ ...without(filter, f.name), [f.name]: { ...before, [op.value]: valueOf(f, op.value, typed.value) } });
     typed.value = "";
-  };
-  const without = (k) => {
-    const { [k]: _, ...rest } = filter;
-    set(rest);
   };
   return html`<form class="row filters" onSubmit=${add} aria-label="Filter">
     <select aria-label="Field" value=${f.name} onChange=${(ev) => { field.value = ev.target.value; typed.value = ""; op.value = operatorsOf(readable.find((one) => one.name === ev.target.value))[0][0]; }}>${readable.map((one) => html`<option key=${one.name} value=${one.name} selected=${one.name === f.name}>${one.name}</option>`)}</select>
@@ -72,7 +69,7 @@ function Filters({ e, filter }) {
     ${op.value !== "$null" && (choices ? html`<select aria-label="Value" required onChange=${(ev) => (typed.value = ev.target.value)}><option value="">—</option>${choices.map(([v, name]) => html`<option key=${v} value=${v} selected=${v === typed.value}>${name}</option>`)}</select>`
       : html`<input aria-label="Value" value=${typed.value} onInput=${(ev) => (typed.value = ev.target.value)} />`)}
     <button>Filter</button>
-    ${Object.entries(filter).map(([k, v]) => html`<span class="chip" key=${k}><code>${k} ${short(v, 60)}</code><button type="button" class="plain" aria-label=${"Remove the filter on " + k} onClick=${() => without(k)}>×</button></span>`)}
+    ${Object.entries(filter).map(([k, v]) => html`<span class="chip" key=${k}><code>${k} ${short(v, 60)}</code><button type="button" class="plain" aria-label=${"Remove the filter on " + k} onClick=${() => set(without(filter, k))}>×</button></span>`)}
   </form>`;
 }
 
@@ -111,7 +108,7 @@ function Rows({ e }) {
   return html`
     <div class="row"><h1>${e.name}</h1>${page.value?.totalCount !== undefined && html`<span class="quiet">${page.value.totalCount} ${page.value.totalCount === 1 ? "row" : "rows"}</span>`}<span class="grow"></span>
       ${e.sets.length > 0 && html`<label class="inline">Set <input list="known-sets" value=${set} placeholder=${defaultSet()} onChange=${(ev) => narrow({ set: ev.target.value.trim(), page: "" })} /><datalist id="known-sets">${e.sets.filter((s) => !s.includes("*")).map((s) => html`<option value=${s} />`)}</datalist></label>`}
-      ${may(e, "upsert") && html`<a class="button primary" href=${url("/entities/" + e.name + "/+new", { set })}>New ${e.name}</a>`}</div>
+      ${mayMake(e) && html`<a class="button primary" href=${url("/entities/" + e.name + "/+new", { set })}>New ${e.name}</a>`}</div>
     <p class="quiet">${e.description}</p>
     ${e.searchable && html`<input type="search" class="search" aria-label=${"Search " + e.name} placeholder="Search" value=${q.get("q") || ""} onChange=${(ev) => narrow({ q: ev.target.value, page: "" })} />`}
     <${Filters} e=${e} filter=${filter} />
@@ -120,11 +117,11 @@ function Rows({ e }) {
       ? html`<${Empty} title="There is no such page" help=${`The last one is page ${pages}.`}><button onClick=${() => narrow({ page: pages > 1 ? pages : "" })}>Show the last page</button><//>`
       : narrowed
       ? html`<${Empty} title="Nothing fits" help="No row has all of this."><button onClick=${() => go(all)}>Remove all filters</button><//>`
-      : html`<${Empty} title=${`No ${e.name} yet`} help="Scripts, tools and people make rows.">${may(e, "upsert") && html`<a class="button primary" href=${url("/entities/" + e.name + "/+new", { set })}>Make the first one</a>`}<//>`)}
+      : html`<${Empty} title=${`No ${e.name} yet`} help="Scripts, tools and people make rows.">${mayMake(e) && html`<a class="button primary" href=${url("/entities/" + e.name + "/+new", { set })}>Make the first one</a>`}<//>`)}
     ${items.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label=${"Rows of " + e.name}><table class="grid">
       <thead><tr>${columns.map((f) => html`<th key=${f.name} scope="col" class=${numeric(f)} aria-sort=${sort === f.name ? "ascending" : sort === "-" + f.name ? "descending" : undefined}>
         ${f.type === "json" ? f.name : html`<button class="plain" onClick=${() => order(f)}>${f.name}<span aria-hidden="true">${sort === f.name ? " ↑" : sort === "-" + f.name ? " ↓" : ""}</span></button>`}</th>`)}</tr></thead>
       <tbody>${items.map((row) => html`<tr key=${row[e.key]} onClick=${(ev) => !ev.target.closest("a") && go(to(row[e.key]))}>${columns.map((f, i) => html`<td key=${f.name} class=${numeric(f)}>
-        ${i === 0 ? html`<a href=${to(row[e.key])}>${short(row[f.name], 60) || short(row[e.key])}</a>` : html`<${Cell} field=${f} value=${row[f.name]} />`}</td>`)}</tr>`)}</tbody></table></div>
+        ${i === 0 ? html`<a href=${to(row[e.key])}>${short(own(row, f.name), 60) || short(row[e.key])}</a>` : html`<${Cell} field=${f} value=${own(row, f.name)} />`}</td>`)}</tr>`)}</tbody></table></div>
       <nav class="row pages" aria-label="Pages"><button disabled=${at <= 1} onClick=${() => narrow({ page: at > 2 ? at - 1 : "" })}>Earlier</button><span>${at} of ${pages}</span><button disabled=${at >= pages} onClick=${() => narrow({ page: at + 1 })}>Later</button></nav>`}`;
 }

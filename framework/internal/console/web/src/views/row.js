@@ -1,6 +1,6 @@
 import { html, useEffect, useRef, useSignal } from "../html.js";
 import { Fault, request } from "../api.js";
-import { entity, may } from "../session.js";
+import { entity, may, mayMake } from "../session.js";
 import { route, go, url, useUnsaved } from "../router.js";
 import { useAgain, useLatest } from "../live.js";
 import { notify } from "../notice.js";
@@ -10,6 +10,7 @@ import { Labelled, places } from "../parts/form.js";
 import { Confirm } from "../parts/confirm.js";
 import { Conflict } from "../parts/conflict.js";
 import { Deleted } from "../parts/deleted.js";
+import { has, own } from "../parts/own.js";
 import { Pick } from "../parts/pick.js";
 import { Related } from "../parts/related.js";
 import { short } from "../parts/value.js";
@@ -35,7 +36,7 @@ const fieldsOf = (e) => [
 ];
 
 // keysOf are the values of such relationships, in a row that was read with them.
-const keysOf = (e, row) => Object.fromEntries(keyless(e).map((r) => [r.name, row[r.name]?.[entity(r.target)?.key || "id"] ?? null]));
+const keysOf = (e, row) => Object.fromEntries(keyless(e).map((r) => [r.name, own(row, r.name)?.[entity(r.target)?.key || "id"] ?? null]));
 
 // picker makes the input of a field that has the id of another row.
 const picker = (target, set) => (more) => html`<${Pick} target=${target} set=${set} ...${more} />`;
@@ -87,8 +88,8 @@ function Record({ e, id, made }) {
   useEffect(() => void load(), [at, set]);
   useAgain(() => (stored.value ? (fault.value = null) : load()));
 
-  const editable = (f) => (made ? may(e, "upsert") : may(e, "patch")) && !f.readOnly && f.name !== e.version && (made || (!f.immutable && f.name !== e.key)) && !(made && f.name === e.key && !f.required);
-  const changes = () => Object.fromEntries(all.filter((f) => editable(f) && !same(draft.value[f.name], stored.value?.[f.name])).map((f) => [f.name, draft.value[f.name] ?? null]));
+  const editable = (f) => (made ? mayMake(e) : may(e, "patch")) && !f.readOnly && f.name !== e.version && (made || (!f.immutable && f.name !== e.key)) && !(made && f.name === e.key && !f.required);
+  const changes = () => Object.fromEntries(all.filter((f) => editable(f) && !same(own(draft.value, f.name), own(stored.value, f.name))).map((f) => [f.name, own(draft.value, f.name) ?? null]));
   const dirty = stored.value !== null && (made ? !same(draft.value, begun.value) : Object.keys(changes()).length > 0);
   useUnsaved(dirty);
   const list = url("/entities/" + e.name, { set });
@@ -108,17 +109,19 @@ function Record({ e, id, made }) {
     }
   };
   const rowPath = (row) => url("/entities/" + e.name + "/" + encodeURIComponent(row[e.key]), { set });
+  // store makes a row, by the operation that there is for it.
+  const store = (body) => (may(e, "upsert") ? request("POST", e.path + query, { body }) : request("POST", e.path + ":create", { body: { model: body, ...(set && { set }) } }));
   // again creates the row that somebody else has deleted, as the form has it.
   const again = async () => {
     if (!form.current.reportValidity()) return;
     busy.value = true;
-    const kept = (f) => !f.readOnly && f.name !== e.version && f.name !== e.key && (draft.value[f.name] ?? null) !== null;
-    const body = Object.fromEntries(all.filter(kept).map((f) => [f.name, draft.value[f.name]]));
+    const kept = (f) => !f.readOnly && f.name !== e.version && f.name !== e.key && (own(draft.value, f.name) ?? null) !== null;
+    const body = Object.fromEntries(all.filter(kept).map((f) => [f.name, own(draft.value, f.name)]));
     try {
-      const put = () => request("PUT", at + query, { body, headers: { "If-None-Match": "*" } });
+      const put = () => (may(e, "upsert") ? request("PUT", at + query, { body, headers: { "If-None-Match": "*" } }) : store({ ...body, [e.key]: id }));
       const { body: row, headers } = await put().catch((f) => {
         if (f.code !== "not_found") throw f;
-        return request("POST", e.path + query, { body }); // the database makes the ids of new rows
+        return store(body); // the database makes the ids of new rows
       });
       notify(e.name + " was created again.");
       if (row[e.key] !== id) return void go(rowPath(row), { replace: true });
@@ -140,8 +143,7 @@ function Record({ e, id, made }) {
   // patch changes the row, and keeps what else was typed: mine.
   const patch = async (body, mine) => {
     const { body: row, headers } = await request("PATCH", at + query, { body, headers: { "Content-Type": "application/merge-patch+json", ...(tag.value && { "If-Match": tag.value }) } });
-    const now = headers.get("ETag") || "", keys = keysOf(e, {});
-    for (const k of Object.keys(keys)) keys[k] = k in body ? body[k] : stored.value[k];
+    const now = headers.get("ETag") || "", keys = Object.fromEntries(keyless(e).map(({ name }) => [name, has(body, name) ? own(body, name) : own(stored.value, name)]));
     take({ ...row, ...keys }, now, mine);
     if (e.relationships.length) related.value = (await read().catch(() => null))?.whole ?? related.value;
   };
@@ -166,7 +168,7 @@ function Record({ e, id, made }) {
     try {
       if (made) {
         const body = Object.fromEntries(Object.entries(changes()).filter(([, v]) => v !== null));
-        const { body: row } = await request("POST", e.path + query, { body });
+        const { body: row } = await store(body);
         notify(e.name + " was created.");
         go(rowPath(row), { replace: true });
       } else {
@@ -202,14 +204,14 @@ function Record({ e, id, made }) {
     <div class="row"><h1>${title}</h1><span class="grow"></span>${!made && may(e, "delete") && html`<button class="danger" onClick=${() => (asking.value = true)}>Delete</button>`}</div>
     <div class="split">
       <form onSubmit=${save} aria-label=${e.name} ref=${form}>
-        ${fields.map((f) => editable(f) ? html`<${Labelled} key=${f.name} name=${f.name} schema=${schemaOf(f)} input=${f.target && picker(f.target, set)} value=${draft.value[f.name] ?? undefined} required=${made && f.required && !f.nullable} wrong=${wrong["/" + f.name]}
+        ${fields.map((f) => editable(f) ? html`<${Labelled} key=${f.name} name=${f.name} schema=${schemaOf(f)} input=${f.target && picker(f.target, set)} value=${own(draft.value, f.name) ?? undefined} required=${made && f.required && !f.nullable} wrong=${wrong["/" + f.name]}
             change=${(v) => (draft.value = { ...draft.value, [f.name]: v ?? null })} />`
-          : !f.writeOnly && html`<div class="field" key=${f.name}><span class="label">${f.name}</span><p class="fixed">${short(stored.value[f.name], 2000) || html`<span class="quiet">empty</span>`}</p></div>`)}
+          : !f.writeOnly && html`<div class="field" key=${f.name}><span class="label">${f.name}</span><p class="fixed">${short(own(stored.value, f.name), 2000) || html`<span class="quiet">empty</span>`}</p></div>`)}
         <${FaultText} fault=${fault.value} seek>${theirs.value?.row && html`<${Conflict} fields=${all.filter((f) => editable(f))} read=${stored.value} now=${theirs.value.row} mine=${changes()} save=${() => (settle(changes()), save())} drop=${() => settle({})} />`}
-          ${theirs.value && !theirs.value.row && html`<${Deleted} again=${may(e, "upsert") && again} busy=${busy.value} list=${list} />`}<//>
-        ${(made ? may(e, "upsert") : may(e, "patch")) ? html`<div class="row"><button class="primary" disabled=${busy.value || (!made && !dirty)}>${made ? "Create" : "Save"}</button>${dirty && !made && html`<button type="button" onClick=${() => (draft.value = { ...stored.value })}>Discard</button>`}</div>` : html`<p class="quiet">You may read this row, and not change it.</p>`}
+          ${theirs.value && !theirs.value.row && html`<${Deleted} again=${mayMake(e) && again} busy=${busy.value} list=${list} />`}<//>
+        ${(made ? mayMake(e) : may(e, "patch")) ? html`<div class="row"><button class="primary" disabled=${busy.value || (!made && !dirty)}>${made ? "Create" : "Save"}</button>${dirty && !made && html`<button type="button" onClick=${() => (draft.value = { ...stored.value })}>Discard</button>`}</div>` : html`<p class="quiet">You may read this row, and not change it.</p>`}
       </form>
-      ${!made && e.relationships.length > 0 && html`<aside aria-label="Relationships"><h2>Relationships</h2>${e.relationships.map((r) => html`<${Related} key=${r.name} r=${r} value=${related.value?.[r.name]} known=${related.value !== null} set=${set} busy=${busy.value} write=${r.many && !r.readOnly && !r.immutable && may(e, "patch") && link(r)} />`)}</aside>`}
+      ${!made && e.relationships.length > 0 && html`<aside aria-label="Relationships"><h2>Relationships</h2>${e.relationships.map((r) => html`<${Related} key=${r.name} r=${r} value=${own(related.value, r.name)} known=${related.value !== null} set=${set} busy=${busy.value} write=${r.many && !r.readOnly && !r.immutable && may(e, "patch") && link(r)} />`)}</aside>`}
     </div>
     <${Confirm} open=${asking.value} title=${"Delete this " + e.name + "?"} yes="Delete" danger close=${remove}><p>${title}</p><p class="quiet">Rows that belong to it may go along. The run can be undone afterwards.</p><//>`;
 }
