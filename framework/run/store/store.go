@@ -106,7 +106,9 @@ type Tx interface {
 
 // Checker is a Tx that looks at what the app's own code has written when a nested call has ended well,
 // before its savepoint is released. Its error is that of the nested call, which is undone.
-type Checker interface{ Check(ctx context.Context) error }
+type Checker interface {
+	Check(ctx context.Context) error
+}
 
 // Spanning is a Store whose one transaction can write to several sets. For
 // others the second set that is written to is cross_set.
