@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/stretchr/testify/require"
 )
 
@@ -126,6 +127,7 @@ func TestWeb(t *testing.T) {
 
 // stories are told by tests/npm/pantrypal.mjs, one a line.
 func (w *web) stories(t *testing.T) {
+	needs.Browser(t)
 	args := []string{"pantrypal.mjs", w.link, drawn(t, "phone.png", "2000000000039", "2000000000992"), drawn(t, "desktop.png", "2000000000077", "2000000000985")}
 	if pictures != "" {
 		folder, err := filepath.Abs(pictures)

@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/programs"
 )
 
@@ -40,6 +41,7 @@ type unpacked struct {
 // unpack has the official packer's code unpack and check a bundle, and a client start it.
 func unpack(t *testing.T, bundle string, args ...string) (u unpacked) {
 	t.Helper()
+	needs.Node(t)
 	script, err := filepath.Abs("../../tests/npm/bundle.mjs")
 	require.NoError(t, err)
 	folder := filepath.Join(t.TempDir(), "unpacked")

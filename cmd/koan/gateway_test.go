@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/stretchr/testify/require"
 )
 
@@ -30,7 +31,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t, t.TempDir()}
 	packages, err := filepath.Abs("../../tests/npm/node_modules/@modelcontextprotocol")
 	require.NoError(t, err)
-	require.DirExists(t, packages, "make setup installs the npm packages of the tests")
+	needs.Node(t)
 	servers := map[string]any{}
 	for id, args := range map[string][]string{"everything": nil, "filesystem": {b.path("files")}, "memory": nil, "sequential-thinking": nil} {
 		servers[id] = map[string]any{"command": "node", "args": append([]string{filepath.Join(packages, "server-"+id, "dist", "index.js")}, args...), "env": map[string]string{"MEMORY_FILE_PATH": b.path("memory.json")}}

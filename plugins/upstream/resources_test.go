@@ -17,11 +17,13 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // everything is an app over the real server of that name, and one that is not there.
 func everything(t *testing.T) *koantest.Kit {
 	t.Helper()
+	needs.Node(t)
 	program, err := filepath.Abs("../../tests/npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 	require.NoError(t, err)
 	command, err := json.Marshal([]string{"node", program})

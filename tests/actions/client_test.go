@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // asApp makes this test binary the app.
@@ -37,6 +38,7 @@ type answer struct {
 }
 
 func TestClientListsAndCallsActions(t *testing.T) {
+	needs.Node(t)
 	t.Parallel()
 	folder := t.TempDir()
 	put(t, folder, "finish-todo.ts", finish)

@@ -336,3 +336,26 @@ func TestNoCatchAllNames(t *testing.T) {
 		require.False(t, slices.Contains(vague, name) || slices.Contains(vague, filepath.Base(s.pkg)), s.path)
 	}
 }
+
+// Only package tests/needs skips tests, which fail instead in CI.
+func TestOnlyMissingProgramsSkipTests(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.pkg == "tests/needs" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := f.X.(*ast.Ident); ok && slices.Contains([]string{"t", "tb", "f"}, x.Name) { // benchmarks prove nothing
+				require.NotContains(t, []string{"Skip", "Skipf", "SkipNow"}, f.Sel.Name, "%s skips a test by itself: package tests/needs does", s.path)
+			}
+			return true
+		})
+	}
+}

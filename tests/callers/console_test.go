@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/stretchr/testify/require"
 )
 
@@ -89,6 +90,7 @@ func TestPeopleSignInToTheConsoleAtTheIssuer(t *testing.T) {
 
 // Browsers keep cookies back that this server must not depend on, and leave out none that it does.
 func TestABrowserSignsInToTheConsoleAtTheIssuer(t *testing.T) {
+	needs.Browser(t)
 	t.Parallel()
 	base := withConsole(t, withPeople(t, 60).url)
 	cmd := exec.CommandContext(t.Context(), "node", "console-issuer.mjs", base)
@@ -99,6 +101,7 @@ func TestABrowserSignsInToTheConsoleAtTheIssuer(t *testing.T) {
 
 // The console is of the only set that somebody may name, as all calls are that name none.
 func TestConsoleOfACallerOfOneSet(t *testing.T) {
+	needs.Browser(t)
 	t.Parallel()
 	dir := t.TempDir()
 	s := serve(t, dir, "--server.tokensFile", write(t, dir, "tokens.yaml", "tokens:\n"+token("branch", "'*'", "branch-a")))

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/stretchr/testify/require"
 )
 
@@ -137,6 +138,7 @@ func TestIssuerTokens(t *testing.T) {
 		}
 	})
 	t.Run("the official client finds its way", func(t *testing.T) {
+		needs.Node(t)
 		modules, err := filepath.Abs("../npm")
 		require.NoError(t, err)
 		cmd := exec.CommandContext(t.Context(), "node", filepath.Join(modules, "authorized.mjs"), s.url, id.url, "keeper", "keeper", "member:read member:write member:delete")

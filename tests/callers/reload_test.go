@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,6 +39,7 @@ func (s *server) logged(text string) int { return strings.Count(s.stderr.String(
 // TestExposureChangeReachesOpenClients: the official client in the older era,
 // a subscription in the newer one, and a client on stdio.
 func TestExposureChangeReachesOpenClients(t *testing.T) {
+	needs.Node(t)
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "koan.yaml", "exposure: full\ntools: {style: perEntity}\n")

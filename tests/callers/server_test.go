@@ -24,6 +24,7 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/club"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // asClub makes this test binary the club's app.
@@ -201,7 +202,7 @@ func program(t *testing.T, args ...string) (address string, stop func()) {
 	t.Helper()
 	modules, err := filepath.Abs("../npm/node_modules")
 	require.NoError(t, err)
-	require.DirExists(t, filepath.Join(modules, "oidc-provider"), "run `make setup` first")
+	needs.Node(t)
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(modules, "node/bin/node"), args...)
 	cmd.Dir = filepath.Dir(modules)
 	stderr := &said{}

@@ -21,6 +21,7 @@ import (
 	_ "github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // asApp makes this test binary one of the apps.
@@ -123,6 +124,7 @@ func refused(t *testing.T, args ...string) string {
 const completionMs = 100
 
 func TestStories(t *testing.T) {
+	needs.Browser(t)
 	link, _ := serve(t, "--approval.mode", "destructive")
 	cmd := exec.CommandContext(t.Context(), "node", "console.mjs", link)
 	cmd.Dir, cmd.Stderr = "../npm", os.Stderr

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/portable"
 )
 
@@ -20,7 +21,7 @@ func newNode(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../npm/node_modules/node/bin/node")
 	require.NoError(t, err)
-	require.FileExists(t, path, "run `make setup` first")
+	needs.Node(t)
 	return path
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/stretchr/testify/require"
 )
 
@@ -64,7 +65,7 @@ func conforms(t *testing.T, url, name, program string, args []string, scenarios 
 	t.Helper()
 	modules, err := filepath.Abs("../npm/node_modules")
 	require.NoError(t, err)
-	require.DirExists(t, filepath.Join(modules, program), "run `make setup` first")
+	needs.Node(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	// The suite wants a newer node than Debian has.

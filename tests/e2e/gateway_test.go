@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/programs"
 )
 
 // The official client, `koan gateway` and npm's server-everything, each a process of its own.
 func TestQuestionsOfAServerReachTheClientOfTheGateway(t *testing.T) {
+	needs.Node(t)
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, programs.Build(dir, map[string]string{"koan": "cmd/koan"}))

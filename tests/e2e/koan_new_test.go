@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // checkNewApp checks the app further that the README has made in home.
@@ -44,6 +45,7 @@ func checkNewApp(t *testing.T, root, home string) {
 	}
 	do(home, app, "sdk", "--out", "koan.d.ts", "--actions.dir", "actions", "--database", data)
 	require.NoError(t, os.Rename(filepath.Join(home, "close.js"), filepath.Join(home, "scripts", "close.js")))
+	needs.Node(t)
 	do(home, "node", filepath.Join(root, "tests", "npm", "node_modules", "typescript", "bin", "tsc"), "--project", "jsconfig.json")
 	require.NoError(t, os.WriteFile(filepath.Join(home, "scripts", "wrong.js"), []byte("SDK.Entities.Todo.getById(1).titel"), 0o644))
 	wrongType := exec.Command("node", filepath.Join(root, "tests", "npm", "node_modules", "typescript", "bin", "tsc"), "--project", "jsconfig.json")

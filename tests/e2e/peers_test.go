@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/typescript"
 )
 
@@ -24,7 +25,7 @@ func node(t *testing.T, env []string, args ...string) []byte {
 
 func runNode(t *testing.T, program string, env []string, args ...string) []byte {
 	t.Helper()
-	require.DirExists(t, "../npm/node_modules", "run `make setup` first")
+	needs.Node(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -110,7 +111,7 @@ func typecheck(t *testing.T, dir string, files ...string) (string, error) {
 	t.Helper()
 	tsc, err := filepath.Abs("../npm/node_modules/typescript/bin/tsc")
 	require.NoError(t, err)
-	require.FileExists(t, tsc, "run `make setup` first")
+	needs.Node(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	args := append([]string{tsc, "--strict", "--noEmit", "--skipDefaultLibCheck", "--allowJs", "--checkJs", "--target", "es2022", "--lib", "es2022", "--moduleDetection", "legacy"}, files...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -19,6 +20,7 @@ func TestSubscribersOfRows(t *testing.T) {
 	if pgtest.ForEach(t, TestSubscribersOfRows) {
 		return
 	}
+	needs.Node(t)
 	t.Parallel()
 	at := place(t)
 	one, two := process(t, "fixture", at), process(t, "fixture", at)

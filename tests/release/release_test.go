@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -96,6 +97,7 @@ func requireVariable(t *testing.T, name string) {
 // It and the test below compile nearly the same packages, without C. They run one after the
 // other, so that the second finds them compiled.
 func TestDockerfile(t *testing.T) {
+	needs.Node(t)
 	image := build(t, root, "cmd/koan/Dockerfile")
 	require.Equal(t, []string{"/koan", "gateway"}, image.entrypoint)
 	program := filepath.Join(image.dir, "koan")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -42,11 +43,13 @@ func TestLocationOfAnyID(t *testing.T) {
 		require.Equal(t, id, again.object(http.StatusCreated)["id"])
 		require.Equal(t, at, again.header.Get("Location"))
 	}
+	needs.Program(t, "curl")
 	for i, at := range paths {
 		out, err := exec.Command("curl", "-sS", "-L", s.url+at).CombinedOutput()
 		require.NoError(t, err)
 		require.Contains(t, string(out), `"title":"again"`, awkwardIDs[i])
 	}
+	needs.Node(t)
 	node := exec.Command("node", "-e", `for (const at of process.argv.slice(2)) { const r = await fetch(new URL(at, process.argv[1])); if (!r.ok) throw new Error(at + ": " + r.status); console.log((await r.json()).id); }`, "--input-type=module", s.url)
 	node.Args = append(node.Args, paths...)
 	out, err := node.CombinedOutput()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // fileOf writes the document of an app into a file.
@@ -28,6 +29,7 @@ func fileOf(t *testing.T, s *server) string {
 // npm runs a program of the packages in tests/npm.
 func npm(t *testing.T, args ...string) []byte {
 	t.Helper()
+	needs.Node(t)
 	cmd := exec.Command("node", args...)
 	cmd.Dir = "../npm"
 	out, err := cmd.Output()

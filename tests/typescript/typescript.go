@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // Check type-checks files as `tsc --strict` does. Every file that is no .d.ts is a
@@ -31,7 +32,7 @@ func Check(tb testing.TB, files map[string]string) map[string][]string {
 func CheckEach(tb testing.TB, groups ...map[string]string) []map[string][]string {
 	tb.Helper()
 	program := filepath.Join(root(tb), "tests", "npm", "check.mjs")
-	require.DirExists(tb, filepath.Join(filepath.Dir(program), "node_modules", "typescript"), "run `make setup` first")
+	needs.Node(tb)
 	job, err := json.Marshal(groups)
 	require.NoError(tb, err)
 	cmd := exec.CommandContext(tb.Context(), "node", program)

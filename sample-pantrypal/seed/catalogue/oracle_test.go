@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // reading is what the npm package parse-ingredient makes of a line.
@@ -96,7 +97,7 @@ func ask(t *testing.T, texts []string) []reading {
 	raw, err := json.Marshal(texts)
 	require.NoError(t, err)
 	const program = "../../../tests/npm/ingredients.mjs"
-	require.DirExists(t, "../../../tests/npm/node_modules/parse-ingredient", "run `make setup` first")
+	needs.Node(t)
 	cmd := exec.CommandContext(t.Context(), "node", program)
 	cmd.Stdin = bytes.NewReader(raw)
 	var said bytes.Buffer

@@ -1,0 +1,67 @@
+// Package needs skips tests on machines that lack what they need beside Go and gcc, and says what
+// that is. Where the variable KOAN_TESTS_NEED_ALL is set, as `make test` does, which installs all of
+// it, such a test fails instead.
+//
+// What belongs here: programs of others that tests start. What must never: a reason to skip a test
+// that has to do with what is tested.
+package needs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// all is the variable of the environment with which nothing is skipped.
+const all = "KOAN_TESTS_NEED_ALL"
+
+// Missing ends a test that lacks something.
+func Missing(tb testing.TB, what string) {
+	tb.Helper()
+	if os.Getenv(all) != "" {
+		tb.Fatalf("this machine has no %s: run `make setup`", what)
+	}
+	tb.Skipf("needs %s: run `make setup`", what)
+}
+
+// Program makes sure that a program is there.
+func Program(tb testing.TB, name string) {
+	tb.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		Missing(tb, name)
+	}
+}
+
+// Node makes sure that there is Node with the packages of tests/npm.
+func Node(tb testing.TB) {
+	tb.Helper()
+	Program(tb, "node")
+	if _, err := os.Stat(filepath.Join(npm(), "node_modules", ".package-lock.json")); err != nil {
+		Missing(tb, "packages of npm in tests/npm")
+	}
+}
+
+// Browser makes sure that there is a browser, and Node to steer it.
+func Browser(tb testing.TB) {
+	tb.Helper()
+	Node(tb)
+	Program(tb, "chromium")
+}
+
+// npm returns the folder of what comes from npm, in the module that the test is of; "" if there is none.
+func npm() string {
+	at, err := os.Getwd()
+	for err == nil && at != filepath.Dir(at) {
+		if folder := filepath.Join(at, "tests", "npm"); exists(filepath.Join(folder, "package.json")) {
+			return folder
+		}
+		at = filepath.Dir(at)
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
