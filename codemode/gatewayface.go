@@ -112,23 +112,29 @@ func decodeGatewayExecute(in catalog.Input) (catalog.Decoded, error) {
 // gatewaySearch serves code_search.
 func (p *provider) gatewaySearch(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(gatewaySearchInput)
-	call, missing, release := p.awaitTools(ctx, call, func(server string) bool { return in.upstream == "" || strings.EqualFold(server, in.upstream) })
-	defer release()
-	v := call.View()
-	if err := knownOwner(v, in.upstream); err != nil {
+	wanted := func(server string) bool { return in.upstream == "" || strings.EqualFold(server, in.upstream) }
+	search := func(v *catalog.View) []catalog.Hit {
+		return v.SearchOperations(in.query, in.top, func(op *catalog.Operation) bool { return wanted(op.ID.Owner) })
+	}
+	call, missing, release := p.awaitTools(ctx, call, wanted, noServer)
+	defer func() { release() }()
+	if err := knownOwner(call.View(), in.upstream); err != nil {
 		return nil, withKind(err)
+	}
+	hits := search(call.View())
+	if len(hits) == 0 {
+		release()
+		call, _, release = p.awaitTools(ctx, call, noServer, wanted)
+		hits = search(call.View())
 	}
 	out := struct {
 		Query    string      `json:"query"`
 		Results  []candidate `json:"results"`
 		Unlisted []string    `json:"unlisted,omitempty"` // servers whose tools are not known
 	}{beginning(in.query, maxEcho), []candidate{}, missing.names()}
-	hits := v.SearchOperations(in.query, in.top, func(op *catalog.Operation) bool {
-		return in.upstream == "" || strings.EqualFold(op.ID.Owner, in.upstream)
-	})
 	for _, h := range hits {
 		op := h.Operation
-		out.Results = append(out.Results, candidate{op.ID.String(), op.ID.Op, op.ID.Owner, op.Summary, h.Score, op.ID.Op != catalog.AnyTool})
+		out.Results = append(out.Results, candidate{op.ID.String(), op.ID.Op, op.ID.Owner, op.Summary, h.Score, op.ID.Op != catalog.AnyTool && op.NoSchema == ""})
 	}
 	return wire.Marshal(out)
 }
@@ -158,7 +164,9 @@ func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.R
 	if err != nil {
 		return nil, withKind(fault.From(err).WithPath("/id"))
 	}
-	call, missing, release := p.awaitTools(ctx, call, func(server string) bool { return id.Kind == catalog.KindUpstream && id.Owner == server })
+	its := func(server string) bool { return id.Kind == catalog.KindUpstream && id.Owner == server }
+	unknown := func(server string) bool { return its(server) && call.View().Operation(id) == nil }
+	call, missing, release := p.awaitTools(ctx, call, its, unknown)
 	defer release()
 	if why := missing[id.Owner]; why != nil {
 		return nil, withKind(fault.From(why))
@@ -171,6 +179,9 @@ func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.R
 			WithDetails(map[string]any{"kind": unknownTool}).WithHint("Take an id from code_search.")
 	case id.Op == catalog.AnyTool:
 		return nil, withKind(fault.Newf(fault.SchemaUnavailable, "the tools of %s are not known yet", id.Owner))
+	case op.NoSchema != "":
+		return nil, withKind(fault.Newf(fault.SchemaUnavailable, "%s has no schema that can be shown: %s", quoted(name), op.NoSchema).WithPath("/id").WithRetry(fault.Never).
+			WithHint("It can be called all the same: callTool(id, params) takes any object, and its server checks it. It says of itself: %s", summaryLine(op.Description(call.View()))))
 	}
 	return wire.Marshal(struct {
 		ID           string          `json:"id"`

@@ -48,16 +48,24 @@ func decodeSearch(in catalog.Input) (catalog.Decoded, error) {
 
 // search serves koan.code.search.
 func (p *provider) search(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-	call, missing, release := p.awaitTools(ctx, call, everyServer)
-	defer release()
-	in, v := call.Decoded().(searchInput), call.View()
+	in := call.Decoded().(searchInput)
+	call, missing, release := p.awaitTools(ctx, call, everyServer, noServer)
+	defer func() { release() }()
+	v := call.View()
+	hits := v.Search(in.query, in.limit)
+	if len(hits) == 0 {
+		release()
+		call, _, release = p.awaitTools(ctx, call, noServer, everyServer)
+		v = call.View()
+		hits = v.Search(in.query, in.limit)
+	}
 	out := struct {
 		Query    string   `json:"query"`
 		Results  []found  `json:"results"`
 		Unlisted []string `json:"unlisted,omitempty"` // servers whose tools are not known
 	}{beginning(in.query, maxEcho), []found{}, missing.names()}
 	declared := map[string]bool{} // entities whose fields are in an earlier result
-	for _, h := range v.Search(in.query, in.limit) {
+	for _, h := range hits {
 		f := found{ID: h.ID(), Score: h.Score}
 		f.Name, f.Summary = describe(v, h)
 		switch in.detail {

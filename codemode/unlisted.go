@@ -27,9 +27,10 @@ type laterCall struct {
 func (c laterCall) View() *catalog.View { return c.view }
 
 // awaitTools waits for the tools of servers that were never listed, each as long as its start
-// may take, and returns the call with a view that has them. The view is leased until release
-// is called.
-func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns func(server string) bool) (later catalog.Call, missing unlisted, release func()) {
+// may take, and for those of others that are only remembered from an earlier start, and returns the call
+// with a view that has them. Each function says which servers that is needed of. The view is leased until
+// release is called.
+func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns, names func(server string) bool) (later catalog.Call, missing unlisted, release func()) {
 	missing = unlisted{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -47,6 +48,12 @@ func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns f
 			}
 		})
 	}
+	for server, owner := range rememberedServers(call.View()) {
+		if wait := owner.Unchecked(); wait != nil && names(server) {
+			asked = true
+			all.Go(func() { _ = wait(ctx, call.Principal()) }) // what is remembered stays, then
+		}
+	}
 	if !asked {
 		return call, missing, func() {}
 	}
@@ -56,8 +63,33 @@ func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns f
 	return laterCall{call, now.View(call.Principal(), v.Mode(), v.Negotiated())}, missing, release
 }
 
+// rememberedServers are those whose tools may be remembered from an earlier start.
+func rememberedServers(v *catalog.View) map[string]*catalog.Owner {
+	out := map[string]*catalog.Owner{}
+	for _, op := range v.Script() {
+		if op.ID.Kind == catalog.KindUpstream && out[op.ID.Owner] == nil {
+			if owner := v.Snapshot().Owner(op.ID); owner != nil && owner.Unchecked != nil {
+				out[op.ID.Owner] = owner
+			}
+		}
+	}
+	return out
+}
+
 // everyServer is what a search concerns.
 func everyServer(string) bool { return true }
+
+// noServer is what is searched first: tools that are remembered are as good as any, as long as there
+// are some.
+func noServer(string) bool { return false }
+
+// mentioned returns which servers a script names. It calls or imports from them, and their remembered tools
+// are compared with their own before it is refused for what these do not have.
+func mentioned(code string) func(server string) bool {
+	return func(server string) bool {
+		return strings.Contains(code, server) || strings.Contains(code, bind.ModulePart(server))
+	}
+}
 
 // concerned returns which servers a script concerns whose tools have to be known before it
 // begins: those that it imports or whose ids it has. SDK.Servers waits by itself.

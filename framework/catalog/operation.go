@@ -103,6 +103,9 @@ type Operation struct {
 	// Output describes success only; surfaces admit the fault shape beside it.
 	Input  json.RawMessage
 	Output json.RawMessage
+	// NoSchema is why nothing of what a peer of the provider says of the input can be used, "" where it
+	// can be: Input takes any object then.
+	NoSchema string
 	// Proven reports that the provider's own tests prove that all outputs fit Output, so
 	// that the engine need not check each one, which can take longer than the call.
 	Proven  bool

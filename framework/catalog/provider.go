@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/koan-go/koan/framework/auth"
 )
 
 // Provider puts operations, resources, documents and prompts into the catalog.
@@ -46,6 +48,10 @@ type Owner struct {
 	// Trouble returns why the owner's operations cannot be called, as far as is known now; nil for
 	// an owner that can always be reached.
 	Trouble func() error `json:"-"`
+	// Unchecked returns what waits until the owner's operations were compared with those that it has
+	// now, where they are remembered from an earlier start and were not yet; else nil. It is nil for an
+	// owner of which nothing is remembered.
+	Unchecked func() (wait func(ctx context.Context, p auth.Principal) error) `json:"-"`
 }
 
 // Document is readable text that is made from a View: declarations, for example.

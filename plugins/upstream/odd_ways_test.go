@@ -3,6 +3,7 @@ package upstream_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -67,6 +68,8 @@ var oddWays = map[string]func(*oddServer, *message) string{
 	"a tool without a name":        list(`{"tools":[{"description":"x"},null,{"name":"work","inputSchema":{"type":"object"}}]}`),
 	"no schema":                    list(`{"tools":[{"name":"work","inputSchema":null}]}`),
 	"a schema of PHP":              list(`{"tools":[{"name":"work","inputSchema":[]}]}`),
+	"a schema too large":           list(`{"tools":[{"name":"work","inputSchema":{"type":"object","description":"` + strings.Repeat("x", 300_000) + `"}}]}`),
+	asWritten:                      list(oneTool),
 	"properties of PHP":            list(`{"tools":[{"name":"work","inputSchema":{"type":"object","properties":[],"required":null}}]}`),
 	"a cursor that is null":        list(`{"tools":[{"name":"work","inputSchema":{"type":"object"}}],"nextCursor":null}`),
 	"a cursor that is empty":       list(`{"tools":[{"name":"work","inputSchema":{"type":"object"}}],"nextCursor":""}`),
@@ -235,6 +238,9 @@ func startsSlowly(s *oddServer, m *message) string {
 
 const done = `"done"`
 
+// asWritten is the way of a server that does as the protocol says.
+const asWritten = "nothing is odd"
+
 var (
 	onlyStdio = []string{stdio}
 	onlyHTTP  = []string{stream}
@@ -295,6 +301,7 @@ var oddRows = []oddRow{
 	{way: "a tool without a name", over: onlyStdio, result: done, person: "tool 1 of its list has no name", refused: true},
 	{way: "no schema", over: onlyStdio, result: done},
 	{way: "a schema of PHP", over: onlyStdio, result: done, person: "its schema cannot be used"},
+	{way: "a schema too large", over: onlyStdio, result: done, person: "its schema cannot be used: it has"},
 	{way: "properties of PHP", over: onlyStdio, result: done, person: "/properties"},
 	{way: "a cursor that is null", over: onlyStdio, result: done},
 	{way: "a cursor that is empty", over: onlyStdio, result: done},

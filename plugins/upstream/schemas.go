@@ -10,20 +10,20 @@ import (
 )
 
 // usableInput returns a tool's input schema without what cannot be used of it, and says so:
-// in the schema, and in notes.
-func usableInput(raw json.RawMessage, unusable func(json.RawMessage) string) (usable json.RawMessage, notes []string) {
+// in the schema, and in notes. none is why nothing can.
+func usableInput(raw json.RawMessage, unusable func(json.RawMessage) string) (usable json.RawMessage, none string, notes []string) {
 	if absent(raw) {
-		return json.RawMessage(`{"type":"object"}`), nil
+		return json.RawMessage(`{"type":"object"}`), "its server gives none", nil
 	}
 	why := unusable(raw)
 	if why == "" {
-		return raw, nil
+		return raw, "", nil
 	}
 	if usable, notes = withoutUnusable(raw); usable != nil {
-		return described(usable, "Not checked before a call, since it cannot be used: "+strings.Join(notes, "; ")+"."), notes
+		return described(usable, "Not checked before a call, since it cannot be used: "+strings.Join(notes, "; ")+"."), "", notes
 	}
-	why = "its schema cannot be used: " + why
-	return described(json.RawMessage(`{"type":"object"}`), why), []string{why}
+	note := "its schema cannot be used: " + why
+	return described(json.RawMessage(`{"type":"object"}`), note), why, []string{note}
 }
 
 // usableOutput returns what can be used of a tool's schema of its structured output, nil if

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/schema"
@@ -32,6 +33,7 @@ type server struct {
 	mu       sync.Mutex
 	sessions map[string]*session // by user, "" for nobody
 	listing  *listing            // nil: never seen
+	compared bool                // it is the server's own, and not only what was kept of it
 	offer    *offer              // made of it
 }
 
@@ -118,7 +120,22 @@ func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 		next = known.with(next)
 	}
 	s.take(next, true)
+	s.mu.Lock()
+	s.compared = true
+	s.mu.Unlock()
 	return nil
+}
+
+// unchecked returns what waits until the tools that were kept of the server have been compared with its
+// own, nil if they were: what it is refused for may be there by now. Once an attempt to connect has failed
+// it does not wait for others.
+func (s *server) unchecked() func(context.Context, auth.Principal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.compared {
+		return nil
+	}
+	return func(ctx context.Context, p auth.Principal) error { return s.awaitListing(ctx, p.Subject) }
 }
 
 // promptTime bounds the wait for a list of prompts, without which everything else works.

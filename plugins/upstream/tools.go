@@ -88,7 +88,7 @@ func newOffer(s *server, l *listing) *offer {
 	l.check()
 	o := &offer{byName: map[string]*catalog.Operation{}, owner: &catalog.Owner{
 		Kind: catalog.KindUpstream, Name: s.cfg.ID, Version: l.About.Version,
-		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."), Trouble: s.trouble,
+		Description: cmp.Or(l.About.Description, "The MCP server "+s.cfg.ID+"."), Trouble: s.trouble, Unchecked: s.unchecked,
 	}}
 	taken := map[string]bool{catalog.AnyTool: true}
 	for op := range serverFunctions {
@@ -148,12 +148,12 @@ func (s *server) operation(t *tool, raw json.RawMessage, name string, unusable f
 	if title == "" && t.Annotations != nil {
 		title = t.Annotations.Title
 	}
-	input, notes := usableInput(t.InputSchema, unusable)
+	input, none, notes := usableInput(t.InputSchema, unusable)
 	output := usableOutput(t.OutputSchema, unusable)
 	op = &catalog.Operation{
 		ID:    catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: name},
 		Title: plainText(title, 100), Summary: plainText(cmp.Or(t.Description, title, t.Name), maxDescription),
-		Input: input, Output: anything(output), Effects: s.effects(t), Reach: catalog.ReachScript,
+		Input: input, NoSchema: none, Output: anything(output), Effects: s.effects(t), Reach: catalog.ReachScript,
 		Proven: true, // it is checked here, where a mismatch is the server's failure
 	}
 	op.Declared, op.Untrusted = s.declared(t), !s.cfg.Trust

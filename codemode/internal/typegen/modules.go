@@ -73,6 +73,9 @@ const typesName = "Types"
 
 // Module returns the declaration of a server's module. It is made once per View.
 func Module(v *catalog.View, s *bind.Server) string {
+	if s.Any != "" { // any name can be imported of it
+		return "/** Its tools are not known yet, it is " + connecting + ". */\ndeclare module " + quote(wire.ModuleServers+s.ID) + ";\n"
+	}
 	type key struct{ id string }
 	return catalog.Memo(v, key{s.ID}, func() string {
 		all := make([]int, len(s.Tools))
@@ -137,6 +140,9 @@ func ModuleNames(v *catalog.View, app bind.App, budget int) string {
 		line := "- " + wire.ModuleServers + s.ID
 		if len(s.Tools) > 0 {
 			line += ":"
+		}
+		if s.Any != "" {
+			line += ": " + connecting
 		}
 		room := (budget - b.Len()) / (len(servers) - i) // what one leaves the others may use
 		for n, t := range s.Tools {

@@ -286,10 +286,13 @@ func summary(v *catalog.View, of func(*catalog.Field) string) string {
 	return b.String()
 }
 
+// connecting says of a server whose tools were never listed what can be done meanwhile.
+const connecting = "still connecting: a search waits for its tools and returns their declarations, and calls by their names wait, too"
+
 // functionNames are those of a domain in one line.
 func functionNames(d wire.Domain) string {
 	if d.Any != "" {
-		return "(its tools are not known yet)"
+		return "(" + connecting + ")"
 	}
 	names := make([]string, len(d.Functions))
 	for i, f := range d.Functions {
