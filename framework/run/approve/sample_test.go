@@ -39,7 +39,8 @@ func TestPlanWithASampleHasWholeCounts(t *testing.T) {
 	secret := changeOf(store.Delete, "Secret", "", "", "")
 	secret.Hidden = true
 	all := []store.Change{changeOf(store.Delete, "Todo", "1", `{"title":"a"}`, ""), changeOf(store.Delete, "Todo", "2", `{"title":"b"}`, ""), secret}
-	whole, part := Plan{Changes: all}, Plan{Changes: all[:1], Counted: counted(all)}
+	request := Planned{Set: "default"}
+	whole, part := Plan{Request: request, Changes: all}, Plan{Request: request, Changes: all[:1], Counted: counted(all)}
 	require.Equal(t, whole.Counts(), part.Counts())
 	require.Equal(t, whole.Summary(), part.Summary())
 	text := part.Text(unredacted)
