@@ -24,7 +24,7 @@ require (
 	github.com/minio/minio-go/v7 v7.4.1 // files in a bucket, in framework/internal/files/blob only: 3.5 MB of a binary of 90 (AWS's client is a third larger)
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // oauthex: the metadata and registration of OAuth as MCP has it, in plugins/upstream/internal/signin only
 	github.com/nlnwa/whatwg-url v0.6.2 // URL in scripts, by the Standard
-	github.com/pelletier/go-toml/v2 v2.4.3 // where tables stand in Codex's file, for edits that keep comments
+	github.com/pelletier/go-toml/v2 v2.4.3 // servers in Codex's file, and where tables stand in it, for edits that keep comments
 	github.com/prometheus/client_golang v1.24.1 // serves /metrics
 	github.com/rogpeppe/go-internal v1.16.0 // shows changes as a diff in cmd/koan; locks the files of sign-ins; runs the scripts of tests for the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // validates inputs by their schema

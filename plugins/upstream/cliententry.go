@@ -52,6 +52,7 @@ func (e *clientEntry) config(dir string) (c Config, off bool) {
 	c.Deny = append(r.list("excludeTools", "disabledTools", "disabled_tools"), r.switchedOff("tools")...)
 	c.Allow = r.list("includeTools", "enabledTools", "enabled_tools", "tools")
 	c.Timeout = r.timeout("timeout")
+	r.codex(&c)
 	for _, name := range slices.Sorted(maps.Keys(r.members)) {
 		if !r.known[name] && !slices.Contains(unfollowed, name) {
 			c.notes = append(c.notes, plainText(name, 50))

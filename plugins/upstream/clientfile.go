@@ -22,7 +22,7 @@ import (
 // maxClientFile bounds a client's file, in bytes.
 const maxClientFile = 1 << 20
 
-// readClientFile reads the servers of a file with `mcpServers`, or `servers`. With an error it
+// readClientFile reads the servers of a file with `mcpServers`, or `servers`, or of Codex's config.toml. With an error it
 // returns those that could be read, and nil if none could be looked for.
 func readClientFile(path string) ([]Config, error) {
 	raw, err := regular.ReadFile(path, maxClientFile)
@@ -77,7 +77,12 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		return nil, fmt.Errorf("%s: it is empty", path)
 	}
 	var file clientFile
-	plain, err := hujson.Standardize(plain) // VS Code allows comments
+	var err error
+	if strings.EqualFold(filepath.Ext(path), ".toml") {
+		plain, err = codexAsJSON(plain)
+	} else {
+		plain, err = hujson.Standardize(plain) // VS Code allows comments
+	}
 	if err == nil {
 		err = distinct(plain)
 	}
@@ -98,6 +103,7 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		if off {
 			continue
 		}
+		c.workspace = workspaceOf(path)
 		if other, twice := names[c.ID]; twice {
 			problems = append(problems, fmt.Errorf("%s: %q and %q have the same id, %s: the first is used", path, other, e.name, c.ID))
 			continue
@@ -109,6 +115,16 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		out = append(out, c)
 	}
 	return out, errors.Join(problems...)
+}
+
+// workspaceOf returns the folder of the project that a file belongs to, "" for none: VS Code has the servers of a
+// project in .vscode/mcp.json.
+func workspaceOf(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil || filepath.Base(whole) != "mcp.json" || filepath.Base(filepath.Dir(whole)) != ".vscode" {
+		return ""
+	}
+	return filepath.Dir(filepath.Dir(whole))
 }
 
 // entries returns the servers of all places of a file, each name once, and those that are left out.

@@ -163,7 +163,7 @@ func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
 }
 
 // noServers is what the commands say of a configuration without servers.
-const noServers = "No servers are configured: name a file of Claude, Cursor or VS Code with --mcp-config FILE, or servers in koan.yaml (upstreams.<id>.command or upstreams.<id>.url).\n"
+const noServers = "No servers are configured: name a file of Claude, Cursor, VS Code or Codex with --mcp-config FILE, or servers in koan.yaml (upstreams.<id>.command or upstreams.<id>.url).\n"
 
 func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
 	servers, err := standing(ctx, host)

@@ -49,8 +49,10 @@ type Config struct {
 	// those. wrong is why it cannot be used; notes are keys of it that are not followed.
 	EnvFile string
 	client  bool
-	wrong   error
-	notes   []string
+	// workspace is the folder of the project that the file is of, "" for none.
+	workspace string
+	wrong     error
+	notes     []string
 }
 
 // OAuth is the configuration of the sign-in to a server. All of it is optional: a server
@@ -316,7 +318,8 @@ func join(keys, file []Config) ([]Config, error) {
 			c.Env, c.Headers = merged(out[i].Env, c.Env), merged(out[i].Headers, c.Headers)
 			c.Allow, c.Deny = slices.Concat(out[i].Allow, c.Allow), slices.Concat(out[i].Deny, c.Deny)
 			c.Timeout, c.Place, c.misread = cmp.Or(c.Timeout, out[i].Timeout), out[i].Place, out[i].misread
-			c.EnvFile, c.client, c.wrong, c.notes = out[i].EnvFile, out[i].client, out[i].wrong, out[i].notes
+			c.EnvFile, c.client, c.workspace, c.wrong, c.notes = out[i].EnvFile, out[i].client, out[i].workspace, out[i].wrong, out[i].notes
+			c.Start = cmp.Or(c.Start, out[i].Start)
 			out[i] = c
 		}
 	}

@@ -116,6 +116,85 @@ func TestEntriesOfClients(t *testing.T) {
 	}
 }
 
+// Codex's file is followed in what it says and in what it switches off.
+func TestServersOfCodex(t *testing.T) {
+	t.Setenv("KOAN_TEST_TOKEN", "secret-of-the-test")
+	got, err := parseClientFile("/home/ann/.codex/config.toml", []byte(`
+model = "gpt" # what is not about servers is left alone
+
+[mcp_servers.files]
+command = "npx"
+args = ["-y", "x"]
+cwd = "/srv"
+env_vars = ["KOAN_TEST_TOKEN", "KOAN_TEST_NONE"]
+startup_timeout_sec = 90
+tool_timeout_sec = 2.5
+enabled_tools = ["a", "b"]
+disabled_tools = ["b"]
+default_tools_approval_mode = "approve"
+[mcp_servers.files.env]
+A = "b"
+
+[mcp_servers.linear]
+url = "https://x/mcp"
+bearer_token_env_var = "KOAN_TEST_TOKEN"
+http_headers = { "X-Plain" = "p" }
+env_http_headers = { "X-Secret" = "KOAN_TEST_TOKEN", "X-None" = "KOAN_TEST_NONE" }
+enabled_tools = []
+
+[mcp_servers.off]
+command = "x"
+enabled = false
+
+[mcp_servers.lacks]
+url = "https://x/mcp"
+bearer_token_env_var = "KOAN_TEST_NONE"
+`))
+	require.EqualError(t, err, `/home/ann/.codex/config.toml: lacks: bearer_token_env_var: the environment has no such variable "KOAN_TEST_NONE"`)
+	require.Len(t, got, 3, "what is switched off is not there")
+	require.Equal(t, Config{
+		ID: "files", Place: "/home/ann/.codex/config.toml: files", client: true, Command: []string{"npx", "-y", "x"}, Dir: "/srv", Env: map[string]string{"A": "b", "KOAN_TEST_TOKEN": "${env:KOAN_TEST_TOKEN}"},
+		Start: 90 * time.Second, Timeout: 2500 * time.Millisecond, Allow: []string{"a", "b"}, Deny: []string{"b"}, notes: []string{"default_tools_approval_mode"},
+	}, got[0])
+	require.NotNil(t, got[1].wrong, "and the others start")
+	linear := got[2]
+	require.Equal(t, []string{"*"}, linear.Deny, "a list of none allows none")
+	require.Equal(t, []string{"env_http_headers.X-None (the environment has no KOAN_TEST_NONE)"}, linear.notes)
+	r, err := linear.resolve()
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"Authorization": "Bearer secret-of-the-test", "X-Plain": "p", "X-Secret": "secret-of-the-test"}, r.headers)
+	require.NotContains(t, r.secrets.redact("it said secret-of-the-test"), "secret-of")
+
+	for text, problem := range map[string]string{
+		"": "it is empty", "model = 1": "it has no `mcp_servers`", "a = ": "config.toml: ", "mcp_servers = 5": "mcpServers must be an object", "[mcp_servers.a]\ncommand = 5": "a: command must be a string",
+		"[mcp_servers.a]\ncommand = \"x\"\ntool_timeout_sec = -1": "a: tool_timeout_sec must be a number of seconds above 0",
+	} {
+		_, err := parseClientFile("config.toml", []byte(text))
+		require.ErrorContains(t, err, problem, text)
+	}
+}
+
+// The file of a project knows the project's folder; any other names what only its editor knows.
+func TestWorkspaceOfAProject(t *testing.T) {
+	t.Parallel()
+	text := []byte(`{"servers": {"a": {"command": "${workspaceFolder}/run", "args": ["${workspaceFolderBasename}"], "cwd": "${workspaceFolder}", "env": {"KEY": "${input:key}"}}}}`)
+	got, err := parseClientFile("/srv/shop/.vscode/mcp.json", text)
+	require.NoError(t, err)
+	joined, err := join([]Config{{ID: "a", Trust: true}}, got)
+	require.NoError(t, err)
+	r, err := joined[0].resolve()
+	require.EqualError(t, err, "${input:key}: editors fill this in themselves, and it has no value here")
+	require.Equal(t, []string{"/srv/shop/run", "shop"}, r.command)
+	require.Equal(t, "/srv/shop", r.dir)
+	require.Equal(t, "in /srv/shop", r.secrets.redact("in /srv/shop"), "which is no secret")
+	for _, path := range []string{"/srv/shop/mcp.json", "/home/ann/.cursor/mcp.json", "/srv/.vscode/settings.json"} {
+		got, err := parseClientFile(path, text)
+		require.NoError(t, err)
+		_, err = got[0].resolve()
+		require.ErrorContains(t, err, "${workspaceFolder}: editors fill this in themselves", path)
+	}
+}
+
 func TestServersOfProjects(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,9 +34,10 @@ type secrets struct {
 
 // variables are what references of a server's configuration may name.
 type variables struct {
-	own    map[string]string // its own env, which comes before that of this program
-	open   map[string]bool   // those of own that are being replaced
-	client bool              // what has no value stays as it is written, as in clients
+	own       map[string]string // its own env, which comes before that of this program
+	open      map[string]bool   // those of own that are being replaced
+	workspace string            // the folder of the project that the configuration is of, "" for none
+	client    bool              // what has no value stays as it is written, as in clients
 }
 
 // expand replaces the references of a text. The error names those without a value.
@@ -49,7 +51,7 @@ func (s *secrets) expand(text string, v *variables) (string, error) {
 		case err != nil:
 			problems = append(problems, &unresolved{ref, err})
 		}
-		if !slices.Contains(inherited, variableOf(ref[2:len(ref)-1])) { // HOME and its like are no secrets
+		if name := variableOf(ref[2 : len(ref)-1]); !slices.Contains(inherited, name) && !strings.HasPrefix(name, "workspaceFolder") { // HOME and its like are no secrets
 			s.add(value)
 		}
 		return value
@@ -59,6 +61,13 @@ func (s *secrets) expand(text string, v *variables) (string, error) {
 
 // value returns what a reference stands for. The server's own env may refer to itself.
 func (s *secrets) value(ref string, v *variables) (string, error) {
+	switch {
+	case v.workspace == "":
+	case ref == "workspaceFolder":
+		return v.workspace, nil
+	case ref == "workspaceFolderBasename":
+		return filepath.Base(v.workspace), nil
+	}
 	name := variableOf(ref)
 	text, own := v.own[name]
 	if !own || v.open[name] || text == "" && strings.Contains(ref, ":-") {
@@ -181,7 +190,7 @@ func (c *Config) resolve() (*resolved, error) {
 	if c.wrong != nil {
 		return r, c.wrong
 	}
-	v := &variables{own: c.Env, client: c.client}
+	v := &variables{own: c.Env, client: c.client, workspace: c.workspace}
 	var problems []error
 	if c.EnvFile != "" {
 		more, err := readEnvFile(c.EnvFile)
