@@ -3,10 +3,13 @@ package add
 import (
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"entgo.io/ent/entc"
@@ -58,10 +61,43 @@ func (p *plan) load() (*graph, error) {
 	if back := os.Chdir(here); back != nil {
 		return nil, back
 	}
+	if missing := p.missingCode(); err != nil && len(missing) > 0 {
+		return nil, fmt.Errorf("schemas in %s import %s, which ent generates and which is not there. ent cannot make it from schemas that import it: bring back the generated code (git checkout %s, if it is in git), "+
+			"or take these imports out, run `%s`, and put them back. Then run koan add again, and keep the generated code in git",
+			p.rel(p.schemas), strings.Join(missing, ", "), p.rel(p.gen.target), p.gen.userCommand(p))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ent cannot load the schemas in %s, and so could not generate from them either: %w", p.rel(p.schemas), err)
 	}
 	return read(g), nil
+}
+
+// missingCode returns the packages of ent's generated code that schemas import and that are not there.
+func (p *plan) missingCode() (missing []string) {
+	if p.gen.pkg == "" {
+		return nil
+	}
+	files, err := filepath.Glob(filepath.Join(p.schemas, "*.go"))
+	if err != nil {
+		return nil
+	}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			continue // ent says what is wrong with it
+		}
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			below, generated := strings.CutPrefix(name+"/", p.gen.pkg+"/")
+			if err != nil || !generated || slices.Contains(missing, name) {
+				continue
+			}
+			if found, err := filepath.Glob(filepath.Join(p.gen.target, filepath.FromSlash(below), "*.go")); err == nil && (len(found) == 0 || below == "" && !p.gen.hasCode()) {
+				missing = append(missing, name)
+			}
+		}
+	}
+	return missing
 }
 
 // buildFlags makes go resolve the module's imports with a copy of the planned go.mod, and
