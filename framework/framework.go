@@ -157,7 +157,7 @@ func configured(app App, o Options) (*Instance, error) {
 		return nil, err
 	}
 	i := &Instance{app: app, source: source, values: values, log: o.Log, testing: o.Testing}
-	i.inProcess = sync.OnceValues(i.MCP)
+	i.inProcess = sync.OnceValues(i.mcpServer)
 	i.level.Set(level(values))
 	if i.log == nil {
 		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &i.level}))

@@ -123,6 +123,9 @@ func (i *Instance) callers(config access.Config, url string) (*access.Callers, e
 // served is an instance as the command line serves it.
 type served struct{ *Instance }
 
+// MCP implements cli.Instance.
+func (s served) MCP() (*mcpserver.Server, error) { return s.mcpServer() }
+
 // Site implements cli.Instance.
 func (s served) Site(at cli.Address) (*site.Site, error) {
 	return s.site(HTTPOptions{URL: at.URL, Console: at.Console, Print: at.Print})
@@ -162,7 +165,7 @@ func (i *Instance) site(o HTTPOptions) (*site.Site, error) {
 
 // mcp serves MCP over Streamable HTTP.
 func (i *Instance) mcp(o HTTPOptions) (*mcpserver.HTTP, error) {
-	s, err := i.MCP()
+	s, err := i.mcpServer()
 	if err != nil {
 		return nil, err
 	}

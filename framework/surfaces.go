@@ -18,9 +18,9 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 )
 
-// MCP makes an MCP server over the app's catalog, which follows its changes. The
+// mcpServer makes an MCP server over the app's catalog, which follows its changes. The
 // caller opens a transport on it.
-func (i *Instance) MCP() (*mcpserver.Server, error) {
+func (i *Instance) mcpServer() (*mcpserver.Server, error) {
 	v, live := i.values, i.live(i.values)
 	o := mcpserver.Options{
 		Name: i.app.Name, Version: i.app.Version, Engine: i.engine, Catalog: i.Snapshot, Principal: auth.Local(),

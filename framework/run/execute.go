@@ -176,7 +176,8 @@ func (x *execution) attempts(ctx context.Context) error {
 		r.progress.Pending.Wait() // the slow call's result is on the tape before the next attempt
 	}
 	r.progress.Pending.Wait()
-	out.Calls, out.SDKCalls = x.last.course.Calls()
+	records, counted := x.last.course.Calls()
+	out.Calls, out.SDKCalls = callRecords(records), counted
 	out.OutsideEffects = r.OutsideEffects()
 	if applied, wrote := r.progress.Applied(); wrote && !r.spec.Atomic {
 		out.Committed, out.Changes = true, applied
@@ -258,7 +259,8 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 		return err
 	}
 	out.Changes = changes
-	out.Calls, out.SDKCalls = a.course.Calls()
+	records, counted := a.course.Calls()
+	out.Calls, out.SDKCalls = callRecords(records), counted
 	if check, ok := ctx.Value(beforeCommitKey{}).(func(Return, *Outcome) error); ok {
 		err := check(x.ret, out)
 		r.inResult.Store(int64(out.Redacted))

@@ -66,7 +66,7 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	over(err)
 	e.budget.NoteGarbage(len(c.input) + len(out))
 	if !c.byApp() {
-		a.course.Add(c.trace(id, start, err))
+		a.course.Add(course.Record(c.trace(id, start, err)))
 	}
 	end := CallEnd{
 		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,

@@ -24,8 +24,31 @@ type Return struct {
 	Left    int // places that an undo left as they are
 }
 
-// CallRecord is one call as the result of a run lists it.
-type CallRecord = course.Record
+// CallRecord is one call as the result of a run lists it (CONTRACT section 2).
+type CallRecord struct {
+	// ServerID is "koan", the domain of a plugin or the id of an upstream server.
+	ServerID string `json:"serverId"`
+	ToolName string `json:"toolName"`         // "" for a call that the run's caller must not learn of
+	Parent   string `json:"parent,omitempty"` // the action that made the call
+	OK       bool   `json:"ok"`
+	// DurationMs is how long the call took; Elapsed is the same, exactly.
+	DurationMs int64  `json:"durationMs"`
+	Error      string `json:"error,omitempty"` // at most 300 characters
+
+	Elapsed time.Duration `json:"-"`
+}
+
+// callRecords are the records of calls as others read them; none stay nil or empty.
+func callRecords(records []course.Record) []CallRecord {
+	var out []CallRecord
+	if records != nil {
+		out = make([]CallRecord, 0, len(records))
+	}
+	for _, r := range records {
+		out = append(out, CallRecord(r))
+	}
+	return out
+}
 
 // Outcome describes a run after its last attempt. Execute returns it on success and on failure.
 type Outcome struct {

@@ -95,7 +95,20 @@ type Gate interface {
 }
 
 // Pause is an error of a Gate or a Judge that makes the run wait. It must not be wrapped.
-type Pause = course.Pause
+type Pause interface {
+	error
+	// Wait is called with the changes of the attempt after it was rolled back, so that
+	// nothing is locked. If it returns nil, the next attempt starts, along the same tape.
+	Wait(ctx context.Context, changes []store.Change) error
+	// Code is the outcome of the call before which the attempt paused.
+	Code() fault.Code
+}
+
+// Whatever is a Pause to those who write one is a pause of the attempt, and the other way round.
+var (
+	_ course.Pause = Pause(nil)
+	_ Pause        = course.Pause(nil)
+)
 
 // OutsideCall is a call that no transaction covers.
 type OutsideCall struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/internal/budget"
+	"github.com/koan-go/koan/framework/run/internal/course"
 	"github.com/koan-go/koan/framework/run/internal/progress"
 	"github.com/koan-go/koan/framework/run/tape"
 )
@@ -88,7 +89,11 @@ func (r *Run) RepeatDry(t *tape.Tape) {
 // ContinueFrom makes the run continue an earlier one. It is for the phase Resume.
 func (r *Run) ContinueFrom(c Continuation) {
 	r.ID = c.Run
-	r.progress.Continue(c.Outside, c.Sets)
+	var outside []course.Record
+	for _, rec := range c.Outside {
+		outside = append(outside, course.Record(rec))
+	}
+	r.progress.Continue(outside, c.Sets)
 	r.UseTape(c.Tape)
 	r.claim.keepsTape = true
 }
@@ -107,10 +112,10 @@ func (r *Run) Images() (all []journal.Image, complete bool) {
 }
 
 // NoteOutsideEffect records a call that had an effect outside.
-func (r *Run) NoteOutsideEffect(rec CallRecord) { r.progress.AddOutside(rec) }
+func (r *Run) NoteOutsideEffect(rec CallRecord) { r.progress.AddOutside(course.Record(rec)) }
 
 // OutsideEffects returns the calls so far that had an effect outside.
-func (r *Run) OutsideEffects() []CallRecord { return r.progress.Outside() }
+func (r *Run) OutsideEffects() []CallRecord { return callRecords(r.progress.Outside()) }
 
 // Keep counts n more bytes that the host keeps for the run, or fewer if n is negative.
 func (r *Run) Keep(n int64) { r.account.Add(n) }
