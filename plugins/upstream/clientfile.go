@@ -81,7 +81,7 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	if strings.EqualFold(filepath.Ext(path), ".toml") {
 		plain, err = codexAsJSON(plain)
 	} else {
-		plain, err = hujson.Standardize(plain) // VS Code allows comments
+		plain, err = hujson.Standardize(slices.Concat(plain, []byte("\n"))) // VS Code allows comments, which end with their line
 	}
 	if err == nil {
 		err = distinct(plain)

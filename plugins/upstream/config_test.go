@@ -91,6 +91,16 @@ func TestClientFiles(t *testing.T) {
 	}
 }
 
+// A comment may be the end of a file: nothing needs to follow it.
+func TestClientFilesThatEndInAComment(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"// the end", "\n// the end", "//", "/* the end */", ""} {
+		got, err := parseClientFile("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x"}}} `+end))
+		require.NoError(t, err, end)
+		require.Len(t, got, 1, end)
+	}
+}
+
 // What clients write is followed as they mean it, and an entry that is wrong costs nothing but itself.
 func TestEntriesOfClients(t *testing.T) {
 	t.Parallel()

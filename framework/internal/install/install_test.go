@@ -144,6 +144,24 @@ func TestInstallAndRemove(t *testing.T) {
 	}
 }
 
+// A comment may be the end of a file: nothing needs to follow it.
+func TestInstallIntoFileThatEndsInAComment(t *testing.T) {
+	for _, id := range Clients() {
+		if id == "codex" {
+			continue // TOML
+		}
+		for _, end := range []string{"// the end", "\r\n// the end", "/* the end */", "//"} {
+			was := sample(t, id) + end
+			b := newBench(t, id, was)
+			b.must(nil)
+			require.Equal(t, "/opt/todo", b.server("todo")["command"], "%s %q", id, end)
+			require.True(t, strings.HasSuffix(b.read(), end), "%s %q", id, end)
+			b.must(remove)
+			require.Equal(t, was, b.read())
+		}
+	}
+}
+
 // A client that has no servers yet.
 func TestInstallIntoNewFile(t *testing.T) {
 	for _, id := range Clients() {

@@ -14,6 +14,9 @@ import (
 // byteOrderMark is what some editors of Windows begin a file with.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
+// lineEnd is put behind a file while it is read: a comment on its last line ends nowhere else.
+var lineEnd = []byte("\n")
+
 // jsonFile is a client's file in JSON, with comments and trailing commas where the client
 // allows them. The syntax tree of hujson has every byte of the file.
 type jsonFile struct {
@@ -38,7 +41,7 @@ func openJSON(raw []byte, key string) (*jsonFile, error) {
 		f.newline = "\r\n"
 	}
 	var err error
-	if f.root, err = hujson.Parse(raw); err != nil {
+	if f.root, err = hujson.Parse(slices.Concat(raw, lineEnd)); err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	var ok bool
@@ -108,7 +111,9 @@ func indentOf(extra hujson.Extra) (string, bool) {
 	return string(bytes.TrimLeft(extra[i+1:], "\r")), true
 }
 
-func (f *jsonFile) bytes() []byte { return append(slices.Clone(f.mark), f.root.Pack()...) }
+func (f *jsonFile) bytes() []byte {
+	return append(slices.Clone(f.mark), bytes.TrimSuffix(f.root.Pack(), lineEnd)...)
+}
 
 func (f *jsonFile) servers() []server {
 	if f.list == nil {
@@ -133,7 +138,7 @@ func decodeJSON(raw []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return map[string]any{}, nil
 	}
-	text, err := hujson.Standardize(slices.Clone(raw))
+	text, err := hujson.Standardize(slices.Concat(raw, lineEnd))
 	if err != nil {
 		return nil, err
 	}
