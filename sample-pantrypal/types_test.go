@@ -13,12 +13,12 @@ import (
 	"github.com/koan-go/koan/tests/typescript"
 )
 
-// TestScriptsPassStrictTypes: the app's scripts have no type error in a strict editor.
+// TestScriptsPassStrictTypes: the app's scripts and actions have no type error in a strict editor.
 func TestScriptsPassStrictTypes(t *testing.T) {
 	t.Parallel()
 	k := open(t)
 	files := map[string]string{"koan.d.ts": typescript.Declarations(t, k.Instance().View(auth.Local(), exposure.Understands))}
-	for _, folder := range []string{"scripts", "cmd/demo"} {
+	for _, folder := range []string{"scripts", "cmd/demo", "actions"} {
 		found, err := filepath.Glob(folder + "/*.js")
 		require.NoError(t, err)
 		require.NotEmpty(t, found)

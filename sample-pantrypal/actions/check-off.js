@@ -35,6 +35,7 @@ export const action = {
   examples: [{}],
 };
 
+/** @param {SDK.Actions.CheckOffInput} input */
 export default ({ listId, items, storeId, back = false }) => {
   if (back && !items) refuse("/items", "The input does not say what was not bought.", "Send the items to put back onto the list.");
   const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open" }, sort: "-createdAt", count: false }).items[0]
@@ -43,7 +44,7 @@ export default ({ listId, items, storeId, back = false }) => {
   if (!list) refuse("/listId", "There is no open shopping list.", "Make one with shop.");
   const all = SDK.Entities.ShoppingItem.all({ filter: { listId: list.id }, sort: "id", with: "product" });
   const named = new Set();
-  const wanted = (items ?? all.filter((i) => !i.bought).map((i) => ({ item: i.id }))).map((w, i) => {
+  const wanted = (items ?? /** @type {NonNullable<SDK.Actions.CheckOffInput["items"]>} */ ( all.filter((i) => !i.bought).map((i) => ({ item: i.id })))).map((w, i) => {
     const at = "/items/" + i;
     if (w.unit && w.amount === undefined) refuse(at + "/amount", "A unit needs an amount.", "Send both, or neither.");
     if (w.bestBefore && !isDay(w.bestBefore)) refuse(at + "/bestBefore", w.bestBefore + " is no day of the calendar.", "Send a day such as 2026-01-31.");
@@ -58,15 +59,15 @@ export default ({ listId, items, storeId, back = false }) => {
   const already = wanted.filter((w) => w.row.bought !== back).map((w) => w.row.name);
   if (back) return { bought: [], already, left: putBack(list, wanted) };
   const fresh = wanted.filter((w) => !w.row.bought);
-  const stow = SDK.Actions.stow({ foodIds: [...new Set(fresh.map((w) => w.row.foodId).filter((id) => id))] });
+  const stow = SDK.Actions.stow({ foodIds: [...new Set(fresh.flatMap((w) => w.row.foodId ?? []))] });
   const places = new Map(stow.things.map((t) => [t.foodId, t]));
   const at = storeId ?? list.storeId ?? null;
   const bought = fresh.map((w) => {
-    const i = w.row, t = places.get(i.foodId) ?? { place: "pantry", bestBefore: null, staple: false };
+    const i = w.row, t = places.get(i.foodId ?? "") ?? { place: "pantry", bestBefore: null, staple: false };
     const amount = w.amount ?? i.amount, unit = w.unit ?? i.unit;
     const paid = w.price ?? null, store = at ?? i.storeId;
     const lot = SDK.Entities.PantryItem.upsert({
-      name: i.product?.name ?? i.name, foodId: i.foodId, productId: i.productId, amount, unit, place: t.place, bestBefore: w.bestBefore ?? t.bestBefore,
+      name: i.product?.name ?? i.name, foodId: i.foodId, productId: i.productId, amount, unit, place: /** @type {SDK.Entities.PantryItem["place"]} */ (t.place), bestBefore: w.bestBefore ?? t.bestBefore,
       source: "shopping", reason: "bought", storeId: store, unitPrice: paid !== null ? paid / amount : i.estimatedCost !== null && amount === i.amount ? i.estimatedCost / amount : null,
     });
     SDK.Entities.ShoppingItem.patch(i.id, { bought: true, boughtAt: new Date().toISOString(), lotId: lot.id }, { ifVersion: i.version });
@@ -79,7 +80,7 @@ export default ({ listId, items, storeId, back = false }) => {
 };
 
 /** Puts things back onto the list and takes their lots out of the house, as if nothing had been paid; returns how many are to buy. */
-const putBack = (list, wanted) => {
+const putBack = (/** @type {SDK.Entities.ShoppingList} */ list, /** @type {{ row: SDK.Entities.ShoppingItem }[]} */ wanted) => {
   wanted.forEach(({ row }, i) => {
     if (wanted.findIndex((w) => w.row.id === row.id) < i) return;
     const lot = row.bought && row.lotId ? SDK.Entities.PantryItem.findById(row.lotId) : null;
@@ -99,7 +100,7 @@ const putBack = (list, wanted) => {
 };
 
 /** The items of a list that are called so; else the only one whose name has all of the words. */
-const called = (name, all, back, at) => {
+const called = (/** @type {string} */ name, /** @type {SDK.Entities.ShoppingItem[]} */ all, /** @type {boolean} */ back, /** @type {string} */ at) => {
   const { same, fits } = SDK.Actions.matchNames({ name, among: all.map((i) => i.name) });
   if (same.length) return same.map((i) => all[i]);
   const open = fits.filter((i) => all[i].bought === back), could = (open.length ? open : fits).map((i) => all[i]);
@@ -107,7 +108,11 @@ const called = (name, all, back, at) => {
   return could;
 };
 
+/** @type {(day: string) => boolean} */
 const isDay = (day) => { const at = new Date(Date.parse(day)); return !Number.isNaN(at.getTime()) && at.toISOString().slice(0, 10) === day; };
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

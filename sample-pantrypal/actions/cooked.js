@@ -31,17 +31,19 @@ export const action = {
 
 const FRIDGE = 3; // days that cooked food keeps there: what is for later goes to the freezer
 
+/** @param {SDK.Actions.CookedInput} input */
 export default ({ mealId, recipe, servings, date, leftovers, freeze = false, rating }) => {
   if (!mealId && !recipe) refuse("/recipe", "The input says no meal.", "Send mealId, or recipe.");
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   const day = date ?? today;
   if (date !== undefined) checkPast("/date", date, today);
+  /** @type {(SDK.Entities.PlannedMeal & { recipe: SDK.Entities.Recipe }) | null} */
   let meal = mealId ? SDK.Entities.PlannedMeal.getById(mealId, { with: "recipe" }) : null;
   if (!meal) {
-    const r = SDK.Entities.Recipe.getById(meant(recipe));
+    const r = SDK.Entities.Recipe.getById(meant(recipe ?? ""));
     const there = SDK.Entities.PlannedMeal.all({ filter: { recipeId: r.id, date: day, status: { $ne: "skipped" } }, with: "recipe", sort: "id" });
     const done = there.find((m) => m.status === "cooked");
-    meal = there.find((m) => m.status === "planned");
+    meal = there.find((m) => m.status === "planned") ?? null;
     // Two people at one table both note it: what was cooked once leaves the stock once.
     if (!meal && done) refuse("/recipe", r.name + " of " + day + " is noted as cooked already.", "Was it cooked once more? Then make a PlannedMeal of it, and send its mealId.");
     meal ??= { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: day, mealType: mealOf(r), servings: servings ?? portions }), recipe: r };
@@ -58,7 +60,7 @@ export default ({ mealId, recipe, servings, date, leftovers, freeze = false, rat
   if (rating !== undefined) SDK.Entities.Recipe.patch(meal.recipeId, { rating });
   // What was cooked ahead is eaten meal by meal, and the fridge is good for some of them.
   const cold = freeze ? 0 : leftovers === undefined && eaten > 0 ? Math.min(left, FRIDGE * eaten) : left;
-  const kept = [["fridge", cold], ["freezer", left - cold]].filter(([, n]) => n > 0).map(([place, n]) => {
+  const kept = /** @type {["fridge" | "freezer", number][]} */ ([["fridge", cold], ["freezer", left - cold]]).filter(([, n]) => n > 0).map(([place, n]) => {
     const row = SDK.Entities.Leftover.upsert({ name: meal.recipe.name, servings: n, place, cookedOn: day, mealId: meal.id });
     return { leftoverId: row.id, servings: n, place };
   });
@@ -71,24 +73,31 @@ export default ({ mealId, recipe, servings, date, leftovers, freeze = false, rat
 };
 
 /** The recipe that an id or name means. */
-const meant = (recipe) => {
+const meant = (/** @type {string} */ recipe) => {
   const found = SDK.Actions.findRecipe({ recipe });
   if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
   return found.recipeId;
 };
 
 /** What a recipe is eaten as: pancakes that nobody had planned were breakfast. */
-const mealOf = (r) => {
-  const of = (r.mealTypes ?? []).filter((m) => ["breakfast", "lunch", "dinner", "snack", "dessert"].includes(m));
+const mealOf = (/** @type {SDK.Entities.Recipe} */ r) => {
+  const of = /** @type {SDK.Entities.PlannedMeal["mealType"][]} */ (r.mealTypes ?? []).filter((m) => ["breakfast", "lunch", "dinner", "snack", "dessert"].includes(m));
   return of.length && !of.includes("dinner") ? of[0] : "dinner";
 };
 
+/** @type {(day: string, days: number) => string} */
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
 
-/** Refuses what is no day of the calendar, is yet to come, or is more than a year ago. */
+/**
+ * Refuses what is no day of the calendar, is yet to come, or is more than a year ago.
+ * @type {(path: string, day: string, today: string) => void}
+ */
 const checkPast = (path, day, today) => {
   const at = new Date(Date.parse(day));
   if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");

@@ -26,6 +26,7 @@ export const action = {
   examples: [{ photo: "haul.png" }],
 };
 
+/** @param {SDK.Actions.HaulInput} input */
 export default ({ photo, file, storeId }) => {
   const started = Date.now();
   if (storeId !== undefined && !SDK.Entities.Store.findById(storeId)) {
@@ -46,11 +47,12 @@ export default ({ photo, file, storeId }) => {
   }
 
   // Two codes of one product are two packages of it.
+  /** @type {Map<string, typeof codes>} */
   const packs = new Map();
   for (const c of codes) packs.set(c.value, [...(packs.get(c.value) ?? []), c]);
   const products = new Map();
   for (const p of SDK.Entities.Product.all({ filter: { $or: [...packs.keys()].map((code) => ({ barcodes: { $has: code } })) } })) {
-    for (const code of p.barcodes) products.set(code, p);
+    for (const code of p.barcodes ?? []) products.set(code, p);
   }
   const foodIds = [...new Set([...products.values()].map((p) => p.foodId).filter((id) => id))];
   const stowed = new Map(SDK.Actions.stow({ foodIds }).things.map((t) => [t.foodId, t]));
@@ -70,14 +72,14 @@ export default ({ photo, file, storeId }) => {
     const amount = found.length * (product.packageAmount ?? 1), unit = product.packageUnit ?? "piece";
     const price = SDK.Entities.Price.firstPage(1, { filter: { productId: product.id, withdrawn: false, ...(storeId ? { storeId } : {}) }, sort: "-on", count: false }).items[0];
     const lot = SDK.Entities.PantryItem.upsert({
-      name: product.name, foodId: product.foodId, productId: product.id, amount, unit, place: t.place, bestBefore: t.bestBefore,
+      name: product.name, foodId: product.foodId, productId: product.id, amount, unit, place: /** @type {SDK.Entities.PantryItem["place"]} */ (t.place), bestBefore: t.bestBefore,
       source: "photo", reason: "bought", detectionId: rows[0].id, storeId: storeId ?? null,
       unitPrice: price && price.unit === unit && price.amount > 0 ? price.price / price.amount : null,
     });
     for (const d of rows) SDK.Entities.Detection.patch(d.id, { pantryItemId: lot.id });
     lots.push({ lotId: lot.id, name: lot.name, amount, unit, place: lot.place, bestBefore: lot.bestBefore });
   }
-  const n = (count, noun) => count + " " + noun + (count === 1 ? "" : "s");
+  const n = (/** @type {number} */ count, /** @type {string} */ noun) => count + " " + noun + (count === 1 ? "" : "s");
   return {
     summary: fileName + ": " + n(codes.length, "code") + " read, " + n(lots.length, "lot") + " put away" + (open.length ? "; unknown, and open until learn-product says what they are: " + open.map((o) => o.code).join(", ") : "") + ".",
     photoId: seen.id, again: false, lots, open,
@@ -85,11 +87,12 @@ export default ({ photo, file, storeId }) => {
 };
 
 /** Reads a photo. One that is none, damaged or too large is for who sent it to mend. */
-function read(photo, file) {
+function read(/** @type {string | undefined} */ photo, /** @type {string | undefined} */ file) {
   try {
-    return SDK.Vision.detect(file ? { base64: { $file: file } } : { path: photo });
+    return SDK.Vision.detect(file ? { base64: /** @type {any} */ ({ $file: file }) } : { path: photo });
   } catch (e) {
-    if (e.code !== "invalid_payload" && e.code !== "call_too_large") throw e;
-    throw Object.assign(new Error(e.message), { path: file ? "/file" : "/photo", hint: e.hint });
+    const wrong = /** @type {KoanError} */ (e);
+    if (wrong.code !== "invalid_payload" && wrong.code !== "call_too_large") throw e;
+    throw Object.assign(new Error(wrong.message), { path: file ? "/file" : "/photo", hint: wrong.hint });
   }
 }

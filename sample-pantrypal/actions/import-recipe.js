@@ -27,6 +27,7 @@ export const action = {
 const LINES = 200, MOST = 100, LONGEST = 7 * 1440; // lines of a recipe, its portions, its minutes
 const MEALS = ["breakfast", "lunch", "dinner", "snack", "dessert"];
 
+/** @param {SDK.Actions.ImportRecipeInput} input */
 export default ({ text, jsonLd, name, source }) => {
   if (text === undefined && jsonLd === undefined) refuse("/text", "There is no recipe in the input.", "Send text, or jsonLd.");
   if (text !== undefined && jsonLd !== undefined) refuse("/jsonLd", "text and jsonLd are two ways to say one recipe.", "Send one of them.");
@@ -55,8 +56,8 @@ export default ({ text, jsonLd, name, source }) => {
 };
 
 /** Reads a text by its headings. */
-function fromText(text) {
-  const r = { name: "", description: "", lines: [], steps: [], servings: 2, prep: 0, cook: 0, total: 0, meals: [], cuisine: "", source: "" };
+function fromText(/** @type {string} */ text) {
+  const r = { name: "", description: "", lines: /** @type {string[]} */ ([]), steps: /** @type {string[]} */ ([]), servings: 2, prep: 0, cook: 0, total: 0, meals: /** @type {string[]} */ ([]), cuisine: "", source: "" };
   let part = "head";
   for (const raw of text.split(/\r?\n/)) {
     const line = raw.replace(/^\s*(#+|[-*•])\s*/, "").trim();
@@ -67,7 +68,7 @@ function fromText(text) {
     const serves = /^(?:serves|servings|yield|makes|for)\s*:?\s*(\d+)/i.exec(line);
     const time = /^(prep|cook|total)(?:aration|ing)?(?: time)?\s*:?\s*(\d.*)$/i.exec(line), spent = time ? spoken(time[2]) : 0;
     if (serves && part !== "steps") r.servings = Math.max(1, Math.min(MOST, Number(serves[1])));
-    else if (spent && part !== "steps") r[time[1].toLowerCase()] = spent;
+    else if (time && spent && part !== "steps") r[/** @type {"prep" | "cook" | "total"} */ (time[1].toLowerCase())] = spent;
     else if (part === "lines") r.lines.push(line);
     else if (part === "steps") r.steps.push(line.replace(/^\d+[.)]\s*/, ""));
     else if (!r.name) r.name = line;
@@ -77,14 +78,16 @@ function fromText(text) {
 }
 
 /** Reads schema.org's Recipe. */
-function fromJsonLd(data) {
+function fromJsonLd(/** @type {SDK.Actions.ImportRecipeInput["jsonLd"]} */ data) {
+  /** @type {any} */
   let json = data;
   if (typeof data === "string") {
-    try { json = JSON.parse(data); } catch (e) { refuse("/jsonLd", "jsonLd is not JSON: " + e.message, "Send the text of the script element, or the object."); }
+    try { json = JSON.parse(data); } catch (e) { refuse("/jsonLd", "jsonLd is not JSON: " + /** @type {Error} */ (e).message, "Send the text of the script element, or the object."); }
   }
   const found = find(json, 0);
   if (!found) refuse("/jsonLd", "There is no schema.org Recipe in jsonLd.", "Send what has the type Recipe, or text.");
-  const list = (v) => (v == null ? [] : Array.isArray(v) ? v : [v]);
+  const list = (/** @type {any} */ v) => (v == null ? [] : Array.isArray(v) ? v : [v]);
+  /** @type {(v: any) => string[]} */
   const texts = (v) => list(v).flatMap((x) => (typeof x === "string" ? x.split(/\r?\n/) : x?.itemListElement ? texts(x.itemListElement) : [x?.text ?? x?.name ?? ""])).map((s) => clean(String(s))).filter((s) => s);
   const servings = /\d+/.exec(String(list(found.recipeYield)[0] ?? ""));
   const categories = list(found.recipeCategory).join(" ").toLowerCase();
@@ -95,36 +98,43 @@ function fromJsonLd(data) {
   };
 }
 
+/**
+ * The first Recipe of a document, a list or a graph.
+ * @type {(node: any, depth: number) => any}
+ */
 function find(node, depth) {
   if (!node || typeof node !== "object" || depth > 6) return null;
   if (Array.isArray(node)) {
     for (const n of node) { const f = find(n, depth + 1); if (f) return f; }
     return null;
   }
-  if ([].concat(node["@type"] ?? []).includes("Recipe")) return node;
+  if ([node["@type"]].flat().includes("Recipe")) return node;
   return find(node["@graph"], depth + 1) ?? find(node.mainEntity, depth + 1);
 }
 
 /** The minutes of a recipe, 0 where it does not say: what it leaves out is the rest of the total. */
-function times({ prep, cook, total }) {
-  const rest = Math.max(0, total - prep - cook), most = (n) => Math.min(LONGEST, n);
+function times(/** @type {{ prep: number, cook: number, total: number }} */ { prep, cook, total }) {
+  const rest = Math.max(0, total - prep - cook), most = (/** @type {number} */ n) => Math.min(LONGEST, n);
   return cook === 0 ? { prepMinutes: most(prep), cookMinutes: most(rest) } : { prepMinutes: most(prep || rest), cookMinutes: most(cook) };
 }
 
 /** Minutes as people write them: "1 h 30 min", "1.5 hours". 0 where there are none. */
-function spoken(text) {
+function spoken(/** @type {string} */ text) {
   let sum = 0;
   for (const [, n, unit] of text.matchAll(/(\d+(?:[.,]\d+)?)\s*(h|m)/gi)) sum += Number(n.replace(",", ".")) * (unit.toLowerCase() === "h" ? 60 : 1);
   return Math.round(sum);
 }
 
 /** ISO 8601: PT1H30M. */
-function minutes(iso) {
+function minutes(/** @type {unknown} */ iso) {
   const m = /^P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?/.exec(String(iso ?? ""));
   return m ? Number(m[1] ?? 0) * 1440 + Number(m[2] ?? 0) * 60 + Number(m[3] ?? 0) : 0;
 }
 
-const clean = (s) => s.replace(/<[^>]*>/g, " ").replace(/&amp;/g, "&").replace(/&nbsp;/g, " ").replace(/&#39;|&apos;/g, "'").replace(/&quot;/g, '"').replace(/\s+/g, " ").trim();
+const clean = (/** @type {string} */ s) => s.replace(/<[^>]*>/g, " ").replace(/&amp;/g, "&").replace(/&nbsp;/g, " ").replace(/&#39;|&apos;/g, "'").replace(/&quot;/g, '"').replace(/\s+/g, " ").trim();
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

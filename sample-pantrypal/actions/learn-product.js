@@ -27,6 +27,7 @@ export const action = {
   examples: [{ code: "2000000000992", food: "pasta", packageAmount: 500, packageUnit: "g" }],
 };
 
+/** @param {SDK.Actions.LearnProductInput} input */
 export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
   const barcode = asRead(code);
   const match = SDK.Entities.Food.findById(food) ?? SDK.Actions.findFood({ names: [food] }).found.map((f) => {
@@ -49,7 +50,7 @@ export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
   for (const seen of byPhoto.values()) {
     const amount = seen.length * packageAmount;
     const lot = SDK.Entities.PantryItem.upsert({
-      name: product.name, foodId: match.id, productId: product.id, amount, unit: packageUnit, place: t.place, bestBefore: t.bestBefore, source: "photo", reason: "bought", detectionId: seen[0].id,
+      name: product.name, foodId: match.id, productId: product.id, amount, unit: packageUnit, place: /** @type {SDK.Entities.PantryItem["place"]} */ (t.place), bestBefore: t.bestBefore, source: "photo", reason: "bought", detectionId: seen[0].id,
     });
     for (const d of seen) SDK.Entities.Detection.patch(d.id, { status: "resolved", productId: product.id, pantryItemId: lot.id });
     lots.push({ lotId: lot.id, name: lot.name, amount, unit: packageUnit });
@@ -58,7 +59,7 @@ export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
 };
 
 /** The code as readers return it: what a photo shows is taken as it is, else it has to be a product's number. */
-const asRead = (code) => {
+const asRead = (/** @type {string} */ code) => {
   if (SDK.Entities.Detection.count({ value: code }) > 0) return code;
   const number = code.length === 12 ? "0" + code : code;
   if (!/^(\d{8}|\d{13}|\d{14})$/.test(number)) refuse("/code", "This is no product's number, and no photo shows it as a code.", "Send the value of an open Detection, or an EAN-13, EAN-8, UPC-A or ITF-14.");
@@ -67,7 +68,10 @@ const asRead = (code) => {
 };
 
 /** Whether the check digit fits: from the right, digits count once and three times in turn. */
-const valid = (code) => [...code].reverse().reduce((sum, digit, i) => sum + Number(digit) * (i % 2 ? 3 : 1), 0) % 10 === 0;
+const valid = (/** @type {string} */ code) => [...code].reverse().reduce((sum, digit, i) => sum + Number(digit) * (i % 2 ? 3 : 1), 0) % 10 === 0;
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

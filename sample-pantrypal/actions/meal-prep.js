@@ -27,10 +27,12 @@ export const action = {
   examples: [{ meals: 3 }],
 };
 
+/** @type {(day: string, days: number) => string} */
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
 const FRIDGE = 3; // days that cooked food keeps in the fridge
 const MOST = 100; // portions of a planned meal
 
+/** @param {SDK.Actions.MealPrepInput} input */
 export default ({ recipe, meals = 4, servings, start, meal = "lunch", anyway = false }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
   const date = start ?? stow.today, each = servings ?? stow.portions, all = each * meals;
@@ -42,8 +44,8 @@ export default ({ recipe, meals = 4, servings, start, meal = "lunch", anyway = f
   const best = cover.meals.filter((m) => recipe || !m.conflicts.length).sort((a, b) => a.missing.length / a.needed - b.missing.length / b.needed || (a.name < b.name ? -1 : 1))[0];
   if (!best) refuse("/recipe", "No batch recipe suits everybody.", "Send the recipe to cook.");
   if (best.allergies.length && !anyway) refuse("/recipe", best.name + " does not suit everybody: " + best.allergies.join("; ") + ".", "Send another recipe, or anyway: true.");
-  const freezer = candidates.find((r) => r.id === best.recipeId).tags?.includes("freezer");
-  const late = (i) => i > FRIDGE;
+  const freezer = candidates.find((r) => r.id === best.recipeId)?.tags?.includes("freezer");
+  const late = (/** @type {number} */ i) => i > FRIDGE;
   if (!freezer && meals - 1 > FRIDGE) refuse("/meals", best.name + " keeps " + FRIDGE + " days in the fridge and does not freeze well.", "Plan at most " + (FRIDGE + 1) + " meals of it.");
   const row = SDK.Entities.PlannedMeal.upsert({
     recipeId: best.recipeId, date, mealType: meal, servings: all, forLater: all - each, notes: "Cooked ahead for " + meals + " meals of " + each + " portions.",
@@ -56,16 +58,22 @@ export default ({ recipe, meals = 4, servings, start, meal = "lunch", anyway = f
 };
 
 /** The recipe that an id or name means. */
-const meant = (recipe) => {
+const meant = (/** @type {string} */ recipe) => {
   const found = SDK.Actions.findRecipe({ recipe });
   if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
   return found.recipeId;
 };
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
 
-/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+/**
+ * Refuses what is no day of the calendar, is past, or is more than a year ahead.
+ * @type {(path: string, day: string, today: string) => void}
+ */
 const checkDay = (path, day, today) => {
   const at = new Date(Date.parse(day));
   if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");

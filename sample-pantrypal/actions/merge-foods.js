@@ -22,23 +22,24 @@ export const action = {
 
 const KINDS = { lots: "PantryItem", products: "Product", items: "ShoppingItem", ingredients: "RecipeIngredient" };
 
+/** @param {SDK.Actions.MergeFoodsInput} input */
 export default ({ from, into }) => {
-  const target = food(into), source = food(from), byName = [], unnamed = new Set();
+  const target = food(into), source = food(from), byName = /** @type {string[]} */ ([]), unnamed = new Set();
   if (!target.id) refuse("/into", 'There is no food "' + into + '".', target.hint ?? "find-food looks for foods.");
   const other = source.id && source.id !== target.id ? source.id : null;
   const out = { into: target.id, lots: 0, products: 0, prices: 0, items: 0, ingredients: 0, byName };
-  const change = (kind, entity, rows) => {
-    for (const row of rows) SDK.Entities[entity].patch(row.id, { foodId: target.id, ...(entity === "PantryItem" ? { reason: "merged" } : {}) });
+  const change = (/** @type {"lots" | "products" | "prices" | "items" | "ingredients"} */ kind, /** @type {Kept} */ entity, /** @type {{ id: string }[]} */ rows) => {
+    for (const row of rows) of(entity).patch(row.id, { foodId: target.id, ...(entity === "PantryItem" ? { reason: "merged" } : {}) });
     out[kind] += rows.length;
   };
-  for (const [kind, entity] of Object.entries(KINDS)) {
+  for (const [kind, entity] of /** @type {["lots" | "products" | "items" | "ingredients", Kept][]} */ (Object.entries(KINDS))) {
     const own = entity === "RecipeIngredient" ? { recipe: { origin: "household" } } : {};
-    const loose = SDK.Entities[entity].all({ filter: { foodId: null, ...own }, sort: "id" }), among = loose.map((row) => row.name);
+    const loose = of(entity).all({ filter: { foodId: null, ...own }, sort: "id" }), among = loose.map((row) => row.name);
     const { same, alike } = SDK.Actions.matchNames({ name: from, among });
     for (const i of alike) unnamed.add(among[i]);
     for (const i of same) byName.push(entity + " " + among[i]);
     change(kind, entity, same.map((i) => loose[i]));
-    if (other) change(kind, entity, SDK.Entities[entity].all({ filter: { foodId: other, ...own } }));
+    if (other) change(kind, entity, of(entity).all({ filter: { foodId: other, ...own } }));
   }
   if (other) change("prices", "Price", SDK.Entities.Price.all({ filter: { foodId: other } }));
   if (!out.lots && !out.products && !out.prices && !out.items && !out.ingredients) {
@@ -49,8 +50,16 @@ export default ({ from, into }) => {
   return out;
 };
 
+/** @typedef {"PantryItem" | "Product" | "Price" | "ShoppingItem" | "RecipeIngredient"} Kept */
+
+/**
+ * What the household keeps, with what all of it has.
+ * @type {(entity: Kept) => SDK.Entity<{ id: string, name: string, foodId: string | null }, never, "default", any>}
+ */
+const of = (entity) => /** @type {any} */ (SDK.Entities[entity]);
+
 /** The food that is called so, case and plural apart; else what it may be. */
-const food = (name) => {
+const food = (/** @type {string} */ name) => {
   const known = SDK.Entities.Food.findById(name);
   if (known) return { id: known.id };
   const { food: like, candidates } = SDK.Actions.findFood({ names: [name] }).found[0];
@@ -60,5 +69,8 @@ const food = (name) => {
   return { id: null, hint: names.length ? "Did you mean " + names.join(", ") + "?" : undefined };
 };
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

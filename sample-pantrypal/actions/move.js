@@ -21,6 +21,7 @@ export const action = {
   examples: [],
 };
 
+/** @param {SDK.Actions.MoveInput} input */
 export default ({ lots, from = "default", to = "lake-house" }) => {
   if (from === to) refuse("/to", "from and to are both " + from + ".", "Send the other household.");
   const ids = [...new Set(lots)];
@@ -47,26 +48,27 @@ export default ({ lots, from = "default", to = "lake-house" }) => {
       left++;
     }
   } catch (e) {
-    if (e.code !== "cross_set") throw e;
+    if (/** @type {KoanError} */ (e).code !== "cross_set") throw e;
     return { done: false, arrived, left: 0, next: "They are in " + to + ". Call move again with the same lots to take them out of " + from + "." };
   }
   return { done: true, arrived, left, next: "" };
 };
 
-const inHouse = (lot) => lot.status === "available";
+const inHouse = (/** @type {SDK.Entities.PantryItem} */ lot) => lot.status === "available";
 
 /**
  * Tells of lots that are in both households whether they are two: the diaries say that the one there came from
  * here, left here after that, and that what is here now was not moved here.
+ * @type {(ids: string[], from: SDK.Entities.PantryEventSet, to: SDK.Entities.PantryEventSet) => (id: string) => boolean}
  */
 const byDiary = (ids, from, to) => {
-  const last = (set, kinds) => new Map(SDK.Entities.PantryEvent.all({ filter: { itemId: { $in: ids }, reason: "moved", kind: { $in: kinds } }, fields: ["id", "itemId", "kind"], sort: "id", set }).map((e) => [e.itemId, e]));
+  const last = (/** @type {SDK.Entities.PantryEventSet} */ set, /** @type {SDK.Entities.PantryEvent["kind"][]} */ kinds) => new Map(SDK.Entities.PantryEvent.all({ filter: { itemId: { $in: ids }, reason: "moved", kind: { $in: kinds } }, fields: ["id", "itemId", "kind"], sort: "id", set }).map((e) => [e.itemId, e]));
   const here = last(from, ["came", "went"]), arrived = last(to, ["came"]);
-  return (id) => here.get(id)?.kind === "went" && here.get(id).id > (arrived.get(id)?.id ?? "");
+  return (id) => here.get(id)?.kind === "went" && (here.get(id)?.id ?? "") > (arrived.get(id)?.id ?? "");
 };
 
 /** Makes a lot of the other household what it is here, and before it what it refers to. */
-const bring = (l, set) => {
+const bring = (/** @type {SDK.Entities.PantryItem} */ l, /** @type {SDK.Entities.PantryItemSet} */ set) => {
   const p = l.product, s = l.store;
   if (p && !SDK.Entities.Product.findById(p.id, { set })) {
     SDK.Entities.Product.upsert({ id: p.id, name: p.name, brand: p.brand, barcodes: p.barcodes, foodId: p.foodId, packageAmount: p.packageAmount, packageUnit: p.packageUnit, state: p.state }, { set });
@@ -78,5 +80,8 @@ const bring = (l, set) => {
   }, { set });
 };
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

@@ -20,14 +20,15 @@ export const action = {
   examples: [{}],
 };
 
+/** @param {SDK.Actions.OpenTooLongInput} input */
 export default ({ fridge = 4, pantry = 30, freezer = 60 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
-  const least = { fridge, pantry, freezer }, shelf = { fridge: "shelfLifeFridge", pantry: "shelfLifePantry", freezer: "shelfLifeFreezer" };
-  const good = (l) => Math.max(least[l.place], Math.round((l.food?.[shelf[l.place]] ?? 0) / 4));
+  const least = { fridge, pantry, freezer }, shelf = /** @type {const} */ ({ fridge: "shelfLifeFridge", pantry: "shelfLifePantry", freezer: "shelfLifeFreezer" });
+  const good = (/** @type {SDK.Entities.PantryItem} */ l) => Math.max(least[l.place], Math.round((l.food?.[shelf[l.place]] ?? 0) / 4));
   const open = SDK.Entities.PantryItem.all({ filter: { status: "available", amount: { $gt: 0 }, openedAt: { $null: false }, staple: false }, sort: "openedAt,name", with: "food" });
   const texts = SDK.Actions.convertAmounts({ amounts: open.map((l) => ({ foodId: l.foodId ?? "", amount: l.amount, unit: l.unit })) }).amounts;
   const lots = open
-    .map((l, i) => ({ good: good(l), lotId: l.id, name: l.name, text: texts[i].text, place: l.place, date: l.openedAt, days: Math.round((Date.parse(today) - Date.parse(l.openedAt)) / 86400000) }))
+    .map((l, i) => ({ good: good(l), lotId: l.id, name: l.name, text: texts[i].text, place: l.place, date: l.openedAt, days: Math.round((Date.parse(today) - Date.parse(l.openedAt ?? today)) / 86400000) }))
     .filter((l) => l.days > l.good).map(({ good: _, ...l }) => l);
   return { lots };
 };

@@ -30,6 +30,7 @@ export const action = {
   examples: [{ food: "milk" }],
 };
 
+/** @param {SDK.Actions.PricesInput} input */
 export default ({ food, months = 12 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   const [f] = SDK.Actions.findFood({ names: [food] }).found;
@@ -39,7 +40,7 @@ export default ({ food, months = 12 }) => {
   const since = new Date(Date.UTC(y, m - months, 1)).toISOString().slice(0, 10);
   const rows = SDK.Entities.Price.all({ filter: { foodId: of.id, on: { $gte: since }, perUnit: { $ne: null } }, sort: "on,id", with: "store" });
   // Prices of a kilogram and of a piece do not compare: the kind that is most common counts.
-  const kind = (u) => (["g", "kg", "mg", "oz", "lb"].includes(u) ? "kg" : ["ml", "cl", "dl", "l"].includes(u) ? "l" : u);
+  const kind = (/** @type {string} */ u) => (["g", "kg", "mg", "oz", "lb"].includes(u) ? "kg" : ["ml", "cl", "dl", "l"].includes(u) ? "l" : u);
   const kinds = new Map();
   for (const r of rows) kinds.set(kind(r.unit), (kinds.get(kind(r.unit)) ?? 0) + 1);
   const per = [...kinds].sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
@@ -48,8 +49,9 @@ export default ({ food, months = 12 }) => {
     const name = r.store?.name ?? "elsewhere";
     byStore.set(name, [...(byStore.get(name) ?? []), r]);
   }
-  const round = (n) => Math.round(n * 100) / 100;
+  const round = (/** @type {number} */ n) => Math.round(n * 100) / 100;
   const stores = [...byStore].map(([store, list]) => {
+    /** @type {Map<string, number[]>} */
     const byMonth = new Map();
     for (const r of list) byMonth.set(r.on.slice(0, 7), [...(byMonth.get(r.on.slice(0, 7)) ?? []), r.perUnit]);
     const trend = [...byMonth].map(([month, v]) => ({ month, average: round(v.reduce((a, b) => a + b, 0) / v.length) }));
@@ -59,5 +61,8 @@ export default ({ food, months = 12 }) => {
   return { foodId: of.id, name: of.name, per, stores, cheapest: stores[0]?.store ?? null };
 };
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };

@@ -23,8 +23,10 @@ export const action = {
   examples: [{}],
 };
 
+/** @type {(day: string, days: number) => string} */
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
 
+/** @param {SDK.Actions.RemindersInput} input */
 export default ({ days = 3 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   const until = plus(today, days);
@@ -37,10 +39,10 @@ export default ({ days = 3 }) => {
   const byKey = new Map(cover.meals.map((c) => [c.key, c]));
   return {
     today, until,
-    expiring: shown.filter((l) => l.date >= today), past: shown.filter((l) => l.date < today),
+    expiring: shown.filter((l) => (l.date ?? "") >= today), past: shown.filter((l) => (l.date ?? "") < today),
     leftovers: SDK.Entities.Leftover.all({ filter: { status: "available", servings: { $gt: 0 }, bestBefore: { $lte: until } }, sort: "bestBefore" }).map((l) => ({ name: l.name, servings: l.servings, bestBefore: l.bestBefore })),
-    meals: meals.map((m) => ({ date: m.date, mealType: m.mealType, name: m.recipe.name, toBuy: byKey.get(m.id).missing.map((l) => l.name) })),
-    defrost: meals.flatMap((m) => byKey.get(m.id).uses.filter((u) => frozen.has(u.lotId)).map((u) => ({ name: u.name, text: u.text, for: m.recipe.name, date: m.date }))),
+    meals: meals.map((m) => ({ date: m.date, mealType: m.mealType, name: m.recipe.name, toBuy: (byKey.get(m.id)?.missing ?? []).map((l) => l.name) })),
+    defrost: meals.flatMap((m) => (byKey.get(m.id)?.uses ?? []).filter((u) => frozen.has(u.lotId)).map((u) => ({ name: u.name, text: u.text, for: m.recipe.name, date: m.date }))),
     openTooLong: SDK.Actions.openTooLong({}).lots,
     openCodes: [...new Set(SDK.Entities.Detection.all({ filter: { status: "open" }, fields: ["value"] }).map((d) => d.value))],
   };

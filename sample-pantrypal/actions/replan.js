@@ -31,15 +31,17 @@ export const action = {
   examples: [{ guests: 2 }],
 };
 
+/** @param {SDK.Actions.ReplanInput} input */
 export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, to, recipe, anyway = false, skip = false }) => {
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   if (date !== undefined) checkDay("/date", date, today);
   const row = mealId ? SDK.Entities.PlannedMeal.getById(mealId) : SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: date ?? today, mealType: meal, status: "planned" }, sort: "id", count: false }).items[0];
   if (!row) refuse("/date", "No " + meal + " is planned for " + (date ?? today) + ".", "Send the day of a planned meal, or its mealId.");
   if (row.status === "cooked") refuse("/mealId", "The meal of " + row.date + " is cooked already.", "Send the mealId of a meal that is planned.");
+  /** @type {SDK.Entities.PlannedMealInput} */
   const changes = {};
   if (servings !== undefined || absent.length || guests !== undefined) {
-    const members = SDK.Entities.Household.findById("household")?.members ?? [];
+    const members = /** @type {{ name: string, portion: number }[]} */ (SDK.Entities.Household.findById("household")?.members ?? []);
     let n = servings ?? row.servings;
     const away = new Set(absent.map((name, i) => {
       const m = members.find((x) => x.name.toLowerCase() === name.trim().toLowerCase());
@@ -83,19 +85,26 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
 };
 
 /** A plan reaches as far as its meals do. */
-const reach = (planId, day) => {
+const reach = (/** @type {string | null} */ planId, /** @type {string} */ day) => {
   const plan = planId ? SDK.Entities.MealPlan.getById(planId) : null;
   if (plan && day < plan.start) SDK.Entities.MealPlan.patch(plan.id, { start: day });
   if (plan && day > plan.end) SDK.Entities.MealPlan.patch(plan.id, { end: day });
 };
 
 const MOST = 100; // portions of a planned meal
+/** @type {(day: string, days: number) => string} */
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
 
-/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+/**
+ * Refuses what is no day of the calendar, is past, or is more than a year ahead.
+ * @type {(path: string, day: string, today: string) => void}
+ */
 const checkDay = (path, day, today) => {
   const at = new Date(Date.parse(day));
   if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");

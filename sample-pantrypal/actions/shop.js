@@ -34,6 +34,7 @@ export const action = {
   examples: [{}],
 };
 
+/** @param {SDK.Actions.ShopInput} input */
 export default ({ planId, listId, storeId, until, name }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   if (storeId !== undefined) checkStore(storeId);
@@ -52,7 +53,7 @@ export default ({ planId, listId, storeId, until, name }) => {
 
   // Meals of the plan that come earlier but are not of this list take from the stock as well.
   const before = plan ? SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: days, planId: { $ne: plan } }, sort: "date,id" }) : [];
-  const toCook = (m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date });
+  const toCook = (/** @type {SDK.Entities.PlannedMeal} */ m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date });
   // What this action wrote before has needs, and is written anew. What somebody added by hand will be
   // bought anyway, and so will what other open lists have for these meals. What was bought counts as
   // bought: check-off has put it into the stock.
@@ -82,19 +83,22 @@ export default ({ planId, listId, storeId, until, name }) => {
   if (gone.length) SDK.Entities.ShoppingItem.deleteMany(gone);
 
   const aisles = store ? SDK.Entities.Store.getById(store).aisles ?? [] : [];
-  const rank = (a) => (aisles.includes(a) ? aisles.indexOf(a) : aisles.length);
+  const rank = (/** @type {string} */ a) => (aisles.includes(a) ? aisles.indexOf(a) : aisles.length);
   items.sort((a, b) => rank(a.aisle) - rank(b.aisle) || (a.aisle < b.aisle ? -1 : a.aisle > b.aisle ? 1 : a.name < b.name ? -1 : 1));
   const priced = items.filter((i) => i.cost !== null);
   return {
     listId: to.id, name: to.name, items, meals: meals.length,
-    estimatedCost: priced.length ? Math.round(priced.reduce((sum, i) => sum + Math.round(i.cost * 100), 0)) / 100 : null,
+    estimatedCost: priced.length ? Math.round(priced.reduce((sum, i) => sum + Math.round((i.cost ?? 0) * 100), 0)) / 100 : null,
     withoutPrice: items.filter((i) => i.cost === null).map((i) => i.name),
   };
 };
 
 const OWN = "Shopping from ";
 
-/** The open list that is brought up to date: one that this action made, and no other that somebody keeps by hand. */
+/**
+ * The open list that is brought up to date: one that this action made, and no other that somebody keeps by hand.
+ * @type {(o: { planId?: string, name?: string, toBuy: (SDK.Entities.ShoppingItem & { needs: SDK.Entities.ShoppingNeed[] })[] }) => SDK.Entities.ShoppingList | undefined}
+ */
 const openList = ({ planId, name, toBuy }) => {
   const open = SDK.Entities.ShoppingList.all({ filter: { status: "open" }, sort: "-createdAt" });
   if (name) return open.find((l) => l.name === name && l.planId === (planId ?? null));
@@ -103,17 +107,27 @@ const openList = ({ planId, name, toBuy }) => {
   return planId ? ours.find((l) => l.planId === planId) ?? all : all ?? ours[0];
 };
 
+/** @type {(day: string, days: number) => string} */
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
 
-/** Refuses a store that there is not. */
+/**
+ * Refuses a store that there is not.
+ * @type {(id: string) => void}
+ */
 const checkStore = (id) => {
   if (!SDK.Entities.Store.findById(id)) refuse("/storeId", 'There is no store "' + id + '".', "The stores are: " + SDK.Entities.Store.all({ sort: "name" }).map((s) => s.id).join(", ") + ".");
 };
 
-/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+/**
+ * Refuses what is no day of the calendar, is past, or is more than a year ahead.
+ * @type {(path: string, day: string, today: string) => void}
+ */
 const checkDay = (path, day, today) => {
   const at = new Date(Date.parse(day));
   if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");

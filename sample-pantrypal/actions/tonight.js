@@ -45,13 +45,14 @@ const SOON = 4; // days
 const NAMED = 4; // recipes that a note names
 const MOST = 10; // portions of one guest
 
+/** @param {SDK.Actions.TonightInput} input */
 export default ({ date, meal = "dinner", servings, guests = [], minutes, with: wanted = [], count = 3, plan = false }) => {
   const stow = SDK.Actions.stow({ foodIds: [] }), day = date ?? stow.today;
   if (date !== undefined) checkDay("/date", date, stow.today);
   guests.forEach((g, i) => {
     if (g.portion !== undefined && !(typeof g.portion === "number" && g.portion > 0 && g.portion <= MOST)) refuse("/guests/" + i + "/portion", "A guest eats " + JSON.stringify(g.portion) + " portions.", "Send a number above 0 and up to " + MOST + ", such as 1 for an adult.");
   });
-  const portions = servings ?? guests.reduce((sum, g) => sum + (g.portion ?? 1), stow.portions);
+  const portions = servings ?? guests.reduce((sum, g) => sum + Number(g.portion ?? 1), stow.portions);
   const must = wanted.length ? SDK.Actions.findFood({ names: wanted }).found : [];
   must.forEach((f, i) => {
     if (!f.food) refuse("/with/" + i, 'There is no food "' + f.name + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
@@ -60,7 +61,7 @@ export default ({ date, meal = "dinner", servings, guests = [], minutes, with: w
   const fits = meals({ guests, date: day, meal, servings: portions, ...(minutes === undefined ? {} : { minutes }) });
   const soon = plus(day, SOON);
   const ideas = fits.meals
-    .filter((m) => must.every((f) => m.foodIds.includes(f.food.id)))
+    .filter((m) => must.every((f) => m.foodIds.includes(f.food?.id ?? "")))
     .map((m) => {
       const usesSoon = [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= soon).map((u) => u.name))];
       const lacking = m.missing.length + m.unclear.length;
@@ -85,39 +86,49 @@ export default ({ date, meal = "dinner", servings, guests = [], minutes, with: w
   }
   const notes = fits.unkept.map((name) => 'Nothing keeps "' + name + '".');
   if (!suggestions.length) {
-    const out = fits.ruledOut.filter((m) => must.every((f) => m.foodIds.includes(f.food.id)) && m.needed > 0 && m.lacking / m.needed <= 0.5);
-    const has = must.map((f) => " has " + f.food.name.toLowerCase() + ",").join("");
+    const out = fits.ruledOut.filter((m) => must.every((f) => m.foodIds.includes(f.food?.id ?? "")) && m.needed > 0 && m.lacking / m.needed <= 0.5);
+    const has = must.map((f) => " has " + f.food?.name.toLowerCase() + ",").join("");
     notes.push("Nothing fits: " + (out.length ? because(out) : "no recipe for " + meal + " within " + fits.within + has + " suits everybody and has half of its ingredients in the house") + ".");
   }
   return { date: day, suggestions, planned, pastDate: fits.past, note: notes.join(" ") };
 };
 
 /** What the day could have; a guest of whom something is wrong is refused. */
-const meals = (input) => {
+const meals = (/** @type {SDK.Actions.DayMealsInput} */ input) => {
   try {
     return SDK.Actions.dayMeals(input);
   } catch (e) {
-    if (e.path?.startsWith("/guests")) refuse(e.path, e.message, e.hint);
+    const wrong = /** @type {KoanError} */ (e);
+    if (wrong.path?.startsWith("/guests")) refuse(wrong.path, wrong.message, wrong.hint);
     throw e;
   }
 };
 
 /** Which rules leave out what would do. */
-const because = (out) => [...new Set(out.map((o) => o.rule))].map((rule) => {
+const because = (/** @type {{ rule: string, name: string }[]} */ out) => [...new Set(out.map((o) => o.rule))].map((rule) => {
   const names = [...new Set(out.filter((o) => o.rule === rule).map((o) => o.name))], more = names.length - NAMED;
   return rule + " rules out " + (more > 1 ? names.slice(0, NAMED).join(", ") + " and " + more + " others" : names.join(", ").replace(/, ([^,]*)$/, " and $1"));
 }).join("; ");
 
 /** Who a guest is, for those who cook. */
-const describe = (g) => [(g.name ?? "a guest"), g.diet && g.diet !== "none" ? g.diet : "", g.allergies?.length ? "allergic to " + g.allergies.join(", ") : "", g.dislikes?.length ? "no " + g.dislikes.join(", ") : ""].filter((t) => t).join(", ");
+const describe = (/** @type {SDK.Actions.DayMealsInputGuest} */ g) => [(g.name ?? "a guest"), g.diet && g.diet !== "none" ? g.diet : "", g.allergies?.length ? "allergic to " + g.allergies.join(", ") : "", g.dislikes?.length ? "no " + g.dislikes.join(", ") : ""].filter((t) => t).join(", ");
 
-/** A day some days later. */
+/**
+ * A day some days later.
+ * @type {(day: string, days: number) => string}
+ */
 const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOString().slice(0, 10);
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
 
-/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+/**
+ * Refuses what is no day of the calendar, is past, or is more than a year ahead.
+ * @type {(path: string, day: string, today: string) => void}
+ */
 const checkDay = (path, day, today) => {
   const at = new Date(Date.parse(day));
   if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");

@@ -21,6 +21,7 @@ export const action = {
   examples: [{}],
 };
 
+/** @param {SDK.Actions.WasteInput} input */
 export default ({ months = 12 }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   const [y, m] = today.split("-").map(Number);
@@ -48,6 +49,8 @@ export default ({ months = 12 }) => {
 };
 
 const sum = () => ({ times: 0, cents: 0, withoutPrice: 0 });
-const at = (map, key) => { if (!map.has(key)) map.set(key, sum()); return map.get(key); };
-const shown = (s) => ({ times: s.times, cost: s.cents / 100, withoutPrice: s.withoutPrice });
-const ranked = (map) => [...map].map(([name, s]) => ({ name, ...shown(s) })).sort((a, b) => b.cost - a.cost || b.times - a.times || (a.name < b.name ? -1 : 1));
+/** @typedef {{ times: number, cents: number, withoutPrice: number }} Sum */
+/** @type {(map: Map<string, Sum>, key: string) => Sum} */
+const at = (map, key) => { const of = map.get(key) ?? sum(); map.set(key, of); return of; };
+const shown = (/** @type {Sum} */ s) => ({ times: s.times, cost: s.cents / 100, withoutPrice: s.withoutPrice });
+const ranked = (/** @type {Map<string, Sum>} */ map) => [...map].map(([name, s]) => ({ name, ...shown(s) })).sort((a, b) => b.cost - a.cost || b.times - a.times || (a.name < b.name ? -1 : 1));

@@ -29,10 +29,15 @@ export const action = {
 };
 
 const DAY = 86400000, SOON = 5, NAMED = 4;
+/** @type {(day: string, days: number) => string} */
 const plus = (day, days) => new Date(Date.parse(day) + days * DAY).toISOString().slice(0, 10);
 const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const weekdayOf = (day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
+const weekdayOf = (/** @type {string} */ day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
 
+/** @typedef {SDK.Entities.PlannedMeal & { recipe: SDK.Entities.Recipe }} Meal */
+/** @typedef {{ date: string, weekday: string, recipeId: string, servings: number, kept?: Meal, cuisine?: string, recipes?: string[] }} Choice */
+
+/** @param {SDK.Actions.WeekPlanInput} input */
 export default ({ start, days = 7, meal = "dinner", servings, budget, name }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
   if (start !== undefined) checkDay("/start", start, stow.today);
@@ -42,7 +47,9 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   const limit = budget ?? (home?.weeklyBudget != null ? (home.weeklyBudget * days) / 7 : null);
   const there = SDK.Entities.PlannedMeal.all({ filter: { mealType: meal, date: { $gte: first, $lte: last }, status: { $ne: "skipped" } }, with: "recipe", sort: "date,id" });
 
-  const chosen = [], notes = [], kept = [];
+  /** @type {Choice[]} */
+  const chosen = [];
+  const notes = /** @type {string[]} */ ([]), kept = /** @type {Meal[]} */ ([]);
   let apart = 1;
   for (let i = 0; i < days; i++) {
     const date = plus(first, i), weekday = weekdayOf(date);
@@ -62,7 +69,7 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
       const cuisine = chosen.some((c) => c.cuisine === m.cuisine) ? 0.2 : 0;
       return { m, score: 1 - (m.missing.length + m.unclear.length) / Math.max(m.needed, 1) + Math.min(soon(m, date).length, 3) / 3 + (m.rating ?? 0) / 20 + (m.favourite ? 0.15 : 0) - cuisine };
     }).sort((a, b) => b.score - a.score || (a.m.name < b.m.name ? -1 : 1)).map((x) => x.m);
-    const near = (other) => Math.abs(Date.parse(other) - Date.parse(date)) < apart * DAY;
+    const near = (/** @type {string} */ other) => Math.abs(Date.parse(other) - Date.parse(date)) < apart * DAY;
     const best = ranked.find((m) => !chosen.some((c) => c.recipeId === m.recipeId && near(c.date)));
     if (!best) {
       const out = [...day.ruledOut, ...ranked.map((m) => ({ rule: day.apartBy, name: m.name }))];
@@ -78,18 +85,18 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
     days: shopping.map((c) => ({ date: c.date, servings: c.servings, fixed: !!c.kept, recipes: c.recipes ?? [c.recipeId] })), apart, ...(limit === null ? {} : { budget: limit }),
   });
   shopping.forEach((c, i) => { c.recipeId = choice.recipes[i]; });
-  if (!choice.within) notes.push("What has to be bought costs " + choice.cost.toFixed(2) + ", more than the budget of " + limit.toFixed(2) + ": " + (choice.cheapest ? "no plan that keeps the rules costs less." : "nothing cheaper was found."));
+  if (!choice.within) notes.push("What has to be bought costs " + (choice.cost ?? 0).toFixed(2) + ", more than the budget of " + (limit ?? 0).toFixed(2) + ": " + (choice.cheapest ? "no plan that keeps the rules costs less." : "nothing cheaper was found."));
   if (limit !== null && choice.unpriced.length) notes.push("No price is known of " + choice.unpriced.join(", ") + ": what they cost is not in the sum.");
 
   const fresh = chosen.filter((c) => !c.kept);
   const plan = fresh.length ? SDK.Entities.MealPlan.upsert({ name: name ?? "Meals from " + first, start: first, end: last }) : null;
-  const rows = fresh.length ? SDK.Entities.PlannedMeal.upsertMany(fresh.map((c) => ({ planId: plan.id, recipeId: c.recipeId, date: c.date, mealType: meal, servings: c.servings }))) : [];
+  const rows = fresh.length ? SDK.Entities.PlannedMeal.upsertMany(fresh.map((c) => ({ planId: plan?.id, recipeId: c.recipeId, date: c.date, mealType: meal, servings: c.servings }))) : [];
   for (const m of kept) if (plan && !m.planId && m.status === "planned") SDK.Entities.PlannedMeal.patch(m.id, { planId: plan.id });
   const cover = SDK.Actions.coverMeals({ meals: shopping.map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })), together: true });
   const meals = chosen.map((c) => {
     const m = cover.meals.find((x) => x.key === c.date);
     return {
-      mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId, name: c.kept ? c.kept.recipe.name : m.name,
+      mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId, name: c.kept ? c.kept.recipe.name : m?.name,
       minutes: m?.minutes ?? 0, servings: c.servings, usesSoon: m && !c.kept ? soon(m, c.date) : [], toBuy: m ? m.missing.map((l) => l.name) : [], kept: !!c.kept,
     };
   });
@@ -97,18 +104,24 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
 };
 
 /** Which rules leave out what would do. */
-const because = (out) => [...new Set(out.map((o) => o.rule))].map((rule) => {
+const because = (/** @type {{ rule: string, name: string }[]} */ out) => [...new Set(out.map((o) => o.rule))].map((rule) => {
   const names = [...new Set(out.filter((o) => o.rule === rule).map((o) => o.name))], more = names.length - NAMED;
   return rule + " rules out " + (more > 1 ? names.slice(0, NAMED).join(", ") + " and " + more + " others" : names.join(", ").replace(/, ([^,]*)$/, " and $1"));
 }).join("; ");
 
 /** What of a meal would go off soon. */
-const soon = (m, date) => [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON)).map((u) => u.name))];
+const soon = (/** @type {{ uses: { bestBefore: string | null, name: string }[] }} */ m, /** @type {string} */ date) => [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= plus(date, SOON)).map((u) => u.name))];
 
-/** Refuses the input at a path, and says what to send instead. */
+/**
+ * Refuses the input at a path, and says what to send instead.
+ * @type {(path: string, message: string, hint?: string) => never}
+ */
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
 
-/** Refuses what is no day of the calendar, is past, or is more than a year ahead. */
+/**
+ * Refuses what is no day of the calendar, is past, or is more than a year ahead.
+ * @type {(path: string, day: string, today: string) => void}
+ */
 const checkDay = (path, day, today) => {
   const at = new Date(Date.parse(day));
   if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
@@ -117,4 +130,4 @@ const checkDay = (path, day, today) => {
 };
 
 /** Whether a meal takes something from the stock: one that is cooked has. */
-const takes = (c) => !c.kept || c.kept.status === "planned";
+const takes = (/** @type {Choice} */ c) => !c.kept || c.kept.status === "planned";
