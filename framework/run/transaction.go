@@ -23,12 +23,14 @@ type transactions struct {
 	group   transaction.Group
 	mu      sync.Mutex
 	after   []deferred // to be called after the commit
+	left    int        // functions that calls have left so far
 }
 
 // deferred is a function for after the commit, and the call that left it.
 type deferred struct {
-	at Position
-	fn aftercommit.Func
+	at     Position
+	number int
+	fn     aftercommit.Func
 }
 
 // Within runs fn in the attempt's transaction on a set, which starts at the first such call, under a
@@ -188,11 +190,14 @@ func (x *transactions) settle(ctx context.Context, own *transaction.Group, err e
 }
 
 // dropAfter drops the functions that a call has left, or calls that it made, since it is rolled back.
-func (x *transactions) dropAfter(at Position) {
+func (x *transactions) dropAfter(at Position) { x.dropAfterLeft(at, 0) }
+
+// dropAfterLeft is dropAfter for those behind the first so many functions of the attempt.
+func (x *transactions) dropAfterLeft(at Position, before int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.after = slices.DeleteFunc(x.after, func(d deferred) bool {
-		return d.at == at || strings.HasPrefix(string(d.at), string(at)+".")
+		return d.number > before && (d.at == at || strings.HasPrefix(string(d.at), string(at)+"."))
 	})
 }
 
@@ -329,5 +334,20 @@ func AfterCommit[F func(context.Context) | func(context.Context) error](ctx cont
 	x := &c.attempt.txs
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.after = append(x.after, deferred{c.position, f})
+	x.left++
+	x.after = append(x.after, deferred{c.position, x.left, f})
+}
+
+// RollBackAfterCommit returns a function that drops what the call of ctx, and calls that it made, leave with
+// AfterCommit until then. A store calls it where it rolls back to a savepoint inside of the call.
+func RollBackAfterCommit(ctx context.Context) (drop func()) {
+	c := currentCall(ctx)
+	if c == nil || c.attempt == nil {
+		return func() {}
+	}
+	x := &c.attempt.txs
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before := x.left
+	return func() { x.dropAfterLeft(c.position, before) }
 }

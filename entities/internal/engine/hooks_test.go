@@ -245,3 +245,46 @@ func TestInterceptorsAreRefused(t *testing.T) {
 	})), entities.Options{})
 	require.ErrorContains(t, p.Start(context.Background(), host{place(t)}), "Todo")
 }
+
+// What a hook leaves for after the commit is dropped with the write that it stands around, where an action
+// goes on after an error or rolls back a transaction of its own.
+func TestAfterCommitIsDroppedWithItsSavepoint(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestAfterCommitIsDroppedWithItsSavepoint) {
+		return
+	}
+	var told []string
+	tell := func(c *ent.Client) {
+		c.Todo.Use(func(next stdent.Mutator) stdent.Mutator {
+			return stdent.MutateFunc(func(ctx context.Context, m stdent.Mutation) (stdent.Value, error) {
+				title, _ := m.(*ent.TodoMutation).Title()
+				run.AfterCommit(ctx, func(context.Context) { told = append(told, title) })
+				v, err := next.Mutate(ctx, m)
+				if err == nil && title == "bad" {
+					err = errors.New("it is bad")
+				}
+				return v, err
+			})
+		})
+	}
+	a, _ := working(t, func(ctx context.Context, c *ent.Client) error {
+		tell(c)
+		for _, title := range []string{"first", "bad", "last"} {
+			if err := c.Todo.Create().SetTitle(title).Exec(ctx); (err != nil) != (title == "bad") {
+				return fmt.Errorf("%s: %w", title, err)
+			}
+		}
+		tx, err := c.Tx(ctx)
+		if err != nil {
+			return err
+		}
+		if err := tx.Todo.Create().SetTitle("rolled back").Exec(ctx); err != nil {
+			return err
+		}
+		return tx.Rollback()
+	})
+	require.NoError(t, a.work())
+	require.NoError(t, a.engine.WaitAfterCommit(t.Context()))
+	require.Equal(t, []string{"first", "last"}, told)
+	require.EqualValues(t, 2, a.call("Todo.count", `{}`)["count"])
+}

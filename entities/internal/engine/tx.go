@@ -153,9 +153,11 @@ func (t *tx) Savepoint(ctx context.Context, read bool) (func(ok bool) error, err
 		return nil, t.verdict(err)
 	}
 	mark, touched, unnamed := t.log.Len(), t.touched, t.past.unnamed
+	dropAfter := run.RollBackAfterCommit(ctx)
 	return func(ok bool) error {
 		if !ok {
 			t.undo(mark)
+			dropAfter()
 			t.touched, t.past.unnamed = touched, unnamed
 		}
 		return t.verdict(end(ok))

@@ -166,7 +166,14 @@ func (s *unitSavepoint) end(first ...string) error {
 	return nil
 }
 
-// goroutine returns the number of the goroutine that calls it, as its stack begins with.
+// goroutine returns the number of the goroutine that calls it, as its stack begins with. It finds what no
+// context does: in a bulk outside of all runs, ent calls the hooks of the second and later mutations with the
+// context that Save got, in the hooks of the one before. Nothing else that they get is of the bulk alone:
+// the context may be context.Background(), which bulks side by side have in common, and the mutations know
+// their client, and not each other. Without the number each would begin a transaction of its own inside that
+// of the first: on SQLite it would wait for it until it gives up, and elsewhere a hook's error would leave rows
+// of the bulk behind. Within a run the context is enough, since each of these contexts has the run. Hooks that go
+// on in another goroutine have to pass on their context, as everywhere.
 func goroutine() int64 {
 	var buf [64]byte
 	head := buf[:runtime.Stack(buf[:], false)] // "goroutine 18 [running]:"
