@@ -2,19 +2,25 @@ package events
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
 	"os/exec"
 	"testing"
 
+	stdent "entgo.io/ent"
 	"entgo.io/ent/schema/field"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/words"
+	"github.com/koan-go/koan/tests/words/ent"
 	"github.com/koan-go/koan/tests/words/ent/schema"
+	"github.com/koan-go/koan/tests/words/ent/word"
 )
 
 // Fields that are called like words of JSON, JavaScript, TypeScript, Go, SQL and of events themselves
@@ -81,4 +87,33 @@ func TestWordsAreNamesInEvents(t *testing.T) {
 	require.Equal(t, "update Word default/"+id, e.brief())
 	has(e.data["before"], row)
 	has(e.data["after"], other)
+}
+
+// Rules about columns that are called like words of SQL decide about rows as they were.
+func TestRulesOnColumnsOfAnyName(t *testing.T) {
+	if pgtest.ForEach(t, TestRulesOnColumnsOfAnyName) {
+		return
+	}
+	t.Parallel()
+	app := words.App()
+	app.Entities = ent.Entities(ent.OnClient(func(c *ent.Client) {
+		c.Word.Intercept(stdent.TraverseFunc(func(_ context.Context, q stdent.Query) error {
+			of := q.(*ent.WordQuery)
+			of.Where(word.Or(word.True(true), word.And(word.TypeEQ("shown"), word.FalseIsNil(), word.NullIsNil(), word.TableEQ(false))))
+			return nil
+		}))
+	}))
+	s := serve(t, app, framework.HTTPOptions{})
+	all := s.follow(url.Values{"entity": {"Word"}})
+	shown := s.do(http.StatusCreated, "POST", "/api/word", `{"true":true,"default":{"a":1}}`)["id"].(string)
+	require.Equal(t, "create Word default/"+shown, all.next().brief())
+	s.do(http.StatusCreated, "POST", "/api/word", `{"true":false}`)
+	other := s.do(http.StatusCreated, "POST", "/api/word", `{"type":"shown"}`)["id"].(string)
+	require.Equal(t, "create Word default/"+other, all.next().brief(), "the one between is hidden")
+	s.do(http.StatusOK, "PATCH", "/api/word/"+other, `{"true":true}`)
+	require.Equal(t, "update Word default/"+other, all.next().brief())
+	s.do(http.StatusOK, "PATCH", "/api/word/"+shown, `{"true":false}`)
+	e := all.next()
+	require.NotNil(t, e.data["before"])
+	require.Nil(t, e.data["after"], "it is hidden now")
 }

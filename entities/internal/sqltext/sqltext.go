@@ -138,9 +138,11 @@ func (b *Builder) Name(name string) *Builder {
 	return b
 }
 
-// Rename writes another name wherever the text has a name behind a number of bytes.
+// Rename writes another name wherever the text has a name behind a number of bytes, in quotes as the
+// engine writes them or as ent does on SQLite.
 func (b *Builder) Rename(behind int, name, other string) {
 	tail := bytes.ReplaceAll(b.text[behind:], AppendName(nil, name), AppendName(nil, other))
+	tail = bytes.ReplaceAll(tail, []byte("`"+name+"`"), AppendName(nil, other))
 	b.text = append(b.text[:behind], tail...)
 }
 
