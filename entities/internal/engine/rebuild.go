@@ -39,6 +39,8 @@ func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 		switch {
 		case column == x.k.Entity.Key.Name, creating && wanted[i] == nil:
 			continue
+		case creating && !x.k.SettableID && x.refersToItself(column, wanted[i]):
+			continue // its id is another one until the end; settle sets the column then
 		case !creating && (x.isVersion(column) || sameHeld(wanted[i], found.row[i])):
 			continue
 		case now != nil && sameHeld(wanted[i], now[i]): // another row's restoration has brought it along
@@ -66,6 +68,15 @@ func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 		return nil
 	}
 	return x.renumber(ctx, id, mark)
+}
+
+// refersToItself reports whether a column has the row's own id, as a reference.
+func (x *restoration) refersToItself(column string, v held) bool {
+	if v == nil || x.refers(column) != x.k {
+		return false
+	}
+	id, err := x.k.ParseID((*v)[1:])
+	return err == nil && id == x.id
 }
 
 // renumber sets the id of a row, for which the database has made another one, to what it was.
