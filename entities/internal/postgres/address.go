@@ -46,8 +46,8 @@ func parse(url, app string) (*address, error) {
 	}
 	a := &address{config: config, prefix: prefixOf(app), conns: defaultConns}
 	if given, ok := config.RuntimeParams[paramPrefix]; ok {
-		if !prefixes.MatchString(given) {
-			return nil, invalidURL("%s must be lower-case letters, digits and _, at most %d of them, not %q", paramPrefix, maxPrefix, given)
+		if !prefixes.MatchString(given) || strings.HasPrefix(given, "pg_") { // PostgreSQL keeps these for itself
+			return nil, invalidURL("%s must be lower-case letters, digits and _, at most %d of them and not pg_ first, not %q", paramPrefix, maxPrefix, given)
 		}
 		a.prefix = given
 	}
