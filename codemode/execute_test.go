@@ -134,7 +134,7 @@ func TestOptionalMembersThatSayNothing(t *testing.T) {
 		`"args":null,"set":null,"language":null,"dryRun":null,"atomic":null,"limits":null,"only":null,"include":null,"planId":null,"idempotencyKey":null`,
 		`"limits":{"timeoutMs":null,"maxToolCalls":null}`, `"language":"ts"`, `"language":"JS"`, `"language":"TypeScript"`,
 	} {
-		r := h.call(t.Context(), "execute", json.RawMessage(`{"code":"1 + 1",`+given+`}`))
+		r := h.call(t.Context(), "execute", json.RawMessage(`{"code":"SDK.args.nothing === undefined ? 2 : 3",`+given+`}`))
 		require.True(t, r.Success, "%s: %v", given, r.Error)
 		require.JSONEq(t, "2", string(r.Result))
 	}

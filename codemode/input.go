@@ -54,14 +54,14 @@ func (ms members) schema() json.RawMessage {
 
 // given returns the members of an input as they stand there, but for optional ones that are null, or an
 // empty text where a text is meant: some models send every member that a schema has. An empty script is
-// one, args may be anything, and who sends an empty key would not expect to run twice.
+// one, and so are empty args, and who sends an empty key would not expect to run twice.
 func (ms members) given(input json.RawMessage) (map[string]json.RawMessage, error) {
 	in, err := given(input)
 	for _, m := range ms {
 		kind, typed := m.schema["type"]
 		switch raw := string(in[m.name]); {
-		case m.required || !typed:
-		case raw == "null", raw == `""` && kind == "string" && !m.mayBeEmpty:
+		case m.required:
+		case raw == "null", raw == `""` && typed && kind == "string" && !m.mayBeEmpty:
 			delete(in, m.name)
 		}
 	}

@@ -379,7 +379,8 @@ func TestQuoteLarge(t *testing.T) {
 		`"9007199254740993"`:                             "",
 		`{"9007199254740993":"\"9007199254740993"}`:      "",
 		`9007199254740993.5`:                             "",
-		"1" + strings.Repeat("0", 300):                   "", // PostgreSQL's 1e300
+		"1" + strings.Repeat("0", 300):                   "1e+300", // as PostgreSQL writes it
+		"[-1" + strings.Repeat("0", 22) + "]":            "[-1e+22]",
 		"1" + strings.Repeat("1", 30):                    `"1` + strings.Repeat("1", 30) + `"`,
 	} {
 		if want == "" {

@@ -16,14 +16,18 @@ const longest = len("999999999999999")
 const maxWhole = 21
 
 // QuoteLarge returns valid JSON with its integers beyond MaxSafe as strings. A larger float
-// that a database has written with all its digits stays a number.
+// that a database has written with all its digits stays a number, and gets the exponent without which
+// whoever reads it would take it for an integer.
 func QuoteLarge(text []byte) []byte {
 	if !hasDigits(text) {
 		return text
 	}
 	return exact.MapNumbers(text, func(number []byte) []byte {
-		if !isBeyondSafe(number) || len(number) > maxWhole && isDouble(number) {
+		if !isBeyondSafe(number) {
 			return nil
+		}
+		if x, ok := asDouble(number); ok && len(number) > maxWhole {
+			return strconv.AppendFloat(nil, x, 'e', -1, 64)
 		}
 		return append(append([]byte{'"'}, number...), '"')
 	})
@@ -57,10 +61,10 @@ func isBeyondSafe(number []byte) bool {
 	return exact.BeyondDouble(number) || string(number) == "9007199254740992" || string(number) == "-9007199254740992"
 }
 
-// isDouble reports whether a number of digits is what a float is written as.
-func isDouble(number []byte) bool {
+// asDouble returns the float that is written as a number of digits, if there is one.
+func asDouble(number []byte) (float64, bool) {
 	x, err := strconv.ParseFloat(string(number), 64)
-	return err == nil && strconv.FormatFloat(x, 'f', -1, 64) == string(number)
+	return x, err == nil && strconv.FormatFloat(x, 'f', -1, 64) == string(number)
 }
 
 // IsLargeInteger reports whether a text is an integer beyond MaxSafe, as reads return it.

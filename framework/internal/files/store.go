@@ -257,7 +257,7 @@ func ValidSet(name string) bool {
 
 // TooLarge is the fault of a file that is larger than the store takes.
 func (s *Store) TooLarge() *fault.Fault {
-	return fault.Newf(fault.CallTooLarge, "a file may have at most %d bytes", s.limits.File).WithHint("Send a smaller file, or raise files.limits.File.")
+	return fault.Newf(fault.CallTooLarge, "a file may have at most %d bytes", s.limits.File).WithHint("Send a smaller file, or raise files.maxBytes.")
 }
 
 // keep stores the bytes, and then the record, which makes them a file.

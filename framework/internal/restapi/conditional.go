@@ -63,7 +63,7 @@ func (c *conditional) handle(ctx context.Context, call catalog.Call) (json.RawMe
 	out, err := call.Invoke(ctx, catalog.EntityID(in.Entity, "get-by-id"), object(ask))
 	switch {
 	case in.Absent && err == nil:
-		return nil, changed("there is a " + in.Entity + " with this id already")
+		return nil, changed(in.Entity + " has an entity with this id already")
 	case in.Absent && fault.CodeOf(err) == fault.NotFound:
 		return call.Invoke(ctx, catalog.EntityID(in.Entity, in.Operation), in.Input)
 	case err != nil:
