@@ -144,12 +144,21 @@ func (r recorder) SetRequestHandler(handler transport.RequestHandler) {
 	if !ok {
 		return
 	}
-	t.SetRequestHandler(func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-		if asks(req.Method) {
+	t.SetRequestHandler(r.handler(handler))
+}
+
+// handler returns the handler of a server's requests: questions are answered here, and what is known of
+// the protocol by the client library's.
+func (r recorder) handler(library transport.RequestHandler) transport.RequestHandler {
+	return func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+		switch {
+		case asks(req.Method):
 			return r.conn.response(ctx, req), nil
+		case req.Method == string(mcp.MethodPing):
+			return library(ctx, req)
 		}
-		return handler(ctx, req)
-	})
+		return transport.NewJSONRPCErrorResponse(req.ID, mcp.METHOD_NOT_FOUND, "this client has not declared "+plainText(req.Method, 100), nil), nil
+	}
 }
 
 // await lets unreadable end a request.

@@ -34,9 +34,11 @@ type connection struct {
 	waiting  map[string]context.CancelCauseFunc // requests without a response, by id
 	inflight map[*inflight]struct{}             // calls without a result
 	listed   listed
-	begun    int            // calls so far
-	ended    bool           // the server does not know the session any more
-	sending  sync.WaitGroup // notifications on their way
+	begun    int  // calls so far
+	ended    bool // the server does not know the session any more
+	// requested handles the requests that come on a stream of events of the older HTTP transport.
+	requested func(ctx context.Context, raw []byte)
+	sending   sync.WaitGroup // notifications on their way
 }
 
 // progress is who is called with the progress of calls, by token.
@@ -92,9 +94,7 @@ func (conn *connection) start(ctx, life context.Context, r *resolved, listen boo
 	if conn.way.legacy {
 		opts = append(opts, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
 	}
-	if !conn.way.events { // on which the client library reads no requests
-		opts = append(opts, client.WithElicitationHandler(asker{conn}), client.WithSamplingHandler(asker{conn}))
-	}
+	opts = append(opts, client.WithElicitationHandler(asker{conn}), client.WithSamplingHandler(asker{conn}))
 	conn.client = client.NewClient(t, opts...)
 	conn.client.OnNotification(func(n mcp.JSONRPCNotification) { conn.notified(n, conn.dialer.changed) })
 	life, conn.stop = context.WithCancel(life)

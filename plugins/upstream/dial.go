@@ -191,7 +191,7 @@ func (conn *connection) transport(r *resolved, listen bool) (transport.Interface
 		if err == nil {
 			t.SetConnectionLostHandler(func(error) { conn.cut() })
 		}
-		return recorder{t, conn}, err
+		return &eventsRecorder{recorder: recorder{t, conn}, stream: t, client: httpClient}, err
 	}
 	opts := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(httpClient), transport.WithHTTPLogger(silent)}
 	if listen {

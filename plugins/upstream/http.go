@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -44,6 +45,7 @@ type roundTripper struct {
 	events  bool          // answers come as events of a stream that the client opened before
 	waiting func() string // the id of the only request without a response, "" if there is none, or more
 	unread  func(id string, why error)
+	request func(ctx context.Context, message []byte) bool // takes a request of the server; nil leaves them to the client library
 	next    http.RoundTripper
 }
 
@@ -54,6 +56,9 @@ func newHTTPClient(headers map[string]string, hidden secrets, conn *connection) 
 	t := &roundTripper{headers: headers, secrets: hidden, waiting: func() string { return "" }, unread: func(string, error) {}, next: next}
 	if conn != nil {
 		t.events, t.waiting, t.unread = conn.way.events, conn.onlyWaiting, conn.unreadable
+		if t.events {
+			t.request = conn.takeRequest
+		}
 	}
 	return &http.Client{
 		Transport: t,

@@ -77,9 +77,10 @@ func (r *httpRecorder) SendNotification(ctx context.Context, n mcp.JSONRPCNotifi
 
 // SetRequestHandler implements transport.BidirectionalInterface.
 func (r *httpRecorder) SetRequestHandler(handler transport.RequestHandler) {
+	others := r.handler(handler)
 	r.stream.SetRequestHandler(func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 		if !asks(req.Method) {
-			return handler(ctx, req)
+			return others(ctx, req)
 		}
 		go r.respond(context.WithoutCancel(ctx), req)
 		return nil, nil // it is sent there

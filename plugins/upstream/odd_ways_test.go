@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -121,6 +122,13 @@ var oddWays = map[string]func(*oddServer, *message) string{
 	"a key that is missing":             writesOnly(exits + "Error: API_KEY is required"),
 	"starts in four seconds":            startsSlowly,
 
+	// What is asked in the middle of a call, under the id of the call.
+	"a ping while it is called":           asksBack("ping", `{}`),
+	"a question for roots":                asksBack("roots/list", `{}`),
+	"a question that nobody knows":        asksBack("tasks/beg", `{}`),
+	"a question for a person who is away": asksBack("elicitation/create", asksName),
+	"a question for no model":             asksBack("sampling/createMessage", asksModel),
+
 	// A session that is gone.
 	"forgotten with 400":              forgets(status + `400 application/json {"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`),
 	"forgotten with 400 and no words": forgets(status + "400 - "),
@@ -135,6 +143,19 @@ var oddWays = map[string]func(*oddServer, *message) string{
 	"forgotten in a result":           forgets(rpcError(-32001, "Session not found")),
 	"forgotten in a stream":           forgets("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32600,\"message\":\"Session has expired\"}}\n\n"),
 	"not initialized any more":        forgets(`{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Server not initialized"}}`),
+}
+
+// asksBack makes a way of a server that asks while it is called, and returns what it was told.
+func asksBack(method, params string) func(*oddServer, *message) string {
+	return func(_ *oddServer, m *message) string {
+		switch m.Method {
+		case "tools/call":
+			return `{"jsonrpc":"2.0","id":$id,"method":"` + method + `","params":` + params + `}`
+		case "":
+			return `{"jsonrpc":"2.0","id":$id,"result":{"structuredContent":{"result":` + cmp.Or(string(m.Result), "null") + `,"error":` + cmp.Or(string(m.Error), "null") + `}}}`
+		}
+		return asUsual
+	}
 }
 
 // structured makes a way of a tool with a schema of its output, and its result.
@@ -246,6 +267,7 @@ var (
 	onlyHTTP  = []string{stream}
 	webs      = []string{stream, events}
 	lineBased = []string{stdio, stream}
+	bothWays  = []string{stdio, events} // on which both sides ask
 )
 
 var oddRows = []oddRow{
@@ -349,6 +371,12 @@ var oddRows = []oddRow{
 	{way: "a key that is refused as text", over: everywhere, code: fault.ServiceUnavailable, says: "Invalid API key", person: "Invalid API key", refused: true},
 	{way: "a key that is refused by a status", over: onlyHTTP, code: fault.ServiceUnavailable, says: "Invalid API key", person: "Invalid API key", refused: true},
 	{way: "a key that is missing", over: onlyStdio, code: fault.ServiceUnavailable, says: "API_KEY is required", person: "API_KEY is required", refused: true},
+
+	{way: "a ping while it is called", over: bothWays, result: `{"result":{},"error":null}`},
+	{way: "a question for roots", over: bothWays, result: `{"result":null,"error":{"code":-32601,"message":"this client has not declared roots/list"}}`},
+	{way: "a question that nobody knows", over: bothWays, result: `{"result":null,"error":{"code":-32601,"message":"this client has not declared tasks/beg"}}`},
+	{way: "a question for a person who is away", over: bothWays, result: `{"result":{"action":"decline"},"error":null}`},
+	{way: "a question for no model", over: bothWays, result: `{"result":null,"error":{"code":-32600,"message":"the caller's client did not declare support for sampling/createMessage"}}`},
 
 	{way: "forgotten with 400", over: onlyHTTP, calls: 2, result: done},
 	{way: "forgotten with 400 and no words", over: onlyHTTP, calls: 2, result: done},

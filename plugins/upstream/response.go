@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -70,7 +71,7 @@ func (t *roundTripper) receive(req *http.Request, resp *http.Response) (*http.Re
 		if a.id != "" {
 			owner = func() string { return a.id }
 		}
-		resp.Body = &eventReader{lines: newLines(resp.Body), from: resp.Body, ctx: req.Context(), owner: owner, unread: t.unread}
+		resp.Body = &eventReader{lines: newLines(resp.Body), from: resp.Body, ctx: req.Context(), owner: owner, unread: t.unread, request: t.request}
 		return resp, nil
 	case a.id == "" || t.events: // a notification, or a request whose answer comes as an event
 		resp.Body = struct {
@@ -198,6 +199,8 @@ type eventReader struct {
 	owner func() string
 	// unread is called with the id of a message that cannot be read, and why.
 	unread func(id string, why error)
+	// request takes a message if it is a request of the server; nil takes none.
+	request func(ctx context.Context, message []byte) bool
 
 	fields []byte // of the event under way, but its data
 	data   []byte
@@ -273,6 +276,11 @@ func (r *eventReader) end() error {
 			case len(s.id) > 0 && !json.Valid(r.data):
 				r.unread(string(s.id), errNotJSON)
 			}
+		}
+	}
+	if r.request != nil && len(found) > 0 {
+		if found = slices.DeleteFunc(found, func(m []byte) bool { return r.request(r.ctx, m) }); len(found) == 0 {
+			return nil
 		}
 	}
 	r.ready = append(r.ready, r.fields...)
