@@ -138,6 +138,14 @@ func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 	return resp, err
 }
 
+// SendNotification implements transport.Interface.
+func (r recorder) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
+	r.conn.mu.Lock()
+	r.conn.told = true
+	r.conn.mu.Unlock()
+	return r.Interface.SendNotification(ctx, n)
+}
+
 // SetRequestHandler implements transport.BidirectionalInterface.
 func (r recorder) SetRequestHandler(handler transport.RequestHandler) {
 	t, ok := r.Interface.(transport.BidirectionalInterface)
@@ -177,6 +185,7 @@ func (conn *connection) await(ctx context.Context, request mcp.RequestId, a *ans
 	conn.mu.Unlock()
 	return ctx, func() {
 		conn.mu.Lock()
+		conn.told = false
 		delete(conn.waiting, id)
 		conn.mu.Unlock()
 		cancel(nil)

@@ -254,6 +254,27 @@ type callResult struct {
 	IsError    bool              `json:"isError"`
 }
 
+// withoutShell returns the result within a result of the protocol before 2024-11-05, {toolResult}, which
+// some servers still make; else the result as it is.
+func withoutShell(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte(`"toolResult"`)) {
+		return raw
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || given(members["content"]) || given(members["structuredContent"]) {
+		return raw
+	}
+	var inner callResult
+	switch result := members["toolResult"]; {
+	case !given(result):
+		return raw
+	case json.Unmarshal(result, &inner) == nil && (inner.Content != nil || inner.Structured != nil):
+		return result
+	default: // a value of any kind
+		return append(append([]byte(`{"content":[],"structuredContent":`), result...), '}')
+	}
+}
+
 // block is one block of content.
 type block struct {
 	Type string `json:"type"`
@@ -266,6 +287,7 @@ type block struct {
 // anything but texts is returned whole (codemode-run-spec section 5.3.2).
 func (s *server) result(ctx context.Context, conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
 	var res callResult
+	raw = withoutShell(raw)
 	if err := json.Unmarshal(raw, &res); err != nil {
 		return nil, s.broken(r, "its result cannot be read: "+plainText(misread(err).Error(), 300))
 	}
@@ -299,6 +321,9 @@ func (s *server) checkResult(r *request, res *callResult) *fault.Fault {
 		return nil
 	}
 	if res.Structured == nil {
+		if len(res.Content) == 0 && s.checkOutput(r, json.RawMessage("null")) == nil {
+			return nil // it may return nothing
+		}
 		text := onlyText(res.Content)
 		if text == nil || s.checkOutput(r, text) != nil {
 			return s.broken(r, "it declares a schema of its output, and its result has no structuredContent")

@@ -36,6 +36,7 @@ type connection struct {
 	listed   listed
 	begun    int  // calls so far
 	ended    bool // the server does not know the session any more
+	told     bool // it got a notification, and has answered nothing since
 	// requested handles the requests that come on a stream of events of the older HTTP transport.
 	requested func(ctx context.Context, raw []byte)
 	sending   sync.WaitGroup // notifications on their way
@@ -269,10 +270,15 @@ func (conn *connection) cut() {
 	}
 }
 
-// onlyWaiting returns the id of the only request without a response; "" if there is none, or more.
-func (conn *connection) onlyWaiting() string {
+// ownerOf returns the id of the request that an error without one is about: the only request without a
+// response; "" if there is none, or more. Some servers answer a notification, though nobody may, with
+// the error that they do not know it.
+func (conn *connection) ownerOf(text []byte) string {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
+	if conn.told && isUnknownMethod(text) {
+		return ""
+	}
 	return oneOf(conn.waiting)
 }
 

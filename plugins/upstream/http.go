@@ -42,8 +42,8 @@ func (e *tokenError) Unwrap() error { return e.err }
 type roundTripper struct {
 	headers map[string]string
 	secrets secrets
-	events  bool          // answers come as events of a stream that the client opened before
-	waiting func() string // the id of the only request without a response, "" if there is none, or more
+	events  bool                     // answers come as events of a stream that the client opened before
+	waiting func(text []byte) string // the id of the request that an error without one is about, "" if that is not known
 	unread  func(id string, why error)
 	request func(ctx context.Context, message []byte) bool // takes a request of the server; nil leaves them to the client library
 	next    http.RoundTripper
@@ -53,9 +53,9 @@ type roundTripper struct {
 func newHTTPClient(headers map[string]string, hidden secrets, conn *connection) *http.Client {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxResponseHeaderBytes = 64 << 10
-	t := &roundTripper{headers: headers, secrets: hidden, waiting: func() string { return "" }, unread: func(string, error) {}, next: next}
+	t := &roundTripper{headers: headers, secrets: hidden, waiting: func([]byte) string { return "" }, unread: func(string, error) {}, next: next}
 	if conn != nil {
-		t.events, t.waiting, t.unread = conn.way.events, conn.onlyWaiting, conn.unreadable
+		t.events, t.waiting, t.unread = conn.way.events, conn.ownerOf, conn.unreadable
 		if t.events {
 			t.request = conn.takeRequest
 		}

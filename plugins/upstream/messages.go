@@ -191,6 +191,17 @@ func openEnded(text []byte) bool {
 	return !s.wrong && (s.depth > 0 || s.inString)
 }
 
+// isUnknownMethod reports whether a text is an error without an id that says that a method is not known.
+func isUnknownMethod(text []byte) bool {
+	var e struct {
+		ID    json.RawMessage `json:"id"`
+		Error struct {
+			Code int `json:"code"`
+		} `json:"error"`
+	}
+	return json.Unmarshal(text, &e) == nil && !given(e.ID) && e.Error.Code == mcp.METHOD_NOT_FOUND
+}
+
 // oneOf returns the only member of a set of requests, "" if there is none or more than one: an error
 // without an id can only be about that one.
 func oneOf[V any](waiting map[string]V) string {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -290,8 +291,9 @@ func TestOddServers(t *testing.T) {
 	var rows []row
 	odd := map[string]*oddRow{}
 	calls := map[string]int{}
-	for i := range oddRows {
-		r := &oddRows[i]
+	all := slices.Concat(oddRows, reportedRows)
+	for i := range all {
+		r := &all[i]
 		require.Contains(t, oddWays, r.way)
 		for _, over := range r.over {
 			id := fmt.Sprintf("%s-%s", over, strings.ReplaceAll(r.way, " ", "-"))

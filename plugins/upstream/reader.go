@@ -47,7 +47,7 @@ type messageReader struct {
 	// unread is called with the id of a message that cannot be read, and why; owner returns the
 	// request that an error without an id is about; skipped is called with what is skipped.
 	unread  func(id string, why error)
-	owner   func() string
+	owner   func(text []byte) string
 	skipped func(words string)
 
 	begun []byte                 // a message of which not all lines have come
@@ -60,12 +60,12 @@ type messageReader struct {
 
 func newMessageReader(from io.Reader) *messageReader {
 	return &messageReader{
-		lines: newLines(from), done: make(chan struct{}), unread: func(string, error) {}, owner: func() string { return "" }, skipped: func(string) {},
+		lines: newLines(from), done: make(chan struct{}), unread: func(string, error) {}, owner: func([]byte) string { return "" }, skipped: func(string) {},
 	}
 }
 
 // hear sets what is called. It is for the time before the first read.
-func (m *messageReader) hear(unread func(id string, why error), owner func() string, skipped func(words string)) {
+func (m *messageReader) hear(unread func(id string, why error), owner func(text []byte) string, skipped func(words string)) {
 	m.unread, m.owner, m.skipped = unread, owner, skipped
 }
 
@@ -104,7 +104,7 @@ func (m *messageReader) take(line []byte) {
 	if len(line) == 0 {
 		return
 	}
-	if found := readMessages(line, m.owner()); found != nil && (m.begun == nil || bytes.Contains(line, []byte(`"jsonrpc"`))) {
+	if found := readMessages(line, m.owner(line)); found != nil && (m.begun == nil || bytes.Contains(line, []byte(`"jsonrpc"`))) {
 		if m.begun != nil && bytes.Equal(idOf(m.begun), idOf(found[0])) {
 			m.skip(m.begun) // it is said again, as a whole
 			m.begun, m.shape = nil, shape{}
@@ -117,7 +117,7 @@ func (m *messageReader) take(line []byte) {
 		m.goOn(line)
 		return
 	}
-	found, words, begun := messagesWithin(line, m.owner())
+	found, words, begun := messagesWithin(line, m.owner(line))
 	m.pass(found)
 	switch {
 	case begun == nil && len(found) == 0 && (line[0] == '{' || line[0] == '['):
@@ -146,7 +146,7 @@ func (m *messageReader) goOn(line []byte) {
 	default:
 		text := m.begun
 		m.begun, m.shape = nil, shape{}
-		if found := readMessages(text, m.owner()); found != nil {
+		if found := readMessages(text, m.owner(text)); found != nil {
 			m.pass(found)
 			return
 		}

@@ -31,7 +31,7 @@ func FuzzMessages(f *testing.F) {
 		}
 		require.JSONEq(t, last, line)
 
-		events := &eventReader{lines: newLines(bytes.NewReader(append([]byte("data: "), text...))), ctx: t.Context(), owner: func() string { return "1" }, unread: func(string, error) {}}
+		events := &eventReader{lines: newLines(bytes.NewReader(append([]byte("data: "), text...))), ctx: t.Context(), owner: func([]byte) string { return "1" }, unread: func(string, error) {}}
 		_, err := new(bytes.Buffer).ReadFrom(events)
 		require.NoError(t, err)
 	})

@@ -69,7 +69,7 @@ func (t *roundTripper) receive(req *http.Request, resp *http.Response) (*http.Re
 	case kind == "text/event-stream":
 		owner := t.waiting
 		if a.id != "" {
-			owner = func() string { return a.id }
+			owner = func([]byte) string { return a.id }
 		}
 		resp.Body = &eventReader{lines: newLines(resp.Body), from: resp.Body, ctx: req.Context(), owner: owner, unread: t.unread, request: t.request}
 		return resp, nil
@@ -196,7 +196,7 @@ type eventReader struct {
 	lines *lineReader
 	from  io.Closer
 	ctx   context.Context
-	owner func() string
+	owner func(text []byte) string
 	// unread is called with the id of a message that cannot be read, and why.
 	unread func(id string, why error)
 	// request takes a message if it is a request of the server; nil takes none.
@@ -264,8 +264,8 @@ func (r *eventReader) end() error {
 	defer func() { r.fields, r.data, r.name, r.any = r.fields[:0], r.data[:0], "", false }()
 	var found [][]byte
 	if r.any && r.name != "endpoint" {
-		if found = readMessages(r.data, r.owner()); found == nil {
-			found, _, _ = messagesWithin(r.data, r.owner())
+		if found = readMessages(r.data, r.owner(r.data)); found == nil {
+			found, _, _ = messagesWithin(r.data, r.owner(r.data))
 		}
 		if found == nil {
 			var s shape

@@ -94,12 +94,18 @@ func newOffer(s *server, l *listing) *offer {
 	for op := range serverFunctions {
 		taken[op] = true
 	}
+	listed := map[string]bool{}
 	for n, raw := range l.Tools {
 		var t tool
 		if err := json.Unmarshal(raw, &t); err != nil || t.Name == "" {
 			o.skipped = append(o.skipped, fmt.Sprintf("tool %d of its list has no name, or cannot be read", n+1))
 			continue
 		}
+		if listed[t.Name] { // which of them is called the server decides
+			o.reduced = append(o.reduced, plainText(t.Name, 100)+" (listed again in another form; the first counts)")
+			continue
+		}
+		listed[t.Name] = true
 		o.names = append(o.names, t.Name)
 		if s.cfg.offers(t.Name) {
 			op, notes := s.operation(&t, raw, operationName(t.Name, taken), l.unusable)
