@@ -78,7 +78,7 @@ func ParseID(s string) (ID, error) {
 	switch Kind(kind) {
 	case KindUpstream:
 		owner, op, ok = strings.Cut(rest, "::")
-		if !ok || !validOwner(owner) || !validTool(op) {
+		if !ok || owner == "" || UpstreamID(owner) != owner || !validTool(op) {
 			return bad("want upstream::<server>::<tool>")
 		}
 	case KindEntity, KindPlugin, KindCode:

@@ -50,6 +50,17 @@ func ServerID(id ID) string {
 	return strings.ToLower(id.Owner)
 }
 
+// UpstreamID makes the id of an upstream server out of the name that somebody gave it: letters and digits
+// of all scripts, $, - and _ are kept, so that a name that is an identifier is the id, and all else is a dash.
+func UpstreamID(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '$' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '-'
+	}, name)
+}
+
 // SDKPath returns the parts of an operation's name below SDK in a script:
 // ["Entities","Todo","getById"] or ["Vision","detect"]. It is nil for an operation that
 // scripts cannot call.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // unfollowed are keys of clients' entries that say nothing about the server itself.
@@ -26,7 +28,11 @@ type entryReader struct {
 // config returns an entry as a Config. off means that the person has switched it off. What is not
 // followed is named in Config.notes.
 func (e *clientEntry) config(dir string) (c Config, off bool) {
-	c = Config{ID: serverID(e.name), Place: e.place, client: true}
+	c = Config{ID: catalog.UpstreamID(e.name), Place: e.place, client: true, name: e.name, notes: e.hidden}
+	if e.wrong != nil {
+		c.leaveOut(e.wrong)
+		return c, false
+	}
 	r := &entryReader{place: e.place, known: map[string]bool{}}
 	if err := json.Unmarshal(e.raw, &r.members); err != nil || r.members == nil {
 		if err == nil {

@@ -52,21 +52,23 @@ func CheckClientFile(v catalog.Values, raw []byte) error {
 
 // clientFile is where the files of clients have servers.
 type clientFile struct {
-	MCPServers map[string]json.RawMessage `json:"mcpServers"`
-	Servers    map[string]json.RawMessage `json:"servers"`
-	MCP        struct {                   // of the settings of VS Code
-		Servers map[string]json.RawMessage `json:"servers"`
+	MCPServers serverList `json:"mcpServers"`
+	Servers    serverList `json:"servers"`
+	MCP        struct {   // of the settings of VS Code
+		Servers serverList `json:"servers"`
 	} `json:"mcp"`
 	Projects map[string]struct { // of Claude Code, by folder
-		MCPServers map[string]json.RawMessage `json:"mcpServers"`
-		Disabled   []string                   `json:"disabledMcpServers"`
+		MCPServers serverList `json:"mcpServers"`
+		Disabled   []string   `json:"disabledMcpServers"`
 	} `json:"projects"`
 }
 
 // clientEntry is one server of a file.
 type clientEntry struct {
-	name, place string
-	raw         json.RawMessage
+	namedEntry
+	place  string
+	hidden []string // places of others of this name, which are not followed
+	wrong  error    // why it is left out
 }
 
 // parseClientFile returns the servers of a file. One that is wrong is among them, with the reason; the
@@ -97,22 +99,19 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	}
 	out := []Config{}
 	entries, problems := file.entries(path)
-	names := map[string]string{} // by id
 	for _, e := range entries {
 		c, off := e.config(filepath.Dir(path))
 		if off {
 			continue
 		}
 		c.workspace = workspaceOf(path)
-		if other, twice := names[c.ID]; twice {
-			problems = append(problems, fmt.Errorf("%s: %q and %q have the same id, %s: the first is used", path, other, e.name, c.ID))
-			continue
-		}
+		out = append(out, c)
+	}
+	shareIDs(out)
+	for _, c := range out {
 		if c.wrong != nil {
 			problems = append(problems, c.wrong)
 		}
-		names[c.ID] = e.name
-		out = append(out, c)
 	}
 	return out, errors.Join(problems...)
 }
@@ -128,26 +127,30 @@ func workspaceOf(path string) string {
 }
 
 // entries returns the servers of all places of a file, each name once, and those that are left out.
-func (f *clientFile) entries(path string) (out []clientEntry, problems []error) {
-	seen := map[string]clientEntry{}
-	add := func(servers map[string]json.RawMessage, where string, off []string) {
-		for _, name := range slices.Sorted(maps.Keys(servers)) {
-			e := clientEntry{name, path + ": " + where + name, servers[name]}
-			other, twice := seen[name]
+func (f *clientFile) entries(path string) (out []*clientEntry, problems []error) {
+	seen := map[string]*clientEntry{}
+	add := func(servers serverList, where string, off []string) {
+		for _, one := range servers {
+			e := &clientEntry{namedEntry: one, place: path + ": " + where + shownName(one.name)}
+			other, twice := seen[one.name]
 			switch {
-			case slices.Contains(off, name):
-			case twice && where == "" && !bytes.Equal(other.raw, e.raw):
-				problems = append(problems, fmt.Errorf("%s: %q is in both `mcpServers` and `servers`: the first is used", path, name))
-			case twice && !bytes.Equal(other.raw, e.raw):
+			case slices.Contains(off, one.name):
+			case twice && bytes.Equal(other.raw, e.raw):
+			case twice && where == "" && !strings.Contains(other.place, ": projects."):
+				e.wrong = fmt.Errorf("%s is left out: %q is in both `mcpServers` and `servers`: the first is used", e.place, one.name)
+				out = append(out, e)
+			case twice: // of another project, or of all of them
+				other.hidden = append(other.hidden, where+shownName(one.name)+" (another server of this name)")
 				problems = append(problems, fmt.Errorf("%s is left out, since there is another one of this name: %s", e.place, other.place))
-			case !twice:
-				seen[name] = e
+			default:
+				seen[one.name] = e
 				out = append(out, e)
 			}
 		}
 	}
 	here, _ := os.Getwd() // without it no project comes before the servers of the user
-	for _, folder := range append([]string{here}, slices.Sorted(maps.Keys(f.Projects))...) {
+	folders := slices.DeleteFunc(slices.Sorted(maps.Keys(f.Projects)), func(folder string) bool { return folder == here })
+	for _, folder := range append([]string{here}, folders...) {
 		add(f.Projects[folder].MCPServers, "projects."+folder+".", f.Projects[folder].Disabled)
 		if folder == here {
 			add(f.MCPServers, "", nil)
@@ -218,14 +221,4 @@ func article(kind string) string {
 		return "an " + kind
 	}
 	return "a " + kind
-}
-
-// serverID makes an id from any name.
-func serverID(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '-'
-	}, name)
 }

@@ -17,9 +17,12 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 )
 
+// checkPrefix begins the names of the checks of servers.
+const checkPrefix = "upstream "
+
 // Checks connects each server, and reports its problems.
 func (p *Provider) Checks(ctx context.Context) []catalog.Check {
-	return inspect(ctx, p.servers)
+	return append(inspect(ctx, p.servers), checksOf(p.leftOut)...)
 }
 
 // inspect connects servers, all at the same time.
@@ -30,6 +33,15 @@ func inspect(ctx context.Context, servers []*server) []catalog.Check {
 		all.Go(func() { out[i] = s.check(ctx) })
 	}
 	all.Wait()
+	return out
+}
+
+// checksOf returns the checks of entries that are left out.
+func checksOf(leftOut []Config) []catalog.Check {
+	var out []catalog.Check
+	for _, c := range leftOut {
+		out = append(out, c.leftOutCheck())
+	}
 	return out
 }
 
@@ -44,7 +56,7 @@ func (s *server) check(ctx context.Context) catalog.Check {
 }
 
 func (s *server) connects(ctx context.Context) catalog.Check {
-	c := catalog.Check{Name: "upstream " + s.cfg.ID}
+	c := catalog.Check{Name: checkPrefix + s.cfg.ID}
 	if s.cfg.wrong != nil {
 		c.Detail, c.Hint = strings.ReplaceAll(s.cfg.wrong.Error(), "\n", "; "), "Correct what is named."
 		return c
@@ -144,14 +156,15 @@ func (p *Provider) Commands() []*catalog.Command {
 	}}
 }
 
-// standing returns the configured servers, for commands that do not start the app.
-func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
-	configs, err := configured(host.Settings())
+// standing returns the configured servers, for commands that do not start the app, and the entries
+// that are left out.
+func standing(ctx context.Context, host catalog.Host) (out []*server, leftOut []Config, err error) {
+	all, err := configured(host.Settings())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	configs, leftOut := apart(all)
 	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs, nil)
-	var out []*server
 	for _, c := range configs {
 		s := newServer(ctx, c, host, kept, users, func() {})
 		if l, err := kept.read(&c); err == nil && l != nil {
@@ -159,18 +172,21 @@ func standing(ctx context.Context, host catalog.Host) ([]*server, error) {
 		}
 		out = append(out, s)
 	}
-	return out, nil
+	return out, leftOut, nil
 }
 
 // noServers is what the commands say of a configuration without servers.
 const noServers = "No servers are configured: name a file of Claude, Cursor, VS Code or Codex with --mcp-config FILE, or servers in koan.yaml (upstreams.<id>.command or upstreams.<id>.url).\n"
 
 func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
-	servers, err := standing(ctx, host)
+	servers, leftOut, err := standing(ctx, host)
 	if err != nil {
 		return err
 	}
-	if len(servers) == 0 {
+	for _, c := range leftOut {
+		in.Err.Printf("%s. %s\n", c.wrong, renameHint)
+	}
+	if len(servers)+len(leftOut) == 0 {
 		in.Err.Printf("%s", noServers)
 		return nil
 	}
@@ -191,11 +207,11 @@ func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation)
 }
 
 func checkServers(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
-	servers, err := standing(ctx, host)
+	servers, leftOut, err := standing(ctx, host)
 	if err != nil {
 		return err
 	}
-	if len(servers) == 0 {
+	if len(servers)+len(leftOut) == 0 {
 		in.Err.Printf("%s", noServers)
 		return nil
 	}
@@ -209,14 +225,14 @@ func checkServers(ctx context.Context, host catalog.Host, in *catalog.Invocation
 		}
 		all.Wait()
 	}()
-	checks := inspect(ctx, servers)
+	checks := append(inspect(ctx, servers), checksOf(leftOut)...)
 	rows := [][]catalog.Cell{}
-	for i, c := range checks {
+	for _, c := range checks {
 		state := catalog.Cell{Text: "ok", Mood: catalog.Good}
 		if !c.OK {
 			state = catalog.Cell{Text: "failed", Mood: catalog.Bad}
 		}
-		rows = append(rows, []catalog.Cell{state, {Text: servers[i].cfg.ID}, {Text: c.Detail}})
+		rows = append(rows, []catalog.Cell{state, {Text: strings.TrimPrefix(c.Name, checkPrefix)}, {Text: c.Detail}})
 		if c.Hint != "" {
 			rows = append(rows, []catalog.Cell{{}, {}, {Text: c.Hint, Mood: catalog.Faint}})
 		}

@@ -53,6 +53,9 @@ type Config struct {
 	workspace string
 	wrong     error
 	notes     []string
+
+	name    string // what the client's file calls it
+	leftOut bool   // it is no server: wrong says why its name cannot be, or is another one's
 }
 
 // OAuth is the configuration of the sign-in to a server. All of it is optional: a server
@@ -307,7 +310,7 @@ func join(keys, file []Config) ([]Config, error) {
 	out := slices.Clone(file)
 	var problems []error
 	for _, c := range keys {
-		i := slices.IndexFunc(out, func(other Config) bool { return other.ID == c.ID })
+		i := slices.IndexFunc(out, func(other Config) bool { return !other.leftOut && other.ID == c.ID })
 		switch {
 		case i < 0:
 			out = append(out, c)
@@ -319,11 +322,18 @@ func join(keys, file []Config) ([]Config, error) {
 			c.Allow, c.Deny = slices.Concat(out[i].Allow, c.Allow), slices.Concat(out[i].Deny, c.Deny)
 			c.Timeout, c.Place, c.misread = cmp.Or(c.Timeout, out[i].Timeout), out[i].Place, out[i].misread
 			c.EnvFile, c.client, c.workspace, c.wrong, c.notes = out[i].EnvFile, out[i].client, out[i].workspace, out[i].wrong, out[i].notes
-			c.Start = cmp.Or(c.Start, out[i].Start)
+			c.Start, c.name = cmp.Or(c.Start, out[i].Start), out[i].name
 			out[i] = c
 		}
 	}
 	for i := range out {
+		if out[i].leftOut {
+			continue
+		}
+		if err := out[i].checkID(); err != nil && out[i].client {
+			out[i].leaveOut(fmt.Errorf("%s is left out: %w", out[i].Place, err))
+			continue
+		}
 		err := out[i].complete()
 		if err != nil && out[i].client {
 			out[i].wrong = errors.Join(out[i].wrong, err) // the others start
@@ -379,8 +389,8 @@ func (c *Config) complete() error {
 	problem := func(format string, args ...any) {
 		problems = append(problems, fmt.Errorf("%s: "+format, append([]any{c.Place}, args...)...))
 	}
-	if !(catalog.ID{Kind: catalog.KindUpstream, Owner: c.ID, Op: "x"}).Valid() {
-		problem("a server's name has letters, digits, - and _ alone")
+	if err := c.checkID(); err != nil {
+		problem("%w", err)
 	}
 	switch {
 	case len(c.Command) > 0 && c.URL != "":

@@ -76,8 +76,8 @@ func TestClientFiles(t *testing.T) {
 	require.Equal(t, "my-server", got[0].ID)
 	require.Equal(t, []string{"npx", "-y", "x"}, got[0].Command)
 	require.Equal(t, map[string]string{"A": "b", "N": "5"}, got[0].Env)
-	require.Equal(t, "sse", got[1].Transport)
-	require.Equal(t, 5*time.Second, got[2].Timeout)
+	require.Equal(t, 5*time.Second, got[1].Timeout)
+	require.Equal(t, "sse", got[2].Transport)
 
 	for text, problem := range map[string]string{
 		"": "mcp.json: it is empty", " \n": "it is empty", `{`: "mcp.json", `{"other": {}}`: "neither `mcpServers` nor `servers`", `{"mcpServers": {"a": 5}}`: "mcp.json: a: it must be an object, not a number",
@@ -119,7 +119,7 @@ func TestEntriesOfClients(t *testing.T) {
 	} {
 		got, err := parseClientFile("/home/ann/mcp.json", []byte(`{"mcpServers": {"a": `+entry+`, "off": {"command": "x", "enabled": false}, "out": {"command": "x", "disabled": true}, "bad": null, "z": {"command": "z"}}}`))
 		require.ErrorContains(t, err, "bad: it must be an object, not null", entry)
-		want.ID, want.Place, want.client = "a", "/home/ann/mcp.json: a", true
+		want.ID, want.name, want.Place, want.client = "a", "a", "/home/ann/mcp.json: a", true
 		require.Equal(t, want, got[0], entry)
 		require.Len(t, got, 3)
 		require.Equal(t, []string{"z"}, got[2].Command)
@@ -163,7 +163,7 @@ bearer_token_env_var = "KOAN_TEST_NONE"
 	require.EqualError(t, err, `/home/ann/.codex/config.toml: lacks: bearer_token_env_var: the environment has no such variable "KOAN_TEST_NONE"`)
 	require.Len(t, got, 3, "what is switched off is not there")
 	require.Equal(t, Config{
-		ID: "files", Place: "/home/ann/.codex/config.toml: files", client: true, Command: []string{"npx", "-y", "x"}, Dir: "/srv", Env: map[string]string{"A": "b", "KOAN_TEST_TOKEN": "${env:KOAN_TEST_TOKEN}"},
+		ID: "files", name: "files", Place: "/home/ann/.codex/config.toml: files", client: true, Command: []string{"npx", "-y", "x"}, Dir: "/srv", Env: map[string]string{"A": "b", "KOAN_TEST_TOKEN": "${env:KOAN_TEST_TOKEN}"},
 		Start: 90 * time.Second, Timeout: 2500 * time.Millisecond, Allow: []string{"a", "b"}, Deny: []string{"b"}, notes: []string{"default_tools_approval_mode"},
 	}, got[0])
 	require.NotNil(t, got[1].wrong, "and the others start")

@@ -46,7 +46,7 @@ const signInWait = 10 * time.Minute
 
 // configuredServer returns the server with an id, to which people can sign in.
 func configuredServer(ctx context.Context, host catalog.Host, id string) (*server, error) {
-	servers, err := standing(ctx, host)
+	servers, _, err := standing(ctx, host)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package upstream_test
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,4 +76,36 @@ func TestUpstreamsKeepTheirModules(t *testing.T) {
 	alone := koantest.New(t, framework.App{Name: "names"}, koantest.Setting{Key: "files.dir", Value: t.TempDir()})
 	require.JSONEq(t, `["function","function"]`, string(alone.Run(`import * as short from "@codemode/servers/files"; import * as long from "@codemode/servers/koan-files";
 		export default [typeof short.create, typeof long.create];`, koantest.Input{}).Result))
+}
+
+// clientFile writes a client's file with servers that behave, by name, and returns the setting that names it.
+func clientFile(t *testing.T, names ...string) koantest.Setting {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	servers := map[string]any{}
+	for _, name := range names {
+		servers[name] = map[string]any{"command": self, "env": map[string]string{modeVariable: "behaves"}}
+	}
+	raw, err := json.Marshal(map[string]any{"mcpServers": servers})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	require.NoError(t, os.WriteFile(path, raw, 0o600))
+	return koantest.Setting{Key: "mcp-config", Value: path}
+}
+
+// A server has one name in any script: below SDK.Servers, as a module, in discovery, searches and rules.
+func TestServersWithNamesInAllScripts(t *testing.T) {
+	t.Parallel()
+	kit := koantest.New(t, framework.App{Name: "names"}, clientFile(t, "сервер", "ссылка", "données", "$x", "", "..."), koantest.Setting{Key: "upstreams.сервер.effects.work", Value: "read"})
+	for _, name := range []string{"сервер", "ссылка", "données", "$x"} {
+		require.JSONEq(t, `"done"`, string(kit.Run("SDK.Servers."+name+".work({})", koantest.Input{}).Result), name)
+		require.JSONEq(t, `"done"`, string(kit.Run(`import { work } from "@codemode/servers/`+name+`"; export default await work({});`, koantest.Input{}).Result), name)
+		require.JSONEq(t, `true`, string(kit.Run(`import { listServers, describeServer } from "@codemode/discovery";
+			export default (await listServers()).some(s => s.serverId === SDK.args) && (await describeServer(SDK.args)).serverId === SDK.args;`, koantest.Input{Args: name}).Result), name)
+		found, err := kit.Call("code::koan.search", map[string]any{"query": "work of " + name})
+		require.NoError(t, err)
+		require.Contains(t, string(found), "SDK.Servers."+name+".work", name)
+	}
+	require.JSONEq(t, `"done"`, string(kit.Run(`SDK.Servers["---"].work({})`, koantest.Input{}).Result))
 }

@@ -28,6 +28,7 @@ const (
 type Provider struct {
 	host    catalog.Host
 	servers []*server
+	leftOut []Config           // entries of the client's file that are none
 	secrets catalog.SecretList // of the configurations of all servers
 	tokens  catalog.SecretList // of all who are signed in
 	cancel  context.CancelFunc
@@ -99,9 +100,14 @@ func withClientFile(v catalog.Values, keys []Config) ([]Config, error) {
 // in the background.
 func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.host = host
-	configs, err := configured(host.Settings())
+	all, err := configured(host.Settings())
 	if err != nil {
 		return err
+	}
+	configs, leftOut := apart(all)
+	p.leftOut = leftOut
+	for _, c := range leftOut {
+		host.Log().Warn("an entry of the client's file is left out", "entry", c.label(), "error", c.wrong, "hint", renameHint)
 	}
 	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs, &p.tokens)
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -59,10 +59,12 @@ func servers(v *catalog.View, app App) []*Server {
 	out := []*Server{koan}
 	at := map[string]*Server{}
 	taken := map[string]bool{}
-	modules := map[string]string{} // of upstreams, which somebody has named
-	for _, op := range v.Script() {
-		if op.ID.Kind == catalog.KindUpstream && modules[op.ID.Owner] == "" {
-			modules[op.ID.Owner] = moduleID(op.ID.Owner, taken)
+	modules := map[string]string{}            // of upstreams, which somebody has named
+	for _, own := range []bool{true, false} { // what is called as its module would be comes first
+		for _, op := range v.Script() {
+			if op.ID.Kind == catalog.KindUpstream && modules[op.ID.Owner] == "" && (!own || ModulePart(op.ID.Owner) == op.ID.Owner) {
+				modules[op.ID.Owner] = moduleID(op.ID.Owner, taken)
+			}
 		}
 	}
 	koan.ID = builtIn(string(catalog.KindEntity), longAppModule, taken)
@@ -173,7 +175,7 @@ func (s *Server) export() {
 }
 
 var (
-	outsideSegment = regexp.MustCompile(`[^a-z0-9-]`)
+	outsideSegment = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}$-]`) // a name that is an identifier is kept in any script, but for case and _
 	dashes         = regexp.MustCompile(`-+`)
 )
 

@@ -34,7 +34,7 @@ func upstream(server, tool string) catalog.ID {
 func TestModulePaths(t *testing.T) {
 	for in, want := range map[string]string{
 		"vision": "vision", "GoogleDrive": "googledrive", "google_drive": "google-drive", "a.b c": "a-b-c", "a__b--c": "a-b-c", "--a--": "a", "_x_": "x",
-		"Ünïcode": "n-code", "123": "123", "___": "server",
+		"Ünïcode": "ünïcode", "сервер": "сервер", "моя.служба": "моя-служба", "$x": "$x", "123": "123", "___": "server",
 	} {
 		require.Equal(t, want, moduleID(in, map[string]bool{}), in)
 	}
@@ -51,6 +51,12 @@ func TestCollidingServers(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"koan-koan c", "my-server b", "my-server--2 a"}, got)
+	v = viewOf(t, upstream("GitHub", "a"), upstream("github", "b")) // who is called as the module comes first
+	ids := map[string]string{}
+	for _, s := range Servers(v, App{Name: "app"}) {
+		ids[s.Name] = s.ID
+	}
+	require.Equal(t, map[string]string{"GitHub": "github--2", "github": "github"}, ids)
 }
 
 func TestExports(t *testing.T) {

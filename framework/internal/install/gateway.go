@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -163,7 +164,9 @@ type stay struct {
 
 // gather moves all servers of a document into a store that can be.
 func (c client) gather(d document, s *store, entry string, check func(servers []byte) error) (moved []string, stays []stay) {
-	for _, one := range d.servers() {
+	all := d.servers()
+	behind := map[string]bool{}
+	for _, one := range idsFirst(all) {
 		if one.name == entry {
 			continue
 		}
@@ -173,10 +176,32 @@ func (c client) gather(d document, s *store, entry string, check func(servers []
 			continue
 		}
 		s.Servers[one.name] = raw
-		s.Koan.Moved = append(s.Koan.Moved, d.take(one.name)...)
-		moved = append(moved, one.name)
+		behind[one.name] = true
+	}
+	for _, one := range all { // as they stand, so that each finds its place again
+		if behind[one.name] {
+			s.Koan.Moved = append(s.Koan.Moved, d.take(one.name)...)
+			moved = append(moved, one.name)
+		}
 	}
 	return moved, stays
+}
+
+// idsFirst returns the servers whose names are their ids behind the app, then the others: of several with one
+// id the app takes the one that is called so, else the first.
+func idsFirst(all []server) []server {
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b server) int {
+		ownA, ownB := catalog.UpstreamID(a.name) == a.name, catalog.UpstreamID(b.name) == b.name
+		switch {
+		case ownA == ownB:
+			return 0
+		case ownA:
+			return -1
+		}
+		return 1
+	})
+	return out
 }
 
 func (c client) gatherOne(one server, s *store, check func([]byte) error) (json.RawMessage, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -176,6 +177,38 @@ func TestGatewayLeavesWhatTheAppWouldNotRead(t *testing.T) {
 	require.Contains(t, b.must(gateway), "linear stays where it is: no such transport.")
 	require.NotNil(t, b.server("linear"))
 	require.Nil(t, b.server("github"))
+}
+
+// Of servers with one id behind the app those stay that it would leave out: the one that is called so moves,
+// else the first.
+func TestGatewayMovesTheServersThatTheAppTakes(t *testing.T) {
+	const was = `{"mcpServers": {"my.notes": {"command": "/a"}, "my notes": {"command": "/b"}, "my-notes": {"command": "/c"}, "z z": {"command": "/d"}, "z.z": {"command": "/e"}}}`
+	b := newBench(t, "cursor", was)
+	b.options.Check = func(servers []byte) error {
+		var file struct {
+			Servers map[string]json.RawMessage `json:"mcpServers"`
+		}
+		require.NoError(t, json.Unmarshal(servers, &file))
+		ids := map[string]bool{}
+		for name := range file.Servers {
+			id := catalog.UpstreamID(name)
+			if ids[id] {
+				return errors.New("two servers have one id")
+			}
+			ids[id] = true
+		}
+		return nil
+	}
+	out := b.must(gateway)
+	for _, name := range []string{"my.notes", "my notes", "z.z"} {
+		require.NotNil(t, b.server(name), name)
+		require.Contains(t, out, name+" stays where it is: two servers have one id")
+	}
+	for _, name := range []string{"my-notes", "z z"} {
+		require.Nil(t, b.server(name), name)
+	}
+	b.must(remove)
+	require.Equal(t, was, b.read())
 }
 
 // elsewhere makes the settings, and with them the file that servers are moved to, lie in
