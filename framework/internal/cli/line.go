@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // executeTool is the tool of a line, unless another one was called.
@@ -44,11 +45,16 @@ type lineResult struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Emitted json.RawMessage `json:"emitted,omitempty"`
 	Changes json.RawMessage `json:"changes,omitempty"`
-	Calls   json.RawMessage `json:"calls,omitempty"`
+	// ChangeCounts and ChangesLeftOut are of a line that has no room for all changes.
+	ChangeCounts   json.RawMessage `json:"changeCounts,omitempty"`
+	ChangesLeftOut int             `json:"changesLeftOut,omitempty"`
+	Calls          json.RawMessage `json:"calls,omitempty"`
 	// OutsideEffects are those of a failure, which nothing rolls back; empty ones are left out.
 	OutsideEffects json.RawMessage `json:"outsideEffects,omitempty"`
 	Error          *lineError      `json:"error,omitempty"`
 	Metrics        map[string]any  `json:"metrics"`
+
+	counts json.RawMessage // of all changes, whether or not the line shows them
 }
 
 type lineError struct {
@@ -71,6 +77,7 @@ type body struct {
 	Changes json.RawMessage `json:"changes,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
 
+	ChangeCounts   json.RawMessage `json:"changeCounts,omitempty"`
 	OutsideEffects json.RawMessage `json:"outsideEffects,omitempty"`
 	Logs           []struct {
 		Level   string `json:"level"`
@@ -157,6 +164,7 @@ func (l *line) succeed(out json.RawMessage) (err error) {
 	}
 	r := &l.Result
 	r.OK, r.Data, r.Answer, r.Emitted, r.Changes, r.Calls = true, orNull(b.Result), orNull(b.Answer), b.Emitted, b.Changes, b.Calls
+	r.counts = b.ChangeCounts
 	l.OutputDigest, err = digest(map[string]json.RawMessage{"data": r.Data, "answer": r.Answer})
 	return err
 }
@@ -234,7 +242,34 @@ func (l *line) setPlan(p *approve.Plan, shown bool) {
 // text is the line as it is printed, without the newline.
 func (l *line) text() ([]byte, error) { return compactJSON(l) }
 
-// fitsLine refuses, before the commit, a run whose line would be too long.
+// shortenChanges leaves out the last changes of a line that has no room for all of them, and
+// counts all of them there instead. Of a dry run nobody could ask for fewer.
+func (l *line) shortenChanges() error {
+	text, err := l.text()
+	if err != nil || len(text)+len("\n") <= maxLine {
+		return err
+	}
+	r := &l.Result
+	var all []json.RawMessage
+	if json.Unmarshal(r.Changes, &all) != nil || len(all) == 0 {
+		return nil
+	}
+	r.Changes, r.ChangeCounts, r.ChangesLeftOut = json.RawMessage("[]"), r.counts, len(all)
+	if text, err = l.text(); err != nil {
+		return err
+	}
+	room, kept := maxLine-len("\n")-len(text), 0
+	for ; kept < len(all); kept++ {
+		if room -= len(all[kept]) + len(","); room < 0 {
+			break
+		}
+	}
+	r.ChangesLeftOut = len(all) - kept
+	r.Changes, err = compactJSON(append([]json.RawMessage{}, all[:kept]...))
+	return err
+}
+
+// fitsLine refuses, before the commit, a run whose line would be too long even without its changes.
 func (c *command) fitsLine(include []string, plan *approve.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
 	return func(ret run.Return, o *run.Outcome) error {
 		b := body{Result: ret.Result, Answer: ret.Answer}
@@ -252,6 +287,7 @@ func (c *command) fitsLine(include []string, plan *approve.Plan, redactor *journ
 		}{
 			{o.DryRun || slices.Contains(include, "changes"), o.Changes, &b.Changes},
 			{slices.Contains(include, "calls"), o.Calls, &b.Calls},
+			{true, store.Counts(store.Disclosed(o.Changes)), &b.ChangeCounts},
 		} {
 			if !part.shown {
 				continue
@@ -273,6 +309,9 @@ func (c *command) fitsLine(include []string, plan *approve.Plan, redactor *journ
 		}
 		if plan != nil {
 			l.setPlan(plan, false)
+		}
+		if err := l.shortenChanges(); err != nil {
+			return err
 		}
 		return l.fits()
 	}

@@ -184,6 +184,9 @@ func (c *command) runScript(ctx context.Context, files []string, input map[strin
 	if plan != nil {
 		l.setPlan(plan, f.dryRun)
 	}
+	if err := l.shortenChanges(); err != nil {
+		return failed(err)
+	}
 	if err := l.fits(); err != nil { // what is repeated was made for another surface, perhaps
 		l.Result = lineResult{Metrics: l.Result.Metrics}
 		if lerr := l.fail(fault.From(err)); lerr != nil {

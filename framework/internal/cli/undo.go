@@ -81,6 +81,9 @@ func (c *command) undoRun(ctx context.Context, id string, input map[string]any) 
 	}
 	l.ToolName = undoTool
 	l.omit(nil)
+	if err := l.shortenChanges(); err != nil {
+		return failed(err)
+	}
 	if err := l.fits(); err != nil {
 		l.Result = lineResult{Metrics: l.Result.Metrics}
 		if lerr := l.fail(fault.From(err)); lerr != nil {
