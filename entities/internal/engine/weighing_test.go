@@ -134,8 +134,7 @@ func (*statements) Outgoing(_ context.Context, parent observe.TraceContext) obse
 
 // working starts the app with an action whose code works with ent's client of the run.
 func working(t *testing.T, work func(ctx context.Context, c *ent.Client) error) (*app, *statements) {
-	var a *app
-	a = start(t, ent.Entities(), &catalog.Operation{
+	a := start(t, ent.Entities(), &catalog.Operation{
 		ID: catalog.ActionID("work"), Title: "Work", Summary: "Works.", Nested: true, Reach: catalog.Everywhere,
 		Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
 		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
