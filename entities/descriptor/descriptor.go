@@ -151,6 +151,20 @@ func (e *Edge) Own() bool {
 	return e.OwnKey != "" && (e.Relation == M2O || e.Relation == O2O && e.Inverse)
 }
 
+// Symmetric reports whether the edge is one to one and its own inverse: both rows have a column
+// that refers to the other one.
+func (e *Edge) Symmetric() bool {
+	return e.OwnKey != "" && e.Relation == O2O && !e.Inverse
+}
+
+// FarKey is the column of the target's rows that writing the edge writes, "" for none.
+func (e *Edge) FarKey() string {
+	if e.Symmetric() {
+		return e.OwnKey
+	}
+	return e.TargetKey
+}
+
 // Referrer is a column of another entity that refers to this one.
 type Referrer struct {
 	Entity string // resource name

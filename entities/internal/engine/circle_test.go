@@ -201,3 +201,35 @@ func TestUndoRestoresRowsThatReferToThemselves(t *testing.T) {
 	require.NoError(t, err, "%s", raw)
 	require.Equal(t, before, g.rows())
 }
+
+// What was read of a one-to-one edge that is its own inverse can be sent back, and it moves from either
+// side; a row that is another one's already is refused in words of the entity.
+func TestSymmetricEdgesAreSentBack(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestSymmetricEdgesAreSentBack) {
+		return
+	}
+	g := startGrove(t)
+	branches := func(script string) string {
+		var out string
+		g.Run(`const B = SDK.Entities.Branch;`+script+`; B.all({with: "twin", sort: "id"}).map(b => b.id + b.rev + (b.twin ? b.twin.id : "-")).join(" ")`, koantest.Input{}).ResultInto(&out)
+		return out
+	}
+	require.Equal(t, "a2b b1a c1- d1-", branches(`B.upsertMany([{id: "a"}, {id: "c"}, {id: "d"}]); B.upsert({id: "b", twin: "a"})`))
+	require.Equal(t, "a2b b1a c1- d1-", branches(`B.upsert(B.getById("a", {with: "twin"})); B.upsert(B.getById("b", {with: "twin"})); B.upsertMany(B.all({with: "twin"})); B.patch("a", {twin: "b"}); B.patch("c", {twin: null})`))
+	require.Regexp(t, `^a\dc b\d- c\da d\d-$`, branches(`B.patch("a", {twin: "c"})`))
+	for _, script := range []string{`B.upsert({id: "e", twin: "a"})`, `B.patch("d", {twin: "a"})`} {
+		_, err := g.Call("code::koan.execute", map[string]any{"code": `const B = SDK.Entities.Branch;` + script})
+		require.ErrorContains(t, err, "already")
+		require.NotContains(t, err.Error(), "branch_twin")
+		require.NotContains(t, err.Error(), "connected")
+		t.Log(err)
+	}
+	before := g.rows()
+	moved := g.Run(`SDK.Entities.Branch.patch("c", {twin: "d"})`, koantest.Input{})
+	require.NotEqual(t, before, g.rows())
+	raw, err := g.Call("code::koan.undo", map[string]any{"runId": moved.RunID})
+	require.NoError(t, err, "%s", raw)
+	require.Equal(t, before, g.rows())
+	require.Regexp(t, `^a\d- b\d- c\d- d\d-$`, branches(`B.patch("a", {twin: null})`))
+}

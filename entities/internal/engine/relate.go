@@ -59,14 +59,14 @@ func (t *tx) reduceToMany(ctx context.Context, k *model.Kind, id any, ed *model.
 	return len(ed.Link)+len(ed.Unlink) > 0, nil
 }
 
-// completeToOne completes what a model says of a to-one edge whose column the other
-// side has: who is there now has to leave before another one comes. It tells
-// whether that says anything new; of columns of the own table it always may.
+// completeToOne completes what a model says of a to-one edge that the other side holds, or
+// holds as well: who is there now has to leave before another one comes. It tells
+// whether that says anything new; of columns of the own table alone it always may.
 func (t *tx) completeToOne(ctx context.Context, k *model.Kind, id any, ed *model.EdgeValue) (news bool, err error) {
-	if ed.Edge.TargetKey == "" {
+	if ed.Edge.FarKey() == "" {
 		return true, nil
 	}
-	now, err := t.referring(ctx, ed.Target, ed.Edge.TargetKey, k.BoundID(id))
+	now, err := t.referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
 	if err != nil {
 		return false, err
 	}

@@ -109,7 +109,7 @@ func (t *tx) checkReferences(ctx context.Context, k *model.Kind, id any, m *mode
 		if err := t.checkDisplaced(ctx, k, id, &ed, m.At); err != nil {
 			return err
 		}
-		moved = moved || ed.Edge.TargetKey != ""
+		moved = moved || ed.Edge.FarKey() != ""
 	}
 	for _, f := range m.Fields {
 		target := k.Refers[f.Field.Name]
@@ -142,25 +142,25 @@ func (t *tx) checkReferences(ctx context.Context, k *model.Kind, id any, m *mode
 func (t *tx) checkMovedRows(ctx context.Context, k *model.Kind, id any, m *model.Values) error {
 	for i := range m.Edges {
 		ed := &m.Edges[i]
-		if ed.Edge.TargetKey == "" || ed.Target.Permits == nil {
+		if ed.Edge.FarKey() == "" || ed.Target.Permits == nil {
 			continue
 		}
 		at := m.At + "/" + filter.Escape(ed.JSON.Name)
 		off := ed.Unlink
 		if ed.Clear && id != nil {
-			now, err := t.referring(ctx, ed.Target, ed.Edge.TargetKey, k.BoundID(id))
+			now, err := t.referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
 			if err != nil {
 				return err
 			}
 			off = append(slices.Clone(off), difference(now, ed.Link)...)
 		}
-		err := t.checkPolicy(ed.Target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.Target.SetReference(w, ed.Edge.TargetKey, nil) })
+		err := t.checkPolicy(ed.Target, ent.OpUpdate, off, func(w ent.Mutation) error { return ed.Target.SetReference(w, ed.Edge.FarKey(), nil) })
 		if err == nil {
 			err = t.checkPolicy(ed.Target, ent.OpUpdate, ed.Link, func(w ent.Mutation) error {
 				if id == nil { // of a row that is not there yet
 					return nil
 				}
-				return ed.Target.SetReference(w, ed.Edge.TargetKey, id)
+				return ed.Target.SetReference(w, ed.Edge.FarKey(), id)
 			})
 		}
 		if err != nil {
@@ -209,10 +209,10 @@ func (t *tx) checkPolicy(k *model.Kind, op ent.Op, ids []any, change func(ent.Mu
 // checkDisplaced refuses to unlink the other side of a one-to-one edge from a row that
 // the caller may not read, since its column would be written.
 func (t *tx) checkDisplaced(ctx context.Context, k *model.Kind, id any, ed *model.EdgeValue, at string) error {
-	if id == nil || ed.JSON.Many || ed.Edge.TargetKey == "" {
+	if id == nil || ed.JSON.Many || ed.Edge.FarKey() == "" {
 		return nil
 	}
-	now, err := t.referring(ctx, ed.Target, ed.Edge.TargetKey, k.BoundID(id))
+	now, err := t.referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
 	if err != nil {
 		return err
 	}

@@ -88,17 +88,21 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		WithHint("A rule of the app refused the change; its message says why.").Because(err).ByRule()
 }
 
-// rowTaken is the fault for a to-many edge that names a row which already belongs to
-// another; nil if the model has no such edge.
+// rowTaken is the fault for an edge that names a row which already belongs to another; nil if
+// the model has no such edge.
 func rowTaken(k *model.Kind, m *model.Values) *fault.Fault {
 	if m == nil {
 		return nil
 	}
 	for _, ed := range m.Edges {
-		if ed.Edge.TargetKey == "" || len(ed.Link) == 0 {
+		if ed.Edge.FarKey() == "" || len(ed.Link) == 0 {
 			continue
 		}
-		return fault.Newf(fault.Conflict, "one of these %s belongs to another %s already", ed.JSON.Name, k.Name()).
+		of := "this %s"
+		if ed.JSON.Many {
+			of = "one of these %s"
+		}
+		return fault.Newf(fault.Conflict, of+" belongs to another %s already", ed.JSON.Name, k.Name()).
 			WithRetry(fault.Fix).WithHint("Move it from its own side: patch the %s.", ed.Target.Name()).WithPath(m.At + "/" + filter.Escape(ed.JSON.Name))
 	}
 	return nil

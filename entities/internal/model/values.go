@@ -222,7 +222,7 @@ func (e *EdgeValue) apply(k *Kind, w shim.Write, creating bool) error {
 	change := func(c shim.EdgeChange, ids []any) error { return k.Edge(w.Mutation, e.Edge.Ent, c, ids) }
 	// A to-one edge that is linked again needs no clearing before, unless it is the
 	// other side that has to let go.
-	if e.Clear && !creating && (e.JSON.Many || len(e.Link) == 0 || e.Edge.TargetKey != "") {
+	if e.Clear && !creating && (e.JSON.Many || len(e.Link) == 0 || e.Edge.FarKey() != "") {
 		if err := change(shim.Clear, nil); err != nil {
 			return err
 		}
