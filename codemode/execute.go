@@ -113,6 +113,8 @@ type execution struct {
 	cpuMs   float64
 	peak    int64
 	outcome *run.Outcome
+	// notUndoable says why what the run changed cannot be undone, "" if it can.
+	notUndoable string
 }
 
 // execute serves koan.code.execute: one run, whose attempts each run the script

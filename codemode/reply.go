@@ -48,11 +48,18 @@ func (e *execution) logs() []wire.Log {
 	if e.result != nil {
 		logs = append(logs, e.result.Logs...)
 	}
+	if e.notUndoable != "" {
+		logs = append(logs, wire.Log{Level: "warn", Message: "what this run changed cannot be undone: " + e.notUndoable})
+	}
 	return logs
 }
 
 // reply makes the caller's reply, for a run that is about to commit or that has failed.
 func (e *execution) reply(o *run.Outcome, err error) (json.RawMessage, error) {
+	e.notUndoable = ""
+	if err == nil {
+		e.notUndoable = o.NotUndoable
+	}
 	switch {
 	case e.module:
 		e.outcome = o

@@ -81,6 +81,8 @@ func (i *Instance) keepIn(p Provider) {
 			i.journal.Add(s)
 			if k.Changes() {
 				i.journal.KeepChanges()
+			} else {
+				i.journal.OmitChanges()
 			}
 		}
 	}

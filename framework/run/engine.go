@@ -27,6 +27,8 @@ type Options struct {
 	MaxTotalBytes int64
 	// AfterCommit is when the context of a function of AfterCommit ends; 0 is 30 s.
 	AfterCommit time.Duration
+	// RequireUndo refuses runs whose changes could not be undone before their commit.
+	RequireUndo bool
 	// Redactor redacts secrets in faults and texts.
 	Redactor *journal.Redactor // nil means one for the general patterns
 	Log      *slog.Logger      // nil means slog.Default

@@ -268,6 +268,18 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 			return err
 		}
 	}
+	var images []journal.Image
+	complete := true
+	if !r.spec.DryRun {
+		if images, complete, err = a.txs.images(ctx, &a.txs.group); err != nil {
+			return err
+		}
+		applied, _ := r.progress.Applied()
+		_, before := r.progress.Images()
+		if out.NotUndoable, err = r.admitUndo(len(changes)+len(applied) > 0, complete && before); err != nil {
+			return err
+		}
+	}
 	if err := x.reply(); err != nil || r.spec.DryRun {
 		return err
 	}
@@ -276,10 +288,6 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 		return err
 	}
 	wrote := len(a.txs.group.WrittenSets()) > 0
-	images, complete, err := a.txs.images(ctx, &a.txs.group)
-	if err != nil {
-		return err
-	}
 	var receipt store.Receipt
 	if wrote || r.claim.held { // otherwise nothing stores a receipt
 		receipt = a.receipt(x.ret, changes)

@@ -80,8 +80,10 @@ type Spec struct {
 	// anySets says of a dry run that what it rehearses commits call by call: it may write
 	// to several sets wherever they are, since nothing is committed.
 	anySets bool
-	// images says that stores keep what an undo needs.
-	images bool
+	// images says that stores keep what an undo needs; noImages says why they do not, where that is
+	// not for want of a journal.
+	images   bool
+	noImages string
 }
 
 // rehearse makes the run a dry run. Since that may be repeated at will, it has no key.

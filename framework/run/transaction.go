@@ -231,6 +231,9 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 	if err != nil {
 		return err
 	}
+	if _, err := r.admitUndo(len(written) > 0, complete); err != nil {
+		return err
+	}
 	receipt := a.receipt(Return{}, changes)
 	receipt.Sequence = r.progress.NextCommit()
 	if err := commitGroup(ctx, own, receipt); err != nil {

@@ -237,6 +237,8 @@ func TestRunsWithoutChanges(t *testing.T) {
 	r := a.Run(`SDK.Entities.Todo.patch("1", {title: "T"})`, koantest.Input{})
 	err := a.refused(fault.CapabilityUnsupported, map[string]any{"runId": r.RunID})
 	require.Contains(t, err.Error(), "journal.changes was false")
+	warns(t, r, "journal.changes is false")
+	require.Empty(t, a.Run(`SDK.Entities.Todo.count()`, koantest.Input{}).Logs, "it changed nothing")
 
 	none := startIn(t, place(t), fixture.App(), koantest.Setting{Key: "journal.enabled", Value: "false"})
 	none.refused(fault.CapabilityUnsupported, map[string]any{"runId": r.RunID})
@@ -247,6 +249,47 @@ func TestRunsWithoutChanges(t *testing.T) {
 	`, koantest.Input{})
 	err = small.refused(fault.CapabilityUnsupported, map[string]any{"runId": large.RunID})
 	require.Contains(t, err.Error(), "run.maxBytes")
+	warns(t, large, "run.maxBytes")
+	require.Empty(t, small.Run(`SDK.Entities.Todo.patch("1", {title: "T"})`, koantest.Input{}).Logs)
+}
+
+// warns requires that a run's own result says why it cannot be undone, and nothing else.
+func warns(t *testing.T, r *koantest.Result, why string) {
+	t.Helper()
+	require.Len(t, r.Logs, 1)
+	require.Equal(t, "warn", r.Logs[0].Level)
+	require.Contains(t, r.Logs[0].Message, "cannot be undone: ")
+	require.Contains(t, r.Logs[0].Message, why)
+}
+
+// Where runs have to be undoable, one that would not be keeps nothing.
+func TestRunsHaveToBeUndoable(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestRunsHaveToBeUndoable) {
+		return
+	}
+	const many = `for (let i = 0; i < 60; i++) SDK.Entities.Todo.upsert({title: "t", notes: "n".repeat(10000)});`
+	requires := koantest.Setting{Key: "run.requireUndo", Value: "true"}
+	call := func(a *app, input map[string]any) error {
+		_, err := a.Call("code::koan.execute", input)
+		return err
+	}
+	small := start(t, requires, koantest.Setting{Key: "run.maxBytes", Value: "1048576"})
+	before := small.dump("default")
+	require.Equal(t, fault.CallTooLarge, fault.CodeOf(call(small, map[string]any{"code": many})))
+	require.Equal(t, before, small.dump("default"), "nothing is kept")
+	require.Equal(t, fault.CallTooLarge, fault.CodeOf(call(small, map[string]any{"code": many, "atomic": false})), "the first call that would be too much")
+	require.NoError(t, call(small, map[string]any{"code": many, "dryRun": true}))
+
+	for _, off := range []string{"journal.changes", "journal.enabled"} {
+		a := start(t, requires, koantest.Setting{Key: off, Value: "false"})
+		before := a.dump("default")
+		_, err := a.Call("koan::Todo.patch", map[string]any{"id": "1", "changes": map[string]any{"title": "T"}})
+		require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err), off)
+		require.Contains(t, fault.From(err).Hint, "run.requireUndo")
+		require.Equal(t, before, a.dump("default"))
+		require.NoError(t, call(a, map[string]any{"code": "SDK.Entities.Todo.count()"}), "reading can be undone")
+	}
 }
 
 // What hooks do in an undo, and what an undo says of them.

@@ -36,6 +36,7 @@ type Journal struct {
 	opts    Options
 	sink    journal.Sink // nil drops records
 	changes bool         // runs keep what an undo needs
+	omits   bool         // they do not, and their callers learn it
 }
 
 var (
@@ -58,13 +59,19 @@ func (j *Journal) Add(s journal.Sink) *Journal {
 // KeepChanges has runs keep what an undo of them needs.
 func (j *Journal) KeepChanges() { j.changes = true }
 
+// OmitChanges has runs keep nothing of the kind, which their results say.
+func (j *Journal) OmitChanges() { j.omits = true }
+
 // Open implements run.Participant.
 func (j *Journal) Open(r *run.Run) (run.Part, error) {
 	if j.sink == nil {
 		return nil, nil
 	}
-	if j.changes {
+	switch {
+	case j.changes:
 		r.KeepImages()
+	case j.omits:
+		r.OmitImages("journal.changes is false")
 	}
 	return &recorder{journal: j, run: r, digest: journal.Digest(r.Request().Input)}, nil
 }

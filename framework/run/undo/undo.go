@@ -229,6 +229,10 @@ func (k *Kept) Restore(ctx context.Context, a *run.Attempt, o Options) (*Result,
 		return nil, err
 	}
 	places, err := x.restore(ctx)
+	if fault.CodeOf(err) == fault.CrossSet {
+		return nil, fault.New(fault.CrossSet, "the run wrote to several sets, each with a commit of its own, and an undo is one transaction").
+			WithHint("Make the opposite changes with a script that is sent with `atomic: false`.")
+	}
 	if err != nil {
 		return nil, err
 	}
