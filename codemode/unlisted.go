@@ -49,10 +49,15 @@ func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns, 
 		})
 	}
 	for server, owner := range rememberedServers(call.View()) {
-		if wait := owner.Unchecked(); wait != nil && names(server) {
-			asked = true
+		if !names(server) {
+			continue
+		}
+		wait := owner.Unchecked()
+		if wait != nil {
 			all.Go(func() { _ = wait(ctx, call.Principal()) }) // what is remembered stays, then
 		}
+		// They may have been compared since the call was made.
+		asked = asked || wait != nil || p.snapshot() != call.View().Snapshot()
 	}
 	if !asked {
 		return call, missing, func() {}
