@@ -42,7 +42,7 @@ func TestPostgreSQL(t *testing.T) {
 func TestFirstModelIsTakenOverInPostgreSQL(t *testing.T) {
 	t.Parallel()
 	pgtest.Psql(t, string(unpacked(t, "earlier/testdata/default.sql.gz")))
-	takeOver(t, koantest.Setting{Key: "database", Value: pgtest.Server(t)}) // its schemas have the app's name
+	takeOver(t, koantest.Setting{Key: "database", Value: pgtest.Server(t) + "&schema_prefix=pantrypal"})
 }
 
 // A database of the release before the newest columns gets them, and keeps what is in it.
@@ -50,16 +50,18 @@ func TestNewestColumnsComeIntoPostgreSQL(t *testing.T) {
 	t.Parallel()
 	database := koantest.Setting{Key: "database", Value: pgtest.Place(t)}
 	const look = `[SDK.Entities.Household.getById("household").removed, SDK.Entities.PantryItem.count(), SDK.Entities.PantryEvent.count(), SDK.Entities.Food.getById("feta").energyKcal]`
+	at, err := url.Parse(database.Value)
+	require.NoError(t, err)
+	prefix := at.Query().Get("schema_prefix")
+	pgtest.Psql(t, `CREATE SCHEMA "`+prefix+`"`, `CREATE SCHEMA "`+prefix+`.default"`) // what the kit has not made stays
 	var before []any
 	t.Run("with them", func(t *testing.T) {
 		k := openAt(t, monday, database)
 		before = value[[]any](k, look)
 		k.Run(`SDK.Entities.PantryItem.upsert({name: "Jam", amount: 200, unit: "g"})`, koantest.Input{})
 	})
-	at, err := url.Parse(database.Value)
-	require.NoError(t, err)
-	schema := `"` + at.Query().Get("schema_prefix") + `.default"`
-	pgtest.Psql(t, `UPDATE "`+at.Query().Get("schema_prefix")+`".koan_sets SET version = 0`, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
+	schema := `"` + prefix + `.default"`
+	pgtest.Psql(t, `UPDATE "`+prefix+`".koan_sets SET version = 0`, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
 		`UPDATE `+schema+`.foods SET energy_kcal = 1 WHERE id = 'feta'`, `UPDATE `+schema+`.koan_set SET schema_hash = 12345`, `UPDATE `+schema+`.koan_migrations SET schema_hash = 12345`)
 	k := openAt(t, monday, database)
 	after := value[[]any](k, look)

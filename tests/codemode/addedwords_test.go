@@ -42,7 +42,8 @@ var edits = []struct{ file, before, after string }{
 		Name: "` + addedOperation + `", Access: AccessCompute, Effects: reading, Arguments: []string{"filter"}, Optional: true, Options: []string{"set"},
 		Output: "count", Methods: []Method{{"` + addedOperation + `", nil, ReturnsNumber}},
 	},` + "\n"},
-	{"entities/internal/filter/condition.go", "\nvar comparisons = map[string]string{", `"` + addedOperator + `": "=", `},
+	{"entities/internal/filter/operators.go", "\n\t\"$lt\": ordered(\"<\"),", ` "` + addedOperator + `": ordered("="),`},
+	{"entities/internal/filter/operators.go", "\n\t\"$lt\": jsonOrdered(\"$lt\", \"<\"),", ` "` + addedOperator + `": jsonOrdered("` + addedOperator + `", "="),`},
 	{"entities/internal/model/operations.go", "\n// Operations are all of them", `
 func init() {
 	for _, o := range Operations {

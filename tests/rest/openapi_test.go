@@ -54,7 +54,7 @@ func TestOpenAPILints(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "openapi.json")
 	require.NoError(t, os.WriteFile(broken, []byte(`{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{"/a":{"get":{"responses":{}}}}}`), 0o600))
 	require.Contains(t, string(npm(t, "openapi.mjs", "lint", broken)), "operation-operationId", "the linter finds what is wrong")
-	for name, app := range apps {
+	for name, app := range described {
 		t.Run(name, func(t *testing.T) {
 			out := npm(t, "openapi.mjs", "lint", fileOf(t, serve(t, app(), framework.HTTPOptions{})))
 			require.Equal(t, "[]", strings.TrimSpace(string(out)))
@@ -66,7 +66,7 @@ func TestOpenAPILints(t *testing.T) {
 func TestOpenAPITypeScript(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, app := range apps {
+	for name, app := range described {
 		types := npm(t, "openapi.mjs", "types", fileOf(t, serve(t, app(), framework.HTTPOptions{})))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name+".ts"), types, 0o600))
 	}
@@ -174,7 +174,7 @@ func documentOf(t testing.TB, s *server) document {
 // Every example in the document runs.
 func TestOpenAPIExamples(t *testing.T) {
 	t.Parallel()
-	for name, app := range apps {
+	for name, app := range described {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, app(), framework.HTTPOptions{})
 			ran := 0

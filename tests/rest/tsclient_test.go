@@ -28,7 +28,7 @@ func TestOpenAPITypeScriptClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, apps[name](), framework.HTTPOptions{})
+			s := serve(t, described[name](), framework.HTTPOptions{})
 			dir := t.TempDir()
 			for from, to := range map[string]string{name + ".ts": "main.ts", "tsconfig.json": "tsconfig.json"} {
 				text, err := os.ReadFile(filepath.Join("testdata", "tsclient", from))
