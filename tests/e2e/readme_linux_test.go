@@ -53,6 +53,9 @@ type block struct {
 	text     string
 }
 
+// comment is what a reader of the page does not see.
+var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
+
 func readme(t *testing.T) (out []block) {
 	t.Helper()
 	raw, err := os.ReadFile("../../README.md")
@@ -65,7 +68,7 @@ func readme(t *testing.T) (out []block) {
 				section = title
 			}
 		}
-		paragraphs := strings.Split(strings.TrimSpace(parts[i]), "\n\n")
+		paragraphs := strings.Split(strings.TrimSpace(comment.ReplaceAllString(parts[i], "")), "\n\n")
 		language, text, _ := strings.Cut(parts[i+1], "\n")
 		out = append(out, block{section, paragraphs[len(paragraphs)-1], language, text})
 	}
