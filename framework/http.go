@@ -134,11 +134,14 @@ func (s served) Site(at cli.Address) (*site.Site, error) {
 // site makes what serves the app over HTTP.
 func (i *Instance) site(o HTTPOptions) (*site.Site, error) {
 	parts := site.Parts{Known: o.Authenticate != nil, Metrics: i.telemetry.Handler(), Ready: i.Ready, Log: i.log}
-	config, err := access.Read(i.values, o.URL != "")
+	// A program that knows its callers by itself may leave open where clients get tokens; then there is
+	// no metadata for them.
+	own := o.Authenticate != nil && o.URL == ""
+	config, err := access.Read(i.values, o.URL != "" || own)
 	if err != nil {
 		return nil, err
 	}
-	if !config.Anybody() {
+	if !config.Anybody() && (!own || i.values.String("server.publicUrl") != "") {
 		if parts.Callers, err = i.callers(config, o.URL+"/mcp"); err != nil {
 			return nil, err
 		}

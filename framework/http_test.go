@@ -18,6 +18,15 @@ import (
 	"github.com/koan-go/koan/tests/fixture"
 )
 
+// Where tokens come from may be left open by a program that knows its callers by itself.
+func TestHandlerOfOwnCallersNeedsNoAddress(t *testing.T) {
+	i := koantest.New(t, fixture.App(), koantest.Setting{Key: "server.oauth.issuer", Value: "https://id.example.org"}).Instance()
+	_, err := i.HTTPHandler(framework.HTTPOptions{})
+	require.ErrorContains(t, err, "server.publicUrl")
+	_, err = i.HTTPHandler(framework.HTTPOptions{Authenticate: func(*http.Request) (framework.Principal, error) { return framework.Principal{}, nil }})
+	require.NoError(t, err)
+}
+
 // A program with a server of its own serves what the command serve does, to the callers of the
 // configuration.
 func TestHandlerServesEverything(t *testing.T) {

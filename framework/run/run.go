@@ -130,7 +130,7 @@ func (r *Run) admitUndo(wrote, complete bool) (why string, err error) {
 		return why, nil
 	}
 	return why, fault.New(code, "the run could not be undone: "+why).
-		WithHint("run.requireUndo is true, so nothing was kept. Change fewer rows in one run, or have the server's configuration let runs be undone.")
+		WithHint("run.requireUndo is true: changes that could not be undone are not kept. Change fewer rows in one run, or have the server's configuration let runs be undone.")
 }
 
 // Images returns what the run did to rows, as far as it is committed, in the order of its commits.

@@ -48,7 +48,7 @@ func TestKeptToolsAreComparedAtEachStart(t *testing.T) {
 	require.NoError(t, again.Stop(context.Background()))
 }
 
-// ownHome gives a test folders of its own for what is kept.
+// ownHome sets the test's own folders for what is kept, and returns the home.
 func ownHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()

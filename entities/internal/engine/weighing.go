@@ -109,6 +109,10 @@ func (t *tx) weighLater(k *model.Kind, m ent.Mutation, ids ...any) {
 
 // weigh refuses rows that wait and that nobody could read, unless they were no better before.
 func (t *tx) weigh(ctx context.Context) error {
+	if len(t.weighing.due) == 0 { // as after nearly all writes, whose rows came back with them
+		t.weighing.size = 0
+		return nil
+	}
 	ids, order, seen := map[*model.Kind][]any{}, []*model.Kind(nil), map[changes.Row]bool{}
 	for _, w := range t.weighing.due {
 		at := changes.RowOf(w.kind, w.id)
