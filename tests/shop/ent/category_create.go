@@ -9,7 +9,7 @@ import (
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"github.com/google/uuid"
+	uuid "github.com/google/uuid"
 	"github.com/koan-go/koan/tests/shop/ent/category"
 	"github.com/koan-go/koan/tests/shop/ent/product"
 )

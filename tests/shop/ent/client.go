@@ -9,7 +9,7 @@ import (
 	"log"
 	"reflect"
 
-	"github.com/google/uuid"
+	uuid "github.com/google/uuid"
 	"github.com/koan-go/koan/tests/shop/ent/migrate"
 
 	"entgo.io/ent"

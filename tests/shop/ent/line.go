@@ -8,7 +8,7 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
-	"github.com/google/uuid"
+	uuid "github.com/google/uuid"
 	"github.com/koan-go/koan/tests/shop/ent/line"
 	"github.com/koan-go/koan/tests/shop/ent/order"
 	"github.com/koan-go/koan/tests/shop/ent/product"

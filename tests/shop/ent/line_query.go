@@ -11,7 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"github.com/google/uuid"
+	uuid "github.com/google/uuid"
 	"github.com/koan-go/koan/tests/shop/ent/line"
 	"github.com/koan-go/koan/tests/shop/ent/order"
 	"github.com/koan-go/koan/tests/shop/ent/predicate"
