@@ -153,7 +153,15 @@ func (a *Attempt) stale(err error) error {
 	case a.txs.group.Nested() && !a.run.spec.Atomic:
 		return staleByCall(err)
 	}
-	return a.course.Restart("the data changed between read and write")
+	return a.restart(err, "the data changed between read and write")
+}
+
+// restart ends the attempt because of an ErrStale, so that the next one can start.
+func (a *Attempt) restart(err error, why string) error {
+	if errors.Is(err, store.ErrRepeat) {
+		return a.course.End(&course.Restart{Why: "the store needs it", Uncounted: true})
+	}
+	return a.course.Restart(why)
 }
 
 // staleByCall returns the fault of a nested call that commits by itself and whose data has changed
@@ -256,7 +264,7 @@ func (x *transactions) noteLock(t *transaction.Transaction) {
 func (x *transactions) changes(ctx context.Context) ([]store.Change, error) {
 	changes, err := x.group.Changes(ctx)
 	if errors.Is(err, store.ErrStale) {
-		return nil, x.attempt.course.Restart("the data changed before the run's changes were read")
+		return nil, x.attempt.restart(err, "the data changed before the run's changes were read")
 	}
 	return changes, err
 }
@@ -272,7 +280,7 @@ func (x *transactions) images(ctx context.Context, group *transaction.Group) (al
 	}
 	all, complete, err = group.Images(ctx)
 	if errors.Is(err, store.ErrStale) {
-		err = x.attempt.course.Restart("the data changed before the run's changes were read")
+		err = x.attempt.restart(err, "the data changed before the run's changes were read")
 	}
 	return all, complete, err
 }
@@ -284,7 +292,7 @@ func (x *transactions) commit(ctx context.Context, r store.Receipt) error {
 	}
 	err := commitGroup(ctx, &x.group, r)
 	if errors.Is(err, store.ErrStale) {
-		return x.attempt.course.Restart("the data changed before the commit")
+		return x.attempt.restart(err, "the data changed before the commit")
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"entgo.io/ent/dialect/sql/schema"
 
@@ -16,10 +17,11 @@ import (
 // that are not exposed included.
 type table struct {
 	columns  []string
-	secret   []bool // by column: nobody may read it
-	json     []bool // by column: it holds JSON
-	sizeable bool   // rows may be too large to be read
-	guarded  bool   // it has columns that somebody who may write it may not read
+	secret   []bool      // by column: nobody may read it
+	json     []bool      // by column: it holds JSON
+	sizeable bool        // rows may be too large to be read
+	burdened atomic.Bool // one was written that was too large, so that another one may be
+	guarded  bool        // it has columns that somebody who may write it may not read
 	joins    []join
 	unique   [][]*schema.Column
 	keys     [][]string // by which a new row may conflict with another one

@@ -23,7 +23,7 @@ import (
 
 // weighing is which rows of a transaction are to be weighed, and what they were. Its zero value is empty.
 type weighing struct {
-	found map[changes.Row]*read.Burden // before their first write, nil for rows that were readable
+	found map[changes.Row]*read.Burden // before their first write, nil for rows that were readable, unasked
 	due   []writtenRow
 	size  int // bytes that were written to those that are due
 }
@@ -41,7 +41,12 @@ const (
 	largeWrite = 256 << 10
 )
 
-// noteBurdens notes which rows nobody could read before they are written for the first time.
+// unasked stands for the burden of a row whose size nobody asked for before its first write.
+var unasked = &read.Burden{}
+
+// noteBurdens notes which rows nobody could read before they are written for the first time. Such rows
+// are rare, and asking is a statement before nearly every update. So an attempt that can be made again
+// asks only in tables where a row was too large once, and is made again at the first one.
 func (t *tx) noteBurdens(ctx context.Context, k *model.Kind, ids []any) error {
 	if info := t.engine.tables[k]; info == nil || !info.sizeable {
 		return nil
@@ -56,7 +61,10 @@ func (t *tx) noteBurdens(ctx context.Context, k *model.Kind, ids []any) error {
 			continue
 		}
 		t.weighing.found[at] = nil
-		if p := t.past.rows[at]; p == nil || t.engine.tables[k].mayBurden(p.row) {
+		switch p := t.past.rows[at]; {
+		case p == nil && t.attempt.Atomic() && !t.engine.tables[k].burdened.Load():
+			t.weighing.found[at] = unasked
+		case p == nil || t.engine.tables[k].mayBurden(p.row):
 			unknown = append(unknown, id)
 		}
 	}
@@ -127,8 +135,8 @@ func (t *tx) weigh(ctx context.Context) error {
 	}
 	for _, k := range order {
 		err := t.burdens(ctx, k, ids[k], func(id any, is *read.Burden) error {
-			if t.engine.reader.Excuses(t.weighing.found[changes.RowOf(k, id)], is) {
-				return nil
+			if excused, err := t.excuses(k, id, is); excused || err != nil {
+				return err
 			}
 			return t.unreadableFault(k, id, is)
 		})
@@ -138,6 +146,17 @@ func (t *tx) weigh(ctx context.Context) error {
 	}
 	t.weighing.due, t.weighing.size = t.weighing.due[:0], 0
 	return nil
+}
+
+// excuses reports whether a row may be left with a burden because of what it was before. Where nobody
+// asked what it was, the attempt is made again, and asks.
+func (t *tx) excuses(k *model.Kind, id any, is *read.Burden) (bool, error) {
+	was := t.weighing.found[changes.RowOf(k, id)]
+	if was == unasked {
+		t.engine.tables[k].burdened.Store(true)
+		return false, store.ErrRepeat
+	}
+	return t.engine.reader.Excuses(was, is), nil
 }
 
 // Check implements store.Checker.
@@ -170,11 +189,17 @@ func (t *tx) namedField(k *model.Kind, field string) string {
 // caller gets: of a row that has a burden and may keep it, only the id.
 func (t *tx) checkReturned(k *model.Kind, m *model.Values, id any, row json.RawMessage) (json.RawMessage, error) {
 	b := t.engine.reader.Burden(row)
-	switch {
-	case b == nil:
+	if b == nil {
 		t.weighed(k, id)
 		return row, nil
-	case t.restored[changes.RowOf(k, id)] != nil, t.engine.reader.Excuses(t.weighing.found[changes.RowOf(k, id)], b):
+	}
+	if t.restored[changes.RowOf(k, id)] != nil {
+		return onlyID(k, id), nil
+	}
+	switch excused, err := t.excuses(k, id, b); {
+	case err != nil:
+		return nil, err
+	case excused:
 		return onlyID(k, id), nil
 	}
 	field := t.namedField(k, b.Field())

@@ -238,6 +238,35 @@ func TestChangesByQueryAreWeighed(t *testing.T) {
 	}
 }
 
+// What a row was before an update is asked only in tables where one was too large once.
+func TestUpdatesDoNotAskForSizes(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestUpdatesDoNotAskForSizes) {
+		return
+	}
+	s := &statements{}
+	a := start(t, ent.Entities())
+	a.engine.Observe(s)
+	counted := func(op, input string) int {
+		before := s.n
+		a.call(op, input)
+		return s.n - before
+	}
+	a.call("Todo.upsert", `{"model":{"id":"a","title":"a"}}`)
+	want := 3 // with the change log and the receipt
+	if postgres(t) {
+		want = 2
+	}
+	patch := counted("Todo.patch", `{"id":"a","changes":{"title":"x"}}`)
+	require.Equal(t, want, patch)
+
+	a.todosBeside(t).Create().SetID("heavy").SetTitle("heavy").SetNotes(strings.Repeat("n", 9<<19)).SaveX(t.Context())
+	require.Equal(t, patch, counted("Todo.patch", `{"id":"a","changes":{"title":"y"}}`))
+	a.call("Todo.patch", `{"id":"heavy","changes":{"title":"changed"}}`)
+	require.Equal(t, patch+1, counted("Todo.patch", `{"id":"a","changes":{"title":"z"}}`), "now it is known that there are such rows")
+	a.fails(fault.CallTooLarge, "Todo.patch", `{"id":"a","changes":{"notes":"`+strings.Repeat("y", 5<<20)+`"}}`)
+}
+
 // Rows that another program made too large for scripts, or for everybody, can be deleted, and changed
 // where that does not make them worse.
 func TestForeignBurdensCanBeChangedAndDeleted(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/koan-go/koan/framework/run/tape"
@@ -18,6 +19,11 @@ import (
 // failed upgrade on SQLite, 40001 or 40P01 on PostgreSQL. The run rolls back and
 // starts a new attempt.
 var ErrStale = errors.New("run: the snapshot is stale")
+
+// ErrRepeat is an ErrStale whose reason is not that the data changed: the store has learned during the
+// attempt what it has to look at from its beginning. The attempt does not count towards run.maxAttempts,
+// so a store must end in it for each reason only once.
+var ErrRepeat = fmt.Errorf("run: the store needs another attempt: %w", ErrStale)
 
 // ErrCommitted is what a store's Commit returns where the set has a receipt of
 // this run and sequence already: of a holder that was thought to be dead.
