@@ -37,7 +37,7 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	}
 	timed, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
-	call, _, release := p.awaitTools(timed, call, concerned(in.code), mentioned(in.code))
+	call, _, release := p.awaitScript(timed, call, in.code, nil)
 	defer release()
 	job := p.job(wire.Validate, in.code)
 	job.Principal = call.Principal().Subject

@@ -146,7 +146,7 @@ func (e *execution) run(ctx context.Context) error {
 		return err
 	}
 	e.narrow()
-	call, missing, release := e.p.awaitTools(ctx, e.call, concerned(e.in.Code), mentioned(e.in.Code))
+	call, missing, release := e.p.awaitScript(ctx, e.call, e.in.Code, e.in.Args)
 	defer release()
 	e.call, e.missing = call, missing
 	e.spec = run.Spec{

@@ -116,7 +116,7 @@ func (p *provider) gatewaySearch(ctx context.Context, call catalog.Call) (json.R
 	search := func(v *catalog.View) []catalog.Hit {
 		return v.SearchOperations(in.query, in.top, func(op *catalog.Operation) bool { return wanted(op.ID.Owner) })
 	}
-	call, missing, release := p.awaitTools(ctx, call, wanted, noServer)
+	call, missing, release := p.awaitTools(ctx, call, wanted, nil)
 	defer func() { release() }()
 	if err := knownOwner(call.View(), in.upstream); err != nil {
 		return nil, withKind(err)
@@ -124,7 +124,7 @@ func (p *provider) gatewaySearch(ctx context.Context, call catalog.Call) (json.R
 	hits := search(call.View())
 	if len(hits) == 0 {
 		release()
-		call, _, release = p.awaitTools(ctx, call, noServer, wanted)
+		call, _, release = p.awaitTools(ctx, call, noServer, those(wanted))
 		hits = search(call.View())
 	}
 	out := struct {
@@ -166,7 +166,7 @@ func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.R
 	}
 	its := func(server string) bool { return id.Kind == catalog.KindUpstream && id.Owner == server }
 	unknown := func(server string) bool { return its(server) && call.View().Operation(id) == nil }
-	call, missing, release := p.awaitTools(ctx, call, its, unknown)
+	call, missing, release := p.awaitTools(ctx, call, its, those(unknown))
 	defer release()
 	if why := missing[id.Owner]; why != nil {
 		return nil, withKind(fault.From(why))

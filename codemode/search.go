@@ -49,13 +49,13 @@ func decodeSearch(in catalog.Input) (catalog.Decoded, error) {
 // search serves koan.code.search.
 func (p *provider) search(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(searchInput)
-	call, missing, release := p.awaitTools(ctx, call, everyServer, noServer)
+	call, missing, release := p.awaitTools(ctx, call, everyServer, nil)
 	defer func() { release() }()
 	v := call.View()
 	hits := v.Search(in.query, in.limit)
 	if len(hits) == 0 {
 		release()
-		call, _, release = p.awaitTools(ctx, call, noServer, everyServer)
+		call, _, release = p.awaitTools(ctx, call, noServer, those(everyServer))
 		v = call.View()
 		hits = v.Search(in.query, in.limit)
 	}

@@ -2,13 +2,12 @@ package codemode
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -27,10 +26,10 @@ type laterCall struct {
 func (c laterCall) View() *catalog.View { return c.view }
 
 // awaitTools waits for the tools of servers that were never listed, each as long as its start
-// may take, and for those of others that are only remembered from an earlier start, and returns the call
-// with a view that has them. Each function says which servers that is needed of. The view is leased until
-// release is called.
-func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns, names func(server string) bool) (later catalog.Call, missing unlisted, release func()) {
+// may take, and for those of others that are only remembered from an earlier start, or that are known to
+// have changed, and returns the call with a view that has them. concerns says of which of the former that is
+// needed, names selects those of the others; nil selects none. The view is leased until release is called.
+func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns func(server string) bool, names func(servers []string) []string) (later catalog.Call, missing unlisted, release func()) {
 	missing = unlisted{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -48,16 +47,16 @@ func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns, 
 			}
 		})
 	}
-	for server, owner := range rememberedServers(call.View()) {
-		if !names(server) {
-			continue
+	if names != nil {
+		remembered := rememberedServers(call.View())
+		for _, server := range names(slices.Sorted(maps.Keys(remembered))) {
+			wait := remembered[server].Unchecked()
+			if wait != nil {
+				all.Go(func() { _ = wait(ctx, call.Principal()) }) // what is known stays, then
+			}
+			// They may have been compared since the call was made.
+			asked = asked || wait != nil || p.snapshot() != call.View().Snapshot()
 		}
-		wait := owner.Unchecked()
-		if wait != nil {
-			all.Go(func() { _ = wait(ctx, call.Principal()) }) // what is remembered stays, then
-		}
-		// They may have been compared since the call was made.
-		asked = asked || wait != nil || p.snapshot() != call.View().Snapshot()
 	}
 	if !asked {
 		return call, missing, func() {}
@@ -84,23 +83,26 @@ func rememberedServers(v *catalog.View) map[string]*catalog.Owner {
 // everyServer is what a search concerns.
 func everyServer(string) bool { return true }
 
-// noServer is what is searched first: tools that are remembered are as good as any, as long as there
-// are some.
+// noServer is what nothing concerns that was never listed.
 func noServer(string) bool { return false }
 
-// mentioned returns which servers a script names. It calls or imports from them, and their remembered tools
-// are compared with their own before it is refused for what these do not have.
-func mentioned(code string) func(server string) bool {
-	return func(server string) bool {
-		return strings.Contains(code, server) || strings.Contains(code, bind.ModulePart(server))
+// those selects the servers of which a function is true.
+func those(wanted func(server string) bool) func([]string) []string {
+	return func(servers []string) []string {
+		return slices.DeleteFunc(slices.Clone(servers), func(s string) bool { return !wanted(s) })
 	}
 }
 
-// concerned returns which servers a script concerns whose tools have to be known before it
-// begins: those that it imports or whose ids it has. SDK.Servers waits by itself.
-func concerned(code string) func(server string) bool {
-	all := sync.OnceValue(func() bool { return strings.Contains(code, wire.ModuleDiscovery) || bind.Computes(code) })
-	return func(server string) bool { // most runs have no such server, and never ask
-		return all() || strings.Contains(code, wire.ModuleServers+bind.ModulePart(server)) || strings.Contains(code, "::"+server+"::")
-	}
+// awaitScript waits for the tools of the servers that a script refers to: it calls or imports from them, and
+// is refused for nothing that they have by now. SDK.Servers waits by itself for those that were never listed.
+func (p *provider) awaitScript(ctx context.Context, call catalog.Call, code string, args json.RawMessage) (later catalog.Call, missing unlisted, release func()) {
+	references := sync.OnceValue(func() *bind.References { return bind.ReferencesOf(code, args) }) // most runs have no such server
+	return p.awaitTools(ctx, call,
+		func(server string) bool { return references().Imports(server) },
+		func(servers []string) []string {
+			if len(servers) == 0 {
+				return nil
+			}
+			return references().Names(servers)
+		})
 }

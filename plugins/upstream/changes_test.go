@@ -77,3 +77,29 @@ func TestListsChangeOverHTTP(t *testing.T) {
 		})
 	}
 }
+
+// A change that a server has announced is listed before the next run that names the server, however
+// slow it is to list its tools.
+func TestAnnouncedChangesAreThereForTheNextRun(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]string{
+		"by its name":    `SDK.Servers.x.later({})`,
+		"from a module":  `import { later } from "@codemode/servers/x"; globalThis.result = await later({})`,
+		"by an argument": `SDK.Servers[SDK.args].later({})`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kit := strange(t, "changes its list, and is slow to say how", nil)
+			require.JSONEq(t, `"done"`, string(kit.Run(code, koantest.Input{Args: "x"}).Result))
+		})
+	}
+}
+
+// A server that announces a change and does not list it keeps no run from its work.
+func TestAnnouncedChangesThatAreNotListedHoldNobodyUp(t *testing.T) {
+	t.Parallel()
+	kit := strange(t, "changes its list, and does not say how", map[string]string{"startMs": "2000"})
+	for range 3 {
+		require.JSONEq(t, `"done"`, string(kit.Run(callsWork, koantest.Input{}).Result))
+	}
+}

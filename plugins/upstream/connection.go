@@ -51,8 +51,10 @@ type progress struct {
 // listed are the tools, as the server listed them last.
 type listed struct {
 	tools   []json.RawMessage
-	changes int // how often the server has said that its lists have changed
-	at      int // changes when they were asked for
+	changes int           // how often the server has said that its lists have changed
+	at      int           // changes when they were asked for
+	tried   int           // changes of which nobody waits for a list any more: it came, or could not
+	moved   chan struct{} // closed when tried grows; nil while nobody waits
 }
 
 func newConnection(d *dialer, hidden secrets, w way) *connection {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -94,6 +95,67 @@ func (conn *connection) keepList(tools []json.RawMessage, at int) {
 	conn.mu.Lock()
 	defer conn.mu.Unlock()
 	conn.listed.tools, conn.listed.at = tools, at
+}
+
+// triedList notes that nobody has to wait any more for the list that followed so many announced changes.
+func (conn *connection) triedList(at int) {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	if at <= conn.listed.tried {
+		return
+	}
+	conn.listed.tried = at
+	if conn.listed.moved != nil {
+		close(conn.listed.moved)
+		conn.listed.moved = nil
+	}
+}
+
+// announcedList returns what is closed when the listing of all changes that the server has announced so
+// far may have ended, and how many they are; nil if it has.
+func (conn *connection) announcedList() (moved <-chan struct{}, at int) {
+	conn.mu.Lock()
+	defer conn.mu.Unlock()
+	if conn.ended || conn.listed.tried >= conn.listed.changes {
+		return nil, 0
+	}
+	if conn.listed.moved == nil {
+		conn.listed.moved = make(chan struct{})
+	}
+	return conn.listed.moved, conn.listed.changes
+}
+
+// announcedTime bounds the wait of a script for a list that a server has announced to be another one.
+const announcedTime = 5 * time.Second
+
+// awaitAnnounced waits until the changes that a server has announced before are listed: a script that
+// begins now has them (codemode-run-spec section 8.1). It waits once for a server that does not list them
+// in time, and not for changes that are announced meanwhile.
+func (s *server) awaitAnnounced(ctx context.Context, x *session, conn *connection) {
+	moved, first := conn.announcedList()
+	late := time.NewTimer(min(announcedTime, s.cfg.Start))
+	defer late.Stop()
+	for moved != nil {
+		select {
+		case x.wanted <- struct{}{}:
+		default:
+		}
+		select {
+		case <-moved:
+		case <-late.C:
+			conn.triedList(first)
+			return
+		case <-ctx.Done():
+			return
+		}
+		conn.mu.Lock()
+		over := conn.listed.tried >= first
+		conn.mu.Unlock()
+		if over {
+			return
+		}
+		moved, _ = conn.announcedList()
+	}
 }
 
 // upToDate reports whether the server's tools are known to be those that it listed last: it says

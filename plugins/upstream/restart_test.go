@@ -125,3 +125,24 @@ func TestKeptToolsRefuseNothingBeforeTheyAreCompared(t *testing.T) {
 		})
 	}
 }
+
+// A script that only mentions a server of which the tools are kept does not wait for it.
+func TestMentionsOfAServerWaitForNobody(t *testing.T) {
+	file := writeTool(t, filepath.Join(ownHome(t), "tool"), workTool)
+	settings := map[string]string{"env." + toolFileVariable: file, "startMs": "600000"}
+	first := restarted(t, settings)
+	require.Eventually(t, func() bool { return hasTool(first, "work") }, timeout, tick)
+	require.NoError(t, first.Stop(context.Background()))
+	writeTool(t, file+hangs, "")
+	second := restarted(t, settings)
+	defer func() { require.NoError(t, second.Stop(context.Background())) }()
+	for code, args := range map[string]string{"// SDK.Servers.x is not needed\n1": "", `const x = 1; x`: "", `"ask x, or upstream::x::work"`: "", `SDK.args`: "x", `Object.keys(SDK.Servers)`: ""} {
+		input, err := json.Marshal(map[string]any{"code": code, "args": args})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		view := second.Snapshot().View(auth.Local(), exposure.Full, second.Negotiated())
+		_, _, err = second.Engine().Invoke(ctx, run.Request{View: view, Principal: auth.Local(), ID: parse(t, "code::koan.execute"), Input: input, Surface: "test"})
+		require.NoError(t, err, code)
+	}
+}

@@ -104,6 +104,7 @@ func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	s.lists.Lock()
 	defer s.lists.Unlock()
 	at := conn.announced()
+	defer conn.triedList(at)
 	tools, wrong, err := conn.tools(ctx)
 	if err != nil {
 		return err
@@ -126,16 +127,33 @@ func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	return nil
 }
 
-// unchecked returns what waits until the tools that were kept of the server have been compared with its
-// own, nil if they were: what it is refused for may be there by now. Once an attempt to connect has failed
-// it does not wait for others.
+// unchecked returns what waits until the tools that are known of the server are its own: those that were
+// kept of it have been compared, and changes that it has announced are listed. It is nil if they are. Once
+// an attempt to connect has failed it does not wait for others.
 func (s *server) unchecked() func(context.Context, auth.Principal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.compared {
+	if !s.compared {
+		return func(ctx context.Context, p auth.Principal) error { return s.awaitListing(ctx, p.Subject) }
+	}
+	stale := map[*session]*connection{}
+	for _, x := range s.sessions {
+		if x.conn == nil {
+			continue
+		}
+		if moved, _ := x.conn.announcedList(); moved != nil {
+			stale[x] = x.conn
+		}
+	}
+	if len(stale) == 0 {
 		return nil
 	}
-	return func(ctx context.Context, p auth.Principal) error { return s.awaitListing(ctx, p.Subject) }
+	return func(ctx context.Context, _ auth.Principal) error {
+		for x, conn := range stale {
+			s.awaitAnnounced(ctx, x, conn)
+		}
+		return nil
+	}
 }
 
 // promptTime bounds the wait for a list of prompts, without which everything else works.

@@ -21,6 +21,7 @@ type session struct {
 	conn     *connection
 	stale    bool          // the server has said that its tools have changed
 	listing  bool          // a goroutine lists them until it has not
+	wanted   chan struct{} // somebody waits for that
 	dialing  chan struct{} // closed when the dial under way has ended; nil for none
 	dialer   *dialer       // of the dial under way, or the last one
 	begun    time.Time     // when it began
@@ -52,7 +53,7 @@ func (s *server) sessionOf(user string, c *signin.Credentials, signIn string) *s
 	}
 	x := s.sessions[user]
 	if x == nil || x.signIn != signIn {
-		x = &session{server: s, user: user, signIn: signIn, credentials: c}
+		x = &session{server: s, user: user, signIn: signIn, credentials: c, wanted: make(chan struct{}, 1)}
 		s.sessions[user] = x
 	}
 	x.used = now
@@ -289,6 +290,7 @@ func (x *session) keepListed() {
 		cancel()
 		select {
 		case <-time.After(pause):
+		case <-x.wanted:
 		case <-s.life.ctx.Done():
 		}
 	}

@@ -66,7 +66,7 @@ func strangeServer(mode string) {
 			a.capabilities = m.Params.Capabilities
 			delay, _ := time.ParseDuration(os.Getenv(delayVariable))
 			time.Sleep(delay)
-			if mode == "starts slowly" {
+			if _, err := os.Stat(os.Getenv(toolFileVariable) + hangs); mode == "starts slowly" || err == nil {
 				time.Sleep(time.Minute)
 			}
 			if mode == "is redefined without a word" {
@@ -79,6 +79,12 @@ func strangeServer(mode string) {
 			if mode == "changes its list with each answer" {
 				reply(m.ID, fmt.Sprintf(`{"tools":[{"name":"work","inputSchema":{"type":"object"}},{"name":"lists_%d","inputSchema":{"type":"object"}}]}`, lists))
 				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				continue
+			}
+			switch {
+			case mode == "changes its list, and is slow to say how" && calls > 0:
+				time.Sleep(500 * time.Millisecond)
+			case mode == "changes its list, and does not say how" && calls > 0:
 				continue
 			}
 			reply(m.ID, toolsOf(mode, m.Params.Cursor, calls))
@@ -112,6 +118,9 @@ const saysVariable = "KOAN_TEST_SAYS"
 // Calls are noted in a file beside it.
 const toolFileVariable = "KOAN_TEST_TOOL_FILE"
 
+// hangs is behind the name of a file beside that one, with which the server hangs when it starts.
+const hangs = ".hangs"
+
 // delayVariable is how long the server takes to start.
 const delayVariable = "KOAN_TEST_DELAY"
 
@@ -130,7 +139,7 @@ func toolsOf(mode, cursor string, calls int) string {
 		return `{"tools":[` + string(raw) + `]}`
 	case "does not keep to its output schema", "leaves out its structured content":
 		return `{"tools":[{"name":"work","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}]}`
-	case "changes its list":
+	case "changes its list", "changes its list, and is slow to say how":
 		if calls > 0 {
 			return `{"tools":[{"name":"work","inputSchema":{"type":"object"}},{"name":"later","inputSchema":{"type":"object"}}]}`
 		}
@@ -282,7 +291,7 @@ func work(mode string, m *message, calls int) {
 		reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"the printer is on fire, said blue-parrot-77"}],"structuredContent":{"reason":"fire"}}`)
 	case "refuses the input":
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"a must be positive","data":{"field":"a"}}}`+"\n", m.ID)
-	case "changes its list":
+	case "changes its list", "changes its list, and is slow to say how", "changes its list, and does not say how":
 		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		reply(m.ID, fine)
 	case "sends a result that is none":
