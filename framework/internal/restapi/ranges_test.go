@@ -13,7 +13,10 @@ import (
 func TestFileRange(t *testing.T) {
 	for header, want := range map[string]string{
 		"": "", "bytes=0-1": "bytes=0-1", "Bytes=0-1": "bytes=0-1", "items=0-1": "", "items=-0": "", "seconds=a": "",
-		"bytes=-0": "bytes=10-", "bytes=-00, - 0": "bytes=10-", "bytes=-0,2-3": "bytes=2-3", "bytes=-": "bytes=-", "bytes=-01": "bytes=-01", "bytes": "", "some": "",
+		"bytes=-0": "bytes=10-", "bytes=-00, -0": "bytes=10-", "bytes=-0,2-3": "bytes=2-3", "bytes=-01": "bytes=-01", "bytes": "", "some": "",
+		"bytes=": "", "bytes=,": "", "bytes=-": "", "bytes=some": "", "bytes=0": "", "bytes=1-x": "", "bytes=x-1": "", "bytes=3-1": "", "bytes=0-1,3-1": "", "bytes=0-1,some": "", "bytes=--1": "", "bytes=+1-2": "",
+		"bytes=0 - 1": "", "bytes=0-1-2": "", "bytes=0x1-2": "", "bytes=1.5-2": "", "bytes=１-２": "", "bytes= 0-1 ,, 2-3": "bytes=0-1,2-3", "bytes=3-03": "bytes=3-03",
+		"bytes=10-": "bytes=10-", "bytes=99999999999999999999-": "bytes=10-", "bytes=4-99999999999999999999": "bytes=4-", "bytes=-99999999999999999999": "bytes=0-", "bytes=0-1,12-": "bytes=0-1",
 	} {
 		require.Equal(t, want, fileRange(header, 10), header)
 	}
