@@ -181,6 +181,7 @@ func (conn *connection) await(ctx context.Context, request mcp.RequestId, a *ans
 		cancel(err)
 	}
 	conn.mu.Lock()
+	conn.noteAsked(id)
 	conn.waiting[id] = fail
 	conn.mu.Unlock()
 	return ctx, func() {

@@ -143,6 +143,7 @@ func (s *server) failed(conn *connection, r *request, err error) error {
 		return f
 	}
 	var status *statusError
+	var other *otherID
 	switch {
 	case errors.As(err, &status):
 		return s.refusedByStatus(r, status)
@@ -153,6 +154,8 @@ func (s *server) failed(conn *connection, r *request, err error) error {
 		return s.broken(r, errTooDeep.Error())
 	case errors.Is(err, errNotJSON):
 		return s.broken(r, errNotJSON.Error())
+	case errors.As(err, &other):
+		return s.broken(r, other.Error())
 	case neverSent(err):
 		s.drop(conn)
 		return s.unavailable(err)

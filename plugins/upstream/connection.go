@@ -34,9 +34,10 @@ type connection struct {
 	waiting  map[string]context.CancelCauseFunc // requests without a response, by id
 	inflight map[*inflight]struct{}             // calls without a result
 	listed   listed
-	begun    int  // calls so far
-	ended    bool // the server does not know the session any more
-	told     bool // it got a notification, and has answered nothing since
+	asked    int64 // the greatest id of a request
+	begun    int   // calls so far
+	ended    bool  // the server does not know the session any more
+	told     bool  // it got a notification, and has answered nothing since
 	// requested handles the requests that come on a stream of events of the older HTTP transport.
 	requested func(ctx context.Context, raw []byte)
 	sending   sync.WaitGroup // notifications on their way

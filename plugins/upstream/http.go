@@ -45,6 +45,7 @@ type roundTripper struct {
 	events  bool                     // answers come as events of a stream that the client opened before
 	waiting func(text []byte) string // the id of the request that an error without one is about, "" if that is not known
 	unread  func(id string, why error)
+	stray   func(message []byte) bool                      // reports whether an answer on a stream of all requests is none of theirs; nil: none is
 	request func(ctx context.Context, message []byte) bool // takes a request of the server; nil leaves them to the client library
 	next    http.RoundTripper
 }
@@ -55,7 +56,7 @@ func newHTTPClient(headers map[string]string, hidden secrets, conn *connection) 
 	next.MaxResponseHeaderBytes = 64 << 10
 	t := &roundTripper{headers: headers, secrets: hidden, waiting: func([]byte) string { return "" }, unread: func(string, error) {}, next: next}
 	if conn != nil {
-		t.events, t.waiting, t.unread = conn.way.events, conn.ownerOf, conn.unreadable
+		t.events, t.waiting, t.unread, t.stray = conn.way.events, conn.ownerOf, conn.unreadable, conn.stray
 		if t.events {
 			t.request = conn.takeRequest
 		}

@@ -99,7 +99,7 @@ func matrix(t *testing.T) []row {
 		{id: "hanging", mode: "hangs", settings: short, code: fault.ToolTimeout, retry: fault.Never, says: "work of the server hanging did not answer in 700ms"},
 		{id: "large", mode: "sends too much", code: fault.UpstreamError, retry: fault.Never, says: "more than 16777216 bytes"},
 		{id: "garbled", mode: "sends broken JSON first", result: `"done"`},
-		{id: "confused", mode: "answers somebody else", settings: short, code: fault.ToolTimeout, says: "confused"},
+		{id: "confused", mode: "answers somebody else", code: fault.UpstreamError, retry: fault.Never, says: "it sent an answer with the id 987654, but was asked with the id "},
 		{id: "twice", mode: "answers twice", result: `"done"`},
 		{id: "wrong", mode: "does not keep to its output schema", code: fault.UpstreamError, retry: fault.Never, says: "does not fit its own schema: /n: must be integer, not string"},
 		{id: "bare", mode: "leaves out its structured content", code: fault.UpstreamError, says: "has no structuredContent"},

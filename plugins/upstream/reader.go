@@ -49,6 +49,7 @@ type messageReader struct {
 	unread  func(id string, why error)
 	owner   func(text []byte) string
 	skipped func(words string)
+	stray   func(message []byte) bool // reports whether a message is an answer to nothing, which is skipped
 
 	begun []byte                 // a message of which not all lines have come
 	shape shape                  // of begun
@@ -60,13 +61,13 @@ type messageReader struct {
 
 func newMessageReader(from io.Reader) *messageReader {
 	return &messageReader{
-		lines: newLines(from), done: make(chan struct{}), unread: func(string, error) {}, owner: func([]byte) string { return "" }, skipped: func(string) {},
+		lines: newLines(from), done: make(chan struct{}), unread: func(string, error) {}, owner: func([]byte) string { return "" }, skipped: func(string) {}, stray: func([]byte) bool { return false },
 	}
 }
 
 // hear sets what is called. It is for the time before the first read.
-func (m *messageReader) hear(unread func(id string, why error), owner func(text []byte) string, skipped func(words string)) {
-	m.unread, m.owner, m.skipped = unread, owner, skipped
+func (m *messageReader) hear(unread func(id string, why error), owner func(text []byte) string, skipped func(words string), stray func(message []byte) bool) {
+	m.unread, m.owner, m.skipped, m.stray = unread, owner, skipped, stray
 }
 
 // Read implements io.Reader. The stream ends where reading fails: the client library would log it.
@@ -202,6 +203,10 @@ const maxSkipped = 300
 
 func (m *messageReader) pass(messages [][]byte) {
 	for _, text := range messages {
+		if m.stray(text) {
+			m.skip(text)
+			continue
+		}
 		m.ready = append(append(m.ready, text...), '\n')
 	}
 }

@@ -67,11 +67,18 @@ func (t *roundTripper) receive(req *http.Request, resp *http.Response) (*http.Re
 	case resp.StatusCode >= http.StatusMultipleChoices || req.Method == http.MethodDelete:
 		return resp, nil
 	case kind == "text/event-stream":
-		owner := t.waiting
+		events := &eventReader{lines: newLines(resp.Body), from: resp.Body, ctx: req.Context(), owner: t.waiting, unread: t.unread, request: t.request, stray: t.stray}
 		if a.id != "" {
-			owner = func([]byte) string { return a.id }
+			events.owner = func([]byte) string { return a.id }
+			events.stray = func(message []byte) bool {
+				why := misdirected(message, a.id)
+				if why != nil {
+					t.unread(a.id, why)
+				}
+				return why != nil
+			}
 		}
-		resp.Body = &eventReader{lines: newLines(resp.Body), from: resp.Body, ctx: req.Context(), owner: owner, unread: t.unread, request: t.request}
+		resp.Body = events
 		return resp, nil
 	case a.id == "" || t.events: // a notification, or a request whose answer comes as an event
 		resp.Body = struct {
@@ -131,6 +138,13 @@ func (t *roundTripper) answered(req *http.Request, a asked, resp *http.Response,
 	found := readMessages(raw, a.id)
 	if found == nil {
 		found, _, _ = messagesWithin(raw, a.id)
+	}
+	for i := 0; i < len(found); {
+		if why := misdirected(found[i], a.id); why == nil {
+			i++
+		} else if found = slices.Delete(found, i, i+1); len(found) == 0 {
+			return nil, fail(req.Context(), why)
+		}
 	}
 	if len(found) == 1 {
 		return t.with(resp, "application/json", found[0]), nil
@@ -199,6 +213,8 @@ type eventReader struct {
 	owner func(text []byte) string
 	// unread is called with the id of a message that cannot be read, and why.
 	unread func(id string, why error)
+	// stray reports whether a message is an answer to something else, which is skipped; nil for none.
+	stray func(message []byte) bool
 	// request takes a message if it is a request of the server; nil takes none.
 	request func(ctx context.Context, message []byte) bool
 
@@ -276,6 +292,11 @@ func (r *eventReader) end() error {
 			case len(s.id) > 0 && !json.Valid(r.data):
 				r.unread(string(s.id), errNotJSON)
 			}
+		}
+	}
+	if r.stray != nil && len(found) > 0 {
+		if found = slices.DeleteFunc(found, r.stray); len(found) == 0 {
+			return nil
 		}
 	}
 	if r.request != nil && len(found) > 0 {
