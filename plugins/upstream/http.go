@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
@@ -16,6 +17,7 @@ type statusError struct {
 	status     int
 	retryAfter time.Duration // 0 is unknown
 	body       string        // its words, or its beginning
+	note       string        // what else is known of it
 	challenge  signin.Challenge
 }
 
@@ -26,6 +28,9 @@ func (e *statusError) Error() string {
 	}
 	if e.body != "" {
 		text += ": " + e.body
+	}
+	if e.note != "" {
+		text += "; " + e.note
 	}
 	return text
 }
@@ -48,6 +53,9 @@ type roundTripper struct {
 	stray   func(message []byte) bool                      // reports whether an answer on a stream of all requests is none of theirs; nil: none is
 	request func(ctx context.Context, message []byte) bool // takes a request of the server; nil leaves them to the client library
 	next    http.RoundTripper
+
+	endpoint   endpoint     // of messages over the older HTTP transport
+	streamPath atomic.Value // of its stream of events, a string
 }
 
 // newHTTPClient makes the client of a connection; nil is for a single request.
@@ -61,19 +69,7 @@ func newHTTPClient(headers map[string]string, hidden secrets, conn *connection) 
 			t.request = conn.takeRequest
 		}
 	}
-	return &http.Client{
-		Transport: t,
-		// The headers are only for the configured server.
-		CheckRedirect: func(to *http.Request, via []*http.Request) error {
-			if first := via[0].URL; to.URL.Scheme != first.Scheme || to.URL.Host != first.Host {
-				return fmt.Errorf("it redirects to another server, %s", to.URL.Host)
-			}
-			if len(via) >= 5 {
-				return errors.New("it redirects in circles")
-			}
-			return nil
-		},
-	}
+	return &http.Client{Transport: t, CheckRedirect: checkRedirect}
 }
 
 // RoundTrip implements http.RoundTripper. If the server rejects the token, the request is
@@ -115,6 +111,16 @@ func (t *roundTripper) send(req *http.Request, token string) (*http.Response, er
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if t.events && req.Method == http.MethodPost {
+		resp, err := t.message(req)
+		if err == nil {
+			resp, err = t.receive(req, resp)
+		}
+		return resp, t.endpoint.why(err, req.URL)
+	}
+	if t.events {
+		t.streamPath.Store(req.URL.Path)
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {

@@ -68,6 +68,9 @@ func (t *roundTripper) receive(req *http.Request, resp *http.Response) (*http.Re
 		return resp, nil
 	case kind == "text/event-stream":
 		events := &eventReader{lines: newLines(resp.Body), from: resp.Body, ctx: req.Context(), owner: t.waiting, unread: t.unread, request: t.request, stray: t.stray}
+		if t.events {
+			events.endpoint = func(said string) string { return t.endpoint.named(req.URL, said) }
+		}
 		if a.id != "" {
 			events.owner = func([]byte) string { return a.id }
 			events.stray = func(message []byte) bool {
@@ -213,6 +216,8 @@ type eventReader struct {
 	owner func(text []byte) string
 	// unread is called with the id of a message that cannot be read, and why.
 	unread func(id string, why error)
+	// endpoint returns the address for messages that the server names as one that is used; nil leaves it.
+	endpoint func(said string) string
 	// stray reports whether a message is an answer to something else, which is skipped; nil for none.
 	stray func(message []byte) bool
 	// request takes a message if it is a request of the server; nil takes none.
@@ -279,6 +284,9 @@ func (r *eventReader) take(line []byte) error {
 func (r *eventReader) end() error {
 	defer func() { r.fields, r.data, r.name, r.any = r.fields[:0], r.data[:0], "", false }()
 	var found [][]byte
+	if r.any && r.name == "endpoint" && r.endpoint != nil {
+		r.data = []byte(r.endpoint(string(r.data)))
+	}
 	if r.any && r.name != "endpoint" {
 		if found = readMessages(r.data, r.owner(r.data)); found == nil {
 			found, _, _ = messagesWithin(r.data, r.owner(r.data))
