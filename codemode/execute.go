@@ -113,7 +113,7 @@ type execution struct {
 	cpuMs   float64
 	peak    int64
 	outcome *run.Outcome
-	// notUndoable says why what the run changed cannot be undone, "" if it can.
+	// notUndoable says what of the run's changes cannot be undone, and why; "" is nothing.
 	notUndoable string
 }
 

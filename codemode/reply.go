@@ -49,7 +49,7 @@ func (e *execution) logs() []wire.Log {
 		logs = append(logs, e.result.Logs...)
 	}
 	if e.notUndoable != "" {
-		logs = append(logs, wire.Log{Level: "warn", Message: "what this run changed cannot be undone: " + e.notUndoable})
+		logs = append(logs, wire.Log{Level: "warn", Message: e.notUndoable})
 	}
 	return logs
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/run/internal/aftercommit"
 	"github.com/koan-go/koan/framework/run/internal/callfault"
 	"github.com/koan-go/koan/framework/run/internal/course"
+	"github.com/koan-go/koan/framework/run/internal/transaction"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -268,15 +269,13 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 			return err
 		}
 	}
-	var images []journal.Image
-	complete := true
+	var images transaction.Images
 	if !r.spec.DryRun {
-		if images, complete, err = a.txs.images(ctx, &a.txs.group); err != nil {
+		if images, err = a.txs.images(ctx, &a.txs.group); err != nil {
 			return err
 		}
 		applied, _ := r.progress.Applied()
-		_, before := r.progress.Images()
-		if out.NotUndoable, err = r.admitUndo(len(changes)+len(applied) > 0, complete && before); err != nil {
+		if out.NotUndoable, err = r.admitUndo(len(changes)+len(applied) > 0, images); err != nil {
 			return err
 		}
 	}
@@ -300,7 +299,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 	}
 	a.committed.Store(true)
 	out.Committed = wrote
-	r.progress.AddImages(images, complete)
+	r.progress.AddImages(images)
 	x.after = append(x.after, a.txs.takeAfter()...)
 	return nil
 }

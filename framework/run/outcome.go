@@ -67,7 +67,8 @@ type Outcome struct {
 	OutsideEffects []CallRecord // calls with an effect outside, committed or not
 	SDKCalls       int
 	Wall           time.Duration
-	// NotUndoable says why what the run changes could not be undone, "" if it can.
+	// NotUndoable is a sentence about what of the run's changes could not be undone, and why; "" if all
+	// of them can.
 	NotUndoable string
 	// Redacted is how many secrets a check of WithBeforeCommit takes out of the result for its surface.
 	Redacted int

@@ -107,37 +107,11 @@ func (r *Run) KeepImages() { r.spec.images = true }
 // OmitImages has stores keep nothing that an undo needs; why is what the run's caller learns of it.
 func (r *Run) OmitImages(why string) { r.spec.noImages = why }
 
-// admitUndo returns why what a run is about to commit could not be undone, "" if it can. complete says
-// that all of it is kept. It ends in a fault where the configuration requires that runs can be undone.
-func (r *Run) admitUndo(wrote, complete bool) (why string, err error) {
-	code := fault.CapabilityUnsupported
-	switch {
-	case !wrote:
-		return "", nil
-	case !r.spec.images && r.spec.noImages == "":
-		if !r.engine.opts.RequireUndo { // who keeps no journal does not expect it
-			return "", nil
-		}
-		why = "this app keeps no journal of its runs"
-	case !r.spec.images:
-		why = r.spec.noImages
-	case !complete:
-		why, code = "its changes take more memory than a run may hold for that, which is a third of run.maxBytes", fault.CallTooLarge
-	default:
-		return "", nil
-	}
-	if !r.engine.opts.RequireUndo {
-		return why, nil
-	}
-	return why, fault.New(code, "the run could not be undone: "+why).
-		WithHint("run.requireUndo is true: changes that could not be undone are not kept. Change fewer rows in one run, or have the server's configuration let runs be undone.")
-}
-
 // Images returns what the run did to rows, as far as it is committed, in the order of its commits.
 // complete is false if they are not all there: they took more room than there was.
 func (r *Run) Images() (all []journal.Image, complete bool) {
-	all, complete = r.progress.Images()
-	return all, complete && r.spec.images
+	done := r.progress.Images()
+	return done.Images, !done.Incomplete && r.spec.images
 }
 
 // NoteOutsideEffect records a call that had an effect outside.

@@ -235,11 +235,11 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 	if err := r.parts.beforeCommit(ctx, written); err != nil {
 		return err
 	}
-	images, complete, err := x.images(ctx, own)
+	images, err := x.images(ctx, own)
 	if err != nil {
 		return err
 	}
-	if _, err := r.admitUndo(len(written) > 0, complete); err != nil {
+	if _, err := r.admitUndo(len(written) > 0, images); err != nil {
 		return err
 	}
 	receipt := a.receipt(Return{}, changes)
@@ -247,7 +247,7 @@ func (x *transactions) commitCall(ctx context.Context, own *transaction.Group) e
 	if err := commitGroup(ctx, own, receipt); err != nil {
 		return err
 	}
-	r.progress.AddImages(images, complete)
+	r.progress.AddImages(images)
 	r.progress.Apply(all, len(written) > 0)
 	return nil
 }
@@ -269,20 +269,19 @@ func (x *transactions) changes(ctx context.Context) ([]store.Change, error) {
 	return changes, err
 }
 
-// images returns what the transactions of a group that is about to commit did to rows. complete is
-// false if it was not kept.
-func (x *transactions) images(ctx context.Context, group *transaction.Group) (all []journal.Image, complete bool, err error) {
+// images returns what the transactions of a group that is about to commit did to rows.
+func (x *transactions) images(ctx context.Context, group *transaction.Group) (out transaction.Images, err error) {
 	switch {
 	case len(group.WrittenSets()) == 0:
-		return nil, true, nil
+		return transaction.Images{}, nil
 	case !x.attempt.KeepsImages():
-		return nil, false, nil
+		return transaction.Images{Incomplete: true}, nil
 	}
-	all, complete, err = group.Images(ctx)
+	out, err = group.Images(ctx)
 	if errors.Is(err, store.ErrStale) {
 		err = x.attempt.restart(err, "the data changed before the run's changes were read")
 	}
-	return all, complete, err
+	return out, err
 }
 
 // commit commits all transactions.

@@ -40,6 +40,17 @@ type nothing struct{}
 // open starts the fixture app with one action, "work", that does what work does, and with hooks.
 func open(t *testing.T, work func(ctx context.Context, s *shop, call framework.Call) error, hooks ...func(s *shop, c *ent.Client)) *shop {
 	t.Helper()
+	return start(t, work, hooks)
+}
+
+// openWith is open with other settings.
+func openWith(t *testing.T, work func(ctx context.Context, s *shop, call framework.Call) error, settings ...koantest.Setting) *shop {
+	t.Helper()
+	return start(t, work, nil, settings...)
+}
+
+func start(t *testing.T, work func(ctx context.Context, s *shop, call framework.Call) error, hooks []func(s *shop, c *ent.Client), more ...koantest.Setting) *shop {
+	t.Helper()
 	s := &shop{t: t, clients: map[string]*ent.Client{}}
 	app := fixture.App()
 	app.Entities = ent.Entities(ent.OnClient(func(set string, c *ent.Client) {
@@ -53,7 +64,7 @@ func open(t *testing.T, work func(ctx context.Context, s *shop, call framework.C
 	app.GoActions = []framework.GoAction{framework.Action("work", "Does what the test says.", func(ctx context.Context, call framework.Call, _ nothing) (nothing, error) {
 		return nothing{}, work(ctx, s, call)
 	})}
-	settings := []koantest.Setting{{Key: "journal.enabled", Value: "true"}}
+	settings := append([]koantest.Setting{{Key: "journal.enabled", Value: "true"}}, more...)
 	if pgtest.Here(t) {
 		settings = append(settings, koantest.Setting{Key: "database", Value: pgtest.Place(t)})
 	}

@@ -25,8 +25,13 @@ type grove struct {
 
 func startGrove(t *testing.T, opts ...ent.EntitiesOption) grove {
 	t.Helper()
+	return startGroveIn(t, place(t), opts...)
+}
+
+func startGroveIn(t *testing.T, place string, opts ...ent.EntitiesOption) grove {
+	t.Helper()
 	return grove{t, koantest.New(t, framework.App{Name: "grove", Entities: ent.Entities(opts...)},
-		koantest.Setting{Key: "database", Value: place(t)}, koantest.Setting{Key: "journal.enabled", Value: "true"})}
+		koantest.Setting{Key: "database", Value: place}, koantest.Setting{Key: "journal.enabled", Value: "true"})}
 }
 
 // rows returns all rows, with what they refer to and are linked with.
@@ -232,4 +237,43 @@ func TestSymmetricEdgesAreSentBack(t *testing.T) {
 	require.NoError(t, err, "%s", raw)
 	require.Equal(t, before, g.rows())
 	require.Regexp(t, `^a\d- b\d- c\d- d\d-$`, branches(`B.patch("a", {twin: null})`))
+}
+
+// Rows that require each other, and one that requires itself and whose id the database makes, cannot be
+// created again: the run that deletes them says so.
+func TestRowsThatRequireEachOtherCannotBeRestored(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestRowsThatRequireEachOtherCannotBeRestored) {
+		return
+	}
+	place := place(t)
+	g := startGroveIn(t, place)
+	g.Run(`SDK.Entities.Turn.count()`, koantest.Input{}) // the set comes into being
+	db := beside(t, place, "default")
+	for id := 1; id <= 6; id++ {
+		_, err := db.Exec("INSERT INTO turns (turn_previous) VALUES (NULL)")
+		require.NoError(t, err)
+	}
+	for id, next := range map[int]int{1: 1, 2: 3, 3: 2, 4: 5, 5: 6, 6: 6} {
+		_, err := db.Exec(fmt.Sprintf("UPDATE turns SET turn_previous = %d WHERE id = %d", next, id))
+		require.NoError(t, err)
+	}
+	before := g.Run(`SDK.Entities.Turn.all({sort: "id"})`, koantest.Input{}).Result
+	undone := func(script string) {
+		t.Helper()
+		r := g.Run(script, koantest.Input{})
+		require.Empty(t, r.Logs, script)
+		_, err := g.Call("code::koan.undo", map[string]any{"runId": r.RunID})
+		require.NoError(t, err, script)
+		require.JSONEq(t, string(before), string(g.Run(`SDK.Entities.Turn.all({sort: "id"})`, koantest.Input{}).Result), script)
+	}
+	undone(`SDK.Entities.Turn.delete("4"); SDK.Entities.Turn.delete("5")`)
+	undone(`SDK.Entities.Turn.patch("2", {next: "2"}); SDK.Entities.Turn.patch("3", {next: "3"})`)
+	for _, script := range []string{`SDK.Entities.Turn.delete("1")`, `SDK.Entities.Turn.deleteMany(["2", "3"])`, `SDK.Entities.Turn.deleteMany(["4", "5", "6"])`} {
+		r := g.Run(script, koantest.Input{})
+		require.Len(t, r.Logs, 1, script)
+		require.Contains(t, r.Logs[0].Message, "cannot be undone: it deleted rows that require each other, or one that requires itself", script)
+		_, err := g.Call("code::koan.undo", map[string]any{"runId": r.RunID})
+		require.Error(t, err, script)
+	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"strings"
 
 	"entgo.io/ent/dialect"
@@ -182,14 +183,22 @@ func (t *tx) guard(ctx context.Context, query string, raw bool) error {
 	return nil
 }
 
+var (
+	writing = regexp.MustCompile(`\b(INSERT|UPDATE|DELETE|MERGE|REPLACE\s+INTO)\b`)
+	// writingLater finds a later statement of several that writes.
+	writingLater = regexp.MustCompile(`;\s*(WITH|INSERT|UPDATE|DELETE|MERGE|REPLACE|TRUNCATE|CREATE|ALTER|DROP|CALL|DO)\b`)
+)
+
 // writes reports whether a statement may write.
 func writes(query string) bool {
 	text := strings.ToUpper(strings.TrimLeft(query, " \t\r\n("))
 	switch {
-	case strings.HasPrefix(text, "SELECT"), strings.HasPrefix(text, "VALUES"), strings.HasPrefix(text, "EXPLAIN"):
-		return false
+	case strings.HasPrefix(text, "SELECT"), strings.HasPrefix(text, "VALUES"):
+		return strings.Contains(text, ";") && writingLater.MatchString(text)
+	case strings.HasPrefix(text, "EXPLAIN"): // PostgreSQL carries out what it analyses
+		return strings.Contains(text, "ANALY") && writing.MatchString(text) || writingLater.MatchString(text)
 	case strings.HasPrefix(text, "WITH"):
-		return strings.Contains(text, "INSERT") || strings.Contains(text, "UPDATE") || strings.Contains(text, "DELETE")
+		return writing.MatchString(text) || writingLater.MatchString(text)
 	}
 	return true
 }

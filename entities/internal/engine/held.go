@@ -65,14 +65,21 @@ const maxHeld = 128
 func (t *tx) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string]heldRow, error) {
 	out := make(map[string]heldRow, len(ids))
 	for some := range slices.Chunk(ids, maxHeld) {
-		if err := t.readHeld(ctx, k, some, out); err != nil {
+		if err := t.readHeld(ctx, k, some, out, t.attempt.HoldImage); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (t *tx) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]heldRow) (err error) {
+// heldRow reads a row as its table holds it, for a moment that is not counted; nil is none.
+func (t *tx) heldRow(ctx context.Context, k *model.Kind, id any) (heldRow, error) {
+	out := map[string]heldRow{}
+	err := t.readHeld(ctx, k, []any{id}, out, func(int) bool { return true })
+	return out[k.FormatID(id)], err
+}
+
+func (t *tx) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]heldRow, room func(n int) bool) (err error) {
 	info := t.engine.tables[k]
 	b := t.newStatement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name)
@@ -112,7 +119,7 @@ func (t *tx) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[str
 				size += len(*row[i]) + 16
 			}
 		}
-		if !t.attempt.HoldImage(size) {
+		if !room(size) {
 			return errNoImages
 		}
 		out[k.FormatID(id)] = row

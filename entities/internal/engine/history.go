@@ -96,10 +96,16 @@ func (t *tx) keepPast(ctx context.Context, k *model.Kind, ids []any, linked bool
 // linked with.
 func (t *tx) keepCreated(k *model.Kind, id any) {
 	info := t.engine.tables[k]
-	if info == nil || !t.keepsPast() || t.past.rows[changes.RowOf(k, id)] != nil {
+	if info == nil || !t.keepsPast() {
 		return
 	}
-	of := t.past.add(k, id, nil)
+	of := t.past.rows[changes.RowOf(k, id)]
+	switch {
+	case of == nil:
+		of = t.past.add(k, id, nil)
+	case of.row != nil: // it was deleted before
+		return
+	}
 	if len(info.joins) == 0 {
 		return
 	}
@@ -108,7 +114,10 @@ func (t *tx) keepCreated(k *model.Kind, id any) {
 		return
 	}
 	for i := range info.joins {
-		t.past.list(of, &info.joins[i], own, nil)
+		j := &info.joins[i]
+		if t.past.listed[pair{j.table, j.own, j.other, own, ""}] == nil && t.attempt.HoldImage(linkBytes) {
+			t.past.list(of, j, own, nil)
+		}
 	}
 }
 

@@ -50,9 +50,13 @@ func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, er
 		}
 	}
 	links, err := t.changedLinks(ctx)
+	if errors.Is(err, errNoImages) {
+		return nil, false, nil
+	}
 	if err != nil {
 		return nil, false, t.verdict(err)
 	}
+	t.irreversible = t.whyIrreversible(now)
 	t.logged = ledger.Changes{}
 	written := t.log.Written()
 	for _, p := range t.past.order {
@@ -136,6 +140,9 @@ func (t *tx) changedLinks(ctx context.Context) (map[*past][]linkState, error) {
 		now, err := t.heldLinks(ctx, l.of, l.join)
 		if err != nil {
 			return nil, err
+		}
+		if !t.attempt.HoldImage(linkBytes * (1 + len(now))) { // as an undo will, before it takes them away
+			return nil, errNoImages
 		}
 		there := make(map[string]bool, len(now))
 		for _, other := range now {

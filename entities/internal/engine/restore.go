@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 
@@ -139,7 +138,8 @@ func (x *restoration) field(column string) string {
 
 func (x *restoration) restore(ctx context.Context) error {
 	t := x.t
-	if err := t.keepPast(ctx, x.k, []any{x.id}, true); err != nil {
+	linked := x.row.Action() != string(store.Update) || len(x.links()) > 0
+	if err := t.keepPast(ctx, x.k, []any{x.id}, linked); err != nil {
 		return err
 	}
 	found := t.past.rows[changes.RowOf(x.k, x.id)]
@@ -211,11 +211,7 @@ func (r *restored) settle(ctx context.Context) error {
 
 // now reads the row as it is held, nil where there is none.
 func (x *restoration) now(ctx context.Context) (heldRow, error) {
-	rows, err := x.t.heldRows(ctx, x.k, []any{x.id})
-	if errors.Is(err, errNoImages) {
-		return nil, nil
-	}
-	return rows[x.k.FormatID(x.id)], err
+	return x.t.heldRow(ctx, x.k, x.id)
 }
 
 // remove deletes a row that the run created.

@@ -29,22 +29,23 @@ type tx struct {
 	release func()
 	draft   backend.Draft // nil for a set that exists
 
-	driver   *backend.TxDriver
-	ent      shim.Tx     // nil until the first write, or until rules are asked
-	caller   *callerView // of the call that is being served
-	reader   *callerView // of who gets what the run reports; nil before the first call
-	log      changes.Log
-	past     history                   // for an undo
-	logged   ledger.Changes            // for the change log
-	restored map[changes.Row]*restored // in an undo
-	weighing weighing
-	touched  bool                  // something was written, exposed or not
-	chosen   choices               // of the write that the engine makes now
-	counter  map[slot]int          // how many mutations a call made, by kind: slots of the tape
-	counters map[*model.Kind]int64 // the largest chosen ids that the database counts on from
-	passing  int                   // bytes that are counted for the call that is being served
-	ahead    int                   // bytes that are counted for what rows become, where the run records
-	depth    int                   // mutations of the app's own code that are being made
+	driver       *backend.TxDriver
+	ent          shim.Tx     // nil until the first write, or until rules are asked
+	caller       *callerView // of the call that is being served
+	reader       *callerView // of who gets what the run reports; nil before the first call
+	log          changes.Log
+	past         history                   // for an undo
+	irreversible string                    // why an undo could not restore all of it, as of Images
+	logged       ledger.Changes            // for the change log
+	restored     map[changes.Row]*restored // in an undo
+	weighing     weighing
+	touched      bool                  // something was written, exposed or not
+	chosen       choices               // of the write that the engine makes now
+	counter      map[slot]int          // how many mutations a call made, by kind: slots of the tape
+	counters     map[*model.Kind]int64 // the largest chosen ids that the database counts on from
+	passing      int                   // bytes that are counted for the call that is being served
+	ahead        int                   // bytes that are counted for what rows become, where the run records
+	depth        int                   // mutations of the app's own code that are being made
 }
 
 // slot is a kind of mutation in one call.

@@ -12,4 +12,7 @@ type Imager interface {
 	// the order of the first write to each. complete is false where the attempt keeps no
 	// images any more.
 	Images(ctx context.Context) (images []journal.Image, complete bool, err error)
+	// Irreversible returns why an undo would not restore all rows of the images that Images returned
+	// last, "" where it would.
+	Irreversible() string
 }

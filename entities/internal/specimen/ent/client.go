@@ -33,6 +33,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/turn"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/work"
@@ -75,6 +76,8 @@ type Client struct {
 	Slot *SlotClient
 	// Specimen is the client for interacting with the Specimen builders.
 	Specimen *SpecimenClient
+	// Turn is the client for interacting with the Turn builders.
+	Turn *TurnClient
 	// Visit is the client for interacting with the Visit builders.
 	Visit *VisitClient
 	// Visitor is the client for interacting with the Visitor builders.
@@ -108,6 +111,7 @@ func (c *Client) init() {
 	c.Renamed = NewRenamedClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Specimen = NewSpecimenClient(c.config)
+	c.Turn = NewTurnClient(c.config)
 	c.Visit = NewVisitClient(c.config)
 	c.Visitor = NewVisitorClient(c.config)
 	c.Work = NewWorkClient(c.config)
@@ -219,6 +223,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Renamed:   NewRenamedClient(cfg),
 		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
+		Turn:      NewTurnClient(cfg),
 		Visit:     NewVisitClient(cfg),
 		Visitor:   NewVisitorClient(cfg),
 		Work:      NewWorkClient(cfg),
@@ -257,6 +262,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Renamed:   NewRenamedClient(cfg),
 		Slot:      NewSlotClient(cfg),
 		Specimen:  NewSpecimenClient(cfg),
+		Turn:      NewTurnClient(cfg),
 		Visit:     NewVisitClient(cfg),
 		Visitor:   NewVisitorClient(cfg),
 		Work:      NewWorkClient(cfg),
@@ -291,7 +297,7 @@ func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.Branch, c.Cabinet, c.Counter, c.Guild, c.Label, c.Like, c.Locker, c.Measure,
 		c.Member, c.NickName, c.Ownership, c.Parcel, c.Plaque, c.Renamed, c.Slot,
-		c.Specimen, c.Visit, c.Visitor, c.Work,
+		c.Specimen, c.Turn, c.Visit, c.Visitor, c.Work,
 	} {
 		n.Use(hooks...)
 	}
@@ -303,7 +309,7 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.Branch, c.Cabinet, c.Counter, c.Guild, c.Label, c.Like, c.Locker, c.Measure,
 		c.Member, c.NickName, c.Ownership, c.Parcel, c.Plaque, c.Renamed, c.Slot,
-		c.Specimen, c.Visit, c.Visitor, c.Work,
+		c.Specimen, c.Turn, c.Visit, c.Visitor, c.Work,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -344,6 +350,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Slot.mutate(ctx, m)
 	case *SpecimenMutation:
 		return c.Specimen.mutate(ctx, m)
+	case *TurnMutation:
+		return c.Turn.mutate(ctx, m)
 	case *VisitMutation:
 		return c.Visit.mutate(ctx, m)
 	case *VisitorMutation:
@@ -3186,6 +3194,171 @@ func (c *SpecimenClient) mutate(ctx context.Context, m *SpecimenMutation) (Value
 	}
 }
 
+// TurnClient is a client for the Turn schema.
+type TurnClient struct {
+	config
+}
+
+// NewTurnClient returns a client for the Turn from the given config.
+func NewTurnClient(c config) *TurnClient {
+	return &TurnClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `turn.Hooks(f(g(h())))`.
+func (c *TurnClient) Use(hooks ...Hook) {
+	c.hooks.Turn = append(c.hooks.Turn, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `turn.Intercept(f(g(h())))`.
+func (c *TurnClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Turn = append(c.inters.Turn, interceptors...)
+}
+
+// Create returns a builder for creating a Turn entity.
+func (c *TurnClient) Create() *TurnCreate {
+	mutation := newTurnMutation(c.config, OpCreate)
+	return &TurnCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Turn entities.
+func (c *TurnClient) CreateBulk(builders ...*TurnCreate) *TurnCreateBulk {
+	return &TurnCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *TurnClient) MapCreateBulk(slice any, setFunc func(*TurnCreate, int)) *TurnCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &TurnCreateBulk{err: fmt.Errorf("calling to TurnClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*TurnCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &TurnCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Turn.
+func (c *TurnClient) Update() *TurnUpdate {
+	mutation := newTurnMutation(c.config, OpUpdate)
+	return &TurnUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *TurnClient) UpdateOne(_m *Turn) *TurnUpdateOne {
+	mutation := newTurnMutation(c.config, OpUpdateOne, withTurn(_m))
+	return &TurnUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *TurnClient) UpdateOneID(id int) *TurnUpdateOne {
+	mutation := newTurnMutation(c.config, OpUpdateOne, withTurnID(id))
+	return &TurnUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Turn.
+func (c *TurnClient) Delete() *TurnDelete {
+	mutation := newTurnMutation(c.config, OpDelete)
+	return &TurnDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *TurnClient) DeleteOne(_m *Turn) *TurnDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *TurnClient) DeleteOneID(id int) *TurnDeleteOne {
+	builder := c.Delete().Where(turn.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &TurnDeleteOne{builder}
+}
+
+// Query returns a query builder for Turn.
+func (c *TurnClient) Query() *TurnQuery {
+	return &TurnQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeTurn},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Turn entity by its id.
+func (c *TurnClient) Get(ctx context.Context, id int) (*Turn, error) {
+	return c.Query().Where(turn.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *TurnClient) GetX(ctx context.Context, id int) *Turn {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryNext queries the next edge of a Turn.
+func (c *TurnClient) QueryNext(_m *Turn) *TurnQuery {
+	query := (&TurnClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(turn.Table, turn.FieldID, id),
+			sqlgraph.To(turn.Table, turn.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, turn.NextTable, turn.NextColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryPrevious queries the previous edge of a Turn.
+func (c *TurnClient) QueryPrevious(_m *Turn) *TurnQuery {
+	query := (&TurnClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(turn.Table, turn.FieldID, id),
+			sqlgraph.To(turn.Table, turn.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, turn.PreviousTable, turn.PreviousColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *TurnClient) Hooks() []Hook {
+	return c.hooks.Turn
+}
+
+// Interceptors returns the client interceptors.
+func (c *TurnClient) Interceptors() []Interceptor {
+	return c.inters.Turn
+}
+
+func (c *TurnClient) mutate(ctx context.Context, m *TurnMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&TurnCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&TurnUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&TurnUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&TurnDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Turn mutation op: %q", m.Op())
+	}
+}
+
 // VisitClient is a client for the Visit schema.
 type VisitClient struct {
 	config
@@ -3733,12 +3906,12 @@ func (c *WorkClient) mutate(ctx context.Context, m *WorkMutation) (Value, error)
 type (
 	hooks struct {
 		Branch, Cabinet, Counter, Guild, Label, Like, Locker, Measure, Member, NickName,
-		Ownership, Parcel, Plaque, Renamed, Slot, Specimen, Visit, Visitor,
+		Ownership, Parcel, Plaque, Renamed, Slot, Specimen, Turn, Visit, Visitor,
 		Work []ent.Hook
 	}
 	inters struct {
 		Branch, Cabinet, Counter, Guild, Label, Like, Locker, Measure, Member, NickName,
-		Ownership, Parcel, Plaque, Renamed, Slot, Specimen, Visit, Visitor,
+		Ownership, Parcel, Plaque, Renamed, Slot, Specimen, Turn, Visit, Visitor,
 		Work []ent.Interceptor
 	}
 )

@@ -28,6 +28,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/turn"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/work"
@@ -107,6 +108,7 @@ func checkColumn(t, c string) error {
 			renamed.Table:   renamed.ValidColumn,
 			slot.Table:      slot.ValidColumn,
 			specimen.Table:  specimen.ValidColumn,
+			turn.Table:      turn.ValidColumn,
 			visit.Table:     visit.ValidColumn,
 			visitor.Table:   visitor.ValidColumn,
 			work.Table:      work.ValidColumn,

@@ -91,7 +91,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 1976388395,
+		SchemaHash: 269717466,
 		Kinds:      koanKinds(),
 		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(set, drv, engine, o.clients)
@@ -127,7 +127,7 @@ func (c koanClient) Ruled(typ string) bool { return c.ruled[typ] }
 func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(string, *Client)) (shim.Client, error) {
 	c := koanClient{client: NewClient(Driver(drv)), hooked: map[string]bool{}, guarded: map[string]bool{}, ruled: map[string]bool{}}
 	c.client.Use(engine)
-	before := map[string]int{"Branch": len(c.client.Branch.Hooks()), "Cabinet": len(c.client.Cabinet.Hooks()), "Counter": len(c.client.Counter.Hooks()), "Guild": len(c.client.Guild.Hooks()), "Label": len(c.client.Label.Hooks()), "Locker": len(c.client.Locker.Hooks()), "Measure": len(c.client.Measure.Hooks()), "Member": len(c.client.Member.Hooks()), "NickName": len(c.client.NickName.Hooks()), "Ownership": len(c.client.Ownership.Hooks()), "Parcel": len(c.client.Parcel.Hooks()), "Plaque": len(c.client.Plaque.Hooks()), "Renamed": len(c.client.Renamed.Hooks()), "Slot": len(c.client.Slot.Hooks()), "Specimen": len(c.client.Specimen.Hooks()), "Visit": len(c.client.Visit.Hooks()), "Visitor": len(c.client.Visitor.Hooks()), "Work": len(c.client.Work.Hooks())}
+	before := map[string]int{"Branch": len(c.client.Branch.Hooks()), "Cabinet": len(c.client.Cabinet.Hooks()), "Counter": len(c.client.Counter.Hooks()), "Guild": len(c.client.Guild.Hooks()), "Label": len(c.client.Label.Hooks()), "Locker": len(c.client.Locker.Hooks()), "Measure": len(c.client.Measure.Hooks()), "Member": len(c.client.Member.Hooks()), "NickName": len(c.client.NickName.Hooks()), "Ownership": len(c.client.Ownership.Hooks()), "Parcel": len(c.client.Parcel.Hooks()), "Plaque": len(c.client.Plaque.Hooks()), "Renamed": len(c.client.Renamed.Hooks()), "Slot": len(c.client.Slot.Hooks()), "Specimen": len(c.client.Specimen.Hooks()), "Turn": len(c.client.Turn.Hooks()), "Visit": len(c.client.Visit.Hooks()), "Visitor": len(c.client.Visitor.Hooks()), "Work": len(c.client.Work.Hooks())}
 	for _, fn := range fns {
 		fn(set, c.client)
 	}
@@ -161,6 +161,8 @@ func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(
 	c.guarded["Slot"] = len(c.client.Slot.Hooks()) > 1 // the engine's is one
 	c.hooked["Specimen"] = len(c.client.Specimen.Hooks()) > before["Specimen"]
 	c.guarded["Specimen"] = len(c.client.Specimen.Hooks()) > 1 // the engine's is one
+	c.hooked["Turn"] = len(c.client.Turn.Hooks()) > before["Turn"]
+	c.guarded["Turn"] = len(c.client.Turn.Hooks()) > 1 // the engine's is one
 	c.hooked["Visit"] = len(c.client.Visit.Hooks()) > before["Visit"]
 	c.guarded["Visit"] = len(c.client.Visit.Hooks()) > 1 // the engine's is one
 	c.hooked["Visitor"] = len(c.client.Visitor.Hooks()) > before["Visitor"]
@@ -196,6 +198,8 @@ func koanConnect(set string, drv dialect.Driver, engine stdent.Hook, fns []func(
 	unheld = append(unheld, shim.Unheld("Slot", c.client.Slot.Interceptors())...)
 	c.ruled["Specimen"] = len(c.client.Specimen.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Specimen", c.client.Specimen.Interceptors())...)
+	c.ruled["Turn"] = len(c.client.Turn.Interceptors()) > 0
+	unheld = append(unheld, shim.Unheld("Turn", c.client.Turn.Interceptors())...)
 	c.ruled["Visit"] = len(c.client.Visit.Interceptors()) > 0
 	unheld = append(unheld, shim.Unheld("Visit", c.client.Visit.Interceptors())...)
 	c.ruled["Visitor"] = len(c.client.Visitor.Interceptors()) > 0
@@ -239,7 +243,7 @@ func koanTrait(err error) shim.Trait {
 }
 
 func koanKinds() []*shim.Kind {
-	return []*shim.Kind{koanKindBranch(), koanKindCabinet(), koanKindCounter(), koanKindGuild(), koanKindLabel(), koanKindLocker(), koanKindMeasure(), koanKindMember(), koanKindNickName(), koanKindOwnership(), koanKindParcel(), koanKindPlaque(), koanKindRenamed(), koanKindSlot(), koanKindSpecimen(), koanKindVisit(), koanKindVisitor(), koanKindWork()}
+	return []*shim.Kind{koanKindBranch(), koanKindCabinet(), koanKindCounter(), koanKindGuild(), koanKindLabel(), koanKindLocker(), koanKindMeasure(), koanKindMember(), koanKindNickName(), koanKindOwnership(), koanKindParcel(), koanKindPlaque(), koanKindRenamed(), koanKindSlot(), koanKindSpecimen(), koanKindTurn(), koanKindVisit(), koanKindVisitor(), koanKindWork()}
 }
 
 func koanKindBranch() *shim.Kind {
@@ -2651,6 +2655,108 @@ func koanEdgeSpecimen(m stdent.Mutation, edge string, change shim.EdgeChange, id
 			x.RemoveLikerIDs(shim.IDs[int](ids)...)
 		case shim.Clear:
 			x.ClearLikers()
+		}
+		return nil
+	}
+	return fmt.Errorf("the edge %q cannot be changed", edge)
+}
+
+func koanKindTurn() *shim.Kind {
+	return &shim.Kind{
+		Type: "Turn",
+		Entity: &descriptor.Entity{
+			Resource: catalog.Resource{
+				Name:        "Turn",
+				Description: "A turn of a round.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, ReadOnly: true, Generated: true},
+				Edges: []catalog.Edge{
+					{Name: "next", Target: "Turn", Required: true},
+					{Name: "previous", Target: "Turn", Many: true},
+				},
+			},
+			Table: "turns",
+			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "int"},
+			Edges: []descriptor.Edge{
+				{Name: "next", Ent: "next", Target: "Turn", Relation: "m2o", Inverse: true, OwnKey: "turn_previous"},
+				{Name: "previous", Ent: "previous", Target: "Turn", Relation: "o2m", TargetKey: "turn_previous", SetNull: true},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "Turn", Column: "turn_previous", SetNull: true},
+			},
+		},
+		IDForm: shim.IntIDs[int](),
+		Rows: func(ctx context.Context, tx shim.Tx) (shim.Rows, error) {
+			q := tx.(koanTx).tx.Turn.Query()
+			ctx = setContextOp(ctx, q.ctx, stdent.OpQueryAll)
+			if err := q.prepareQuery(ctx); err != nil {
+				return nil, err
+			}
+			return shim.Readable(q.ctx, "id", func() *sql.Selector { return q.sqlQuery(ctx) })
+		},
+		Create: func(tx shim.Tx) shim.Write {
+			b := tx.(koanTx).tx.Turn.Create()
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
+				v, err := b.Save(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return v.ID, nil
+			}}
+		},
+		Update: func(tx shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
+			b := tx.(koanTx).tx.Turn.UpdateOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Turn(w))
+			}
+			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) { return id, b.Exec(ctx) }}
+		},
+		Delete: func(ctx context.Context, tx shim.Tx, id any, where ...func(*sql.Selector)) error {
+			b := tx.(koanTx).tx.Turn.DeleteOneID(id.(int))
+			for _, w := range where {
+				b.Where(predicate.Turn(w))
+			}
+			return b.Exec(ctx)
+		},
+		Plain: true,
+		ID:    func(m stdent.Mutation) (any, bool) { return m.(*TurnMutation).ID() },
+		IDs: func(ctx context.Context, m stdent.Mutation) ([]any, error) {
+			ids, err := m.(*TurnMutation).IDs(ctx)
+			return shim.Anys(ids), err
+		},
+		TxOf: func(m stdent.Mutation) dialect.Tx {
+			if d, ok := m.(*TurnMutation).driver.(*txDriver); ok {
+				return d.tx
+			}
+			return nil
+		},
+		Set:  koanSetTurn,
+		Edge: koanEdgeTurn,
+	}
+}
+
+func koanSetTurn(m stdent.Mutation, column string, v any) error {
+	return fmt.Errorf("the column %q cannot be set", column)
+}
+
+func koanEdgeTurn(m stdent.Mutation, edge string, change shim.EdgeChange, ids []any) error {
+	x := m.(*TurnMutation)
+	switch edge {
+	case "next":
+		switch change {
+		case shim.Link:
+			x.SetNextID(ids[0].(int))
+		case shim.Clear:
+			x.ClearNext()
+		}
+		return nil
+	case "previous":
+		switch change {
+		case shim.Link:
+			x.AddPreviouIDs(shim.IDs[int](ids)...)
+		case shim.Unlink:
+			x.RemovePreviouIDs(shim.IDs[int](ids)...)
+		case shim.Clear:
+			x.ClearPrevious()
 		}
 		return nil
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/specimen/ent/renamed"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/slot"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/specimen"
+	"github.com/koan-go/koan/entities/internal/specimen/ent/turn"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visit"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/visitor"
 	"github.com/koan-go/koan/entities/internal/specimen/ent/work"
@@ -63,6 +64,7 @@ const (
 	TypeRenamed   = "Renamed"
 	TypeSlot      = "Slot"
 	TypeSpecimen  = "Specimen"
+	TypeTurn      = "Turn"
 	TypeVisit     = "Visit"
 	TypeVisitor   = "Visitor"
 	TypeWork      = "Work"
@@ -19900,6 +19902,422 @@ func (m *SpecimenMutation) ResetEdge(name string) error {
 		return nil
 	}
 	return fmt.Errorf("unknown Specimen edge %s", name)
+}
+
+// TurnMutation represents an operation that mutates the Turn nodes in the graph.
+type TurnMutation struct {
+	config
+	op              Op
+	typ             string
+	id              *int
+	clearedFields   map[string]struct{}
+	next            *int
+	clearednext     bool
+	previous        map[int]struct{}
+	removedprevious map[int]struct{}
+	clearedprevious bool
+	done            bool
+	oldValue        func(context.Context) (*Turn, error)
+	predicates      []predicate.Turn
+}
+
+var _ ent.Mutation = (*TurnMutation)(nil)
+
+// turnOption allows management of the mutation configuration using functional options.
+type turnOption func(*TurnMutation)
+
+// newTurnMutation creates new mutation for the Turn entity.
+func newTurnMutation(c config, op Op, opts ...turnOption) *TurnMutation {
+	m := &TurnMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeTurn,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withTurnID sets the ID field of the mutation.
+func withTurnID(id int) turnOption {
+	return func(m *TurnMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Turn
+		)
+		m.oldValue = func(ctx context.Context) (*Turn, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Turn.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withTurn sets the old Turn of the mutation.
+func withTurn(node *Turn) turnOption {
+	return func(m *TurnMutation) {
+		m.oldValue = func(context.Context) (*Turn, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m TurnMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m TurnMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *TurnMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *TurnMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Turn.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetNextID sets the "next" edge to the Turn entity by id.
+func (m *TurnMutation) SetNextID(id int) {
+	m.next = &id
+}
+
+// ClearNext clears the "next" edge to the Turn entity.
+func (m *TurnMutation) ClearNext() {
+	m.clearednext = true
+}
+
+// NextCleared reports if the "next" edge to the Turn entity was cleared.
+func (m *TurnMutation) NextCleared() bool {
+	return m.clearednext
+}
+
+// NextID returns the "next" edge ID in the mutation.
+func (m *TurnMutation) NextID() (id int, exists bool) {
+	if m.next != nil {
+		return *m.next, true
+	}
+	return
+}
+
+// NextIDs returns the "next" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// NextID instead. It exists only for internal usage by the builders.
+func (m *TurnMutation) NextIDs() (ids []int) {
+	if id := m.next; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetNext resets all changes to the "next" edge.
+func (m *TurnMutation) ResetNext() {
+	m.next = nil
+	m.clearednext = false
+}
+
+// AddPreviouIDs adds the "previous" edge to the Turn entity by ids.
+func (m *TurnMutation) AddPreviouIDs(ids ...int) {
+	if m.previous == nil {
+		m.previous = make(map[int]struct{})
+	}
+	for i := range ids {
+		m.previous[ids[i]] = struct{}{}
+	}
+}
+
+// ClearPrevious clears the "previous" edge to the Turn entity.
+func (m *TurnMutation) ClearPrevious() {
+	m.clearedprevious = true
+}
+
+// PreviousCleared reports if the "previous" edge to the Turn entity was cleared.
+func (m *TurnMutation) PreviousCleared() bool {
+	return m.clearedprevious
+}
+
+// RemovePreviouIDs removes the "previous" edge to the Turn entity by IDs.
+func (m *TurnMutation) RemovePreviouIDs(ids ...int) {
+	if m.removedprevious == nil {
+		m.removedprevious = make(map[int]struct{})
+	}
+	for i := range ids {
+		delete(m.previous, ids[i])
+		m.removedprevious[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedPrevious returns the removed IDs of the "previous" edge to the Turn entity.
+func (m *TurnMutation) RemovedPreviousIDs() (ids []int) {
+	for id := range m.removedprevious {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// PreviousIDs returns the "previous" edge IDs in the mutation.
+func (m *TurnMutation) PreviousIDs() (ids []int) {
+	for id := range m.previous {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetPrevious resets all changes to the "previous" edge.
+func (m *TurnMutation) ResetPrevious() {
+	m.previous = nil
+	m.clearedprevious = false
+	m.removedprevious = nil
+}
+
+// Where appends a list predicates to the TurnMutation builder.
+func (m *TurnMutation) Where(ps ...predicate.Turn) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the TurnMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *TurnMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Turn, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *TurnMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *TurnMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Turn).
+func (m *TurnMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *TurnMutation) Fields() []string {
+	fields := make([]string, 0, 0)
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *TurnMutation) Field(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *TurnMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	return nil, fmt.Errorf("unknown Turn field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *TurnMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Turn field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *TurnMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *TurnMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *TurnMutation) AddField(name string, value ent.Value) error {
+	return fmt.Errorf("unknown Turn numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *TurnMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *TurnMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *TurnMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Turn nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *TurnMutation) ResetField(name string) error {
+	return fmt.Errorf("unknown Turn field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *TurnMutation) AddedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.next != nil {
+		edges = append(edges, turn.EdgeNext)
+	}
+	if m.previous != nil {
+		edges = append(edges, turn.EdgePrevious)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *TurnMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case turn.EdgeNext:
+		if id := m.next; id != nil {
+			return []ent.Value{*id}
+		}
+	case turn.EdgePrevious:
+		ids := make([]ent.Value, 0, len(m.previous))
+		for id := range m.previous {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *TurnMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.removedprevious != nil {
+		edges = append(edges, turn.EdgePrevious)
+	}
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *TurnMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case turn.EdgePrevious:
+		ids := make([]ent.Value, 0, len(m.removedprevious))
+		for id := range m.removedprevious {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *TurnMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 2)
+	if m.clearednext {
+		edges = append(edges, turn.EdgeNext)
+	}
+	if m.clearedprevious {
+		edges = append(edges, turn.EdgePrevious)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *TurnMutation) EdgeCleared(name string) bool {
+	switch name {
+	case turn.EdgeNext:
+		return m.clearednext
+	case turn.EdgePrevious:
+		return m.clearedprevious
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *TurnMutation) ClearEdge(name string) error {
+	switch name {
+	case turn.EdgeNext:
+		m.ClearNext()
+		return nil
+	}
+	return fmt.Errorf("unknown Turn unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *TurnMutation) ResetEdge(name string) error {
+	switch name {
+	case turn.EdgeNext:
+		m.ResetNext()
+		return nil
+	case turn.EdgePrevious:
+		m.ResetPrevious()
+		return nil
+	}
+	return fmt.Errorf("unknown Turn edge %s", name)
 }
 
 // VisitMutation represents an operation that mutates the Visit nodes in the graph.

@@ -44,6 +44,8 @@ type Tx struct {
 	Slot *SlotClient
 	// Specimen is the client for interacting with the Specimen builders.
 	Specimen *SpecimenClient
+	// Turn is the client for interacting with the Turn builders.
+	Turn *TurnClient
 	// Visit is the client for interacting with the Visit builders.
 	Visit *VisitClient
 	// Visitor is the client for interacting with the Visitor builders.
@@ -197,6 +199,7 @@ func (tx *Tx) init() {
 	tx.Renamed = NewRenamedClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Specimen = NewSpecimenClient(tx.config)
+	tx.Turn = NewTurnClient(tx.config)
 	tx.Visit = NewVisitClient(tx.config)
 	tx.Visitor = NewVisitorClient(tx.config)
 	tx.Work = NewWorkClient(tx.config)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/internal/course"
+	"github.com/koan-go/koan/framework/run/internal/transaction"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -26,9 +26,7 @@ type Progress struct {
 	commits   int
 	committed int
 	wrote     bool
-	// What was committed did this to rows; something of that is missing.
-	images     []journal.Image
-	incomplete bool
+	images    transaction.Images // what was committed did to rows
 }
 
 // Continue begins with what an earlier run has done.
@@ -104,17 +102,16 @@ func (p *Progress) NextCommit() int {
 	return p.commits
 }
 
-// AddImages records what a commit did to rows; complete is false where something is missing.
-func (p *Progress) AddImages(images []journal.Image, complete bool) {
+// AddImages records what a commit did to rows.
+func (p *Progress) AddImages(more transaction.Images) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.images, p.incomplete = append(p.images, images...), p.incomplete || !complete
+	p.images = p.images.And(more)
 }
 
 // Images returns what was done to rows, as far as it is committed, in the order of the commits.
-// complete is false where something is missing.
-func (p *Progress) Images() (images []journal.Image, complete bool) {
+func (p *Progress) Images() transaction.Images {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.images, !p.incomplete
+	return p.images
 }

@@ -64,7 +64,7 @@ func (t *Transaction) Wrote() bool {
 // the levels in it. anySets admits those to several sets of a store that cannot commit them
 // together. The lock may be held even if it returns an error.
 func (g *Group) StartWriting(ctx context.Context, t *Transaction, anySets bool) error {
-	if s, ok := t.store.(store.Spanning); !anySets && (!ok || !s.SpansSets()) {
+	if !anySets && !t.spansSets() {
 		for _, other := range g.open {
 			if other.written && other != t {
 				return fault.Newf(fault.CrossSet, "this run already writes to the set %q and cannot write to %q too", other.set, t.set)
@@ -120,23 +120,49 @@ func (g *Group) Changes(ctx context.Context) ([]store.Change, error) {
 	return out, nil
 }
 
-// Images returns those of all transactions; complete is false where one has none.
-func (g *Group) Images(ctx context.Context) (all []journal.Image, complete bool, err error) {
+// Images is what transactions have done to rows.
+type Images struct {
+	Images     []journal.Image
+	Incomplete bool   // something is missing
+	Lasting    string // why an undo would not restore all of them, "" if it would
+	Apart      bool   // what several sets have of them cannot be restored in one transaction
+}
+
+// Images returns those of all transactions; they are not complete where one has none.
+func (g *Group) Images(ctx context.Context) (out Images, err error) {
 	for _, t := range g.open {
 		if !t.Wrote() {
 			continue
 		}
 		imager, ok := t.Tx.(store.Imager)
 		if !ok {
-			return nil, false, nil
+			return Images{Incomplete: true}, nil
 		}
 		images, complete, err := imager.Images(ctx)
 		if err != nil || !complete {
-			return nil, false, err
+			return Images{Incomplete: !complete}, err
 		}
-		all = append(all, images...)
+		out.Images, out.Apart = append(out.Images, images...), out.Apart || !t.spansSets()
+		if out.Lasting == "" {
+			out.Lasting = imager.Irreversible()
+		}
 	}
-	return all, true, nil
+	return out, nil
+}
+
+// And returns images with those of a later commit.
+func (i Images) And(more Images) Images {
+	i.Images = append(i.Images, more.Images...)
+	i.Incomplete, i.Apart = i.Incomplete || more.Incomplete, i.Apart || more.Apart
+	if i.Lasting == "" {
+		i.Lasting = more.Lasting
+	}
+	return i
+}
+
+func (t *Transaction) spansSets() bool {
+	s, ok := t.store.(store.Spanning)
+	return ok && s.SpansSets()
 }
 
 // Check asks all transactions whether what was written may stay.

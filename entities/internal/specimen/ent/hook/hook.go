@@ -201,6 +201,18 @@ func (f SpecimenFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, er
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.SpecimenMutation", m)
 }
 
+// The TurnFunc type is an adapter to allow the use of ordinary
+// function as Turn mutator.
+type TurnFunc func(context.Context, *ent.TurnMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f TurnFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.TurnMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.TurnMutation", m)
+}
+
 // The VisitFunc type is an adapter to allow the use of ordinary
 // function as Visit mutator.
 type VisitFunc func(context.Context, *ent.VisitMutation) (ent.Value, error)

@@ -527,6 +527,25 @@ var (
 			},
 		},
 	}
+	// TurnsColumns holds the columns for the "turns" table.
+	TurnsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "turn_previous", Type: field.TypeInt, Nullable: true},
+	}
+	// TurnsTable holds the schema information for the "turns" table.
+	TurnsTable = &schema.Table{
+		Name:       "turns",
+		Columns:    TurnsColumns,
+		PrimaryKey: []*schema.Column{TurnsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "turns_turns_previous",
+				Columns:    []*schema.Column{TurnsColumns[1]},
+				RefColumns: []*schema.Column{TurnsColumns[0]},
+				OnDelete:   schema.SetNull,
+			},
+		},
+	}
 	// VisitsColumns holds the columns for the "visits" table.
 	VisitsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt, Increment: true},
@@ -739,6 +758,7 @@ var (
 		RenamedThingsTable,
 		SlotsTable,
 		SpecimenTable,
+		TurnsTable,
 		VisitsTable,
 		VisitorsTable,
 		WorksTable,
@@ -783,6 +803,7 @@ func init() {
 	}
 	SlotsTable.ForeignKeys[0].RefTable = SlotsTable
 	SpecimenTable.ForeignKeys[0].RefTable = CabinetsTable
+	TurnsTable.ForeignKeys[0].RefTable = TurnsTable
 	VisitsTable.ForeignKeys[0].RefTable = VisitorsTable
 	VisitsTable.ForeignKeys[1].RefTable = CabinetsTable
 	WorksTable.ForeignKeys[0].RefTable = MembersTable

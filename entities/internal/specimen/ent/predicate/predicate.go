@@ -76,6 +76,9 @@ func SpecimenOrErr(p Specimen, err error) Specimen {
 	}
 }
 
+// Turn is the predicate function for turn builders.
+type Turn func(*sql.Selector)
+
 // Visit is the predicate function for visit builders.
 type Visit func(*sql.Selector)
 

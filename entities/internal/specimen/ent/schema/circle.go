@@ -85,3 +85,14 @@ func (Work) Fields() []ent.Field { return []ent.Field{field.String("id").NotEmpt
 func (Work) Edges() []ent.Edge {
 	return []ent.Edge{edge.To("maker", Member.Type).Unique().Required().Annotations(entsql.OnDelete(entsql.Cascade))}
 }
+
+// Turn is followed by another one of its round, or by itself: none can be stored before all others.
+type Turn struct{ ent.Schema }
+
+// Annotations implements ent.Interface.
+func (Turn) Annotations() []schema.Annotation {
+	return []schema.Annotation{expose.Entity{Description: "A turn of a round."}}
+}
+
+// Edges implements ent.Interface.
+func (Turn) Edges() []ent.Edge { return []ent.Edge{edge.To("previous", Turn.Type).From("next").Unique().Required()} }
