@@ -95,4 +95,6 @@ func (Turn) Annotations() []schema.Annotation {
 }
 
 // Edges implements ent.Interface.
-func (Turn) Edges() []ent.Edge { return []ent.Edge{edge.To("previous", Turn.Type).From("next").Unique().Required()} }
+func (Turn) Edges() []ent.Edge {
+	return []ent.Edge{edge.To("previous", Turn.Type).From("next").Unique().Required()}
+}
