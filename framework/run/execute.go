@@ -11,7 +11,6 @@ import (
 	"github.com/koan-go/koan/framework/run/internal/aftercommit"
 	"github.com/koan-go/koan/framework/run/internal/callfault"
 	"github.com/koan-go/koan/framework/run/internal/course"
-	"github.com/koan-go/koan/framework/run/internal/transaction"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -269,7 +268,7 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 			return err
 		}
 	}
-	var images transaction.Images
+	var images store.Images
 	if !r.spec.DryRun {
 		if images, err = a.txs.images(ctx, &a.txs.group); err != nil {
 			return err

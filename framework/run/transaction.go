@@ -270,12 +270,12 @@ func (x *transactions) changes(ctx context.Context) ([]store.Change, error) {
 }
 
 // images returns what the transactions of a group that is about to commit did to rows.
-func (x *transactions) images(ctx context.Context, group *transaction.Group) (out transaction.Images, err error) {
+func (x *transactions) images(ctx context.Context, group *transaction.Group) (out store.Images, err error) {
 	switch {
 	case len(group.WrittenSets()) == 0:
-		return transaction.Images{}, nil
+		return store.Images{}, nil
 	case !x.attempt.KeepsImages():
-		return transaction.Images{Incomplete: true}, nil
+		return store.Images{Incomplete: true}, nil
 	}
 	out, err = group.Images(ctx)
 	if errors.Is(err, store.ErrStale) {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/internal/transaction"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // admitUndo returns what an undo of the run could not restore, and why, once images are committed; "" if
 // it could restore everything. It ends in a fault where the configuration requires that runs can be
 // undone.
-func (r *Run) admitUndo(wrote bool, images transaction.Images) (why string, err error) {
+func (r *Run) admitUndo(wrote bool, images store.Images) (why string, err error) {
 	all := r.progress.Images().And(images)
 	code, what := fault.CapabilityUnsupported, "what this run changed cannot be undone: "
 	switch {
@@ -43,7 +43,7 @@ func (r *Run) admitUndo(wrote bool, images transaction.Images) (why string, err 
 }
 
 // severalSets reports whether images are of several sets that no transaction spans.
-func severalSets(all transaction.Images) bool {
+func severalSets(all store.Images) bool {
 	if !all.Apart {
 		return false
 	}
@@ -56,7 +56,7 @@ func severalSets(all transaction.Images) bool {
 }
 
 // unnamed returns what was written that belongs to no row of an entity, "" where nothing was.
-func unnamed(all transaction.Images) string {
+func unnamed(all store.Images) string {
 	n := 0
 	for i := range all.Images {
 		if all.Images[i].Entity == "" {

@@ -16,3 +16,21 @@ type Imager interface {
 	// last, "" where it would.
 	Irreversible() string
 }
+
+// Images is what transactions have done to rows.
+type Images struct {
+	Images     []journal.Image
+	Incomplete bool   // something is missing
+	Lasting    string // why an undo would not restore all of them, "" if it would
+	Apart      bool   // what several sets have of them cannot be restored in one transaction
+}
+
+// And returns images with those of a later commit.
+func (i Images) And(more Images) Images {
+	i.Images = append(i.Images, more.Images...)
+	i.Incomplete, i.Apart = i.Incomplete || more.Incomplete, i.Apart || more.Apart
+	if i.Lasting == "" {
+		i.Lasting = more.Lasting
+	}
+	return i
+}

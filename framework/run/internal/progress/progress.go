@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/koan-go/koan/framework/run/internal/course"
-	"github.com/koan-go/koan/framework/run/internal/transaction"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -26,7 +25,7 @@ type Progress struct {
 	commits   int
 	committed int
 	wrote     bool
-	images    transaction.Images // what was committed did to rows
+	images    store.Images // what was committed did to rows
 }
 
 // Continue begins with what an earlier run has done.
@@ -103,14 +102,14 @@ func (p *Progress) NextCommit() int {
 }
 
 // AddImages records what a commit did to rows.
-func (p *Progress) AddImages(more transaction.Images) {
+func (p *Progress) AddImages(more store.Images) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.images = p.images.And(more)
 }
 
 // Images returns what was done to rows, as far as it is committed, in the order of the commits.
-func (p *Progress) Images() transaction.Images {
+func (p *Progress) Images() store.Images {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.images

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -120,27 +119,19 @@ func (g *Group) Changes(ctx context.Context) ([]store.Change, error) {
 	return out, nil
 }
 
-// Images is what transactions have done to rows.
-type Images struct {
-	Images     []journal.Image
-	Incomplete bool   // something is missing
-	Lasting    string // why an undo would not restore all of them, "" if it would
-	Apart      bool   // what several sets have of them cannot be restored in one transaction
-}
-
 // Images returns those of all transactions; they are not complete where one has none.
-func (g *Group) Images(ctx context.Context) (out Images, err error) {
+func (g *Group) Images(ctx context.Context) (out store.Images, err error) {
 	for _, t := range g.open {
 		if !t.Wrote() {
 			continue
 		}
 		imager, ok := t.Tx.(store.Imager)
 		if !ok {
-			return Images{Incomplete: true}, nil
+			return store.Images{Incomplete: true}, nil
 		}
 		images, complete, err := imager.Images(ctx)
 		if err != nil || !complete {
-			return Images{Incomplete: !complete}, err
+			return store.Images{Incomplete: !complete}, err
 		}
 		out.Images, out.Apart = append(out.Images, images...), out.Apart || !t.spansSets()
 		if out.Lasting == "" {
@@ -148,16 +139,6 @@ func (g *Group) Images(ctx context.Context) (out Images, err error) {
 		}
 	}
 	return out, nil
-}
-
-// And returns images with those of a later commit.
-func (i Images) And(more Images) Images {
-	i.Images = append(i.Images, more.Images...)
-	i.Incomplete, i.Apart = i.Incomplete || more.Incomplete, i.Apart || more.Apart
-	if i.Lasting == "" {
-		i.Lasting = more.Lasting
-	}
-	return i
 }
 
 func (t *Transaction) spansSets() bool {
