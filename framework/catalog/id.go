@@ -5,6 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -61,8 +63,8 @@ func (id ID) String() string {
 // IsZero reports whether the ID is unset.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// ParseID reads an ID. It accepts exactly what String returns for valid parts and
-// ends in invalid_code_mode_id for everything else.
+// ParseID reads an ID. It accepts exactly what String returns for valid parts, with a server's
+// accents spelt in either way, and ends in invalid_code_mode_id for everything else.
 func ParseID(s string) (ID, error) {
 	bad := func(why string) (ID, error) {
 		return ID{}, fault.Newf(fault.InvalidCodeModeID, "%q is not an operation id: %s", fault.Clip(strings.ToValidUTF8(s, "?"), 64), why)
@@ -78,6 +80,7 @@ func ParseID(s string) (ID, error) {
 	switch Kind(kind) {
 	case KindUpstream:
 		owner, op, ok = strings.Cut(rest, "::")
+		owner = norm.NFC.String(owner)
 		if !ok || owner == "" || UpstreamID(owner) != owner || !validTool(op) {
 			return bad("want upstream::<server>::<tool>")
 		}

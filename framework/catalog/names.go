@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // maxToolName is the longest tool name clients accept (CONTRACT section 1).
@@ -51,14 +53,15 @@ func ServerID(id ID) string {
 }
 
 // UpstreamID makes the id of an upstream server out of the name that somebody gave it: letters and digits
-// of all scripts, $, - and _ are kept, so that a name that is an identifier is the id, and all else is a dash.
+// of all scripts, $, - and _ are kept, so that a name that is an identifier is the id, and all else is a dash. A
+// letter with an accent is one character, however the name spells it.
 func UpstreamID(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '$' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
 			return r
 		}
 		return '-'
-	}, name)
+	}, norm.NFC.String(name))
 }
 
 // SDKPath returns the parts of an operation's name below SDK in a script:

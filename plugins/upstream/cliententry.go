@@ -25,13 +25,28 @@ type entryReader struct {
 	problems []error
 }
 
-// config returns an entry as a Config. off means that the person has switched it off. What is not
-// followed is named in Config.notes.
-func (e *clientEntry) config(dir string) (c Config, off bool) {
+// switchedOff returns the member with which a person has switched an entry off, "" for one that is on.
+func (e *namedEntry) switchedOff() string {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(e.raw, &members) // what is no object is not switched off
+	for _, off := range [][2]string{{"disabled", "true"}, {"enabled", "false"}} {
+		if string(members[off[0]]) == off[1] {
+			return off[0] + ": " + off[1]
+		}
+	}
+	return ""
+}
+
+// config returns an entry as a Config. What is not followed is named in Config.notes.
+func (e *clientEntry) config(dir string) (c Config) {
 	c = Config{ID: catalog.UpstreamID(e.name), Place: e.place, client: true, name: e.name, notes: e.hidden}
+	if e.off != "" {
+		c.leftOut, c.off = true, e.off
+		return c
+	}
 	if e.wrong != nil {
 		c.leaveOut(e.wrong)
-		return c, false
+		return c
 	}
 	r := &entryReader{place: e.place, known: map[string]bool{}}
 	if err := json.Unmarshal(e.raw, &r.members); err != nil || r.members == nil {
@@ -39,11 +54,10 @@ func (e *clientEntry) config(dir string) (c Config, off bool) {
 			err = errors.New("it must be an object, not null")
 		}
 		c.wrong, c.misread = fmt.Errorf("%s: %w", e.place, misread(err)), true
-		return c, false
+		return c
 	}
-	if r.flag("disabled", false) || !r.flag("enabled", true) {
-		return c, true
-	}
+	r.flag("disabled", false) // true and false: it would be switched off
+	r.flag("enabled", true)
 	r.command(&c)
 	c.Env = r.texts("env", "environment")
 	c.Headers = r.texts("headers", "http_headers")
@@ -66,7 +80,7 @@ func (e *clientEntry) config(dir string) (c Config, off bool) {
 	}
 	c.wrong = errors.Join(r.problems...)
 	c.misread = c.wrong != nil
-	return c, false
+	return c
 }
 
 func (r *entryReader) problem(format string, args ...any) {

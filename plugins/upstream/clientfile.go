@@ -69,6 +69,7 @@ type clientEntry struct {
 	place  string
 	hidden []string // places of others of this name, which are not followed
 	wrong  error    // why it is left out
+	off    string   // what it is switched off with
 }
 
 // parseClientFile returns the servers of a file. One that is wrong is among them, with the reason; the
@@ -100,10 +101,7 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	out := []Config{}
 	entries, problems := file.entries(path)
 	for _, e := range entries {
-		c, off := e.config(filepath.Dir(path))
-		if off {
-			continue
-		}
+		c := e.config(filepath.Dir(path))
 		c.workspace = workspaceOf(path)
 		out = append(out, c)
 	}
@@ -133,8 +131,12 @@ func (f *clientFile) entries(path string) (out []*clientEntry, problems []error)
 		for _, one := range servers {
 			e := &clientEntry{namedEntry: one, place: path + ": " + where + shownName(one.name)}
 			other, twice := seen[one.name]
+			if e.off = one.switchedOff(); slices.Contains(off, one.name) {
+				e.off = "disabledMcpServers of the project"
+			}
 			switch {
-			case slices.Contains(off, one.name):
+			case e.off != "": // it holds no name
+				out = append(out, e)
 			case twice && bytes.Equal(other.raw, e.raw):
 			case twice && where == "" && !strings.Contains(other.place, ": projects."):
 				e.wrong = fmt.Errorf("%s is left out: %q is in both `mcpServers` and `servers`: the first is used", e.place, one.name)

@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,8 +81,9 @@ func (c *Config) checkID() error {
 	return nil
 }
 
-// shareIDs leaves out the entries whose ids others have: an id is of the entry with this very name, since what is
-// configured for the id was meant for it, else of the first one. Rules for one server never hold for another one.
+// shareIDs gives entries whose names come to one id an id each: that one is of the entry with this very name, since
+// what is configured for it was meant for that entry, else of the first one. The others have one with a digest of
+// their names, which does not depend on what else is in the file. Rules for one server never hold for another one.
 func shareIDs(entries []Config) {
 	owners := map[string]*Config{}
 	exact := func(c *Config) bool { return c.name == c.ID }
@@ -90,8 +93,27 @@ func shareIDs(entries []Config) {
 		}
 	}
 	for i := range entries {
-		if c := &entries[i]; !c.leftOut && owners[c.ID] != c {
-			c.leaveOut(fmt.Errorf("%s is left out: %s and %s have the same id, %s", c.Place, shownName(owners[c.ID].name), shownName(c.name), c.ID))
+		c := &entries[i]
+		if c.leftOut || owners[c.ID] == c {
+			continue
+		}
+		owner, sum := owners[c.ID], sha256.Sum256([]byte(c.name))
+		own := c.ID + "-" + hex.EncodeToString(sum[:3])
+		if owners[own] != nil || c.ID == "" {
+			c.leaveOut(fmt.Errorf("%s is left out: %s and %s have the same id, %s", c.Place, shownName(owner.name), shownName(c.name), c.ID))
+			continue
+		}
+		c.shared = fmt.Sprintf("its id is %s, since %s is that of %s", own, c.ID, shownName(owner.name))
+		c.ID, owners[own] = own, c
+	}
+	for i := range entries {
+		c := &entries[i]
+		if c.off == "" {
+			continue
+		}
+		c.off = fmt.Sprintf("%s is switched off (%s)", c.Place, c.off)
+		if other := owners[c.ID]; other != nil && other.name != c.name {
+			c.off += fmt.Sprintf("; its id, %s, is that of %s meanwhile, and so is what is configured for it", c.ID, shownName(other.name))
 		}
 	}
 }
@@ -101,6 +123,9 @@ const renameHint = "Rename it in the client's file."
 
 // leftOutCheck is the check of an entry that is left out.
 func (c *Config) leftOutCheck() catalog.Check {
+	if c.off != "" {
+		return catalog.Check{Name: checkPrefix + c.label(), OK: true, Detail: c.off}
+	}
 	return catalog.Check{Name: checkPrefix + c.label(), Detail: c.wrong.Error(), Hint: renameHint}
 }
 

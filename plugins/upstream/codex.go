@@ -1,14 +1,18 @@
 package upstream
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // codexServers is the table of Codex's file that has its servers.
@@ -24,7 +28,70 @@ func codexAsJSON(raw []byte) ([]byte, error) {
 	if !there {
 		return nil, fmt.Errorf("it has no `%s`", codexServers)
 	}
-	return json.Marshal(map[string]any{"mcpServers": servers})
+	members, ok := servers.(map[string]any)
+	if !ok {
+		return json.Marshal(map[string]any{"mcpServers": servers})
+	}
+	var list bytes.Buffer
+	list.WriteString(`{"mcpServers":{`)
+	for i, name := range codexOrder(raw, members) {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(members[name])
+		if err != nil {
+			return nil, err
+		}
+		list.Write(append(append(key, ':'), value...))
+	}
+	list.WriteString("}}")
+	return list.Bytes(), nil
+}
+
+// codexOrder returns the names of servers in the order of the file: which of two entries has an id depends
+// on it.
+func codexOrder(raw []byte, servers map[string]any) (names []string) {
+	add := func(path []string) {
+		if len(path) > 1 && path[0] == codexServers && servers[path[1]] != nil && !slices.Contains(names, path[1]) {
+			names = append(names, path[1])
+		}
+	}
+	var p unstable.Parser
+	p.Reset(raw)
+	var table []string
+	for p.NextExpression() {
+		n := p.Expression()
+		switch n.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table = keyPath(n)
+			add(table)
+		case unstable.KeyValue:
+			path := append(slices.Clone(table), keyPath(n)...)
+			add(path)
+			if value := n.Value(); value.Kind == unstable.InlineTable {
+				for each := value.Children(); each.Next(); {
+					add(append(slices.Clone(path), keyPath(each.Node())...))
+				}
+			}
+		default:
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(servers)) { // there is none left
+		add([]string{codexServers, name})
+	}
+	return names
+}
+
+// keyPath returns the parts of the key of a table or a value.
+func keyPath(n *unstable.Node) (path []string) {
+	for key := n.Key(); key.Next(); {
+		path = append(path, string(key.Node().Data))
+	}
+	return path
 }
 
 // codex reads what only Codex's entries have: variables that hold secrets, times in seconds, and a list of

@@ -85,6 +85,9 @@ func (s *server) connects(ctx context.Context) catalog.Check {
 		c.Detail += "; " + what
 		c.Hint = "Report it to the server's author."
 	}
+	if s.cfg.shared != "" {
+		c.Detail += "; " + s.cfg.shared
+	}
 	if len(s.cfg.notes) > 0 {
 		c.Detail += "; not followed: " + strings.Join(s.cfg.notes, ", ")
 	}
@@ -184,6 +187,10 @@ func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation)
 		return err
 	}
 	for _, c := range leftOut {
+		if c.off != "" {
+			in.Err.Printf("%s.\n", c.off)
+			continue
+		}
 		in.Err.Printf("%s. %s\n", c.wrong, renameHint)
 	}
 	if len(servers)+len(leftOut) == 0 {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -56,6 +58,8 @@ type Config struct {
 
 	name    string // what the client's file calls it
 	leftOut bool   // it is no server: wrong says why its name cannot be, or is another one's
+	shared  string // whose the id is that its name would have, "" for its own
+	off     string // what a person has switched it off with; it is left out, and nothing is wrong
 }
 
 // OAuth is the configuration of the sign-in to a server. All of it is optional: a server
@@ -266,6 +270,7 @@ func parseKeys(values map[string]string) ([]Config, error) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		id, rest, ok := strings.Cut(key, ".")
 		place := settingsKey + "." + id
+		id = norm.NFC.String(id)
 		if !ok {
 			problems = append(problems, fmt.Errorf("%s %w", place, noKeys(id)))
 			continue
@@ -312,6 +317,8 @@ func join(keys, file []Config) ([]Config, error) {
 	for _, c := range keys {
 		i := slices.IndexFunc(out, func(other Config) bool { return !other.leftOut && other.ID == c.ID })
 		switch {
+		case i < 0 && !c.reached() && slices.ContainsFunc(out, func(other Config) bool { return other.off != "" && other.ID == c.ID }):
+			// It adds to a server that is switched off.
 		case i < 0:
 			out = append(out, c)
 		case c.reached():
@@ -322,7 +329,7 @@ func join(keys, file []Config) ([]Config, error) {
 			c.Allow, c.Deny = slices.Concat(out[i].Allow, c.Allow), slices.Concat(out[i].Deny, c.Deny)
 			c.Timeout, c.Place, c.misread = cmp.Or(c.Timeout, out[i].Timeout), out[i].Place, out[i].misread
 			c.EnvFile, c.client, c.workspace, c.wrong, c.notes = out[i].EnvFile, out[i].client, out[i].workspace, out[i].wrong, out[i].notes
-			c.Start, c.name = cmp.Or(c.Start, out[i].Start), out[i].name
+			c.Start, c.name, c.shared = cmp.Or(c.Start, out[i].Start), out[i].name, out[i].shared
 			out[i] = c
 		}
 	}

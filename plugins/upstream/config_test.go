@@ -72,7 +72,8 @@ func TestClientFiles(t *testing.T) {
 		},
 	}`))
 	require.NoError(t, err)
-	require.Len(t, got, 3)
+	require.Len(t, got, 4)
+	require.Equal(t, "mcp.json: off is switched off (disabled: true)", got[3].off)
 	require.Equal(t, "my-server", got[0].ID)
 	require.Equal(t, []string{"npx", "-y", "x"}, got[0].Command)
 	require.Equal(t, map[string]string{"A": "b", "N": "5"}, got[0].Env)
@@ -83,7 +84,7 @@ func TestClientFiles(t *testing.T) {
 		"": "mcp.json: it is empty", " \n": "it is empty", `{`: "mcp.json", `{"other": {}}`: "neither `mcpServers` nor `servers`", `{"mcpServers": {"a": 5}}`: "mcp.json: a: it must be an object, not a number",
 		`[]`: "mcp.json: it must be an object, not an array", `{"mcpServers": []}`: "mcpServers must be an object, not an array", `{"mcpServers": {"a": {"command": 5}}}`: "a: command must be a string, not a number",
 		`{"mcpServers": {"a": {"command": "x", "args": "y"}}}`: "a: args must be a list, not a string", `{"mcpServers": {"a": {"command": "x", "disabled": "no"}}}`: "disabled must be true or false",
-		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}`: "\"a\" is in both `mcpServers` and `servers`: the first is used", `{"mcpServers": {"a": null}}`: "a: it must be an object, not null", `{"mcpServers": {"a b": {"command": "x"}, "a.b": {"command": "x"}}}`: `"a b" and "a.b" have the same id, a-b`,
+		`{"mcpServers": {"a": {"command": "x"}}, "servers": {"a": {"command": "y"}}}`: "\"a\" is in both `mcpServers` and `servers`: the first is used", `{"mcpServers": {"a": null}}`: "a: it must be an object, not null",
 		`{"mcpServers": {"a": {"command": "x", "env": {"A": []}}}}`: "env.A must be a text", `{"mcpServers": {"a": {"command": "x", "type": "carrier pigeon"}}}`: `the type "carrier pigeon" is unknown`,
 	} {
 		_, err := parseClientFile("mcp.json", []byte(text))
@@ -121,6 +122,8 @@ func TestEntriesOfClients(t *testing.T) {
 		require.ErrorContains(t, err, "bad: it must be an object, not null", entry)
 		want.ID, want.name, want.Place, want.client = "a", "a", "/home/ann/mcp.json: a", true
 		require.Equal(t, want, got[0], entry)
+		got, off := apart(got)
+		require.Len(t, off, 2)
 		require.Len(t, got, 3)
 		require.Equal(t, []string{"z"}, got[2].Command)
 	}
@@ -161,13 +164,15 @@ url = "https://x/mcp"
 bearer_token_env_var = "KOAN_TEST_NONE"
 `))
 	require.EqualError(t, err, `/home/ann/.codex/config.toml: lacks: bearer_token_env_var: the environment has no such variable "KOAN_TEST_NONE"`)
-	require.Len(t, got, 3, "what is switched off is not there")
+	got, off := apart(got)
+	require.Equal(t, "/home/ann/.codex/config.toml: off is switched off (enabled: false)", off[0].off)
+	require.Len(t, got, 3)
 	require.Equal(t, Config{
 		ID: "files", name: "files", Place: "/home/ann/.codex/config.toml: files", client: true, Command: []string{"npx", "-y", "x"}, Dir: "/srv", Env: map[string]string{"A": "b", "KOAN_TEST_TOKEN": "${env:KOAN_TEST_TOKEN}"},
 		Start: 90 * time.Second, Timeout: 2500 * time.Millisecond, Allow: []string{"a", "b"}, Deny: []string{"b"}, notes: []string{"default_tools_approval_mode"},
 	}, got[0])
-	require.NotNil(t, got[1].wrong, "and the others start")
-	linear := got[2]
+	require.NotNil(t, got[2].wrong, "and the others start")
+	linear := got[1]
 	require.Equal(t, []string{"*"}, linear.Deny, "a list of none allows none")
 	require.Equal(t, []string{"env_http_headers.X-None (the environment has no KOAN_TEST_NONE)"}, linear.notes)
 	r, err := linear.resolve()
@@ -212,6 +217,8 @@ func TestServersOfProjects(t *testing.T) {
 		"/other": {"mcpServers": {"a": {"command": "other"}, "c": {"command": "other"}, "d": {"command": "other"}}, "disabledMcpServers": ["d"]}, "`+here+`": {"mcpServers": {"a": {"command": "here"}}}, "/none": {}}}`))
 	require.ErrorContains(t, err, "projects./other.a is left out, since there is another one of this name")
 	var commands []string
+	got, off := apart(got)
+	require.Equal(t, ".claude.json: projects./other.d is switched off (disabledMcpServers of the project)", off[0].off)
 	for _, c := range got {
 		commands = append(commands, c.ID+" "+c.Command[0])
 	}

@@ -107,6 +107,10 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	configs, leftOut := apart(all)
 	p.leftOut = leftOut
 	for _, c := range leftOut {
+		if c.off != "" {
+			host.Log().Info("an entry of the client's file is switched off", "entry", c.label(), "what", c.off)
+			continue
+		}
 		host.Log().Warn("an entry of the client's file is left out", "entry", c.label(), "error", c.wrong, "hint", renameHint)
 	}
 	kept, users := &cache{dir: cacheDir(host)}, newPeople(host, configs, &p.tokens)
@@ -115,6 +119,9 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	for _, c := range configs {
 		if c.wrong != nil {
 			host.Log().Warn("an entry of the client's file is left out", "upstream", c.ID, "error", c.wrong)
+		}
+		if c.shared != "" {
+			host.Log().Info("the name of an entry of the client's file comes to the id of another one", "entry", shownName(c.name), "what", c.shared)
 		}
 		if len(c.notes) > 0 {
 			host.Log().Info("keys of an entry of the client's file are not followed", "upstream", c.ID, "keys", c.notes)

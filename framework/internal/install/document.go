@@ -16,6 +16,10 @@ type document interface {
 	set(name string, members []member) error
 	// take removes a server, and returns what put needs to restore it.
 	take(name string) []piece
+	// hasList reports whether the file has a place for servers.
+	hasList() bool
+	// dropList takes that out, if nothing is in it.
+	dropList()
 	// put restores pieces that several take returned, in the order of these.
 	put(pieces []piece) error
 	// bytes returns the file.

@@ -43,6 +43,7 @@ type plan struct {
 	needs []string // variables that the entry names
 	// notYet is the client's folder, if it is not there: the client has never run, or is not installed.
 	notYet string
+	gone   bool // the file goes, since an installation has made it for its entry alone
 
 	// With Gateway, and with Remove where servers were moved:
 	store     *store
@@ -264,10 +265,12 @@ func (p *plan) remove() error {
 		p.edited = p.store.differs(p.client)
 	}
 	d.take(p.Entry.Name)
-	if p.now = d.bytes(); bytes.Equal(p.now, before) {
+	p.now = d.bytes()
+	if bytes.Equal(p.now, before) {
 		p.now = p.file.was // an empty file stays empty
+		return nil
 	}
-	return nil
+	return p.clean(d)
 }
 
 // report says what becomes of the servers.
@@ -300,7 +303,11 @@ func (p *plan) show(out io.Writer) error {
 	if p.file.fresh {
 		from = "/dev/null"
 	}
-	text := diff.Diff(from, p.file.was, p.file.path, p.now)
+	to := p.file.path
+	if p.gone {
+		to = "/dev/null"
+	}
+	text := diff.Diff(from, p.file.was, to, p.now)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff a b", which nothing reads
 	v := newVeil(p.client, p.file.was, p.now)
 	for _, line := range strings.SplitAfter(string(text), "\n") {
@@ -356,14 +363,22 @@ func (p *plan) write(out io.Writer) error {
 			return err
 		}
 	}
-	if err := p.file.write(p.now); err != nil {
+	write := func() error { return p.file.write(p.now) }
+	if p.gone {
+		write = p.file.removeFile
+	}
+	if err := write(); err != nil {
 		if p.Gateway && !p.Remove {
 			err = p.undoStore(err)
 		}
 		return err
 	}
 	p.reportMoved(out, "Moved to", "Returned from")
-	fmt.Fprintf(out, "\nWrote %s.\n", p.file.path)
+	done := "Wrote"
+	if p.gone {
+		done = "Deleted, since it was made for this entry alone:"
+	}
+	fmt.Fprintf(out, "\n%s %s.\n", done, p.file.path)
 	if copied != "" {
 		fmt.Fprintf(out, "The file as it was: %s\n", copied)
 	}

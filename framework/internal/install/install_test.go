@@ -174,12 +174,56 @@ func TestInstallIntoNewFile(t *testing.T) {
 			b.must(nil)
 			require.Equal(t, "/opt/todo", b.server("todo")["command"], "%s %q", id, text)
 			require.Contains(t, b.must(nil), "Nothing to change")
-			b.must(remove)
-			require.Nil(t, b.server("todo"))
 			info, err := os.Stat(b.path)
 			require.NoError(t, err)
 			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+			out := b.must(remove)
+			if text == "" {
+				require.NoFileExists(t, b.path, "it was made for the entry alone")
+				require.Contains(t, out, "Deleted, since it was made for this entry alone: "+b.path)
+				continue
+			}
+			require.Equal(t, text, b.read(), id)
 		}
+	}
+}
+
+// What an installation has not made stays where it takes its entry out: a place for servers that was empty, and
+// whatever came into the file meanwhile.
+func TestRemoveLeavesWhatItHasNotMade(t *testing.T) {
+	for _, id := range Clients() {
+		if id == "codex" {
+			continue // a server is a table of its own there
+		}
+		key := newBench(t, id, "").client.members
+		for _, text := range []string{"{\"" + key + "\": {}}", "{\"a\": 1, \"" + key + "\": { }}\n", "{\n\t\"" + key + "\": {\n\t\t// none yet\n\t},\n}\n"} {
+			b := newBench(t, id, text)
+			b.must(nil)
+			b.must(func(o *Options) { o.Entry.Args = []string{"serve"} })
+			b.must(remove)
+			was, err := decodeJSON([]byte(text))
+			require.NoError(t, err)
+			now, err := decodeJSON([]byte(b.read()))
+			require.NoError(t, err)
+			require.Equal(t, was, now, "%s %q", id, text)
+		}
+		b := newBench(t, id, "{}")
+		b.must(nil)
+		b.write(strings.Replace(b.read(), "{", "{\n  \"later\": true,", 1))
+		b.must(remove)
+		require.JSONEq(t, `{"later": true}`, b.read(), "what came meanwhile stays, and the empty list goes")
+
+		b = newBench(t, id, "")
+		b.must(nil)
+		b.write(strings.Replace(b.read(), "{", "{\n  \"later\": true,", 1))
+		b.must(remove)
+		require.JSONEq(t, `{"later": true, "`+key+`": {}}`, b.read(), "nothing is known of it")
+
+		b = newBench(t, id, "")
+		b.must(nil)
+		b.must(func(o *Options) { o.Entry.Name = "other" })
+		b.must(remove)
+		require.NotNil(t, b.server("other"))
 	}
 }
 
@@ -200,7 +244,7 @@ func TestInstallBeforeTheFirstStart(t *testing.T) {
 		require.Contains(t, b.must(nil), "There is no "+folder+" yet")
 		require.Equal(t, "/opt/todo", b.server("todo")["command"])
 		b.must(remove)
-		require.Nil(t, b.server("todo"))
+		require.NoFileExists(t, b.path)
 	}
 }
 

@@ -360,6 +360,20 @@ func (f *jsonFile) take(name string) []piece {
 	return []piece{p}
 }
 
+func (f *jsonFile) hasList() bool { return f.list != nil }
+
+func (f *jsonFile) dropList() {
+	if f.list == nil || len(f.list.Members) > 0 || len(bytes.TrimSpace(f.list.AfterExtra)) > 0 {
+		return // or only a comment
+	}
+	i := slices.IndexFunc(f.object.Members, func(m hujson.ObjectMember) bool { return nameOf(&m) == f.key })
+	removeMember(f.object, i)
+	f.list = nil
+	if len(f.object.Members) == 0 && len(bytes.TrimSpace(f.object.AfterExtra)) == 0 {
+		f.object.AfterExtra = nil
+	}
+}
+
 func (f *jsonFile) put(pieces []piece) error {
 	for _, p := range slices.Backward(pieces) { // each stands as take left the file
 		m, err := memberOf(p.Text)

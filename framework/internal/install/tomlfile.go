@@ -331,6 +331,11 @@ func (f *tomlFile) take(name string) []piece {
 	return out
 }
 
+// hasList is true: each server has a table of its own, and a file needs no other.
+func (f *tomlFile) hasList() bool { return true }
+
+func (f *tomlFile) dropList() {}
+
 func (f *tomlFile) put(pieces []piece) error {
 	for _, p := range slices.Backward(pieces) { // each stands as take left the file
 		at := len(f.blocks)
