@@ -124,6 +124,18 @@ func Fault(b Backend, set string, err error) error {
 	return trouble
 }
 
+var errStatementTooLarge = errors.New("the statement is too large")
+
+// IsStatementTooLarge reports whether a fault is one of StatementTooLarge.
+func IsStatementTooLarge(err error) bool { return errors.Is(err, errStatementTooLarge) }
+
+// StatementTooLarge is the fault of a statement with more than its database takes: parameters, arguments
+// of a function, or conditions.
+func StatementTooLarge(err error) *fault.Fault {
+	return fault.New(fault.InvalidPayload, "one statement has more values or conditions than the database takes").
+		WithHint("Do it in several steps, each with fewer of them.").Because(fmt.Errorf("%w: %w", errStatementTooLarge, err))
+}
+
 // At adds to the cause of a fault of Trouble, which is for the log, where the data
 // is. A fault that err had in it before is left as it was.
 func At(place string, err error, trouble error) error {

@@ -101,10 +101,16 @@ func (d *clientDriver) routeRaw(ctx context.Context, query string) (context.Cont
 
 // failure is what an error of a statement means to code that works by itself.
 func (s *session) failure(ctx context.Context, err error) error {
-	if err == nil || s == nil || !s.own || !s.t.sql.Stale(err) {
+	switch {
+	case err == nil, s == nil:
 		return err
+	case s.own && s.t.sql.Stale(err):
+		return run.Restart(ctx, s.t.verdict(err))
 	}
-	return run.Restart(ctx, s.t.verdict(err))
+	if large := backend.Fault(s.t.engine.backend, s.t.set, err); backend.IsStatementTooLarge(large) {
+		return run.NoteFault(ctx, large)
+	}
+	return err
 }
 
 // Tx begins a transaction of the app: in a run, and in a mutation, a savepoint.

@@ -42,7 +42,8 @@ func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	case m.Op().Is(ent.OpCreate):
 		return t.create(ctx, k, m, next)
 	case m.Op().Is(ent.OpUpdate | ent.OpUpdateOne):
-		return t.update(ctx, k, m, next)
+		v, err := t.update(ctx, k, m, next)
+		return v, t.appendFault(k, m, err)
 	}
 	return t.remove(ctx, k, m, next)
 }

@@ -13,31 +13,34 @@ import (
 // The server's codes that mean something here
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const (
-	serialization  = "40001"
-	deadlock       = "40P01"
-	outdatedPlan   = "0A000" // "cached plan must not change result type": the set was migrated
-	canceled       = "57014"
-	lockNotGiven   = "55P03"
-	unique         = "23505"
-	foreignKey     = "23503"
-	restrict       = "23001"
-	notNull        = "23502"
-	check          = "23514"
-	exclusion      = "23P01"
-	raised         = "P0001" // RAISE in a trigger
-	tooLong        = "22001"
-	outOfRange     = "22003"
-	counterAtEnd   = "2200H"
-	noSuchText     = "22P05" // an escape in JSON that no text can hold: \u0000
-	notInEncoding  = "22021"
-	noPrivilege    = "42501"
-	readOnlyServer = "25006"
-	noTable        = "42P01"
-	noColumn       = "42703"
-	noSchema       = "3F000"
-	takenSchema    = "42P06"
-	spoiltBefore   = "25P02"
-	diskFull       = "53100"
+	serialization    = "40001"
+	deadlock         = "40P01"
+	outdatedPlan     = "0A000" // "cached plan must not change result type": the set was migrated
+	canceled         = "57014"
+	lockNotGiven     = "55P03"
+	unique           = "23505"
+	foreignKey       = "23503"
+	restrict         = "23001"
+	notNull          = "23502"
+	check            = "23514"
+	exclusion        = "23P01"
+	raised           = "P0001" // RAISE in a trigger
+	tooLong          = "22001"
+	tooComplex       = "54001"
+	tooManyColumns   = "54011"
+	tooManyArguments = "54023"
+	outOfRange       = "22003"
+	counterAtEnd     = "2200H"
+	noSuchText       = "22P05" // an escape in JSON that no text can hold: \u0000
+	notInEncoding    = "22021"
+	noPrivilege      = "42501"
+	readOnlyServer   = "25006"
+	noTable          = "42P01"
+	noColumn         = "42703"
+	noSchema         = "3F000"
+	takenSchema      = "42P06"
+	spoiltBefore     = "25P02"
+	diskFull         = "53100"
 )
 
 // answerOf returns the error that a server answered with, by whatever driver of

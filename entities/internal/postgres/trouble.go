@@ -36,6 +36,9 @@ func Trouble(set string, err error) (as error, mine bool) {
 	if e := answerOf(err); e != nil {
 		return serverFault(set, e, err), true
 	}
+	if strings.Contains(err.Error(), "extended protocol limited to") { // pgx counts parameters
+		return backend.StatementTooLarge(err), true
+	}
 	if strings.Contains(err.Error(), "failed to encode args") { // pgx has no type for it
 		return fault.New(fault.InvalidPayload, "a value is out of the range of its column").Because(err), true
 	}
@@ -74,6 +77,8 @@ func serverFault(set string, e *pgconn.PgError, err error) error {
 		return unavailableFault(err, "the database server cancelled the statement").WithHint("Check its statement_timeout.")
 	case diskFull:
 		return unavailableFault(err, "the disk of the database server is full").WithHint("Free disk space there.")
+	case tooComplex, tooManyColumns, tooManyArguments:
+		return backend.StatementTooLarge(err)
 	case tooLong:
 		return invalid("a string is too long for its column")
 	case outOfRange:

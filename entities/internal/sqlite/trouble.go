@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -21,6 +22,9 @@ func (f *Folder) Trouble(set string, err error) (error, bool) {
 	return backend.At(f.file(set), err, known), mine
 }
 
+// statementTooLarge matches what SQLite says, without a code of its own, of a statement beyond its limits.
+var statementTooLarge = regexp.MustCompile(`too many (SQL variables|arguments on function|terms in)|Expression tree is too large|parser stack overflow`)
+
 // Trouble turns what stands between a set and its file into the fault that it is;
 // mine is false for an error of anything else.
 func Trouble(set string, err error) (as error, mine bool) {
@@ -32,6 +36,10 @@ func Trouble(set string, err error) (as error, mine bool) {
 		return fault.Newf(fault.SetBusy, "%s could not be written", backend.Named(set)).Because(err), true
 	}
 	switch e.Code {
+	case sqlitedriver.General:
+		if statementTooLarge.MatchString(e.Text) {
+			return backend.StatementTooLarge(err), true
+		}
 	case sqlitedriver.TooBig:
 		return fault.New(fault.InvalidPayload, "a value is too large for the database").Because(err), true
 	case sqlitedriver.Mismatch:

@@ -16,6 +16,7 @@ import (
 
 // Result codes of SQLite (sqlite.org/rescode.html), and those of a constraint.
 const (
+	General    = 1
 	Perm       = 3
 	Busy       = 5
 	Nomem      = 7
