@@ -46,13 +46,11 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 		f := fault.From(err)
 		data.OK, data.Detail, data.Hint = false, f.Message, f.Hint
 	}
-	if p.schema == nil {
-		return p.checkScans(data, p.noJournal())
+	out := p.checkScans(data)
+	if p.schema != nil {
+		out = append(p.lostSets(ctx), data, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets)))
 	}
-	out := append(p.lostSets(ctx), data, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets)))
-	if p.tapes != nil {
-		out = append(out, p.tapes.Check(ctx))
-	}
+	out = append(out, p.tapes.Check(ctx))
 	if p.journal == nil {
 		return append(out, p.noJournal())
 	}
@@ -96,8 +94,10 @@ func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure erro
 // Ready implements catalog.Readier.
 func (p *Provider) Ready(ctx context.Context) error {
 	far, ok := p.engine.Backend().(backend.Reacher)
-	if !ok {
-		return nil // the app's own databases are the app's to watch
+	if !ok { // the app's own databases are the app's to watch, the ledger is not
+		if far, ok = p.ledger.(backend.Reacher); !ok {
+			return nil
+		}
 	}
 	return far.Reach(ctx)
 }

@@ -34,6 +34,11 @@ func (p *Provider) examine(ctx context.Context, sets []string) error {
 		}
 		look, sets = x.Examine, append(slices.Clone(sets), backend.Ledger)
 	}
+	if p.ledger != nil {
+		if err := p.checkLedger(timed); err != nil && timed.Err() == nil {
+			return backend.Fault(p.ledger, backend.Ledger, err)
+		}
+	}
 	for _, set := range sets {
 		err := look(timed, set)
 		if timed.Err() != nil && ctx.Err() == nil {

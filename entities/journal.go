@@ -25,8 +25,6 @@ import (
 	"github.com/koan-go/koan/framework/seal"
 )
 
-// An app that opens its databases itself has no place for data outside the sets: its
-// provider keeps none of these.
 var (
 	_ once.Keeper    = (*Provider)(nil)
 	_ approve.Keeper = (*Provider)(nil)
@@ -109,7 +107,7 @@ func (p *Provider) Changes() bool { return p.changes }
 // ChangeLog implements follow.Keeper. Commits are followed where the journal keeps what
 // they changed.
 func (p *Provider) ChangeLog() follow.Log {
-	if p.journal == nil || !p.changes {
+	if p.journal == nil || !p.changes || p.opts.Open != nil && !p.engine.Log.InData {
 		return nil
 	}
 	return &p.engine.Log
@@ -125,7 +123,7 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 	if p.changes = bookkeeping.KeepsChanges(host.Settings()); !p.changes {
 		p.engine.Log.Off = "journal.changes was false"
 	}
-	j.KeepKey(keyFile(host), host.Settings().Strings("server.secret"))
+	j.KeepKey(p.keyFile(host), host.Settings().Strings("server.secret"))
 	p.engine.Log.Sealing = j.Sealing()
 	if bookkeeping.Exposed(host.Settings()) {
 		if err := j.CreateTables(ctx); err != nil {
@@ -193,9 +191,5 @@ func (f flushingBackend) Use(ctx context.Context, set string) (d backend.Databas
 
 // noJournal is the journal's line of `doctor` where nothing is kept.
 func (p *Provider) noJournal() catalog.Check {
-	why := "not kept: journal.enabled is false"
-	if p.opts.Open != nil {
-		why = "only debug lines in the log: the app opens its databases itself"
-	}
-	return catalog.Check{Name: "journal", OK: true, Detail: why}
+	return catalog.Check{Name: "journal", OK: true, Detail: "not kept: journal.enabled is false"}
 }

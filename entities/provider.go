@@ -24,7 +24,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/bookkeeping"
 	"github.com/koan-go/koan/entities/internal/engine"
-	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/entities/internal/model"
@@ -66,7 +65,8 @@ type Provider struct {
 	app     *shim.App
 	opts    Options
 	engine  *engine.Engine
-	keys    *bookkeeping.Keys    // nil where the app opens its databases itself
+	ledger  ledgerPlace          // of an app that opens its databases itself, nil where it stands beside the sets
+	keys    *bookkeeping.Keys    // nil for the journal's own entities
 	tapes   *bookkeeping.Tapes   // the same
 	journal *bookkeeping.Journal // likewise, or where it is switched off
 	changes bool                 // the journal keeps what an undo needs
@@ -113,31 +113,38 @@ func (p *Provider) Name() string { return "entities" }
 // Settings implements catalog.Configurable.
 func (p *Provider) Settings() []catalog.Setting {
 	if p.opts.Open != nil {
-		return nil
+		return slices.Concat(ownSettings(), eventSettings(), bookkeeping.JournalSettings())
 	}
-	return append([]catalog.Setting{{
-		Key: settingDatabase, Default: "",
+	return slices.Concat([]catalog.Setting{{
+		Key: settingDatabase, Default: "", Check: checkPlace,
 		Help: "where the data is kept: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
-		Check: func(v any) error {
-			s, _ := v.(string)
-			if s == "" || strings.HasPrefix(s, "sqlite://") && s != "sqlite://" || onPostgres(s) {
-				return nil
-			}
-			if scheme, _, ok := strings.Cut(s, "://"); ok {
-				s = scheme + "://..." // the rest may have a password in it
-			}
-			return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
-		},
 	}, {
 		Key: settingSync, Default: "full", OneOf: []string{"full", "normal"},
 		Help: "SQLite: full syncs each commit to the disk before it is acknowledged, so that it survives a power cut; normal syncs at checkpoints only, so that the last acknowledged commits may be lost",
-	}, {
+	}}, eventSettings(), migrations.Settings(), bookkeeping.JournalSettings(), bookkeeping.SetSettings())
+}
+
+// checkPlace checks where data or the ledger is to be kept.
+func checkPlace(v any) error {
+	s, _ := v.(string)
+	if s == "" || strings.HasPrefix(s, "sqlite://") && s != "sqlite://" || onPostgres(s) {
+		return nil
+	}
+	if scheme, _, ok := strings.Cut(s, "://"); ok {
+		s = scheme + "://..." // the rest may have a password in it
+	}
+	return fmt.Errorf("must be sqlite://FOLDER or postgres://USER@HOST/DATABASE, not %q", s)
+}
+
+// eventSettings say what sets keep of their commits.
+func eventSettings() []catalog.Setting {
+	return []catalog.Setting{{
 		Key: settingKeepEvents, Default: 168, Min: 1, Max: 87600, Unit: "hours",
 		Help: "how long each set keeps what its commits changed, for listeners of /api/events that come back",
 	}, {
 		Key: settingMaxEvents, Default: 256, Min: 1, Max: 1 << 20, Unit: "MB",
 		Help: "how much each set keeps of that; beyond it the oldest changes are removed",
-	}}, slices.Concat(migrations.Settings(), bookkeeping.JournalSettings(), bookkeeping.SetSettings())...)
+	}}
 }
 
 // Start implements catalog.Provider. It opens the data folder, and the default
@@ -157,29 +164,43 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		}
 		release()
 	}
-	if p.opts.Open == nil {
-		if err := p.engine.CreateDeclaredSets(ctx); err != nil {
-			return errors.Join(err, b.Close())
-		}
+	if err := p.prepareSets(ctx, host); err != nil {
+		return errors.Join(err, b.Close())
 	}
 	p.started = true
 	p.engine.Log.Logger = host.Log()
-	owner, ok := b.(backend.Owner)
-	if !ok {
-		return nil
-	}
-	p.engine.Quota = bookkeeping.NewSetQuota(b, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
-	if len(p.app.Seeds) > 0 {
-		p.engine.Beginnings = bookkeeping.NewBeginnings(b, owner, host.Log())
-	}
 	p.engine.Log.Keep = time.Duration(host.Settings().Int(settingKeepEvents)) * time.Hour
 	p.engine.Log.MaxMb = host.Settings().Int(settingMaxEvents)
-	p.keys = bookkeeping.NewKeys(p.engine, b, owner, host.Log())
-	p.tapes = bookkeeping.NewTapes(b.Dialect(), owner, host.Log())
-	if err := p.startJournal(ctx, host, owner); err != nil {
-		return errors.Join(err, b.Close())
+	owner := backend.Owner(p.ledger)
+	if p.ledger == nil {
+		owner = b.(backend.Owner)
+		p.engine.Quota = bookkeeping.NewSetQuota(b, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
+		if len(p.app.Seeds) > 0 {
+			p.engine.Beginnings = bookkeeping.NewBeginnings(b, owner, host.Log())
+		}
+	}
+	if err := p.keep(ctx, host, owner); err != nil {
+		return errors.Join(err, p.closeData())
 	}
 	return nil
+}
+
+// prepareSets creates the sets that entities name or, where the app has its own databases, opens
+// the place of the ledger beside them.
+func (p *Provider) prepareSets(ctx context.Context, host catalog.Host) error {
+	if p.opts.Open == nil {
+		return p.engine.CreateDeclaredSets(ctx)
+	}
+	return p.openLedger(ctx, host)
+}
+
+// closeData closes the databases, and the place of the ledger.
+func (p *Provider) closeData() error {
+	err := p.engine.Backend().Close()
+	if p.ledger != nil {
+		err = errors.Join(err, p.ledger.Close())
+	}
+	return err
 }
 
 // livesInDefaultSet reports whether an entity lives in the default set.
@@ -190,6 +211,7 @@ func (p *Provider) livesInDefaultSet() bool {
 // open opens the backend: the app's own, or the one that the settings name.
 func (p *Provider) open(ctx context.Context, host catalog.Host, e *engine.Engine) error {
 	if p.opts.Open != nil {
+		e.Log.InData = host.Settings().Bool(settingInData)
 		return e.Open(nil, p.appDatabases(ctx))
 	}
 	p.schema = p.migrations(host)
@@ -231,7 +253,7 @@ func (p *Provider) appDatabases(ctx context.Context) func(backend.Schema) (backe
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
-		return appdb.New(ctx, p.opts.Open, p.firstSet(), s, ledger.MigrateReceipts)
+		return appdb.New(ctx, p.opts.Open, p.firstSet(), s, p.ownTables)
 	}
 }
 
@@ -262,7 +284,7 @@ func (p *Provider) opener(host catalog.Host) func(backend.Schema) (backend.Backe
 		if err := p.checkWordIndexes(); err != nil {
 			return nil, err
 		}
-		path, err := folder(database, app)
+		path, err := folder(settingDatabase, database, app)
 		if err != nil {
 			return nil, err
 		}
@@ -294,9 +316,9 @@ func onPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
-// folder reads the setting of a SQLite folder.
-func folder(database, app string) (string, error) {
-	if path := strings.TrimPrefix(database, "sqlite://"); path != "" {
+// folder reads the value of a setting that may name a SQLite folder.
+func folder(setting, value, app string) (string, error) {
+	if path := strings.TrimPrefix(value, "sqlite://"); path != "" {
 		return filepath.Abs(path)
 	}
 	home := os.Getenv("XDG_DATA_HOME")
@@ -304,7 +326,7 @@ func folder(database, app string) (string, error) {
 		user, err := os.UserHomeDir()
 		if err != nil {
 			return "", fault.New(fault.ServiceUnavailable, "there is no home directory to keep data in").
-				WithHint("Set `database` to sqlite://FOLDER.").Because(err)
+				WithHint("Set `%s` to sqlite://FOLDER.", setting).Because(err)
 		}
 		home = filepath.Join(user, ".local", "share")
 	}
@@ -318,12 +340,18 @@ func (p *Provider) Folder() string { return p.folder }
 // keyFile is where the key is kept that seals secret values in the journal: never in the
 // database that has the journal, unless that is a file itself. It is "" where there is no place
 // for it.
-func keyFile(host catalog.Host) string {
-	database := host.Settings().String(settingDatabase)
-	if onPostgres(database) {
-		database = ""
+func (p *Provider) keyFile(host catalog.Host) string {
+	if f, ok := p.ledger.(*sqlite.Folder); ok {
+		return filepath.Join(filepath.Dir(f.OwnPlace()), "journal.key")
 	}
-	dir, err := folder(database, host.App())
+	place := ""
+	if p.opts.Open == nil {
+		place = host.Settings().String(settingDatabase)
+	}
+	if onPostgres(place) {
+		place = ""
+	}
+	dir, err := folder(settingDatabase, place, host.App())
 	if err != nil {
 		return ""
 	}
@@ -354,5 +382,5 @@ func (p *Provider) Stop(ctx context.Context) error {
 	if p.keys != nil {
 		err = errors.Join(err, p.keys.Close(), p.tapes.Close(ctx))
 	}
-	return errors.Join(err, p.engine.Quota.Close(), p.engine.Beginnings.Close(), p.engine.Backend().Close())
+	return errors.Join(err, p.engine.Quota.Close(), p.engine.Beginnings.Close(), p.closeData())
 }

@@ -41,7 +41,7 @@ func sealer(v catalog.Values) (*seal.Sealer, error) {
 
 // tagSealer has the sealer that digests rows for entity tags. Its secret is kept with the data, so
 // that all processes on one database make the same tags, and later ones too. Where there is no
-// place for one, since the app opens its databases itself, it is the sealer of what clients keep.
+// place for one, since the app has no entities, it is the sealer of what clients keep.
 type tagSealer struct {
 	keeper seal.Keeper // nil without
 	other  *seal.Sealer

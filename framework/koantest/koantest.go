@@ -36,7 +36,8 @@ type Kit struct {
 // Setting overrides one key of the configuration.
 type Setting struct{ Key, Value string }
 
-// New starts the app with an empty data folder of its own. It stops with the test. Runs
+// New starts the app with an empty data folder of its own, where an app that opens its databases
+// itself has its ledger. It stops with the test. Runs
 // need no approval, unless settings say so. Where the setting `database` is a server of
 // PostgreSQL, the sets are in schemas of the test's own, and dropped at its end; two kits whose
 // URLs have the same schema_prefix share them. Outside of a test binary it panics.
@@ -59,14 +60,20 @@ func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting)
 		panic("koantest: only tests may use it")
 	}
 	flags := map[string]string{"replay.keep": "none"} // files that a test has no use for
-	if app.Entities != nil && app.Open == nil {
-		flags["database"] = "sqlite://" + tb.TempDir()
+	if app.Entities != nil {
+		place := "database"
+		if app.Open != nil {
+			place = "ledger.database"
+		}
+		flags[place] = "sqlite://" + tb.TempDir()
 	}
 	for _, s := range settings {
 		flags[s.Key] = s.Value
 	}
-	if inPostgreSQL(flags["database"]) {
-		flags["database"] = freshSchemas(tb, flags["database"])
+	for _, place := range []string{"database", "ledger.database"} {
+		if inPostgreSQL(flags[place]) {
+			flags[place] = freshSchemas(tb, flags[place])
+		}
 	}
 	if flags["approval.mode"] == "" && flags["approval.rules"] == "" { // nobody is there to be asked, by the app's own rules either
 		flags["approval.mode"], flags["approval.rules"] = string(approval.Never), "[]"

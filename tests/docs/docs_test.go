@@ -4,6 +4,7 @@ package docs
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"go/format"
@@ -16,12 +17,14 @@ import (
 	"strings"
 	"testing"
 
+	"entgo.io/ent/dialect"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/expose"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture"
+	"github.com/koan-go/koan/tests/fixture/ent"
 )
 
 var (
@@ -192,6 +195,21 @@ func TestConfiguration(t *testing.T) {
 	sort.Slice(settings, func(i, j int) bool { return settings[i].Key < settings[j].Key })
 	var b bytes.Buffer
 	b.WriteString("# Configuration\n\nGenerated from the settings that the kernel and the bundled providers declare. Later sources win: default, file (`--config`, else\n`koan.yaml` in the working directory), environment (`KOAN_A_B` for `a.b`), flags (`--a.b value`). An unknown key of a known section\nor a value out of range ends the start, with every problem named.\n\nA server that runs reads the configuration again when it gets `SIGHUP` or one of its files changes. Keys marked `live` take effect at\nonce; a changed key without the mark waits for the next start, and the log says so.\n\n")
+	writeSettings(&b, settings)
+	common := map[string]bool{}
+	for _, s := range settings {
+		common[s.Key] = true
+	}
+	own := fixture.App()
+	own.Entities = ent.Entities()
+	own.Open = func(context.Context, string) (dialect.Driver, error) { return nil, nil }
+	b.WriteString("\nAn app that [opens its databases itself](../howto/existing-project.md) has no keys `database`, `migrations` and `sets`, but has:\n\n")
+	writeSettings(&b, slices.DeleteFunc(own.Settings(), func(s catalog.Setting) bool { return common[s.Key] }))
+	page(t, "configuration.md", b.String())
+}
+
+// writeSettings writes the table of some settings.
+func writeSettings(b *bytes.Buffer, settings []catalog.Setting) {
 	b.WriteString("| key | default | range | | |\n|---|---|---|---|---|\n")
 	for _, s := range settings {
 		def, limits := fmt.Sprintf("`%v`", s.Default), ""
@@ -214,9 +232,8 @@ func TestConfiguration(t *testing.T) {
 		if s.Live {
 			live = "live"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", s.Key, def, strings.TrimSpace(limits), live, s.Help)
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", s.Key, def, strings.TrimSpace(limits), live, s.Help)
 	}
-	page(t, "configuration.md", b.String())
 }
 
 // Every member of an annotation has its row, with an example.

@@ -38,7 +38,10 @@ type Sets struct {
 	names []string
 }
 
-var _ backend.Backend = (*Sets)(nil)
+var (
+	_ backend.Backend = (*Sets)(nil)
+	_ backend.Finder  = (*Sets)(nil)
+)
 
 // New opens the first set, which tells the dialect of all. ledger makes the tables
 // that are the system's own; it runs for every set that is opened.
@@ -96,7 +99,7 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 	d := &Database{set: set, drv: drv, name: spoken.Name(), turn: make(chan struct{}, 1)}
 	if err := s.ledger(ctx, d.Driver()); err != nil {
 		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the tables koan_... cannot be created in the set %q: %v", set, err).
-			WithHint("Let the app's user create tables, or create koan_receipts by hand; docs/howto/existing-project.md has its statement.").Because(err)
+			WithHint("Let the app's user create tables, or create them by hand; docs/howto/existing-project.md has the statements.").Because(err)
 	}
 	attached, err := s.attach(d)
 	if err != nil {
@@ -160,15 +163,33 @@ func (s *Sets) Use(ctx context.Context, set string) (d backend.Database, attache
 	return s.opened.Use(ctx, set)
 }
 
-// errMigratedByApp is what stands where a set's tables would be looked at or changed.
+// Has implements backend.Finder.
+func (s *Sets) Has(ctx context.Context, set string) (bool, error) {
+	_, _, release, err := s.opened.Use(ctx, set)
+	if err != nil {
+		if fault.CodeOf(err) == fault.UnknownSet {
+			err = nil
+		}
+		return false, err
+	}
+	release()
+	return true, nil
+}
+
+// errMigratedByApp is what stands where a set's tables would be changed.
 func errMigratedByApp() error {
 	return fault.New(fault.CapabilityUnsupported, "the app opens its databases itself, so it also migrates their tables").
 		WithHint("Use the app's own migrations.")
 }
 
-// Look implements backend.Backend.
-func (s *Sets) Look(context.Context, string, func(context.Context, dialect.Driver) error) error {
-	return errMigratedByApp()
+// Look implements backend.Backend. The set is opened, and stays open as every other.
+func (s *Sets) Look(ctx context.Context, set string, fn func(context.Context, dialect.Driver) error) error {
+	d, _, release, err := s.opened.Use(ctx, set)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return fn(ctx, d.Driver())
 }
 
 // Change implements backend.Backend.

@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"entgo.io/ent/dialect"
@@ -95,6 +96,24 @@ type Backend interface {
 // therefore exist.
 type Opener interface{ IsOpen(set string) bool }
 
+// Finder is a Backend whose Sets are those alone that were used.
+type Finder interface {
+	// Has reports whether there is a set, which may open it.
+	Has(ctx context.Context, set string) (bool, error)
+}
+
+// Has reports whether a set has data. Nothing is made by asking.
+func Has(ctx context.Context, b Backend, set string) (bool, error) {
+	if o, ok := b.(Opener); ok && o.IsOpen(set) {
+		return true, nil
+	}
+	if f, ok := b.(Finder); ok {
+		return f.Has(ctx, set)
+	}
+	sets, err := b.Sets(ctx)
+	return slices.Contains(sets, set), err
+}
+
 // Drafter is a Backend whose sets come into being by what is written to them.
 type Drafter interface {
 	// Draft returns a set that does not exist, as it would be made; nil where it exists.
@@ -113,7 +132,10 @@ type Draft interface {
 
 // Fault is what an error of a set means: a fault where the database failed. Faults, and
 // the need for a new attempt, stay what they are.
-func Fault(b Backend, set string, err error) error {
+func Fault(b interface {
+	Trouble(set string, err error) (error, bool)
+}, set string, err error,
+) error {
 	if err == nil || errors.Is(err, store.ErrStale) {
 		return err
 	}
@@ -160,6 +182,9 @@ func Named(set string) string {
 
 // Owner is a Backend that has a place for what is the app's and no set's.
 type Owner interface {
+	Dialect() sqltext.Dialect
+	// Trouble is that of Backend.
+	Trouble(set string, err error) (fault error, mine bool)
 	// Own opens that place, making with the statements what is missing in it; an ALTER
 	// TABLE that adds a column which is there, or drops one which is not, does nothing. Its
 	// connections are none of the sets', so that who holds one of those never waits

@@ -37,11 +37,11 @@ func (b *Beginnings) open(ctx context.Context) (*ledger.Beginnings, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.kept == nil {
-		db, err := b.owner.Own(ctx, ledger.BeginningTables(b.backend.Dialect()))
+		db, err := b.owner.Own(ctx, ledger.BeginningTables(b.owner.Dialect()))
 		if err != nil {
 			return nil, err
 		}
-		b.kept = ledger.NewBeginnings(db, b.backend.Dialect())
+		b.kept = ledger.NewBeginnings(db, b.owner.Dialect())
 	}
 	return b.kept, nil
 }

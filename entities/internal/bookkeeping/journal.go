@@ -103,7 +103,7 @@ func (j *Journal) Sink() journal.Sink { return j.writer }
 const journalConns = 2
 
 func (j *Journal) open(ctx context.Context) (*ledger.Journal, error) {
-	d := j.backend.Dialect()
+	d := j.owner.Dialect()
 	db, err := j.owner.Own(ctx, append(ledger.JournalTables(d), ledger.TapeTables(d)...))
 	if err != nil {
 		return nil, err

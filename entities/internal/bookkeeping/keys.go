@@ -44,7 +44,7 @@ func (k *Keys) open(ctx context.Context) (*ledger.Keys, error) {
 	if k.opened != nil {
 		return k.opened, nil
 	}
-	d := k.backend.Dialect()
+	d := k.owner.Dialect()
 	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables(d), ledger.PlanTables(d), ledger.GrantTables(), ledger.SecretTables()))
 	if err != nil {
 		return nil, k.fault(err)
@@ -73,7 +73,7 @@ func (k *Keys) Close() error {
 func (k *Keys) Keeps(s store.Store) bool { return s == k.data }
 
 // fault is what an error of the tables means: a fault where the database failed.
-func (k *Keys) fault(err error) error { return backend.Fault(k.backend, backend.Ledger, err) }
+func (k *Keys) fault(err error) error { return backend.Fault(k.owner, backend.Ledger, err) }
 
 // Claim implements once.Ledger.
 func (k *Keys) Claim(ctx context.Context, c once.Claim) (standing once.Standing, err error) {
@@ -177,11 +177,11 @@ func (k *Keys) forgetReply(ctx context.Context, set, id string) error {
 // use returns a set that was written to once. gone reports that it does not exist any
 // more: looking for a receipt makes no set.
 func (k *Keys) use(ctx context.Context, set string) (d backend.Database, gone bool, release func(), err error) {
-	sets, err := k.backend.Sets(ctx)
+	there, err := backend.Has(ctx, k.backend, set)
 	if err != nil {
 		return nil, false, nil, err
 	}
-	if !slices.Contains(sets, set) {
+	if !there {
 		return nil, true, nil, nil
 	}
 	d, _, release, err = k.backend.Use(ctx, set)

@@ -49,7 +49,7 @@ func (q *SetQuota) open(ctx context.Context) (*ledger.Makers, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.makers = ledger.NewMakers(db, q.backend.Dialect())
+		q.makers = ledger.NewMakers(db, q.owner.Dialect())
 	}
 	return q.makers, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run/replay"
 )
@@ -20,11 +19,10 @@ import (
 // Tapes keeps the tapes of runs for replays, in the app's own tables. The journal's
 // writer writes them, or a writer of their own if there is no journal.
 type Tapes struct {
-	dialect sqltext.Dialect
-	owner   backend.Owner
-	log     *slog.Logger
-	writer  *ledger.Writer // nil where there is no journal, and nothing is going to be kept
-	own     bool           // the writer has nothing else
+	owner  backend.Owner
+	log    *slog.Logger
+	writer *ledger.Writer // nil where there is no journal, and nothing is going to be kept
+	own    bool           // the writer has nothing else
 
 	bounds  atomic.Pointer[tapeBounds] // nil where nothing is going to be kept
 	trimmed time.Time                  // when it was last looked at, by the housekeeping alone
@@ -49,8 +47,8 @@ const (
 var _ replay.Shelf = (*Tapes)(nil)
 
 // NewTapes returns what keeps tapes.
-func NewTapes(d sqltext.Dialect, owner backend.Owner, log *slog.Logger) *Tapes {
-	return &Tapes{dialect: d, owner: owner, log: log}
+func NewTapes(owner backend.Owner, log *slog.Logger) *Tapes {
+	return &Tapes{owner: owner, log: log}
 }
 
 func (t *Tapes) open(ctx context.Context) (*ledger.Tapes, error) {
@@ -59,11 +57,11 @@ func (t *Tapes) open(ctx context.Context) (*ledger.Tapes, error) {
 	if t.opened != nil {
 		return t.opened, nil
 	}
-	db, err := t.owner.Own(ctx, ledger.TapeTables(t.dialect))
+	db, err := t.owner.Own(ctx, ledger.TapeTables(t.owner.Dialect()))
 	if err != nil {
 		return nil, err
 	}
-	t.opened = ledger.NewTapes(db, t.dialect)
+	t.opened = ledger.NewTapes(db, t.owner.Dialect())
 	return t.opened, nil
 }
 
@@ -88,11 +86,11 @@ func (t *Tapes) Bound(retention time.Duration, most int64) {
 		return
 	}
 	open := func(ctx context.Context) (*ledger.Journal, error) {
-		db, err := t.owner.Own(ctx, ledger.TapeTables(t.dialect))
+		db, err := t.owner.Own(ctx, ledger.TapeTables(t.owner.Dialect()))
 		if err != nil {
 			return nil, err
 		}
-		return ledger.NewJournal(db, t.dialect, "", 0), nil
+		return ledger.NewJournal(db, t.owner.Dialect(), "", 0), nil
 	}
 	t.own = true
 	t.writer = ledger.NewWriter(open, tapesBeat, func(ctx context.Context, _ *ledger.Journal) {

@@ -25,6 +25,8 @@ type ChangeLog struct {
 	// Off says why changes are not kept, "" where they are. That there was a commit is kept all
 	// the same, so that nobody takes a gap for the whole.
 	Off string
+	// InData gives a log to the sets of an app that opens its databases itself.
+	InData bool
 
 	engine  *Engine
 	commits atomic.Int64 // of this process
@@ -39,8 +41,8 @@ type ChangeLog struct {
 var _ follow.Log = (*ChangeLog)(nil)
 
 // logsChanges reports whether sets have a change log: those of an app that opens its databases
-// itself have none.
-func (e *Engine) logsChanges() bool { return e.way != nil }
+// itself have one where the app wants it.
+func (e *Engine) logsChanges() bool { return e.way != nil || e.Log.InData }
 
 // Why there is nothing of a commit in the log.
 const tooLarge = "they took more room than a run has for them (run.maxBytes)"
@@ -160,12 +162,7 @@ func (l *ChangeLog) Retention() string {
 
 // has reports whether a set has data: what is used comes into being.
 func (l *ChangeLog) has(ctx context.Context, set string) (bool, error) {
-	b := l.engine.backend
-	if o, ok := b.(backend.Opener); ok && o.IsOpen(set) {
-		return true, nil
-	}
-	sets, err := b.Sets(ctx)
-	return slices.Contains(sets, set), err
+	return backend.Has(ctx, l.engine.backend, set)
 }
 
 // in runs fn on what is committed in a set.

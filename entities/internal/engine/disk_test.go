@@ -90,7 +90,7 @@ func TestFullDatabaseIsAFault(t *testing.T) { // not parallel: ent's Create writ
 func openedHere(t *testing.T, db *sql.DB, shimmed *shim.App) *app {
 	t.Helper()
 	p := entities.Provide(shimmed, entities.Options{Open: func(context.Context, string) (dialect.Driver, error) { return entsql.OpenDB(dialect.SQLite, db), nil }})
-	require.NoError(t, p.Start(t.Context(), host{}))
+	require.NoError(t, p.Start(t.Context(), host{"sqlite://" + t.TempDir()}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	s, err := catalog.NewSnapshot(p.Offer())
 	require.NoError(t, err)

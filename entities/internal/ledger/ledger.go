@@ -63,10 +63,31 @@ func Migrate(ctx context.Context, drv dialect.Driver) error {
 	return execRow(ctx, drv, statements)
 }
 
-// MigrateReceipts makes the table of receipts alone, where it is missing: all that a
-// database needs whose tables are the app's own business.
-func MigrateReceipts(ctx context.Context, drv dialect.Driver) error {
-	return execRow(ctx, drv, []string{receiptTable(drv), keys})
+// MigrateCommits makes the tables that a commit writes to, where they are missing: all that a
+// database needs whose tables are the app's own business. The change log is one of them if changes
+// are kept. Where a table is there, nothing is made, so that a user of the database who may not
+// make any can have had somebody else make them.
+func MigrateCommits(ctx context.Context, drv dialect.Driver, changes bool) error {
+	tables := []struct {
+		name string
+		make []string
+	}{{"koan_receipts", []string{receiptTable(drv), keys}}, {"koan_replies", []string{replies}}, {"koan_identity", []string{identity}}, {"koan_changes", []string{changeTable(drv)}}}
+	if !changes {
+		tables = tables[:3]
+	}
+	for _, t := range tables {
+		there, err := hasTable(ctx, drv, t.name)
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+		if there {
+			continue
+		}
+		if err := execRow(ctx, drv, t.make); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func receiptTable(drv dialect.Driver) string {

@@ -43,7 +43,7 @@ type Follower struct {
 func (h *Hub) Follow(ctx context.Context, r follow.Reader, filter Filter, lastID string) (*Follower, error) {
 	if h.log == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app does not keep what is changed, so changes cannot be followed").
-			WithHint("Set journal.enabled and journal.changes to true, which they are by default. An app that opens its databases itself keeps none.")
+			WithHint("Set journal.enabled and journal.changes to true, which they are by default; an app that opens its databases itself also needs ledger.inData.")
 	}
 	f := &Follower{hub: h, sets: filter.Sets, entities: filter.Entities}
 	var err error

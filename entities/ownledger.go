@@ -1,0 +1,132 @@
+package entities
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/entities/internal/bookkeeping"
+	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/entities/internal/postgres"
+	"github.com/koan-go/koan/entities/internal/sqlite"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// An app that opens its databases itself keeps in them what a commit has to write in its own
+// transaction: its receipt, its reply and, if wanted, its changes. Keys, plans, tapes and the journal
+// stand in a place beside them. After a crash between the two, the receipts say what is true.
+
+// settingLedger is the key of CONTRACT section 1 for that place.
+const settingLedger = "ledger.database"
+
+// settingInData has the sets of such an app keep the changes of each commit.
+const settingInData = "ledger.inData"
+
+// ledgerPlace keeps what is the app's and no set's.
+type ledgerPlace interface {
+	backend.Owner
+	Close() error
+}
+
+// ownSettings are those of an app that opens its databases itself.
+func ownSettings() []catalog.Setting {
+	return []catalog.Setting{{
+		Key: settingLedger, Default: "", Check: checkPlace,
+		Help: "where keys, plans, tapes and the journal are kept: sqlite://FOLDER, or postgres://USER:PASSWORD@HOST/DATABASE where several servers share it; empty is a folder for each database in $XDG_DATA_HOME/APP",
+	}, {
+		Key: settingInData, Default: false,
+		Help: "keep the changes of each commit in the app's own databases too, in the table koan_changes: /api/events and listeners of resources need them",
+	}}
+}
+
+// openLedger opens the place of the ledger of an app that opens its databases itself. Where no place
+// is set, each database has one of its own, so that a program that is started for another database
+// has another ledger.
+func (p *Provider) openLedger(ctx context.Context, host catalog.Host) error {
+	id, err := p.identity(ctx)
+	if err != nil {
+		return err
+	}
+	where := host.Settings().String(settingLedger)
+	path, err := folder(settingLedger, where, host.App())
+	switch {
+	case onPostgres(where):
+		p.ledger, err = postgres.Open(where, host.App(), backend.Schema{})
+	case err != nil:
+	case where == "":
+		p.ledger, err = openLedgerFolder(filepath.Join(path, id))
+	default:
+		p.ledger, err = openLedgerFolder(path)
+	}
+	if err != nil {
+		p.ledger = nil
+		return err
+	}
+	if err := p.bind(ctx, id); err != nil {
+		return errors.Join(err, p.ledger.Close())
+	}
+	return nil
+}
+
+func openLedgerFolder(path string) (ledgerPlace, error) {
+	f, err := sqlite.OpenFolder(path, backend.Schema{}, sqlite.SyncFull)
+	if known, ok := errors.AsType[*fault.Fault](err); ok {
+		err = known.WithHint("The ledger is kept there, beside the app's own databases. Set `%s` to a folder that can be written, or to postgres://...", settingLedger)
+	}
+	return f, err
+}
+
+// identity is the name of the database whose ledger it is: that of the first set.
+func (p *Provider) identity(ctx context.Context) (string, error) {
+	b := p.engine.Backend()
+	d, _, release, err := b.Use(ctx, p.firstSet())
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	id, err := ledger.Identity(ctx, b.Dialect(), d.Driver())
+	return id, backend.Fault(b, d.Set(), err)
+}
+
+// bind refuses the ledger of another database.
+func (p *Provider) bind(ctx context.Context, id string) error {
+	db, err := p.ledger.Own(ctx, ledger.DataTables)
+	if err != nil {
+		return backend.Fault(p.ledger, backend.Ledger, err)
+	}
+	defer func() { _ = db.Close() }()
+	whose, err := ledger.Bind(ctx, p.ledger.Dialect(), db, id)
+	if err != nil {
+		return backend.Fault(p.ledger, backend.Ledger, err)
+	}
+	if whose != id {
+		return fault.Newf(fault.ServiceUnavailable, "the ledger in %s is that of another database", p.ledger.OwnPlace()).
+			WithHint("Set `%s` to a place that has no ledger, or leave it out: then each database has a place of its own.", settingLedger)
+	}
+	return nil
+}
+
+// ownTables makes the tables that commits write to in a database of the app's own.
+func (p *Provider) ownTables(ctx context.Context, drv dialect.Driver) error {
+	return ledger.MigrateCommits(ctx, drv, p.engine.Log.InData)
+}
+
+// checkLedger looks for what is wrong with the ledger itself.
+func (p *Provider) checkLedger(ctx context.Context) error {
+	x, ok := p.ledger.(backend.Examiner)
+	if !ok {
+		return nil
+	}
+	return x.Examine(ctx, backend.Ledger)
+}
+
+// keep makes what keeps keys, tapes and the journal in a place.
+func (p *Provider) keep(ctx context.Context, host catalog.Host, owner backend.Owner) error {
+	p.keys = bookkeeping.NewKeys(p.engine, p.engine.Backend(), owner, host.Log())
+	p.tapes = bookkeeping.NewTapes(owner, host.Log())
+	return p.startJournal(ctx, host, owner)
+}
