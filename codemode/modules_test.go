@@ -79,6 +79,13 @@ func (m *modules) changed(t *testing.T, during func()) *catalog.View {
 	return snapshot.View(auth.Local(), exposure.Full, false)
 }
 
+// A rejected import() names what can be imported, servers too.
+func TestRejectedImportsNameTheModules(t *testing.T) {
+	m := newModules(t, nil)
+	require.JSONEq(t, `"Import one of these: @codemode/discovery, @codemode/errors, @codemode/servers/koan, @codemode/servers/mail, @codemode/servers/square."`, m.gives(`await import("lodash").catch((e) => { globalThis.__codemode_result__ = e.hint })`))
+	require.Contains(t, m.gives(`await import("lod" + "ash").catch((e) => { globalThis.__codemode_result__ = e.hint })`), "@codemode/servers/square")
+}
+
 // A change of the tools shows in the next run, and not in the one under way.
 func TestToolListChanges(t *testing.T) {
 	m := newModules(t, nil)

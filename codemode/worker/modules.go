@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"strings"
-
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/internal/script"
@@ -107,7 +105,7 @@ func (s *session) module(path string) *goja.Object {
 		s.serverModule(o, server)
 	default:
 		f := importFailed(path, "", "there is no module "+quote(path)+fault.DidYouMean(path, m.Paths())).
-			WithHint("Import one of these: %s.", strings.Join(m.Paths(), ", "))
+			WithHint("Import one of these: %s.", script.Listed(m.Paths()))
 		panic(s.errorOf(f, s.classOf(f.Code, false)))
 	}
 	s.modules[path] = o

@@ -65,6 +65,14 @@ func clean(text string) string {
 			return '\''
 		case unicode.Is(unicode.Cf, r):
 			return -1 // a zero-width space, or a mark of direction
+		case r > unicode.MaxASCII && unicode.IsDigit(r):
+			return '0' + digitOf(r)
+		case r == '．', r == '٫':
+			return '.'
+		case r == '，', r == '٬':
+			return ','
+		case r == '／':
+			return '/'
 		}
 		return r
 	}, strings.ToValidUTF8(text, " "))
@@ -74,4 +82,19 @@ func clean(text string) string {
 		text = strings.TrimPrefix(text, mark)
 	}
 	return strings.TrimSpace(text)
+}
+
+// digitOf returns the value of a decimal digit of any script. Unicode has the ten of a script in a row.
+func digitOf(r rune) rune {
+	for _, run := range unicode.Nd.R16 {
+		if r >= rune(run.Lo) && r <= rune(run.Hi) {
+			return (r - rune(run.Lo)) % 10
+		}
+	}
+	for _, run := range unicode.Nd.R32 {
+		if r >= rune(run.Lo) && r <= rune(run.Hi) {
+			return (r - rune(run.Lo)) % 10
+		}
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package quantity
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,6 +60,25 @@ func (p *lineParser) amount(l *Line) {
 	}
 	l.Amount = decimal.NewNullDecimal(first)
 	p.measure(l)
+	if figure := grouped.FindString(before); figure != "" && isAmbiguous(figure, l.Unit) {
+		*l = Line{Text: l.Text}
+		one, digits := strings.Replace(figure, ",", ".", 1), strings.NewReplacer(".", "", ",", "").Replace(figure)
+		p.rest, p.notes = before, append(p.notes, fmt.Sprintf("%s may be %s or %s", figure, strings.TrimRight(strings.TrimRight(one, "0"), "."), digits))
+	}
+}
+
+// grouped is a figure with three digits behind a point or a comma, which people read as decimals or as
+// thousands.
+var grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}[.,][0-9]{3}\b`)
+
+// isAmbiguous reports whether a figure with three digits behind a mark may be a thousand times as much. A comma
+// groups thousands, but nobody cooks a thousand kilograms; a point begins decimals, but nobody weighs
+// thousandths of a gram. Who measures in cups or pounds writes both so.
+func isAmbiguous(figure string, u Unit) bool {
+	if strings.Contains(figure, ",") {
+		return u == "kg" || u == "l"
+	}
+	return u == Gram || u == Millilitre || u == Piece
 }
 
 // measure takes the unit of an amount, and what else stands before the name.

@@ -203,10 +203,10 @@ func Computes(code string) bool {
 }
 
 // Importing returns the bindings of a View for one script. Only the servers that the code may
-// import have their tools.
+// import have their tools; the others are there for the list of what it can import.
 func Importing(v *catalog.View, app App, code string) wire.Bindings {
 	b := Bind(v)
-	if !strings.Contains(code, wire.ModulePrefix) {
+	if !strings.Contains(code, wire.ModulePrefix) && !dynamic.MatchString(code) {
 		return b
 	}
 	all := Computes(code)

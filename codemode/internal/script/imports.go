@@ -151,15 +151,15 @@ func (p *Program) refusal(path string) refused {
 	}
 	paths := p.modules.Paths()
 	r.text = "there is no module " + strconv.Quote(r.path) + fault.DidYouMean(path, paths)
-	r.hint = "Import one of these: " + listed(paths) + "."
+	r.hint = "Import one of these: " + Listed(paths) + "."
 	if id, ok := wire.ServerOf(path); ok {
 		r.text = "no server " + strconv.Quote(r.path[len(path)-len(id):]) + " is connected" + fault.DidYouMean(path, paths)
 	}
 	return r
 }
 
-// listed names the first of many.
-func listed(names []string) string {
+// Listed names the first of many.
+func Listed(names []string) string {
 	const most = 12
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + ", …"
@@ -259,6 +259,6 @@ func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string
 func (p *Program) notExported(path, name string, names []string, line, column int) *Error {
 	e := failure(p.at.user, "the module "+strconv.Quote(path)+" has no export "+strconv.Quote(name)+fault.DidYouMean(name, names), line, column)
 	e.Unsupported, e.Import, e.Name = true, path, name
-	e.Hint = "It exports " + listed(names) + "."
+	e.Hint = "It exports " + Listed(names) + "."
 	return e
 }

@@ -181,10 +181,16 @@ func Held(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *fault
 // Key checks an id of an entity, in its native or its string form, and gives
 // it as Value does.
 func Key(e *descriptor.Entity, v any, at string) (any, *fault.Detail) {
+	if v == nil {
+		return nil, &fault.Detail{Path: at, Message: nullID, Expected: "an id"}
+	}
 	f := e.Resource.Key
 	f.Type = catalog.TypeID
 	return Value(&e.Key, &f, v, at)
 }
+
+// nullID says of an id that is null where it may come from: what was read for it had none.
+const nullID = "must be an id, not null: what it was taken from has none, such as a relationship that is not set, an optional field, or a result of findById; check it before the call"
 
 func integerOrBad(v any, bad refuseFunc) (any, *fault.Detail) {
 	if n, ok := integer(v); ok {
