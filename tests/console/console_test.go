@@ -153,5 +153,5 @@ func TestStories(t *testing.T) {
 		})
 	}
 	require.NoError(t, cmd.Wait())
-	require.Equal(t, 16, stories)
+	require.Equal(t, 17, stories)
 }

@@ -451,6 +451,24 @@ const stories = {
     await p.close();
   },
 
+  async "make a row, and change none"() {
+    const p = await page(), made = [];
+    p.on("request", (r) => r.method() !== "GET" && made.push(r.method() + " " + new URL(r.url()).pathname));
+    await open(p, "/entities/Todo/+new");
+    await put(p, "#field-title", "x".repeat(300));
+    await p.$eval("#field-title", (f) => f.removeAttribute("maxlength"));
+    await put(p, "#field-title", "x".repeat(300));
+    await press(p, "Create");
+    await says(p, "title", ".fault");
+    await put(p, "#field-title", "Made once");
+    await press(p, "Create");
+    await says(p, "Made once", "h1");
+    const writes = made.filter((m) => !m.endsWith(":new") && m.includes("/api/todo"));
+    check(writes.length > 0 && writes.every((m) => m === "POST /api/todo:create"), "rows are made by create alone: " + writes);
+    await sane(p);
+    await p.close();
+  },
+
   async "type what is no text"() {
     await call("POST", "/api/todo", { id: "n", title: "Numbers" });
     const p = await page();

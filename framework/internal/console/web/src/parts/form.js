@@ -63,5 +63,11 @@ export function Form({ schema, value, wrong = {} }) {
     change=${(v) => (value.value = v === undefined ? without(value.value, name) : { ...value.value, [name]: v })} />`);
 }
 
+// inForm is a fault of a create, whose input has the form's fields in its model.
+export const inForm = (f) => {
+  const at = (path) => path?.replace(/^\/model(?=\/|$)/, "");
+  return Object.assign(f, { path: at(f.path), details: Array.isArray(f.details) ? f.details.map((d) => ({ ...d, path: at(d.path) })) : f.details });
+};
+
 // places are the messages of a fault by their path into the input.
 export const places = (fault) => Object.fromEntries((Array.isArray(fault?.details) ? fault.details : fault?.path ? [fault] : []).map((d) => [d.path, d.message]));

@@ -6,7 +6,7 @@ import { useAgain, useLatest } from "../live.js";
 import { notify } from "../notice.js";
 import { Empty } from "../parts/empty.js";
 import { FaultText } from "../parts/fault.js";
-import { Labelled, places } from "../parts/form.js";
+import { Labelled, inForm, places } from "../parts/form.js";
 import { Confirm } from "../parts/confirm.js";
 import { Conflict } from "../parts/conflict.js";
 import { Deleted } from "../parts/deleted.js";
@@ -109,8 +109,12 @@ function Record({ e, id, made }) {
     }
   };
   const rowPath = (row) => url("/entities/" + e.name + "/" + encodeURIComponent(row[e.key]), { set });
-  // store makes a row, by the operation that there is for it.
-  const store = (body) => (may(e, "upsert") ? request("POST", e.path + query, { body }) : request("POST", e.path + ":create", { body: { model: body, ...(set && { set }) } }));
+  // store makes a row, and leaves one alone that is there already: an upsert changes it, so a row whose id is chosen is put where none is.
+  const store = (body) => {
+    if (may(e, "create")) return request("POST", e.path + ":create", { body: { model: body, ...(set && { set }) } }).catch((f) => Promise.reject(inForm(f)));
+    const { [e.key]: chosen, ...rest } = body;
+    return chosen === undefined ? request("POST", e.path + query, { body }) : request("PUT", url(e.path + "/" + encodeURIComponent(chosen), { set }), { body: rest, headers: { "If-None-Match": "*" } });
+  };
   // again creates the row that somebody else has deleted, as the form has it.
   const again = async () => {
     if (!form.current.reportValidity()) return;
