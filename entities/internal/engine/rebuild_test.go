@@ -44,3 +44,29 @@ func TestHeldValuesHaveTheTypesOfBuilders(t *testing.T) {
 		require.Equal(t, []byte("ab"), bytes)
 	}
 }
+
+// Times come back from each form in which a database writes them, and whatever is taken for a time can be
+// written and read again.
+func FuzzParseMoment(f *testing.F) {
+	for _, text := range []string{"2024-02-29 23:59:59.999999999+00:00", "2024-02-29 23:59:59.5+02", "2024-01-01", "0001-01-01T00:00:00Z", "9999-12-31 23:59:59", "-5", "1700000000", "", "NaN", "24:00", "2024-13-01"} {
+		f.Add(text, int64(len(text))<<30, int64(123456789))
+	}
+	f.Fuzz(func(t *testing.T, text string, second, nano int64) {
+		if at, err := parseMoment(text); err == nil && at.Year() >= 0 && at.Year() <= 9999 {
+			again, err := parseMoment(at.UTC().Format(time.RFC3339Nano))
+			require.NoError(t, err)
+			require.True(t, at.Equal(again), "%s: %s and %s", text, at, again)
+		}
+		const year1, year9999 = -62135596800, 253402300799
+		at := time.Unix(year1+((second%(year9999-year1))+(year9999-year1))%(year9999-year1), (nano%1e9+1e9)%1e9).UTC()
+		for _, layout := range moments {
+			want := at
+			if layout == time.DateOnly {
+				want = at.Truncate(24 * time.Hour)
+			}
+			got, err := parseMoment(at.Format(layout))
+			require.NoError(t, err, layout)
+			require.True(t, want.Equal(got), "%s: %s became %s", layout, want, got)
+		}
+	})
+}
