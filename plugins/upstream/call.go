@@ -257,27 +257,6 @@ type callResult struct {
 	IsError    bool              `json:"isError"`
 }
 
-// withoutShell returns the result within a result of the protocol before 2024-11-05, {toolResult}, which
-// some servers still make; else the result as it is.
-func withoutShell(raw json.RawMessage) json.RawMessage {
-	if !bytes.Contains(raw, []byte(`"toolResult"`)) {
-		return raw
-	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil || given(members["content"]) || given(members["structuredContent"]) {
-		return raw
-	}
-	var inner callResult
-	switch result := members["toolResult"]; {
-	case !given(result):
-		return raw
-	case json.Unmarshal(result, &inner) == nil && (inner.Content != nil || inner.Structured != nil):
-		return result
-	default: // a value of any kind
-		return append(append([]byte(`{"content":[],"structuredContent":`), result...), '}')
-	}
-}
-
 // block is one block of content.
 type block struct {
 	Type string `json:"type"`
@@ -289,9 +268,8 @@ type block struct {
 // Images, sound and embedded resources become files; for functions of modules a result with
 // anything but texts is returned whole (codemode-run-spec section 5.3.2).
 func (s *server) result(ctx context.Context, conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
-	var res callResult
-	raw = withoutShell(raw)
-	if err := json.Unmarshal(raw, &res); err != nil {
+	raw, res, err := readResult(raw)
+	if err != nil {
 		return nil, s.broken(r, "its result cannot be read: "+plainText(misread(err).Error(), 300))
 	}
 	if res.IsError {

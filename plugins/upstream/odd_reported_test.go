@@ -48,6 +48,35 @@ var reportedWays = map[string]func(*oddServer, *message) string{
 	"an answer to the notification": on("notifications/initialized", `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`),
 	// https://github.com/just-every/code/issues/611
 	"nothing at the start": on("initialize", `{"jsonrpc":"2.0","id":$id,"result":{}}`),
+	// https://github.com/awslabs/mcp/issues/3295
+	"null for the notification": on("notifications/initialized", status+"200 application/json null"),
+	// https://github.com/openai/codex/issues/20982
+	"nothing in JSON for the notification": on("notifications/initialized", status+"200 application/json "),
+	// https://github.com/egoist/chatwise-releases/issues/1360
+	"204 for the notification": on("notifications/initialized", status+"204 - "),
+	// https://github.com/drhelius/Geargrafx/issues/134
+	"a result for the notification": on("notifications/initialized", status+`200 application/json {"jsonrpc":"2.0","result":{}}`),
+	// https://github.com/anthropics/claude-ai-mcp/issues/154
+	"JSON that is called HTML": call(status + "200 text/html " + fine),
+	// https://github.com/samihalawa/mcp-server-smtp/pull/4
+	"an object in place of content": call(`{"jsonrpc":"2.0","id":$id,"result":{"success":true,"configs":[{"id":"default"}]}}`),
+	// https://github.com/GopherSecurity/gopher-mcp/issues/202
+	"a text in place of content":  call(`{"jsonrpc":"2.0","id":$id,"result":{"content":"Hello, World!","isError":false}}`),
+	"texts in place of content":   call(`{"jsonrpc":"2.0","id":$id,"result":{"content":["one","two"]}}`),
+	"a block in place of content": call(`{"jsonrpc":"2.0","id":$id,"result":{"content":{"type":"text","text":"done"}}}`),
+	"a failure without content":   call(`{"jsonrpc":"2.0","id":$id,"result":{"isError":true,"error":"The mail server is away"}}`),
+	// https://github.com/NovasPlace/CSM/pull/28
+	"a list without a schema": call(`{"jsonrpc":"2.0","id":$id,"result":{"content":[],"structuredContent":[{"id":"1"}]}}`),
+	// https://github.com/DeusData/codebase-memory-mcp/issues/1247
+	"a page that comes after itself": list(`{"tools":[{"name":"work","inputSchema":{"type":"object"}},{"name":"rest","inputSchema":{"type":"object"}}],"nextCursor":"8"}`),
+	// https://github.com/gensecaihq/Wazuh-MCP-Server/issues/75
+	"a last page that is null": list(`{"tools":[{"name":"work","inputSchema":{"type":"object"}}],"nextCursor":null}`),
+	// https://github.com/tale-project/tale/issues/1512
+	"an address of something else": func(*oddServer, *message) string {
+		return status + `406 application/json {"message":"Must accept 'application/json'","documentation_url":"https://docs.github.com/rest"}`
+	},
+	// https://github.com/cursor/cursor/issues/2995
+	"tools that nobody has asked for": on("initialize", `{"jsonrpc":"2.0","method":"mcp/hello","params":{"capabilities":{"tools":{"listChanged":true}}}}`+"\n"+`{"jsonrpc":"2.0","method":"tools/list","params":{"tools":[]}}`+"\n"+welcome),
 	// https://github.com/ramimbo/mergework/pull/848
 	"no start at all": on("initialize", unknown),
 }
@@ -75,5 +104,20 @@ var reportedRows = []oddRow{
 	{way: "progress of something else", over: onlyStdio, result: done},
 	{way: "an answer to the notification", over: everywhere, result: done},
 	{way: "nothing at the start", over: everywhere, result: done},
+	{way: "null for the notification", over: onlyHTTP, result: done},
+	{way: "nothing in JSON for the notification", over: onlyHTTP, result: done},
+	{way: "204 for the notification", over: onlyHTTP, result: done},
+	{way: "a result for the notification", over: onlyHTTP, result: done},
+	{way: "JSON that is called HTML", over: onlyHTTP, result: done},
+	{way: "an object in place of content", over: everywhere, result: `{"success":true,"configs":[{"id":"default"}]}`},
+	{way: "a text in place of content", over: everywhere, result: `"Hello, World!"`},
+	{way: "texts in place of content", over: onlyStdio, result: `["one","two"]`},
+	{way: "a block in place of content", over: onlyStdio, result: done},
+	{way: "a failure without content", over: everywhere, code: fault.UpstreamError, says: "The mail server is away"},
+	{way: "a list without a schema", over: everywhere, result: `[{"id":"1"}]`},
+	{way: "a page that comes after itself", over: everywhere, result: done, person: "its pages go in circles"},
+	{way: "a last page that is null", over: everywhere, result: done},
+	{way: "an address of something else", over: onlyHTTP, code: fault.ServiceUnavailable, says: "Must accept 'application/json'", person: "Must accept 'application/json'", refused: true},
+	{way: "tools that nobody has asked for", over: []string{stdio}, result: done},
 	{way: "no start at all", over: everywhere, code: fault.ServiceUnavailable, says: "no such method", person: "no such method", refused: true},
 }
