@@ -86,8 +86,9 @@ func (f *file) computes(table, name string, columns []string) bool {
 				names = append(names, renamed[1])
 			}
 		}
+		from := derivedOf(words)
 		for _, item := range written(words, tables, names, columns) {
-			if calls(item, name) {
+			if from.computes(item, name) {
 				return true
 			}
 		}

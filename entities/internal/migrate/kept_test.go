@@ -114,6 +114,19 @@ func TestFilesThatConvertThemselves(t *testing.T) {
 		create + "INSERT INTO new_things (id, v, w) SELECT id, v, 'round(v)' FROM things -- round(v)\n" + rename:                                   true,
 		create + "CREATE TABLE logs (v real);\nINSERT INTO logs (v) SELECT round(v) FROM things;\n" + insert + "SELECT id, v FROM things" + rename: true,
 
+		copying("(SELECT o.v FROM things AS o WHERE o.id = things.id AND abs(v) > 0)"): true,
+		copying("(SELECT round(o.v) FROM things AS o WHERE o.id = things.id)"):         false,
+
+		create + "WITH old AS (SELECT id, v FROM things WHERE abs(v) > 0) " + insert + "SELECT id, v FROM old" + rename:                                   true,
+		create + "WITH old AS (SELECT round(v) AS other, id, v FROM things) " + insert + "SELECT id, v FROM old" + rename:                                 true,
+		create + "WITH old AS (SELECT id, round(v) AS v FROM things) " + insert + "SELECT id, v FROM old" + rename:                                        false,
+		create + "WITH old (id, r) AS (SELECT id, round(v) FROM things) " + insert + "SELECT id, r FROM old" + rename:                                     false,
+		create + "WITH a AS (SELECT id, round(v) AS r FROM things), b AS (SELECT id, r AS s FROM a) " + insert + "SELECT id, b.s FROM b" + rename:         false,
+		create + insert + "SELECT id, r AS v FROM (SELECT id, round(v) AS r FROM things)" + rename:                                                        false,
+		create + insert + "SELECT id, v FROM (SELECT id, v FROM things WHERE v < 9 UNION ALL SELECT id, round(v) AS v FROM things WHERE v >= 9)" + rename: false,
+		create + insert + "SELECT id, v FROM (SELECT id, v FROM things WHERE v < 9 UNION ALL SELECT id, v FROM things WHERE v >= abs(9))" + rename:        true,
+		create + "WITH v AS (SELECT id, v AS v FROM things) " + insert + "SELECT id, v.v FROM v" + rename:                                                 true,
+
 		create + "WITH old AS (SELECT id, v FROM things) " + insert + "SELECT id, round(v) FROM old" + rename:                                                                         false,
 		create + "INSERT OR IGNORE INTO new_things (v, id) SELECT round(v), id FROM things" + rename:                                                                                  false,
 		create + "INSERT INTO main.new_things SELECT id, round(v), NULL FROM things" + rename:                                                                                         false,
