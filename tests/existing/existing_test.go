@@ -24,7 +24,8 @@ import (
 // project is a copy of the owner's project.
 type project struct {
 	testing.TB
-	dir string
+	dir  string
+	data string // of the user: the ledger is there
 }
 
 // run runs a command in the project, which must succeed, and returns what it prints.
@@ -34,7 +35,7 @@ func (p *project) run(name string, args ...string) string {
 	c := exec.Command(name, args...)
 	c.Dir, c.Stdout, c.Stderr = p.dir, &out, &errs
 	// Its generated code is compiled for each test, and runs once: it is not optimized.
-	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod -ldflags=-w '-gcflags=./...=-N -l'", "GOWORK=off", "SHOP_DB="+p.database())
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod -ldflags=-w '-gcflags=./...=-N -l'", "GOWORK=off", "SHOP_DB="+p.database(), "XDG_DATA_HOME="+p.data)
 	require.NoError(p, c.Run(), "%s %s: %s%s", name, strings.Join(args, " "), out.String(), errs.String())
 	return out.String()
 }
@@ -50,7 +51,7 @@ func read(tb testing.TB, path string) string {
 
 func copied(t *testing.T) *project {
 	t.Helper()
-	p := &project{TB: t, dir: t.TempDir()}
+	p := &project{TB: t, dir: t.TempDir(), data: t.TempDir()}
 	require.NoError(t, os.CopyFS(p.dir, os.DirFS("project")))
 	return p
 }
@@ -207,7 +208,7 @@ func hidden(t *testing.T, p *project, agents string) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(p.dir, "hidden.js"), []byte(code), 0o644))
 		c := exec.Command(agents, "run", "hidden.js")
-		c.Dir, c.Env = p.dir, append(os.Environ(), "SHOP_DB="+p.database())
+		c.Dir, c.Env = p.dir, append(os.Environ(), "SHOP_DB="+p.database(), "XDG_DATA_HOME="+p.data)
 		out, err := c.Output()
 		require.Error(t, err, code)
 		require.Contains(t, string(out), says, code)

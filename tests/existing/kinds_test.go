@@ -51,7 +51,7 @@ func add(t *testing.T, folder string) *added {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	a := &added{project: &project{TB: t, dir: t.TempDir()}}
+	a := &added{project: &project{TB: t, dir: t.TempDir(), data: t.TempDir()}}
 	require.NoError(t, os.CopyFS(a.dir, os.DirFS(folder)))
 	require.NoError(t, os.WriteFile(filepath.Join(a.dir, "go.sum"), []byte(read(t, filepath.Join(root, "go.sum"))), 0o644))
 	koan, err := command()
@@ -68,7 +68,7 @@ func (a *added) answers(script string) map[string]string {
 	a.Helper()
 	require.NoError(a, os.WriteFile(filepath.Join(a.dir, "script.js"), []byte(script), 0o644))
 	c := exec.Command(a.agents, "run", "script.js")
-	c.Dir, c.Env = a.dir, append(os.Environ(), "DATABASE_URL="+a.database, "XDG_DATA_HOME="+a.dir)
+	c.Dir, c.Env = a.dir, append(os.Environ(), "DATABASE_URL="+a.database, "XDG_DATA_HOME="+a.data)
 	var errs strings.Builder
 	c.Stderr = &errs
 	printed, err := c.Output()
