@@ -72,6 +72,9 @@ func (c *consent) Inside(a *run.Attempt, op *catalog.Operation) {
 // somebody has to agree to it first: to one with an effect outside or one that a rule names,
 // because of the policy or because of what its input carries, unless a grant covers it.
 func (c *consent) Outside(ctx context.Context, o *run.OutsideCall) error {
+	if err := c.tooLargeToAsk(o.Attempt); err != nil {
+		return err
+	}
 	op := o.Operation
 	effect := callEffect(op)
 	effect.Writes = o.Effect
@@ -112,6 +115,19 @@ func (c *consent) Outside(ctx context.Context, o *run.OutsideCall) error {
 		return notAtomic()
 	}
 	return &pause{consent: c, call: &planned}
+}
+
+// tooLargeToAsk returns the fault of a plan that is too large without its changes already, once it is certain that
+// the run needs one: what else the run does would be for nothing.
+func (c *consent) tooLargeToAsk(a *run.Attempt) error {
+	if c.given() || c.run.Spec().DryRun || !c.run.Spec().Atomic || len(c.policy.NeedApproval(c.subject, c.floor, c.effectsOf(a))) == 0 {
+		return nil
+	}
+	most := c.guard.settings.Load().MaxBytes
+	if fixed := c.fixedBytes(); fixed > int64(most) {
+		return planTooLarge(fixed, most)
+	}
+	return nil
 }
 
 // noteGranted notes who approved a call before it was made, where nothing else is noted of

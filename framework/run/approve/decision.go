@@ -57,8 +57,7 @@ func (c *consent) holdPlan(p *Plan) {
 // plan makes the plan of a pause, and returns its shape as it is kept. Where its changes take more bytes than
 // plans may have, it has a sample of them. What is certain to be too large is refused before it is put together.
 func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, shape, error) {
-	r, most := c.run, c.guard.settings.Load().MaxBytes
-	fixed := r.Tape().Bytes() + int64(len(r.Request().Input))
+	most, fixed := c.guard.settings.Load().MaxBytes, c.fixedBytes()
 	if fixed > int64(most) {
 		return nil, shape{}, planTooLarge(fixed, most)
 	}
@@ -91,6 +90,11 @@ func (c *consent) plan(call *PlannedCall, changes []store.Change) (*Plan, shape,
 		is = c.shapeOf(read)
 	}
 	return read, is, nil
+}
+
+// fixedBytes returns how many bytes a plan of the run takes at least, whatever its changes are.
+func (c *consent) fixedBytes() int64 {
+	return c.run.Tape().Bytes() + int64(len(c.run.Request().Input))
 }
 
 // planOf puts together what a plan has beside its changes.
