@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -9,29 +10,64 @@ import (
 // SecretList collects secrets as a provider learns of them. Reading takes no lock, since whoever writes
 // to the log may hold any. It is safe for concurrent use; a nil one keeps nothing.
 type SecretList struct {
-	mu   sync.Mutex // held to write
-	list atomic.Pointer[[]string]
+	mu    sync.Mutex            // held to write
+	added []string              // for good
+	held  map[string][][]string // by their holder, the last ones first
+	list  atomic.Pointer[[]string]
 }
 
-// maxSecrets is how many secrets a list keeps, the latest ones: each costs something for every text that
-// is redacted, and tokens that are renewed expire.
-const maxSecrets = 512
+// heldTimes is how many times the secrets of a holder may be renewed before they are forgotten: calls that
+// began with older ones may still be under way.
+const heldTimes = 3
 
-// Add adds secrets, unless they are there or empty.
+// Add adds secrets for good, unless they are there or empty: those of a configuration.
 func (l *SecretList) Add(values ...string) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := slices.Clone(l.Secrets())
-	for _, value := range values {
-		if value != "" && !slices.Contains(all, value) {
-			all = append(all, value)
+	l.added = append(l.added, values...)
+	l.publish()
+}
+
+// Renew adds the secrets that somebody holds now, such as the tokens of a sign-in. Older ones of the same
+// holder are forgotten after some more, so that the list grows with holders and not with time.
+func (l *SecretList) Renew(holder string, values ...string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.held[holder]
+	if len(last) > 0 && slices.Equal(last[0], values) {
+		return
+	}
+	if l.held == nil {
+		l.held = map[string][][]string{}
+	}
+	l.held[holder] = append([][]string{slices.Clone(values)}, last[:min(len(last), heldTimes-1)]...)
+	l.publish()
+}
+
+// publish makes the list that is read. The caller holds the lock.
+func (l *SecretList) publish() {
+	known := map[string]bool{"": true}
+	var all []string
+	add := func(values []string) {
+		for _, value := range values {
+			if !known[value] {
+				known[value] = true
+				all = append(all, value)
+			}
 		}
 	}
-	if n := len(all); n > maxSecrets {
-		all = slices.Clone(all[n-maxSecrets:])
+	add(l.added)
+	l.added = slices.Clone(all)
+	for _, holder := range slices.Sorted(maps.Keys(l.held)) {
+		for _, values := range l.held[holder] {
+			add(values)
+		}
 	}
 	l.list.Store(&all)
 }

@@ -53,7 +53,7 @@ func newPeople(host catalog.Host, configs []Config, tokens *catalog.SecretList) 
 // keepIn sets where sign-ins are kept, and tokens to get all that are read or written.
 func (p *people) keepIn(store *signin.Store, tokens *catalog.SecretList) {
 	p.store, p.tokens = store, tokens
-	store.Learned = tokens.Add
+	store.Learned = tokens.Renew
 }
 
 // signInFiles returns the folder of the sign-ins and the file of their key, which is

@@ -31,15 +31,15 @@ type Store struct {
 	keyFile string
 	secrets []string // instead of the key in the file
 	http    *http.Client
-	// Learned gets the tokens and secrets of each sign-in that is read or written, since no text may
+	// Learned gets the tokens and secrets of each sign-in that is read or written, and whose they are, since no text may
 	// show them; nil is nobody. It is set before the first.
-	Learned func(secrets ...string)
+	Learned func(holder string, secrets ...string)
 }
 
 // learn has the secrets of a sign-in known.
 func (s *Store) learn(r *Record) {
 	if s.Learned != nil && r != nil {
-		s.Learned(r.Access, r.Refresh, r.Client.Secret)
+		s.Learned(r.Upstream+"\x00"+r.User, r.Access, r.Refresh, r.Client.Secret)
 	}
 }
 
