@@ -349,3 +349,20 @@ func TestLimitOfSharedRows(t *testing.T) {
 	require.Greater(t, len(page.Items), 40)
 	require.Less(t, len(out), e.MaxBytes+200)
 }
+
+// A prefix is a range of an index, where the files are Koan's own.
+func TestPrefixUsesIndex(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, small())
+	_, err := db.Exec("CREATE INDEX books_title ON books (title)")
+	require.NoError(t, err)
+	tree, details := filter.Parse([]byte(`{"title":{"$startsWith":"Dü"}}`), books, graph, "")
+	require.Empty(t, details)
+	b := sqltext.Builder{Dialect: sqltext.SQLite{}, Indexed: true}
+	b.Raw("EXPLAIN QUERY PLAN SELECT id FROM books AS ").Alias(b.NewAlias()).Raw(" WHERE ")
+	tree.Where(&b, 0)
+	var id, parent, unused int
+	var plan string
+	require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&id, &parent, &unused, &plan))
+	require.Contains(t, plan, "books_title (title>? AND title<?)")
+}

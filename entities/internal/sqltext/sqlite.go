@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/koan-go/koan/entities/internal/fold"
 )
@@ -48,6 +49,33 @@ func (SQLite) Days(day time.Time) (first, last any) {
 
 // DayText implements Dialect.
 func (SQLite) DayText() (before, after string) { return "substr(", ",1,10)" }
+
+// Prefixed implements Dialect: the order of bytes in UTF-8, in which the files that Koan makes keep
+// texts, is that of characters.
+func (SQLite) Prefixed(b *Builder, text func(*Builder), prefix string) {
+	text(b)
+	b.Raw(" COLLATE BINARY>=").Arg(prefix).Raw(" AND ")
+	if end := afterPrefix(prefix); end != "" {
+		text(b)
+		b.Raw(" COLLATE BINARY<").Arg(end).Raw(" AND ")
+	}
+}
+
+// afterPrefix returns the first text behind all that begin with a prefix, "" where there is none.
+func afterPrefix(prefix string) string {
+	runes := []rune(prefix)
+	for len(runes) > 0 {
+		last := &runes[len(runes)-1]
+		if *last < utf8.MaxRune {
+			if *last++; *last == 0xD800 { // no text has surrogates
+				*last = 0xE000
+			}
+			return string(runes)
+		}
+		runes = runes[:len(runes)-1]
+	}
+	return ""
+}
 
 // Position implements Dialect.
 func (SQLite) Position() (before, between, after string) { return "instr(", ",", ")" }

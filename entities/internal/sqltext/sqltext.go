@@ -39,6 +39,9 @@ type Dialect interface {
 	// Position opens, divides and closes an expression that is above 0 when the
 	// second text stands in the first, and 1 when it stands at its start.
 	Position() (before, between, after string)
+	// Prefixed appends conditions, each with AND behind it, that an index of the texts answers
+	// and that all texts fulfil which begin with prefix; nothing where no index could.
+	Prefixed(b *Builder, text func(*Builder), prefix string)
 	// Suffix opens, divides, divides and closes an expression that takes as many
 	// characters from the end of the first text as the second one has.
 	Suffix() (before, between, after string)
