@@ -130,7 +130,7 @@ func TestRoutes(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s |  | its input |\n", r[0], r[1])
 	}
 	b.WriteString("| `POST /api/files` | [keeps a file](../howto/files.md) | `name` `set` | the file |\n| `GET /api/files/ID` | a file |  |  |\n")
-	b.WriteString("| `GET /api/events` | [committed changes](../howto/live.md) as events | `entity` `set` `lastEventId` |  |\n")
+	b.WriteString("| `GET /api/events` | [committed changes](../howto/live.md) as events | `entity` `set` `filter` `lastEventId` |  |\n")
 	for _, r := range [][2]string{
 		{"GET /health", "whether the server answers"},
 		{"GET /status", "whether calls can be served"},

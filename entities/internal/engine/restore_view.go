@@ -99,7 +99,7 @@ func (x *restoration) mayRecreate(ctx context.Context) error {
 		return nil
 	}
 	if x.t.caller.hides(x.k) {
-		was, err := x.t.seePast(ctx, &follow.Entry{Set: x.row.Set}, x.k, x.id, x.Before, true)
+		was, err := x.t.seePast(ctx, &follow.Entry{Set: x.row.Set}, x.k, x.id, x.Before, true, nil)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/sqltext"
@@ -47,12 +48,19 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 	if err := t.checkRowSecurity(ctx, entry); err != nil {
 		return nil, t.verdict(err)
 	}
+	condition, err := t.conditionOf(r.Condition)
+	if err != nil {
+		return nil, t.verdict(err)
+	}
 	var out []follow.Change
 	for i := range entry.Images {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		c, err := t.see(ctx, entry, &entry.Images[i])
+		if r.Condition != nil && entry.Images[i].Entity != r.Condition.Entity {
+			continue
+		}
+		c, err := t.see(ctx, entry, &entry.Images[i], condition)
 		if err != nil {
 			return nil, t.verdict(err)
 		}
@@ -61,6 +69,41 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 		}
 	}
 	return out, nil
+}
+
+// Check implements follow.Log.
+func (l *ChangeLog) Check(r follow.Reader) error {
+	if r.Condition == nil {
+		return nil
+	}
+	_, err := parseCondition(l.engine.As(r.View.At(catalog.SurfaceREST)), r.Condition, nil)
+	return err
+}
+
+// parseCondition reads a condition of the rows that a model has.
+func parseCondition(m *model.Model, c *follow.Condition, guards *filter.Guards) (*filter.Tree, error) {
+	k := m.ByName[c.Entity]
+	if k == nil {
+		return nil, fault.Newf(fault.InvalidPayload, "there is no entity %s to follow", catalog.Quote(c.Entity)).WithPath("/entity")
+	}
+	tree, details := filter.ParseGuarded(json.RawMessage(c.Filter), k.Entity, m.App.Graph, "/filter", guards)
+	if len(details) > 0 {
+		return nil, fault.Invalid(details...)
+	}
+	return tree, nil
+}
+
+// conditionOf returns a reader's condition, which asks for no more than the reader may read; nil is none.
+func (t *tx) conditionOf(c *follow.Condition) (*filter.Tree, error) {
+	if c == nil {
+		return nil, nil
+	}
+	var guards filter.Guards
+	tree, err := parseCondition(t.caller.model, c, &guards)
+	if err != nil {
+		return nil, err
+	}
+	return tree, guards.Obey(t.caller)
 }
 
 // checkRowSecurity refuses a caller from whom the database itself may hide rows of an entry, or
@@ -103,7 +146,7 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 }
 
 // see returns a change as the caller may know of it, nil for one that it may not.
-func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image) (*store.Change, error) {
+func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image, condition *filter.Tree) (*store.Change, error) {
 	k := t.engine.ByName[image.Entity]
 	if k == nil || t.engine.tables[k] == nil || !t.caller.shows(k) || t.caller.of(k) == nil {
 		return nil, nil
@@ -116,11 +159,11 @@ func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image)
 	if err != nil {
 		return nil, err
 	}
-	before, err := t.seePast(ctx, entry, k, id, s.Before, image.Action != string(store.Create))
+	before, err := t.seePast(ctx, entry, k, id, s.Before, image.Action != string(store.Create), condition)
 	if err != nil {
 		return nil, err
 	}
-	after, err := t.seePast(ctx, entry, k, id, s.After, image.Action != string(store.Delete))
+	after, err := t.seePast(ctx, entry, k, id, s.After, image.Action != string(store.Delete), condition)
 	if err != nil {
 		return nil, err
 	}
@@ -169,8 +212,9 @@ func (t *tx) seesLinks(k *model.Kind, links []linkState) bool {
 	return false
 }
 
-// seePast returns a row as it was, nil where there was none that the caller may read.
-func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]held, there bool) ([]byte, error) {
+// seePast returns a row as it was, nil where there was none that the caller may read and that a
+// condition is about.
+func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]held, there bool, condition *filter.Tree) ([]byte, error) {
 	if !there {
 		return nil, nil
 	}
@@ -190,7 +234,7 @@ func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id
 			return nil, err
 		}
 	}
-	return t.engine.reader.PastImage(ctx, t.sql, t.caller.of(k).Entity, k.BoundID(id), past, rule)
+	return t.engine.reader.PastImage(ctx, t.sql, t.caller.of(k).Entity, k.BoundID(id), past, rule, condition)
 }
 
 // reading is the attempt of who reads outside of a run: it writes nothing, and nobody is told

@@ -91,6 +91,11 @@ func (t *Tree) Where(b *sqltext.Builder, a sqltext.Alias) {
 // its input, such as "/filter". It reports every problem at once, each with its
 // path; the tree is nil when there are any.
 func Parse(raw json.RawMessage, e *descriptor.Entity, g Graph, at string) (*Tree, []fault.Detail) {
+	return ParseGuarded(raw, e, g, at, nil)
+}
+
+// ParseGuarded is Parse for a filter that has guards, as Check has.
+func ParseGuarded(raw json.RawMessage, e *descriptor.Entity, g Graph, at string, guards *Guards) (*Tree, []fault.Detail) {
 	if len(raw) > MaxBytes {
 		return nil, []fault.Detail{{Path: at, Message: "the filter is too long", Expected: "at most 262144 bytes"}}
 	}
@@ -98,7 +103,7 @@ func Parse(raw json.RawMessage, e *descriptor.Entity, g Graph, at string) (*Tree
 	if err != nil {
 		return nil, []fault.Detail{{Path: at, Message: "the filter is not JSON: " + err.Error()}}
 	}
-	return Check(v, e, g, at, nil)
+	return Check(v, e, g, at, guards)
 }
 
 // Check is Parse for a filter that Decode has read as a part of its input. The tree has

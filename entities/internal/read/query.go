@@ -262,17 +262,23 @@ type Past struct {
 	Values  []any
 }
 
-// PastImage is Image of a row as it was, in the table as it is now otherwise: the rule decides
-// about that row.
-func (e *Engine) PastImage(ctx context.Context, q Querier, entity *descriptor.Entity, key any, past Past, rule *filter.Rule) ([]byte, error) {
+// PastImage is Image of a row as it was, in the table as it is now otherwise: the rule, and a condition
+// unless it is nil, decide about that row.
+func (e *Engine) PastImage(ctx context.Context, q Querier, entity *descriptor.Entity, key any, past Past, rule *filter.Rule, condition *filter.Tree) ([]byte, error) {
 	s := &selection{entity: entity, layout: fullLayout(entity)}
 	b := e.builder()
-	e.shadow(b, entity, key, past, rule)
+	e.shadow(b, entity, key, past, condition != nil || rule.Mentions(entity.Table) > 1)
 	begin := len(b.Text())
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(s.layout.list(e.dialect)).Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
 	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
 	appendRule(b, t, rule)
+	if condition != nil {
+		b.Raw(" AND ")
+		b.Indexed = false // an index of words has the rows of now
+		condition.Where(b, t)
+		b.Indexed = e.Indexed
+	}
 	for _, c := range past.Columns {
 		if name := e.shadowed(c); name != c {
 			b.Rename(begin, c, name)
@@ -291,9 +297,9 @@ func (e *Engine) shadowed(column string) string {
 }
 
 // shadow begins a statement in which the name of an entity's table stands for that table with a
-// row as it was. A rule that asks for the table but once cannot see its other rows beside that
-// one, so they are left out.
-func (e *Engine) shadow(b *sqltext.Builder, entity *descriptor.Entity, key any, past Past, rule *filter.Rule) {
+// row as it was. What asks for the table but once cannot see its other rows beside that one, so
+// they are left out without others.
+func (e *Engine) shadow(b *sqltext.Builder, entity *descriptor.Entity, key any, past Past, others bool) {
 	table := func() *sqltext.Builder {
 		if e.dialect.Name() == dialect.SQLite { // a bare name would be the new table itself
 			b.Raw("main.")
@@ -333,7 +339,7 @@ func (e *Engine) shadow(b *sqltext.Builder, entity *descriptor.Entity, key any, 
 		b.Raw(" FROM ")
 		table()
 	}
-	if rule.Mentions(entity.Table) > 1 {
+	if others {
 		b.Raw(" WHERE ").Name(entity.Key.Name).Raw(" <> ").Arg(key)
 	} else {
 		b.Raw(" WHERE 1 = 0")

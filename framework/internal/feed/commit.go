@@ -63,6 +63,9 @@ const seeTime = 30 * time.Second
 // them.
 func (h *Hub) see(ctx context.Context, c *commit, r follow.Reader) ([]change, error) {
 	key := r.Principal.Subject + "\x00" + r.Principal.Key() + "\x00" + r.View.Version()
+	if r.Condition != nil {
+		key += "\x00" + r.Condition.Entity + "\x00" + r.Condition.Filter
+	}
 	c.mu.Lock()
 	s := c.sight[key]
 	if s == nil {

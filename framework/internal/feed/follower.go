@@ -15,6 +15,8 @@ import (
 type Filter struct {
 	Entities []string // as in the SDK; nil is all that the reader may see
 	Sets     []string // nil is all that the reader may name
+	// Condition is of the rows of one entity, the only one that is followed; nil is all rows.
+	Condition *follow.Condition
 }
 
 // Event is one change that somebody may see.
@@ -31,22 +33,27 @@ func (e *Event) ID() string { return e.cursor.String() }
 
 // Follower follows changes. It is used by one goroutine at a time, and closed at the end.
 type Follower struct {
-	hub      *Hub
-	sets     []string
-	entities []string
-	cursor   Cursor
+	hub       *Hub
+	sets      []string
+	entities  []string
+	condition *follow.Condition
+	cursor    Cursor
 }
 
 // Follow begins to follow from now on or, with the id of an event, from behind that. It ends in
 // capability_unsupported where the app keeps no changes, in invalid_payload for an id that is
-// none or of other sets, and in Gone where what follows it is not kept any more.
+// none or of other sets or a condition that is wrong, and in Gone where what follows it is not kept any more.
 func (h *Hub) Follow(ctx context.Context, r follow.Reader, filter Filter, lastID string) (*Follower, error) {
 	if h.log == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app does not keep what is changed, so changes cannot be followed").
 			WithHint("Set journal.enabled and journal.changes to true, which they are by default; an app that opens its databases itself also needs ledger.inData.")
 	}
-	f := &Follower{hub: h, sets: filter.Sets, entities: filter.Entities}
-	var err error
+	f := &Follower{hub: h, sets: filter.Sets, entities: filter.Entities, condition: filter.Condition}
+	r.Condition = f.condition
+	err := h.log.Check(r)
+	if err != nil {
+		return nil, err
+	}
 	if lastID == "" {
 		err = f.fromNow(ctx, r)
 	} else {
@@ -191,6 +198,7 @@ func (f *Follower) Next(ctx context.Context, who func() (follow.Reader, error)) 
 		if err != nil {
 			return nil, err
 		}
+		r.Condition = f.condition
 		f.hub.mu.Lock()
 		moved, closed := f.hub.moved, f.hub.closed
 		sets := f.ahead(r)

@@ -54,7 +54,7 @@ const (
 )
 
 // eventParameters are the query parameters of /api/events.
-var eventParameters = []string{"entity", "set", lastIDParameter}
+var eventParameters = []string{"entity", "set", "filter", lastIDParameter}
 
 // serveEvents serves GET /api/events: committed changes, as they happen.
 func (h *Handler) serveEvents(w http.ResponseWriter, r *http.Request) {
@@ -161,9 +161,18 @@ func eventRequest(r *http.Request, v *catalog.View, p auth.Principal) (filter fe
 		}
 	}
 	if _, asked := query["set"]; asked {
-		filter.Sets, err = setsNamed(given("set"), v, p, filter.Entities)
+		if filter.Sets, err = setsNamed(given("set"), v, p, filter.Entities); err != nil {
+			return filter, "", err
+		}
 	}
-	return filter, lastID, err
+	if _, asked := query["filter"]; asked {
+		if len(filter.Entities) != 1 {
+			return filter, "", fault.New(fault.InvalidPayload, "a filter is about the rows of one entity").
+				WithHint("Name it with `entity`. Follow other entities with requests of their own.").WithPath("/filter")
+		}
+		filter.Condition = &follow.Condition{Entity: filter.Entities[0], Filter: string(query["filter"])} // decodeQuery has checked that it is JSON
+	}
+	return filter, lastID, nil
 }
 
 // list splits a parameter at its commas.

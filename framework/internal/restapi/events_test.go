@@ -23,6 +23,7 @@ func FuzzEventRequest(f *testing.F) {
 		f.Add(q, "")
 	}
 	f.Add("set=default", "default:0")
+	f.Add(`entity=Todo&filter={"id":"x"}`, "")
 	object := json.RawMessage(`{"type":"object"}`)
 	s, err := catalog.NewSnapshot(catalog.Offer{
 		Resources: []*catalog.Resource{{Name: "Todo", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Sets: []string{"default", "tenant-*"}, Operations: []string{"collection"}}},

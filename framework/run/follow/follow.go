@@ -30,9 +30,11 @@ type Log interface {
 	// Holds reports whether everything after an entry is still kept. The zero Head is the
 	// beginning of the set.
 	Holds(ctx context.Context, set string, h Head) (bool, error)
+	// Check reports what is wrong with a reader's condition (fault.InvalidPayload, below /filter).
+	Check(r Reader) error
 	// See returns what a reader may know of the rows that an entry changed: its fields, and the
-	// rows that policies let it read. A row that was visible to it and is not any more is a
-	// delete, one that has become visible a create.
+	// rows that policies let it read and that its condition is about. A row that was visible to it
+	// and is not any more is a delete, one that has become visible a create.
 	See(ctx context.Context, r Reader, e *Entry) ([]Change, error)
 	// OnCommit has fn called after each commit of this process, which it must not hold up.
 	OnCommit(fn func())
@@ -69,6 +71,13 @@ type Entry struct {
 type Reader struct {
 	View      *catalog.View
 	Principal auth.Principal
+	Condition *Condition // nil for all rows
+}
+
+// Condition is about the rows of one entity; its reader wants nothing of others.
+type Condition struct {
+	Entity string // as in the SDK
+	Filter string // JSON, as reads take it
 }
 
 // Change is a change as a reader may know of it. Index is its place in the images of its entry.
