@@ -53,17 +53,14 @@ func TestNewestColumnsComeIntoPostgreSQL(t *testing.T) {
 	at, err := url.Parse(database.Value)
 	require.NoError(t, err)
 	prefix := at.Query().Get("schema_prefix")
-	pgtest.Psql(t, `CREATE SCHEMA "`+prefix+`"`, `CREATE SCHEMA "`+prefix+`.default"`) // what the kit has not made stays
-	var before []any
-	t.Run("with them", func(t *testing.T) {
-		k := openAt(t, monday, database)
-		before = value[[]any](k, look)
-		k.Run(`SDK.Entities.PantryItem.upsert({name: "Jam", amount: 200, unit: "g"})`, koantest.Input{})
-	})
+	k := openAt(t, monday, database) // its schemas are dropped at the end of the test
+	before := value[[]any](k, look)
+	k.Run(`SDK.Entities.PantryItem.upsert({name: "Jam", amount: 200, unit: "g"})`, koantest.Input{})
+	require.NoError(t, k.Instance().Stop(t.Context()))
 	schema := `"` + prefix + `.default"`
 	pgtest.Psql(t, `UPDATE "`+prefix+`".koan_sets SET version = 0`, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
 		`UPDATE `+schema+`.foods SET energy_kcal = 1 WHERE id = 'feta'`, `UPDATE `+schema+`.koan_set SET schema_hash = 12345`, `UPDATE `+schema+`.koan_migrations SET schema_hash = 12345`)
-	k := openAt(t, monday, database)
+	k = openAt(t, monday, database)
 	after := value[[]any](k, look)
 	require.Equal(t, []any{before[0], before[1].(float64) + 1, before[2].(float64) + 1, before[3]}, after)
 	require.Equal(t, []any{[]any{"penny-barrel"}, 2100.0}, value[[]any](k, `
