@@ -39,7 +39,7 @@ func ownSettings() []catalog.Setting {
 		Help: "where keys, plans, tapes and the journal are kept: sqlite://FOLDER, or postgres://USER:PASSWORD@HOST/DATABASE where several servers share it; empty is a folder for each database in $XDG_DATA_HOME/APP",
 	}, {
 		Key: settingInData, Default: false,
-		Help: "keep the changes of each commit in the app's own databases too, in the table koan_changes: /api/events and listeners of resources need them",
+		Help: "keep the changes of each commit in the app's own databases too, in the table koan_changes: /api/events and listeners of resources need them. Where the table is, they are kept",
 	}}
 }
 
@@ -66,7 +66,7 @@ func (p *Provider) openLedger(ctx context.Context, host catalog.Host) error {
 		p.ledger = nil
 		return err
 	}
-	if err := p.bind(ctx, id); err != nil {
+	if err := p.bind(ctx, host, id); err != nil {
 		return errors.Join(err, p.ledger.Close())
 	}
 	return nil
@@ -92,14 +92,14 @@ func (p *Provider) identity(ctx context.Context) (string, error) {
 	return id, backend.Fault(b, d.Set(), err)
 }
 
-// bind refuses the ledger of another database.
-func (p *Provider) bind(ctx context.Context, id string) error {
+// bind refuses the ledger of another database, and warns where the database has had another ledger.
+func (p *Provider) bind(ctx context.Context, host catalog.Host, id string) error {
 	db, err := p.ledger.Own(ctx, ledger.DataTables)
 	if err != nil {
 		return backend.Fault(p.ledger, backend.Ledger, err)
 	}
 	defer func() { _ = db.Close() }()
-	whose, err := ledger.Bind(ctx, p.ledger.Dialect(), db, id)
+	whose, own, err := ledger.Bind(ctx, p.ledger.Dialect(), db, id)
 	if err != nil {
 		return backend.Fault(p.ledger, backend.Ledger, err)
 	}
@@ -107,11 +107,35 @@ func (p *Provider) bind(ctx context.Context, id string) error {
 		return fault.Newf(fault.ServiceUnavailable, "the ledger in %s is that of another database", p.ledger.OwnPlace()).
 			WithHint("Set `%s` to a place that has no ledger, or leave it out: then each database has a place of its own.", settingLedger)
 	}
-	return nil
+	return p.attach(ctx, host, own)
 }
 
-// ownTables makes the tables that commits write to in a database of the app's own.
+// attach notes in the first set which ledger it has.
+func (p *Provider) attach(ctx context.Context, host catalog.Host, own string) error {
+	b := p.engine.Backend()
+	d, _, release, err := b.Use(ctx, p.firstSet())
+	if err != nil {
+		return err
+	}
+	defer release()
+	another, err := ledger.Attach(ctx, b.Dialect(), d.Driver(), own)
+	if another {
+		host.Log().WarnContext(ctx, "the database has had another ledger before: keys, plans and runs of that one are not known here", "ledger", p.ledger.OwnPlace())
+	}
+	return backend.Fault(b, d.Set(), err)
+}
+
+// ownTables makes the tables that commits write to in a database of the app's own. Where the first
+// has changes of commits already, another process of the app keeps them: one that did not would leave
+// gaps.
 func (p *Provider) ownTables(ctx context.Context, drv dialect.Driver) error {
+	if !p.started && !p.engine.Log.InData {
+		there, err := ledger.KeepsChanges(ctx, drv)
+		if err != nil {
+			return err
+		}
+		p.engine.Log.InData = there
+	}
 	return ledger.MigrateCommits(ctx, drv, p.engine.Log.InData)
 }
 

@@ -44,12 +44,34 @@ func TestFilteredChanges(t *testing.T) {
 
 	ends := "create Todo default/end"
 	require.Equal(t, []string{"create Todo default/a", "update Todo default/a", "delete Todo default/a", ends}, open.briefs(4))
-	require.Equal(t, []string{"create Todo default/a", "update Todo default/a", "delete Todo default/a", ends}, hers.briefs(4))
+	require.Equal(t, []string{"delete Todo default/a", "create Todo default/a", "update Todo default/a", "delete Todo default/a", ends}, hers.briefs(5))
 	require.Equal(t, []string{"create Todo default/a", "update Todo default/a", "delete Todo default/a", ends}, found.briefs(4))
 	require.Equal(t, []string{"create Todo default/a", "update Todo default/a", "delete Todo default/a", ends}, prefixed.briefs(4))
 	require.Equal(t, []string{"create Todo default/a", "update Todo default/a", "update Todo default/a", "delete Todo default/a", ends}, tagged.briefs(5))
 	require.Equal(t, []string{"create Todo default/a", "update Todo default/a", "update Todo default/a", "update Todo default/a", "delete Todo default/a", ends}, none.briefs(6))
 	require.Len(t, all.briefs(7), 7)
+}
+
+// Related rows count as they are now, so a changed row that does not match is a delete, whether it did
+// before or not: nobody keeps a row that has left.
+func TestFilteredChangesOfRelationships(t *testing.T) {
+	if pgtest.ForEach(t, TestFilteredChangesOfRelationships) {
+		return
+	}
+	t.Parallel()
+	s := serve(t, fixture.App(), framework.HTTPOptions{})
+	s.do(http.StatusCreated, "POST", "/api/person", `{"id":"ann","name":"Ann","email":"ann@example.org"}`)
+	red := s.do(http.StatusCreated, "POST", "/api/label", `{"name":"red"}`)["id"].(string)
+	s.do(http.StatusCreated, "POST", "/api/todo", `{"id":"a","title":"Milk","assignedUserId":"ann"}`)
+	labelled := s.follow(url.Values{"entity": {"Todo"}, "filter": {`{"labels":{"$some":{"name":"red"}}}`}})
+	assigned := s.follow(url.Values{"entity": {"Todo"}, "filter": {`{"assignedUser":{"$exists":true}}`}})
+
+	s.do(http.StatusOK, "PATCH", "/api/todo/a", `{"labels":["`+red+`"]}`)
+	require.Contains(t, []string{"create Todo default/a", "update Todo default/a"}, labelled.next().brief())
+	s.do(http.StatusOK, "PATCH", "/api/todo/a", `{"labels":[]}`)
+	require.Equal(t, "delete Todo default/a", labelled.next().brief())
+	s.do(http.StatusOK, "DELETE", "/api/person/ann", "")
+	require.Equal(t, []string{"update Todo default/a", "update Todo default/a", "delete Todo default/a"}, assigned.briefs(3))
 }
 
 // What is wrong with a filter is said before the stream begins, with its path.

@@ -224,6 +224,25 @@ func TestCommitsAreFollowed(t *testing.T) {
 	})
 }
 
+// What is too old is removed from the log of changes, and a process that was not told to keep changes
+// keeps them where another does.
+func TestChangesAreBoundedAndWhole(t *testing.T) {
+	both(t, func(t *testing.T) {
+		o, at := newOwner(t), ledger(t)
+		k := o.serve(t, at, koantest.Setting{Key: "ledger.inData", Value: "true"})
+		k.Run(`for (let i = 0; i < 3; i++) SDK.Entities.Todo.upsert({title: "t" + i})`, koantest.Input{})
+		k.Run(`SDK.Entities.Todo.upsert({title: "later"})`, koantest.Input{})
+		require.NoError(t, k.Instance().Stop(t.Context()))
+		_, err := o.open(t).DB().Exec("UPDATE koan_changes SET at = at - 8 * 86400000")
+		require.NoError(t, err)
+
+		other := o.serve(t, at)
+		other.Run(`SDK.Entities.Todo.upsert({title: "new"})`, koantest.Input{})
+		require.Eventually(t, func() bool { return o.count(t, "koan_changes WHERE changes IS NOT NULL") == 1 }, 20*time.Second, 20*time.Millisecond)
+		require.Equal(t, 3, o.count(t, "koan_receipts"))
+	})
+}
+
 // killedSource and killedLedger tell the process that is killed where it works.
 const (
 	killedDriver = "KOAN_OWNDATA_DRIVER"

@@ -28,8 +28,12 @@ func (d *Database) Set() string { return d.set }
 
 // Begin implements backend.Database.
 func (d *Database) Begin(ctx context.Context, a store.Attempt, write bool) (backend.Tx, error) {
-	t := &Tx{d: d, alone: a.Number() > 1 || !a.Atomic()}
-	if write || d.name == dialect.Postgres && a.Number() > 2 {
+	number, atomic := 1, true
+	if a != nil { // nil is no attempt of a run: housekeeping
+		number, atomic = a.Number(), a.Atomic()
+	}
+	t := &Tx{d: d, alone: number > 1 || !atomic}
+	if write || d.name == dialect.Postgres && number > 2 {
 		if err := t.Write(ctx); err != nil {
 			_ = t.Rollback(ctx)
 			return nil, err

@@ -224,7 +224,7 @@ type Examiner interface {
 type Database interface {
 	// Set is the set's name.
 	Set() string
-	// Begin opens a transaction for an attempt. With write it may write at once;
+	// Begin opens a transaction for an attempt, nil where no run has it. With write it may write at once;
 	// else nothing happens in the database until the first statement. A backend that
 	// spans sets gives all sets of one attempt the same transaction underneath.
 	Begin(ctx context.Context, a store.Attempt, write bool) (Tx, error)

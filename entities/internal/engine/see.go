@@ -167,6 +167,11 @@ func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image,
 	if err != nil {
 		return nil, err
 	}
+	if before == nil && after == nil && condition.AsksRelated() { // as they are now: it may have matched before
+		if before, err = t.seePast(ctx, entry, k, id, s.Before, image.Action != string(store.Create), nil); err != nil {
+			return nil, err
+		}
+	}
 	c := &store.Change{Entity: k.Name(), Set: entry.Set, ID: image.ID, Action: store.Update, Before: before, After: after}
 	switch {
 	case before == nil && after == nil:

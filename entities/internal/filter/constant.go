@@ -2,6 +2,7 @@ package filter
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/koan-go/koan/entities/descriptor"
 )
@@ -44,6 +45,21 @@ func alwaysTrue(n node, negate bool) bool {
 		return !negate && n.Empty()
 	case *related:
 		return n.alwaysTrue(negate)
+	}
+	return false
+}
+
+// AsksRelated reports whether the filter asks for related rows.
+func (t *Tree) AsksRelated() bool { return t != nil && asksRelated(t.root) }
+
+func asksRelated(n node) bool {
+	switch n := n.(type) {
+	case *group:
+		return slices.ContainsFunc(n.of, asksRelated)
+	case *not:
+		return asksRelated(n.of)
+	case *related:
+		return true
 	}
 	return false
 }

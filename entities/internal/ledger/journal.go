@@ -273,8 +273,19 @@ func (j *Journal) Dead(ctx context.Context) (*Dead, error) {
 // written it since, and forgets the processes.
 func (j *Journal) Bury(ctx context.Context, d *Dead, found []journal.Record) error {
 	rows, _ := journalRows(found, nil)
+	records := make(map[string]*journal.Record, len(found))
+	for i := range found {
+		records[found[i].Run] = &found[i]
+	}
 	return j.durably(ctx, func(tx *sql.Tx) error {
 		for _, row := range rows {
+			there, err := j.correct(ctx, tx, records[row.id])
+			if err != nil {
+				return err
+			}
+			if there {
+				continue
+			}
 			n, err := exec(ctx, tx, j.insertion([]journalRow{row}).Raw(keeping))
 			if err != nil {
 				return err

@@ -106,6 +106,15 @@ func execRow(ctx context.Context, drv dialect.Driver, statements []string) error
 	return nil
 }
 
+// KeepsChanges reports whether a set has a change log.
+func KeepsChanges(ctx context.Context, drv dialect.Driver) (bool, error) {
+	there, err := hasTable(ctx, drv, "koan_changes")
+	if err != nil {
+		return false, fmt.Errorf("ledger: %w", err)
+	}
+	return there, nil
+}
+
 // Write keeps a receipt. A run has one for each transaction it committed.
 func Write(ctx context.Context, d sqltext.Dialect, q Querier, r store.Receipt) error {
 	b := sqltext.Builder{Dialect: d}
