@@ -252,7 +252,7 @@ func (f *tomlFile) set(name string, members []member) error {
 		return f.again()
 	}
 	for _, s := range f.servers() {
-		if s.name == name || strings.Contains(s.fixed, "inline") {
+		if s.name == name {
 			return fmt.Errorf("the entry for %q cannot be written: %s", name, s.fixed)
 		}
 	}
