@@ -110,7 +110,8 @@ func (p *Provider) bind(ctx context.Context, host catalog.Host, id string) error
 	return p.attach(ctx, host, own)
 }
 
-// attach notes in the first set which ledger it has.
+// attach notes in the first set which ledger it has. A database that cannot be written is served all the
+// same.
 func (p *Provider) attach(ctx context.Context, host catalog.Host, own string) error {
 	b := p.engine.Backend()
 	d, _, release, err := b.Use(ctx, p.firstSet())
@@ -119,10 +120,13 @@ func (p *Provider) attach(ctx context.Context, host catalog.Host, own string) er
 	}
 	defer release()
 	another, err := ledger.Attach(ctx, b.Dialect(), d.Driver(), own)
-	if another {
+	switch {
+	case err != nil:
+		host.Log().WarnContext(ctx, "the database's ledger could not be noted in it", "error", err)
+	case another:
 		host.Log().WarnContext(ctx, "the database has had another ledger before: keys, plans and runs of that one are not known here", "ledger", p.ledger.OwnPlace())
 	}
-	return backend.Fault(b, d.Set(), err)
+	return nil
 }
 
 // ownTables makes the tables that commits write to in a database of the app's own. Where the first
