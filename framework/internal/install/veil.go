@@ -41,6 +41,9 @@ func newVeil(c client, versions ...[]byte) *veil {
 // member notes what is secret in a member of a server: all values of env and headers, and
 // of what is named like a secret.
 func (v *veil) member(name string, value any, secret bool) {
+	if name == "env_vars" || strings.HasSuffix(name, "_env_var") {
+		value = withoutVariables(value)
+	}
 	secret = secret || name == "env" || strings.HasSuffix(name, "headers") || journal.SecretName(name)
 	switch value := value.(type) {
 	case string:
@@ -69,6 +72,29 @@ func (v *veil) member(name string, value any, secret bool) {
 			v.whole[encode(value, "", "")] = true
 		}
 	}
+}
+
+// variable is the name of a variable as nearly all have it; a token that somebody put in its place is
+// none.
+var variable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+
+// withoutVariables returns what of a member that names variables is no such name.
+func withoutVariables(value any) any {
+	switch value := value.(type) {
+	case string:
+		if variable.MatchString(value) {
+			return nil
+		}
+	case []any:
+		var out []any
+		for _, one := range value {
+			if one = withoutVariables(one); one != nil {
+				out = append(out, one)
+			}
+		}
+		return out
+	}
+	return value
 }
 
 // words notes the secrets in the words of a command line, or in an address.

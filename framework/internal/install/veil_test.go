@@ -62,3 +62,20 @@ http_headers = { X-Key = "z9" }
 		}
 	}
 }
+
+// Names of variables are shown, and what somebody has put in their place is not.
+func TestNamesOfVariablesAreShown(t *testing.T) {
+	b := newBench(t, "codex", `[mcp_servers.a]
+url = "https://example.org/mcp"
+bearer_token_env_var = "EXAMPLE_TOKEN"
+env_vars = ["GITHUB_TOKEN", "API_KEY"]
+[mcp_servers.b]
+url = "https://example.org/mcp"
+bearer_token_env_var = "ghp_S3CRETs3cret"
+`)
+	out := b.must(func(o *Options) { o.Gateway, o.Print = true, true })
+	require.NotContains(t, out, "S3CRET")
+	for _, shown := range []string{"EXAMPLE_TOKEN", `"GITHUB_TOKEN", "API_KEY"`} {
+		require.Contains(t, out, shown)
+	}
+}
