@@ -105,7 +105,7 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 		c.workspace = workspaceOf(path)
 		out = append(out, c)
 	}
-	shareIDs(out)
+	assignIDs(out)
 	for _, c := range out {
 		if c.wrong != nil {
 			problems = append(problems, c.wrong)

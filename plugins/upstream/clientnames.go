@@ -81,10 +81,11 @@ func (c *Config) checkID() error {
 	return nil
 }
 
-// shareIDs gives entries whose names come to one id an id each: that one is of the entry with this very name, since
-// what is configured for it was meant for that entry, else of the first one. The others have one with a digest of
-// their names, which does not depend on what else is in the file. Rules for one server never hold for another one.
-func shareIDs(entries []Config) {
+// assignIDs makes the ids of all entries different. Where several names give the same id, the entry whose name
+// equals it keeps it, since what is configured for the id was meant for that entry; else the first one does. The
+// others get an id with a digest of their names, which does not depend on what else is in the file. Rules for one
+// server never apply to another one.
+func assignIDs(entries []Config) {
 	owners := map[string]*Config{}
 	exact := func(c *Config) bool { return c.name == c.ID }
 	for i := range entries {

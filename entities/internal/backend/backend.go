@@ -102,11 +102,8 @@ type Finder interface {
 	Has(ctx context.Context, set string) (bool, error)
 }
 
-// Has reports whether a set has data. Nothing is made by asking.
+// Has reports whether a set has data, as the database says now. Nothing is made by asking.
 func Has(ctx context.Context, b Backend, set string) (bool, error) {
-	if o, ok := b.(Opener); ok && o.IsOpen(set) {
-		return true, nil
-	}
 	if f, ok := b.(Finder); ok {
 		return f.Has(ctx, set)
 	}

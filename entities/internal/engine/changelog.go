@@ -25,7 +25,7 @@ type ChangeLog struct {
 	// Off says why changes are not kept, "" where they are. That there was a commit is kept all
 	// the same, so that nobody takes a gap for the whole.
 	Off string
-	// InData gives a log to the sets of an app that opens its databases itself.
+	// InData says that the sets of an app that opens its databases itself have a log.
 	InData bool
 
 	engine  *Engine
@@ -162,6 +162,9 @@ func (l *ChangeLog) Retention() string {
 
 // has reports whether a set has data: what is used comes into being.
 func (l *ChangeLog) has(ctx context.Context, set string) (bool, error) {
+	if o, ok := l.engine.backend.(backend.Opener); ok && o.IsOpen(set) {
+		return true, nil
+	}
 	return backend.Has(ctx, l.engine.backend, set)
 }
 
