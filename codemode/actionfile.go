@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/actions"
-	"github.com/koan-go/koan/codemode/internal/script"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"

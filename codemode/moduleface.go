@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/typegen"
-	"github.com/koan-go/koan/codemode/internal/validate"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"

@@ -3,7 +3,7 @@ package worker
 import (
 	"slices"
 
-	"github.com/koan-go/koan/codemode/internal/script"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
 )
 
 const (

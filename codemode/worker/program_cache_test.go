@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/internal/script"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
 )
 
 func TestProgramCacheReturnsSameProgram(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dop251/goja"
 
-	"github.com/koan-go/koan/codemode/internal/script/pattern"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/script/pattern"
 )
 
 // maxPatterns bounds for how many rewritten patterns the original source is kept.

@@ -272,7 +272,7 @@ func TestWorkerImports(t *testing.T) {
 	t.Parallel()
 	heavy := []string{"database/sql", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/mark3labs/mcp-go", "entgo.io/ent", "github.com/mattn/go-sqlite3", "net/http", "go.opentelemetry.io/otel", "github.com/prometheus"}
 	for _, s := range sources(t) {
-		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/internal/builtins") || under(s.pkg, "codemode/internal/script") || under(s.pkg, "codemode/internal/validate") || under(s.pkg, "codemode/internal/wire")) {
+		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/internal/language/javascript/builtins") || under(s.pkg, "codemode/internal/language/javascript/script") || under(s.pkg, "codemode/internal/language/javascript/validate") || under(s.pkg, "codemode/internal/wire")) {
 			continue
 		}
 		for _, i := range s.imports {

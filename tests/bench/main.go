@@ -128,7 +128,7 @@ var suites = []suite{
 	{"./codemode/internal/sandbox", "Parallel", []row{
 		{"Parallel", "ten calls of 50 ms in one Promise.all, confined worker, in ms", "", "ms", "60"},
 	}},
-	{"./codemode/internal/typegen", "Declarations", []row{
+	{"./codemode/internal/language/javascript/typegen", "Declarations", []row{
 		{"Declarations200", "declarations of 200 entities, in ms", "", "ms", "20"},
 	}},
 	{"./tests/actions", "Nested", []row{

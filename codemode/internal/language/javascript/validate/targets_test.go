@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/internal/validate"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 

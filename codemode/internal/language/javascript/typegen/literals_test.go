@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/internal/typegen"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/tests/typescript"
 )

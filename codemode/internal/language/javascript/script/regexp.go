@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 
-	"github.com/koan-go/koan/codemode/internal/script/pattern"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/script/pattern"
 )
 
 // patternError is a pattern.Error at a place of the parsed text.

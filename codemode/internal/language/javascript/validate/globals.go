@@ -6,7 +6,7 @@ import (
 
 	"github.com/dop251/goja/file"
 
-	"github.com/koan-go/koan/codemode/internal/script"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
