@@ -53,7 +53,7 @@ require (
 	golang.org/x/tools v0.52.0 // entgen looks at an app's schema package
 	google.golang.org/grpc v1.85.0 // go-plugin's transport
 	google.golang.org/protobuf v1.36.12
-	modernc.org/sqlite v1.61.1 // SQLite for builds without cgo, in entities/internal/sqlitedriver only
+	modernc.org/sqlite v1.61.1 // SQLite for builds without cgo, in framework/database/sqlitedriver only
 )
 
 require (

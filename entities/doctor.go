@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/engine"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -93,9 +93,9 @@ func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure erro
 
 // Ready implements catalog.Readier.
 func (p *Provider) Ready(ctx context.Context) error {
-	far, ok := p.engine.Backend().(backend.Reacher)
+	far, ok := p.engine.Backend().(database.Reacher)
 	if !ok { // the app's own databases are the app's to watch, the ledger is not
-		if far, ok = p.ledger.(backend.Reacher); !ok {
+		if far, ok = p.ledger.(database.Reacher); !ok {
 			return nil
 		}
 	}

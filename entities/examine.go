@@ -10,9 +10,9 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/migrations"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -28,15 +28,15 @@ func (p *Provider) examine(ctx context.Context, sets []string) error {
 	defer cancel()
 	look := p.examineOwnSet
 	if p.schema != nil {
-		x, ok := p.engine.Backend().(backend.Examiner)
+		x, ok := p.engine.Backend().(database.Examiner)
 		if !ok {
 			return nil // a server watches over its files
 		}
-		look, sets = x.Examine, append(slices.Clone(sets), backend.Ledger)
+		look, sets = x.Examine, append(slices.Clone(sets), database.Ledger)
 	}
 	if p.ledger != nil {
 		if err := p.checkLedger(timed); err != nil && timed.Err() == nil {
-			return backend.Fault(p.ledger, backend.Ledger, err)
+			return database.Fault(p.ledger, database.Ledger, err)
 		}
 	}
 	for _, set := range sets {
@@ -45,7 +45,7 @@ func (p *Provider) examine(ctx context.Context, sets []string) error {
 			return context.DeadlineExceeded
 		}
 		if err != nil {
-			return backend.Fault(p.engine.Backend(), set, err)
+			return database.Fault(p.engine.Backend(), set, err)
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func (p *Provider) examineOwnSet(ctx context.Context, set string) error {
 }
 
 // quickCheck reads all pages of a file of SQLite.
-func quickCheck(ctx context.Context, q backend.Querier, set string) (err error) {
+func quickCheck(ctx context.Context, q database.Querier, set string) (err error) {
 	rows, err := q.QueryContext(ctx, "PRAGMA quick_check(1)")
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func quickCheck(ctx context.Context, q backend.Querier, set string) (err error) 
 	if err := rows.Err(); err != nil || found == "ok" {
 		return err
 	}
-	return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", backend.Named(set)).
+	return fault.Newf(fault.ServiceUnavailable, "the file of %s is damaged", database.Named(set)).
 		WithHint("Stop the app, and restore a backup of its database.").Because(errors.New(strings.ReplaceAll(found, "\n", " ")))
 }
 
@@ -135,7 +135,7 @@ func tablesOf(g *descriptor.Graph) (out []served) {
 
 // selects reads no row of a table, and fails where it or one of the columns is not there. A
 // column needs the table's alias: SQLite takes a quoted name that it does not know for a text.
-func (p *Provider) selects(ctx context.Context, q backend.Querier, table string, columns ...string) error {
+func (p *Provider) selects(ctx context.Context, q database.Querier, table string, columns ...string) error {
 	b := &sqltext.Builder{Dialect: p.engine.Backend().Dialect()}
 	t := b.NewAlias()
 	b.Raw("SELECT 1")

@@ -5,17 +5,17 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/appdb"
-	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/bookkeeping"
-	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/entities/internal/ledger/records"
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/entities/internal/records"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/appdb"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/ledger"
+	"github.com/koan-go/koan/framework/ledger/books"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/once"
@@ -114,18 +114,18 @@ func (p *Provider) ChangeLog() follow.Log {
 }
 
 // startJournal opens the journal beside the start, and offers it where that is wanted.
-func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner backend.Owner) error {
-	if !bookkeeping.WantsJournal(host.Settings(), host.Testing()) {
+func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner database.Owner) error {
+	if !books.WantsJournal(host.Settings(), host.Testing()) {
 		p.engine.Log.Off = "journal.enabled was false"
 		return nil
 	}
-	j := bookkeeping.NewJournal(host.Settings(), p.engine.Backend(), owner, p.keys, p.tapes, host.Log())
-	if p.changes = bookkeeping.KeepsChanges(host.Settings()); !p.changes {
+	j := books.NewJournal(host.Settings(), p.engine.Backend(), owner, p.keys, p.tapes, host.Log())
+	if p.changes = books.KeepsChanges(host.Settings()); !p.changes {
 		p.engine.Log.Off = "journal.changes was false"
 	}
 	j.KeepKey(p.keyFile(host), host.Settings().Strings("server.secret"))
 	p.engine.Log.Sealing = j.Sealing()
-	if bookkeeping.Exposed(host.Settings()) {
+	if books.Exposed(host.Settings()) {
 		if err := j.CreateTables(ctx); err != nil {
 			return err
 		}
@@ -146,9 +146,9 @@ func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner ba
 
 // journalEntities makes the provider of the journal's own entities: the same engine over
 // the place where the journal lies.
-func journalEntities(ctx context.Context, j *bookkeeping.Journal, owner backend.Owner) (*Provider, error) {
+func journalEntities(ctx context.Context, j *books.Journal, owner database.Owner) (*Provider, error) {
 	p := Provide(records.Entities(readableRuns), Options{})
-	err := p.engine.Open(nil, func(schema backend.Schema) (backend.Backend, error) {
+	err := p.engine.Open(nil, func(schema database.Schema) (database.Backend, error) {
 		open := func(ctx context.Context, set string) (dialect.Driver, error) {
 			if err := model.CheckSet(&p.app.Graph.Entities[0].Resource, set); err != nil {
 				return nil, err
@@ -180,11 +180,11 @@ func readableRuns(ctx context.Context, name, column string) shim.Rows {
 // flushingBackend shows readers of the journal every run that ended before they began
 // to read.
 type flushingBackend struct {
-	backend.Backend
-	journal *bookkeeping.Journal
+	database.Backend
+	journal *books.Journal
 }
 
-func (f flushingBackend) Use(ctx context.Context, set string) (d backend.Database, attached any, release func(), err error) {
+func (f flushingBackend) Use(ctx context.Context, set string) (d database.Database, attached any, release func(), err error) {
 	f.journal.Flush(ctx)
 	return f.Backend.Use(ctx, set)
 }

@@ -7,13 +7,13 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/bookkeeping"
-	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/entities/internal/postgres"
-	"github.com/koan-go/koan/entities/internal/sqlite"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/postgres"
+	"github.com/koan-go/koan/framework/database/sqlite"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger"
+	"github.com/koan-go/koan/framework/ledger/books"
 )
 
 // An app that opens its databases itself keeps in them what a commit has to write in its own
@@ -28,7 +28,7 @@ const settingInData = "ledger.inData"
 
 // ledgerPlace keeps what is the app's and no set's.
 type ledgerPlace interface {
-	backend.Owner
+	database.Owner
 	Close() error
 }
 
@@ -55,7 +55,7 @@ func (p *Provider) openLedger(ctx context.Context, host catalog.Host) error {
 	path, err := folder(settingLedger, where, host.App())
 	switch {
 	case onPostgres(where):
-		p.ledger, err = postgres.Open(where, host.App(), backend.Schema{})
+		p.ledger, err = postgres.Open(where, host.App(), database.Schema{})
 	case err != nil:
 	case where == "":
 		p.ledger, err = openLedgerFolder(filepath.Join(path, id))
@@ -73,7 +73,7 @@ func (p *Provider) openLedger(ctx context.Context, host catalog.Host) error {
 }
 
 func openLedgerFolder(path string) (ledgerPlace, error) {
-	f, err := sqlite.OpenFolder(path, backend.Schema{}, sqlite.SyncFull)
+	f, err := sqlite.OpenFolder(path, database.Schema{}, sqlite.SyncFull)
 	if known, ok := errors.AsType[*fault.Fault](err); ok {
 		err = known.WithHint("The ledger is kept there, beside the app's own databases. Set `%s` to a folder that can be written, or to postgres://...", settingLedger)
 	}
@@ -89,19 +89,19 @@ func (p *Provider) identity(ctx context.Context) (string, error) {
 	}
 	defer release()
 	id, err := ledger.Identity(ctx, b.Dialect(), d.Driver())
-	return id, backend.Fault(b, d.Set(), err)
+	return id, database.Fault(b, d.Set(), err)
 }
 
 // bind refuses the ledger of another database, and warns where the database has had another ledger.
 func (p *Provider) bind(ctx context.Context, host catalog.Host, id string) error {
 	db, err := p.ledger.Own(ctx, ledger.DataTables)
 	if err != nil {
-		return backend.Fault(p.ledger, backend.Ledger, err)
+		return database.Fault(p.ledger, database.Ledger, err)
 	}
 	defer func() { _ = db.Close() }()
 	whose, own, err := ledger.Bind(ctx, p.ledger.Dialect(), db, id)
 	if err != nil {
-		return backend.Fault(p.ledger, backend.Ledger, err)
+		return database.Fault(p.ledger, database.Ledger, err)
 	}
 	if whose != id {
 		return fault.Newf(fault.ServiceUnavailable, "the ledger in %s is that of another database", p.ledger.OwnPlace()).
@@ -145,16 +145,16 @@ func (p *Provider) ownTables(ctx context.Context, drv dialect.Driver) error {
 
 // checkLedger looks for what is wrong with the ledger itself.
 func (p *Provider) checkLedger(ctx context.Context) error {
-	x, ok := p.ledger.(backend.Examiner)
+	x, ok := p.ledger.(database.Examiner)
 	if !ok {
 		return nil
 	}
-	return x.Examine(ctx, backend.Ledger)
+	return x.Examine(ctx, database.Ledger)
 }
 
 // keep makes what keeps keys, tapes and the journal in a place.
-func (p *Provider) keep(ctx context.Context, host catalog.Host, owner backend.Owner) error {
-	p.keys = bookkeeping.NewKeys(p.engine, p.engine.Backend(), owner, host.Log())
-	p.tapes = bookkeeping.NewTapes(owner, host.Log())
+func (p *Provider) keep(ctx context.Context, host catalog.Host, owner database.Owner) error {
+	p.keys = books.NewKeys(p.engine, p.engine.Backend(), owner, host.Log())
+	p.tapes = books.NewTapes(owner, host.Log())
 	return p.startJournal(ctx, host, owner)
 }

@@ -2,7 +2,7 @@
 // Package framework puts it into every app that has entities; apps import expose in their
 // schemas, entgen in ent/entc.go, and what their generated code needs.
 //
-// What belongs here: settings, and what ties the engine, its databases, bookkeeping and
+// What belongs here: settings, and what ties the engine, its databases, the ledger and
 // migrations together. What must never: what they do.
 package entities
 
@@ -20,20 +20,20 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/appdb"
-	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/bookkeeping"
 	"github.com/koan-go/koan/entities/internal/engine"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/entities/internal/postgres"
-	"github.com/koan-go/koan/entities/internal/sqlite"
-	"github.com/koan-go/koan/entities/internal/sqlitedriver"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/appdb"
+	"github.com/koan-go/koan/framework/database/postgres"
+	"github.com/koan-go/koan/framework/database/sqlite"
+	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger/books"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -65,13 +65,13 @@ type Provider struct {
 	app     *shim.App
 	opts    Options
 	engine  *engine.Engine
-	ledger  ledgerPlace          // of an app that opens its databases itself, nil where it stands beside the sets
-	keys    *bookkeeping.Keys    // nil for the journal's own entities
-	tapes   *bookkeeping.Tapes   // the same
-	journal *bookkeeping.Journal // likewise, or where it is switched off
-	changes bool                 // the journal keeps what an undo needs
-	records *Provider            // of KoanRun and KoanCall; nil where they are not exposed
-	schema  *migrations.Config   // how sets are migrated; nil where the app sees to that
+	ledger  ledgerPlace        // of an app that opens its databases itself, nil where it stands beside the sets
+	keys    *books.Keys        // nil for the journal's own entities
+	tapes   *books.Tapes       // the same
+	journal *books.Journal     // likewise, or where it is switched off
+	changes bool               // the journal keeps what an undo needs
+	records *Provider          // of KoanRun and KoanCall; nil where they are not exposed
+	schema  *migrations.Config // how sets are migrated; nil where the app sees to that
 	offer   catalog.Offer
 	folder  string // of the data, "" where a server has it
 	sync    string // the value of database.sync, "" where a server has the data
@@ -113,7 +113,7 @@ func (p *Provider) Name() string { return "entities" }
 // Settings implements catalog.Configurable.
 func (p *Provider) Settings() []catalog.Setting {
 	if p.opts.Open != nil {
-		return slices.Concat(ownSettings(), eventSettings(), bookkeeping.JournalSettings())
+		return slices.Concat(ownSettings(), eventSettings(), books.JournalSettings())
 	}
 	return slices.Concat([]catalog.Setting{{
 		Key: settingDatabase, Default: "", Check: checkPlace,
@@ -121,7 +121,7 @@ func (p *Provider) Settings() []catalog.Setting {
 	}, {
 		Key: settingSync, Default: "full", OneOf: []string{"full", "normal"},
 		Help: "SQLite: full syncs each commit to the disk before it is acknowledged, so that it survives a power cut; normal syncs at checkpoints only, so that the last acknowledged commits may be lost",
-	}}, eventSettings(), migrations.Settings(), bookkeeping.JournalSettings(), bookkeeping.SetSettings())
+	}}, eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
 }
 
 // checkPlace checks where data or the ledger is to be kept.
@@ -171,12 +171,12 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.engine.Log.Logger = host.Log()
 	p.engine.Log.Keep = time.Duration(host.Settings().Int(settingKeepEvents)) * time.Hour
 	p.engine.Log.MaxMb = host.Settings().Int(settingMaxEvents)
-	owner := backend.Owner(p.ledger)
+	owner := database.Owner(p.ledger)
 	if p.ledger == nil {
-		owner = b.(backend.Owner)
-		p.engine.Quota = bookkeeping.NewSetQuota(b, owner, host.Settings().Int(bookkeeping.SettingSets), host.Log())
+		owner = b.(database.Owner)
+		p.engine.Quota = books.NewSetQuota(b, owner, host.Settings().Int(books.SettingSets), host.Log())
 		if len(p.app.Seeds) > 0 {
-			p.engine.Beginnings = bookkeeping.NewBeginnings(b, owner, host.Log())
+			p.engine.Beginnings = books.NewBeginnings(b, owner, host.Log())
 		}
 	}
 	if err := p.keep(ctx, host, owner); err != nil {
@@ -240,15 +240,15 @@ func (p *Provider) Commands() []*catalog.Command {
 }
 
 // openData opens the data for a command; it opens no set.
-func (p *Provider) openData(host catalog.Host, w migrate.Way) (backend.Backend, error) {
+func (p *Provider) openData(host catalog.Host, w migrate.Way) (database.Backend, error) {
 	e := engine.New(p.app, p.opts.Viewer)
 	err := e.Open(w, p.opener(host))
 	return e.Backend(), err
 }
 
 // appDatabases serves the databases that the app opens itself.
-func (p *Provider) appDatabases(ctx context.Context) func(backend.Schema) (backend.Backend, error) {
-	return func(s backend.Schema) (backend.Backend, error) {
+func (p *Provider) appDatabases(ctx context.Context) func(database.Schema) (database.Backend, error) {
+	return func(s database.Schema) (database.Backend, error) {
 		if len(p.app.Seeds) > 0 {
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
@@ -275,16 +275,16 @@ func (p *Provider) firstSet() string {
 }
 
 // opener chooses the backend that the setting names.
-func (p *Provider) opener(host catalog.Host) func(backend.Schema) (backend.Backend, error) {
-	database, app := host.Settings().String(settingDatabase), host.App()
-	return func(s backend.Schema) (backend.Backend, error) {
-		if onPostgres(database) {
-			return postgres.Open(database, app, s)
+func (p *Provider) opener(host catalog.Host) func(database.Schema) (database.Backend, error) {
+	place, app := host.Settings().String(settingDatabase), host.App()
+	return func(s database.Schema) (database.Backend, error) {
+		if onPostgres(place) {
+			return postgres.Open(place, app, s)
 		}
 		if err := p.checkWordIndexes(); err != nil {
 			return nil, err
 		}
-		path, err := folder(settingDatabase, database, app)
+		path, err := folder(settingDatabase, place, app)
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,7 @@
 // redaction of texts before anybody keeps or sends them.
 //
 // What belongs here: the shape of records, and redaction. What must never: where
-// records are kept (entities/internal/ledger for durable ones), and any decision that
+// records are kept (framework/ledger for durable ones), and any decision that
 // depends on them; the truth of a commit is its receipt.
 package journal
 

@@ -110,8 +110,29 @@ func TestProvidersImportOnlyTheKernel(t *testing.T) {
 				if p == "" || under(p, room) {
 					continue
 				}
-				require.True(t, slices.Contains(seams, p), "%s imports %s", s.path, i)
+				require.True(t, slices.Contains(seams, p) || room == "entities" && keepsData(p), "%s imports %s", s.path, i)
 			}
+		}
+	}
+}
+
+// keepsData reports whether a package is of the rooms that know how data is kept: database and ledger.
+func keepsData(pkg string) bool {
+	return under(pkg, "framework/database") || under(pkg, "framework/ledger")
+}
+
+// Databases and the ledger stand beside the kernel, which does not know them: entities and the root
+// alone are built on them, and a ledger on databases, never the reverse.
+func TestDatabaseAndLedgerImportedByEntitiesAndRootOnly(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if s.test || s.pkg == "framework" || s.pkg == "framework/koantest" || under(s.pkg, "entities") || under(s.pkg, "framework/ledger") {
+			continue
+		}
+		for _, i := range s.imports {
+			p := own(i)
+			require.False(t, under(p, "framework/ledger"), "%s imports %s", s.path, i)
+			require.False(t, under(p, "framework/database") && !under(s.pkg, "framework/database"), "%s imports %s", s.path, i)
 		}
 	}
 }
@@ -137,6 +158,7 @@ var public = map[string]string{
 	"framework/fault": "apps and plugins", "framework/auth": "apps", "framework/exposure": "apps", "framework/catalog": "providers, generated code",
 	"framework/run": "hooks of apps (AfterCommit), providers", "framework/run/store": "providers", "framework/run/observe": "surfaces, observers", "framework/run/tape": "hooks of apps, providers", "framework/run/once": "providers", "framework/run/approve": "providers", "framework/run/replay": "providers", "framework/run/undo": "providers", "framework/run/live": "providers", "framework/run/record": "providers", "framework/run/follow": "providers", "framework/ask": "operations that ask", "framework/deadline": "providers",
 	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers", "framework/schema/gotype": "plugins", "framework/schema/subschema": "providers", "framework/seal": "providers", "framework/regular": "providers", "framework/filelock": "providers",
+	"framework/database": "package entities", "framework/database/appdb": "package entities", "framework/database/sqlite": "package entities", "framework/database/postgres": "package entities", "framework/database/sqlitedriver": "package entities", "framework/database/sqltext": "package entities", "framework/database/fold": "package entities", "framework/ledger": "package entities", "framework/ledger/books": "package entities",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
 	"codemode": "package framework", "codemode/worker": "programs that are workers",
 	"plugins": "package framework", "plugins/kit": "plugins", "plugins/upstream": "package framework",
@@ -190,6 +212,13 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/internal/toolset":         {"framework/fault", "framework/catalog", "framework/exact"},
 		"framework/run/follow":               {"framework/auth", "framework/catalog", "framework/journal", "framework/run/store"},
 		"framework/internal/feed":            {"framework/fault", "framework/catalog", "framework/internal/invoke", "framework/run/follow", "framework/run/store"},
+		"framework/database/fold":            {},
+		"framework/database/sqltext":         {"framework/database/fold"},
+		"framework/database/sqlitedriver":    {"framework/database/fold"},
+		"framework/database":                 {"framework/fault", "framework/run/store", "framework/database/sqltext"},
+		"framework/database/sqlite":          {"framework/fault", "framework/run/store", "framework/filelock", "framework/database", "framework/database/sqltext", "framework/database/sqlitedriver"},
+		"framework/database/postgres":        {"framework/fault", "framework/run/store", "framework/database", "framework/database/sqltext"},
+		"framework/database/appdb":           {"framework/fault", "framework/run/store", "framework/database", "framework/database/sqltext", "framework/database/sqlite", "framework/database/postgres"},
 		"framework/internal/config":          {"framework/fault", "framework/catalog", "framework/regular"},
 	}
 	for _, s := range sources(t) {

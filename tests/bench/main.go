@@ -57,7 +57,7 @@ var suites = []suite{
 		{"SearchWrite/PostgreSQL/PatchBeside", "UPDATE of another column on PostgreSQL, with the index", "without", "x-raw", ""},
 		{"SearchWrite/PostgreSQL/Thousand", "1,000 INSERTs of searched texts on PostgreSQL, with the index", "without", "x-raw", ""},
 	}},
-	{"./entities/internal/sqlitedriver", "WithoutC", []row{
+	{"./framework/database/sqlitedriver", "WithoutC", []row{
 		{"WithoutC/Get", "SQLite without C: a row by its key", "the C library", "x-raw", ""},
 		{"WithoutC/Page", "SQLite without C: 20 rows, filter and sort", "the C library", "x-raw", ""},
 		{"WithoutC/Write", "SQLite without C: UPDATE of a row, committed", "the C library", "x-raw", ""},

@@ -6,9 +6,9 @@ import (
 
 	"entgo.io/ent"
 
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -19,8 +19,8 @@ func (t *tx) appendFault(k *model.Kind, m ent.Mutation, err error) error {
 	if err == nil || t.sql.Stale(err) {
 		return err
 	}
-	large := backend.Fault(t.engine.backend, t.set, err)
-	if !backend.IsStatementTooLarge(large) {
+	large := database.Fault(t.engine.backend, t.set, err)
+	if !database.IsStatementTooLarge(large) {
 		return err
 	}
 	field := t.namedField(k, longestAppended(k, m))

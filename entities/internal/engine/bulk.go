@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -426,7 +426,7 @@ func (t *tx) tryTogether(ctx context.Context, statements func() error) (done boo
 // wasRefused reports whether an error means that the database refused what was to be
 // stored.
 func (t *tx) wasRefused(err error) bool {
-	var v *backend.Violation
+	var v *database.Violation
 	if v = t.engine.backend.Violation(err); v != nil {
 		return true
 	}

@@ -9,12 +9,12 @@ import (
 	"entgo.io/ent/privacy"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -180,9 +180,9 @@ func (s *callerView) viewer() (context.Context, error) {
 				return nil, err
 			}
 		}
-		vars, err := backend.Variables(ctx)
+		vars, err := database.Variables(ctx)
 		if err == nil {
-			err = backend.CheckVariables(s.tx.engine.backend.Dialect().Name(), vars)
+			err = database.CheckVariables(s.tx.engine.backend.Dialect().Name(), vars)
 		}
 		if err != nil {
 			return nil, err

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/ledger"
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/ledger"
 	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -162,20 +162,20 @@ func (l *ChangeLog) Retention() string {
 
 // has reports whether a set has data: what is used comes into being.
 func (l *ChangeLog) has(ctx context.Context, set string) (bool, error) {
-	if o, ok := l.engine.backend.(backend.Opener); ok && o.IsOpen(set) {
+	if o, ok := l.engine.backend.(database.Opener); ok && o.IsOpen(set) {
 		return true, nil
 	}
-	return backend.Has(ctx, l.engine.backend, set)
+	return database.Has(ctx, l.engine.backend, set)
 }
 
 // in runs fn on what is committed in a set.
 func (l *ChangeLog) in(ctx context.Context, set string, fn func(ledger.Querier) error) error {
 	d, _, release, err := l.engine.backend.Use(ctx, set)
 	if err != nil {
-		return backend.Fault(l.engine.backend, set, err)
+		return database.Fault(l.engine.backend, set, err)
 	}
 	defer release()
-	return backend.Fault(l.engine.backend, set, fn(d.DB()))
+	return database.Fault(l.engine.backend, set, fn(d.DB()))
 }
 
 // pruneMost is how many entries are removed at once.

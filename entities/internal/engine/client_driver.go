@@ -9,7 +9,7 @@ import (
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 
-	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -107,7 +107,7 @@ func (s *session) failure(ctx context.Context, err error) error {
 	case s.own && s.t.sql.Stale(err):
 		return run.Restart(ctx, s.t.verdict(err))
 	}
-	if large := backend.Fault(s.t.engine.backend, s.t.set, err); backend.IsStatementTooLarge(large) {
+	if large := database.Fault(s.t.engine.backend, s.t.set, err); database.IsStatementTooLarge(large) {
 		return run.NoteFault(ctx, large)
 	}
 	return err
@@ -144,7 +144,7 @@ func (d *clientDriver) BeginTx(ctx context.Context, o *entsql.TxOptions) (dialec
 
 // savepointTx is a transaction of the app in one of a run.
 type savepointTx struct {
-	*backend.TxDriver
+	*database.TxDriver
 	end func(ok bool) error // nil after the end
 }
 

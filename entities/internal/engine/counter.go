@@ -9,9 +9,9 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -104,8 +104,8 @@ func (t *tx) exhaustedFault(ctx context.Context, k *model.Kind, at string, err e
 	if k.Entity == nil || k.Entity.Key.Storage != descriptor.Int {
 		return nil
 	}
-	if v := t.engine.backend.Violation(err); v == nil || v.Rule != backend.Exhausted {
-		if t.engine.backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(backend.Fault(t.engine.backend, t.set, err)) != fault.ServiceUnavailable {
+	if v := t.engine.backend.Violation(err); v == nil || v.Rule != database.Exhausted {
+		if t.engine.backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(database.Fault(t.engine.backend, t.set, err)) != fault.ServiceUnavailable {
 			return nil
 		}
 		last, lost := t.asks(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, k.Entity.Table))+" WHERE rowid=?", int64(math.MaxInt64))

@@ -13,16 +13,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/bookkeeping"
-	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger"
+	"github.com/koan-go/koan/framework/ledger/books"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -34,11 +34,11 @@ type Engine struct {
 
 	// Quota bounds the sets that one caller creates; nil where the app sees to its sets.
 	// It is set before the first call.
-	Quota *bookkeeping.SetQuota
+	Quota *books.SetQuota
 
 	// Beginnings keeps how sets begin that were read before they exist; nil where the app
 	// fills no sets. It is set before the first call.
-	Beginnings *bookkeeping.Beginnings
+	Beginnings *books.Beginnings
 
 	// Log keeps what commits changed, for those who follow changes.
 	Log ChangeLog
@@ -48,7 +48,7 @@ type Engine struct {
 	declared []string // the sets that are there from the start
 	reader   *read.Engine
 	writer   *write.Writer
-	backend  backend.Backend
+	backend  database.Backend
 	way      migrate.Way // how sets come to the app's schema; nil where the app sees to that
 }
 
@@ -73,13 +73,13 @@ func New(app *shim.App, viewer Viewer) *Engine {
 func (e *Engine) Way() migrate.Way { return e.way }
 
 // Backend returns what Open opened, nil before.
-func (e *Engine) Backend() backend.Backend { return e.backend }
+func (e *Engine) Backend() database.Backend { return e.backend }
 
 // Open opens the backend. way is how sets come to the app's schema, nil where the app sees
 // to that. Sets are opened at their first use.
-func (e *Engine) Open(way migrate.Way, open func(backend.Schema) (backend.Backend, error)) (err error) {
+func (e *Engine) Open(way migrate.Way, open func(database.Schema) (database.Backend, error)) (err error) {
 	e.way = way
-	schema := backend.Schema{Attach: func(d backend.Database) (any, error) {
+	schema := database.Schema{Attach: func(d database.Database) (any, error) {
 		client, err := e.connect(d)
 		if err == nil {
 			e.KeepClient(client)
@@ -105,7 +105,7 @@ func (e *Engine) Open(way migrate.Way, open func(backend.Schema) (backend.Backen
 }
 
 // fill completes a new set: its page in the ledger, and the app's first rows.
-func (e *Engine) fill(ctx context.Context, set string, d backend.Database) error {
+func (e *Engine) fill(ctx context.Context, set string, d database.Database) error {
 	if err := e.way.Made(ctx, d.Driver()); err != nil || len(e.App.Seeds) == 0 {
 		return err
 	}
@@ -121,7 +121,7 @@ func (e *Engine) fill(ctx context.Context, set string, d backend.Database) error
 	return nil
 }
 
-// beginning is backend.Schema.Beginning.
+// beginning is database.Schema.Beginning.
 func (e *Engine) beginning(ctx context.Context, set string, build func(keep bool) ([]byte, error)) ([]byte, error) {
 	if e.Beginnings == nil || slices.Contains(e.declared, set) {
 		return build(false)
@@ -171,7 +171,7 @@ func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.
 		d, client, release, err = e.backend.Use(ctx, set)
 	}
 	if err != nil {
-		return nil, backend.Fault(e.backend, set, err)
+		return nil, database.Fault(e.backend, set, err)
 	}
 	return t, t.begin(ctx, d, client, release, write)
 }
@@ -179,8 +179,8 @@ func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.
 // draft returns a set that does not exist, nil for one that does. It comes into being
 // with the first commit that wrote to it, so that neither reading nor a dry run makes any.
 // Declared sets exist from the app's start.
-func (e *Engine) draft(ctx context.Context, set string) (backend.Database, any, func(), error) {
-	drafter, ok := e.backend.(backend.Drafter)
+func (e *Engine) draft(ctx context.Context, set string) (database.Database, any, func(), error) {
+	drafter, ok := e.backend.(database.Drafter)
 	if !ok || slices.Contains(e.declared, set) {
 		return nil, nil, nil, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )

@@ -6,9 +6,9 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/entities/internal/changes"
-	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/ledger"
 	"github.com/koan-go/koan/framework/run/store"
 )
 

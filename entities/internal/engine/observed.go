@@ -4,20 +4,20 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/koan-go/koan/entities/internal/backend"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
 // observedTx is a transaction whose statements are reported to the run's observer.
 type observedTx struct {
-	backend.Tx
+	database.Tx
 	attempt store.Attempt
-	driver  *backend.TxDriver
+	driver  *database.TxDriver
 }
 
-func observe(t backend.Tx, a store.Attempt) backend.Tx { return &observedTx{Tx: t, attempt: a} }
+func observe(t database.Tx, a store.Attempt) database.Tx { return &observedTx{Tx: t, attempt: a} }
 
-// ExecContext implements backend.Querier.
+// ExecContext implements database.Querier.
 func (w *observedTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	end := w.attempt.Statement(ctx, query)
 	r, err := w.Tx.ExecContext(ctx, query, args...)
@@ -25,7 +25,7 @@ func (w *observedTx) ExecContext(ctx context.Context, query string, args ...any)
 	return r, err
 }
 
-// QueryContext implements backend.Querier. What it takes to read the rows is the
+// QueryContext implements database.Querier. What it takes to read the rows is the
 // call's.
 func (w *observedTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	end := w.attempt.Statement(ctx, query)
@@ -34,10 +34,10 @@ func (w *observedTx) QueryContext(ctx context.Context, query string, args ...any
 	return rows, err
 }
 
-// Driver implements backend.Tx: what ent does is watched too.
-func (w *observedTx) Driver() *backend.TxDriver {
+// Driver implements database.Tx: what ent does is watched too.
+func (w *observedTx) Driver() *database.TxDriver {
 	if w.driver == nil {
-		w.driver = backend.NewTxDriver(w.Tx.Driver().Dialect(), w)
+		w.driver = database.NewTxDriver(w.Tx.Driver().Dialect(), w)
 	}
 	return w.driver
 }

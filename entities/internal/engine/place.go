@@ -8,9 +8,9 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -20,7 +20,7 @@ import (
 // mutation and what its hooks do are kept or undone together.
 type place struct {
 	engine *Engine
-	d      backend.Database
+	d      database.Database
 	client shim.Client
 	// mutations are the units of mutations that are under way, by their goroutine. ent passes the
 	// caller's context, and not that of the hooks around it, to the second and later mutations
@@ -29,7 +29,7 @@ type place struct {
 }
 
 // connect makes the base client of a set.
-func (e *Engine) connect(d backend.Database) (_ shim.Client, err error) {
+func (e *Engine) connect(d database.Database) (_ shim.Client, err error) {
 	defer fault.Recover(&err)
 	p := &place{engine: e, d: d}
 	drv := d.Driver()
@@ -150,7 +150,7 @@ func (p *place) enter(ctx context.Context, write bool) (context.Context, *sessio
 			}
 		}
 	}
-	if backend.Current(ctx, p.d) == nil {
+	if database.Current(ctx, p.d) == nil {
 		return ctx, nil, fault.Newf(fault.InvalidRequest, "this client of the set %q is not the one that the run works with", p.d.Set()).
 			WithHint("Do not keep clients of sets that may come into being: take the run's with ent.ClientOf(ctx).")
 	}

@@ -9,12 +9,12 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/changes"
-	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -24,12 +24,12 @@ type tx struct {
 	engine  *Engine
 	attempt store.Attempt
 	set     string
-	sql     backend.Tx
+	sql     database.Tx
 	client  shim.Client
 	release func()
-	draft   backend.Draft // nil for a set that exists
+	draft   database.Draft // nil for a set that exists
 
-	driver       *backend.TxDriver
+	driver       *database.TxDriver
 	ent          shim.Tx     // nil until the first write, or until rules are asked
 	caller       *callerView // of the call that is being served
 	reader       *callerView // of who gets what the run reports; nil before the first call
@@ -61,17 +61,17 @@ var (
 )
 
 // begin begins the transaction in an open set, which is let go where that fails.
-func (t *tx) begin(ctx context.Context, d backend.Database, client any, release func(), write bool) error {
+func (t *tx) begin(ctx context.Context, d database.Database, client any, release func(), write bool) error {
 	inner, err := d.Begin(ctx, t.attempt, write)
 	if err != nil {
 		release()
-		return backend.Fault(t.engine.backend, t.set, err)
+		return database.Fault(t.engine.backend, t.set, err)
 	}
 	if t.attempt.Observed() {
 		inner = observe(inner, t.attempt)
 	}
 	t.sql, t.client, t.release = inner, client.(shim.Client), release
-	t.draft, _ = d.(backend.Draft)
+	t.draft, _ = d.(database.Draft)
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (t *tx) verdict(err error) error {
 	if err != nil && !errors.Is(err, store.ErrStale) && t.sql.Stale(err) {
 		return fmt.Errorf("%w: %w", store.ErrStale, err)
 	}
-	return backend.Fault(t.engine.backend, t.set, err)
+	return database.Fault(t.engine.backend, t.set, err)
 }
 
 // State implements store.Tx.
@@ -252,7 +252,7 @@ func (t *tx) commitFault(err error) error {
 
 // receiptFault is the fault for a receipt that cannot be written.
 func (t *tx) receiptFault(err error) error {
-	if v := t.engine.backend.Violation(err); v != nil && v.Rule == backend.Unique {
+	if v := t.engine.backend.Violation(err); v != nil && v.Rule == database.Unique {
 		return fmt.Errorf("%w: %w", store.ErrCommitted, err)
 	}
 	return t.verdict(err)

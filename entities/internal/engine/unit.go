@@ -12,8 +12,8 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -125,11 +125,11 @@ func (u *unit) raw(ctx context.Context) (rawQuerier, error) {
 
 // check refuses the session variables of a context where the database has none.
 func (u *unit) check(ctx context.Context) error {
-	vars, err := backend.Variables(ctx)
+	vars, err := database.Variables(ctx)
 	if err != nil {
 		return err
 	}
-	return backend.CheckVariables(u.dialect, vars)
+	return database.CheckVariables(u.dialect, vars)
 }
 
 // nested begins a transaction of a hook: a savepoint.

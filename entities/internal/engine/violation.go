@@ -8,16 +8,16 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // violationFault says which rule of the database a write broke. m is what was written,
 // nil for a deletion.
-func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *model.Values, broken *backend.Violation) *fault.Fault {
+func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *model.Values, broken *database.Violation) *fault.Fault {
 	at := ""
 	if m != nil {
 		at = m.At
@@ -28,14 +28,14 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 		other = owner.Name()
 	}
 	switch broken.Rule {
-	case backend.Unique:
+	case database.Unique:
 		return duplicateFault(k, m, owner, names)
-	case backend.ForeignKey, backend.NotNull:
+	case database.ForeignKey, database.NotNull:
 		if m == nil { // with NotNull it was to be set to null
 			return fault.Newf(fault.Conflict, "the %s is still referenced", k.Name()).
 				WithRetry(fault.Fix).WithHint("First delete or change what refers to it.")
 		}
-		if broken.Rule == backend.NotNull {
+		if broken.Rule == database.NotNull {
 			return requiredFault(k, m, owner, names)
 		}
 		if details := e.danglingReferences(ctx, t, k, m); len(details) > 0 {
@@ -43,13 +43,13 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).
 			WithHint("A foreign key of the database refused it: store first what it refers to, or correct the ids in it.")
-	case backend.Exclusion:
+	case database.Exclusion:
 		return fault.Newf(fault.Conflict, "this one conflicts with another %s%s", other, inParentheses(broken.Name)).
 			WithPath(at).WithRetry(fault.Fix).WithHint("Choose values that do not conflict with those of another %s.", other)
-	case backend.RowSecurity:
+	case database.RowSecurity:
 		return fault.New(fault.Forbidden, "the database's row-level security refused the change").WithPath(at).
 			WithHint("You may store only rows that its policies let you write; somebody with other rights must do this.")
-	case backend.Raised:
+	case database.Raised:
 		return fault.New(fault.InvalidPayload, "the database refused the change: "+broken.Message).WithPath(at).
 			WithHint("A trigger of the database refused it; the message says why.").ByRule()
 	}
@@ -109,7 +109,7 @@ func (e *Engine) deleteFault(ctx context.Context, t *tx, k *model.Kind, id any, 
 	failed := e.writeFault(ctx, t, k, nil, err)
 	broken := t.engine.backend.Violation(err)
 	var f *fault.Fault
-	if broken == nil || broken.Rule != backend.ForeignKey && broken.Rule != backend.NotNull || !errors.As(failed, &f) {
+	if broken == nil || broken.Rule != database.ForeignKey && broken.Rule != database.NotNull || !errors.As(failed, &f) {
 		return failed
 	}
 	holders, err := e.holders(ctx, t, k, []any{id})
@@ -208,7 +208,7 @@ func (t *tx) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Refe
 
 // columns turns a table and columns into an entity and its fields, as the caller
 // knows them: nil for an entity, and no names for columns, that he does not.
-func (t *tx) columns(v *backend.Violation) (owner *model.Kind, names []string) {
+func (t *tx) columns(v *database.Violation) (owner *model.Kind, names []string) {
 	for _, k := range t.engine.ByName {
 		if k.Entity.Table == v.Table && t.caller.knows(k) {
 			owner = k

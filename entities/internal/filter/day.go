@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // dayLike are texts that start as a day does, whatever the number of digits.

@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/library"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // fieldOperators read the operators of fields that do not hold JSON.

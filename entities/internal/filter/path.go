@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // The limits of one path into JSON.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // Rule is which rows of an entity a caller may read. The nil Rule lets all of

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // node is a condition. where appends it as SQL on the table with alias a; with

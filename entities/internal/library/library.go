@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/fold"
-	"github.com/koan-go/koan/entities/internal/sqlitedriver"
-	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/sqlitedriver"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 

@@ -11,8 +11,8 @@ import (
 	"ariga.io/atlas/sql/schema"
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
+	"github.com/koan-go/koan/framework/ledger"
 )
 
 // Diff is what lies between the tables of a set and a schema.

@@ -14,7 +14,7 @@ import (
 
 	"ariga.io/atlas/sql/migrate"
 
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger"
 )
 
 // Check refuses a directory that does not lead to the schema: either a change of

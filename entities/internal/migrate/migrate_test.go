@@ -16,9 +16,9 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/entities/internal/sqlitedriver"
+	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger"
 )
 
 var ctx = context.Background()

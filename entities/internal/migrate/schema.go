@@ -26,8 +26,8 @@ import (
 	entschema "entgo.io/ent/dialect/sql/schema"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/ledger"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
+	"github.com/koan-go/koan/framework/ledger"
 )
 
 // Schema is what an app's tables should be.

@@ -12,8 +12,8 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger"
 )
 
 // State is how a set's tables stand to what the app works with.

@@ -9,9 +9,9 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -22,7 +22,7 @@ const mostLookedAt = 20
 type Commands struct {
 	Configure func(host catalog.Host) *Config
 	// Open opens the data, and no set.
-	Open func(host catalog.Host, w migrate.Way) (backend.Backend, error)
+	Open func(host catalog.Host, w migrate.Way) (database.Backend, error)
 }
 
 // Command describes them.
@@ -116,7 +116,7 @@ func (cs Commands) plan(ctx context.Context, host catalog.Host, in *catalog.Invo
 
 // printLeftovers names rows of the sets whose values the schema does not have any more: no
 // statement shows that an enum has lost one.
-func (cs Commands) printLeftovers(ctx context.Context, b backend.Backend, w migrate.Way, in *catalog.Invocation) {
+func (cs Commands) printLeftovers(ctx context.Context, b database.Backend, w migrate.Way, in *catalog.Invocation) {
 	sets, err := b.Sets(ctx)
 	if err != nil {
 		return // there are no rows to speak of
@@ -225,8 +225,8 @@ func WithDatabaseMessage(set string, err error) error {
 }
 
 // LostSets returns a fault for each set whose data is gone, as far as the backend knows that.
-func LostSets(ctx context.Context, b backend.Backend) ([]*fault.Fault, error) {
-	if reporter, ok := b.(backend.LossReporter); ok {
+func LostSets(ctx context.Context, b database.Backend) ([]*fault.Fault, error) {
+	if reporter, ok := b.(database.LossReporter); ok {
 		return reporter.Lost(ctx)
 	}
 	return nil, nil

@@ -8,11 +8,11 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/entities/internal/backend"
-	"github.com/koan-go/koan/entities/internal/ledger"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger"
 )
 
 // SetState is the state of a set, for `migrate status` and doctor.
@@ -32,7 +32,7 @@ type SetState struct {
 }
 
 // SetStates finds out the state of sets without changing them.
-func SetStates(ctx context.Context, b backend.Backend, w migrate.Way, sets []string) ([]SetState, error) {
+func SetStates(ctx context.Context, b database.Backend, w migrate.Way, sets []string) ([]SetState, error) {
 	var out []SetState
 	for _, set := range sets {
 		err := b.Look(ctx, set, func(ctx context.Context, drv dialect.Driver) error {
@@ -80,7 +80,7 @@ func formatTime(t time.Time) string {
 
 // CheckTables compares sets with the app's schema, for doctor. all is how many sets there
 // are.
-func (c *Config) CheckTables(ctx context.Context, b backend.Backend, w migrate.Way, sets []string, all int) catalog.Check {
+func (c *Config) CheckTables(ctx context.Context, b database.Backend, w migrate.Way, sets []string, all int) catalog.Check {
 	out := catalog.Check{Name: "schema"}
 	states, err := SetStates(ctx, b, w, sets)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // Exceeds says in which way a value is more than its column keeps, "" where the column keeps it

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/backend"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -20,7 +20,7 @@ func DeclaredSets(g *descriptor.Graph) []string {
 	var out []string
 	for _, e := range g.Entities {
 		for _, set := range e.Resource.Sets {
-			if backend.ValidSet(set) && !slices.Contains(out, set) { // no name has a *
+			if database.ValidSet(set) && !slices.Contains(out, set) { // no name has a *
 				out = append(out, set)
 			}
 		}
@@ -34,7 +34,7 @@ func DeclaredSets(g *descriptor.Graph) []string {
 
 // LivesIn reports whether an entity lives in a set.
 func LivesIn(r *catalog.Resource, set string) bool {
-	return backend.ValidSet(set) && r.LivesIn(set)
+	return database.ValidSet(set) && r.LivesIn(set)
 }
 
 // CheckSet refuses a set that an entity does not live in.
@@ -53,7 +53,7 @@ func CheckSet(r *catalog.Resource, set string) error {
 		}
 	}
 	hint := "The sets of " + r.Name + " are " + strings.Join(sets, ", ") + "."
-	if len(named) < len(sets) && !backend.ValidSet(set) {
+	if len(named) < len(sets) && !database.ValidSet(set) {
 		hint += " A name has at most 48 characters of a-z, 0-9, _ and -."
 	}
 	return fault.Newf(fault.UnknownSet, "%s has no set %s%s", r.Name, filter.Quote(set), fault.DidYouMean(set, named)).

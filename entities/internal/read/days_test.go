@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/library"
 	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // A day is the first ten characters of what SQLite keeps, whoever wrote it; what does not

@@ -12,7 +12,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/library"
 	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/entities/internal/sqlitedriver"
+	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/fixture/ent/todo"
 	"github.com/koan-go/koan/tests/pgtest"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // level is the rows of one selection, before relations are spliced in: their

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/sqltext"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // MaxValue is how many bytes a text may take that groups are made by, that is counted as a

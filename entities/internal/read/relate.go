@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/entities/internal/filter"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 

@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // Statement begins the text of a writing statement. Returned or Affected take it

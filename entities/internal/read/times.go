@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/koan-go/koan/entities/internal/sqltext"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 func appendTime(b []byte, t time.Time) []byte {

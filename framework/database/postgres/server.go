@@ -1,0 +1,210 @@
+// Package postgres keeps sets in one PostgreSQL database: one schema per set, one
+// pool of connections for all of them, and one transaction per attempt of a run,
+// over all sets that it uses.
+//
+// What belongs here: connections, schemas, locks and transactions. What must
+// never: entities, ent's builders, or what the tables mean.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/sqltext"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+// maxOpen is how many sets are known at once. None of them has a connection of
+// its own.
+const maxOpen = 1000
+
+// keepers is how many connections there are for what is done to sets.
+const keepers = 2
+
+// How long a connection lives, and how long without work.
+const (
+	oldest = 30 * time.Minute
+	idlest = 5 * time.Minute
+)
+
+var (
+	_ database.Backend = (*Server)(nil)
+	_ database.Reacher = (*Server)(nil)
+)
+
+// Server has the sets of one app in one database. It is safe for concurrent use,
+// and other processes may use the same database.
+type Server struct {
+	*address
+	schema  database.Schema
+	pool    *sql.DB
+	keeper  *sql.DB // for what is done to sets, so that runs that wait for one cannot take the last connection from it
+	version string
+	opened  *database.Opened
+	// patience is how long a statement waits for a lock.
+	patience time.Duration
+
+	mu       sync.Mutex
+	attempts map[store.Attempt]*conversation
+}
+
+// Open connects to the database that a URL names and makes the table of sets where
+// it is missing. Its error is for people: it names the server and what to do.
+func Open(url, app string, schema database.Schema) (*Server, error) {
+	a, err := parse(url, app)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{address: a, schema: schema, patience: patience, attempts: map[store.Attempt]*conversation{}}
+	s.pool, s.keeper = a.open(a.conns), a.open(keepers)
+	s.opened = database.NewOpened(maxOpen, s.open, func(database.Database) error { return nil })
+	if err := s.begin(context.Background()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// open makes a pool.
+func (a *address) open(conns int) *sql.DB {
+	pool := stdlib.OpenDB(*a.config)
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	// A server's process remembers the tables of every schema it has served, so none
+	// gets old.
+	pool.SetConnMaxLifetime(oldest)
+	pool.SetConnMaxIdleTime(idlest)
+	return pool
+}
+
+// begin looks at the server, and makes the table of sets.
+func (s *Server) begin(ctx context.Context) error {
+	var encoding string
+	var sets sql.NullString
+	err := s.keeper.QueryRowContext(ctx, "SELECT current_setting('server_version'), current_setting('server_encoding'), to_regclass($1)::text", s.table()).
+		Scan(&s.version, &encoding, &sets)
+	if err != nil {
+		return unreachableError(s.config, err)
+	}
+	if encoding != "UTF8" {
+		return fault.Newf(fault.ServiceUnavailable, "the database %s has the encoding %s", s.config.Database, encoding).
+			WithHint("Use a database that was created with ENCODING 'UTF8'.")
+	}
+	if sets.Valid {
+		return nil
+	}
+	err = s.withSetLock(ctx, s.prefix, func(t *Tx) error {
+		_, err := t.ExecContext(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %s;
+CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), migrated_at timestamptz NOT NULL DEFAULT now())`, quoted(s.prefix), s.table()))
+		return err
+	})
+	if err != nil {
+		return s.openFault(s.prefix, err)
+	}
+	return nil
+}
+
+// table is the table that lists the sets.
+func (s *Server) table() string { return quoted(s.prefix) + ".koan_sets" }
+
+// Dialect implements database.Backend.
+func (s *Server) Dialect() sqltext.Dialect { return sqltext.PostgreSQL{Folds: true} }
+
+// Place implements database.Backend.
+func (s *Server) Place() string {
+	return fmt.Sprintf("PostgreSQL %s at %s, schemas %s.*", s.version, serverAddress(s.config), s.prefix)
+}
+
+// SpansSets implements database.Backend.
+func (s *Server) SpansSets() bool { return true }
+
+// Sets implements database.Backend.
+func (s *Server) Sets(ctx context.Context) ([]string, error) {
+	return s.listed(ctx, "EXISTS")
+}
+
+// listed returns the listed sets whose schema EXISTS, or NOT EXISTS.
+func (s *Server) listed(ctx context.Context, schema string) (out []string, err error) {
+	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+" WHERE "+schema+` (SELECT FROM pg_namespace WHERE nspname = $1 || '.' || name) ORDER BY name COLLATE "C"`, s.prefix)
+	if err != nil {
+		return nil, unreachableFault(s.config, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, rows.Err()
+}
+
+// Reach implements database.Reacher, by a connection of its own: those of the pools may
+// all be at work. What it says is for everybody: addresses are in the cause.
+func (s *Server) Reach(ctx context.Context) error {
+	c, err := pgx.ConnectConfig(ctx, s.config)
+	if err != nil {
+		return unreachableFault(s.config, err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	var readOnly, there bool
+	err = c.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool, EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)", s.prefix).Scan(&readOnly, &there)
+	switch {
+	case err != nil:
+		return fault.New(fault.ServiceUnavailable, "the database does not answer").Because(err)
+	case readOnly:
+		return fault.New(fault.ServiceUnavailable, "the database is read-only").Because(errors.New(serverAddress(s.config) + " is read-only: it may be a standby"))
+	case !there:
+		return fault.New(fault.ServiceUnavailable, "the ledger is missing").Because(errors.New("there is no schema " + s.prefix + " at " + serverAddress(s.config)))
+	}
+	return nil
+}
+
+// IsOpen implements database.Opener.
+func (s *Server) IsOpen(set string) bool { return s.opened.Has(set) }
+
+// Use implements database.Backend.
+func (s *Server) Use(ctx context.Context, set string) (d database.Database, attached any, release func(), err error) {
+	return s.opened.Use(ctx, set)
+}
+
+// Close implements database.Backend.
+func (s *Server) Close() error {
+	return errors.Join(s.opened.Close(), s.pool.Close(), s.keeper.Close())
+}
+
+// pathKey is where a connection keeps whose schema its session looks into.
+const pathKey = "koan.schema"
+
+// session returns a connection whose session looks into a set's schema. It costs a
+// round trip only where the connection served another set before.
+func (s *Server) session(ctx context.Context, d *Database) (*sql.Conn, error) {
+	conn, err := s.pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var data map[string]any
+	if err := conn.Raw(func(raw any) error { data = native(raw).PgConn().CustomData(); return nil }); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if data[pathKey] == d.schema {
+		return conn, nil
+	}
+	delete(data, pathKey)
+	if _, err := conn.ExecContext(ctx, "SET search_path TO "+quoted(d.schema)); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	data[pathKey] = d.schema
+	return conn, nil
+}
+
+func native(raw any) *pgx.Conn { return raw.(*stdlib.Conn).Conn() }

@@ -1,0 +1,59 @@
+//go:build !cgo
+
+package sqlitedriver
+
+import (
+	"database/sql/driver"
+	"errors"
+	"regexp"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"github.com/koan-go/koan/framework/database/fold"
+)
+
+// The functions that statements call. The driver gives them to the connections of all that
+// use it in the process.
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction(fold.Function, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		return foldValue(args[0]), nil
+	})
+}
+
+// Name is the driver's module.
+const Name = "modernc.org/sqlite"
+
+// HasFTS4 reports whether the driver has FTS4, which indexes of words are made of.
+const HasFTS4 = false
+
+// Driver returns the driver.
+func Driver() driver.Driver { return &sqlite.Driver{} }
+
+// connect opens a connection, which writes times as mattn/go-sqlite3 does.
+func connect(name string) (driver.Conn, error) {
+	mark := "?"
+	if strings.Contains(name, "?") {
+		mark = "&"
+	}
+	return Driver().Open(name + mark + "_time_format=sqlite")
+}
+
+// What the driver adds to SQLite's text: the code at its end, and before it the code in
+// words, where these are not all there is.
+var (
+	codeInText  = regexp.MustCompile(` \(\d+\)$`)
+	codeInWords = map[int]string{1: "SQL logic error: ", Constraint: "constraint failed: "}
+)
+
+// FailureOf returns SQLite's part of an error; ok is false if it has none.
+func FailureOf(err error) (f Failure, ok bool) {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return f, false
+	}
+	const primary = 0xff
+	f = Failure{Code: e.Code() & primary, Extended: e.Code(), Text: codeInText.ReplaceAllString(e.Error(), "")}
+	f.Text = strings.TrimPrefix(f.Text, codeInWords[f.Code])
+	return f, true
+}
