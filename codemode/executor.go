@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -15,7 +16,7 @@ import (
 // caller. Under koantest it runs scripts in the test's own process.
 func newExecutor(l limits) (wire.Executor, error) {
 	if l.testing {
-		return sandbox.NewInProcess(), nil
+		return sandbox.NewInProcess(languages.All), nil
 	}
 	return sandbox.New(sandbox.Options{Require: l.require, MaxWorkers: l.maxWorkers, QueueMax: l.queueMax, Fresh: l.fresh, Log: l.log})
 }

@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 
-	_ "github.com/koan-go/koan/codemode/worker"
+	_ "github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"

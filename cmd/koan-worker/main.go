@@ -3,18 +3,19 @@
 // database and no server, it is ready in half the time.
 //
 // What belongs here: nothing but the worker. What must never: a package that
-// codemode/worker does not need.
+// codemode/languages does not need.
 package main
 
 import (
 	"fmt"
 	"os"
 
+	_ "github.com/koan-go/koan/codemode/languages" // which make this program a worker
 	"github.com/koan-go/koan/codemode/worker"
 )
 
 // main is reached only if the command line is not that of a worker: a worker never returns
-// from the initialisation of package worker.
+// from the initialisation of package languages.
 func main() {
 	fmt.Fprintf(os.Stderr, "koan-worker runs scripts for the app beside it, which starts it; there is nothing to do by hand.\nbuild: %s\n", worker.Build())
 	os.Exit(2)

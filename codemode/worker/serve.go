@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -41,15 +42,15 @@ const (
 // serve confines the process, reports that it is ready, and runs jobs until the host has no
 // more. It returns the exit status. Nothing that a script could influence happens before the
 // confinement is complete.
-func serve(layers []string) int {
+func serve(layers []string, languages []language.Language) int {
 	closeInherited()
 	debug.SetMaxStack(maxStack)
 	debug.SetGCPercent(gcPercent)
 	time.Local = time.UTC // a script's local time is the same everywhere
 	in, out := pipes()
 	prestartThreads(prestartedThreads)
-	s, err := prepare()
-	if err != nil {
+	p := &process{layers: layers, languages: languages}
+	if err := p.prepare(languages[0]); err != nil {
 		fmt.Fprintln(os.Stderr, "worker: prepare:", err)
 		return exitBroken
 	}
@@ -57,47 +58,60 @@ func serve(layers []string) int {
 	if ready.DataBytes, ready.SizeBytes = memorySizes(); ready.DataBytes > 0 {
 		ready.DataBytes += runtimeDataBytes()
 	}
-	if err = confine(layers); err != nil {
+	if err := confine(layers); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitConfine
 	}
-	h := &pipePort{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out)}
-	if h.w.WriteJSON(wire.KindReady, 0, ready) != nil {
+	p.port = &pipePort{r: wire.NewReader(bufio.NewReaderSize(in, bufferBytes), maxJob), w: wire.NewWriter(out)}
+	if p.port.w.WriteJSON(wire.KindReady, 0, ready) != nil {
 		return exitOrphan
 	}
-	return h.runJobs(s, layers)
+	p.memory = newMeter()
+	return p.runJobs()
 }
 
-// runJobs runs jobs until the host closes the pipe or kills the worker. Each job has an engine
-// of its own: s is that of the first job, and the next one is prepared after the result has
-// been sent.
-func (h *pipePort) runJobs(s *session, layers []string) int {
-	memory := newMeter()
-	var bindings wire.Bindings
+// process is a worker that is ready: it runs one job after the other, each in a runtime of its own, which is
+// prepared after the result of the job before it has been sent.
+type process struct {
+	layers    []string
+	languages []language.Language
+	port      *pipePort
+	memory    *meter
+	bindings  wire.Bindings
+
+	language language.Language // the one that is prepared: that of the job before
+	runtime  language.Runtime
+}
+
+// prepare prepares a runtime of a language.
+func (p *process) prepare(l language.Language) (err error) {
+	p.language = l
+	p.runtime, err = l.Prepare()
+	return err
+}
+
+// runJobs runs jobs until the host closes the pipe or kills the worker.
+func (p *process) runJobs() int {
 	for {
-		h.r.SetMax(maxJob)
-		f, err := h.r.Read()
+		p.port.r.SetMax(maxJob)
+		f, err := p.port.r.Read()
 		if err != nil {
 			return exitOrphan
 		}
 		last := false
 		switch f.Kind {
 		case wire.KindBindings:
-			imports := len(bindings.Servers) > 0
-			bindings = wire.Bindings{}
-			if json.Unmarshal(f.Payload, &bindings) != nil {
+			p.bindings = wire.Bindings{}
+			if json.Unmarshal(f.Payload, &p.bindings) != nil {
 				return exitBroken
 			}
-			if imports || len(bindings.Servers) > 0 {
-				h.programs.clear()
-			}
-			s.buildSDK(bindings)
+			p.language.Bind(p.bindings)
 			continue
 		case wire.KindProbe:
-			last, err = true, h.w.WriteJSON(wire.KindReport, 0, probe(layers))
+			last, err = true, p.port.w.WriteJSON(wire.KindReport, 0, probe(p.layers))
 		case wire.KindJob:
-			if err = h.w.Write(wire.KindAccepted, f.ID); err == nil {
-				last, err = h.runJob(s, f.Payload, memory)
+			if err = p.port.w.Write(wire.KindAccepted, f.ID); err == nil {
+				last, err = p.runJob(f.Payload)
 			}
 		default:
 			return exitBroken
@@ -106,17 +120,46 @@ func (h *pipePort) runJobs(s *session, layers []string) int {
 			return exitOrphan
 		}
 		if last {
-			_, _ = h.r.Read() // stay alive until the host has measured the worker and kills it
+			_, _ = p.port.r.Read() // stay alive until the host has measured the worker and kills it
 			return exitDone
 		}
-		if memory.used() > freeAbove {
+		if p.memory.used() > freeAbove {
 			debug.FreeOSMemory()
 		}
-		if s, err = prepare(); err != nil {
+		if p.prepare(p.language) != nil {
 			return exitBroken
 		}
-		s.buildSDK(bindings)
 	}
+}
+
+// runJob runs one job. last reports whether the worker must not run another one.
+func (p *process) runJob(payload []byte) (last bool, err error) {
+	var job wire.Job
+	if err := json.Unmarshal(payload, &job); err != nil {
+		return false, err
+	}
+	p.port.lastCall = 0
+	p.port.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
+	p.memory.setLimits(job.Limits.MemoryBytes, job.CollectBytes)
+	job.Bindings = p.bindings
+	if err := p.use(job.Language); err != nil {
+		return true, p.port.w.WriteJSON(wire.KindResult, 0, &wire.Result{Last: true, Fault: fault.From(err)})
+	}
+	result := execute(p.runtime, &job, p.port, Gauges{Full: p.memory.full, CPU: cpuGauge()})
+	return result.Last || job.Last, p.port.w.WriteJSON(wire.KindResult, 0, result)
+}
+
+// use prepares the language that a job names, unless it is prepared.
+func (p *process) use(name string) error {
+	l := language.Of(p.languages, name)
+	switch l {
+	case nil:
+		return unknownLanguage(name)
+	case p.language:
+		return nil
+	}
+	l.Bind(p.bindings)
+	return p.prepare(l)
 }
 
 // prestartThreads makes the runtime start n threads, which it keeps (prestartedThreads).
@@ -136,101 +179,3 @@ func prestartThreads(n int) {
 	close(release)
 	ended.Wait()
 }
-
-// pipePort is the Port over the worker's ends of the pipes.
-type pipePort struct {
-	r        *wire.Reader
-	w        *wire.Writer
-	lastCall uint32 // the number of the job's last call
-	programs programCache
-}
-
-// runJob runs one job. last reports whether the worker must not run another one.
-func (h *pipePort) runJob(s *session, payload []byte, memory *meter) (last bool, err error) {
-	var job wire.Job
-	if err := json.Unmarshal(payload, &job); err != nil {
-		return false, err
-	}
-	h.lastCall = 0
-	h.r.SetMax(job.Limits.MaxCallBytes + wire.FrameSlack)
-	memory.setLimits(job.Limits.MemoryBytes, job.CollectBytes)
-	h.programs.setLimit(job.Limits.MemoryBytes)
-	job.Bindings = s.bound
-	result := s.run(&job, h, Gauges{Full: memory.full, CPU: cpuGauge()}, &h.programs)
-	return result.Last || job.Last, h.w.WriteJSON(wire.KindResult, 0, result)
-}
-
-// Call implements Port.
-func (h *pipePort) Call(operation string, input []byte) Reply {
-	h.lastCall++
-	if err := h.w.Write(wire.KindCall, h.lastCall, wire.EncodeCall(operation), input); err != nil {
-		os.Exit(exitOrphan)
-	}
-	ref, r := h.readReply()
-	if ref != h.lastCall {
-		os.Exit(exitBroken)
-	}
-	return r
-}
-
-// Start implements Port.
-func (h *pipePort) Start(ref uint32, operation string, input []byte) {
-	if h.w.Write(wire.KindStart, ref, wire.EncodeCall(operation), input) != nil {
-		os.Exit(exitOrphan)
-	}
-}
-
-// Await implements Port.
-func (h *pipePort) Await(most time.Duration) (uint32, Reply) {
-	if h.w.Write(wire.KindAwait, 0, wire.EncodeAwait(most)) != nil {
-		os.Exit(exitOrphan)
-	}
-	return h.readReply()
-}
-
-// readReply reads the host's reply to a call or an await.
-func (h *pipePort) readReply() (uint32, Reply) {
-	f, err := h.r.Read()
-	if err != nil {
-		os.Exit(exitOrphan)
-	}
-	status, now, body, err := wire.DecodeReturn(f.Payload)
-	if err != nil || f.Kind != wire.KindReturn {
-		os.Exit(exitBroken)
-	}
-	r := Reply{NowMs: now}
-	if status == wire.StatusOK {
-		r.Out = body
-		return f.ID, r
-	}
-	if r.Fault, err = fault.Decode(body); err != nil {
-		os.Exit(exitBroken)
-	}
-	r.Ends = status == wire.StatusEnds
-	return f.ID, r
-}
-
-// Log implements Port.
-func (h *pipePort) Log(l wire.Log) { h.send(wire.KindLog, l) }
-
-// Progress implements Port.
-func (h *pipePort) Progress(p wire.Progress) { h.send(wire.KindProgress, p) }
-
-// Emit implements Port.
-func (h *pipePort) Emit(value []byte) {
-	if h.w.Write(wire.KindEmit, 0, value) != nil {
-		os.Exit(exitOrphan)
-	}
-}
-
-func (h *pipePort) send(k wire.Kind, v any) {
-	b, err := wire.Marshal(v)
-	if err != nil {
-		return // NaN in progress has no JSON
-	}
-	if h.w.Write(k, 0, b) != nil {
-		os.Exit(exitOrphan)
-	}
-}
-
-var _ Port = (*pipePort)(nil)

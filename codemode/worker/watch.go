@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dop251/goja"
-
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -54,20 +52,21 @@ type Gauges struct {
 	CPU  func() time.Duration
 }
 
-// watch interrupts a script that exceeds a limit. It cannot interrupt a built-in function; then
-// the host kills the worker.
+// watch interrupts a script that exceeds a limit. A language may not be able to stop in the
+// middle of a function of its own; then the host kills the worker.
 type watch struct {
 	Stopwatch
-	gauges Gauges
-	done   chan struct{}
+	gauges    Gauges
+	interrupt func(*fault.Fault)
+	done      chan struct{}
 }
 
 // newWatch starts a watch. wall is the time until the run's deadline, 0 for none. Waits for the
 // host do not count, since the host may stop the run's clock during them.
-func newWatch(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64, gauges Gauges) *watch {
-	w := &watch{gauges: gauges, done: make(chan struct{})}
+func newWatch(interrupt func(*fault.Fault), cpu, wall time.Duration, memoryLimit int64, gauges Gauges) *watch {
+	w := &watch{gauges: gauges, interrupt: interrupt, done: make(chan struct{})}
 	w.Start()
-	go w.run(vm, cpu, wall, memoryLimit)
+	go w.run(cpu, wall, memoryLimit)
 	return w
 }
 
@@ -79,7 +78,7 @@ func (w *watch) used() time.Duration {
 	return w.gauges.CPU()
 }
 
-func (w *watch) run(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64) {
+func (w *watch) run(cpu, wall time.Duration, memoryLimit int64) {
 	timer := time.NewTimer(min(tick, cpu))
 	defer timer.Stop()
 	for {
@@ -92,13 +91,13 @@ func (w *watch) run(vm *goja.Runtime, cpu, wall time.Duration, memoryLimit int64
 		left := min(cpu-used, Starved*cpu-w.Active())
 		switch {
 		case left <= 0:
-			vm.Interrupt(&interruption{Overdue(cpu, used)})
+			w.interrupt(Overdue(cpu, used))
 			return
 		case w.full():
-			vm.Interrupt(&interruption{MemoryExceeded(memoryLimit)})
+			w.interrupt(MemoryExceeded(memoryLimit))
 			return
 		case wall > 0 && w.Active() >= wall:
-			vm.Interrupt(&interruption{wallExceeded()})
+			w.interrupt(wallExceeded())
 			return
 		}
 		if wall > 0 {

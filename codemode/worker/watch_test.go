@@ -22,3 +22,9 @@ func TestOverdueNamesUsedTime(t *testing.T) {
 	require.Equal(t, fault.Fix, Overdue(time.Second, 500*time.Millisecond).Retry)
 	require.Equal(t, fault.Safe, Overdue(time.Second, 499*time.Millisecond).Retry)
 }
+
+func TestSizeIsExact(t *testing.T) {
+	for n, want := range map[int64]string{64 << 20: "64 MB", 1000: "1000 bytes", 1 << 20: "1 MB", 1536 << 10: "1536 KB", 1<<20 + 1: "1048577 bytes"} {
+		require.Equal(t, want, size(n))
+	}
+}

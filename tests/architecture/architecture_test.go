@@ -160,7 +160,7 @@ var public = map[string]string{
 	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers", "framework/schema/gotype": "plugins", "framework/schema/subschema": "providers", "framework/seal": "providers", "framework/regular": "providers", "framework/filelock": "providers",
 	"framework/database": "package entities", "framework/database/appdb": "package entities", "framework/database/sqlite": "package entities", "framework/database/postgres": "package entities", "framework/database/sqlitedriver": "package entities", "framework/database/sqltext": "package entities", "framework/database/fold": "package entities", "framework/ledger": "package entities", "framework/ledger/books": "package entities",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
-	"codemode": "package framework", "codemode/worker": "programs that are workers",
+	"codemode": "package framework", "codemode/languages": "programs that are workers", "codemode/worker": "programs that measure workers, and the linker",
 	"plugins": "package framework", "plugins/kit": "plugins", "plugins/upstream": "package framework",
 }
 
@@ -297,16 +297,42 @@ func TestExposeImports(t *testing.T) {
 	}
 }
 
+// workerRooms are what a worker is made of, besides the ground floor.
+var workerRooms = []string{"codemode/languages", "codemode/worker", "codemode/internal/language", "codemode/internal/wire"}
+
 func TestWorkerImports(t *testing.T) {
 	t.Parallel()
 	heavy := []string{"database/sql", "google.golang.org/grpc", "github.com/hashicorp/go-plugin", "github.com/mark3labs/mcp-go", "entgo.io/ent", "github.com/mattn/go-sqlite3", "net/http", "go.opentelemetry.io/otel", "github.com/prometheus"}
 	for _, s := range sources(t) {
-		if s.test || !(under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/internal/language/javascript/builtins") || under(s.pkg, "codemode/internal/language/javascript/script") || under(s.pkg, "codemode/internal/language/javascript/validate") || under(s.pkg, "codemode/internal/wire")) {
+		if s.test || !slices.ContainsFunc(workerRooms, func(room string) bool { return under(s.pkg, room) }) {
 			continue
 		}
 		for _, i := range s.imports {
 			for _, h := range heavy {
 				require.False(t, under(i, h), "%s imports %s", s.path, i)
+			}
+		}
+	}
+}
+
+// What a language is made of is its own: a worker, the host of scripts and package language itself know none. Tests of
+// the sandbox run scripts in one.
+func TestLanguagesStandBehindTheirInterface(t *testing.T) {
+	t.Parallel()
+	const room = "codemode/internal/language"
+	engines := map[string]string{"github.com/dop251/goja": room + "/javascript", "github.com/evanw/esbuild": room + "/javascript"}
+	for _, s := range sources(t) {
+		for _, i := range s.imports {
+			for engine, home := range engines {
+				if under(i, engine) {
+					require.True(t, under(s.pkg, home) || s.pkg == "framework/internal/console/bundle", "%s imports %s", s.path, i) // which bundles the console's page
+				}
+			}
+			if s.test || under(s.pkg, room+"/javascript") {
+				continue
+			}
+			if p := own(i); s.pkg == room || under(s.pkg, "codemode/worker") || under(s.pkg, "codemode/internal/sandbox") {
+				require.False(t, under(p, room+"/javascript") || p == "codemode/languages", "%s imports %s", s.path, i)
 			}
 		}
 	}

@@ -13,9 +13,10 @@ import (
 )
 
 // between are uses in what a public package exports to the internal packages of its own wing alone:
-// programs that are workers only import codemode/worker.
+// programs that are workers only import codemode/languages.
 var between = []string{
-	"codemode/worker: Port uses wire.Log", "codemode/worker: Port uses wire.Progress", "codemode/worker: Run uses wire.Job", "codemode/worker: Run uses wire.Result",
+	"codemode/worker: Run uses language.Language", "codemode/worker: Run uses language.Port", "codemode/worker: Run uses wire.Job", "codemode/worker: Run uses wire.Result",
+	"codemode/worker: Main uses language.Language", "codemode/languages: All uses language.Language",
 }
 
 // TestPublicPackagesExportNoInternalTypes: what a public package exports is declared where its

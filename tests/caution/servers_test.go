@@ -13,7 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	_ "github.com/koan-go/koan/codemode/worker"
+	_ "github.com/koan-go/koan/codemode/languages"
 )
 
 // Variables that make the test's own program one of the servers outside.

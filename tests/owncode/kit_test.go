@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/koan-go/koan/codemode/worker"
+	_ "github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/fixture"

@@ -21,7 +21,7 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/koan-go/koan/codemode/worker"
+	_ "github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"

@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/codemode/internal/replay"
 	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework/fault"
 	kept "github.com/koan-go/koan/framework/run/replay"
 )
@@ -107,7 +108,7 @@ func job(code string) *wire.Job {
 func recorded(t *testing.T, j *wire.Job, w *world) (*replay.Script, *wire.Result) {
 	t.Helper()
 	rec := replay.NewRecorder(w, 1<<20)
-	res, err := sandbox.NewInProcess().Execute(t.Context(), j, rec)
+	res, err := sandbox.NewInProcess(languages.All).Execute(t.Context(), j, rec)
 	s, serr := rec.Script(*j, res, err)
 	require.NoError(t, serr)
 	raw, serr := s.Encode()
@@ -122,7 +123,7 @@ func played(t *testing.T, s *replay.Script) *kept.Replayed {
 	t.Helper()
 	p := replay.NewPlayer(s, nil)
 	j := s.Job
-	res, _ := sandbox.NewInProcess().Execute(t.Context(), &j, p)
+	res, _ := sandbox.NewInProcess(languages.All).Execute(t.Context(), &j, p)
 	return p.Compare(res)
 }
 
@@ -242,7 +243,7 @@ func TestReplayOfAnInterruptedRun(t *testing.T) {
 		}
 	}
 	rec := replay.NewRecorder(far, 1<<20)
-	res, err := sandbox.NewInProcess().Execute(ctx, j, rec)
+	res, err := sandbox.NewInProcess(languages.All).Execute(ctx, j, rec)
 	require.Error(t, err)
 	s, err := rec.Script(*j, res, err)
 	require.NoError(t, err)
@@ -256,7 +257,7 @@ func TestReplayOfAnInterruptedRun(t *testing.T) {
 
 func TestRecorderDropsOversizedRuns(t *testing.T) {
 	rec := replay.NewRecorder(newWorld(0), 500)
-	_, err := sandbox.NewInProcess().Execute(t.Context(), job(scripts["parallel"]), rec)
+	_, err := sandbox.NewInProcess(languages.All).Execute(t.Context(), job(scripts["parallel"]), rec)
 	require.NoError(t, err)
 	require.Greater(t, rec.Size(), 500)
 }
@@ -264,7 +265,7 @@ func TestRecorderDropsOversizedRuns(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	rec := replay.NewRecorder(newWorld(3), 1<<20)
 	j := job(scripts["parallel quota"])
-	res, err := sandbox.NewInProcess().Execute(f.Context(), j, rec)
+	res, err := sandbox.NewInProcess(languages.All).Execute(f.Context(), j, rec)
 	s, err := rec.Script(*j, res, err)
 	require.NoError(f, err)
 	s.Job.Bindings = wire.Bindings{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework/fault"
@@ -17,14 +18,16 @@ import (
 // NewInProcess returns an executor that runs scripts in this process, with the same
 // bindings and results but without confinement or a memory limit. It is for authors who
 // test their own scripts, and panics outside of `go test`.
-func NewInProcess() wire.Executor {
+func NewInProcess(languages func() []language.Language) wire.Executor {
 	if !testing.Testing() {
 		panic("sandbox: NewInProcess is for tests only: a hostile script would take the host down")
 	}
-	return &inProcess{}
+	return &inProcess{languages: languages}
 }
 
 type inProcess struct {
+	languages func() []language.Language
+
 	mu     sync.Mutex
 	closed bool
 }
@@ -46,7 +49,7 @@ func (x *inProcess) Execute(ctx context.Context, job *wire.Job, host wire.Host) 
 		ctx: ctx, host: host, limits: job.Limits,
 		budget: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
-	r := worker.Run(ctx, job, p, worker.Gauges{})
+	r := worker.Run(ctx, x.languages(), job, p, worker.Gauges{})
 	r.Logs, r.Emitted = p.logs, p.emitted
 	switch {
 	case p.ended != nil:
@@ -65,7 +68,7 @@ func (x *inProcess) Close() error {
 	return nil
 }
 
-// directPort is a worker.Port that calls the host directly instead of through a pipe.
+// directPort is a language.Port that calls the host directly instead of through a pipe.
 type directPort struct {
 	ctx     context.Context
 	host    wire.Host
@@ -76,20 +79,20 @@ type directPort struct {
 	ended   error
 }
 
-// Call implements worker.Port.
-func (p *directPort) Call(operation string, input []byte) worker.Reply {
+// Call implements language.Port.
+func (p *directPort) Call(operation string, input []byte) language.Reply {
 	in := append(json.RawMessage(nil), input...) // the script reuses its buffer
 	out, now, err := p.host.Call(p.ctx, operation, in)
 	return p.reply(out, now, err)
 }
 
-// Start implements worker.Port.
+// Start implements language.Port.
 func (p *directPort) Start(ref uint32, operation string, input []byte) {
 	p.host.Start(p.ctx, ref, operation, append(json.RawMessage(nil), input...))
 }
 
-// Await implements worker.Port.
-func (p *directPort) Await(most time.Duration) (uint32, worker.Reply) {
+// Await implements language.Port.
+func (p *directPort) Await(most time.Duration) (uint32, language.Reply) {
 	ref, out, now, err := p.host.Next(p.ctx, most)
 	r := p.reply(out, now, err)
 	if ref == 0 && err != nil && !r.Ends {
@@ -99,20 +102,20 @@ func (p *directPort) Await(most time.Duration) (uint32, worker.Reply) {
 }
 
 // reply converts the outcome of a call.
-func (p *directPort) reply(out json.RawMessage, now int64, err error) worker.Reply {
+func (p *directPort) reply(out json.RawMessage, now int64, err error) language.Reply {
 	switch {
 	case p.ctx.Err() != nil:
-		return worker.Reply{NowMs: now, Ends: true}
+		return language.Reply{NowMs: now, Ends: true}
 	case err == nil && len(out) > p.limits.MaxCallBytes:
 		err = fault.Newf(fault.CallTooLarge, "the result of this call is larger than %d bytes", p.limits.MaxCallBytes)
 	case err == nil:
-		return worker.Reply{Out: out, NowMs: now}
+		return language.Reply{Out: out, NowMs: now}
 	}
 	if !run.Ends(err) {
-		return worker.Reply{NowMs: now, Fault: fault.From(err)}
+		return language.Reply{NowMs: now, Fault: fault.From(err)}
 	}
 	p.ended = err
-	r := worker.Reply{NowMs: now, Ends: true}
+	r := language.Reply{NowMs: now, Ends: true}
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		r.Fault = f
@@ -120,7 +123,7 @@ func (p *directPort) reply(out json.RawMessage, now int64, err error) worker.Rep
 	return r
 }
 
-// Log implements worker.Port.
+// Log implements language.Port.
 func (p *directPort) Log(l wire.Log) {
 	for _, l := range p.budget.Admit(l) {
 		p.logs = append(p.logs, l)
@@ -128,13 +131,13 @@ func (p *directPort) Log(l wire.Log) {
 	}
 }
 
-// Progress implements worker.Port.
+// Progress implements language.Port.
 func (p *directPort) Progress(pr wire.Progress) { p.host.Progress(pr.Done, pr.Total, pr.Message) }
 
-// Emit implements worker.Port.
+// Emit implements language.Port.
 func (p *directPort) Emit(value []byte) {
 	p.emitted = append(p.emitted, value)
 	p.host.Emit(len(p.emitted)-1, value)
 }
 
-var _ worker.Port = (*directPort)(nil)
+var _ language.Port = (*directPort)(nil)

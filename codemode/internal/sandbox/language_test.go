@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/languages"
 )
 
 var expected = regexp.MustCompile(`(?m)^// => (.+)$`)
@@ -49,7 +50,7 @@ func TestSnippets(t *testing.T) {
 		code, want, ok := strings.Cut(b, "\n=> ")
 		require.True(t, ok, b)
 		t.Run(code, func(t *testing.T) {
-			r := execute(t, NewInProcess(), job(code), newHost())
+			r := execute(t, NewInProcess(languages.All), job(code), newHost())
 			require.Nil(t, r.Fault, "%v", r.Fault)
 			if want == "undefined" {
 				require.Nil(t, r.Result)
@@ -58,7 +59,7 @@ func TestSnippets(t *testing.T) {
 			}
 			check := job(code)
 			check.Task = wire.Validate
-			require.Empty(t, execute(t, NewInProcess(), check, newHost()).Diagnostics)
+			require.Empty(t, execute(t, NewInProcess(languages.All), check, newHost()).Diagnostics)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -177,7 +178,7 @@ func TestLongArgumentsNameThemselves(t *testing.T) {
 	} {
 		j := job(code)
 		j.Limits.MaxCallBytes = 1 << 20
-		r := execute(t, NewInProcess(), j, newHost())
+		r := execute(t, NewInProcess(languages.All), j, newHost())
 		require.NotNil(t, r.Fault, code)
 		require.Equal(t, []string{string(fault.CallTooLarge), path, "Send less in one call: fewer rows, or less in each."}, []string{string(r.Fault.Code), r.Fault.Path, r.Fault.Hint}, code)
 	}

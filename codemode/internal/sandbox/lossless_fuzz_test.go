@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -26,7 +27,7 @@ func FuzzInputs(f *testing.F) {
 		v := values{left: choices}
 		source, plain := v.value("/model/v", 4)
 		h := newHost()
-		r := execute(t, NewInProcess(), job("SDK.Entities.Todo.upsert({v: "+source+"})"), h)
+		r := execute(t, NewInProcess(languages.All), job("SDK.Entities.Todo.upsert({v: "+source+"})"), h)
 		if v.refused != "" {
 			require.NotNil(t, r.Fault, "%s\n%v", source, h.inputs)
 			require.Equal(t, fault.InvalidPayload, r.Fault.Code, "%s\n%v", source, r.Fault)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -66,7 +67,7 @@ func TestLossyInputsAreRejected(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := newHost()
-			r := execute(t, NewInProcess(), job("const T = SDK.Entities.Todo;\n"+c.code), h)
+			r := execute(t, NewInProcess(languages.All), job("const T = SDK.Entities.Todo;\n"+c.code), h)
 			require.NotNil(t, r.Fault)
 			require.Equal(t, fault.InvalidPayload, r.Fault.Code)
 			require.Equal(t, c.path, r.Fault.Path, r.Fault.Message)
@@ -113,7 +114,7 @@ func TestLosslessInputsPass(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := newHost()
-			r := execute(t, NewInProcess(), job("const T = SDK.Entities.Todo;\n"+c.code), h)
+			r := execute(t, NewInProcess(languages.All), job("const T = SDK.Entities.Todo;\n"+c.code), h)
 			require.Nil(t, r.Fault, fmt.Sprint(r.Fault))
 			require.Equal(t, c.input, h.inputs[len(h.inputs)-1])
 		})
@@ -139,7 +140,7 @@ func TestEmptiedResultsAreLogged(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := execute(t, NewInProcess(), job(c.code), newHost())
+			r := execute(t, NewInProcess(languages.All), job(c.code), newHost())
 			require.Nil(t, r.Fault, fmt.Sprint(r.Fault))
 			require.JSONEq(t, c.result, string(r.Result))
 			if c.warns == "" {
@@ -159,7 +160,7 @@ func TestResultThatIsNotJSONSaysWhere(t *testing.T) {
 		`const a = {x: 1, list: [{}]}; a.list[0].all = a; a`:         "the result is not JSON, at /list/0/all: ",
 		`const d = {}; d.d = d; SDK.Out.answer({"a/b": {c: {}, d}})`: "the answer is not JSON, at /a~1b/d/d: ",
 	} {
-		r := execute(t, NewInProcess(), job(code), newHost())
+		r := execute(t, NewInProcess(languages.All), job(code), newHost())
 		require.NotNil(t, r.Fault, code)
 		require.Contains(t, r.Fault.Message, where, code)
 	}

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // executors are both ways to run a script; they must not differ.
 func executors(t *testing.T, f func(t *testing.T, x wire.Executor)) {
 	t.Run("confined", func(t *testing.T) { f(t, box(t)) })
-	t.Run("in process", func(t *testing.T) { f(t, NewInProcess()) })
+	t.Run("in process", func(t *testing.T) { f(t, NewInProcess(languages.All)) })
 }
 
 var resultCases = map[string]struct{ code, result string }{
@@ -204,7 +205,7 @@ func TestHintsForMisplacedNames(t *testing.T) {
 		"new AbortController()":                 "Promise.race",
 		"const m = 'f' + 's'; await import(m)":  "Import one of these: @codemode/discovery",
 	} {
-		r := execute(t, NewInProcess(), job(code), newHost())
+		r := execute(t, NewInProcess(languages.All), job(code), newHost())
 		require.NotNil(t, r.Fault, code)
 		require.Contains(t, r.Fault.Hint, hint, "%s: %s", code, r.Fault)
 	}
@@ -239,7 +240,7 @@ func TestInputs(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			h := newHost()
-			r := execute(t, NewInProcess(), job("const T = SDK.Entities.Todo;\n"+c.code), h)
+			r := execute(t, NewInProcess(languages.All), job("const T = SDK.Entities.Todo;\n"+c.code), h)
 			require.Nil(t, r.Fault)
 			require.NotEmpty(t, h.inputs)
 			require.Equal(t, c.input, h.inputs[0])

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/languages"
 )
 
 // typed, appended to a script, makes it TypeScript.
@@ -54,7 +55,7 @@ func TestModulesOfTypeScript(t *testing.T) {
 func runInProcess(t *testing.T, code string) *wire.Result {
 	j := job(code)
 	j.Args = []byte(`{"a":[1,2]}`)
-	return execute(t, NewInProcess(), j, newHost())
+	return execute(t, NewInProcess(languages.All), j, newHost())
 }
 
 func compare(t *testing.T, want, got *wire.Result) {

@@ -10,7 +10,7 @@ import (
 	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/koan-go/koan/codemode/worker"
+	_ "github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"

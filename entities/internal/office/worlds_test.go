@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	_ "github.com/koan-go/koan/codemode/worker"
+	_ "github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/entities/internal/office/ent"
 	"github.com/koan-go/koan/entities/internal/office/ent/intercept"
 	"github.com/koan-go/koan/entities/internal/office/ent/person"

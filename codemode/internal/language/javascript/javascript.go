@@ -1,0 +1,49 @@
+// Package javascript is JavaScript and TypeScript as a language of scripts, on goja and esbuild.
+//
+// What belongs here: the runtime with SDK, and the conversion of values, calls and errors between a script and its
+// host; what else is JavaScript's is in the packages below. What must never: a process, its confinement and its
+// frames; other work at package initialisation than variables.
+package javascript
+
+import (
+	"github.com/koan-go/koan/codemode/internal/language"
+	"github.com/koan-go/koan/codemode/internal/wire"
+)
+
+// javaScript is the language in one process.
+type javaScript struct {
+	bindings wire.Bindings
+	programs programCache
+	next     *session // the one that is prepared; nil if there is none
+}
+
+var _ language.Language = (*javaScript)(nil)
+
+// New returns the language for one process.
+func New() language.Language { return &javaScript{} }
+
+// Names implements language.Language.
+func (*javaScript) Names() []string { return []string{"javascript", "typescript"} }
+
+// Bind implements language.Language.
+func (l *javaScript) Bind(b wire.Bindings) {
+	if len(l.bindings.Servers) > 0 || len(b.Servers) > 0 { // programs were compiled for the modules that there were
+		l.programs.clear()
+	}
+	l.bindings = b
+	if l.next != nil {
+		l.next.buildSDK(b)
+	}
+}
+
+// Prepare implements language.Language.
+func (l *javaScript) Prepare() (language.Runtime, error) {
+	s, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	s.programs = &l.programs
+	s.buildSDK(l.bindings)
+	l.next = s
+	return s, nil
+}

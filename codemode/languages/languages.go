@@ -1,0 +1,16 @@
+// Package languages has the languages in which this build runs scripts. A program that imports it is a worker if it is
+// started as one: it never gets to its main function then.
+//
+// What belongs here: the list. What must never: anything else; all that a worker links is linked here.
+package languages
+
+import (
+	"github.com/koan-go/koan/codemode/internal/language"
+	"github.com/koan-go/koan/codemode/internal/language/javascript"
+	"github.com/koan-go/koan/codemode/worker"
+)
+
+// All returns the languages for one process, or for one script. The first one is that of scripts which name none.
+func All() []language.Language { return []language.Language{javascript.New()} }
+
+func init() { worker.Main(All) }
