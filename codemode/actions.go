@@ -155,9 +155,16 @@ func (p *provider) actionOperations() (out []*catalog.Operation) {
 
 func (p *provider) actionOperation(a *actions.Action) *catalog.Operation {
 	op := &catalog.Operation{
-		ID: catalog.ActionID(a.Name), Title: a.Title, Summary: a.Description, Input: a.Input, Output: a.Output,
-		Effects: a.Effects, Scopes: a.Scopes, Reach: catalog.Everywhere, Handler: p.actionHandler(a),
-		Nested: true, Rights: &catalog.Rights{App: a.App, Sets: a.Sets, Declared: a.Declared}, Quota: p.config().maxCalls,
+		ID: catalog.ActionID(a.Name),
+		Contract: catalog.Contract{
+			Input: a.Input, Output: a.Output,
+			Effects: a.Effects, Scopes: a.Scopes,
+		},
+		Listing: catalog.Listing{Title: a.Title, Summary: a.Description, Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: p.actionHandler(a),
+			Nested:  true, Rights: &catalog.Rights{App: a.App, Sets: a.Sets, Declared: a.Declared}, Quota: p.config().maxCalls,
+		},
 	}
 	if len(a.Examples) > 0 {
 		op.Example = a.Examples[0]

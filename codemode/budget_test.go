@@ -28,10 +28,16 @@ func (h *house) crowd(n int) {
 		}
 		o.Resources = append(o.Resources, r)
 		o.Operations = append(o.Operations, &catalog.Operation{
-			ID: catalog.EntityID(r.Name, "collection"), Resource: r.Name, Summary: "Lists things.", Reach: catalog.Everywhere, Serial: true,
-			Input: schema(`"filter":{},"pageSize":{},"set":{}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{ReadOnly: true},
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-				return json.RawMessage(`{"items":[],"page":1,"pageSize":5,"totalCount":0,"truncated":false}`), nil
+			ID: catalog.EntityID(r.Name, "collection"), Resource: r.Name,
+			Contract: catalog.Contract{
+				Input: schema(`"filter":{},"pageSize":{},"set":{}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{ReadOnly: true},
+			},
+			Listing: catalog.Listing{Summary: "Lists things.", Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Serial: true,
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+					return json.RawMessage(`{"items":[],"page":1,"pageSize":5,"totalCount":0,"truncated":false}`), nil
+				},
 			},
 		})
 	}

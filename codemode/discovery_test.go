@@ -81,9 +81,15 @@ func TestDiscoveryFails(t *testing.T) {
 func TestDiscoveryKnowsRights(t *testing.T) {
 	m := newModules(t, nil)
 	hidden := &catalog.Operation{
-		ID: catalog.PluginID("vault", "open"), Summary: "Opens the vault.", Reach: catalog.Everywhere, Scopes: []string{"vault"},
-		Input: schema(""), Output: json.RawMessage(`{}`),
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+		ID: catalog.PluginID("vault", "open"),
+		Contract: catalog.Contract{
+			Scopes: []string{"vault"},
+			Input:  schema(""), Output: json.RawMessage(`{}`),
+		},
+		Listing: catalog.Listing{Summary: "Opens the vault.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+		},
 	}
 	snapshot, err := catalog.NewSnapshot(m.library.offer(), catalog.Offer{Operations: []*catalog.Operation{hidden}}, m.provider.Offer())
 	require.NoError(t, err)
@@ -146,9 +152,14 @@ func TestDescribeServerIsBounded(t *testing.T) {
 	offer := catalog.Offer{}
 	for i := range 3000 {
 		offer.Operations = append(offer.Operations, &catalog.Operation{
-			ID: catalog.PluginID("crowd", fmt.Sprintf("op%04d", i)), Summary: strings.Repeat("Says a lot. ", 200) + "\nAnd more.", Reach: catalog.Everywhere,
-			Input: schema(`"a":{"type":"string"}`), Output: json.RawMessage(`{}`),
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+			ID: catalog.PluginID("crowd", fmt.Sprintf("op%04d", i)),
+			Contract: catalog.Contract{
+				Input: schema(`"a":{"type":"string"}`), Output: json.RawMessage(`{}`),
+			},
+			Listing: catalog.Listing{Summary: strings.Repeat("Says a lot. ", 200) + "\nAnd more.", Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+			},
 		})
 	}
 	snapshot, err := catalog.NewSnapshot(m.library.offer(), offer, m.provider.Offer())

@@ -37,10 +37,14 @@ func (u *user) Ask(_ context.Context, questions ...ask.Question) ([]json.RawMess
 func curious(t *testing.T) *house {
 	h := newHouse(t, nil)
 	confirm := &catalog.Operation{
-		ID: catalog.PluginID("mail", "confirm"), Summary: "Asks whether to send.", Reach: catalog.Everywhere, Input: schema(""), Output: json.RawMessage(`{}`),
-		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-			f, err := ask.Elicit(ctx, "sure", "Sure?", json.RawMessage(`{"type":"object","properties":{}}`))
-			return json.RawMessage(`{"action":"` + f.Action + `"}`), err
+		ID:       catalog.PluginID("mail", "confirm"),
+		Contract: catalog.Contract{Input: schema(""), Output: json.RawMessage(`{}`)},
+		Listing:  catalog.Listing{Summary: "Asks whether to send.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+				f, err := ask.Elicit(ctx, "sure", "Sure?", json.RawMessage(`{"type":"object","properties":{}}`))
+				return json.RawMessage(`{"action":"` + f.Action + `"}`), err
+			},
 		},
 	}
 	snapshot, err := catalog.NewSnapshot(h.library.offer(), h.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{confirm}})

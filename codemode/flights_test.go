@@ -66,29 +66,43 @@ func TestDeliveriesAreOnTheTape(t *testing.T) {
 	var attempts atomic.Int64
 	var orders []string
 	race := &catalog.Operation{
-		ID: catalog.PluginID("race", "go"), Summary: "Takes its time.", Reach: catalog.Everywhere, Input: schema(`"lane":{"type":"integer"}`), Output: json.RawMessage(`{}`),
-		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-			return c.Input(), nil
+		ID:       catalog.PluginID("race", "go"),
+		Contract: catalog.Contract{Input: schema(`"lane":{"type":"integer"}`), Output: json.RawMessage(`{}`)},
+		Listing:  catalog.Listing{Summary: "Takes its time.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+				return c.Input(), nil
+			},
 		},
 	}
 	begin := &catalog.Operation{
-		ID: catalog.PluginID("race", "begin"), Summary: "Begins.", Reach: catalog.Everywhere, Input: schema(""), Output: json.RawMessage(`{}`), Serial: true,
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-			attempts.Add(1)
-			return json.RawMessage(`{}`), nil
+		ID:       catalog.PluginID("race", "begin"),
+		Contract: catalog.Contract{Input: schema(""), Output: json.RawMessage(`{}`)},
+		Listing:  catalog.Listing{Summary: "Begins.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Serial: true,
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+				attempts.Add(1)
+				return json.RawMessage(`{}`), nil
+			},
 		},
 	}
 	// An entity's call is not on the tape, so its time is what an attempt makes it.
 	lane := &catalog.Operation{
-		ID: catalog.PluginID("race", "told"), Summary: "Tells.", Reach: catalog.Everywhere, Input: schema(`"order":{"type":"string"}`), Output: json.RawMessage(`{}`), Serial: true,
-		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-			orders = append(orders, string(c.Input()))
-			if attempts.Load() < 3 { // somebody else commits meanwhile
-				m.shelf.mu.Lock()
-				m.shelf.version["default"]++
-				m.shelf.mu.Unlock()
-			}
-			return json.RawMessage(`{}`), nil
+		ID:       catalog.PluginID("race", "told"),
+		Contract: catalog.Contract{Input: schema(`"order":{"type":"string"}`), Output: json.RawMessage(`{}`)},
+		Listing:  catalog.Listing{Summary: "Tells.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Serial: true,
+			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+				orders = append(orders, string(c.Input()))
+				if attempts.Load() < 3 { // somebody else commits meanwhile
+					m.shelf.mu.Lock()
+					m.shelf.version["default"]++
+					m.shelf.mu.Unlock()
+				}
+				return json.RawMessage(`{}`), nil
+			},
 		},
 	}
 	snapshot, err := catalog.NewSnapshot(m.library.offer(), catalog.Offer{Operations: []*catalog.Operation{race, begin, lane}}, m.provider.Offer())

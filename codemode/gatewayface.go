@@ -51,23 +51,41 @@ func (p *provider) gatewayOperations() []*catalog.Operation {
 	reads := catalog.Effects{ReadOnly: true, Idempotent: true}
 	return []*catalog.Operation{
 		{
-			ID: catalog.CodeID(faceGateway, "search"), Title: "Find operations",
-			Summary: "Finds operations by words. Read the schema of those that you are going to call with code_schema.",
-			Input:   gatewaySearchMembers.schema(), Decode: kinded(decodeGatewaySearch), Output: json.RawMessage(gatewaySearchOutput), Proven: true, Effects: reads,
-			Example: json.RawMessage(`{"query":"list"}`), Reach: catalog.ReachTools, Handler: p.gatewaySearch,
+			ID: catalog.CodeID(faceGateway, "search"),
+			Contract: catalog.Contract{
+				Input: gatewaySearchMembers.schema(), Output: json.RawMessage(gatewaySearchOutput), Proven: true, Effects: reads,
+				Example: json.RawMessage(`{"query":"list"}`),
+			},
+			Listing: catalog.Listing{
+				Title:   "Find operations",
+				Summary: "Finds operations by words. Read the schema of those that you are going to call with code_schema.", Reach: catalog.ReachTools,
+			},
+			Work: catalog.Work{Decode: kinded(decodeGatewaySearch), Handler: p.gatewaySearch},
 		},
 		{
-			ID: catalog.CodeID(faceGateway, "schema"), Title: "Read a schema",
-			Summary: "Returns the exact schema of an operation's input and output.",
-			Input:   gatewaySchemaMembers.schema(), Decode: kinded(decodeGatewaySchema), Output: json.RawMessage(gatewaySchemaOutput), Proven: true, Effects: reads,
-			Reach: catalog.ReachTools, Handler: p.gatewaySchema,
+			ID: catalog.CodeID(faceGateway, "schema"),
+			Contract: catalog.Contract{
+				Input: gatewaySchemaMembers.schema(), Output: json.RawMessage(gatewaySchemaOutput), Proven: true, Effects: reads,
+			},
+			Listing: catalog.Listing{
+				Title:   "Read a schema",
+				Summary: "Returns the exact schema of an operation's input and output.",
+				Reach:   catalog.ReachTools,
+			},
+			Work: catalog.Work{Decode: kinded(decodeGatewaySchema), Handler: p.gatewaySchema},
 		},
 		{
-			ID: catalog.CodeID(faceGateway, "execute"), Title: "Run code",
-			Summary: "Runs one JavaScript program as one transaction. callTool(id, params) calls an operation and returns its result, or throws; those in `await Promise.all([...])` run at once. Ids are those of code_search. " +
-				"The result is what the program returns, or the value of its last expression.",
-			Input: gatewayExecuteMembers.schema(), Decode: kinded(decodeGatewayExecute), Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
-			Effects: catalog.Effects{Destructive: true}, Example: json.RawMessage(`{"code":"1 + 1"}`), Reach: catalog.ReachTools, Handler: p.gatewayExecute,
+			ID: catalog.CodeID(faceGateway, "execute"),
+			Contract: catalog.Contract{
+				Input: gatewayExecuteMembers.schema(), Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
+				Effects: catalog.Effects{Destructive: true}, Example: json.RawMessage(`{"code":"1 + 1"}`),
+			},
+			Listing: catalog.Listing{
+				Title: "Run code",
+				Summary: "Runs one JavaScript program as one transaction. callTool(id, params) calls an operation and returns its result, or throws; those in `await Promise.all([...])` run at once. Ids are those of code_search. " +
+					"The result is what the program returns, or the value of its last expression.", Reach: catalog.ReachTools,
+			},
+			Work: catalog.Work{Decode: kinded(decodeGatewayExecute), Handler: p.gatewayExecute},
 		},
 	}
 }

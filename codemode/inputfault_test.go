@@ -13,9 +13,11 @@ import (
 
 func TestExplained(t *testing.T) {
 	op := &catalog.Operation{
-		Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":["string","integer"]},"level":{"enum":["low","high"]},
+		Contract: catalog.Contract{
+			Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":["string","integer"]},"level":{"enum":["low","high"]},
 			"list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}},"free":{"type":"object"}}}`),
-		Example: json.RawMessage(`{"id":"1"}`),
+			Example: json.RawMessage(`{"id":"1"}`),
+		},
 	}
 	for name, c := range map[string]struct {
 		input              string
@@ -58,7 +60,7 @@ func TestSchemaExamplesAreShown(t *testing.T) {
 		"of another value": {`{"properties":{"p":{"examples":["x"]}}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := fault.From(explainInput(fault.Invalid(fault.Detail{Path: "/q", Message: "no"}), &catalog.Operation{Input: json.RawMessage(c.schema)}, json.RawMessage(`{"q":true}`)))
+			f := fault.From(explainInput(fault.Invalid(fault.Detail{Path: "/q", Message: "no"}), &catalog.Operation{Contract: catalog.Contract{Input: json.RawMessage(c.schema)}}, json.RawMessage(`{"q":true}`)))
 			require.Equal(t, fault.New(fault.InvalidPayload, "").Hint+c.shown, f.Hint)
 		})
 	}
@@ -70,7 +72,7 @@ func FuzzExplained(f *testing.F) {
 	f.Add([]byte(`[]`), "/~1/~0/-1", []byte(`{"properties":{"/":{"enum":[null,{}]}}}`))
 	f.Add([]byte(`{`), "a//", []byte(`{"items":{"items":false},"type":7}`))
 	f.Fuzz(func(t *testing.T, input []byte, path string, schema []byte) {
-		err := explainInput(fault.Invalid(fault.Detail{Path: path, Message: "it is wrong"}), &catalog.Operation{Input: schema}, input)
+		err := explainInput(fault.Invalid(fault.Detail{Path: path, Message: "it is wrong"}), &catalog.Operation{Contract: catalog.Contract{Input: schema}}, input)
 		d := fault.From(err).Details.([]fault.Detail)[0]
 		require.NotEmpty(t, d.Expected)
 		require.NotEmpty(t, d.Received)

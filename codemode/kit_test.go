@@ -108,33 +108,39 @@ func schema(properties string) json.RawMessage {
 
 func (l *library) operation(op, properties string, write bool, fn func(tx *shelfTx, in input) (any, error)) *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.EntityID("Note", op), Summary: "Does " + op + " of notes.", Resource: "Note", Reach: catalog.Everywhere, Serial: true,
-		Input: schema(properties + `,"set":{"type":"string"}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{ReadOnly: !write},
-		Decode: func(given catalog.Input) (catalog.Decoded, error) {
-			if err := jsonschema.Check(schema(properties+`,"set":{"type":"string"}`), given.JSON); err != nil {
-				return catalog.Decoded{}, err
-			}
-			in := input{Set: given.Set}
-			err := json.Unmarshal(given.JSON, &in)
-			return catalog.Decoded{Target: catalog.Target{Entity: "Note", Set: in.Set}}, err
+		ID: catalog.EntityID("Note", op), Resource: "Note",
+		Contract: catalog.Contract{
+			Input: schema(properties + `,"set":{"type":"string"}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{ReadOnly: !write},
 		},
-		Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-			if l.calls != nil {
-				l.calls(op)
-			}
-			var in input
-			if err := json.Unmarshal(c.Input(), &in); err != nil {
-				return nil, err
-			}
-			var out json.RawMessage
-			err := run.Within(ctx, l.shelf, c.Target().Set, write, func(_ context.Context, tx store.Tx) error {
-				v, err := fn(tx.(*shelfTx), in)
-				if err == nil {
-					out, err = json.Marshal(v)
+		Listing: catalog.Listing{Summary: "Does " + op + " of notes.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Serial: true,
+			Decode: func(given catalog.Input) (catalog.Decoded, error) {
+				if err := jsonschema.Check(schema(properties+`,"set":{"type":"string"}`), given.JSON); err != nil {
+					return catalog.Decoded{}, err
 				}
-				return err
-			})
-			return out, err
+				in := input{Set: given.Set}
+				err := json.Unmarshal(given.JSON, &in)
+				return catalog.Decoded{Target: catalog.Target{Entity: "Note", Set: in.Set}}, err
+			},
+			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				if l.calls != nil {
+					l.calls(op)
+				}
+				var in input
+				if err := json.Unmarshal(c.Input(), &in); err != nil {
+					return nil, err
+				}
+				var out json.RawMessage
+				err := run.Within(ctx, l.shelf, c.Target().Set, write, func(_ context.Context, tx store.Tx) error {
+					v, err := fn(tx.(*shelfTx), in)
+					if err == nil {
+						out, err = json.Marshal(v)
+					}
+					return err
+				})
+				return out, err
+			},
 		},
 	}
 }
@@ -148,17 +154,27 @@ type input struct {
 
 func (l *library) offer() catalog.Offer {
 	outside := &catalog.Operation{
-		ID: catalog.PluginID("mail", "send"), Summary: "Sends a letter.", Reach: catalog.Everywhere, Effects: catalog.Effects{Outside: true},
-		Input: schema(`"to":{"type":"string"}`), Output: json.RawMessage(`{"type":"object","properties":{"sent":{"type":"boolean"}}}`),
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-			return json.RawMessage(`{"sent":true}`), nil
+		ID: catalog.PluginID("mail", "send"),
+		Contract: catalog.Contract{
+			Effects: catalog.Effects{Outside: true},
+			Input:   schema(`"to":{"type":"string"}`), Output: json.RawMessage(`{"type":"object","properties":{"sent":{"type":"boolean"}}}`),
+		},
+		Listing: catalog.Listing{Summary: "Sends a letter.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+				return json.RawMessage(`{"sent":true}`), nil
+			},
 		},
 	}
 	slow := &catalog.Operation{
-		ID: catalog.PluginID("mail", "wait"), Summary: "Waits.", Reach: catalog.Everywhere, Input: schema(""), Output: json.RawMessage(`{}`),
-		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
+		ID:       catalog.PluginID("mail", "wait"),
+		Contract: catalog.Contract{Input: schema(""), Output: json.RawMessage(`{}`)},
+		Listing:  catalog.Listing{Summary: "Waits.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
 		},
 	}
 	ops := []string{"collection", "get-by-id", "upsert"}

@@ -33,15 +33,21 @@ const runOutput = `{"type":"object","required":["logs","result","diagnostics"],"
 // diagnostics of its response, which is never an error.
 func (p *provider) runOperation() *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.CodeID(faceCodemode, "run"), Title: "Run code",
-		Summary: "Runs an ES module that imports the servers' tools from @codemode/servers/*.",
-		Describe: func(v *catalog.View) string {
-			return catalog.Memo(v, describeRunKey{p}, func() string { return p.describeRun(v) })
+		ID: catalog.CodeID(faceCodemode, "run"),
+		Contract: catalog.Contract{
+			Input: runMembers.schema(), Output: json.RawMessage(runOutput), Proven: true,
+			Effects: catalog.Effects{Destructive: true},
+			Example: json.RawMessage(`{"code":"import { listServers } from \"@codemode/discovery\";\nglobalThis.__codemode_result__ = await listServers();"}`),
 		},
-		Input: runMembers.schema(), Decode: decodeModule, Output: json.RawMessage(runOutput), Proven: true,
-		Effects: catalog.Effects{Destructive: true},
-		Example: json.RawMessage(`{"code":"import { listServers } from \"@codemode/discovery\";\nglobalThis.__codemode_result__ = await listServers();"}`),
-		Reach:   catalog.ReachTools, Handler: p.runModule,
+		Listing: catalog.Listing{
+			Title:   "Run code",
+			Summary: "Runs an ES module that imports the servers' tools from @codemode/servers/*.",
+			Describe: func(v *catalog.View) string {
+				return catalog.Memo(v, describeRunKey{p}, func() string { return p.describeRun(v) })
+			},
+			Reach: catalog.ReachTools,
+		},
+		Work: catalog.Work{Decode: decodeModule, Handler: p.runModule},
 	}
 }
 

@@ -50,30 +50,35 @@ type square struct {
 
 func (s *square) offer() catalog.Offer {
 	return catalog.Offer{Operations: []*catalog.Operation{{
-		ID: catalog.PluginID("square", "of"), Summary: "Squares a number after some milliseconds.", Reach: catalog.Everywhere,
-		Input:  json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"},"ms":{"type":"integer"}},"required":["n"],"additionalProperties":false}`),
-		Output: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}}}`), Example: json.RawMessage(`{"n":3}`),
-		Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
-		Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-			var in struct {
-				N  float64
-				Ms int
-			}
-			if err := json.Unmarshal(c.Input(), &in); err != nil {
-				return nil, err
-			}
-			s.most.Store(max(s.most.Load(), s.running.Add(1)))
-			defer s.running.Add(-1)
-			select {
-			case <-time.After(time.Duration(in.Ms) * time.Millisecond):
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-			s.done.Add(1)
-			if in.N < 0 {
-				return nil, fault.Newf(fault.UpstreamError, "%v has no square here", in.N)
-			}
-			return json.Marshal(map[string]any{"n": in.N * in.N})
+		ID: catalog.PluginID("square", "of"),
+		Contract: catalog.Contract{
+			Input:  json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"},"ms":{"type":"integer"}},"required":["n"],"additionalProperties":false}`),
+			Output: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}}}`), Example: json.RawMessage(`{"n":3}`),
+			Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
+		},
+		Listing: catalog.Listing{Summary: "Squares a number after some milliseconds.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				var in struct {
+					N  float64
+					Ms int
+				}
+				if err := json.Unmarshal(c.Input(), &in); err != nil {
+					return nil, err
+				}
+				s.most.Store(max(s.most.Load(), s.running.Add(1)))
+				defer s.running.Add(-1)
+				select {
+				case <-time.After(time.Duration(in.Ms) * time.Millisecond):
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+				s.done.Add(1)
+				if in.N < 0 {
+					return nil, fault.Newf(fault.UpstreamError, "%v has no square here", in.N)
+				}
+				return json.Marshal(map[string]any{"n": in.N * in.N})
+			},
 		},
 	}}}
 }

@@ -61,12 +61,16 @@ func (m *modules) changed(t *testing.T, during func()) *catalog.View {
 	t.Helper()
 	late := func(name string) *catalog.Operation {
 		return &catalog.Operation{
-			ID: catalog.PluginID("late", name), Summary: "Came later.", Reach: catalog.Everywhere, Input: schema(""), Output: json.RawMessage(`{}`),
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-				if during != nil {
-					during()
-				}
-				return json.RawMessage(`{}`), nil
+			ID:       catalog.PluginID("late", name),
+			Contract: catalog.Contract{Input: schema(""), Output: json.RawMessage(`{}`)},
+			Listing:  catalog.Listing{Summary: "Came later.", Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+					if during != nil {
+						during()
+					}
+					return json.RawMessage(`{}`), nil
+				},
 			},
 		}
 	}

@@ -98,40 +98,58 @@ const executeRefused = `{"committed":false,"calls":[],"logs":[],"outsideEffects"
 
 func (p *provider) executeOperation() *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.CodeID(faceKoan, "execute"), Title: "Run a script",
-		Summary: "Runs one JavaScript program against the app's entities and plugins, as one transaction.",
-		Describe: func(v *catalog.View) string {
-			return catalog.Memo(v, describeKey{p, true}, func() string { return p.describeExecute(v, true) })
+		ID: catalog.CodeID(faceKoan, "execute"),
+		Contract: catalog.Contract{
+			Input: executeMembers.schema(), Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
+			Effects: catalog.Effects{Destructive: true},
+			Example: json.RawMessage(`{"code":"SDK.Out.answer(SDK.args.name)","args":{"name":"Koan"}}`),
 		},
-		Abridge: func(v *catalog.View) string {
-			return catalog.Memo(v, describeKey{p, false}, func() string { return p.describeExecute(v, false) })
+		Listing: catalog.Listing{
+			Title:   "Run a script",
+			Summary: "Runs one JavaScript program against the app's entities and plugins, as one transaction.",
+			Describe: func(v *catalog.View) string {
+				return catalog.Memo(v, describeKey{p, true}, func() string { return p.describeExecute(v, true) })
+			},
+			Abridge: func(v *catalog.View) string {
+				return catalog.Memo(v, describeKey{p, false}, func() string { return p.describeExecute(v, false) })
+			},
+			Reach: catalog.ReachTools,
 		},
-		Input: executeMembers.schema(), Decode: decodeExecute, Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
-		Effects: catalog.Effects{Destructive: true}, Present: presentFiles,
-		Example: json.RawMessage(`{"code":"SDK.Out.answer(SDK.args.name)","args":{"name":"Koan"}}`),
-		Reach:   catalog.ReachTools, Handler: p.execute,
+		Work: catalog.Work{Decode: decodeExecute, Present: presentFiles, Handler: p.execute},
 	}
 }
 
 func (p *provider) validateOperation() *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.CodeID(faceKoan, "validate"), Title: "Check a script",
-		Summary: "Checks a script without running it.",
-		Input:   validateMembers.schema(), Decode: decodeValidate, Output: json.RawMessage(validateOutput), Proven: true,
-		Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
-		Example: json.RawMessage(`{"code":"SDK.Out.answer(1 + 1)"}`),
-		Reach:   catalog.ReachTools, Handler: p.validate,
+		ID: catalog.CodeID(faceKoan, "validate"),
+		Contract: catalog.Contract{
+			Input: validateMembers.schema(), Output: json.RawMessage(validateOutput), Proven: true,
+			Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
+			Example: json.RawMessage(`{"code":"SDK.Out.answer(1 + 1)"}`),
+		},
+		Listing: catalog.Listing{
+			Title:   "Check a script",
+			Summary: "Checks a script without running it.",
+			Reach:   catalog.ReachTools,
+		},
+		Work: catalog.Work{Decode: decodeValidate, Handler: p.validate},
 	}
 }
 
 func (p *provider) searchOperation() *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.CodeID(faceKoan, "search"), Title: "Search the SDK",
-		Summary: "Finds what SDK has by words; full gives declarations.",
-		Input:   searchMembers.schema(), Decode: decodeSearch, Output: json.RawMessage(searchOutput), Proven: true,
-		Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
-		Example: json.RawMessage(`{"query":"list"}`),
-		Reach:   catalog.ReachTools, Handler: p.search,
+		ID: catalog.CodeID(faceKoan, "search"),
+		Contract: catalog.Contract{
+			Input: searchMembers.schema(), Output: json.RawMessage(searchOutput), Proven: true,
+			Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
+			Example: json.RawMessage(`{"query":"list"}`),
+		},
+		Listing: catalog.Listing{
+			Title:   "Search the SDK",
+			Summary: "Finds what SDK has by words; full gives declarations.",
+			Reach:   catalog.ReachTools,
+		},
+		Work: catalog.Work{Decode: decodeSearch, Handler: p.search},
 	}
 }
 

@@ -36,11 +36,17 @@ const statusOutput = `{"type":"object","required":["runId","state"],"properties"
 // need it name it.
 func (p *provider) statusOperation() *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.CodeID(faceKoan, "status"), Title: "Ask about a run",
-		Summary: "Says how far a run of yours is, what it returned, or what it waits for.",
-		Input:   statusMembers.schema(), Decode: decodeStatus, Output: json.RawMessage(statusOutput), Proven: true,
-		Effects: catalog.Effects{ReadOnly: true, Idempotent: true}, Unlisted: true,
-		Reach: catalog.ReachTools, Handler: p.status,
+		ID: catalog.CodeID(faceKoan, "status"),
+		Contract: catalog.Contract{
+			Input: statusMembers.schema(), Output: json.RawMessage(statusOutput), Proven: true,
+			Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
+		},
+		Listing: catalog.Listing{
+			Title:   "Ask about a run",
+			Summary: "Says how far a run of yours is, what it returned, or what it waits for.", Unlisted: true,
+			Reach: catalog.ReachTools,
+		},
+		Work: catalog.Work{Decode: decodeStatus, Handler: p.status},
 	}
 }
 

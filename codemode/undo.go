@@ -52,11 +52,17 @@ func decodeUndo(in catalog.Input) (catalog.Decoded, error) {
 // for the command line.
 func (p *provider) undoOperation() *catalog.Operation {
 	op := &catalog.Operation{
-		ID: catalog.CodeID(faceKoan, "undo"), Title: "Undo a run",
-		Summary: "Restores what a run changed.",
-		Input:   undoMembers.schema(), Decode: decodeUndo, Output: json.RawMessage(undoOutput), Proven: true, Refused: json.RawMessage(executeRefused),
-		Effects: catalog.Effects{Destructive: true}, Dispensable: true,
-		Reach: catalog.ReachTools, Handler: p.undo,
+		ID: catalog.CodeID(faceKoan, "undo"),
+		Contract: catalog.Contract{
+			Input: undoMembers.schema(), Output: json.RawMessage(undoOutput), Proven: true, Refused: json.RawMessage(executeRefused),
+			Effects: catalog.Effects{Destructive: true},
+		},
+		Listing: catalog.Listing{
+			Title:   "Undo a run",
+			Summary: "Restores what a run changed.", Dispensable: true,
+			Reach: catalog.ReachTools,
+		},
+		Work: catalog.Work{Decode: decodeUndo, Handler: p.undo},
 	}
 	if !p.has(faceKoan) || !p.config().enabled {
 		op.Reach = catalog.ReachApp

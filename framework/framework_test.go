@@ -56,8 +56,12 @@ func (p *part) Report(b catalog.Boot) []string { return []string{p.name + ": mod
 func (p *part) Offer() catalog.Offer {
 	op := func(name string) *catalog.Operation {
 		return &catalog.Operation{
-			ID: catalog.ID{Kind: p.kind, Owner: p.name, Op: name}, Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`), Reach: catalog.Everywhere,
-			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) { return c.Input(), nil },
+			ID:       catalog.ID{Kind: p.kind, Owner: p.name, Op: name},
+			Contract: catalog.Contract{Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`)},
+			Listing:  catalog.Listing{Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) { return c.Input(), nil },
+			},
 		}
 	}
 	ops := []*catalog.Operation{op("echo")}

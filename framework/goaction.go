@@ -104,8 +104,12 @@ func (c Call) Log(level slog.Level, message string) { c.call.Log(level, message)
 // the action did is kept.
 func Action[In, Out any](name, description string, fn func(context.Context, Call, In) (Out, error), opts ...ActionOption) GoAction {
 	a := GoAction{name: name, op: &catalog.Operation{
-		ID: catalog.ActionID(name), Summary: description, Reach: catalog.Everywhere, Nested: true,
-		Effects: catalog.Effects{Destructive: true, Outside: true}, Rights: &catalog.Rights{},
+		ID: catalog.ActionID(name),
+		Contract: catalog.Contract{
+			Effects: catalog.Effects{Destructive: true, Outside: true},
+		},
+		Listing: catalog.Listing{Summary: description, Reach: catalog.Everywhere},
+		Work:    catalog.Work{Nested: true, Rights: &catalog.Rights{}},
 	}}
 	var err error
 	if a.op.Input, err = gotype.Of[In](); err != nil {

@@ -55,17 +55,23 @@ func (i *Instance) InvokeOnce(ctx context.Context, p Principal, key, id string, 
 // the cause of execution_error.
 func (i *Instance) Tx(ctx context.Context, p Principal, set string, fn func(context.Context, Call) error) (*run.Outcome, error) {
 	op := &catalog.Operation{
-		ID: catalog.CodeID("app", "tx"), Nested: true, Proven: true,
-		Effects: catalog.Effects{Destructive: true, Outside: true}, Rights: &catalog.Rights{},
-		Handler: func(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-			ctx, c, err := beginOwnCode(ctx, call)
-			if err == nil {
-				err = fn(ctx, c)
-			}
-			if err == nil || run.Ends(err) || fault.Known(err) {
-				return json.RawMessage("null"), err
-			}
-			return nil, fault.New(fault.ExecutionError, "the app's own code failed").Because(err)
+		ID: catalog.CodeID("app", "tx"),
+		Contract: catalog.Contract{
+			Proven:  true,
+			Effects: catalog.Effects{Destructive: true, Outside: true},
+		},
+		Work: catalog.Work{
+			Nested: true, Rights: &catalog.Rights{},
+			Handler: func(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+				ctx, c, err := beginOwnCode(ctx, call)
+				if err == nil {
+					err = fn(ctx, c)
+				}
+				if err == nil || run.Ends(err) || fault.Known(err) {
+					return json.RawMessage("null"), err
+				}
+				return nil, fault.New(fault.ExecutionError, "the app's own code failed").Because(err)
+			},
 		},
 	}
 	return i.engine.Do(ctx, run.Request{View: i.viewOf(p), Principal: p, Set: set, Surface: "app"}, op)

@@ -160,17 +160,23 @@ func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 	for _, f := range m.GetFunctions() {
 		e := f.GetEffects()
 		op := &catalog.Operation{
-			ID:      catalog.PluginID(m.GetDomain(), f.GetName()),
-			Title:   f.GetTitle(),
-			Summary: f.GetSummary(),
-			Input:   compact(f.GetInputSchema()),
-			Output:  compact(f.GetOutputSchema()),
-			Effects: catalog.Effects{
-				ReadOnly: e.GetReadOnly(), Destructive: e.GetDestructive(), Idempotent: e.GetIdempotent(), Outside: e.GetOutside(),
+			ID: catalog.PluginID(m.GetDomain(), f.GetName()),
+			Contract: catalog.Contract{
+				Input:  compact(f.GetInputSchema()),
+				Output: compact(f.GetOutputSchema()),
+				Effects: catalog.Effects{
+					ReadOnly: e.GetReadOnly(), Destructive: e.GetDestructive(), Idempotent: e.GetIdempotent(), Outside: e.GetOutside(),
+				},
+				Scopes: f.GetScopes(),
 			},
-			Scopes:  f.GetScopes(),
-			Reach:   catalog.Everywhere,
-			Timeout: time.Duration(f.GetTimeoutMs()) * time.Millisecond,
+			Listing: catalog.Listing{
+				Title:   f.GetTitle(),
+				Summary: f.GetSummary(),
+				Reach:   catalog.Everywhere,
+			},
+			Work: catalog.Work{
+				Timeout: time.Duration(f.GetTimeoutMs()) * time.Millisecond,
+			},
 		}
 		if len(f.GetExample()) > 0 {
 			op.Example = f.GetExample()

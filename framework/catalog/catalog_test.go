@@ -57,7 +57,7 @@ func FuzzParseID(f *testing.F) {
 func TestNames(t *testing.T) {
 	tools := map[string]*catalog.Operation{
 		"pantry-item.get-by-id": {ID: catalog.EntityID("PantryItem", "get-by-id")},
-		"app.todo.upsert":       {ID: catalog.EntityID("Todo", "upsert"), ToolPrefix: "app"},
+		"app.todo.upsert":       {ID: catalog.EntityID("Todo", "upsert"), Listing: catalog.Listing{ToolPrefix: "app"}},
 		"vision.detect":         {ID: catalog.PluginID("vision", "detect")},
 		"cancel-order":          {ID: catalog.ActionID("cancel-order")},
 		"koan.code.execute":     {ID: catalog.CodeID("koan", "execute")},
@@ -80,8 +80,12 @@ func TestNames(t *testing.T) {
 
 func op(id catalog.ID, change ...func(*catalog.Operation)) *catalog.Operation {
 	o := &catalog.Operation{
-		ID: id, Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`), Reach: catalog.Everywhere,
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		ID:       id,
+		Contract: catalog.Contract{Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`)},
+		Listing:  catalog.Listing{Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		},
 	}
 	if id.Kind == catalog.KindEntity {
 		o.Resource = id.Owner

@@ -83,22 +83,20 @@ type Decoded struct {
 	Effects *Effects
 }
 
-// Operation is one thing that can be called. It is immutable once it is in a
-// snapshot.
+// Operation is one thing that can be called: who it is, and its three parts. It is immutable once it is
+// in a snapshot.
 type Operation struct {
-	ID      ID
-	Title   string
-	Summary string // one sentence for people and models; byte-stable
-	// Describe returns the description if it depends on what the caller sees; if it is
-	// nil, the description is Summary. It is byte-stable for one View and memoises.
-	// Surfaces call Description.
-	Describe func(v *View) string
-	// Await waits until the operations for which this one stands are in the catalog, or returns
-	// why they are not. It is nil for an operation that stands for itself.
-	Await func(ctx context.Context, p auth.Principal) error
-	// Abridge returns Describe's text with less in it, for a list that has no room for all;
-	// nil where there is no such text.
-	Abridge func(v *View) string
+	ID ID
+	// Resource names the entity that the operation belongs to, "" for others.
+	Resource string
+	Contract
+	Listing
+	Work
+}
+
+// Contract is what a caller of an operation may rely on: what it takes, returns and needs, and what it
+// does.
+type Contract struct {
 	// Input and Output are JSON Schema 2020-12. Input is always an object schema.
 	// Output describes success only; surfaces admit the fault shape beside it.
 	Input  json.RawMessage
@@ -125,6 +123,23 @@ type Operation struct {
 	// Leading are the members of the input that scripts may also give by position, of a
 	// plugin's function: SDK.Files.get(id).
 	Leading []string
+	// Refused is the body of a failure beside the fault if the input was rejected before
+	// the handler: an object that describes a call that never began. It is nil for
+	// operations whose failures are the fault alone.
+	Refused json.RawMessage
+}
+
+// Listing is where an operation is found, and how it is described there.
+type Listing struct {
+	Title   string
+	Summary string // one sentence for people and models; byte-stable
+	// Describe returns the description if it depends on what the caller sees; if it is
+	// nil, the description is Summary. It is byte-stable for one View and memoises.
+	// Surfaces call Description.
+	Describe func(v *View) string
+	// Abridge returns Describe's text with less in it, for a list that has no room for all;
+	// nil where there is no such text.
+	Abridge func(v *View) string
 	// AskedBy are words of which a search has one that asks for the operation by what it is
 	// about. It has words, too, that most people say of something else: other searches find
 	// the tools of servers first. nil is for all other operations.
@@ -132,8 +147,6 @@ type Operation struct {
 	// Reach 0 means disabled by configuration: listed nowhere, but found by its name,
 	// and its Decode returns why it is disabled.
 	Reach Reach
-	// Resource names the entity that the operation belongs to, "" for others.
-	Resource string
 	// Exposure is the annotation of the entity or plugin, "" to inherit; Default
 	// is that of its package.
 	Exposure exposure.Mode
@@ -155,6 +168,14 @@ type Operation struct {
 	InputAsItIs bool
 	// ToolPrefix precedes the tool name, without its dot.
 	ToolPrefix string
+}
+
+// Work is how the calls of an operation are carried out. Of its functions Handler is needed, or Resolve;
+// the others are for operations that differ from the rest in what their comments say.
+type Work struct {
+	// Await waits until the operations for which this one stands are in the catalog, or returns
+	// why they are not. It is nil for an operation that stands for itself.
+	Await func(ctx context.Context, p auth.Principal) error
 	// Timeout bounds one call as a tool; 0 takes server.toolTimeoutMs.
 	Timeout time.Duration
 	// Decode validates an input and reports all problems as one fault; it returns what the
@@ -162,10 +183,6 @@ type Operation struct {
 	// rejects, since nothing else reads an input before the handler. If it is nil, the
 	// schema is checked, there is no target, and the handler reads Call.Input.
 	Decode func(in Input) (Decoded, error)
-	// Refused is the body of a failure beside the fault if the input was rejected before
-	// the handler: an object that describes a call that never began. It is nil for
-	// operations whose failures are the fault alone.
-	Refused json.RawMessage
 	// Narrow returns the operation for a sight that does not see all of the catalog: its
 	// schemas, example, Decode and Handler cover only what is seen, so that neither
 	// descriptions nor faults reveal the rest. It never returns nil. If Narrow is nil, the

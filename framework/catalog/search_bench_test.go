@@ -26,10 +26,15 @@ func large(t testing.TB) *catalog.View {
 		o.Resources = append(o.Resources, r)
 		for _, op := range ops {
 			o.Operations = append(o.Operations, &catalog.Operation{
-				ID: catalog.EntityID(r.Name, op), Resource: r.Name, Summary: "Does " + op + " of the records, one or many, as the caller asks.", Reach: catalog.Everywhere,
-				Input:   json.RawMessage(`{"type":"object","properties":{"filter":{"type":"object"},"sort":{},"pageSize":{},"with":{},"set":{}}}`),
-				Output:  json.RawMessage(`{}`),
-				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+				ID: catalog.EntityID(r.Name, op), Resource: r.Name,
+				Contract: catalog.Contract{
+					Input:  json.RawMessage(`{"type":"object","properties":{"filter":{"type":"object"},"sort":{},"pageSize":{},"with":{},"set":{}}}`),
+					Output: json.RawMessage(`{}`),
+				},
+				Listing: catalog.Listing{Summary: "Does " + op + " of the records, one or many, as the caller asks.", Reach: catalog.Everywhere},
+				Work: catalog.Work{
+					Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+				},
 			})
 		}
 	}

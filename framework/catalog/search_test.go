@@ -17,7 +17,7 @@ import (
 func searchView(t testing.TB) *catalog.View {
 	handler := func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil }
 	op := func(id catalog.ID, resource, summary string) *catalog.Operation {
-		return &catalog.Operation{ID: id, Summary: summary, Resource: resource, Input: json.RawMessage("{}"), Output: json.RawMessage("{}"), Reach: catalog.Everywhere, Handler: handler}
+		return &catalog.Operation{ID: id, Resource: resource, Contract: catalog.Contract{Input: json.RawMessage("{}"), Output: json.RawMessage("{}")}, Listing: catalog.Listing{Summary: summary, Reach: catalog.Everywhere}, Work: catalog.Work{Handler: handler}}
 	}
 	secret := op(catalog.EntityID("Payroll", "collection"), "Payroll", "Lists salaries.")
 	secret.Scopes = []string{"hr"}
@@ -96,8 +96,12 @@ func TestSearchPrefersWhatWasSaid(t *testing.T) {
 	} {
 		owner, name, _ := strings.Cut(id, "::")
 		o.Operations = append(o.Operations, &catalog.Operation{
-			ID: catalog.PluginID(owner, name), Summary: summary, Input: json.RawMessage("{}"), Output: json.RawMessage("{}"), Reach: catalog.Everywhere,
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+			ID:       catalog.PluginID(owner, name),
+			Contract: catalog.Contract{Input: json.RawMessage("{}"), Output: json.RawMessage("{}")},
+			Listing:  catalog.Listing{Summary: summary, Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+			},
 		})
 	}
 	s, err := catalog.NewSnapshot(o)

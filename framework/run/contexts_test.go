@@ -58,7 +58,7 @@ func TestEndedContext(t *testing.T) {
 				var rows keptRecords
 				h := newHouse(t, run.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 				h.engine.Join(record.New(record.Options{}).Add(&rows))
-				h.add(t, &catalog.Operation{ID: sleep, Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere, Handler: handler})
+				h.add(t, &catalog.Operation{ID: sleep, Contract: catalog.Contract{Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Effects: catalog.Effects{Outside: true}}, Listing: catalog.Listing{Reach: catalog.Everywhere}, Work: catalog.Work{Handler: handler}})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(20*time.Millisecond, func() { cancel(c.cause) })
 				_, o, err := h.engine.Invoke(ctx, run.Request{View: h.view, Principal: auth.Local(), ID: sleep})
@@ -73,9 +73,16 @@ func TestEndedContext(t *testing.T) {
 	for name, own := range map[string]error{"deadline": fmt.Errorf("ask: %w", context.DeadlineExceeded), "cancel": context.Canceled} {
 		t.Run("a handler's own "+name, func(t *testing.T) {
 			h := newHouse(t, run.Options{Log: slog.New(slog.DiscardHandler)})
-			h.add(t, &catalog.Operation{ID: sleep, Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Reach: catalog.Everywhere, Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-				return nil, own
-			}})
+			h.add(t, &catalog.Operation{
+				ID:       sleep,
+				Contract: catalog.Contract{Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`)},
+				Listing:  catalog.Listing{Reach: catalog.Everywhere},
+				Work: catalog.Work{
+					Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+						return nil, own
+					},
+				},
+			})
 			o, err := h.script(t.Context(), func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 				_, err := call(ctx, a, sleep, `{}`)
 				require.Equal(t, fault.ExecutionError, fault.CodeOf(err))

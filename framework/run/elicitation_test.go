@@ -56,8 +56,8 @@ func askingHouse(t *testing.T, o run.Options) *house {
 		return json.RawMessage(`"` + f.Action + `"`), err
 	}
 	ops := append([]*catalog.Operation{
-		{ID: inquire, Input: object, Output: text, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere, Handler: asks},
-		{ID: catalog.EntityID("Counter", "ask"), Input: object, Output: text, Reach: catalog.Everywhere, Serial: true, Handler: asks},
+		{ID: inquire, Contract: catalog.Contract{Input: object, Output: text, Effects: catalog.Effects{Outside: true}}, Listing: catalog.Listing{Reach: catalog.Everywhere}, Work: catalog.Work{Handler: asks}},
+		{ID: catalog.EntityID("Counter", "ask"), Contract: catalog.Contract{Input: object, Output: text}, Listing: catalog.Listing{Reach: catalog.Everywhere}, Work: catalog.Work{Serial: true, Handler: asks}},
 	}, h.view.Snapshot().Operations()...)
 	s, err := catalog.NewSnapshot(catalog.Offer{Operations: ops})
 	require.NoError(t, err)

@@ -130,16 +130,23 @@ func newHouse(t *testing.T, o run.Options) *house {
 	}
 	serial := func(op string, write bool, fn func(tx *counterTx, in json.RawMessage) error) *catalog.Operation {
 		return &catalog.Operation{
-			ID: catalog.EntityID("Counter", op), Input: counting,
-			Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{ReadOnly: !write}, Reach: catalog.Everywhere, Resource: "Counter", Serial: true, Decode: decode, Scopes: []string{"counter"},
-			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-				var out json.RawMessage
-				err := run.Within(ctx, h.store, c.Target().Set, write, func(_ context.Context, tx store.Tx) error {
-					err := fn(tx.(*counterTx), c.Input())
-					out = json.RawMessage(strconv.Itoa(tx.(*counterTx).value))
-					return err
-				})
-				return out, err
+			ID: catalog.EntityID("Counter", op), Resource: "Counter",
+			Contract: catalog.Contract{
+				Input:  counting,
+				Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{ReadOnly: !write}, Scopes: []string{"counter"},
+			},
+			Listing: catalog.Listing{Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Serial: true, Decode: decode,
+				Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+					var out json.RawMessage
+					err := run.Within(ctx, h.store, c.Target().Set, write, func(_ context.Context, tx store.Tx) error {
+						err := fn(tx.(*counterTx), c.Input())
+						out = json.RawMessage(strconv.Itoa(tx.(*counterTx).value))
+						return err
+					})
+					return out, err
+				},
 			},
 		}
 	}
@@ -159,41 +166,57 @@ func newHouse(t *testing.T, o run.Options) *house {
 			return nil
 		}),
 		{
-			ID: catalog.PluginID("world", "send"), Input: object, Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
-			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-				select {
-				case <-time.After(h.slow):
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
-				return json.RawMessage(strconv.FormatInt(h.slowN.Add(1), 10)), nil
+			ID:       catalog.PluginID("world", "send"),
+			Contract: catalog.Contract{Input: object, Output: json.RawMessage(`{"type":"integer"}`), Effects: catalog.Effects{Outside: true}},
+			Listing:  catalog.Listing{Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+					select {
+					case <-time.After(h.slow):
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+					return json.RawMessage(strconv.FormatInt(h.slowN.Add(1), 10)), nil
+				},
 			},
 		},
 		{
-			ID: catalog.PluginID("world", "fetch"), Input: object, Output: json.RawMessage(`{"type":["string","array"]}`), Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
-			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-				h.slowN.Add(1)
-				var in struct{ Size, Lists int }
-				_ = json.Unmarshal(c.Input(), &in)
-				if in.Lists > 0 {
-					return json.RawMessage("[" + strings.Repeat("[],", in.Lists) + "0]"), nil
-				}
-				return json.RawMessage(strconv.Quote(strings.Repeat("x", in.Size))), nil
+			ID:       catalog.PluginID("world", "fetch"),
+			Contract: catalog.Contract{Input: object, Output: json.RawMessage(`{"type":["string","array"]}`), Effects: catalog.Effects{Outside: true}},
+			Listing:  catalog.Listing{Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+					h.slowN.Add(1)
+					var in struct{ Size, Lists int }
+					_ = json.Unmarshal(c.Input(), &in)
+					if in.Lists > 0 {
+						return json.RawMessage("[" + strings.Repeat("[],", in.Lists) + "0]"), nil
+					}
+					return json.RawMessage(strconv.Quote(strings.Repeat("x", in.Size))), nil
+				},
 			},
 		},
 		{
-			ID: catalog.PluginID("world", "panic"), Input: object, Output: object, Reach: catalog.Everywhere,
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { panic("a secret") },
+			ID:       catalog.PluginID("world", "panic"),
+			Contract: catalog.Contract{Input: object, Output: object},
+			Listing:  catalog.Listing{Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { panic("a secret") },
+			},
 		},
 		{
-			ID: catalog.CodeID("koan", "execute"), Input: object, Output: object, Reach: catalog.ReachTools,
-			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-				r, err := run.Open(ctx, h.spec)
-				if err != nil {
-					return nil, err
-				}
-				_, err = r.Execute(ctx, h.body)
-				return json.RawMessage(`{"body":true}`), err
+			ID:       catalog.CodeID("koan", "execute"),
+			Contract: catalog.Contract{Input: object, Output: object},
+			Listing:  catalog.Listing{Reach: catalog.ReachTools},
+			Work: catalog.Work{
+				Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+					r, err := run.Open(ctx, h.spec)
+					if err != nil {
+						return nil, err
+					}
+					_, err = r.Execute(ctx, h.body)
+					return json.RawMessage(`{"body":true}`), err
+				},
 			},
 		},
 	}

@@ -45,9 +45,16 @@ func TestLogLineOfFailures(t *testing.T) {
 			h := newHouse(t, run.Options{Log: log})
 			h.engine.Join(record.New(record.Options{}).Add(journal.Log{Logger: log}))
 			for id, err := range map[catalog.ID]error{broken: errors.New("bolt loose"), unavailable: fault.New(fault.UpstreamError, "hush-4711")} {
-				h.add(t, &catalog.Operation{ID: id, Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Reach: catalog.Everywhere, Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-					return nil, err
-				}})
+				h.add(t, &catalog.Operation{
+					ID:       id,
+					Contract: catalog.Contract{Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`)},
+					Listing:  catalog.Listing{Reach: catalog.Everywhere},
+					Work: catalog.Work{
+						Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+							return nil, err
+						},
+					},
+				})
 			}
 			p := auth.Principal{Subject: "alice", Scopes: c.as, Sets: []string{auth.All}}
 			_, o, err := h.engine.Invoke(t.Context(), run.Request{

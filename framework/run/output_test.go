@@ -36,16 +36,23 @@ func lyingHouse(t *testing.T, log *bytes.Buffer, out string, calls *int) *house 
 		return json.RawMessage(out), nil
 	}
 	ops := append([]*catalog.Operation{
-		{ID: lie, Input: object, Output: numbers, Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere, Handler: answer},
-		{ID: proven, Input: object, Output: numbers, Effects: catalog.Effects{ReadOnly: true}, Reach: catalog.Everywhere, Proven: true, Handler: answer},
-		{ID: spoil, Input: object, Output: numbers, Reach: catalog.Everywhere, Serial: true, Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-			*calls++
-			err := run.Within(ctx, h.store, "default", true, func(_ context.Context, tx store.Tx) error {
-				tx.(*counterTx).value += 100
-				return nil
-			})
-			return json.RawMessage(out), err
-		}},
+		{ID: lie, Contract: catalog.Contract{Input: object, Output: numbers, Effects: catalog.Effects{Outside: true}}, Listing: catalog.Listing{Reach: catalog.Everywhere}, Work: catalog.Work{Handler: answer}},
+		{ID: proven, Contract: catalog.Contract{Input: object, Output: numbers, Effects: catalog.Effects{ReadOnly: true}, Proven: true}, Listing: catalog.Listing{Reach: catalog.Everywhere}, Work: catalog.Work{Handler: answer}},
+		{
+			ID:       spoil,
+			Contract: catalog.Contract{Input: object, Output: numbers},
+			Listing:  catalog.Listing{Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Serial: true, Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+					*calls++
+					err := run.Within(ctx, h.store, "default", true, func(_ context.Context, tx store.Tx) error {
+						tx.(*counterTx).value += 100
+						return nil
+					})
+					return json.RawMessage(out), err
+				},
+			},
+		},
 	}, h.view.Snapshot().Operations()...)
 	s, err := catalog.NewSnapshot(catalog.Offer{Operations: ops})
 	require.NoError(t, err)
@@ -145,8 +152,12 @@ func TestCheckSchemasNamesEveryOperation(t *testing.T) {
 	h := newHouse(t, run.Options{})
 	op := func(name, in, out string) *catalog.Operation {
 		return &catalog.Operation{
-			ID: catalog.PluginID("world", name), Input: json.RawMessage(in), Output: json.RawMessage(out), Reach: catalog.Everywhere,
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+			ID:       catalog.PluginID("world", name),
+			Contract: catalog.Contract{Input: json.RawMessage(in), Output: json.RawMessage(out)},
+			Listing:  catalog.Listing{Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+			},
 		}
 	}
 	s, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{

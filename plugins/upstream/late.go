@@ -18,27 +18,33 @@ import (
 // it names: nothing is decided of a tool that nobody knows yet.
 func (s *server) lateOperation() *catalog.Operation {
 	return &catalog.Operation{
-		ID:      catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: catalog.AnyTool},
-		Summary: fmt.Sprintf("Any tool of the server %s, whose tools are not known yet.", s.cfg.ID),
-		Input:   json.RawMessage(`{"type":"object","properties":{"tool":{"type":"string","minLength":1,"maxLength":512},"input":{}},"required":["tool"],"additionalProperties":false}`), Output: anything(nil),
-		Effects: unknownEffects, Reach: catalog.ReachScript, Proven: true, Untrusted: !s.cfg.Trust,
-		Resolve: func(ctx context.Context, c catalog.Call) (*catalog.Operation, json.RawMessage, error) {
-			late := lateCall{Input: json.RawMessage("{}")}
-			if err := json.Unmarshal(c.Input(), &late); err != nil {
-				return nil, nil, fault.Invalid(fault.Detail{Message: err.Error()})
-			}
-			known := s.current()
-			if known == nil {
-				if _, err := s.acquire(ctx, c.Principal().Subject); err != nil {
-					return nil, nil, err
-				}
-				known = s.current()
-			}
-			op, err := known.find(late.Tool)
-			return op, late.Input, err
+		ID: catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: catalog.AnyTool},
+		Contract: catalog.Contract{
+			Input: json.RawMessage(`{"type":"object","properties":{"tool":{"type":"string","minLength":1,"maxLength":512},"input":{}},"required":["tool"],"additionalProperties":false}`), Output: anything(nil),
+			Effects: unknownEffects, Proven: true, Untrusted: !s.cfg.Trust,
 		},
-		Await: func(ctx context.Context, p auth.Principal) error {
-			return s.awaitListing(ctx, p.Subject)
+		Listing: catalog.Listing{
+			Summary: fmt.Sprintf("Any tool of the server %s, whose tools are not known yet.", s.cfg.ID), Reach: catalog.ReachScript,
+		},
+		Work: catalog.Work{
+			Resolve: func(ctx context.Context, c catalog.Call) (*catalog.Operation, json.RawMessage, error) {
+				late := lateCall{Input: json.RawMessage("{}")}
+				if err := json.Unmarshal(c.Input(), &late); err != nil {
+					return nil, nil, fault.Invalid(fault.Detail{Message: err.Error()})
+				}
+				known := s.current()
+				if known == nil {
+					if _, err := s.acquire(ctx, c.Principal().Subject); err != nil {
+						return nil, nil, err
+					}
+					known = s.current()
+				}
+				op, err := known.find(late.Tool)
+				return op, late.Input, err
+			},
+			Await: func(ctx context.Context, p auth.Principal) error {
+				return s.awaitListing(ctx, p.Subject)
+			},
 		},
 	}
 }

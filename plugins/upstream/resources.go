@@ -175,9 +175,14 @@ func (s *server) functionOperations(l *listing) []*catalog.Operation {
 		}
 		def := serverFunctions[f.Op()]
 		op := &catalog.Operation{
-			ID:      catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: f.Op()},
-			Summary: fmt.Sprintf(def.summary, s.cfg.ID), Input: json.RawMessage(def.input), Output: json.RawMessage(def.output),
-			Effects: readOutside, Reach: catalog.ReachScript, Proven: true, Untrusted: !s.cfg.Trust,
+			ID: catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: f.Op()},
+			Contract: catalog.Contract{
+				Input: json.RawMessage(def.input), Output: json.RawMessage(def.output),
+				Effects: readOutside, Proven: true, Untrusted: !s.cfg.Trust,
+			},
+			Listing: catalog.Listing{
+				Summary: fmt.Sprintf(def.summary, s.cfg.ID), Reach: catalog.ReachScript,
+			},
 		}
 		if f.Op() == "$prompts.get" {
 			op.Input = promptInput(l.Prompts)

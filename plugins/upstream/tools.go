@@ -157,10 +157,14 @@ func (s *server) operation(t *tool, raw json.RawMessage, name string, unusable f
 	input, none, notes := usableInput(t.InputSchema, unusable)
 	output := usableOutput(t.OutputSchema, unusable)
 	op = &catalog.Operation{
-		ID:    catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: name},
-		Title: plainText(title, 100), Summary: plainText(cmp.Or(t.Description, title, t.Name), maxDescription),
-		Input: input, NoSchema: none, Output: anything(output), Effects: s.effects(t), Reach: catalog.ReachScript,
-		Proven: true, // it is checked here, where a mismatch is the server's failure
+		ID: catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: name},
+		Contract: catalog.Contract{
+			Input: input, NoSchema: none, Output: anything(output), Effects: s.effects(t),
+			Proven: true,
+		},
+		Listing: catalog.Listing{
+			Title: plainText(title, 100), Summary: plainText(cmp.Or(t.Description, title, t.Name), maxDescription), Reach: catalog.ReachScript,
+		}, // it is checked here, where a mismatch is the server's failure
 	}
 	op.Declared, op.Untrusted = s.declared(t), !s.cfg.Trust
 	call := func(ctx context.Context, c catalog.Call, agreed json.RawMessage) (json.RawMessage, error) {

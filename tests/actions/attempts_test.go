@@ -32,14 +32,20 @@ func (*mail) Stop(context.Context) error                { return nil }
 
 func (m *mail) Offer() catalog.Offer {
 	return catalog.Offer{Operations: []*catalog.Operation{{
-		ID: catalog.PluginID("mail", "send"), Summary: "Sends a message.", Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
-		Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere,
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-			n := m.sent.Add(1)
-			if m.during != nil {
-				m.during()
-			}
-			return json.Marshal(map[string]int64{"sent": n})
+		ID: catalog.PluginID("mail", "send"),
+		Contract: catalog.Contract{
+			Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
+			Effects: catalog.Effects{Outside: true},
+		},
+		Listing: catalog.Listing{Summary: "Sends a message.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+				n := m.sent.Add(1)
+				if m.during != nil {
+					m.during()
+				}
+				return json.Marshal(map[string]int64{"sent": n})
+			},
 		},
 	}}}
 }

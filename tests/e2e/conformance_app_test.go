@@ -85,10 +85,15 @@ func (suiteProvider) Offer() catalog.Offer {
 
 func suiteTool(server, name string, do func(context.Context, catalog.Call) error) *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.ID{Kind: catalog.KindUpstream, Owner: server, Op: name}, Title: name, Summary: "Is there for the suite.",
-		Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`), Reach: catalog.ReachTools,
-		Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-			return json.RawMessage(`{}`), do(ctx, c)
+		ID: catalog.ID{Kind: catalog.KindUpstream, Owner: server, Op: name},
+		Contract: catalog.Contract{
+			Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
+		},
+		Listing: catalog.Listing{Title: name, Summary: "Is there for the suite.", Reach: catalog.ReachTools},
+		Work: catalog.Work{
+			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				return json.RawMessage(`{}`), do(ctx, c)
+			},
 		},
 	}
 }

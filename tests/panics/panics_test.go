@@ -98,11 +98,18 @@ func (p *provider) Offer() catalog.Offer {
 	p.t.step()
 	op := func(name string, serial bool) *catalog.Operation {
 		return &catalog.Operation{
-			ID: catalog.PluginID("own", name), Title: name, Summary: name, Reach: catalog.Everywhere, Serial: serial, Effects: catalog.Effects{ReadOnly: true},
-			Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-				p.t.step()
-				return json.RawMessage(`{}`), nil
+			ID: catalog.PluginID("own", name),
+			Contract: catalog.Contract{
+				Effects: catalog.Effects{ReadOnly: true},
+				Input:   json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
+			},
+			Listing: catalog.Listing{Title: name, Summary: name, Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Serial: serial,
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+					p.t.step()
+					return json.RawMessage(`{}`), nil
+				},
 			},
 		}
 	}

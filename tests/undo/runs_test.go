@@ -176,8 +176,14 @@ func (mailer) Start(context.Context, catalog.Host) error { return nil }
 func (mailer) Stop(context.Context) error                { return nil }
 func (mailer) Offer() catalog.Offer {
 	return catalog.Offer{Operations: []*catalog.Operation{{
-		ID: catalog.PluginID("mail", "send"), Title: "Send", Summary: "Sends.", Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
-		Effects: catalog.Effects{Outside: true}, Reach: catalog.Everywhere, Example: json.RawMessage(`{"to":"ann"}`),
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+		ID: catalog.PluginID("mail", "send"),
+		Contract: catalog.Contract{
+			Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
+			Effects: catalog.Effects{Outside: true}, Example: json.RawMessage(`{"to":"ann"}`),
+		},
+		Listing: catalog.Listing{Title: "Send", Summary: "Sends.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+		},
 	}}}
 }

@@ -61,8 +61,12 @@ func TestBindingsHaveEdgesOfView(t *testing.T) {
 
 func op(id catalog.ID, resource string) *catalog.Operation {
 	return &catalog.Operation{
-		ID: id, Resource: resource, Input: json.RawMessage("{}"), Output: json.RawMessage("{}"), Reach: catalog.Everywhere,
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		ID: id, Resource: resource,
+		Contract: catalog.Contract{Input: json.RawMessage("{}"), Output: json.RawMessage("{}")},
+		Listing:  catalog.Listing{Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		},
 	}
 }
 

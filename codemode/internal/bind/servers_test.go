@@ -18,8 +18,12 @@ func viewOf(t *testing.T, ids ...catalog.ID) *catalog.View {
 	var ops []*catalog.Operation
 	for _, id := range ids {
 		ops = append(ops, &catalog.Operation{
-			ID: id, Summary: "Does it.", Reach: catalog.ReachScript, Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`),
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+			ID:       id,
+			Contract: catalog.Contract{Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`)},
+			Listing:  catalog.Listing{Summary: "Does it.", Reach: catalog.ReachScript},
+			Work: catalog.Work{
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+			},
 		})
 	}
 	s, err := catalog.NewSnapshot(catalog.Offer{Operations: ops})

@@ -181,10 +181,14 @@ func TestRenamedGeneratedValuesComeFromTheTape(t *testing.T) {
 	a := start(t, ent.Entities())
 	a.call("Renamed.upsert", `{"model":{"id":"1","serialNo":"a"}}`)
 	slow := &catalog.Operation{
-		ID: catalog.PluginID("slow", "call"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Reach: catalog.Everywhere,
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-			time.Sleep(50 * time.Millisecond)
-			return json.RawMessage(`{}`), nil
+		ID:       catalog.PluginID("slow", "call"),
+		Contract: catalog.Contract{Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`)},
+		Listing:  catalog.Listing{Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+				time.Sleep(50 * time.Millisecond)
+				return json.RawMessage(`{}`), nil
+			},
 		},
 	}
 	times := map[string][]any{}

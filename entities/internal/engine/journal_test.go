@@ -67,14 +67,21 @@ type coded struct {
 
 func (s *coded) operation() *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.CodeID("test", "execute"), Title: "Test", Summary: "Runs a test.", Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`),
-		Reach: catalog.ReachTools, Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-			r, err := run.Open(ctx, s.spec)
-			if err != nil {
-				return nil, err
-			}
-			_, err = r.Execute(ctx, s.body)
-			return json.RawMessage(`{}`), err
+		ID:       catalog.CodeID("test", "execute"),
+		Contract: catalog.Contract{Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`)},
+		Listing: catalog.Listing{
+			Title: "Test", Summary: "Runs a test.",
+			Reach: catalog.ReachTools,
+		},
+		Work: catalog.Work{
+			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+				r, err := run.Open(ctx, s.spec)
+				if err != nil {
+					return nil, err
+				}
+				_, err = r.Execute(ctx, s.body)
+				return json.RawMessage(`{}`), err
+			},
 		},
 	}
 }

@@ -38,13 +38,17 @@ func (w *world) seen() []string {
 func (w *world) operation(name string, effects catalog.Effects) *catalog.Operation {
 	object := json.RawMessage(`{"type":"object"}`)
 	return &catalog.Operation{
-		ID: catalog.PluginID("world", name), Input: object, Output: json.RawMessage(`true`), Effects: effects, Reach: catalog.Everywhere,
-		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.keys = append(w.keys, c.Key())
-			time.Sleep(w.slow)
-			return json.RawMessage(fmt.Sprint(len(w.keys))), w.fails
+		ID:       catalog.PluginID("world", name),
+		Contract: catalog.Contract{Input: object, Output: json.RawMessage(`true`), Effects: effects},
+		Listing:  catalog.Listing{Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.keys = append(w.keys, c.Key())
+				time.Sleep(w.slow)
+				return json.RawMessage(fmt.Sprint(len(w.keys))), w.fails
+			},
 		},
 	}
 }
@@ -153,24 +157,27 @@ func (p *process) once(key string, spec run.Spec, fn job) (string, *run.Outcome,
 		return b, err
 	}
 	op := &catalog.Operation{
-		ID: catalog.CodeID("test", "script"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`),
-		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-			r, err := run.Open(ctx, spec)
-			if err != nil {
-				return nil, err
-			}
-			o, err := r.Execute(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
-				out, err := fn(func(id, input string) (string, error) {
-					parsed, err := catalog.ParseID(id)
-					if err != nil {
-						return "", err
-					}
-					raw, err := a.Invoke(ctx, a.Next(), parsed, json.RawMessage(input))
-					return string(raw), err
-				}, a)
-				return run.Return{Result: json.RawMessage(`"` + out + `"`)}, err
-			})
-			return o.Reply, err
+		ID:       catalog.CodeID("test", "script"),
+		Contract: catalog.Contract{Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`)},
+		Work: catalog.Work{
+			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+				r, err := run.Open(ctx, spec)
+				if err != nil {
+					return nil, err
+				}
+				o, err := r.Execute(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+					out, err := fn(func(id, input string) (string, error) {
+						parsed, err := catalog.ParseID(id)
+						if err != nil {
+							return "", err
+						}
+						raw, err := a.Invoke(ctx, a.Next(), parsed, json.RawMessage(input))
+						return string(raw), err
+					}, a)
+					return run.Return{Result: json.RawMessage(`"` + out + `"`)}, err
+				})
+				return o.Reply, err
+			},
 		},
 	}
 	outside := catalog.Effects{Outside: true}

@@ -43,7 +43,7 @@ func newDesk(t *testing.T, place string, w *world, a approve.Settings, jobs map[
 	o.guard.Use(o.provider.Plans(), o.provider.Grants())
 	o.engine.Join(keysOf(o.ledger, once.Options{Lease: lease}), o.guard)
 	o.as = robot
-	script := &catalog.Operation{ID: catalog.CodeID("test", "script"), Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`), Handler: o.script}
+	script := &catalog.Operation{ID: catalog.CodeID("test", "script"), Contract: catalog.Contract{Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`)}, Work: catalog.Work{Handler: o.script}}
 	s, err := catalog.NewSnapshot(o.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{
 		script, w.operation("send", catalog.Effects{Outside: true}), w.operation("look", catalog.Effects{Outside: true, ReadOnly: true}), w.operation("sum", catalog.Effects{}),
 	}})

@@ -29,16 +29,19 @@ import (
 // body is a code operation that makes attempts of a Go function.
 func body(spec run.Spec, fn func(ctx context.Context, a *run.Attempt) error) *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.CodeID("test", "script"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`),
-		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-			r, err := run.Open(ctx, spec)
-			if err != nil {
-				return nil, err
-			}
-			_, err = r.Execute(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
-				return run.Return{Result: json.RawMessage(`"done"`)}, fn(ctx, a)
-			})
-			return json.RawMessage(`{}`), err
+		ID:       catalog.CodeID("test", "script"),
+		Contract: catalog.Contract{Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`)},
+		Work: catalog.Work{
+			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+				r, err := run.Open(ctx, spec)
+				if err != nil {
+					return nil, err
+				}
+				_, err = r.Execute(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+					return run.Return{Result: json.RawMessage(`"done"`)}, fn(ctx, a)
+				})
+				return json.RawMessage(`{}`), err
+			},
 		},
 	}
 }
@@ -202,10 +205,14 @@ func TestGeneratedValuesComeFromTheTape(t *testing.T) {
 	}
 	a := start(t, ent.Entities())
 	slow := &catalog.Operation{
-		ID: catalog.PluginID("slow", "call"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Reach: catalog.Everywhere,
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-			time.Sleep(50 * time.Millisecond)
-			return json.RawMessage(`{}`), nil
+		ID:       catalog.PluginID("slow", "call"),
+		Contract: catalog.Contract{Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`)},
+		Listing:  catalog.Listing{Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+				time.Sleep(50 * time.Millisecond)
+				return json.RawMessage(`{}`), nil
+			},
 		},
 	}
 	var ids, times []any

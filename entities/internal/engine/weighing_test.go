@@ -135,18 +135,24 @@ func (*statements) Outgoing(_ context.Context, parent observe.TraceContext) obse
 // working starts the app with an action whose code works with ent's client of the run.
 func working(t *testing.T, work func(ctx context.Context, c *ent.Client) error) (*app, *statements) {
 	a := start(t, ent.Entities(), &catalog.Operation{
-		ID: catalog.ActionID("work"), Title: "Work", Summary: "Works.", Nested: true, Reach: catalog.Everywhere,
-		Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
-		Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
-			ctx, err := run.NestOf(ctx).Enter(ctx, "default")
-			if err != nil {
-				return nil, err
-			}
-			c, err := ent.ClientOf(ctx)
-			if err == nil {
-				err = work(ctx, c)
-			}
-			return json.RawMessage(`{}`), err
+		ID: catalog.ActionID("work"),
+		Contract: catalog.Contract{
+			Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"object"}`),
+		},
+		Listing: catalog.Listing{Title: "Work", Summary: "Works.", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Nested: true,
+			Handler: func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+				ctx, err := run.NestOf(ctx).Enter(ctx, "default")
+				if err != nil {
+					return nil, err
+				}
+				c, err := ent.ClientOf(ctx)
+				if err == nil {
+					err = work(ctx, c)
+				}
+				return json.RawMessage(`{}`), err
+			},
 		},
 	})
 	s := &statements{}

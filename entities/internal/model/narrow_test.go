@@ -25,8 +25,13 @@ func TestEdgesEndWhereRightsEnd(t *testing.T) {
 	}
 	operation := func(entity string, scopes ...string) *catalog.Operation {
 		return &catalog.Operation{
-			ID: catalog.EntityID(entity, "collection"), Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Scopes: scopes,
-			Effects: catalog.Effects{ReadOnly: true}, Reach: catalog.Everywhere, Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+			ID: catalog.EntityID(entity, "collection"),
+			Contract: catalog.Contract{
+				Input: json.RawMessage(`{}`), Output: json.RawMessage(`{}`), Scopes: scopes,
+				Effects: catalog.Effects{ReadOnly: true},
+			},
+			Listing: catalog.Listing{Reach: catalog.Everywhere},
+			Work:    catalog.Work{Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil }},
 		}
 	}
 	offer := catalog.Offer{Operations: []*catalog.Operation{operation("Book"), operation("Tag"), operation("Author", "authors:read")}}

@@ -270,10 +270,16 @@ func Blank(r *catalog.Resource) json.RawMessage {
 func (m *Model) Describe(k *Kind, o *Operation) *catalog.Operation {
 	r := &k.Entity.Resource
 	op := &catalog.Operation{
-		ID: catalog.EntityID(k.Name(), o.Name), Title: o.title(k.Name()), Summary: o.summary(k.Name()),
-		Input: o.input(m, k), Output: o.output(k), Effects: o.Effects, Example: o.example(k),
-		Scopes: k.scopes(o), Reach: catalog.Everywhere, Resource: k.Name(),
-		Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix, Serial: true, Proven: true,
+		ID: catalog.EntityID(k.Name(), o.Name), Resource: k.Name(),
+		Contract: catalog.Contract{
+			Input: o.input(m, k), Output: o.output(k), Effects: o.Effects, Example: o.example(k),
+			Scopes: k.scopes(o), Proven: true,
+		},
+		Listing: catalog.Listing{
+			Title: o.title(k.Name()), Summary: o.summary(k.Name()), Reach: catalog.Everywhere,
+			Exposure: r.Exposure, Default: r.Default, ToolPrefix: r.ToolPrefix,
+		},
+		Work: catalog.Work{Serial: true},
 	}
 	op.Decode = func(in catalog.Input) (catalog.Decoded, error) {
 		d := &decoder{kind: k, graph: m.App.Graph, all: m, set: in.Set}

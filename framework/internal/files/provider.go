@@ -136,8 +136,13 @@ func (p *Provider) Offer() catalog.Offer {
 	reading := catalog.Effects{ReadOnly: true, Idempotent: true}
 	function := func(name, title, summary, input, output string, effects catalog.Effects, leading []string, handler catalog.Handler) *catalog.Operation {
 		return &catalog.Operation{
-			ID: catalog.PluginID(Domain, name), Title: title, Summary: summary, Input: json.RawMessage(input), Output: json.RawMessage(output),
-			Leading: leading, Effects: effects, Proven: true, PassesOn: true, AskedBy: askedBy, Reach: catalog.ReachScript, Handler: handler,
+			ID: catalog.PluginID(Domain, name),
+			Contract: catalog.Contract{
+				Input: json.RawMessage(input), Output: json.RawMessage(output),
+				Leading: leading, Effects: effects, Proven: true, PassesOn: true,
+			},
+			Listing: catalog.Listing{Title: title, Summary: summary, AskedBy: askedBy, Reach: catalog.ReachScript},
+			Work:    catalog.Work{Handler: handler},
 		}
 	}
 	byID := []string{"id"}

@@ -35,26 +35,32 @@ func asking(t testing.TB, change func(*mcpserver.Options)) mcpserver.Options {
 		return object(fmt.Sprintf(`"properties":{%q:{"type":"string"}},"required":[%q]`, field, field))
 	}
 	g.extra = &catalog.Operation{
-		ID: catalog.PluginID("Lab", "ask"), Summary: "Asks.", Input: object(`"properties":{"size":{"type":"boolean"},"long":{"type":"boolean"}}`), Output: object(`"properties":{}`),
-		Reach: catalog.Everywhere,
-		Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-			var in struct{ Size, Long bool }
-			_ = json.Unmarshal(c.Input(), &in)
-			if in.Long {
-				q := ask.FormQuestion("colour", "Which colour?", form("colour"))
-				q.Life = time.Minute
-				got, err := ask.All(ctx, q)
-				if err != nil {
-					return nil, err
+		ID:       catalog.PluginID("Lab", "ask"),
+		Contract: catalog.Contract{Input: object(`"properties":{"size":{"type":"boolean"},"long":{"type":"boolean"}}`), Output: object(`"properties":{}`)},
+		Listing: catalog.Listing{
+			Summary: "Asks.",
+			Reach:   catalog.Everywhere,
+		},
+		Work: catalog.Work{
+			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+				var in struct{ Size, Long bool }
+				_ = json.Unmarshal(c.Input(), &in)
+				if in.Long {
+					q := ask.FormQuestion("colour", "Which colour?", form("colour"))
+					q.Life = time.Minute
+					got, err := ask.All(ctx, q)
+					if err != nil {
+						return nil, err
+					}
+					return got[0], nil
 				}
-				return got[0], nil
-			}
-			colour, err := ask.Elicit(ctx, "colour", "Which colour?", form("colour"))
-			if err != nil || !in.Size {
-				return json.RawMessage(`{"action":"` + string(colour.Action) + `","colour":` + rawOr(colour.Content) + `}`), err
-			}
-			size, err := ask.Elicit(ctx, "size", "Which size?", form("size"))
-			return json.RawMessage(`{"colour":` + rawOr(colour.Content) + `,"size":` + rawOr(size.Content) + `}`), err
+				colour, err := ask.Elicit(ctx, "colour", "Which colour?", form("colour"))
+				if err != nil || !in.Size {
+					return json.RawMessage(`{"action":"` + string(colour.Action) + `","colour":` + rawOr(colour.Content) + `}`), err
+				}
+				size, err := ask.Elicit(ctx, "size", "Which size?", form("size"))
+				return json.RawMessage(`{"colour":` + rawOr(colour.Content) + `,"size":` + rawOr(size.Content) + `}`), err
+			},
 		},
 	}
 	g.page = &catalog.Document{

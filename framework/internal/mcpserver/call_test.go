@@ -86,8 +86,12 @@ func TestCallKeepsTheBodyOfAFailedScript(t *testing.T) {
 func TestCallWrapsNonObjects(t *testing.T) {
 	g := newGarden()
 	g.extra = &catalog.Operation{
-		ID: catalog.PluginID("Lab", "number"), Input: object(`"properties":{}`), Output: json.RawMessage(`{"type":"integer"}`), Reach: catalog.Everywhere,
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`42`), nil },
+		ID:       catalog.PluginID("Lab", "number"),
+		Contract: catalog.Contract{Input: object(`"properties":{}`), Output: json.RawMessage(`{"type":"integer"}`)},
+		Listing:  catalog.Listing{Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`42`), nil },
+		},
 	}
 	w := dial(t, options(t, g))
 	w.hello("2025-11-25", "")

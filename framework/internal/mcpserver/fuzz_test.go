@@ -87,8 +87,12 @@ func (c *collector) offer(m outgoing) bool { c.put(m); return true }
 func echoServer(t testing.TB) *Server {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	snap, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{{
-		ID: catalog.PluginID("Echo", "say"), Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`), Reach: catalog.Everywhere,
-		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) { return c.Input(), nil },
+		ID:       catalog.PluginID("Echo", "say"),
+		Contract: catalog.Contract{Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`)},
+		Listing:  catalog.Listing{Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) { return c.Input(), nil },
+		},
 	}}})
 	require.NoError(t, err)
 	s, err := New(Options{Name: "echo", Version: "1", Principal: auth.Local(), Engine: run.NewEngine(run.Options{Log: quiet}), Catalog: func() *catalog.Snapshot { return snap }, Log: quiet})

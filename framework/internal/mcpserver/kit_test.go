@@ -42,115 +42,162 @@ func (g *garden) offer() catalog.Offer {
 	anything := object(`"properties":{}`)
 	ops := []*catalog.Operation{
 		{
-			ID: catalog.EntityID("Plant", "get-by-id"), Title: "Get a plant", Summary: "Gives one plant by its id.", Resource: "Plant",
-			Input:   object(`"properties":{"id":{"type":"string"},"set":{"type":"string"}},"required":["id"],"additionalProperties":false`),
-			Output:  object(`"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{"Id":{"type":"string"}},"properties":{"id":{"$ref":"#/$defs/Id"},"name":{"type":"string"},"beside":{"$ref":"#"}},"required":["id","name"],"additionalProperties":false`),
-			Example: json.RawMessage(`{"id": "p1"}`), Effects: catalog.Effects{ReadOnly: true}, Reach: catalog.Everywhere, Serial: true,
-			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-				var in struct{ ID string }
-				if err := json.Unmarshal(c.Input(), &in); err != nil {
-					return nil, err
-				}
-				if in.ID != "p1" {
-					return nil, fault.Newf(fault.NotFound, "there is no plant %q", in.ID).WithPath("/id")
-				}
-				return json.RawMessage(`{ "id": "p1", "name": "Basil <green>" }`), nil
+			ID: catalog.EntityID("Plant", "get-by-id"), Resource: "Plant",
+			Contract: catalog.Contract{
+				Input:   object(`"properties":{"id":{"type":"string"},"set":{"type":"string"}},"required":["id"],"additionalProperties":false`),
+				Output:  object(`"$schema":"https://json-schema.org/draft/2020-12/schema","$defs":{"Id":{"type":"string"}},"properties":{"id":{"$ref":"#/$defs/Id"},"name":{"type":"string"},"beside":{"$ref":"#"}},"required":["id","name"],"additionalProperties":false`),
+				Example: json.RawMessage(`{"id": "p1"}`), Effects: catalog.Effects{ReadOnly: true},
+			},
+			Listing: catalog.Listing{Title: "Get a plant", Summary: "Gives one plant by its id.", Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Serial: true,
+				Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+					var in struct{ ID string }
+					if err := json.Unmarshal(c.Input(), &in); err != nil {
+						return nil, err
+					}
+					if in.ID != "p1" {
+						return nil, fault.Newf(fault.NotFound, "there is no plant %q", in.ID).WithPath("/id")
+					}
+					return json.RawMessage(`{ "id": "p1", "name": "Basil <green>" }`), nil
+				},
 			},
 		},
 		{
-			ID: catalog.EntityID("Plant", "delete"), Title: "Delete a plant", Summary: "Deletes one plant.", Resource: "Plant",
-			Input: object(`"properties":{"id":{"type":"string"},"force":{"type":"boolean"}},"required":["id"]`), Output: object(`"properties":{"deleted":{"type":"integer"}}`),
-			Effects: catalog.Effects{Destructive: true, Idempotent: true}, Reach: catalog.Everywhere, Serial: true,
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-				return json.RawMessage(`{"deleted":1}`), nil
+			ID: catalog.EntityID("Plant", "delete"), Resource: "Plant",
+			Contract: catalog.Contract{
+				Input: object(`"properties":{"id":{"type":"string"},"force":{"type":"boolean"}},"required":["id"]`), Output: object(`"properties":{"deleted":{"type":"integer"}}`),
+				Effects: catalog.Effects{Destructive: true, Idempotent: true},
+			},
+			Listing: catalog.Listing{Title: "Delete a plant", Summary: "Deletes one plant.", Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Serial: true,
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+					return json.RawMessage(`{"deleted":1}`), nil
+				},
 			},
 		},
 		{
-			ID: catalog.EntityID("Note", "count"), Title: "Count notes", Summary: "Counts notes.", Resource: "Note", Exposure: exposure.Tools,
-			Input: anything, Output: object(`"properties":{"count":{"type":"integer"}}`), Effects: catalog.Effects{ReadOnly: true}, Reach: catalog.Everywhere,
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
-				return json.RawMessage(`{"count":2}`), nil
+			ID: catalog.EntityID("Note", "count"), Resource: "Note",
+			Contract: catalog.Contract{
+				Input: anything, Output: object(`"properties":{"count":{"type":"integer"}}`), Effects: catalog.Effects{ReadOnly: true},
+			},
+			Listing: catalog.Listing{Title: "Count notes", Summary: "Counts notes.", Exposure: exposure.Tools, Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) {
+					return json.RawMessage(`{"count":2}`), nil
+				},
 			},
 		},
 		{
-			ID: catalog.PluginID("Lab", "slow"), Summary: "Takes until it is released.", Input: anything, Output: anything,
-			Effects: catalog.Effects{Outside: true, ReadOnly: true}, Reach: catalog.Everywhere,
-			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-				g.started <- struct{}{}
-				select {
-				case <-g.release:
-					return json.RawMessage(`{"slow":true}`), nil
-				case <-ctx.Done():
-					g.stopped <- context.Cause(ctx)
-					return nil, ctx.Err()
-				}
+			ID: catalog.PluginID("Lab", "slow"),
+			Contract: catalog.Contract{
+				Input: anything, Output: anything,
+				Effects: catalog.Effects{Outside: true, ReadOnly: true},
+			},
+			Listing: catalog.Listing{Summary: "Takes until it is released.", Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+					g.started <- struct{}{}
+					select {
+					case <-g.release:
+						return json.RawMessage(`{"slow":true}`), nil
+					case <-ctx.Done():
+						g.stopped <- context.Cause(ctx)
+						return nil, ctx.Err()
+					}
+				},
 			},
 		},
 		{
-			ID: catalog.PluginID("Lab", "steps"), Summary: "Reports its progress.", Input: anything, Output: anything, Effects: catalog.Effects{ReadOnly: true},
-			Reach: catalog.Everywhere,
-			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-				for i := range 50 {
-					c.Progress(float64(i+1), 50, fmt.Sprintf("step %d", i+1))
-					c.Progress(float64(i), 50, "backwards")
-					time.Sleep(5 * time.Millisecond)
-				}
-				go func() { time.Sleep(20 * time.Millisecond); c.Progress(1000, 0, "too late") }()
-				return json.RawMessage(`{"steps":50}`), nil
+			ID:       catalog.PluginID("Lab", "steps"),
+			Contract: catalog.Contract{Input: anything, Output: anything, Effects: catalog.Effects{ReadOnly: true}},
+			Listing: catalog.Listing{
+				Summary: "Reports its progress.",
+				Reach:   catalog.Everywhere,
+			},
+			Work: catalog.Work{
+				Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+					for i := range 50 {
+						c.Progress(float64(i+1), 50, fmt.Sprintf("step %d", i+1))
+						c.Progress(float64(i), 50, "backwards")
+						time.Sleep(5 * time.Millisecond)
+					}
+					go func() { time.Sleep(20 * time.Millisecond); c.Progress(1000, 0, "too late") }()
+					return json.RawMessage(`{"steps":50}`), nil
+				},
 			},
 		},
 		{
-			ID: catalog.PluginID("Lab", "fail"), Summary: "Fails in many ways.", Input: object(`"properties":{"how":{"type":"string"}}`), Output: anything,
-			Reach: catalog.Everywhere,
-			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-				var in struct{ How string }
-				_ = json.Unmarshal(c.Input(), &in)
-				switch in.How {
-				case "panic":
-					panic("greenhouse")
-				case "plain":
-					return nil, errors.New("the password is hunter2")
-				case "broken":
-					return json.RawMessage(`{"broken":`), nil
-				case "number":
-					return json.RawMessage(`42`), nil
-				case "unknown id":
-					return nil, fault.New(fault.ToolNotFound, "there is no such operation").WithPath("/how")
-				}
-				return nil, fault.New(fault.Conflict, "somebody was faster")
+			ID:       catalog.PluginID("Lab", "fail"),
+			Contract: catalog.Contract{Input: object(`"properties":{"how":{"type":"string"}}`), Output: anything},
+			Listing: catalog.Listing{
+				Summary: "Fails in many ways.",
+				Reach:   catalog.Everywhere,
+			},
+			Work: catalog.Work{
+				Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+					var in struct{ How string }
+					_ = json.Unmarshal(c.Input(), &in)
+					switch in.How {
+					case "panic":
+						panic("greenhouse")
+					case "plain":
+						return nil, errors.New("the password is hunter2")
+					case "broken":
+						return json.RawMessage(`{"broken":`), nil
+					case "number":
+						return json.RawMessage(`42`), nil
+					case "unknown id":
+						return nil, fault.New(fault.ToolNotFound, "there is no such operation").WithPath("/how")
+					}
+					return nil, fault.New(fault.Conflict, "somebody was faster")
+				},
 			},
 		},
 		{
-			ID: catalog.CodeID("koan", "execute"), Title: "Run a script", Summary: "Runs a script.", Input: object(`"properties":{"code":{"type":"string"}},"required":["code"]`),
-			Output: object(`"properties":{"success":{"const":true}}`), Effects: catalog.Effects{Destructive: true}, Reach: catalog.ReachTools,
-			Describe: func(v *catalog.View) string { return "Runs a script. Mode " + string(v.Mode()) + "." },
-			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-				r, err := run.Open(ctx, run.Spec{Atomic: true})
-				if err != nil {
-					return nil, err
-				}
-				r.Annotate("cpuMs", 3)
-				r.Annotate("peakMemoryBytes", 1<<20)
-				var in struct{ Code string }
-				_ = json.Unmarshal(c.Input(), &in)
-				_, err = r.Execute(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
-					_, err := a.Invoke(ctx, a.Next(), catalog.EntityID("Plant", "get-by-id"), json.RawMessage(in.Code))
-					return run.Return{}, err
-				})
-				if err != nil {
-					f := fault.From(err)
-					body, _ := json.Marshal(map[string]any{"success": false, "error": f, "committed": false, "calls": []any{}, "logs": []any{}, "outsideEffects": []any{}})
-					return body, f
-				}
-				return json.RawMessage(`{"success":true,"answer":"ok"}`), nil
+			ID: catalog.CodeID("koan", "execute"),
+			Contract: catalog.Contract{
+				Input:  object(`"properties":{"code":{"type":"string"}},"required":["code"]`),
+				Output: object(`"properties":{"success":{"const":true}}`), Effects: catalog.Effects{Destructive: true},
+			},
+			Listing: catalog.Listing{
+				Title: "Run a script", Summary: "Runs a script.", Reach: catalog.ReachTools,
+				Describe: func(v *catalog.View) string { return "Runs a script. Mode " + string(v.Mode()) + "." },
+			},
+			Work: catalog.Work{
+				Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+					r, err := run.Open(ctx, run.Spec{Atomic: true})
+					if err != nil {
+						return nil, err
+					}
+					r.Annotate("cpuMs", 3)
+					r.Annotate("peakMemoryBytes", 1<<20)
+					var in struct{ Code string }
+					_ = json.Unmarshal(c.Input(), &in)
+					_, err = r.Execute(ctx, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+						_, err := a.Invoke(ctx, a.Next(), catalog.EntityID("Plant", "get-by-id"), json.RawMessage(in.Code))
+						return run.Return{}, err
+					})
+					if err != nil {
+						f := fault.From(err)
+						body, _ := json.Marshal(map[string]any{"success": false, "error": f, "committed": false, "calls": []any{}, "logs": []any{}, "outsideEffects": []any{}})
+						return body, f
+					}
+					return json.RawMessage(`{"success":true,"answer":"ok"}`), nil
+				},
 			},
 		},
 		{
-			ID: catalog.CodeID("gateway", "search"), Summary: "Is switched off.", Input: anything, Output: anything, Reach: 0,
-			Decode: func(catalog.Input) (catalog.Decoded, error) {
-				return catalog.Decoded{}, fault.New(fault.CodeModeDisabled, "")
+			ID:       catalog.CodeID("gateway", "search"),
+			Contract: catalog.Contract{Input: anything, Output: anything},
+			Listing:  catalog.Listing{Summary: "Is switched off.", Reach: 0},
+			Work: catalog.Work{
+				Decode: func(catalog.Input) (catalog.Decoded, error) {
+					return catalog.Decoded{}, fault.New(fault.CodeModeDisabled, "")
+				},
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
 			},
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
 		},
 	}
 	if g.extra != nil {

@@ -355,8 +355,13 @@ func TestNewReportsAllProblems(t *testing.T) {
 func TestPrincipalsSeeTheirOwnTools(t *testing.T) {
 	g := newGarden()
 	g.extra = &catalog.Operation{
-		ID: catalog.PluginID("Vault", "open"), Summary: "Opens the vault.", Input: object(`"properties":{}`), Output: json.RawMessage(`{"type":"array"}`), Scopes: []string{"vault"},
-		Reach: catalog.Everywhere, Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`[1]`), nil },
+		ID:       catalog.PluginID("Vault", "open"),
+		Contract: catalog.Contract{Input: object(`"properties":{}`), Output: json.RawMessage(`{"type":"array"}`), Scopes: []string{"vault"}},
+		Listing: catalog.Listing{
+			Summary: "Opens the vault.",
+			Reach:   catalog.Everywhere,
+		},
+		Work: catalog.Work{Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`[1]`), nil }},
 	}
 	o := options(t, g)
 	w := dial(t, o)

@@ -51,13 +51,20 @@ func stage(t *testing.T) mcpserver.Options {
 		return []catalog.Content{{Data: []byte{0xff}, MIME: "image/png"}, {URI: "x://y", Data: []byte{0xff}, MIME: "a/b"}}
 	}
 	offer.Operations = append(offer.Operations, &catalog.Operation{
-		ID: catalog.PluginID("Lab", "show"), Summary: "Shows.", Input: object(`"properties":{"odd":{"type":"boolean"}}`), Output: object(`"properties":{}`),
-		Reach: catalog.Everywhere, Present: show,
-		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-			c.Log(slog.LevelDebug, "looking")
-			c.Log(slog.LevelWarn, "found \xff")
-			go func() { time.Sleep(20 * time.Millisecond); c.Log(slog.LevelError, "too late") }()
-			return c.Input(), nil
+		ID:       catalog.PluginID("Lab", "show"),
+		Contract: catalog.Contract{Input: object(`"properties":{"odd":{"type":"boolean"}}`), Output: object(`"properties":{}`)},
+		Listing: catalog.Listing{
+			Summary: "Shows.",
+			Reach:   catalog.Everywhere,
+		},
+		Work: catalog.Work{
+			Present: show,
+			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+				c.Log(slog.LevelDebug, "looking")
+				c.Log(slog.LevelWarn, "found \xff")
+				go func() { time.Sleep(20 * time.Millisecond); c.Log(slog.LevelError, "too late") }()
+				return c.Input(), nil
+			},
 		},
 	})
 	snap, err := catalog.NewSnapshot(offer)

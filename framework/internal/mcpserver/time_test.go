@@ -21,7 +21,10 @@ import (
 func within(t *testing.T, o Options, handler catalog.Handler, f func(send func(string), next func() string, quit func())) {
 	synctest.Test(t, func(t *testing.T) {
 		snap, err := catalog.NewSnapshot(catalog.Offer{Operations: []*catalog.Operation{{
-			ID: catalog.PluginID("Lab", "work"), Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`), Reach: catalog.Everywhere, Handler: handler,
+			ID:       catalog.PluginID("Lab", "work"),
+			Contract: catalog.Contract{Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`)},
+			Listing:  catalog.Listing{Reach: catalog.Everywhere},
+			Work:     catalog.Work{Handler: handler},
 		}}})
 		require.NoError(t, err)
 		o.Name, o.Version, o.Engine, o.Principal = "lab", "1", run.NewEngine(run.Options{}), auth.Local()

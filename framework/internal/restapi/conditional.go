@@ -36,12 +36,20 @@ type conditionalInput struct {
 // that it calls.
 func Operations(d Digester) []*catalog.Operation {
 	return []*catalog.Operation{{
-		ID: writeID, Title: "Write on a condition",
-		Summary: "Reads an entity, and stores, changes or deletes it if it is still the one that the caller has seen.",
-		Input:   json.RawMessage(`{"type":"object","required":["entity","operation","id","input"],"properties":{"entity":{"type":"string"},"operation":{"enum":["upsert","patch","delete"]},"id":{"type":"string"},"set":{"type":"string"},"input":{"type":"object"},"match":{"type":"array","items":{"type":"string"}},"absent":{"type":"boolean"},"merge":{"type":"boolean"}},"additionalProperties":false}`),
-		Output:  json.RawMessage(`{"type":"object"}`),
-		Effects: catalog.Effects{Destructive: true}, Reach: catalog.ReachApp, Nested: true, Proven: true,
-		Handler: (&conditional{d}).handle,
+		ID: writeID,
+		Contract: catalog.Contract{
+			Input:   json.RawMessage(`{"type":"object","required":["entity","operation","id","input"],"properties":{"entity":{"type":"string"},"operation":{"enum":["upsert","patch","delete"]},"id":{"type":"string"},"set":{"type":"string"},"input":{"type":"object"},"match":{"type":"array","items":{"type":"string"}},"absent":{"type":"boolean"},"merge":{"type":"boolean"}},"additionalProperties":false}`),
+			Output:  json.RawMessage(`{"type":"object"}`),
+			Effects: catalog.Effects{Destructive: true}, Proven: true,
+		},
+		Listing: catalog.Listing{
+			Title:   "Write on a condition",
+			Summary: "Reads an entity, and stores, changes or deletes it if it is still the one that the caller has seen.", Reach: catalog.ReachApp,
+		},
+		Work: catalog.Work{
+			Nested:  true,
+			Handler: (&conditional{d}).handle,
+		},
 	}}
 }
 

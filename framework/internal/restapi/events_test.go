@@ -28,9 +28,15 @@ func FuzzEventRequest(f *testing.F) {
 	s, err := catalog.NewSnapshot(catalog.Offer{
 		Resources: []*catalog.Resource{{Name: "Todo", Key: catalog.Field{Name: "id", Type: catalog.TypeID}, Sets: []string{"default", "tenant-*"}, Operations: []string{"collection"}}},
 		Operations: []*catalog.Operation{{
-			ID: catalog.EntityID("Todo", "collection"), Resource: "Todo", Title: "Todos", Summary: "Todos.", Input: object, Output: object, Example: json.RawMessage(`{}`),
-			Effects: catalog.Effects{ReadOnly: true}, Reach: catalog.Everywhere,
-			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return object, nil },
+			ID: catalog.EntityID("Todo", "collection"), Resource: "Todo",
+			Contract: catalog.Contract{
+				Input: object, Output: object, Example: json.RawMessage(`{}`),
+				Effects: catalog.Effects{ReadOnly: true},
+			},
+			Listing: catalog.Listing{Title: "Todos", Summary: "Todos.", Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return object, nil },
+			},
 		}},
 	})
 	require.NoError(f, err)

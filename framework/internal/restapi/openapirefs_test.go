@@ -47,7 +47,7 @@ func FuzzSchemasOfTheDocument(f *testing.F) {
 // A key in the header becomes one in the input, which is otherwise as it was sent.
 func TestKeysOfCodeTools(t *testing.T) {
 	t.Parallel()
-	op := &catalog.Operation{ID: catalog.CodeID("koan", "execute"), Input: json.RawMessage(`{"properties":{"idempotencyKey":{}}}`)}
+	op := &catalog.Operation{ID: catalog.CodeID("koan", "execute"), Contract: catalog.Contract{Input: json.RawMessage(`{"properties":{"idempotencyKey":{}}}`)}}
 	for given, want := range map[string]string{
 		`{}`: `{"idempotencyKey":"a\"b"}`, ` { "code": 1 } `: `{"idempotencyKey":"a\"b","code": 1 }`, `{"idempotencyKey":null}`: `{"idempotencyKey":"a\"b"}`,
 		`{"idempotencyKey":"a\"b"}`: `{"idempotencyKey":"a\"b"}`, `{"idempotencyKey":1}`: `{"idempotencyKey":1}`, `[]`: `[]`, `{`: `{`,
@@ -58,6 +58,6 @@ func TestKeysOfCodeTools(t *testing.T) {
 	}
 	_, err := withKey(op, json.RawMessage(`{"idempotencyKey":"other"}`), `a"b`)
 	require.ErrorContains(t, err, "differ")
-	_, err = withKey(&catalog.Operation{ID: catalog.CodeID("codemode", "run"), Input: json.RawMessage(`{}`)}, json.RawMessage(`{}`), "a")
+	_, err = withKey(&catalog.Operation{ID: catalog.CodeID("codemode", "run"), Contract: catalog.Contract{Input: json.RawMessage(`{}`)}}, json.RawMessage(`{}`), "a")
 	require.ErrorContains(t, err, "it cannot be made to happen once")
 }

@@ -33,26 +33,33 @@ func Operations() []*catalog.Operation {
 
 func describeEntities() *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.Generic(catalog.DescribeOp), Title: "Describe entities",
-		Summary: "Returns the fields, relationships and operations of entities, how to filter, and an example. Without names: which entities there are. Call it before the other entity tools.",
-		Input:   json.RawMessage(`{"type":"object","properties":{"entities":{"type":"array","items":{"type":"string"},"maxItems":` + strconv.Itoa(maxDescribed) + `},"entity":{"type":"string"}},"additionalProperties":false}`),
-		Output:  json.RawMessage(`{"type":"object","required":["entities"],"properties":{"entities":{"type":"array","items":{"type":"object"}},"filter":{"type":"string"}}}`),
-		Effects: catalog.Effects{ReadOnly: true, Idempotent: true}, Example: json.RawMessage(`{}`), Reach: catalog.ReachTools,
-		ListedBeside: func(other *catalog.Operation) bool {
-			return other.ID.Kind == catalog.KindEntity && other.Resource != ""
+		ID: catalog.Generic(catalog.DescribeOp),
+		Contract: catalog.Contract{
+			Input:   json.RawMessage(`{"type":"object","properties":{"entities":{"type":"array","items":{"type":"string"},"maxItems":` + strconv.Itoa(maxDescribed) + `},"entity":{"type":"string"}},"additionalProperties":false}`),
+			Output:  json.RawMessage(`{"type":"object","required":["entities"],"properties":{"entities":{"type":"array","items":{"type":"object"}},"filter":{"type":"string"}}}`),
+			Effects: catalog.Effects{ReadOnly: true, Idempotent: true}, Example: json.RawMessage(`{}`),
 		},
-		Handler: func(_ context.Context, call catalog.Call) (json.RawMessage, error) {
-			var in struct {
-				Entities []string `json:"entities"`
-				Entity   *string  `json:"entity"`
-			}
-			if err := json.Unmarshal(call.Input(), &in); err != nil {
-				return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read"})
-			}
-			if in.Entity != nil {
-				in.Entities = append(in.Entities, *in.Entity)
-			}
-			return describedEntities(call.View(), in.Entities)
+		Listing: catalog.Listing{
+			Title:   "Describe entities",
+			Summary: "Returns the fields, relationships and operations of entities, how to filter, and an example. Without names: which entities there are. Call it before the other entity tools.", Reach: catalog.ReachTools,
+			ListedBeside: func(other *catalog.Operation) bool {
+				return other.ID.Kind == catalog.KindEntity && other.Resource != ""
+			},
+		},
+		Work: catalog.Work{
+			Handler: func(_ context.Context, call catalog.Call) (json.RawMessage, error) {
+				var in struct {
+					Entities []string `json:"entities"`
+					Entity   *string  `json:"entity"`
+				}
+				if err := json.Unmarshal(call.Input(), &in); err != nil {
+					return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read"})
+				}
+				if in.Entity != nil {
+					in.Entities = append(in.Entities, *in.Entity)
+				}
+				return describedEntities(call.View(), in.Entities)
+			},
 		},
 	}
 }
@@ -154,20 +161,27 @@ func entitiesWithTools(v *catalog.View, name string) []string {
 
 func describeTools() *catalog.Operation {
 	return &catalog.Operation{
-		ID: catalog.ToolsID(catalog.DescribeOp), Title: "Describe tools",
-		Summary: "Describes tools that this list leaves out: what they do, take and return. Without names: which there are.",
-		Input:   json.RawMessage(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"maxItems":` + strconv.Itoa(maxDescribed) + `}},"additionalProperties":false}`),
-		Output:  json.RawMessage(`{"type":"object","required":["tools"],"properties":{"tools":{"type":"array","items":{"type":"object"}}}}`),
-		Effects: catalog.Effects{ReadOnly: true, Idempotent: true}, Example: json.RawMessage(`{}`), Reach: catalog.ReachTools,
-		ListedBeside: foldable,
-		Handler: func(_ context.Context, call catalog.Call) (json.RawMessage, error) {
-			var in struct {
-				Names []string `json:"names"`
-			}
-			if err := json.Unmarshal(call.Input(), &in); err != nil {
-				return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read"})
-			}
-			return describedTools(call.View(), in.Names)
+		ID: catalog.ToolsID(catalog.DescribeOp),
+		Contract: catalog.Contract{
+			Input:   json.RawMessage(`{"type":"object","properties":{"names":{"type":"array","items":{"type":"string"},"maxItems":` + strconv.Itoa(maxDescribed) + `}},"additionalProperties":false}`),
+			Output:  json.RawMessage(`{"type":"object","required":["tools"],"properties":{"tools":{"type":"array","items":{"type":"object"}}}}`),
+			Effects: catalog.Effects{ReadOnly: true, Idempotent: true}, Example: json.RawMessage(`{}`),
+		},
+		Listing: catalog.Listing{
+			Title:   "Describe tools",
+			Summary: "Describes tools that this list leaves out: what they do, take and return. Without names: which there are.", Reach: catalog.ReachTools,
+			ListedBeside: foldable,
+		},
+		Work: catalog.Work{
+			Handler: func(_ context.Context, call catalog.Call) (json.RawMessage, error) {
+				var in struct {
+					Names []string `json:"names"`
+				}
+				if err := json.Unmarshal(call.Input(), &in); err != nil {
+					return nil, fault.Invalid(fault.Detail{Message: "the input cannot be read"})
+				}
+				return describedTools(call.View(), in.Names)
+			},
 		},
 	}
 }

@@ -49,11 +49,17 @@ func entity(name string, ops []string, annotation exposure.Mode) catalog.Offer {
 	o := catalog.Offer{Resources: []*catalog.Resource{r}}
 	for _, op := range ops {
 		o.Operations = append(o.Operations, &catalog.Operation{
-			ID: catalog.EntityID(name, op), Resource: name, Title: op + " " + name, Summary: "Does " + op + ".", Exposure: annotation, Serial: true,
-			Input: json.RawMessage(`{"type":"object","properties":{` + inputs[op] + `}}`), Output: json.RawMessage(`{"type":"object"}`),
-			Effects: catalog.Effects{ReadOnly: slices.Contains(reading, op) || op == "new"}, Reach: catalog.Everywhere, Scopes: nil,
-			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-				return json.Marshal(map[string]any{"operation": c.Operation().ID.String(), "input": c.Input()})
+			ID: catalog.EntityID(name, op), Resource: name,
+			Contract: catalog.Contract{
+				Input: json.RawMessage(`{"type":"object","properties":{` + inputs[op] + `}}`), Output: json.RawMessage(`{"type":"object"}`),
+				Effects: catalog.Effects{ReadOnly: slices.Contains(reading, op) || op == "new"}, Scopes: nil,
+			},
+			Listing: catalog.Listing{Title: op + " " + name, Summary: "Does " + op + ".", Exposure: annotation, Reach: catalog.Everywhere},
+			Work: catalog.Work{
+				Serial: true,
+				Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+					return json.Marshal(map[string]any{"operation": c.Operation().ID.String(), "input": c.Input()})
+				},
 			},
 		})
 	}
@@ -63,10 +69,16 @@ func entity(name string, ops []string, annotation exposure.Mode) catalog.Offer {
 // function offers a plugin's function.
 func function(domain, name string, effects catalog.Effects, schema string) catalog.Offer {
 	return catalog.Offer{Operations: []*catalog.Operation{{
-		ID: catalog.PluginID(domain, name), Summary: "Does " + name + ".", Input: json.RawMessage(schema), Output: json.RawMessage(`{"type":"object","properties":{"n":{"type":["integer","null"]}}}`),
-		Effects: effects, Reach: catalog.Everywhere,
-		Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
-			return json.Marshal(map[string]any{"operation": c.Operation().ID.String(), "input": c.Input()})
+		ID: catalog.PluginID(domain, name),
+		Contract: catalog.Contract{
+			Input: json.RawMessage(schema), Output: json.RawMessage(`{"type":"object","properties":{"n":{"type":["integer","null"]}}}`),
+			Effects: effects,
+		},
+		Listing: catalog.Listing{Summary: "Does " + name + ".", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(_ context.Context, c catalog.Call) (json.RawMessage, error) {
+				return json.Marshal(map[string]any{"operation": c.Operation().ID.String(), "input": c.Input()})
+			},
 		},
 	}}}
 }
@@ -76,9 +88,15 @@ func code(length int) catalog.Offer {
 	text := "Runs a script; koan.code.execute is its name.\n"
 	text += strings.Repeat("What it has.\n", max(0, (length-len(text))/13))
 	return catalog.Offer{Operations: []*catalog.Operation{{
-		ID: catalog.CodeID("koan", "execute"), Summary: text, Input: json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"}}}`),
-		Output: json.RawMessage(`{"type":"object"}`), Reach: catalog.ReachTools, Effects: catalog.Effects{Destructive: true},
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+		ID: catalog.CodeID("koan", "execute"),
+		Contract: catalog.Contract{
+			Input:  json.RawMessage(`{"type":"object","properties":{"code":{"type":"string"}}}`),
+			Output: json.RawMessage(`{"type":"object"}`), Effects: catalog.Effects{Destructive: true},
+		},
+		Listing: catalog.Listing{Summary: text, Reach: catalog.ReachTools},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`{}`), nil },
+		},
 	}}}
 }
 

@@ -119,7 +119,7 @@ func TestPortableAcceptsWhateverTheSchemaAccepts(t *testing.T) {
 		if original == nil {
 			continue
 		}
-		op := &catalog.Operation{Output: schema}
+		op := &catalog.Operation{Contract: catalog.Contract{Output: schema}}
 		in, out := portableInput(schema), portableOutput(schema, Wraps(op))
 		requirePortable(t, in, nil)
 		input, output := compile(t, encoded(in)), compile(t, encoded(out))

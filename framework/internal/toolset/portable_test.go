@@ -112,7 +112,7 @@ func TestPortableOutputAdmitsSuccessAndFailure(t *testing.T) {
 		{"anything", `true`, []string{`1`, `{}`, `[]`, `null`}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			op := &catalog.Operation{Output: json.RawMessage(c.schema)}
+			op := &catalog.Operation{Contract: catalog.Contract{Output: json.RawMessage(c.schema)}}
 			out := portableOutput(op.Output, Wraps(op))
 			if out["properties"] != nil {
 				requirePortable(t, object{"type": "object", "properties": object{}}, out)
@@ -159,7 +159,7 @@ func FuzzPortable(f *testing.F) {
 		if !json.Valid([]byte(schema)) || !json.Valid([]byte(instance)) || len(schema) > 4096 {
 			return
 		}
-		op := &catalog.Operation{Output: json.RawMessage(schema)}
+		op := &catalog.Operation{Contract: catalog.Contract{Output: json.RawMessage(schema)}}
 		input, output := portableInput(json.RawMessage(schema)), portableOutput(op.Output, Wraps(op))
 		if output["properties"] == nil {
 			output["properties"] = object{}

@@ -39,7 +39,7 @@ func FuzzTextsOfJSON(f *testing.F) {
 
 // BenchmarkCarried is what a result of 16 MiB costs, and a call after it.
 func BenchmarkCarried(b *testing.B) {
-	op := &catalog.Operation{ID: catalog.ID{Kind: catalog.KindUpstream, Owner: "a", Op: "read"}, Untrusted: true}
+	op := &catalog.Operation{ID: catalog.ID{Kind: catalog.KindUpstream, Owner: "a", Op: "read"}, Contract: catalog.Contract{Untrusted: true}}
 	other := &catalog.Operation{ID: catalog.ID{Kind: catalog.KindUpstream, Owner: "b", Op: "write"}}
 	for _, lines := range []int{100, 10_000, 90_000} {
 		length := (16 << 20) / lines

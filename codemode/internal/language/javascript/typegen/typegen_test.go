@@ -44,8 +44,12 @@ func entityOps(r *catalog.Resource) []*catalog.Operation {
 
 func operation(id catalog.ID, in, out string) *catalog.Operation {
 	return &catalog.Operation{
-		ID: id, Summary: "Does " + id.Op + ".", Input: json.RawMessage(in), Output: json.RawMessage(out), Reach: catalog.Everywhere,
-		Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		ID:       id,
+		Contract: catalog.Contract{Input: json.RawMessage(in), Output: json.RawMessage(out)},
+		Listing:  catalog.Listing{Summary: "Does " + id.Op + ".", Reach: catalog.Everywhere},
+		Work: catalog.Work{
+			Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return nil, nil },
+		},
 	}
 }
 
