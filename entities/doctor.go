@@ -50,11 +50,7 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	if p.schema != nil {
 		out = append(p.lostSets(ctx), data, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets)))
 	}
-	out = append(out, p.tapes.Check(ctx))
-	if p.journal == nil {
-		return append(out, p.noJournal())
-	}
-	return append(out, p.journal.Check(ctx))
+	return append(out, p.books.Checks(ctx)...)
 }
 
 // lostSets names the sets whose data is gone, also those that no entity names and nobody has asked for

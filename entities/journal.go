@@ -13,134 +13,60 @@ import (
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/appdb"
 	"github.com/koan-go/koan/framework/database/sqltext"
-	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/ledger"
 	"github.com/koan-go/koan/framework/ledger/books"
-	"github.com/koan-go/koan/framework/run/approve"
-	"github.com/koan-go/koan/framework/run/follow"
-	"github.com/koan-go/koan/framework/run/once"
-	"github.com/koan-go/koan/framework/run/record"
-	"github.com/koan-go/koan/framework/run/replay"
-	"github.com/koan-go/koan/framework/run/undo"
-	"github.com/koan-go/koan/framework/seal"
 )
 
-var (
-	_ once.Keeper    = (*Provider)(nil)
-	_ approve.Keeper = (*Provider)(nil)
-	_ replay.Keeper  = (*Provider)(nil)
-	_ record.Keeper  = (*Provider)(nil)
-	_ undo.Keeper    = (*Provider)(nil)
+var _ books.Keeper = (*Provider)(nil)
 
-	_ journal.ReadKeeper = (*Provider)(nil)
-	_ follow.Keeper      = (*Provider)(nil)
-	_ seal.Keeper        = (*Provider)(nil)
-)
+// Books implements books.Keeper.
+func (p *Provider) Books() *books.Books { return p.books }
 
-// Ledger implements once.Keeper.
-func (p *Provider) Ledger() once.Ledger {
-	if p.keys == nil {
-		return nil
+// openBooks opens the books in a place, and offers the journal where that is wanted.
+func (p *Provider) openBooks(ctx context.Context, host catalog.Host, owner database.Owner) error {
+	b := books.New(books.Options{
+		Settings: host.Settings(), Testing: host.Testing(), Log: host.Log(),
+		Data: p.engine, Backend: p.engine.Backend(), Owner: owner, KeyFile: p.keyFile(host),
+	})
+	p.logChanges(b)
+	if err := p.offerJournal(ctx, b.Journal, owner); err != nil {
+		return err
 	}
-	return p.keys
+	b.Start(ctx)
+	p.books = b
+	p.offer.Documents = append(p.offer.Documents, b.Documents()...)
+	return nil
 }
 
-// KeptSecret implements seal.Keeper. It stands where the keys are.
-func (p *Provider) KeptSecret(ctx context.Context) (string, error) {
-	if p.keys == nil {
-		return "", nil
+// logChanges has commits followed where the journal keeps what they changed.
+func (p *Provider) logChanges(b *books.Books) {
+	log := &p.engine.Log
+	switch j := b.Journal; {
+	case j == nil:
+		log.Off = "journal.enabled was false"
+		return
+	case !j.KeepsChanges():
+		log.Off = "journal.changes was false"
+	case p.opts.Open == nil || log.InData:
+		b.ChangeLog = log
 	}
-	return p.keys.Secret(ctx)
+	log.Sealing = b.Journal.Sealing()
 }
 
-// Plans implements approve.Keeper.
-func (p *Provider) Plans() approve.Plans {
-	if p.keys == nil {
+// offerJournal offers the journal as entities.
+func (p *Provider) offerJournal(ctx context.Context, j *books.Journal, owner database.Owner) (err error) {
+	if j == nil || !j.Exposed() {
 		return nil
 	}
-	return p.keys.Plans()
-}
-
-// Grants implements approve.Keeper.
-func (p *Provider) Grants() approve.Grants {
-	if p.keys == nil {
-		return nil
+	if err := j.CreateTables(ctx); err != nil {
+		return err
 	}
-	return p.keys.Grants()
-}
-
-// Shelf implements replay.Keeper.
-func (p *Provider) Shelf() replay.Shelf {
-	if p.tapes == nil {
-		return nil
+	if p.records, err = journalEntities(ctx, j, owner); err != nil {
+		return err
 	}
-	return p.tapes
-}
-
-// Journal implements record.Keeper. Without one, runs are lines in the log.
-func (p *Provider) Journal() journal.Sink {
-	if p.journal == nil {
-		return nil
-	}
-	return p.journal.Sink()
-}
-
-// Archive implements undo.Keeper.
-func (p *Provider) Archive() undo.Archive {
-	if p.journal == nil {
-		return nil
-	}
-	return p.journal
-}
-
-// Reader implements journal.ReadKeeper.
-func (p *Provider) Reader() journal.Reader {
-	if p.journal == nil {
-		return nil
-	}
-	return p.journal
-}
-
-// Changes implements record.Keeper.
-func (p *Provider) Changes() bool { return p.changes }
-
-// ChangeLog implements follow.Keeper. Commits are followed where the journal keeps what
-// they changed.
-func (p *Provider) ChangeLog() follow.Log {
-	if p.journal == nil || !p.changes || p.opts.Open != nil && !p.engine.Log.InData {
-		return nil
-	}
-	return &p.engine.Log
-}
-
-// startJournal opens the journal beside the start, and offers it where that is wanted.
-func (p *Provider) startJournal(ctx context.Context, host catalog.Host, owner database.Owner) error {
-	if !books.WantsJournal(host.Settings(), host.Testing()) {
-		p.engine.Log.Off = "journal.enabled was false"
-		return nil
-	}
-	j := books.NewJournal(host.Settings(), p.engine.Backend(), owner, p.keys, p.tapes, host.Log())
-	if p.changes = books.KeepsChanges(host.Settings()); !p.changes {
-		p.engine.Log.Off = "journal.changes was false"
-	}
-	j.KeepKey(p.keyFile(host), host.Settings().Strings("server.secret"))
-	p.engine.Log.Sealing = j.Sealing()
-	if books.Exposed(host.Settings()) {
-		if err := j.CreateTables(ctx); err != nil {
-			return err
-		}
-		var err error
-		if p.records, err = journalEntities(ctx, j, owner); err != nil {
-			return err
-		}
-		offer := p.records.Offer()
-		p.offer.Operations = append(p.offer.Operations, offer.Operations...)
-		p.offer.Resources = append(p.offer.Resources, offer.Resources...)
-	}
-	j.Recover(ctx)
-	j.Start()
-	p.journal = j
-	p.offer.Documents = append(p.offer.Documents, j.ReportDocument())
+	offer := p.records.Offer()
+	p.offer.Operations = append(p.offer.Operations, offer.Operations...)
+	p.offer.Resources = append(p.offer.Resources, offer.Resources...)
 	return nil
 }
 
@@ -187,9 +113,4 @@ type flushingBackend struct {
 func (f flushingBackend) Use(ctx context.Context, set string) (d database.Database, attached any, release func(), err error) {
 	f.journal.Flush(ctx)
 	return f.Backend.Use(ctx, set)
-}
-
-// noJournal is the journal's line of `doctor` where nothing is kept.
-func (p *Provider) noJournal() catalog.Check {
-	return catalog.Check{Name: "journal", OK: true, Detail: "not kept: journal.enabled is false"}
 }

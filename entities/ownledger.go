@@ -13,7 +13,6 @@ import (
 	"github.com/koan-go/koan/framework/database/sqlite"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/ledger"
-	"github.com/koan-go/koan/framework/ledger/books"
 )
 
 // An app that opens its databases itself keeps in them what a commit has to write in its own
@@ -150,11 +149,4 @@ func (p *Provider) checkLedger(ctx context.Context) error {
 		return nil
 	}
 	return x.Examine(ctx, database.Ledger)
-}
-
-// keep makes what keeps keys, tapes and the journal in a place.
-func (p *Provider) keep(ctx context.Context, host catalog.Host, owner database.Owner) error {
-	p.keys = books.NewKeys(p.engine, p.engine.Backend(), owner, host.Log())
-	p.tapes = books.NewTapes(owner, host.Log())
-	return p.startJournal(ctx, host, owner)
 }

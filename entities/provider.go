@@ -66,10 +66,7 @@ type Provider struct {
 	opts    Options
 	engine  *engine.Engine
 	ledger  ledgerPlace        // of an app that opens its databases itself, nil where it stands beside the sets
-	keys    *books.Keys        // nil for the journal's own entities
-	tapes   *books.Tapes       // the same
-	journal *books.Journal     // likewise, or where it is switched off
-	changes bool               // the journal keeps what an undo needs
+	books   *books.Books       // nil for the journal's own entities
 	records *Provider          // of KoanRun and KoanCall; nil where they are not exposed
 	schema  *migrations.Config // how sets are migrated; nil where the app sees to that
 	offer   catalog.Offer
@@ -179,7 +176,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 			p.engine.Beginnings = books.NewBeginnings(b, owner, host.Log())
 		}
 	}
-	if err := p.keep(ctx, host, owner); err != nil {
+	if err := p.openBooks(ctx, host, owner); err != nil {
 		return errors.Join(err, p.closeData())
 	}
 	return nil
@@ -371,16 +368,13 @@ func (p *Provider) Stop(ctx context.Context) error {
 	if !p.started {
 		return nil
 	}
-	if p.journal != nil {
-		p.journal.Close(ctx)
+	var err error
+	if p.books != nil {
+		err = p.books.Close(ctx)
 	}
 	p.engine.Log.Close()
-	var err error
 	if p.records != nil {
-		err = p.records.engine.Backend().Close()
-	}
-	if p.keys != nil {
-		err = errors.Join(err, p.keys.Close(), p.tapes.Close(ctx))
+		err = errors.Join(err, p.records.engine.Backend().Close())
 	}
 	return errors.Join(err, p.engine.Quota.Close(), p.engine.Beginnings.Close(), p.closeData())
 }

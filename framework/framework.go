@@ -29,6 +29,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/telemetry"
 	"github.com/koan-go/koan/framework/internal/toolset"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/ledger/books"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/seal"
 )
@@ -185,14 +186,19 @@ func (i *Instance) start(ctx context.Context) error {
 	return i.complete(ctx)
 }
 
-// startProvider starts one provider, and registers its stores with the engine.
+// startProvider starts one provider, and registers its data and its books.
 func (i *Instance) startProvider(ctx context.Context, p Provider) error {
 	i.secrets.ask(p)
 	if err := i.protect(p.Name(), func() error { return p.Start(ctx, host{i, p.Name()}) }); err != nil {
 		return err
 	}
 	i.started = append(i.started, p)
-	i.keepIn(p)
+	if d, ok := p.(run.Data); ok {
+		i.engine.UseData(d)
+	}
+	if k, ok := p.(books.Keeper); ok {
+		i.keepIn(k.Books())
+	}
 	return nil
 }
 

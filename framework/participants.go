@@ -6,15 +6,13 @@ import (
 
 	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/journal"
-	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/framework/ledger/books"
 	"github.com/koan-go/koan/framework/run/approve"
-	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/live"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
 	"github.com/koan-go/koan/framework/run/undo"
-	"github.com/koan-go/koan/framework/seal"
 )
 
 // participants take part in every run of an instance.
@@ -55,56 +53,29 @@ func (i *Instance) takePart() {
 	i.engine.Join(i.tapes, i.keys, i.guard, i.undos, i.app.files.References(), i.journal, i.underway)
 }
 
-// keepIn has the participants keep in a provider, which has started, what it offers to keep. Plans
-// are kept where keys are: a plan that is applied holds one.
-func (i *Instance) keepIn(p Provider) {
-	if d, ok := p.(run.Data); ok {
-		i.engine.UseData(d)
+// keepIn has the participants keep what they know in an app's books. Plans are kept where keys are: a
+// plan that is applied holds one.
+func (i *Instance) keepIn(b *books.Books) {
+	i.tapes.Use(b.Tapes)
+	i.keys.Use(b.Keys)
+	i.guard.Use(b.Keys.Plans(), b.Keys.Grants())
+	i.tags.secret = b.Keys.Secret
+	if b.ChangeLog != nil {
+		i.feed.Use(b.ChangeLog)
 	}
-	if k, ok := p.(replay.Keeper); ok {
-		if s := k.Shelf(); s != nil {
-			i.tapes.Use(s)
-		}
+	j := b.Journal
+	if j == nil {
+		return
 	}
-	if k, ok := p.(once.Keeper); ok {
-		if l := k.Ledger(); l != nil {
-			i.keys.Use(l)
-		}
+	i.journal.Add(j.Sink())
+	if j.KeepsChanges() {
+		i.journal.KeepChanges()
+	} else {
+		i.journal.OmitChanges()
 	}
-	if k, ok := p.(approve.Keeper); ok && i.keys.Kept() {
-		if plans := k.Plans(); plans != nil {
-			i.guard.Use(plans, k.Grants())
-		}
-	}
-	if k, ok := p.(record.Keeper); ok {
-		if s := k.Journal(); s != nil {
-			i.journal.Add(s)
-			if k.Changes() {
-				i.journal.KeepChanges()
-			} else {
-				i.journal.OmitChanges()
-			}
-		}
-	}
-	if k, ok := p.(journal.ReadKeeper); ok {
-		if r := k.Reader(); r != nil {
-			i.reader = r
-			i.app.files.KeepWith(r)
-		}
-	}
-	if k, ok := p.(follow.Keeper); ok {
-		if log := k.ChangeLog(); log != nil {
-			i.feed.Use(log)
-		}
-	}
-	if k, ok := p.(seal.Keeper); ok {
-		i.tags.keeper = k
-	}
-	if k, ok := p.(undo.Keeper); ok {
-		if a := k.Archive(); a != nil {
-			i.undos.Use(a)
-		}
-	}
+	i.reader = j
+	i.app.files.KeepWith(j)
+	i.undos.Use(j)
 }
 
 // Plans has people decide about what runs do.

@@ -43,7 +43,7 @@ func sealer(v catalog.Values) (*seal.Sealer, error) {
 // that all processes on one database make the same tags, and later ones too. Where there is no
 // place for one, since the app has no entities, it is the sealer of what clients keep.
 type tagSealer struct {
-	keeper seal.Keeper // nil without
+	secret func(context.Context) (string, error) // nil without
 	other  *seal.Sealer
 
 	mu   sync.Mutex
@@ -58,15 +58,13 @@ func (t *tagSealer) get(ctx context.Context) (*seal.Sealer, error) {
 		return t.made, nil
 	}
 	made := t.other
-	if t.keeper != nil {
-		secret, err := t.keeper.KeptSecret(ctx)
+	if t.secret != nil {
+		secret, err := t.secret(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if secret != "" {
-			if made, err = seal.New(secret); err != nil {
-				return nil, err
-			}
+		if made, err = seal.New(secret); err != nil {
+			return nil, err
 		}
 	}
 	t.made = made

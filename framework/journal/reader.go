@@ -44,7 +44,3 @@ type Page struct {
 	// Next is where the list goes on, "" at its end.
 	Next string
 }
-
-// ReadKeeper is a provider whose journal can be read. Reader is called once it has started;
-// nil means that it keeps no journal.
-type ReadKeeper interface{ Reader() Reader }

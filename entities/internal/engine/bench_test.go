@@ -316,7 +316,7 @@ func BenchmarkOnce(b *testing.B) {
 		return
 	}
 	a := start(b, ent.Entities())
-	a.engine.Join(keysOf(a.provider.Ledger(), once.Options{}))
+	a.engine.Join(keysOf(a.provider.Books().Keys, once.Options{}))
 	write := func(key string) {
 		spec := run.Spec{Atomic: true, IdempotencyKey: key, Reply: func(run.Return, *run.Outcome, error) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}
 		_, err := a.run(script(spec, func(call func(op, input string) (map[string]any, error), _ *run.Attempt) error {

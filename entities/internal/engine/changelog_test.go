@@ -30,7 +30,7 @@ import (
 
 // recording has the runs of an engine keep their changes.
 func recording(p *entities.Provider, e *run.Engine) {
-	j := record.New(record.Options{}).Add(p.Journal())
+	j := record.New(record.Options{}).Add(p.Books().Journal.Sink())
 	j.KeepChanges()
 	e.Join(j)
 }
@@ -46,7 +46,7 @@ func followed(t *testing.T, at string, settings map[string]any) (*app, follow.Lo
 	e := run.NewEngine(run.Options{})
 	recording(p, e)
 	who := auth.Principal{Subject: "ann", Scopes: []string{auth.All}, Sets: []string{auth.All}}
-	return &app{TB: t, engine: e, provider: p, as: who, view: s.View(who, exposure.Full, false)}, p.ChangeLog()
+	return &app{TB: t, engine: e, provider: p, as: who, view: s.View(who, exposure.Full, false)}, p.Books().ChangeLog
 }
 
 func (a *app) reader() follow.Reader { return follow.Reader{View: a.view, Principal: a.as} }
@@ -73,7 +73,7 @@ func TestSeenChangesAddUpToWhatCanBeRead(t *testing.T) {
 		return
 	}
 	o := openOfficeOn(t, journalHost{host{place(t)}, nil}, recording)
-	log := o.provider.ChangeLog()
+	log := o.provider.Books().ChangeLog
 	random := rand.New(rand.NewPCG(1, 2))
 	admin := o.people["admin"]
 	for range 60 {
@@ -326,7 +326,7 @@ func TestRowLevelSecurityIsRefused(t *testing.T) {
 	a := openRowSecured(t, false)
 	a.ann.call("Todo.upsert", `{"model":{"id":"a","title":"x","notes":"ann"}}`)
 	for _, who := range []*app{a.ann, a.nobody} {
-		_, err := who.provider.ChangeLog().See(t.Context(), who.reader(), &follow.Entry{Set: "default"})
+		_, err := who.provider.Books().ChangeLog.See(t.Context(), who.reader(), &follow.Entry{Set: "default"})
 		require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/ledger/books"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
@@ -93,6 +94,15 @@ type journaled struct {
 	stop   func()
 }
 
+// recordsIn is the participant that records runs in a journal, if there is one.
+func recordsIn(kept *books.Journal, o record.Options) *record.Journal {
+	records := record.New(o)
+	if kept != nil {
+		records.Add(kept.Sink())
+	}
+	return records
+}
+
 func startJournaled(tb testing.TB, place string, set map[string]any) *journaled {
 	tb.Helper()
 	p := entities.Provide(ent.Entities(), entities.Options{})
@@ -109,7 +119,7 @@ func startJournaled(tb testing.TB, place string, set map[string]any) *journaled 
 	s, err := catalog.NewSnapshot(p.Offer(), catalog.Offer{Operations: []*catalog.Operation{j.script.operation()}})
 	require.NoError(tb, err)
 	engine := run.NewEngine(run.Options{})
-	engine.Join(keysOf(p.Ledger(), once.Options{}), record.New(record.Options{ToolVersion: "1.2.3"}).Add(p.Journal()))
+	engine.Join(keysOf(p.Books().Keys, once.Options{}), recordsIn(p.Books().Journal, record.Options{ToolVersion: "1.2.3"}))
 	j.app = &app{TB: tb, engine: engine, provider: p, place: place, as: auth.Local(), view: s.View(auth.Local(), exposure.Full, false)}
 	return j
 }
@@ -311,7 +321,7 @@ func TestJournalVictim(t *testing.T) {
 	own.app = &copied
 	own.view = s.View(auth.Local(), exposure.Full, false)
 	own.engine = run.NewEngine(run.Options{})
-	own.engine.Join(record.New(record.Options{}).Add(withheld{j.provider.Journal()}))
+	own.engine.Join(record.New(record.Options{}).Add(withheld{j.provider.Books().Journal.Sink()}))
 	require.NoError(t, own.run(run.Spec{Atomic: true, Code: "commits", CodeDigest: "sha256:commits"}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		return run.Return{Result: json.RawMessage(`{"kept":true}`)}, invoke(ctx, a, "Todo.upsert", `{"model":{"title":"committed"}}`)
 	}))
@@ -337,7 +347,7 @@ func TestJournalForgets(t *testing.T) {
 		for i := range n {
 			started := time.Now().Add(-age)
 			ms := started.UnixMilli()
-			j.provider.Journal().Append(context.Background(), journal.Record{
+			j.provider.Books().Journal.Sink().Append(context.Background(), journal.Record{
 				Run:     fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, i),
 				Started: started, Subject: tool, Tool: tool, Outcome: journal.OK, Code: code, Trail: []journal.Call{{Position: "1", Outcome: journal.OK}},
 			})
@@ -416,7 +426,7 @@ func TestJournalOfARunThatIsGoneOnWith(t *testing.T) {
 	id := runs[0]["id"].(string)
 	record := journal.Record{Run: id, Started: time.Now(), Outcome: journal.OK, Keyed: true, Code: "again", Trail: []journal.Call{{Position: "7", Outcome: journal.OK}}}
 	for range 5 {
-		j.provider.Journal().Append(context.Background(), record)
+		j.provider.Books().Journal.Sink().Append(context.Background(), record)
 		require.Equal(t, "again", j.call("KoanRun.get-by-id", `{"id":"`+id+`","with":"calls"}`)["code"])
 	}
 	require.EqualValues(t, 1, j.call("KoanCall.count", `{"filter":{"run":{"id":"`+id+`"}}}`)["count"])

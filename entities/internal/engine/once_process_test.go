@@ -136,7 +136,7 @@ func newProcess(t *testing.T, place string, w *world, o once.Options) *process {
 		o.Lease = lease
 	}
 	a := startIn(t, place, ent.Entities())
-	p := &process{app: a, ledger: &frail{Ledger: a.provider.Ledger()}, world: w}
+	p := &process{app: a, ledger: &frail{Ledger: a.provider.Books().Keys}, world: w}
 	a.engine = run.NewEngine(run.Options{})
 	a.engine.Join(keysOf(p.ledger, o))
 	return p

@@ -420,7 +420,7 @@ func TestTablesInDatabasesOfTheApp(t *testing.T) { // not parallel: ent's Create
 	}
 	source, db := ownDatabase(t)
 	a, _ := served(t, source, ent.Entities())
-	require.NotNil(t, a.provider.Ledger())
+	require.NotNil(t, a.provider.Books().Keys)
 	a.call("Todo.upsert", `{"model":{"title":"a"}}`)
 	for table, there := range map[string]bool{"koan_receipts": true, "koan_replies": true, "koan_identity": true, "koan_changes": false, "koan_runs": false, "koan_plans": false, "koan_journal": false} {
 		_, err := db.Exec("SELECT count(*) FROM " + table)

@@ -40,7 +40,7 @@ func newDesk(t *testing.T, place string, w *world, a approve.Settings, jobs map[
 	o := &desk{process: newProcess(t, place, w, once.Options{}), jobs: jobs, spec: atomic}
 	o.engine = run.NewEngine(run.Options{})
 	o.guard = approve.New(o.engine, approve.Options{Settings: a})
-	o.guard.Use(o.provider.Plans(), o.provider.Grants())
+	o.guard.Use(o.provider.Books().Keys.Plans(), o.provider.Books().Keys.Grants())
 	o.engine.Join(keysOf(o.ledger, once.Options{Lease: lease}), o.guard)
 	o.as = robot
 	script := &catalog.Operation{ID: catalog.CodeID("test", "script"), Contract: catalog.Contract{Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{}`)}, Work: catalog.Work{Handler: o.script}}

@@ -78,7 +78,7 @@ func TestKeeperReplacesAppliedPlansOnly(t *testing.T) {
 	}
 	ctx := context.Background()
 	o := newDesk(t, place(t), &world{}, asksWrites, map[string]job{"makes": makes})
-	plans, first := o.provider.Plans(), o.plan("makes")
+	plans, first := o.provider.Books().Keys.Plans(), o.plan("makes")
 	keep := func(id, replaces string) error {
 		p := *o.find(first)
 		p.ID, p.Replaces = id, replaces

@@ -19,8 +19,8 @@ func keeping(t *testing.T, place string, journal bool, o replay.Options) *journa
 	o.Keep = replay.KeepAll
 	j.engine = run.NewEngine(run.Options{})
 	tapes := replay.New(j.engine, o)
-	tapes.Use(j.provider.Shelf())
-	j.engine.Join(tapes, record.New(record.Options{}).Add(j.provider.Journal()))
+	tapes.Use(j.provider.Books().Tapes)
+	j.engine.Join(tapes, recordsIn(j.provider.Books().Journal, record.Options{}))
 	return j
 }
 
@@ -36,7 +36,7 @@ func TestShelfOfTapes(t *testing.T) {
 			at := place(t)
 			j := keeping(t, at, journal, replay.Options{MaxRunBytes: 4000})
 			kept := func(id string) *replay.KeptTape {
-				k, err := j.provider.Shelf().Get(t.Context(), id)
+				k, err := j.provider.Books().Tapes.Get(t.Context(), id)
 				require.NoError(t, err)
 				return k
 			}
@@ -87,7 +87,7 @@ func TestTapesOfACallerStayBesideAFlood(t *testing.T) {
 		for range n {
 			_, o, err := j.try("Todo.collection", `{}`)
 			require.NoError(t, err)
-			k, err := j.provider.Shelf().Get(t.Context(), o.Run)
+			k, err := j.provider.Books().Tapes.Get(t.Context(), o.Run)
 			require.NoError(t, err)
 			require.Equal(t, subject, k.Subject)
 			ids, bytes = append(ids, o.Run), bytes+len(k.Body)
@@ -135,13 +135,13 @@ func TestTapesOfAnEarlierVersion(t *testing.T) {
 	}
 	for range 2 {
 		j = keeping(t, at, true, replay.Options{})
-		k, err := j.provider.Shelf().Get(t.Context(), before.Run)
+		k, err := j.provider.Books().Tapes.Get(t.Context(), before.Run)
 		require.NoError(t, err)
 		require.NotNil(t, k)
 		require.Empty(t, k.Subject)
 		_, now, err := j.try("Todo.collection", `{}`)
 		require.NoError(t, err)
-		k, err = j.provider.Shelf().Get(t.Context(), now.Run)
+		k, err = j.provider.Books().Tapes.Get(t.Context(), now.Run)
 		require.NoError(t, err)
 		require.Equal(t, "local", k.Subject)
 		j.stop()

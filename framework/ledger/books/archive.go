@@ -11,12 +11,6 @@ import (
 
 var _ undo.Archive = (*Journal)(nil)
 
-// KeepKey has the key by which secret values are sealed be one of the secrets or, if there are
-// none, one in a file.
-func (j *Journal) KeepKey(file string, secrets []string) {
-	j.key = &imageKey{file: file, secrets: secrets}
-}
-
 // recordWait is how long it takes at most, on a machine that is not too busy, until another
 // process has written a run that has ended.
 const recordWait = 250 * time.Millisecond
@@ -50,5 +44,5 @@ func (j *Journal) Retention() string {
 	return fmt.Sprintf("for %d days (journal.retentionDays) and up to %d MB (journal.maxMb)", int(j.keep/(24*time.Hour)), j.most>>20)
 }
 
-// Sealing is what seals secret values, with the key of KeepKey.
+// Sealing is what seals secret values.
 func (j *Journal) Sealing() ledger.Sealing { return j.key.sealer }

@@ -1,6 +1,7 @@
 // Package books keeps what is true of runs and sets besides the data, in the app's own
 // database: idempotency keys with the replies of their runs, plans, tapes, the journal,
-// and who created which set.
+// and who created which set. Books are all of it; package framework takes them once and hands
+// each participant of runs its part.
 //
 // What belongs here: when that is opened, written, tidied up and closed. What must never:
 // its tables and statements (package ledger), or the app's entities.
@@ -55,30 +56,35 @@ type Journal struct {
 	keep    time.Duration
 	most    int64 // bytes
 	key     *imageKey
+	changes bool // it keeps what an undo needs
+	exposed bool // as entities
 
 	pruned time.Time // when it was last looked at, by the housekeeping alone
 	warned string
 }
 
-// WantsJournal reports whether the settings ask for a journal. Tests of scripts have it
+// wantsJournal reports whether the settings ask for a journal. Tests of scripts have it
 // only if they ask for it.
-func WantsJournal(s catalog.Values, testing bool) bool {
+func wantsJournal(s catalog.Values, testing bool) bool {
 	return s.Bool(settingJournal) && (!testing || s.IsSet(settingJournal) || s.IsSet(settingExpose))
 }
 
-// KeepsChanges reports whether the settings ask for what an undo needs.
-func KeepsChanges(s catalog.Values) bool { return s.Bool(settingChanges) }
-
-// Exposed reports whether the settings offer the journal as entities.
-func Exposed(s catalog.Values) bool { return s.Bool(settingExpose) }
-
-// NewJournal returns the journal, which writes the tapes from its start on.
-func NewJournal(s catalog.Values, b database.Backend, owner database.Owner, keys *Keys, tapes *Tapes, log *slog.Logger) *Journal {
+// newJournal returns the journal, which writes the tapes from its start on.
+func newJournal(o Options, keys *Keys, tapes *Tapes) *Journal {
+	s := o.Settings
 	return &Journal{
-		backend: b, owner: owner, log: log, keys: keys, tapes: tapes, lease: s.Duration(settingLease),
+		backend: o.Backend, owner: o.Owner, log: o.Log, keys: keys, tapes: tapes, lease: s.Duration(settingLease),
 		keep: time.Duration(s.Int(settingRetention)) * 24 * time.Hour, most: int64(s.Int(settingMaxMb)) << 20,
+		key:     &imageKey{file: o.KeyFile, secrets: s.Strings("server.secret")},
+		changes: s.Bool(settingChanges), exposed: s.Bool(settingExpose),
 	}
 }
+
+// KeepsChanges reports whether it keeps what an undo needs.
+func (j *Journal) KeepsChanges() bool { return j.changes }
+
+// Exposed reports whether it is offered as entities.
+func (j *Journal) Exposed() bool { return j.exposed }
 
 // CreateTables creates what is missing of the journal's tables: readers need them before
 // anything is written.
@@ -90,8 +96,8 @@ func (j *Journal) CreateTables(ctx context.Context) error {
 	return rows.Close()
 }
 
-// Start begins to write. It does not wait for the database.
-func (j *Journal) Start() {
+// start begins to write. It does not wait for the database.
+func (j *Journal) start() {
 	j.writer = ledger.NewWriter(j.open, j.lease/3, j.housekeep, j.log)
 	j.tapes.writer = j.writer
 }
@@ -110,14 +116,12 @@ func (j *Journal) open(ctx context.Context) (*ledger.Journal, error) {
 	}
 	db.SetMaxOpenConns(journalConns)
 	rows := ledger.NewJournal(db, d, ledger.Marked(uuid.NewString()), j.lease)
-	if j.key != nil {
-		rows.SealWith(j.key.sealer)
-	}
+	rows.SealWith(j.key.sealer)
 	return rows, nil
 }
 
-// Close writes what is left.
-func (j *Journal) Close(ctx context.Context) { j.writer.Close(ctx) }
+// close writes what is left.
+func (j *Journal) close(ctx context.Context) { j.writer.Close(ctx) }
 
 // flushTime bounds how long readers wait for what is not written yet.
 const flushTime = time.Second
@@ -303,8 +307,8 @@ func recordOfReceipt(begun, found map[string]journal.Record, set string, r ledge
 	found[r.Run] = rec
 }
 
-// Check is the journal's line of `doctor`.
-func (j *Journal) Check(ctx context.Context) catalog.Check {
+// check is the journal's line of `doctor`.
+func (j *Journal) check(ctx context.Context) catalog.Check {
 	out := catalog.Check{Name: "journal"}
 	rows, err := j.open(ctx)
 	if err == nil {

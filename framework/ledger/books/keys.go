@@ -32,11 +32,6 @@ type Keys struct {
 
 var _ once.Ledger = (*Keys)(nil)
 
-// NewKeys returns the ledger of runs over the sets of some data.
-func NewKeys(data store.Store, b database.Backend, owner database.Owner, log *slog.Logger) *Keys {
-	return &Keys{data: data, backend: b, owner: owner, log: log}
-}
-
 // open opens the tables at their first use.
 func (k *Keys) open(ctx context.Context) (*ledger.Keys, error) {
 	k.mu.Lock()
@@ -53,8 +48,8 @@ func (k *Keys) open(ctx context.Context) (*ledger.Keys, error) {
 	return k.opened, nil
 }
 
-// Close closes the tables, if they were ever opened.
-func (k *Keys) Close() error {
+// close closes the tables, if they were ever opened.
+func (k *Keys) close() error {
 	k.mu.Lock()
 	if k.stop != nil {
 		k.stop()

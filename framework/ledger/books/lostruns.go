@@ -17,10 +17,10 @@ import (
 // recoverTime bounds how long a start waits for that. What is left is done beside the runs.
 const recoverTime = time.Minute
 
-// Recover compares what the journal and plans say with the receipts of the sets, where a process
+// recover compares what the journal and plans say with the receipts of the sets, where a process
 // ended without a goodbye: before anybody reads it. It reports what it could not do in the log;
 // the housekeeping tries it again.
-func (j *Journal) Recover(ctx context.Context) {
+func (j *Journal) recover(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, recoverTime)
 	defer stop()
 	rows, err := j.open(ctx)

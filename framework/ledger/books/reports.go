@@ -13,9 +13,9 @@ import (
 // maxSuggested is how many ids of runs a completion has (MCP: at most 100).
 const maxSuggested = 100
 
-// ReportDocument offers runs that have ended, one document each: callers see their own, and
+// reportDocument offers runs that have ended, one document each: callers see their own, and
 // those who may read the journal the ones whose sets they may name.
-func (j *Journal) ReportDocument() *catalog.Document {
+func (j *Journal) reportDocument() *catalog.Document {
 	return &catalog.Document{
 		URI: catalog.RunReportURI, Name: "run", MIME: "application/json", Template: true,
 		Description: "One of your runs, by its runId: how it ended, what it called and changed.",

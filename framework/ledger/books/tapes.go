@@ -46,11 +46,6 @@ const (
 
 var _ replay.Shelf = (*Tapes)(nil)
 
-// NewTapes returns what keeps tapes.
-func NewTapes(owner database.Owner, log *slog.Logger) *Tapes {
-	return &Tapes{owner: owner, log: log}
-}
-
 func (t *Tapes) open(ctx context.Context) (*ledger.Tapes, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,8 +60,8 @@ func (t *Tapes) open(ctx context.Context) (*ledger.Tapes, error) {
 	return t.opened, nil
 }
 
-// Close writes what is left.
-func (t *Tapes) Close(ctx context.Context) error {
+// close writes what is left.
+func (t *Tapes) close(ctx context.Context) error {
 	if t.own {
 		t.writer.Close(ctx)
 	}
@@ -167,8 +162,8 @@ func formatBytes(bytes int64) string {
 	return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
 }
 
-// Check reports to `doctor` how much is kept.
-func (t *Tapes) Check(ctx context.Context) catalog.Check {
+// check reports to `doctor` how much is kept.
+func (t *Tapes) check(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: "replay"}
 	l, err := t.open(ctx)
 	if err == nil {

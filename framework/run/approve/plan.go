@@ -184,10 +184,3 @@ type Plans interface {
 	// is not.
 	MovePlan(ctx context.Context, id string, from, to PlanState, by string) (ok bool, err error)
 }
-
-// Keeper is a provider that keeps plans and grants. Both are called once it has started;
-// nil means that it keeps none.
-type Keeper interface {
-	Plans() Plans
-	Grants() Grants
-}

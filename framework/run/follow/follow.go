@@ -42,10 +42,6 @@ type Log interface {
 	Retention() string
 }
 
-// Keeper is a provider that has a log. ChangeLog is called once it has started; nil means that
-// it has none.
-type Keeper interface{ ChangeLog() Log }
-
 // Head names an entry of a set.
 type Head struct {
 	Position int64 // from 1, ascending in the order of commits; not every number is taken

@@ -52,9 +52,6 @@ func New(o Options) *Keys {
 // Use sets the ledger, before the first call.
 func (k *Keys) Use(l Ledger) { k.ledger = l }
 
-// Kept reports whether keys are kept here.
-func (k *Keys) Kept() bool { return k.ledger != nil }
-
 // Open implements run.Participant.
 func (k *Keys) Open(r *run.Run) (run.Part, error) {
 	if k.ledger == nil {

@@ -42,10 +42,6 @@ type Ledger interface {
 	Receipts(ctx context.Context, run string, sets []string) ([]store.Receipt, error)
 }
 
-// Keeper is a provider that has a ledger. Ledger is called once it has
-// started; nil means that it has none.
-type Keeper interface{ Ledger() Ledger }
-
 // Claim asks for a key. Subject, Operation and Key together are what is claimed.
 type Claim struct {
 	Subject     string

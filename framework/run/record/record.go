@@ -17,14 +17,6 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// Keeper is a provider that keeps the journal. Journal is called once it has started; nil
-// means that it keeps none.
-type Keeper interface {
-	Journal() journal.Sink
-	// Changes reports whether it keeps what an undo of a run needs.
-	Changes() bool
-}
-
 // Options configure a Journal.
 type Options struct {
 	Redactor    *journal.Redactor // nil knows the general shapes

@@ -46,10 +46,6 @@ type Shelf interface {
 	Get(ctx context.Context, run string) (*KeptTape, error)
 }
 
-// Keeper is a provider that has a shelf for tapes. Shelf is called once it has
-// started; nil means that it has none.
-type Keeper interface{ Shelf() Shelf }
-
 // keptVersion is of KeptRun's form.
 const keptVersion = 1
 

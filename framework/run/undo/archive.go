@@ -46,7 +46,3 @@ type Archive interface {
 	// Retention says for people how long runs are kept, and which keys say so.
 	Retention() string
 }
-
-// Keeper is a provider that has an archive. Archive is called once it has started; nil means
-// that it has none.
-type Keeper interface{ Archive() Archive }
