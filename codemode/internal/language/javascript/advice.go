@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dop251/goja"
-
 	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -17,8 +15,8 @@ const maxAdvice = 3
 // call does not know: the likely name, and the known ones. If validate says nothing, the hint
 // is about the values, if a method of an entity was called. A fault that has a hint of its own
 // keeps it.
-func (s *session) advise(f *fault.Fault, by *entityOp) {
-	if f.Code != fault.InvalidPayload || f.Hint != fault.New(f.Code, "").Hint || f.Line == 0 || s.program == nil {
+func (hs *hints) advise(f *fault.Fault, by *entityMethod) {
+	if f.Code != fault.InvalidPayload || f.Hint != fault.New(f.Code, "").Hint || f.Line == 0 || hs.job.program == nil {
 		return
 	}
 	var names []string
@@ -29,7 +27,7 @@ func (s *session) advise(f *fault.Fault, by *entityOp) {
 		}
 	}
 	var messages, hints []string
-	for _, d := range s.diagnostics() {
+	for _, d := range hs.diagnostics() {
 		named := func(name string) bool { return strings.Contains(d.Message, name) }
 		if d.Line < f.Line || d.Hint == "" || !slices.ContainsFunc(names, named) || slices.Contains(messages, sentence(d.Message)) {
 			continue
@@ -44,25 +42,13 @@ func (s *session) advise(f *fault.Fault, by *entityOp) {
 	}
 	if len(messages) == 0 && by != nil {
 		for _, d := range problems {
-			if hint := validate.CallHint(by.entity, by.method.Name, d); len(hints) < maxAdvice && !slices.Contains(hints, hint) {
+			if hint := validate.CallHint(by.entity, by.Name, d); len(hints) < maxAdvice && !slices.Contains(hints, hint) {
 				hints = append(hints, hint)
 			}
 		}
 	}
 	if len(hints) > 0 {
 		f.Hint = strings.Join(append(messages, hints...), " ")
-	}
-}
-
-// adviseCaught sets the hint of a fault that the script catches to what it would be if it ended
-// the script. A hint that the script has set stays.
-func (s *session) adviseCaught(o *goja.Object, f *fault.Fault) {
-	if f.Code != fault.InvalidPayload || s.property(o, "hint") != f.Hint {
-		return
-	}
-	advised := s.locate(f, s.creationStack(o))
-	if s.advise(advised, s.madeBy[f]); advised.Hint != f.Hint {
-		_ = o.Set("hint", advised.Hint)
 	}
 }
 

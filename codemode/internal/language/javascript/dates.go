@@ -8,10 +8,10 @@ import (
 
 // fixDates makes toISOString, and with it the JSON of a Date, write years of more than four
 // digits with six, as ECMAScript requires: the engine writes five.
-func (s *session) fixDates() error {
-	proto := s.vm.Get("Date").(*goja.Object).Get("prototype").(*goja.Object)
+func (js *engine) fixDates() error {
+	proto := js.vm.Get("Date").(*goja.Object).Get("prototype").(*goja.Object)
 	whole, _ := goja.AssertFunction(proto.Get("toISOString"))
-	fixed := s.function("toISOString", 0, func(c goja.FunctionCall) goja.Value {
+	fixed := js.function("toISOString", 0, func(c goja.FunctionCall) goja.Value {
 		v, err := whole(c.This)
 		if err != nil {
 			panic(err)
@@ -21,7 +21,7 @@ func (s *session) fixDates() error {
 			return v
 		}
 		year, rest, _ := strings.Cut(text[1:], "-")
-		return s.vm.ToValue(text[:1] + strings.Repeat("0", max(6-len(year), 0)) + year + "-" + rest)
+		return js.vm.ToValue(text[:1] + strings.Repeat("0", max(6-len(year), 0)) + year + "-" + rest)
 	})
 	return proto.DefineDataProperty("toISOString", fixed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/framework/exact"
-
 	"github.com/koan-go/koan/framework/fault"
 )
 

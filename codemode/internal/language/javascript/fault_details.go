@@ -1,12 +1,10 @@
 package javascript
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dop251/goja"
 
-	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -34,19 +32,19 @@ type innerError struct {
 
 // addDetails adds the stack, the causes and the inner errors of an uncaught value to its fault,
 // unless it has details already. Reading them may run the script's code.
-func (s *session) addDetails(f *fault.Fault, v goja.Value, stack []goja.StackFrame) {
+func (fs *faults) addDetails(f *fault.Fault, v goja.Value, stack []goja.StackFrame) {
 	if f.Details != nil {
 		return
 	}
 	details := map[string]any{}
-	if frames := s.frames(stack); len(frames) > 0 {
+	if frames := fs.positions.frames(stack); len(frames) > 0 {
 		details["stack"] = frames
 	}
 	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Error" {
-		if causes := s.causes(o); len(causes) > 0 {
+		if causes := fs.causes(o); len(causes) > 0 {
 			details["causes"] = causes
 		}
-		if errors := s.aggregatedErrors(o); len(errors) > 0 {
+		if errors := fs.aggregatedErrors(o); len(errors) > 0 {
 			details["errors"] = errors
 		}
 	}
@@ -55,52 +53,18 @@ func (s *session) addDetails(f *fault.Fault, v goja.Value, stack []goja.StackFra
 	}
 }
 
-// frames formats the frames of a stack that are the script's, innermost first. If some are left
-// out, the last entry says how many.
-func (s *session) frames(stack []goja.StackFrame) []string {
-	var out []string
-	left := 0
-	for i := range stack {
-		if stack[i].SrcName() != script.Name || s.program == nil {
-			continue
-		}
-		at := stack[i].Position()
-		line, column, ok := s.program.Position(at.Line, at.Column)
-		if !ok {
-			continue
-		}
-		if len(out) == s.job.Limits.MaxStackFrames {
-			left++
-			continue
-		}
-		name := stack[i].FuncName()
-		switch {
-		case name != "" && name != "<anonymous>":
-		case s.hasUserFrame(stack[i+1:]):
-			name = "anonymous"
-		default:
-			name = "script"
-		}
-		out = append(out, fmt.Sprintf("%s (%d:%d)", fault.Clip(name, 100), line, column))
-	}
-	if left > 0 {
-		out = append(out, fmt.Sprintf("… %d more", left))
-	}
-	return out
-}
-
 // causes returns the chain of causes of an Error.
-func (s *session) causes(o *goja.Object) []innerError {
+func (fs *faults) causes(o *goja.Object) []innerError {
 	var out []innerError
 	for seen := map[*goja.Object]bool{o: true}; ; {
-		next := s.safeGet(o, "cause")
+		next := fs.js.safeGet(o, "cause")
 		if next == nil || goja.IsUndefined(next) {
 			return out
 		}
 		if len(out) == maxCauses {
 			return append(out, innerError{Message: "…"})
 		}
-		out = append(out, s.innerErrorOf(next))
+		out = append(out, fs.innerErrorOf(next))
 		cause, ok := next.(*goja.Object)
 		if !ok || seen[cause] || cause.ClassName() != "Error" {
 			return out
@@ -110,8 +74,8 @@ func (s *session) causes(o *goja.Object) []innerError {
 }
 
 // aggregatedErrors returns the inner errors of an AggregateError.
-func (s *session) aggregatedErrors(o *goja.Object) []innerError {
-	list, ok := s.safeGet(o, "errors").(*goja.Object)
+func (fs *faults) aggregatedErrors(o *goja.Object) []innerError {
+	list, ok := fs.js.safeGet(o, "errors").(*goja.Object)
 	if !ok || list.ClassName() != "Array" {
 		return nil
 	}
@@ -123,35 +87,27 @@ func (s *session) aggregatedErrors(o *goja.Object) []innerError {
 		if len(out) == maxErrors {
 			return append(out, innerError{Message: "…"})
 		}
-		out = append(out, s.innerErrorOf(s.safeGet(list, key)))
+		out = append(out, fs.innerErrorOf(fs.js.safeGet(list, key)))
 	}
 	return out
 }
 
-// safeGet returns a member of an object, nil if reading it throws.
-func (s *session) safeGet(o *goja.Object, name string) (v goja.Value) {
-	if s.guard(func() { v = o.Get(name) }) != nil {
-		return nil
-	}
-	return v
-}
-
-func (s *session) innerErrorOf(v goja.Value) innerError {
+func (fs *faults) innerErrorOf(v goja.Value) innerError {
 	if v == nil {
 		return innerError{Message: unreadable}
 	}
 	var in innerError
-	if s.guard(func() { in.Message = fault.Clip(s.describe(v), maxInner) }) != nil {
+	if fs.js.guard(func() { in.Message = fault.Clip(fs.js.describe(v), maxInner) }) != nil {
 		in.Message = unreadable
 	}
 	o, ok := v.(*goja.Object)
 	if !ok {
 		return in
 	}
-	if f, ok := s.faults[o]; ok {
+	if f, ok := fs.known[o]; ok {
 		in.Code = f.Code
 	}
-	at := s.locate(&fault.Fault{}, s.creationStack(o))
+	at := fs.positions.locate(&fault.Fault{}, fs.js.creationStack(o))
 	in.Line, in.Column = at.Line, at.Column
 	return in
 }

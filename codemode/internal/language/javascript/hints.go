@@ -6,12 +6,16 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dop251/goja"
-
 	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
+
+// hints says what a script that failed probably meant.
+type hints struct {
+	job      *assignment
+	findings func() []wire.Diagnostic // what is wrong with the program before it runs
+}
 
 // absentIntl matches the parts of Intl that are absent.
 var absentIntl = sync.OnceValue(func() *regexp.Regexp {
@@ -23,12 +27,12 @@ var explained = []string{"TypeError", "ReferenceError", "RangeError", "SyntaxErr
 
 // explain adds to an error of the engine what validate says about the failed line, for example
 // a name that SDK does not have. If that is nothing, it adds a hint about the likely cause.
-func (s *session) explain(f *fault.Fault) {
+func (hs *hints) explain(f *fault.Fault) {
 	kind, _, _ := strings.Cut(f.Message, ":")
-	if f.Line == 0 || s.program == nil || !slices.Contains(explained, kind) {
+	if f.Line == 0 || hs.job.program == nil || !slices.Contains(explained, kind) {
 		return
 	}
-	for _, d := range s.diagnostics() {
+	for _, d := range hs.diagnostics() {
 		if d.Line == f.Line && (kind == "TypeError" || kind == "ReferenceError") {
 			f.Message, f.Column = d.Message+" ("+f.Message+")", d.Column
 			if d.Hint != "" {
@@ -37,50 +41,17 @@ func (s *session) explain(f *fault.Fault) {
 			return
 		}
 	}
-	if hint := s.likelyCause(f); hint != "" {
+	if hint := hs.likelyCause(f); hint != "" {
 		f.Hint = hint
 	}
 }
 
 // diagnostics are what a check says about the script.
-func (s *session) diagnostics() []wire.Diagnostic {
-	if s.findings == nil {
-		s.findings = sync.OnceValue(func() []wire.Diagnostic { return validate.Check(s.program, s.bindings(), nil) })
+func (hs *hints) diagnostics() []wire.Diagnostic {
+	if hs.findings == nil {
+		hs.findings = sync.OnceValue(func() []wire.Diagnostic { return validate.Check(hs.job.program, hs.job.bindings(), nil) })
 	}
-	return s.findings()
-}
-
-// explainCaught has an error of the engine's, about something that SDK does not have, say what
-// there is instead, and a fault about an input what to send instead, for a script that catches
-// them and looks at the message or the hint.
-func (s *session) explainCaught(v goja.Value) {
-	o, ok := v.(*goja.Object)
-	if !ok || s.program == nil || o.ClassName() != "Error" {
-		return
-	}
-	if f := s.faults[o]; f != nil {
-		s.adviseCaught(o, f)
-		return
-	}
-	if o.Prototype() != s.base.typeError {
-		return
-	}
-	message := s.property(o, "message")
-	name, missing := between(message, "Object has no member '", "'")
-	if _, ofNothing := between(message, "Cannot read property '", "'"); !missing && !ofNothing {
-		return
-	}
-	f := s.locate(fault.New(fault.JavaScriptError, message), s.creationStack(o))
-	for _, d := range s.diagnostics() {
-		about := d.Code == validate.UnknownEntity
-		if missing {
-			about = d.Code == validate.UnknownMethod && strings.Contains(d.Message, " `"+name+"`")
-		}
-		if about && d.Line == f.Line {
-			_ = o.Set("message", strings.TrimSpace(d.Message+" ("+message+"). "+d.Hint))
-			return
-		}
-	}
+	return hs.findings()
 }
 
 // Methods that scripts call on values that do not have them.
@@ -97,19 +68,19 @@ var (
 
 // likelyCause returns a hint about the usual cause of an error of the engine, "" if there is
 // none.
-func (s *session) likelyCause(f *fault.Fault) string {
+func (hs *hints) likelyCause(f *fault.Fault) string {
 	kind, message, _ := strings.Cut(f.Message, ": ")
-	if strings.Contains(message, "undefined") && absentIntl().MatchString(sourceLine(s.job.Code, f.Line)) {
+	if strings.Contains(message, "undefined") && absentIntl().MatchString(sourceLine(hs.job.Code, f.Line)) {
 		return "Intl has NumberFormat, DateTimeFormat, Collator, PluralRules, ListFormat and RelativeTimeFormat."
 	}
 	if name, ok := between(message, "Object has no member '", "'"); ok {
-		return s.missingMethodHint(name, f.Line)
+		return hs.missingMethodHint(name, f.Line)
 	}
 	if name, ok := between(message, "Cannot read property '", "'"); ok {
-		return s.missingValueHint(name, f.Line)
+		return hs.missingValueHint(name, f.Line)
 	}
 	switch {
-	case kind == "SyntaxError" && strings.Contains(message, "invalid character 'o' looking for") && strings.Contains(sourceLine(s.job.Code, f.Line), "JSON.parse"):
+	case kind == "SyntaxError" && strings.Contains(message, "invalid character 'o' looking for") && strings.Contains(sourceLine(hs.job.Code, f.Line), "JSON.parse"):
 		return "JSON.parse was given an object: what a call returns is a value already, use it without JSON.parse."
 	case kind == "RangeError" && strings.Contains(message, " is not available here: there "):
 		return `Use what there is, or write it by hand, as with n.toFixed(2).replace(".", ",") or d.toISOString().slice(0, 10).`
@@ -138,15 +109,15 @@ func between(text, before, behind string) (string, bool) {
 }
 
 // missingMethodHint returns the hint for a method that a value does not have.
-func (s *session) missingMethodHint(name string, line int) string {
-	quoted := sourceLine(s.job.Code, line)
+func (hs *hints) missingMethodHint(name string, line int) string {
+	quoted := sourceLine(hs.job.Code, line)
 	switch {
 	case name == "then" || name == "catch" || name == "finally":
 		return validate.NoPromise
 	case strings.Contains(quoted, "console."+name):
 		return "Write with console.log, which shows objects as JSON; there are also info, debug, trace, warn, error, dir, table, group, assert, count and time."
 	case rowMethods[name] != "":
-		return "Rows are plain data: use SDK.Entities." + s.entityInUse() + "." + rowMethods[name] + "."
+		return "Rows are plain data: use SDK.Entities." + hs.entityInUse() + "." + rowMethods[name] + "."
 	case slices.Contains(dateMethods, name):
 		return "Times are RFC 3339 strings: write new Date(value)." + name + "(...)."
 	case slices.Contains(numberMethods, name):
@@ -158,19 +129,19 @@ func (s *session) missingMethodHint(name string, line int) string {
 }
 
 // missingValueHint returns the hint for a member of undefined or null.
-func (s *session) missingValueHint(name string, line int) string {
-	quoted := sourceLine(s.job.Code, line)
+func (hs *hints) missingValueHint(name string, line int) string {
+	quoted := sourceLine(hs.job.Code, line)
 	if strings.Contains(quoted, ".content[") || strings.Contains(quoted, ".content?.[") || strings.Contains(quoted, ".structuredContent") {
 		return "A call returns its result itself, without `content` or `structuredContent` around it: read the value that it returned."
 	}
-	for _, e := range s.job.Bindings.Entities {
+	for _, e := range hs.job.Bindings.Entities {
 		for _, edge := range e.Edges {
 			if strings.Contains(quoted, "."+edge+"."+name) || strings.Contains(quoted, "."+edge+"["+name) {
 				return "Relationships are loaded only on request: {with: \"" + edge + "\"}. A relationship to one entity may be null."
 			}
 		}
 	}
-	if strings.Contains(s.job.Code, "findById(") {
+	if strings.Contains(hs.job.Code, "findById(") {
 		return "findById returns null if there is no such entity: check for it, or use getById, which throws."
 	}
 	return "The value before ." + name + " is undefined or null: log it with console.log, or read it with ?. if it may be missing."
@@ -178,10 +149,10 @@ func (s *session) missingValueHint(name string, line int) string {
 
 // entityInUse returns the entity that the script names, a placeholder if it names none or
 // several.
-func (s *session) entityInUse() string {
+func (hs *hints) entityInUse() string {
 	found := ""
-	for _, e := range s.job.Bindings.Entities {
-		if word := regexp.MustCompile(`\b` + regexp.QuoteMeta(e.Name) + `\b`); word.MatchString(s.job.Code) {
+	for _, e := range hs.job.Bindings.Entities {
+		if word := regexp.MustCompile(`\b` + regexp.QuoteMeta(e.Name) + `\b`); word.MatchString(hs.job.Code) {
 			if found != "" {
 				return "<Entity>"
 			}

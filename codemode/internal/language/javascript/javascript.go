@@ -14,7 +14,7 @@ import (
 type javaScript struct {
 	bindings wire.Bindings
 	programs programCache
-	next     *session // the one that is prepared; nil if there is none
+	next     *runtime // the one that is prepared; nil if there is none
 }
 
 var _ language.Language = (*javaScript)(nil)
@@ -32,18 +32,17 @@ func (l *javaScript) Bind(b wire.Bindings) {
 	}
 	l.bindings = b
 	if l.next != nil {
-		l.next.buildSDK(b)
+		l.next.sdk.build(b)
 	}
 }
 
 // Prepare implements language.Language.
 func (l *javaScript) Prepare() (language.Runtime, error) {
-	s, err := prepare()
+	r, err := newRuntime(&l.programs)
 	if err != nil {
 		return nil, err
 	}
-	s.programs = &l.programs
-	s.buildSDK(l.bindings)
-	l.next = s
-	return s, nil
+	r.sdk.build(l.bindings)
+	l.next = r
+	return r, nil
 }

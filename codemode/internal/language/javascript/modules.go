@@ -89,98 +89,96 @@ func importFailed(path, name, message string) *fault.Fault {
 	return fault.New(code, message).WithDetails(map[string]any{"import": fault.Clip(path, 200)}).WithRetry(fault.Fix)
 }
 
-// module returns the exports of a module, an object that scripts cannot change.
-func (s *session) module(path string) *goja.Object {
-	if o, ok := s.modules[path]; ok {
+// modules are those that a script can import, as objects.
+type modules struct {
+	js     *engine
+	job    *assignment
+	faults *faults
+	inputs *inputs
+	calls  *calls
+
+	loaded map[string]*goja.Object // by path, once imported
+}
+
+// load returns the exports of a module, an object that scripts cannot change.
+func (ms *modules) load(path string) *goja.Object {
+	if o, ok := ms.loaded[path]; ok {
 		return o
 	}
-	m := jobModules{s.job.Bindings.Servers}
-	o := s.vm.CreateObject(nil)
+	m := jobModules{ms.job.Bindings.Servers}
+	o := ms.js.vm.CreateObject(nil)
 	switch server := m.server(path); {
 	case path == wire.ModuleDiscovery:
-		s.discovery(o)
+		ms.discovery(o)
 	case path == wire.ModuleErrors:
-		o = s.base.classes
+		o = ms.js.base.errors.classes
 	case server != nil:
-		s.serverModule(o, server)
+		ms.serverModule(o, server)
 	default:
 		f := importFailed(path, "", "there is no module "+quote(path)+fault.DidYouMean(path, m.Paths())).
 			WithHint("Import one of these: %s.", script.Listed(m.Paths()))
-		panic(s.errorOf(f, s.classOf(f.Code, false)))
+		panic(ms.faults.errorOf(f, ms.faults.classOf(f.Code, false)))
 	}
-	s.modules[path] = o
+	ms.loaded[path] = o
 	return o
 }
 
 func quote(s string) string { return `"` + fault.Clip(s, 80) + `"` }
 
-// export adds a member to a module.
-func (s *session) export(o *goja.Object, name string, v goja.Value) {
-	_ = o.DefineDataProperty(name, v, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_TRUE)
-}
-
 // serverModule adds a function per tool, the groups, and __meta__ to the module of a server.
-func (s *session) serverModule(o *goja.Object, server *wire.Server) {
+func (ms *modules) serverModule(o *goja.Object, server *wire.Server) {
 	if server.Any != "" { // as the prototype, which a namespace of esbuild's keeps
-		_ = o.SetPrototype(s.vm.NewDynamicObject(&dynamicServer{s: s, id: server.Any, module: server}))
+		_ = o.SetPrototype(ms.js.vm.NewDynamicObject(&dynamicServer{calls: ms.calls, id: server.Any, module: server}))
 	}
 	tools := make([]any, len(server.Tools))
 	for i := range server.Tools {
 		t := &server.Tools[i]
-		s.export(o, t.Export, s.asyncFunction(t.Export, 1, callee{server, t, t.ID}, func(c goja.FunctionCall, out []byte) []byte {
-			in, ok := s.encode(out, c.Argument(0), place{entity: server.Ordered})
+		ms.js.export(o, t.Export, ms.calls.asyncFunction(t.Export, 1, callee{server, t, t.ID}, func(c goja.FunctionCall, out []byte) []byte {
+			in, ok := ms.inputs.encode(out, c.Argument(0), place{entity: server.Ordered})
 			if !ok {
 				in = append(in, "{}"...)
 			}
 			return in
 		}))
-		about := s.vm.NewObject()
-		s.export(about, "toolName", s.vm.ToValue(t.Name))
-		s.export(about, "exportName", s.vm.ToValue(t.Export))
+		about := ms.js.vm.NewObject()
+		ms.js.export(about, "toolName", ms.js.vm.ToValue(t.Name))
+		ms.js.export(about, "exportName", ms.js.vm.ToValue(t.Export))
 		if t.Description != "" {
-			s.export(about, "description", s.vm.ToValue(t.Description))
+			ms.js.export(about, "description", ms.js.vm.ToValue(t.Description))
 		}
-		tools[i] = s.freeze(about)
+		tools[i] = ms.js.freeze(about)
 	}
 	for _, g := range server.Groups {
-		group := s.vm.CreateObject(nil)
+		group := ms.js.vm.CreateObject(nil)
 		for _, f := range g.Functions {
-			s.export(group, f.Name, s.asyncFunction(f.Name, 1, callee{server, &wire.Tool{Name: g.Name + "." + f.Name, Export: g.Name + "." + f.Name, ID: f.ID}, f.ID}, func(c goja.FunctionCall, out []byte) []byte {
-				return s.functionInput(out, f.Leading, c.Arguments, place{})
+			ms.js.export(group, f.Name, ms.calls.asyncFunction(f.Name, 1, callee{server, &wire.Tool{Name: g.Name + "." + f.Name, Export: g.Name + "." + f.Name, ID: f.ID}, f.ID}, func(c goja.FunctionCall, out []byte) []byte {
+				return ms.inputs.functionInput(out, f.Leading, c.Arguments, place{})
 			}))
 		}
-		s.export(o, g.Name, s.freeze(group))
+		ms.js.export(o, g.Name, ms.js.freeze(group))
 	}
-	meta := s.vm.NewObject()
-	s.export(meta, "serverId", s.vm.ToValue(server.ID))
-	s.export(meta, "serverName", s.vm.ToValue(server.Name))
+	meta := ms.js.vm.NewObject()
+	ms.js.export(meta, "serverId", ms.js.vm.ToValue(server.ID))
+	ms.js.export(meta, "serverName", ms.js.vm.ToValue(server.Name))
 	if server.Version != "" {
-		s.export(meta, "serverVersion", s.vm.ToValue(server.Version))
+		ms.js.export(meta, "serverVersion", ms.js.vm.ToValue(server.Version))
 	}
-	s.export(meta, "tools", s.freeze(s.vm.NewArray(tools...)))
-	s.export(o, wire.MetaExport, s.freeze(meta))
-}
-
-// freeze freezes an object and returns it.
-func (s *session) freeze(o *goja.Object) *goja.Object {
-	if _, err := s.base.freeze(goja.Undefined(), o); err != nil {
-		panic(err)
-	}
-	return o
+	ms.js.export(meta, "tools", ms.js.freeze(ms.js.vm.NewArray(tools...)))
+	ms.js.export(o, wire.MetaExport, ms.js.freeze(meta))
 }
 
 // discovery fills the module @codemode/discovery (codemode-run-spec section 4.1). Its functions
 // ask the host, since the worker does not have the whole catalog.
-func (s *session) discovery(o *goja.Object) {
-	s.export(o, "specVersion", s.vm.ToValue(wire.SpecVersion))
+func (ms *modules) discovery(o *goja.Object) {
+	ms.js.export(o, "specVersion", ms.js.vm.ToValue(wire.SpecVersion))
 	for _, d := range wire.Discovery {
-		s.export(o, d.Name, s.asyncFunction(d.Name, d.Length, callee{id: wire.DiscoveryPrefix + d.Name}, func(c goja.FunctionCall, out []byte) []byte {
+		ms.js.export(o, d.Name, ms.calls.asyncFunction(d.Name, d.Length, callee{id: wire.DiscoveryPrefix + d.Name}, func(c goja.FunctionCall, out []byte) []byte {
 			out = append(out, '[')
 			for i := range d.Length {
 				if i > 0 {
 					out = append(out, ',')
 				}
-				in, ok := s.encode(out, c.Argument(i), place{})
+				in, ok := ms.inputs.encode(out, c.Argument(i), place{})
 				if out = in; !ok {
 					out = append(out, "null"...)
 				}

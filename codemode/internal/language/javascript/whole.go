@@ -16,8 +16,8 @@ const rawMember = "$raw"
 
 // wantsRaw reports whether a call of a module's function brings the whole MCP result: those of scripts
 // that do not name rawMember need not.
-func (s *session) wantsRaw(c callee) bool {
-	if c.tool == nil || !strings.HasPrefix(c.id, string(catalog.KindUpstream)+"::") || !strings.Contains(s.job.Code, rawMember) {
+func (cl *calls) wantsRaw(c callee) bool {
+	if c.tool == nil || !strings.HasPrefix(c.id, string(catalog.KindUpstream)+"::") || !strings.Contains(cl.job.Code, rawMember) {
 		return false
 	}
 	_, function := catalog.ServerFunctionOf(catalog.ID{Kind: catalog.KindUpstream, Op: c.tool.Name})
@@ -26,7 +26,7 @@ func (s *session) wantsRaw(c callee) bool {
 
 // withRaw returns the value of a call whose output has the whole MCP result beside it. A value that is
 // no object cannot have the result as a member.
-func (s *session) withRaw(out goja.Value) goja.Value {
+func withRaw(out goja.Value) goja.Value {
 	both, ok := out.(*goja.Object)
 	if !ok {
 		return out
@@ -43,26 +43,26 @@ func (s *session) withRaw(out goja.Value) goja.Value {
 
 // callWhole returns SDK.Servers.<id>.$call(tool, input), which calls a tool by its own name, or the name
 // that scripts call it by, and returns the whole MCP result.
-func (s *session) callWhole(d wire.Domain) native {
+func (sd *sdk) callWhole(d wire.Domain) native {
 	return func(call goja.FunctionCall) goja.Value {
 		name, ok := call.Argument(0).(goja.String)
 		if !ok {
-			s.throw(fault.Invalid(fault.Detail{Path: "/0", Message: "$call(tool, input) takes the name of a tool", Expected: "string", Received: s.kindOf(call.Argument(0))}))
+			sd.faults.throw(fault.Invalid(fault.Detail{Path: "/0", Message: "$call(tool, input) takes the name of a tool", Expected: "string", Received: kindOf(call.Argument(0))}))
 		}
-		in, id := s.takeScratch(), d.Any
+		in, id := sd.inputs.takeScratch(), d.Any
 		if id != "" {
 			in = append(in, `{"tool":`...)
-			in, _ = s.encode(in, name, place{})
+			in, _ = sd.inputs.encode(in, name, place{})
 			in = append(in, `,"input":`...)
 		} else {
-			id = s.toolNamed(d, name.String())
+			id = sd.toolNamed(d, name.String())
 		}
-		in = append(in, s.functionInput(nil, nil, call.Arguments[1:], place{})...)
+		in = append(in, sd.inputs.functionInput(nil, nil, call.Arguments[1:], place{})...)
 		if d.Any != "" {
 			in = append(in, '}')
 		}
-		s.scratch = in[:0]
-		out, ok := s.call(wire.WholePrefix+id, in).(*goja.Object)
+		sd.inputs.scratch = in[:0]
+		out, ok := sd.calls.call(wire.WholePrefix+id, in).(*goja.Object)
 		if !ok { // the run has ended
 			return goja.Undefined()
 		}
@@ -71,7 +71,7 @@ func (s *session) callWhole(d wire.Domain) native {
 }
 
 // toolNamed returns the ID of a server's tool, or throws that there is none.
-func (s *session) toolNamed(d wire.Domain, name string) string {
+func (sd *sdk) toolNamed(d wire.Domain, name string) string {
 	names := make([]string, len(d.Functions))
 	for i, f := range d.Functions {
 		if id, err := catalog.ParseID(f.ID); err == nil {
@@ -88,6 +88,6 @@ func (s *session) toolNamed(d wire.Domain, name string) string {
 			return f.ID
 		}
 	}
-	s.throw(fault.Newf(fault.ToolNotFound, "the server %s has no tool %s%s", d.Name, quote(name), fault.DidYouMean(name, names)))
+	sd.faults.throw(fault.Newf(fault.ToolNotFound, "the server %s has no tool %s%s", d.Name, quote(name), fault.DidYouMean(name, names)))
 	return ""
 }

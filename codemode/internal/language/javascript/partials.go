@@ -4,15 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"weak"
 
 	"github.com/dop251/goja"
+
+	"github.com/koan-go/koan/codemode/internal/bind"
 )
 
 // partials are what a script read of relationships with a limit or a filter, so that the rows have
 // others. Written back to those rows it would unlink these.
 type partials struct {
+	js *engine
 	// lists are arrays of related rows, with the ids of the rows that they were read with.
 	lists map[weak.Pointer[goja.Object]]goja.Value
 	// nulls are relationships to one row that a filter hid, if there is one, by the ids of their rows.
@@ -30,8 +32,8 @@ type hidden struct {
 	names []string // those that the script has not written to since
 }
 
-func newPartials() partials {
-	return partials{lists: map[weak.Pointer[goja.Object]]goja.Value{}, nulls: map[string][]*hidden{}, accessors: map[string]accessor{}}
+func newPartials(js *engine) *partials {
+	return &partials{js: js, lists: map[weak.Pointer[goja.Object]]goja.Value{}, nulls: map[string][]*hidden{}, accessors: map[string]accessor{}}
 }
 
 // relation is what a read asks of a relationship, as far as it decides which rows it returns.
@@ -52,39 +54,34 @@ const (
 // withPart begins the part of a call's input that asks for relationships in their object form.
 var withPart = []byte(`"with":{`)
 
-// reads reports whether an operation returns rows as they are.
-func reads(id string) bool {
-	return strings.HasSuffix(id, pageOp) || strings.HasSuffix(id, ".get-by-id")
-}
-
 // readsParts reports whether the output of a call may have partial relationships.
 func readsParts(id string, in []byte) bool {
-	return reads(id) && bytes.Contains(in, withPart)
+	return bind.ReturnsRows(id) && bytes.Contains(in, withPart)
 }
 
-// notePartials remembers the partial relationships in the output of an entity's operation.
-func (s *session) notePartials(id string, in []byte, out goja.Value) {
+// note remembers the partial relationships in the output of an entity's operation.
+func (pt *partials) note(id string, in []byte, out goja.Value) {
 	parts := readsParts(id, in)
-	if !parts && (len(s.partials.nulls) == 0 || !reads(id)) {
+	if !parts && (len(pt.nulls) == 0 || !bind.ReturnsRows(id)) {
 		return
 	}
 	rows := []goja.Value{out}
-	if strings.HasSuffix(id, pageOp) {
-		rows = s.elements(s.member(out, "items"))
+	if bind.ReturnsPage(id) {
+		rows = elements(member(out, "items"))
 	}
 	var asked struct {
 		With json.RawMessage `json:"with"`
 	}
 	if parts && json.Unmarshal(in, &asked) == nil {
-		s.noteRelations(rows, asked.With)
+		pt.noteRelations(rows, asked.With)
 		return
 	}
-	s.noteSeen(rows)
+	pt.noteSeen(rows)
 }
 
 // noteRelations does so for rows that were read with relationships. A text or a list of names
 // asks for all rows of each.
-func (s *session) noteRelations(rows []goja.Value, with json.RawMessage) {
+func (pt *partials) noteRelations(rows []goja.Value, with json.RawMessage) {
 	var edges map[string]json.RawMessage
 	if json.Unmarshal(with, &edges) != nil {
 		return
@@ -95,18 +92,18 @@ func (s *session) noteRelations(rows []goja.Value, with json.RawMessage) {
 			continue
 		}
 		for _, row := range rows {
-			related := s.member(row, name)
-			items := s.elements(related)
+			related := member(row, name)
+			items := elements(related)
 			switch {
 			case items != nil:
 				if r.filters() || r.Limit > 0 && int64(len(items)) >= r.Limit {
-					s.partials.lists[weak.Make(related.(*goja.Object))] = s.member(row, "id")
+					pt.lists[weak.Make(related.(*goja.Object))] = member(row, "id")
 				}
-				s.noteRelations(items, r.With)
+				pt.noteRelations(items, r.With)
 			case !goja.IsNull(related):
-				s.noteRelations([]goja.Value{related}, r.With)
+				pt.noteRelations([]goja.Value{related}, r.With)
 			case r.filters():
-				s.noteHidden(row.(*goja.Object), name)
+				pt.noteHidden(row.(*goja.Object), name)
 			}
 		}
 	}
@@ -114,52 +111,52 @@ func (s *session) noteRelations(rows []goja.Value, with json.RawMessage) {
 
 // noteHidden remembers that a relationship of a row is null because of a filter, until the script
 // writes to that member: it becomes one with a setter.
-func (s *session) noteHidden(row *goja.Object, name string) {
-	id, ok := s.member(row, "id").(goja.String)
+func (pt *partials) noteHidden(row *goja.Object, name string) {
+	id, ok := member(row, "id").(goja.String)
 	if !ok {
 		return
 	}
-	known := s.partials.nulls[id.String()]
+	known := pt.nulls[id.String()]
 	i := slices.IndexFunc(known, func(h *hidden) bool { return h.row.Value() == row })
 	if i < 0 {
 		i = len(known)
 		known = append(known, &hidden{row: weak.Make(row), keys: row.Keys()})
-		s.partials.nulls[id.String()] = known
+		pt.nulls[id.String()] = known
 	}
 	known[i].names = append(known[i].names, name)
-	a := s.hiddenMember(name)
+	a := pt.hiddenMember(name)
 	_ = row.DefineAccessorProperty(name, a.get, a.set, goja.FLAG_TRUE, goja.FLAG_TRUE)
 }
 
 // noteSeen forgets that a filter hid a relationship of rows where a later read has found that there
 // is nothing to hide.
-func (s *session) noteSeen(rows []goja.Value) {
+func (pt *partials) noteSeen(rows []goja.Value) {
 	for _, row := range rows {
-		id, ok := s.member(row, "id").(goja.String)
+		id, ok := member(row, "id").(goja.String)
 		if !ok {
 			continue
 		}
-		for _, h := range s.partials.nulls[id.String()] {
-			h.names = slices.DeleteFunc(h.names, func(name string) bool { return goja.IsNull(s.member(row, name)) })
+		for _, h := range pt.nulls[id.String()] {
+			h.names = slices.DeleteFunc(h.names, func(name string) bool { return goja.IsNull(member(row, name)) })
 		}
 	}
 }
 
 // hiddenMember returns the getter and the setter of hidden members of a name. The setter makes an
 // ordinary member of what the script writes to.
-func (s *session) hiddenMember(name string) accessor {
-	if a, ok := s.partials.accessors[name]; ok {
+func (pt *partials) hiddenMember(name string) accessor {
+	if a, ok := pt.accessors[name]; ok {
 		return a
 	}
-	get := s.function("get "+name, 0, func(goja.FunctionCall) goja.Value { return goja.Null() })
-	set := s.function("set "+name, 1, func(c goja.FunctionCall) goja.Value {
+	get := pt.js.function("get "+name, 0, func(goja.FunctionCall) goja.Value { return goja.Null() })
+	set := pt.js.function("set "+name, 1, func(c goja.FunctionCall) goja.Value {
 		o, ok := c.This.(*goja.Object)
 		if !ok {
 			return goja.Undefined()
 		}
 		_ = o.DefineDataProperty(name, c.Argument(0), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
-		if id, ok := s.member(o, "id").(goja.String); ok {
-			for _, h := range s.partials.nulls[id.String()] {
+		if id, ok := member(o, "id").(goja.String); ok {
+			for _, h := range pt.nulls[id.String()] {
 				if h.row.Value() == o {
 					h.names = slices.DeleteFunc(h.names, func(n string) bool { return n == name })
 				}
@@ -167,23 +164,23 @@ func (s *session) hiddenMember(name string) accessor {
 		}
 		return goja.Undefined()
 	})
-	s.partials.accessors[name] = accessor{get, set}
+	pt.accessors[name] = accessor{get, set}
 	return accessor{get, set}
 }
 
 // unlinks returns why a member of an input would unlink related rows that the script has not read,
 // and what to write instead; "" if it would not. For another row it is as good as any value; changes
 // do not say whose they are.
-func (s *session) unlinks(holder goja.Value, key string, v goja.Value) (why, hint string) {
-	if !s.check.entity || len(s.partials.lists)+len(s.partials.nulls) == 0 {
+func (pt *partials) unlinks(check *inputCheck, holder goja.Value, key string, v goja.Value) (why, hint string) {
+	if !check.entity || len(pt.lists)+len(pt.nulls) == 0 {
 		return "", ""
 	}
-	part := s.check.part()
+	part := check.part()
 	if part != "changes" && part != "model" && part != "models" {
 		return "", ""
 	}
 	if goja.IsNull(v) {
-		if row, ok := holder.(*goja.Object); ok && s.isHidden(row, key) {
+		if row, ok := holder.(*goja.Object); ok && pt.isHidden(row, key) {
 			return "a filter has left out what this refers to, if anything: writing null would unlink it", hiddenHint
 		}
 		return "", ""
@@ -192,8 +189,8 @@ func (s *session) unlinks(holder goja.Value, key string, v goja.Value) (why, hin
 	if !ok || key == "$add" || key == "$remove" {
 		return "", ""
 	}
-	of, partial := s.partials.lists[weak.Make(o)]
-	if partial && (part == "changes" || s.member(holder, "id").StrictEquals(of)) {
+	of, partial := pt.lists[weak.Make(o)]
+	if partial && (part == "changes" || member(holder, "id").StrictEquals(of)) {
 		return "these are not all related rows, since they were read with a limit or a filter: writing them would unlink the others", partialHint
 	}
 	return "", ""
@@ -201,12 +198,12 @@ func (s *session) unlinks(holder goja.Value, key string, v goja.Value) (why, hin
 
 // isHidden reports whether a null in a row is what a filter left of a relationship: in the row as it
 // was read, or in a copy that has all its members.
-func (s *session) isHidden(row *goja.Object, name string) bool {
-	id, ok := s.member(row, "id").(goja.String)
+func (pt *partials) isHidden(row *goja.Object, name string) bool {
+	id, ok := member(row, "id").(goja.String)
 	if !ok {
 		return false
 	}
-	known := s.partials.nulls[id.String()]
+	known := pt.nulls[id.String()]
 	for _, h := range known {
 		if h.row.Value() == row {
 			return slices.Contains(h.names, name)
