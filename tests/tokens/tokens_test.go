@@ -16,7 +16,7 @@ import (
 const sample = "../../sample-pantrypal"
 
 // open starts PantryPal with its plugin.
-func open(t *testing.T) (counter, *framework.Instance) {
+func open(t testing.TB) (counter, *framework.Instance) {
 	t.Helper()
 	dir := vision(t)
 	c, err := newCounter()
@@ -28,7 +28,7 @@ func open(t *testing.T) (counter, *framework.Instance) {
 }
 
 // vision builds PantryPal's plugin, and returns its folder.
-func vision(t *testing.T) string {
+func vision(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, programs.Build(dir, map[string]string{"vision": "plugins/vision"}))

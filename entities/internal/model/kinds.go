@@ -45,6 +45,8 @@ type Kind struct {
 	// Of a kind as a caller sees it: Partial says that the caller reads less of a row than
 	// there is, blind that a new row needs an edge that the caller does not see.
 	Partial, blind bool
+
+	schemas schemas
 }
 
 // Edge joins the two descriptions of an edge.

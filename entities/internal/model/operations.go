@@ -52,7 +52,7 @@ var Operations = []Operation{
 		EntityOperation: named("get-by-id"), title: verb("Get %s"), summary: verb("Returns one %s by its id."),
 		example: noExample,
 		input:   func(e *Model, k *Kind) json.RawMessage { return read.GetSchema(k.Entity, e.App.Graph) },
-		output:  func(k *Kind) json.RawMessage { return Encode(k.outputSchema()) },
+		output:  (*Kind).outputSchema,
 		decode:  decodeGet,
 	},
 	{
@@ -84,7 +84,7 @@ var Operations = []Operation{
 		input: func(_ *Model, k *Kind) json.RawMessage {
 			return input(Object{"model": k.newModelSchema(), "set": read.SetSchema(&k.Entity.Resource)}, "model")
 		},
-		output: func(k *Kind) json.RawMessage { return Encode(k.outputSchema()) },
+		output: (*Kind).outputSchema,
 		decode: decodeCreate,
 	},
 	{
@@ -94,7 +94,7 @@ var Operations = []Operation{
 			p := Object{"model": k.modelSchema(true), "set": read.SetSchema(&k.Entity.Resource), "replace": Object{"type": "boolean", "default": false, "description": "Absent fields are reset to their defaults instead of kept."}}
 			return input(k.withVersion(p), "model")
 		},
-		output: func(k *Kind) json.RawMessage { return Encode(k.outputSchema()) },
+		output: (*Kind).outputSchema,
 		decode: decodeUpsert,
 	},
 	{
@@ -116,7 +116,7 @@ var Operations = []Operation{
 			p := Object{"id": read.IDSchema(&k.Entity.Key), "changes": k.modelSchema(false), "set": read.SetSchema(&k.Entity.Resource)}
 			return input(k.withVersion(p), "id", "changes")
 		},
-		output: func(k *Kind) json.RawMessage { return Encode(k.outputSchema()) },
+		output: (*Kind).outputSchema,
 		decode: decodePatch,
 	},
 	{
@@ -272,7 +272,8 @@ func (m *Model) Describe(k *Kind, o *Operation) *catalog.Operation {
 	op := &catalog.Operation{
 		ID: catalog.EntityID(k.Name(), o.Name), Resource: k.Name(),
 		Contract: catalog.Contract{
-			Input: o.input(m, k), Output: o.output(k), Effects: o.Effects, Example: o.example(k),
+			Input:  k.schemas.get(inputOf{o.Name}, func() json.RawMessage { return o.input(m, k) }),
+			Output: k.schemas.get(outputOf{o.Name}, func() json.RawMessage { return o.output(k) }), Effects: o.Effects, Example: o.example(k),
 			Scopes: k.scopes(o), Proven: true,
 		},
 		Listing: catalog.Listing{

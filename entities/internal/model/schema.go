@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -25,6 +26,26 @@ func Encode(v any) json.RawMessage {
 	}
 	return b
 }
+
+// schemas keeps the schemas of a kind, and parts of them, each made at its first use: all that see
+// the whole of an entity share them. It is safe for concurrent use.
+type schemas struct{ made sync.Map }
+
+func (s *schemas) get(key any, make func() json.RawMessage) json.RawMessage {
+	if known, ok := s.made.Load(key); ok {
+		return known.(json.RawMessage)
+	}
+	known, _ := s.made.LoadOrStore(key, make())
+	return known.(json.RawMessage)
+}
+
+// Of schemas, the keys: of one operation, and of what stands in those of several.
+type (
+	inputOf        struct{ op string }
+	outputOf       struct{ op string }
+	propertiesWith struct{ id bool }
+	modelOutput    struct{}
+)
 
 // input is an object schema that knows no other members.
 func input(properties Object, required ...string) json.RawMessage {
@@ -190,7 +211,11 @@ func hasIntegers(doc any) (found bool) {
 }
 
 // modelProperties are what can stand in a model.
-func (k *Kind) modelProperties(withID bool) Object {
+func (k *Kind) modelProperties(withID bool) json.RawMessage {
+	return k.schemas.get(propertiesWith{withID}, func() json.RawMessage { return Encode(k.propertiesOfModels(withID)) })
+}
+
+func (k *Kind) propertiesOfModels(withID bool) Object {
 	p := Object{}
 	if withID {
 		p[k.KeyField().Name] = withDescription(read.IDSchema(&k.Entity.Key), k.KeyField().Description)
@@ -263,7 +288,11 @@ func (k *Kind) needed() (names []string) {
 
 // outputSchema is the entity as reads return it; every field may be left out by
 // `fields`, and edges are there with `with`.
-func (k *Kind) outputSchema() Object {
+func (k *Kind) outputSchema() json.RawMessage {
+	return k.schemas.get(modelOutput{}, func() json.RawMessage { return Encode(k.modelRead()) })
+}
+
+func (k *Kind) modelRead() Object {
 	p := Object{k.KeyField().Name: Object{"type": "string"}}
 	for i := range k.Entity.Resource.Fields {
 		if f := &k.Entity.Resource.Fields[i]; !f.Sensitive && !f.WriteOnly {

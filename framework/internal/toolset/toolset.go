@@ -167,6 +167,9 @@ func list(v *catalog.View, o Options) []Row {
 	case Generic:
 		forms = generic
 	case Auto:
+		if b.entityTools() > MaxTools {
+			forms = generic
+		}
 	}
 	for _, f := range forms {
 		if rows := b.rows(f); fits(rows) || o.Style == PerEntity {
@@ -174,6 +177,17 @@ func list(v *catalog.View, o Options) []Row {
 		}
 	}
 	return b.withActions()
+}
+
+// entityTools returns how many tools the entities have in the shortest of the lists with a tool for
+// each entity and operation.
+func (b *builder) entityTools() (n int) {
+	for _, op := range b.view.Tools() {
+		if op.ID.Kind == catalog.KindEntity && op.Resource != "" && op.ListedBeside == nil && !op.Dispensable {
+			n++
+		}
+	}
+	return n
 }
 
 // withActions returns the list whose last actions are folded, as few of them as there have to be.

@@ -99,7 +99,7 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 // values and units of fields or, if that is too long, without; else nothing.
 func Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
-		if functions(v)*leastDeclaration > budget {
+		if leastSize(v) > budget {
 			return Lines(v, budget)
 		}
 		all := strings.ReplaceAll(shorter.Replace(namespaceSDK(v, true)), "\n    ", "\n  ")
@@ -117,11 +117,20 @@ func Inline(v *catalog.View, budget int) (text string, complete bool) {
 // leastDeclaration is less than what the declaration of one function takes, in bytes.
 const leastDeclaration = 20
 
-// functions returns how many operations of a view belong to no entity.
-func functions(v *catalog.View) (n int) {
+// leastSize is less than what the declarations of a view take, in bytes, so that those of a large app
+// are not made to be thrown away.
+func leastSize(v *catalog.View) (n int) {
 	for _, op := range v.Script() {
 		if op.Resource == "" {
-			n++
+			n += leastDeclaration
+		}
+	}
+	for _, r := range v.Resources() {
+		n += leastDeclaration + len(r.Name)
+		for i := range r.Fields {
+			if r.Fields[i].Readable() {
+				n += len(r.Fields[i].Name)
+			}
 		}
 	}
 	return n
