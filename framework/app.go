@@ -60,6 +60,11 @@ type App struct {
 
 	// Entities is ent.Entities() of the generated code, nil if the app has no entities.
 	Entities *Entities
+	// Ledger has an app without entities keep a ledger at the setting `database`: idempotency keys,
+	// plans and grants, the journal, and what replays need. One with entities always does. In an app
+	// with neither nothing of a run is kept: whoever sends a key, asks for an approval or replays a run
+	// gets fault.CapabilityUnsupported, and the app does not start if approvals are configured.
+	Ledger bool
 	// Viewer returns a context with what the app's ent hooks, policies and interceptors,
 	// or the database's row level security (sql.WithVar), need to know about the caller.
 	// It is called for every call of every entity.
@@ -118,6 +123,10 @@ type Install struct {
 	Env  []string // names of the variables of the environment that the app's own code reads, as Open may
 }
 
+// KeepsLedger reports whether the app has a ledger, and with it a database of its own, unless Open
+// says where the data is.
+func (a App) KeepsLedger() bool { return a.Entities != nil || a.Ledger }
+
 // assemble returns the app with its parts. They start in this order and stop in the
 // reverse one.
 func (a App) assemble() App {
@@ -135,8 +144,8 @@ func (a App) assemble() App {
 		return slices.ContainsFunc(a.Providers, func(p Provider) bool { return p.Name() == name })
 	}
 	beside := func() string { return "" }
-	if a.Entities != nil && !named("entities") {
-		data := entities.Provide(a.Entities, entities.Options{Viewer: a.Viewer, Open: a.Open, Migrations: a.Migrations})
+	if a.KeepsLedger() && !named("entities") {
+		data := entities.Provide(cmp.Or(a.Entities, &Entities{}), entities.Options{Viewer: a.Viewer, Open: a.Open, Migrations: a.Migrations})
 		a.parts, beside = append(a.parts, data), data.Folder
 	}
 	a.files = files.Provide(beside)

@@ -65,7 +65,7 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 	}
 	if !i.guard.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0 || c.String(keyTainted) == taintedAsk) {
 		return fault.New(fault.CapabilityUnsupported, "approval is configured, but this app has nowhere to keep plans").
-			WithHint("Plans need the entities' own database. Leave approval.mode, approval.rules and approval.tainted out.")
+			WithHint("Set Ledger of framework.App, or leave approval.mode, approval.rules and approval.tainted out.")
 	}
 	var wrong config.Problems
 	for n, r := range rules {

@@ -97,7 +97,7 @@ func (i *Instance) Files(p auth.Principal, function string) (*FileStore, error) 
 // Without a journal it ends in fault.CapabilityUnsupported.
 func (i *Instance) Runs(ctx context.Context, q journal.Query) (*journal.Page, error) {
 	if i.reader == nil {
-		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no journal of its runs").WithHint("Set journal.enabled to true, which it is by default. An app without entities keeps none.")
+		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no journal of its runs").WithHint("Set journal.enabled to true, which it is by default. An app without entities keeps none, unless framework.App says Ledger.")
 	}
 	return i.reader.Runs(ctx, q)
 }

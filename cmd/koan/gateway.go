@@ -16,7 +16,7 @@ func gateway() framework.App {
 		Name:        "koan-gateway",
 		Command:     "koan gateway",
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
-		Entities:    &framework.Entities{},
+		Ledger:      true,
 		Defaults:    map[string]string{"approval.mode": "destructive", "approval.tainted": "ask", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
 		// What lies beside koan is not the user's: it may be another app's.
 		Providers: []framework.Provider{plugins.Provide(plugins.Options{Configured: true})},

@@ -60,7 +60,7 @@ func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting)
 		panic("koantest: only tests may use it")
 	}
 	flags := map[string]string{"replay.keep": "none"} // files that a test has no use for
-	if app.Entities != nil {
+	if app.KeepsLedger() {
 		place := "database"
 		if app.Open != nil {
 			place = "ledger.database"

@@ -35,7 +35,7 @@ func mailroom(t *testing.T, settings ...koantest.Setting) *koantest.Kit {
 		{id: "broken", mode: "says", settings: map[string]string{"env." + saysVariable: "failure", "effects.*": "write"}},
 	})
 	all = append(all, koantest.Setting{Key: "approval.tainted", Value: "ask"})
-	kit := koantest.New(t, framework.App{Name: "mailroom", Entities: &framework.Entities{}}, append(all, settings...)...)
+	kit := koantest.New(t, framework.App{Name: "mailroom", Ledger: true}, append(all, settings...)...)
 	require.Eventually(t, func() bool {
 		for _, id := range []string{"tracker", "mail", "search", "own", "broken"} {
 			if kit.Instance().Snapshot().Operation(parse(t, "upstream::"+id+"::work")) == nil {
@@ -189,7 +189,7 @@ func TestLastingApprovalOfCallsWithAServersText(t *testing.T) {
 // A server cannot buy silence by returning more than is compared.
 func TestMoreTextThanIsKeptIsAskedAbout(t *testing.T) {
 	t.Parallel()
-	kit := koantest.New(t, framework.App{Name: "mailroom", Entities: &framework.Entities{}}, append(settingsOf(t, []row{
+	kit := koantest.New(t, framework.App{Name: "mailroom", Ledger: true}, append(settingsOf(t, []row{
 		{id: "tracker", mode: "sends many lines"}, {id: "mail", mode: "counts"},
 	}), koantest.Setting{Key: "approval.tainted", Value: "ask"}, koantest.Setting{Key: "sandbox.timeoutMs", Value: "110000"})...)
 	kit.Try(`SDK.Servers.tracker.work({}); SDK.Servers.mail.work({})`, koantest.Input{})

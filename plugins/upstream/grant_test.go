@@ -26,7 +26,7 @@ func redefinable(t *testing.T, data, file string, settings ...koantest.Setting) 
 	t.Helper()
 	all := append(settingsOf(t, []row{{id: "x", mode: "is redefined", settings: map[string]string{"env." + toolFileVariable: file}}}),
 		koantest.Setting{Key: "approval.mode", Value: "destructive"}, koantest.Setting{Key: "database", Value: "sqlite://" + data})
-	kit := koantest.New(t, framework.App{Name: "redefined", Entities: &framework.Entities{}}, append(all, settings...)...)
+	kit := koantest.New(t, framework.App{Name: "redefined", Ledger: true}, append(all, settings...)...)
 	require.Eventually(t, func() bool {
 		return kit.Instance().Snapshot().Owner(parse(t, workID)) != nil && kit.Instance().Snapshot().Operation(parse(t, workID)) != nil
 	}, timeout, tick)

@@ -27,7 +27,7 @@ func fresh(t *testing.T, mode string, settings map[string]string, more ...koante
 	maps.Copy(with, settings)
 	app := framework.App{Name: "fresh"}
 	if len(more) > 0 {
-		app.Entities = &framework.Entities{} // for plans
+		app.Ledger = true // for plans
 	}
 	kit := koantest.New(t, app, append(settingsOf(t, []row{{id: "x", mode: mode, settings: with}}), more...)...)
 	require.Nil(t, kit.Instance().Snapshot().Operation(parse(t, workID)))
@@ -152,7 +152,7 @@ func TestPlansOfUnlistedToolsAreApplied(t *testing.T) {
 			require.NotEmpty(t, plan, got.Error)
 
 			writeTool(t, file, c.tool)
-			later := koantest.New(t, framework.App{Name: "fresh", Entities: &framework.Entities{}}, append(settingsOf(t, []row{{id: "x", mode: "is redefined", settings: settings}}), rules...)...)
+			later := koantest.New(t, framework.App{Name: "fresh", Ledger: true}, append(settingsOf(t, []row{{id: "x", mode: "is redefined", settings: settings}}), rules...)...)
 			require.Eventually(t, func() bool { return later.Instance().Snapshot().Operation(parse(t, workID)) != nil }, timeout, tick)
 			_, err := later.As(boss()).Call("code::koan.execute", map[string]string{"planId": plan})
 			require.Equal(t, c.code, fault.CodeOf(err), err)

@@ -17,7 +17,7 @@ func TestPlansThatAreTooLargeAreRefusedAtOnce(t *testing.T) {
 	for mode, calls := range map[string]int{"always": 1, "destructive": 5} {
 		t.Run(mode, func(t *testing.T) {
 			settings := settingsOf(t, []row{{id: "x", mode: "sends many lines", settings: map[string]string{"effects.work": "read"}}})
-			kit := koantest.New(t, framework.App{Name: "large", Entities: &framework.Entities{}}, append(settings,
+			kit := koantest.New(t, framework.App{Name: "large", Ledger: true}, append(settings,
 				koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}, koantest.Setting{Key: "approval.mode", Value: mode}, koantest.Setting{Key: "approval.maxPlanBytes", Value: "65536"})...)
 			got := kit.Try(reads, koantest.Input{Include: []string{"calls"}})
 			made := 0

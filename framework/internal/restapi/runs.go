@@ -23,7 +23,7 @@ const (
 
 // noJournal is the fault of routes about runs in an app that keeps none.
 func noJournal() *fault.Fault {
-	return fault.New(fault.CapabilityUnsupported, "this app keeps no journal of its runs").WithHint("Set journal.enabled to true, which it is by default. An app without entities keeps none.")
+	return fault.New(fault.CapabilityUnsupported, "this app keeps no journal of its runs").WithHint("Set journal.enabled to true, which it is by default. An app without entities keeps none, unless framework.App says Ledger.")
 }
 
 // serveRuns serves GET /api/console/runs: the journal's list.

@@ -149,7 +149,7 @@ func changesSince(then, now Made, data bool) []string {
 func (t *Tapes) Kept(ctx context.Context, id string) (*KeptRun, error) {
 	if t.shelf == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app has nowhere of its own to keep runs for a replay").
-			WithHint("An app without entities keeps none.")
+			WithHint("An app without entities keeps none, unless framework.App says Ledger.")
 	}
 	found, err := t.shelf.Get(ctx, id)
 	switch {

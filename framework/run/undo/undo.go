@@ -32,7 +32,7 @@ const at = "/runId"
 func (u *Undos) Find(ctx context.Context, id string) (*Kept, error) {
 	if u.archive == nil {
 		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no journal, so no run can be undone").
-			WithHint("Set journal.enabled to true, which it is by default. An app without entities keeps none.").WithPath(at)
+			WithHint("Set journal.enabled to true, which it is by default. An app without entities keeps none, unless framework.App says Ledger.").WithPath(at)
 	}
 	k, err := u.archive.Undoable(ctx, id)
 	switch {
