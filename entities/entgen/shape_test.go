@@ -11,7 +11,7 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/expose"
-	"github.com/koan-go/koan/entities/internal/specimen/owned"
+	"github.com/koan-go/koan/tests/specimen/owned"
 )
 
 // Native has columns of PostgreSQL's own types, and of usual ones.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/specimen/owned"
+	"github.com/koan-go/koan/tests/specimen/owned"
 )
 
 // setter stands for a mutation's typed setter.

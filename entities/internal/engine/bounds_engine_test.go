@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/specimen/ent"
 )
 
 func TestValidatorsOfEntSayTheirLimit(t *testing.T) {

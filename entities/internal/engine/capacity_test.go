@@ -11,8 +11,8 @@ import (
 	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/specimen/ent"
 )
 
 // What the type of a column would round, cut or refuse is refused at its field, on both databases

@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
+	specimen "github.com/koan-go/koan/tests/specimen/ent"
 )
 
 // calls makes calls of operations "Entity.op" as one script.

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/koan-go/koan/codemode/languages"
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/specimen/ent"
 )
 
 // grove is an app whose foreign keys cascade in circles: of one entity (Branch), of two (Guild,

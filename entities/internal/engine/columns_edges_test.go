@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/specimen/ent"
 )
 
 // hookings are the options of an app whose engine writes by statements of its own,

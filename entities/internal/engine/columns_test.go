@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/specimen/ent"
 )
 
 // renamedField is a field with a column of another name, and what the field of

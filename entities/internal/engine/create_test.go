@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture/ent"
+	specimen "github.com/koan-go/koan/tests/specimen/ent"
 )
 
 func TestCreateStoresWhatIsNew(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
-	"github.com/koan-go/koan/entities/internal/specimen/owned"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/specimen/ent"
+	"github.com/koan-go/koan/tests/specimen/owned"
 )
 
 // longDecimals are decimals that no binary number holds.

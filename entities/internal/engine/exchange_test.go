@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "github.com/koan-go/koan/codemode/languages"
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/specimen/ent"
 )
 
 // Numbers, keys of several columns, and references that only one row may have go back to where

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	ent "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/fault"
+	ent "github.com/koan-go/koan/tests/specimen/ent"
 )
 
 // A value that is none of its field's type, which another program has stored, is read as a text beside the

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
-	"github.com/koan-go/koan/entities/internal/specimen/owned"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/specimen/ent"
+	"github.com/koan-go/koan/tests/specimen/owned"
 )
 
 // An action in Go that sets more through ent than a column keeps gets the field's fault, however it writes,

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities"
-	"github.com/koan-go/koan/entities/internal/office/ent"
-	"github.com/koan-go/koan/entities/internal/office/ent/document"
-	"github.com/koan-go/koan/entities/internal/office/ent/intercept"
-	"github.com/koan-go/koan/entities/internal/office/ent/person"
-	"github.com/koan-go/koan/entities/internal/office/viewer"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/office/ent"
+	"github.com/koan-go/koan/tests/office/ent/document"
+	"github.com/koan-go/koan/tests/office/ent/intercept"
+	"github.com/koan-go/koan/tests/office/ent/person"
+	"github.com/koan-go/koan/tests/office/viewer"
 )
 
 func TestInterceptorsThatCannotHoldAreRefusedAtTheStart(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	stdent "entgo.io/ent"
 	"github.com/stretchr/testify/require"
 
-	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	specimen "github.com/koan-go/koan/tests/specimen/ent"
 )
 
 func TestUpsertsByUniqueKey(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture/ent"
+	specimen "github.com/koan-go/koan/tests/specimen/ent"
 )
 
 func TestARefusalSaysWhatIsWrong(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	specimen "github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	specimen "github.com/koan-go/koan/tests/specimen/ent"
 )
 
 var rightsSeed = flag.Uint64("rights.seed", 0, "the one seed of TestRightsOfRelationships; 0 takes many")

@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities"
-	"github.com/koan-go/koan/entities/internal/office/ent"
-	"github.com/koan-go/koan/entities/internal/office/ent/intercept"
-	"github.com/koan-go/koan/entities/internal/office/ent/person"
-	_ "github.com/koan-go/koan/entities/internal/office/ent/runtime"
-	"github.com/koan-go/koan/entities/internal/office/viewer"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/tests/office/ent"
+	"github.com/koan-go/koan/tests/office/ent/intercept"
+	"github.com/koan-go/koan/tests/office/ent/person"
+	_ "github.com/koan-go/koan/tests/office/ent/runtime"
+	"github.com/koan-go/koan/tests/office/viewer"
 )
 
 // office is the fixture with rules, served to several people at once: ann and bob

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
+	"github.com/koan-go/koan/tests/specimen/ent"
 )
 
 // A UUID is the same in capital letters, wherever it is given, and comes back in small ones.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/entities/internal/specimen/ent"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/specimen/ent"
 )
 
 func TestDeleteThatAReferenceRefusesSaysWhatRefers(t *testing.T) {
