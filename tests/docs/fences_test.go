@@ -49,19 +49,19 @@ func TestGoIsRight(t *testing.T) {
 			}
 			frame, known := frames[name]
 			require.True(t, known || name == "", "%s: there is no frame %q", page, name)
-			folder := fmt.Sprintf("%s/fence%d", orDefault(frame.folder, "tests/docs"), len(packages))
+			folder := fmt.Sprintf("tests/docs/fence%d", len(packages))
 			line := 1 + strings.Count(string(text[:m[4]]), "\n")
 			source := fmt.Sprintf("//line %s:%d\n%s\n//line frame.go:1\n", page, line, fence)
 			switch {
 			case isFile.MatchString(fence):
 				place(folder, "fence.go", strings.TrimPrefix(fence, "//go:build ignore\n"))
 				if known {
-					place(folder, "frame.go", frame.text)
+					place(folder, "frame.go", frame)
 				}
 			default:
 				require.True(t, known, "%s:%d: a part of a file needs a comment such as <!-- frame: hook -->", page, line)
-				require.Equal(t, 1, strings.Count(frame.text, "FENCE\n"), name)
-				before, after, _ := strings.Cut(frame.text, "FENCE\n")
+				require.Equal(t, 1, strings.Count(frame, "FENCE\n"), name)
+				before, after, _ := strings.Cut(frame, "FENCE\n")
 				place(folder, "fence.go", strings.TrimRight(before, "\t")+source+after)
 				place(folder, "migrations/1.sql", "") // what a part embeds
 			}
@@ -86,25 +86,14 @@ func TestGoIsRight(t *testing.T) {
 // isFile matches the beginning of a whole file.
 var isFile = regexp.MustCompile(`(?m)\A(//.*\n|\n)*package `)
 
-func orDefault(text, instead string) string {
-	if text == "" {
-		return instead
-	}
-	return text
-}
-
-// frame is what stands around a part.
-type frame struct{ folder, text string }
-
-// readFrames reads the frames. Their names may end in " in FOLDER".
-func readFrames(t *testing.T) map[string]frame {
+// readFrames reads what stands around parts, by its name.
+func readFrames(t *testing.T) map[string]string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/frames.txtar")
 	require.NoError(t, err)
-	out := map[string]frame{}
+	out := map[string]string{}
 	for _, f := range archive.Files {
-		name, folder, _ := strings.Cut(f.Name, " in ")
-		out[name] = frame{folder, string(f.Data)}
+		out[f.Name] = string(f.Data)
 	}
 	return out
 }
