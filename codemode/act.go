@@ -9,7 +9,6 @@ import (
 	"regexp"
 
 	"github.com/koan-go/koan/codemode/internal/actions"
-	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/deadline"
@@ -93,7 +92,7 @@ func (x *act) job(l wire.Limits) (*wire.Job, error) {
 	return &wire.Job{
 		Task: wire.Execute, Action: true, Code: x.action.Code, Language: x.action.Language, Args: x.call.Input(),
 		Occasion: wire.Occasion{RunID: x.call.Run(), Set: x.nest.Set(), DryRun: x.call.DryRun(), NowMs: now.UnixMilli(), Seed: x.nest.Seed()},
-		Bindings: bind.Importing(x.nest.View(), x.p.app, x.action.Code), Limits: l, Principal: owner,
+		Bindings: x.p.bindings(x.nest.View(), x.action.Code, x.action.Language), Limits: l, Principal: owner,
 	}, nil
 }
 

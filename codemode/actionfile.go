@@ -5,19 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/actions"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
+	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/wire"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // ActionFile returns the file of an action that does what a script did, with an input as the
 // script's arguments were. It has its caller's rights. Its example has placeholders: every client
 // reads it, and the arguments were for that run alone.
-func (p *provider) ActionFile(ctx context.Context, name, code, language string, args json.RawMessage) (file string, text []byte, err error) {
+func (p *provider) ActionFile(ctx context.Context, name, code, in string, args json.RawMessage) (file string, text []byte, err error) {
 	if other := p.taken(name); other != "" {
 		return "", nil, fault.Newf(fault.InvalidPayload, "%s is named %q already", other, name)
 	}
@@ -25,26 +23,14 @@ func (p *provider) ActionFile(ctx context.Context, name, code, language string, 
 	if err != nil {
 		return "", nil, err
 	}
-	imports, body := script.AsFunction(code)
-	var b bytes.Buffer
-	if imports != "" {
-		b.WriteString(imports + "\n")
+	action := language.Action{
+		Name: name, Description: "Does what a script did: say here what " + name + " does.", Code: code, Language: in, Input: input,
 	}
-	b.WriteString("export const action = {\n  description: " + quotedText("Does what a script did: say here what "+name+" does.") + ",\n  input: " + string(input) + ",\n  rights: \"caller\",\n")
 	if len(args) > 0 {
-		b.WriteString("  examples: [" + string(example) + "],\n")
+		action.Example = example
 	}
-	b.WriteString("};\n\n")
-	inputType := "SDK.Actions." + catalog.Identifier(catalog.Pascal(name)) + "Input"
-	if file = name + ".js"; language == "javascript" {
-		b.WriteString("/** @param {" + inputType + "} input */\nexport default async (input) => {\n")
-	} else { // it may be either
-		file, language = name+".ts", "typescript"
-		b.WriteString("export default async (input: " + inputType + ") => {\n")
-	}
-	b.WriteString(strings.TrimRight(body, "\n") + "\n") // as it was: a template may have several lines
-	b.WriteString("};\n")
-	declared, f, err := p.declared(ctx, b.String(), language)
+	file, body, of := sourceOf(in).ActionFile(action)
+	declared, f, err := p.declared(ctx, body, of)
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -54,15 +40,7 @@ func (p *provider) ActionFile(ctx context.Context, name, code, language string, 
 	if _, wrong := actions.Read(declared.Action); len(wrong) > 0 {
 		return "", nil, fault.Invalid(wrong...)
 	}
-	return file, b.Bytes(), nil
-}
-
-func quotedText(s string) string {
-	raw, err := wire.Marshal(s)
-	if err != nil { // a string cannot fail
-		return `""`
-	}
-	return string(raw)
+	return file, []byte(body), nil
 }
 
 // inputLike returns the JSON Schema of an object that is like the arguments of a script, and an

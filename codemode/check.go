@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -37,12 +35,12 @@ func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMes
 	}
 	timed, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
-	call, _, release := p.awaitScript(timed, call, in.code, nil)
+	call, _, release := p.awaitScript(timed, call, in.code, in.language, nil)
 	defer release()
 	job := p.job(wire.Validate, in.code)
 	job.Principal = call.Principal().Subject
 	job.Language, job.CallTool = in.language, p.has(faceGateway)
-	job.Bindings = bind.Importing(call.View(), p.app, in.code)
+	job.Bindings = p.bindings(call.View(), in.code, in.language)
 	res, err := p.executor.Execute(timed, job, &checkHost{ctx: ctx})
 	switch {
 	case err != nil && timed.Err() != nil && ctx.Err() == nil:
@@ -92,12 +90,12 @@ func checkHint(f *fault.Fault) string {
 func judge(res *wire.Result) verdict {
 	found := res.Diagnostics
 	if f := res.Fault; f != nil {
-		found = append(found, wire.Diagnostic{Severity: validate.SeverityError, Code: validate.Parse, Message: f.Message, Hint: checkHint(f), Line: f.Line, Column: f.Column})
+		found = append(found, wire.Diagnostic{Severity: wire.SeverityError, Code: wire.DiagnosticParse, Message: f.Message, Hint: checkHint(f), Line: f.Line, Column: f.Column})
 	}
 	v := verdict{Valid: true, Diagnostics: found}
 	errors := 0
 	for _, d := range found {
-		if d.Severity != validate.SeverityError {
+		if d.Severity != wire.SeverityError {
 			continue
 		}
 		if errors++; errors == 1 {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -44,7 +43,7 @@ var null = json.RawMessage("null")
 func diagnose(f *fault.Fault) diagnostic {
 	entry, _ := fault.Lookup(f.Code)
 	d := diagnostic{
-		Severity: validate.SeverityError, Code: entry.Diagnostic(), Message: f.Message, Hint: f.Hint, Path: f.Path, ErrorClass: entry.ErrorClass(),
+		Severity: wire.SeverityError, Code: entry.Diagnostic(), Message: f.Message, Hint: f.Hint, Path: f.Path, ErrorClass: entry.ErrorClass(),
 	}
 	if about, ok := f.Details.(map[string]any); ok && about["import"] != nil {
 		d.Code = fault.DiagnosticImport
@@ -69,7 +68,7 @@ func refusal(call catalog.Call, f *fault.Fault) envelope {
 	for _, w := range wrong {
 		entry, _ := fault.Lookup(f.Code)
 		e.Diagnostics = append(e.Diagnostics, diagnostic{
-			Severity: validate.SeverityError, Code: fault.DiagnosticRequest, Message: w.Message, Hint: f.Hint, Path: w.Path, ErrorClass: entry.Class,
+			Severity: wire.SeverityError, Code: fault.DiagnosticRequest, Message: w.Message, Hint: f.Hint, Path: w.Path, ErrorClass: entry.Class,
 		})
 	}
 	return e
@@ -89,7 +88,7 @@ func (e *execution) envelope(err error, before []diagnostic) envelope {
 	}
 	out.Diagnostics = append(out.Diagnostics, before...)
 	for _, n := range e.notes {
-		out.Diagnostics = append(out.Diagnostics, diagnostic{Severity: validate.SeverityWarning, Code: fault.DiagnosticLowered, Message: n.Message, Path: "/limits"})
+		out.Diagnostics = append(out.Diagnostics, diagnostic{Severity: wire.SeverityWarning, Code: fault.DiagnosticLowered, Message: n.Message, Path: "/limits"})
 	}
 	if err != nil {
 		out.Diagnostics = append(out.Diagnostics, e.aftermath()...)
@@ -122,7 +121,7 @@ func (e *execution) aftermath() []diagnostic {
 			names = append(names, c.ServerID+" "+c.ToolName)
 		}
 		out = append(out, diagnostic{
-			Severity: validate.SeverityWarning, Code: fault.DiagnosticOutsideEffects,
+			Severity: wire.SeverityWarning, Code: fault.DiagnosticOutsideEffects,
 			Message: "these calls had effects outside that cannot be undone: " + strings.Join(names, ", "),
 			Hint:    "Do not repeat them without checking.",
 		})

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/approval"
 	"github.com/koan-go/koan/framework/auth"
@@ -146,7 +145,7 @@ func (e *execution) run(ctx context.Context) error {
 		return err
 	}
 	e.narrow()
-	call, missing, release := e.p.awaitScript(ctx, e.call, e.in.Code, e.in.Args)
+	call, missing, release := e.p.awaitScript(ctx, e.call, e.in.Code, e.in.Language, e.in.Args)
 	defer release()
 	e.call, e.missing = call, missing
 	e.spec = run.Spec{
@@ -190,7 +189,7 @@ func (e *execution) prepare() {
 	e.job = &wire.Job{
 		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args, Module: e.module,
 		CallTool: e.call.Operation().ID.Owner == faceGateway,
-		Bindings: bind.Importing(e.view, e.p.app, e.in.Code), Limits: e.own, Principal: e.call.Principal().Subject,
+		Bindings: e.p.bindings(e.view, e.in.Code, e.in.Language), Limits: e.own, Principal: e.call.Principal().Subject,
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -107,7 +107,7 @@ func (p *provider) unavailable(v *catalog.View, requested []string) []diagnostic
 		}
 		if err != nil {
 			d := diagnose(fault.From(err))
-			d.Severity, d.Code, d.Path = validate.SeverityWarning, fault.DiagnosticCapability, fmt.Sprintf("/requestedCapabilities/%d", i)
+			d.Severity, d.Code, d.Path = wire.SeverityWarning, fault.DiagnosticCapability, fmt.Sprintf("/requestedCapabilities/%d", i)
 			out = append(out, d)
 		}
 	}

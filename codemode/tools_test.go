@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -33,12 +33,12 @@ func TestValidate(t *testing.T) {
 		{"empty", "", false, "", "Code cannot be empty"},
 		{"blank", "  \n", false, "", "Code cannot be empty"},
 		{"too long", strings.Repeat("x", 50_001), false, "", "50001 characters"},
-		{"syntax", "let a = 1;\nlet b = ;", false, validate.Parse, "line 2"},
-		{"unterminated comment", "1 /* never", false, validate.Parse, ""},
-		{"unknown entity", "SDK.Entities.Nte.collection()", false, validate.UnknownEntity, `did you mean "Note"?`},
-		{"unknown method", "SDK.Entities.Note.delete('1')", false, validate.UnknownMethod, "no method"},
-		{"two problems", "SDK.Entities.Note.x(); fetch('y')", false, validate.UnknownMethod, "(and 1 more)"},
-		{"unknown set", "SDK.Entities.Note.collection({set: 'cellar'})", false, validate.UnknownSet, "attic"},
+		{"syntax", "let a = 1;\nlet b = ;", false, wire.DiagnosticParse, "line 2"},
+		{"unterminated comment", "1 /* never", false, wire.DiagnosticParse, ""},
+		{"unknown entity", "SDK.Entities.Nte.collection()", false, wire.DiagnosticUnknownEntity, `did you mean "Note"?`},
+		{"unknown method", "SDK.Entities.Note.delete('1')", false, wire.DiagnosticUnknownMethod, "no method"},
+		{"two problems", "SDK.Entities.Note.x(); fetch('y')", false, wire.DiagnosticUnknownMethod, "(and 1 more)"},
+		{"unknown set", "SDK.Entities.Note.collection({set: 'cellar'})", false, wire.DiagnosticUnknownSet, "attic"},
 	}
 	h := newHouse(t, nil)
 	for _, tt := range tests {

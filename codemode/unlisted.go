@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -95,8 +95,8 @@ func those(wanted func(server string) bool) func([]string) []string {
 
 // awaitScript waits for the tools of the servers that a script refers to: it calls or imports from them, and
 // is refused for nothing that they have by now. SDK.Servers waits by itself for those that were never listed.
-func (p *provider) awaitScript(ctx context.Context, call catalog.Call, code string, args json.RawMessage) (later catalog.Call, missing unlisted, release func()) {
-	references := sync.OnceValue(func() *bind.References { return bind.ReferencesOf(code, args) }) // most runs have no such server
+func (p *provider) awaitScript(ctx context.Context, call catalog.Call, code, in string, args json.RawMessage) (later catalog.Call, missing unlisted, release func()) {
+	references := sync.OnceValue(func() language.References { return sourceOf(in).References(code, args) }) // most runs have no such server
 	return p.awaitTools(ctx, call,
 		func(server string) bool { return references().Imports(server) },
 		func(servers []string) []string {

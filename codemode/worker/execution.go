@@ -12,8 +12,8 @@ import (
 // Run runs a job in this process and returns its result, which is never nil. It interrupts the
 // script when ctx ends.
 func Run(ctx context.Context, languages []language.Language, job *wire.Job, to language.Port, gauges Gauges) *wire.Result {
-	l := language.Of(languages, job.Language)
-	if l == nil {
+	l, ok := language.Of(languages, job.Language)
+	if !ok {
 		return &wire.Result{Fault: unknownLanguage(job.Language)}
 	}
 	l.Bind(job.Bindings)

@@ -151,11 +151,11 @@ func (p *process) runJob(payload []byte) (last bool, err error) {
 
 // use prepares the language that a job names, unless it is prepared.
 func (p *process) use(name string) error {
-	l := language.Of(p.languages, name)
-	switch l {
-	case nil:
+	l, ok := language.Of(p.languages, name)
+	switch {
+	case !ok:
 		return unknownLanguage(name)
-	case p.language:
+	case l == p.language:
 		return nil
 	}
 	l.Bind(p.bindings)

@@ -338,6 +338,22 @@ func TestLanguagesStandBehindTheirInterface(t *testing.T) {
 	}
 }
 
+// The host of scripts knows a language by one file, and by the types that it writes.
+func TestHostOfScriptsKnowsLanguagesInOnePlace(t *testing.T) {
+	t.Parallel()
+	const room = "codemode/internal/language/"
+	for _, s := range sources(t) {
+		if s.test || s.pkg != "codemode" || s.path == "codemode/language.go" {
+			continue
+		}
+		for _, i := range s.imports {
+			if p := own(i); under(p, room+"javascript") {
+				require.Equal(t, room+"javascript/typegen", p, "%s imports %s", s.path, i)
+			}
+		}
+	}
+}
+
 // otherMeanings are words that are fault codes by chance where they stand.
 var otherMeanings = map[string][]string{
 	"internal": {"entities/entgen"},

@@ -192,35 +192,25 @@ func moduleID(id string, taken map[string]bool) string {
 // ModulePart is the last part of the path of a server's module, unless another one has it.
 func ModulePart(id string) string { return moduleID(id, map[string]bool{}) }
 
-var (
-	dynamic = regexp.MustCompile(`\bimport\s*\(`)
-	written = regexp.MustCompile(`\bimport\s*\(\s*(?:"[^"]*"|'[^']*')\s*[,)]`)
-)
-
-// Computes reports whether the code may import a module whose path is not a literal.
-func Computes(code string) bool {
-	return len(dynamic.FindAllStringIndex(code, -1)) > len(written.FindAllStringIndex(code, -1))
-}
-
-// Importing returns the bindings of a View for one script. Only the servers that the code may
-// import have their tools; the others are there for the list of what it can import.
-func Importing(v *catalog.View, app App, code string) wire.Bindings {
+// Importing returns the bindings of a View for one script. may reports whether the script may import the module with
+// a path; it is nil for a script that imports none. Only the servers that it may import have their tools; the others
+// are there for the list of what it can import.
+func Importing(v *catalog.View, app App, may func(path string) bool) wire.Bindings {
 	b := Bind(v)
-	if !strings.Contains(code, wire.ModulePrefix) && !dynamic.MatchString(code) {
+	if may == nil {
 		return b
 	}
-	all := Computes(code)
 	var servers []wire.Server
 	for _, s := range Servers(v, app) {
 		w := s.Server
-		if !all && !strings.Contains(code, wire.ModuleServers+s.ID) {
+		if !may(wire.ModuleServers + s.ID) {
 			w.Tools, w.Groups = nil, nil
 		}
 		servers = append(servers, w)
 	}
 	for _, s := range Servers(v, app) { // by its long name, too
 		long := s.long()
-		if long == "" || !all && !strings.Contains(code, wire.ModuleServers+long) || slices.ContainsFunc(servers, func(w wire.Server) bool { return w.ID == long }) {
+		if long == "" || !may(wire.ModuleServers+long) || slices.ContainsFunc(servers, func(w wire.Server) bool { return w.ID == long }) {
 			continue
 		}
 		w := s.Server

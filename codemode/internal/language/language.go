@@ -37,15 +37,12 @@ type Runtime interface {
 	Interrupt(f *fault.Fault)
 }
 
-// Of returns the language that a job names, nil if there is none. A job that names none is in the first one.
-func Of(languages []Language, name string) Language {
-	if name == "" && len(languages) > 0 {
-		return languages[0]
-	}
+// Of returns the language that a job names; ok is false if there is none. A job that names none is in the first one.
+func Of[L interface{ Names() []string }](languages []L, name string) (l L, ok bool) {
 	for _, l := range languages {
-		if slices.Contains(l.Names(), name) {
-			return l
+		if name == "" || slices.Contains(l.Names(), name) {
+			return l, true
 		}
 	}
-	return nil
+	return l, false
 }

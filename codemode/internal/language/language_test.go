@@ -137,9 +137,9 @@ func TestAnotherLanguageIsChecked(t *testing.T) {
 	require.Nil(t, r.Fault)
 	require.Empty(t, h.calls)
 	require.Len(t, r.Diagnostics, 2)
-	require.Equal(t, "unknown_method", r.Diagnostics[0].Code)
+	require.Equal(t, wire.DiagnosticUnknownMethod, r.Diagnostics[0].Code)
 	require.Equal(t, 2, r.Diagnostics[0].Line)
-	require.Equal(t, "parse", r.Diagnostics[1].Code)
+	require.Equal(t, wire.DiagnosticParse, r.Diagnostics[1].Code)
 }
 
 func TestActionsAreDeclaredInTheirLanguage(t *testing.T) {

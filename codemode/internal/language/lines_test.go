@@ -39,17 +39,17 @@ func (r *linesRuntime) Interrupt(f *fault.Fault) { r.interrupted.Store(f) }
 func (r *linesRuntime) Check(job *wire.Job, _ language.Host) *wire.Result {
 	for i, line := range strings.Split(job.Code, "\n") {
 		name, rest, _ := strings.Cut(line, " ")
-		d := wire.Diagnostic{Severity: "error", Line: i + 1}
+		d := wire.Diagnostic{Severity: wire.SeverityError, Line: i + 1}
 		switch name {
 		case "call":
 			if _, ok := r.operation(rest); ok {
 				continue
 			}
-			d.Code, d.Message = "unknown_method", "there is no such method"
+			d.Code, d.Message = wire.DiagnosticUnknownMethod, "there is no such method"
 		case "log", "fail", "spin", "grow":
 			continue
 		default:
-			d.Code, d.Message = "parse", "there is no command "+name
+			d.Code, d.Message = wire.DiagnosticParse, "there is no command "+name
 		}
 		r.result.Diagnostics = append(r.result.Diagnostics, d)
 	}

@@ -218,7 +218,7 @@ const FilesGet = "plugin::files.get"
 // MaxFiles bounds Result.Files.
 const MaxFiles = 32
 
-// Diagnostic is one finding of validate (CONTRACT section 2). Code is one of package validate.
+// Diagnostic is one finding of validate (CONTRACT section 2). Code is one of those of this package.
 type Diagnostic struct {
 	Severity string `json:"severity"` // error, warning
 	Code     string `json:"code"`

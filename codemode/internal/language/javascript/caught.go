@@ -5,7 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 
-	"github.com/koan-go/koan/codemode/internal/language/javascript/validate"
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -43,9 +43,9 @@ func (fs *faults) explainCaught(v goja.Value) {
 	}
 	f := fs.positions.locate(fault.New(fault.JavaScriptError, message), fs.js.creationStack(o))
 	for _, d := range fs.hints.diagnostics() {
-		about := d.Code == validate.UnknownEntity
+		about := d.Code == wire.DiagnosticUnknownEntity
 		if missing {
-			about = d.Code == validate.UnknownMethod && strings.Contains(d.Message, " `"+name+"`")
+			about = d.Code == wire.DiagnosticUnknownMethod && strings.Contains(d.Message, " `"+name+"`")
 		}
 		if about && d.Line == f.Line {
 			_ = o.Set("message", strings.TrimSpace(d.Message+" ("+message+"). "+d.Hint))

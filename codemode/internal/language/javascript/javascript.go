@@ -7,6 +7,7 @@ package javascript
 
 import (
 	"github.com/koan-go/koan/codemode/internal/language"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
@@ -23,7 +24,7 @@ var _ language.Language = (*javaScript)(nil)
 func New() language.Language { return &javaScript{} }
 
 // Names implements language.Language.
-func (*javaScript) Names() []string { return []string{"javascript", "typescript"} }
+func (*javaScript) Names() []string { return script.Names }
 
 // Bind implements language.Language.
 func (l *javaScript) Bind(b wire.Bindings) {

@@ -278,15 +278,15 @@ func compileFault(err error) error {
 func (r *runtime) diagnose(err error) []wire.Diagnostic {
 	var e *script.Error
 	if errors.As(err, &e) {
-		code := validate.Parse
+		code := wire.DiagnosticParse
 		switch {
 		case e.Name != "":
-			code = validate.UnknownExport
+			code = wire.DiagnosticUnknownExport
 		case e.Import != "":
-			code = validate.UnknownModule
+			code = wire.DiagnosticUnknownModule
 		}
 		return []wire.Diagnostic{{
-			Severity: validate.SeverityError, Code: code, Message: e.Message, Hint: fault.From(compileFault(e)).Hint, Line: e.Line, Column: e.Column,
+			Severity: wire.SeverityError, Code: code, Message: e.Message, Hint: fault.From(compileFault(e)).Hint, Line: e.Line, Column: e.Column,
 		}}
 	}
 	return validate.Check(r.job.program, r.job.bindings(), r.checkInput)

@@ -6,6 +6,9 @@ import (
 	"sync"
 )
 
+// Names are the names of the languages that a script can be in.
+var Names = []string{"javascript", "typescript"}
+
 // Source is a script as it was sent.
 type Source struct {
 	Code string

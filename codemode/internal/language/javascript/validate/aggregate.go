@@ -44,7 +44,7 @@ func (c *checker) aggregate(e *wire.Entity, arg term) {
 	for key, v := range c.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
+			c.fail(key.at, "", wire.DiagnosticUnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":
@@ -229,6 +229,6 @@ func (c *checker) column(got *result, name string, at file.Idx) bool {
 	if slices.Contains(got.names, name) {
 		return true
 	}
-	c.fail(at, "", UnknownField, "the aggregate has no column "+quote(name)+fault.DidYouMean(name, got.names), availableNames(got.names))
+	c.fail(at, "", wire.DiagnosticUnknownField, "the aggregate has no column "+quote(name)+fault.DidYouMean(name, got.names), availableNames(got.names))
 	return false
 }

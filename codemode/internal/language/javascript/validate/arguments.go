@@ -68,19 +68,19 @@ func (c *checker) options(e *wire.Entity, arg term, method string, takes []strin
 			if !slices.Contains(e.Ops, stores) {
 				stores = "create"
 			}
-			c.fail(key.at, "", UnknownOption, "`new` takes no values: it returns a model with defaults, and stores nothing", "Store one with SDK.Entities."+e.Name+"."+stores+"({"+shown(key.name)+": ...}).")
+			c.fail(key.at, "", wire.DiagnosticUnknownOption, "`new` takes no values: it returns a model with defaults, and stores nothing", "Store one with SDK.Entities."+e.Name+"."+stores+"({"+shown(key.name)+": ...}).")
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", UnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
+			c.fail(key.at, "", wire.DiagnosticUnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
 		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
-			c.fail(key.at, "", UnknownOption, e.Name+" has no version", "Leave ifVersion out.")
+			c.fail(key.at, "", wire.DiagnosticUnknownOption, e.Name+" has no version", "Leave ifVersion out.")
 		case key.name == "q" && e.Kinds != "" && !e.Searchable:
-			c.fail(key.at, "", UnknownOption, e.Name+" has no searchable fields", "Filter with $contains or $icontains.")
+			c.fail(key.at, "", wire.DiagnosticUnknownOption, e.Name+" has no searchable fields", "Filter with $contains or $icontains.")
 		case key.name == "set":
 			c.set(e, v)
 		case key.name == "filter":
 			c.filter(e, v, depth)
 		case key.name == "with" && len(e.Edges) == 0:
-			c.fail(key.at, "", UnknownRelationship, e.Name+" has no relationships", "Leave `with` out.")
+			c.fail(key.at, "", wire.DiagnosticUnknownRelationship, e.Name+" has no relationships", "Leave `with` out.")
 		case key.name == "with":
 			c.with(e, v, depth+1)
 		case key.name == "sort":
@@ -110,7 +110,7 @@ func (c *checker) bareSet(e *wire.Entity, t term) {
 	if set == "" || slices.ContainsFunc(sets, func(p string) bool { return auth.MatchSet(p, set) }) {
 		return
 	}
-	c.fail(t.Idx0(), "", UnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), availableNames(sets))
+	c.fail(t.Idx0(), "", wire.DiagnosticUnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), availableNames(sets))
 }
 
 // leadsTo returns the target entity of an edge, nil if it is not known because the caller
@@ -148,7 +148,7 @@ func (c *checker) path(e *wire.Entity, path string, at file.Idx) bool {
 }
 
 func (c *checker) noField(e *wire.Entity, name string, known []string, at file.Idx) {
-	c.fail(at, "", UnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
+	c.fail(at, "", wire.DiagnosticUnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
 }
 
 // models checks the keys of a model, of changes, or of a list of models.
@@ -207,7 +207,7 @@ func (c *checker) relationship(e *wire.Entity, path string, at file.Idx) *wire.E
 		case first == "all":
 			return nil
 		case !slices.Contains(e.Edges, first):
-			c.fail(at, "", UnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), availableNames(e.Edges))
+			c.fail(at, "", wire.DiagnosticUnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), availableNames(e.Edges))
 			return nil
 		}
 		if e = c.leadsTo(e, first); e == nil || !more {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/token"
+
+	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
 // expr walks an expression and returns what is known about its value.
@@ -164,7 +166,7 @@ func (c *checker) bracket(s *scope, e *ast.BracketExpression, test bool) value {
 		}
 		if owner.kind == page && !test {
 			what := owner.entity.Name + "." + owner.method
-			c.fail(m.Idx, "", UnknownMethod, what+" returns a page, which has no element "+quote(m.Literal), UseItems)
+			c.fail(m.Idx, "", wire.DiagnosticUnknownMethod, what+" returns a page, which has no element "+quote(m.Literal), UseItems)
 		}
 	default:
 		c.expr(s, e.Member)
@@ -403,7 +405,7 @@ func (c *checker) evaluator(s *scope, callee ast.Expression) {
 		return
 	}
 	if _, free := s.lookup("Function"); free {
-		c.fail(id.Idx, "", ForbiddenGlobal, quote("Function")+" cannot execute strings as code in the sandbox", noCodeFromText)
+		c.fail(id.Idx, "", wire.DiagnosticForbiddenGlobal, quote("Function")+" cannot execute strings as code in the sandbox", noCodeFromText)
 	}
 }
 

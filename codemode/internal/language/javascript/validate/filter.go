@@ -43,7 +43,7 @@ func (c *checker) logic(e *wire.Entity, key key, v term, depth int) {
 	case op.Place == catalog.InFilter:
 		c.operand(e, op, v, depth)
 	default:
-		c.fail(key.at, "", UnknownOperator, quote(key.name)+" belongs to a field or a relationship", "Write {field: {"+key.name+": ...}}.")
+		c.fail(key.at, "", wire.DiagnosticUnknownOperator, quote(key.name)+" belongs to a field or a relationship", "Write {field: {"+key.name+": ...}}.")
 	}
 }
 
@@ -70,7 +70,7 @@ func (c *checker) condition(e *wire.Entity, key key, v term, depth int) {
 	case strings.Contains(key.name, "."):
 		c.dotted(e, key)
 	case key.name == "filter" || key.name == "where":
-		c.fail(key.at, "", UnknownField, e.Name+" has no field "+quote(key.name), "This is a filter already: write the fields without "+quote(key.name)+" around them, such as {"+anyField(e)+": ...}.")
+		c.fail(key.at, "", wire.DiagnosticUnknownField, e.Name+" has no field "+quote(key.name), "This is a filter already: write the fields without "+quote(key.name)+" around them, such as {"+anyField(e)+": ...}.")
 	default:
 		c.noField(e, key.name, slices.Concat(readable(e), e.Edges), key.at)
 	}
@@ -89,7 +89,7 @@ func anyField(e *wire.Entity) string {
 func (c *checker) dotted(e *wire.Entity, key key) {
 	first, rest, _ := strings.Cut(key.name, ".")
 	if i := slices.Index(e.Fields, first); i >= 0 && class(e, i) != catalog.ClassHidden {
-		c.fail(key.at, "", UnknownField, quote(key.name)+" is not a field: a filter looks into "+quote(first)+" with $path", "Write {"+first+": {$path: {"+shown(rest)+": ...}}}.")
+		c.fail(key.at, "", wire.DiagnosticUnknownField, quote(key.name)+" is not a field: a filter looks into "+quote(first)+" with $path", "Write {"+first+": {$path: {"+shown(rest)+": ...}}}.")
 		return
 	}
 	if !slices.Contains(e.Edges, first) {
@@ -100,7 +100,7 @@ func (c *checker) dotted(e *wire.Entity, key key) {
 	if e.ToMany(first) {
 		inner = "{$some: " + inner + "}"
 	}
-	c.fail(key.at, "", UnknownField, quote(key.name)+" is not a field: a filter names those of a relationship in an object", "Write {"+first+": "+inner+"}.")
+	c.fail(key.at, "", wire.DiagnosticUnknownField, quote(key.name)+" is not a field: a filter names those of a relationship in an object", "Write {"+first+": "+inner+"}.")
 }
 
 func shown(name string) string { return strings.Trim(quote(name), "`") }
@@ -112,11 +112,11 @@ func (c *checker) conditions(of catalog.FieldClass, field string, v term) {
 		switch {
 		case slices.Contains(may, inner.name):
 		case slices.Contains(operators, inner.name):
-			c.fail(inner.at, "", UnknownOperator, quote(inner.name)+" does not apply to "+quote(field), availableNames(may))
+			c.fail(inner.at, "", wire.DiagnosticUnknownOperator, quote(inner.name)+" does not apply to "+quote(field), availableNames(may))
 		case strings.HasPrefix(inner.name, "$"):
 			c.noOperator(inner, may, operators)
 		case of == catalog.ClassJSON || of == catalog.ClassList:
-			c.fail(inner.at, "", UnknownOperator, "a filter looks into "+quote(field)+" with $path, also for "+quote(inner.name), "Write {"+field+": {$path: {"+shown(inner.name)+": ...}}}.")
+			c.fail(inner.at, "", wire.DiagnosticUnknownOperator, "a filter looks into "+quote(field)+" with $path, also for "+quote(inner.name), "Write {"+field+": {$path: {"+shown(inner.name)+": ...}}}.")
 		case of != 0: // the field is known not to be an object
 			c.noOperator(inner, may, operators)
 		}
@@ -140,9 +140,9 @@ func (c *checker) related(e *wire.Entity, edge string, v term, depth int) {
 		case many && strings.HasPrefix(inner.name, "$"):
 			c.noOperator(inner, quantifiers, operators)
 		case many:
-			c.fail(inner.at, "", UnknownOperator, "a relationship to many takes $some, $every, $none or $exists around "+quote(inner.name), "Write {"+edge+": {$some: {"+shown(inner.name)+": ...}}}.")
+			c.fail(inner.at, "", wire.DiagnosticUnknownOperator, "a relationship to many takes $some, $every, $none or $exists around "+quote(inner.name), "Write {"+edge+": {$some: {"+shown(inner.name)+": ...}}}.")
 		case quantified:
-			c.fail(inner.at, "", UnknownOperator, quote(inner.name)+" is for relationships to many; "+quote(edge)+" is to one", "Write {"+edge+": {field: ...}}.")
+			c.fail(inner.at, "", wire.DiagnosticUnknownOperator, quote(inner.name)+" is for relationships to many; "+quote(edge)+" is to one", "Write {"+edge+": {field: ...}}.")
 		case target == nil:
 		case strings.HasPrefix(inner.name, "$"):
 			if e.Kinds != "" || !known {
@@ -175,7 +175,7 @@ func (c *checker) misplaced(target *wire.Entity, edge string, many bool, op cata
 	case many && slices.Contains(catalog.ClassList.Beyond(catalog.ClassJSON), op.Name): // of a list in one field
 		hint = availableNames(quantifiers)
 	}
-	c.fail(at, "", UnknownOperator, quote(op.Name)+" does not apply to "+quote(edge)+", a relationship to "+to, hint)
+	c.fail(at, "", wire.DiagnosticUnknownOperator, quote(op.Name)+" does not apply to "+quote(edge)+", a relationship to "+to, hint)
 }
 
 // noOperator reports an operator that does not exist or does not fit, with those that do.
@@ -184,7 +184,7 @@ func (c *checker) noOperator(key key, may, near []string) {
 	if suggestion == "" {
 		suggestion = fault.DidYouMean(key.name, near)
 	}
-	c.fail(key.at, "", UnknownOperator, "there is no filter operator "+quote(key.name)+suggestion, availableNames(may))
+	c.fail(key.at, "", wire.DiagnosticUnknownOperator, "there is no filter operator "+quote(key.name)+suggestion, availableNames(may))
 }
 
 // operator reports a name that is not an operator.

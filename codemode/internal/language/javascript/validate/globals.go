@@ -103,10 +103,10 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 	case test:
 		c.tested["global "+name] = true
 	case absent:
-		c.fail(at, "global "+name, ForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
+		c.fail(at, "global "+name, wire.DiagnosticForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
 	case isGlobal[name] || c.names.assigned[name] || c.names.globals[name] || c.names.dynamic || name == "callTool" && c.bindings.CallTool:
 	case slices.Contains(wire.ErrorClasses, name):
-		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared", "Import it: import { "+name+" } from \""+wire.ModuleErrors+"\".")
+		c.fail(at, "global "+name, wire.DiagnosticUnknownGlobal, quote(name)+" is not declared", "Import it: import { "+name+" } from \""+wire.ModuleErrors+"\".")
 	case c.reporting(): // a suggestion is expensive to find
 		likely := c.below(name)
 		if likely == "" {
@@ -123,7 +123,7 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 		default:
 			hint = "Write " + likely + "."
 		}
-		c.fail(at, "global "+name, UnknownGlobal, quote(name)+" is not declared"+didYouMean(likely), hint)
+		c.fail(at, "global "+name, wire.DiagnosticUnknownGlobal, quote(name)+" is not declared"+didYouMean(likely), hint)
 	}
 }
 

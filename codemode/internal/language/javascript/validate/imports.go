@@ -84,7 +84,7 @@ func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, str
 		return value{}, subject, nil
 	}
 	return value{}, subject, func() {
-		c.fail(at, subject, UnknownExport, "the module of the server "+quote(s.ID)+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
+		c.fail(at, subject, wire.DiagnosticUnknownExport, "the module of the server "+quote(s.ID)+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -68,11 +69,11 @@ func (c *checker) listMember(v value, name string, at file.Idx) (subject string,
 	switch {
 	case slices.Contains(ofPromises, name):
 		return subject, func() {
-			c.fail(at, subject, UnknownMethod, what+" returns an array, not a promise of one: it has no "+quote(name), NoPromise)
+			c.fail(at, subject, wire.DiagnosticUnknownMethod, what+" returns an array, not a promise of one: it has no "+quote(name), NoPromise)
 		}
 	case slices.Contains(ofPages, name):
 		return subject, func() {
-			c.fail(at, subject, UnknownMethod, what+" returns an array, which has no "+quote(name), "It is the list itself: take its length, index it, or go through it with for...of.")
+			c.fail(at, subject, wire.DiagnosticUnknownMethod, what+" returns an array, which has no "+quote(name), "It is the list itself: take its length, index it, or go through it with for...of.")
 		}
 	}
 	return "", nil
@@ -85,7 +86,7 @@ func (c *checker) pendingMember(v value, name string, at file.Idx) (subject stri
 		return subject, nil
 	}
 	return subject, func() {
-		c.fail(at, subject, UnknownMethod, ReturnsPromise+", which has no "+quote(name), "Await it first: (await f(...))."+name+".")
+		c.fail(at, subject, wire.DiagnosticUnknownMethod, ReturnsPromise+", which has no "+quote(name), "Await it first: (await f(...))."+name+".")
 	}
 }
 
@@ -93,7 +94,7 @@ func (c *checker) pendingMember(v value, name string, at file.Idx) (subject stri
 // is always the same of all promises.
 func (c *checker) unawaited(v value, e ast.Expression, what string) value {
 	if v.kind == pending {
-		c.fail(e.Idx0(), "", UnawaitedPromise, ReturnsPromise+", which "+what, "Await it first.")
+		c.fail(e.Idx0(), "", wire.DiagnosticUnawaitedPromise, ReturnsPromise+", which "+what, "Await it first.")
 	}
 	return v
 }
@@ -109,7 +110,7 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 	if slices.Contains(ofPromises, name) {
 		subject = p.entity.Name + "." + p.method + "()." + name
 		return subject, func() {
-			c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" returns a page, not a promise of one: it has no "+quote(name), NoPromise)
+			c.fail(at, subject, wire.DiagnosticUnknownMethod, p.entity.Name+"."+p.method+" returns a page, not a promise of one: it has no "+quote(name), NoPromise)
 		}
 	}
 	if !slices.Contains(ofArrays, name) {
@@ -119,7 +120,7 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 		subject = p.entity.Name + "." + p.method + "()." + name
 	}
 	return subject, func() {
-		c.fail(at, subject, UnknownMethod, p.entity.Name+"."+p.method+" returns a page, which has no "+quote(name), UseItems)
+		c.fail(at, subject, wire.DiagnosticUnknownMethod, p.entity.Name+"."+p.method+" returns a page, which has no "+quote(name), UseItems)
 	}
 }
 
@@ -128,9 +129,9 @@ func (c *checker) iterated(s *scope, e ast.Expression) value {
 	v := c.expr(s, e)
 	switch v.kind {
 	case page:
-		c.fail(e.Idx0(), "", UnknownMethod, v.entity.Name+"."+v.method+" returns a page, which cannot be iterated over", UseItems)
+		c.fail(e.Idx0(), "", wire.DiagnosticUnknownMethod, v.entity.Name+"."+v.method+" returns a page, which cannot be iterated over", UseItems)
 	case pending:
-		c.fail(e.Idx0(), "", UnknownMethod, ReturnsPromise+", which cannot be iterated over", "Await it first.")
+		c.fail(e.Idx0(), "", wire.DiagnosticUnknownMethod, ReturnsPromise+", which cannot be iterated over", "Await it first.")
 	}
 	return rowsIn(v)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dop251/goja/ast"
 
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -73,9 +74,9 @@ func (c *checker) foundIn(at *inputValue) bool {
 
 // invalid reports an operation's fault about an input.
 func (c *checker) invalid(callee value, at *inputValue, exact bool, d fault.Detail, f *fault.Fault) {
-	code, hint := InvalidArgument, f.Hint
+	code, hint := wire.DiagnosticInvalidArgument, f.Hint
 	if f.Code == fault.UnknownSet {
-		code = UnknownSet
+		code = wire.DiagnosticUnknownSet
 	}
 	if e, _ := fault.Lookup(f.Code); hint == e.Hint {
 		problem := d
@@ -229,7 +230,7 @@ func (c *checker) addOptions(root *inputValue, t term) (ok bool) {
 	case v.json != nil && v.json[0] == '"':
 		root.put("set", v)
 	case v.json != nil || v.list:
-		c.fail(v.from, "", InvalidArgument, "the options are neither an object nor the name of a set", "Write {name: value}, or the set's name as a string.")
+		c.fail(v.from, "", wire.DiagnosticInvalidArgument, "the options are neither an object nor the name of a set", "Write {name: value}, or the set's name as a string.")
 		return false
 	default:
 		root.known = false
@@ -243,7 +244,7 @@ func (c *checker) reportUndefined(v *inputValue, path string) (found bool) {
 	if at := path + "/"; strings.HasPrefix(at, "/filter/") || strings.HasPrefix(at, "/with/") && strings.Contains(at, "/filter/") {
 		for _, name := range slices.Sorted(maps.Keys(v.undefined)) {
 			before := len(c.found)
-			c.fail(v.undefined[name], "", InvalidArgument, "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null.")
+			c.fail(v.undefined[name], "", wire.DiagnosticInvalidArgument, "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null.")
 			if found = true; len(c.found) > before {
 				c.found[before].Path = path + "/" + pointerEscapes.Replace(name)
 			}
@@ -266,7 +267,7 @@ var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 // before anything else is checked.
 func (c *checker) reportDuplicate(name string, at *inputValue) bool {
 	before := len(c.found)
-	c.fail(at.from, "", InvalidArgument, quote(name)+" is given twice: as an argument and among the options", "Leave it out of the options.")
+	c.fail(at.from, "", wire.DiagnosticInvalidArgument, quote(name)+" is given twice: as an argument and among the options", "Leave it out of the options.")
 	if len(c.found) > before {
 		c.found[before].Path = "/" + name
 	}

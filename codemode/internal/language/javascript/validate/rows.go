@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/token"
 
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -51,7 +52,7 @@ func (c *checker) rowMember(v value, name string, at file.Idx) (got value, subje
 	}
 	return got, subject, func() {
 		slices.Sort(names)
-		c.fail(at, subject, UnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, names), availableNames(slices.Compact(names)))
+		c.fail(at, subject, wire.DiagnosticUnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, names), availableNames(slices.Compact(names)))
 	}
 }
 

@@ -110,7 +110,7 @@ func (c *checker) member(owner value, name string, at file.Idx, test bool) value
 		subject = "Out." + name
 		if !slices.Contains(outMembers, name) {
 			miss = func() {
-				c.fail(at, subject, UnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(suggest(name, outMembers, otherOutputs[name])), availableNames(outMembers))
+				c.fail(at, subject, wire.DiagnosticUnknownMethod, "SDK.Out has no function "+quote(name)+didYouMean(suggest(name, outMembers, otherOutputs[name])), availableNames(outMembers))
 			}
 		}
 	default:
@@ -142,7 +142,7 @@ func (c *checker) domainFunction(owner value, name string, at file.Idx) (value, 
 		return value{}, path + "." + name, nil
 	}
 	return value{}, path + "." + name, func() {
-		c.fail(at, path+"."+name, UnknownMethod, path+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
+		c.fail(at, path+"."+name, wire.DiagnosticUnknownMethod, path+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
 	}
 }
 
@@ -156,7 +156,7 @@ func (c *checker) groupFunction(g *wire.Group, name string, at file.Idx) (value,
 		names = append(names, f.Name)
 	}
 	return value{}, g.Name + "." + name, func() {
-		c.fail(at, g.Name+"."+name, UnknownMethod, g.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
+		c.fail(at, g.Name+"."+name, wire.DiagnosticUnknownMethod, g.Name+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
 	}
 }
 
@@ -171,7 +171,7 @@ func (c *checker) upstream(name string, at file.Idx) (value, string, func()) {
 		known = append(known, d.Name)
 	}
 	return value{}, "Servers." + name, func() {
-		c.fail(at, "Servers."+name, UnknownServer, "there is no server "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
+		c.fail(at, "Servers."+name, wire.DiagnosticUnknownServer, "there is no server "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
 	}
 }
 
@@ -206,10 +206,10 @@ func (c *checker) sdkMember(name string, at file.Idx) (value, string, func()) {
 			below = other
 		}
 		if below != "" {
-			c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+didYouMean(below), "Write "+below+".")
+			c.fail(at, subject, wire.DiagnosticUnknownDomain, "SDK has no member "+quote(name)+didYouMean(below), "Write "+below+".")
 			return
 		}
-		c.fail(at, subject, UnknownDomain, "SDK has no member "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
+		c.fail(at, subject, wire.DiagnosticUnknownDomain, "SDK has no member "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
 	}
 }
 
@@ -219,7 +219,7 @@ func (c *checker) entityNamed(name string, at file.Idx) (value, string, func()) 
 		return value{kind: entity, entity: e}, subject, nil
 	}
 	return value{}, subject, func() {
-		c.fail(at, subject, UnknownEntity, "there is no entity "+quote(name)+fault.DidYouMean(name, c.entityNames), availableNames(c.entityNames))
+		c.fail(at, subject, wire.DiagnosticUnknownEntity, "there is no entity "+quote(name)+fault.DidYouMean(name, c.entityNames), availableNames(c.entityNames))
 	}
 }
 
@@ -231,14 +231,14 @@ func (c *checker) entityMethod(e *wire.Entity, name string, at file.Idx) (value,
 	}
 	return value{}, subject, func() {
 		if op, _, ok := catalog.EntityMethod(name); ok && e.ReadOnly && op.Access.Writes() {
-			c.fail(at, subject, ReadOnlyEntity, e.Name+" is read-only: it has no "+name, availableNames(names))
+			c.fail(at, subject, wire.DiagnosticReadOnlyEntity, e.Name+" is read-only: it has no "+name, availableNames(names))
 			return
 		}
 		ours, hint := suggest(name, names, otherMethods[name]...), availableNames(names)
 		if ours != "" {
 			hint = "Write SDK.Entities." + e.Name + "." + catalog.MethodUsage(ours) + ". " + hint
 		}
-		c.fail(at, subject, UnknownMethod, e.Name+" has no method "+quote(name)+didYouMean(ours), hint)
+		c.fail(at, subject, wire.DiagnosticUnknownMethod, e.Name+" has no method "+quote(name)+didYouMean(ours), hint)
 	}
 }
 
@@ -287,9 +287,9 @@ func (c *checker) fail(at file.Idx, subject, code, message, hint string) {
 	if !c.reporting() {
 		return
 	}
-	severity := SeverityError
+	severity := wire.SeverityError
 	if c.handlers > 0 { // the script catches it
-		severity = SeverityWarning
+		severity = wire.SeverityWarning
 	}
 	c.found = append(c.found, finding{at: at, subject: subject, Diagnostic: wire.Diagnostic{
 		Severity: severity, Code: code, Message: message, Hint: hint,

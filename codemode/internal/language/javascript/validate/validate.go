@@ -15,34 +15,6 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
 	"github.com/koan-go/koan/codemode/internal/wire"
-	"github.com/koan-go/koan/framework/fault"
-)
-
-// The codes of diagnostics, which are not fault codes.
-const (
-	Parse               = "parse"
-	UnknownEntity       = "unknown_entity"
-	UnknownDomain       = "unknown_domain"
-	UnknownServer       = "unknown_server"
-	UnknownMethod       = "unknown_method"
-	UnknownSet          = string(fault.UnknownSet) // the one name that both lists have
-	UnknownField        = "unknown_field"
-	UnknownOperator     = "unknown_operator"
-	UnknownRelationship = "unknown_relationship"
-	UnknownOption       = "unknown_option"
-	UnknownModule       = "unknown_module" // of an import; the compiler finds it
-	UnknownExport       = "unknown_export" // likewise
-	ReadOnlyEntity      = "read_only_entity"
-	ForbiddenGlobal     = "forbidden_global"
-	UnknownGlobal       = "unknown_global"
-	InvalidArgument     = "invalid_argument" // the operation rejects the input
-	UnawaitedPromise    = "unawaited_promise"
-)
-
-// Severities of diagnostics. Only errors make a script invalid.
-const (
-	SeverityError   = "error"
-	SeverityWarning = "warning"
 )
 
 // Bounds on one check: the findings that it returns, those that it collects before it knows what the

@@ -1,4 +1,4 @@
-package bind
+package source
 
 import (
 	"strings"

@@ -1,16 +1,17 @@
-package bind
+package source
 
 import (
 	"bytes"
 	"encoding/json"
 	"strings"
 
+	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
 
-// References are the servers that a script refers to, as far as its text and its arguments say: comments and
+// references are the servers that a script refers to, as far as its text and its arguments say: comments and
 // what is only said in a string are no references.
-type References struct {
+type references struct {
 	strings map[string]bool // values of string literals
 	names   map[string]bool // identifiers, wherever they stand
 	members map[string]bool // members of SDK.Servers that are read by name
@@ -21,10 +22,10 @@ type References struct {
 	imports  bool // the path of a module is computed
 }
 
-// ReferencesOf reads a script and its arguments. It reads tokens, not statements: the text of a script is
+// referencesOf reads a script and its arguments. It reads tokens, not statements: the text of a script is
 // parsed in a worker only.
-func ReferencesOf(code string, args json.RawMessage) *References {
-	r := &References{strings: map[string]bool{}, names: map[string]bool{}, members: map[string]bool{}, args: args}
+func referencesOf(code string, args json.RawMessage) *references {
+	r := &references{strings: map[string]bool{}, names: map[string]bool{}, members: map[string]bool{}, args: args}
 	tokens := tokensOf(code)
 	at := func(i int) token {
 		if i < len(tokens) {
@@ -59,7 +60,7 @@ func isWhole(argument, after token) bool {
 }
 
 // takeMember notes what follows SDK.Servers.
-func (r *References) takeMember(dot, next, after token) {
+func (r *references) takeMember(dot, next, after token) {
 	switch {
 	case dot.text == "?" && next.text == ".": // Servers?.x and Servers?.[x]
 		r.takeMember(token{text: "."}, after, token{})
@@ -76,16 +77,16 @@ func (r *References) takeMember(dot, next, after token) {
 
 // Imports reports whether the tools of a server have to be known before the script begins: it imports
 // them, asks for them, or calls one by its id.
-func (r *References) Imports(server string) bool {
+func (r *references) Imports(server string) bool {
 	return r.imports || r.strings[wire.ModuleDiscovery] || r.hasModule(server) || r.hasID(server)
 }
 
 // Names returns those of some servers that the script refers to. Where it computes a name, those count
 // whose names are among its strings or in its arguments; if none is, each of them may be meant.
-func (r *References) Names(servers []string) (out []string) {
+func (r *references) Names(servers []string) (out []string) {
 	var meant []string
 	for _, s := range servers {
-		said := r.strings[s] || r.strings[ModulePart(s)] || r.argued(s)
+		said := r.strings[s] || r.strings[bind.ModulePart(s)] || r.argued(s)
 		switch {
 		case r.members[s], r.hasModule(s), r.hasID(s), r.passed && (said || r.names[s]), r.strings[wire.ModuleDiscovery] && said:
 			out = append(out, s)
@@ -103,8 +104,8 @@ func (r *References) Names(servers []string) (out []string) {
 }
 
 // hasModule reports whether a string is the path of a server's module.
-func (r *References) hasModule(server string) bool {
-	path := wire.ModuleServers + ModulePart(server)
+func (r *references) hasModule(server string) bool {
+	path := wire.ModuleServers + bind.ModulePart(server)
 	if r.strings[path] {
 		return true
 	}
@@ -117,7 +118,7 @@ func (r *References) hasModule(server string) bool {
 }
 
 // hasID reports whether a string is the id of a tool of a server.
-func (r *References) hasID(server string) bool {
+func (r *references) hasID(server string) bool {
 	for s := range r.strings {
 		if strings.HasPrefix(s, "upstream::"+server+"::") {
 			return true
@@ -128,11 +129,11 @@ func (r *References) hasID(server string) bool {
 
 // argued reports whether the name of a server, the path of its module, or the id of one of its tools is in
 // the arguments.
-func (r *References) argued(server string) bool {
+func (r *references) argued(server string) bool {
 	if len(r.args) == 0 {
 		return false
 	}
-	for _, begin := range []string{server + `"`, wire.ModuleServers + ModulePart(server) + `"`, "upstream::" + server + "::"} {
+	for _, begin := range []string{server + `"`, wire.ModuleServers + bind.ModulePart(server) + `"`, "upstream::" + server + "::"} {
 		if bytes.Contains(r.args, []byte(`"`+begin)) {
 			return true
 		}

@@ -1,12 +1,10 @@
-package bind_test
+package source
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/koan-go/koan/codemode/internal/bind"
 )
 
 // What a script refers to is waited for, and what it only says is not.
@@ -51,7 +49,7 @@ func TestReferences(t *testing.T) {
 		`// don't` + "\n" + `SDK.Servers.memory.read({ text: "it's" })`:                          {"memory"},
 		`SDK.Servers.my_notes`:                                                                   nil,
 	} {
-		require.ElementsMatch(t, want, bind.ReferencesOf(code, nil).Names(all), code)
+		require.ElementsMatch(t, want, referencesOf(code, nil).Names(all), code)
 	}
 	args := json.RawMessage(`{"name": "memory", "text": "of files"}`)
 	for code, want := range map[string][]string{
@@ -60,7 +58,7 @@ func TestReferences(t *testing.T) {
 		`SDK[SDK.args.where][SDK.args.name].read({})`:        {"memory"},
 		`SDK.Entities.Todo.upsert({ title: SDK.args.name })`: nil,
 	} {
-		require.ElementsMatch(t, want, bind.ReferencesOf(code, args).Names(all), code)
+		require.ElementsMatch(t, want, referencesOf(code, args).Names(all), code)
 	}
 }
 
@@ -70,7 +68,7 @@ func FuzzReferences(f *testing.F) {
 		f.Add(code)
 	}
 	f.Fuzz(func(t *testing.T, code string) {
-		r := bind.ReferencesOf(code, nil)
+		r := referencesOf(code, nil)
 		require.Subset(t, []string{"a", "b"}, r.Names([]string{"a", "b"}))
 		_ = r.Imports("a")
 	})

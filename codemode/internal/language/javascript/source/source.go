@@ -1,0 +1,61 @@
+// Package source is JavaScript and TypeScript as the host of scripts knows them: by the text of scripts.
+//
+// What belongs here: what a text refers to, and texts that are made of others. What must never: running a script;
+// a finding about one, which package validate makes in a worker.
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/koan-go/koan/codemode/internal/language"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// JavaScript is both languages.
+type JavaScript struct{}
+
+var _ language.Source = JavaScript{}
+
+// Names implements language.Source.
+func (JavaScript) Names() []string { return script.Names }
+
+// References implements language.Source.
+func (JavaScript) References(code string, args json.RawMessage) language.References {
+	return referencesOf(code, args)
+}
+
+// ActionFile implements language.Source.
+func (JavaScript) ActionFile(a language.Action) (file, text, name string) {
+	imports, body := script.AsFunction(a.Code)
+	var b bytes.Buffer
+	if imports != "" {
+		b.WriteString(imports + "\n")
+	}
+	b.WriteString("export const action = {\n  description: " + quoted(a.Description) + ",\n  input: " + string(a.Input) + ",\n  rights: \"caller\",\n")
+	if len(a.Example) > 0 {
+		b.WriteString("  examples: [" + string(a.Example) + "],\n")
+	}
+	b.WriteString("};\n\n")
+	inputType := "SDK.Actions." + catalog.Identifier(catalog.Pascal(a.Name)) + "Input"
+	if file, name = a.Name+".js", a.Language; name == "javascript" {
+		b.WriteString("/** @param {" + inputType + "} input */\nexport default async (input) => {\n")
+	} else { // it may be either
+		file, name = a.Name+".ts", "typescript"
+		b.WriteString("export default async (input: " + inputType + ") => {\n")
+	}
+	b.WriteString(strings.TrimRight(body, "\n") + "\n") // as it was: a template may have several lines
+	b.WriteString("};\n")
+	return file, b.String(), name
+}
+
+func quoted(s string) string {
+	raw, err := wire.Marshal(s)
+	if err != nil { // a string cannot fail
+		return `""`
+	}
+	return string(raw)
+}

@@ -1,0 +1,34 @@
+package language
+
+import "encoding/json"
+
+// Source is a language as the host of scripts knows it: by their text, which it never runs.
+type Source interface {
+	// Names are as those of Language.
+	Names() []string
+	// References returns the servers that a script refers to.
+	References(code string, args json.RawMessage) References
+	// Imports returns a function that reports whether a script may import the module with a path, nil if it imports
+	// none.
+	Imports(code string) func(path string) bool
+	// ActionFile returns the file of an action that does what a script does: its name, its text, and the name of the
+	// language that it is in.
+	ActionFile(a Action) (file, text, language string)
+}
+
+// References are the servers that a script refers to, as far as its text and its arguments say.
+type References interface {
+	// Imports reports whether the tools of a server have to be known before the script begins.
+	Imports(server string) bool
+	// Names returns those of some servers that the script refers to.
+	Names(servers []string) []string
+}
+
+// Action is an action that a script is to become.
+type Action struct {
+	Name, Description string
+	Code              string          // of the script
+	Language          string          // as in wire.Job
+	Input             json.RawMessage // the schema of its input
+	Example           json.RawMessage // an input; nil for none
+}

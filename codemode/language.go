@@ -1,0 +1,26 @@
+package codemode
+
+import (
+	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/source"
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// sources are the languages of package languages, in its order, as this package knows them.
+var sources = []language.Source{source.JavaScript{}}
+
+// sourceOf returns the language that a caller names. One that is not known is taken for the first: the worker, which
+// knows it neither, says so.
+func sourceOf(name string) language.Source {
+	if s, ok := language.Of(sources, name); ok {
+		return s
+	}
+	return sources[0]
+}
+
+// bindings returns what SDK has in a script.
+func (p *provider) bindings(v *catalog.View, code, in string) wire.Bindings {
+	return bind.Importing(v, p.app, sourceOf(in).Imports(code))
+}
