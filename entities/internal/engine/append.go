@@ -19,11 +19,11 @@ func (t *tx) appendFault(k *model.Kind, m ent.Mutation, err error) error {
 	if err == nil || t.sql.Stale(err) {
 		return err
 	}
-	large := database.Fault(t.engine.backend, t.set, err)
+	large := database.Fault(t.Backend, t.set, err)
 	if !database.IsStatementTooLarge(large) {
 		return err
 	}
-	field := t.namedField(k, longestAppended(k, m))
+	field := t.caller.FieldName(k, longestAppended(k, m))
 	if field == "" {
 		return large
 	}

@@ -42,7 +42,7 @@ type bulk struct {
 
 // upsertMany stores models in order.
 func (e *Engine) upsertMany(ctx context.Context, t *tx, k *model.Kind, models []*model.Values, call catalog.Call) (json.RawMessage, error) {
-	if err := t.countPastAll(ctx, k, models); err != nil {
+	if err := t.counts.countPastAll(ctx, k, models); err != nil {
 		return nil, err
 	}
 	b := &bulk{Engine: e, t: t, k: k, call: call, models: models, items: make([][]byte, len(models)), problems: map[int]*fault.Fault{}}
@@ -83,7 +83,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 			keys = append(keys, b.k.BoundID(m.ID))
 		}
 	}
-	found, err := b.writer.Keys(ctx, b.t.sql, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
+	found, err := b.t.Writer.Keys(ctx, b.t.sql, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		return err
 	}
 	back := make([]stored, 0, len(some))
-	err := b.writer.Insert(ctx, b.t.sql, b.k.Entity, rows, named, func(key any, row []byte) error {
+	err := b.t.Writer.Insert(ctx, b.t.sql, b.k.Entity, rows, named, func(key any, row []byte) error {
 		id, err := b.k.ScanID(key)
 		back = append(back, stored{id, read.Own(row)})
 		return err
@@ -315,7 +315,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		if err := b.t.holdImage(b.k, s.id, len(s.json)); err != nil {
 			return err
 		}
-		if _, err := b.t.checkReturned(b.k, b.models[i], s.id, s.json); err != nil {
+		if _, err := b.t.weighing.checkReturned(b.t.caller, b.k, b.models[i], s.id, s.json); err != nil {
 			return err
 		}
 		if err := b.keepItem(i, s.json); err != nil {
@@ -427,12 +427,12 @@ func (t *tx) tryTogether(ctx context.Context, statements func() error) (done boo
 // stored.
 func (t *tx) wasRefused(err error) bool {
 	var v *database.Violation
-	if v = t.engine.backend.Violation(err); v != nil {
+	if v = t.Backend.Violation(err); v != nil {
 		return true
 	}
 	if errors.Is(err, store.ErrStale) || t.sql.Stale(err) {
 		return false
 	}
-	known, _ := t.engine.backend.Trouble(t.set, err)
+	known, _ := t.Backend.Trouble(t.set, err)
 	return itemFault(known) != nil
 }

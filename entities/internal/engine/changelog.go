@@ -49,7 +49,7 @@ const tooLarge = "they took more room than a run has for them (run.maxBytes)"
 
 // writeReceipt keeps the receipt of a commit, and what it changed.
 func (t *tx) writeReceipt(ctx context.Context, r store.Receipt) error {
-	d := t.engine.backend.Dialect()
+	d := t.Backend.Dialect()
 	if !t.engine.logsChanges() {
 		return ledger.Write(ctx, d, t.sql, r)
 	}
@@ -98,7 +98,7 @@ func (l *ChangeLog) OnCommit(fn func()) {
 
 // Heads implements follow.Log.
 func (l *ChangeLog) Heads(ctx context.Context) (map[string]follow.Head, error) {
-	sets, err := l.engine.backend.Sets(ctx)
+	sets, err := l.engine.data.Backend.Sets(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (l *ChangeLog) Entries(ctx context.Context, set string, after int64, most i
 		return nil, err
 	}
 	err = l.in(ctx, set, func(q ledger.Querier) (err error) {
-		out, err = ledger.Entries(ctx, l.engine.backend.Dialect(), q, set, after, most, l.Sealing)
+		out, err = ledger.Entries(ctx, l.engine.data.Backend.Dialect(), q, set, after, most, l.Sealing)
 		return err
 	})
 	return out, err
@@ -149,7 +149,7 @@ func (l *ChangeLog) Holds(ctx context.Context, set string, h follow.Head) (holds
 		return h.Position == 0, err
 	}
 	err = l.in(ctx, set, func(q ledger.Querier) (err error) {
-		holds, err = ledger.Holds(ctx, l.engine.backend.Dialect(), q, h)
+		holds, err = ledger.Holds(ctx, l.engine.data.Backend.Dialect(), q, h)
 		return err
 	})
 	return holds, err
@@ -162,20 +162,20 @@ func (l *ChangeLog) Retention() string {
 
 // has reports whether a set has data: what is used comes into being.
 func (l *ChangeLog) has(ctx context.Context, set string) (bool, error) {
-	if o, ok := l.engine.backend.(database.Opener); ok && o.IsOpen(set) {
+	if o, ok := l.engine.data.Backend.(database.Opener); ok && o.IsOpen(set) {
 		return true, nil
 	}
-	return database.Has(ctx, l.engine.backend, set)
+	return database.Has(ctx, l.engine.data.Backend, set)
 }
 
 // in runs fn on what is committed in a set.
 func (l *ChangeLog) in(ctx context.Context, set string, fn func(ledger.Querier) error) error {
-	d, _, release, err := l.engine.backend.Use(ctx, set)
+	d, _, release, err := l.engine.data.Backend.Use(ctx, set)
 	if err != nil {
-		return database.Fault(l.engine.backend, set, err)
+		return database.Fault(l.engine.data.Backend, set, err)
 	}
 	defer release()
-	return database.Fault(l.engine.backend, set, fn(d.DB()))
+	return database.Fault(l.engine.data.Backend, set, fn(d.DB()))
 }
 
 // pruneMost is how many entries are removed at once.
@@ -210,12 +210,12 @@ func (l *ChangeLog) Close() {
 
 // Prune removes what is too old from the log of a set and, if it is weighed, what is too much.
 func (l *ChangeLog) Prune(ctx context.Context, set string, weigh bool) error {
-	d, _, release, err := l.engine.backend.Use(ctx, set)
+	d, _, release, err := l.engine.data.Backend.Use(ctx, set)
 	if err != nil {
 		return err
 	}
 	defer release()
-	dialect, horizon := l.engine.backend.Dialect(), ledger.Horizon{Since: time.Now().Add(-l.Keep)}
+	dialect, horizon := l.engine.data.Backend.Dialect(), ledger.Horizon{Since: time.Now().Add(-l.Keep)}
 	if weigh && l.MaxMb > 0 {
 		if horizon.After, err = ledger.NewestWithin(ctx, d.DB(), int64(l.MaxMb)<<20); err != nil {
 			return err

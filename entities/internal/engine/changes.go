@@ -20,7 +20,7 @@ type pending struct {
 }
 
 // expect records writes to rows and, if the run records, what the rows are before them.
-func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action store.Action, links ...*model.Edge) ([]pending, error) {
+func (t *account) expect(ctx context.Context, k *model.Kind, ids []any, action store.Action, links ...*model.Edge) ([]pending, error) {
 	if err := t.holdWrites(len(ids)); err != nil {
 		return nil, err
 	}
@@ -32,12 +32,12 @@ func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action store.
 		return nil, err
 	}
 	if action == store.Update {
-		if err := t.noteBurdens(ctx, k, ids); err != nil {
+		if err := t.weighing.noteBurdens(ctx, k, ids); err != nil {
 			return nil, err
 		}
 	}
 	if action == store.Delete {
-		if err := t.keepPast(ctx, k, ids, true); err != nil {
+		if err := t.past.keepPast(ctx, k, ids, true); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +52,7 @@ func (t *tx) expect(ctx context.Context, k *model.Kind, ids []any, action store.
 
 // voidWrites takes back writes that did not happen. What hooks wrote in
 // between stays, because it did.
-func (t *tx) voidWrites(rows ...pending) {
+func (t *account) voidWrites(rows ...pending) {
 	for _, p := range rows {
 		t.log.Void(p.at)
 	}
@@ -60,8 +60,8 @@ func (t *tx) voidWrites(rows ...pending) {
 
 // recordRows keeps rows as they are before they are written for the first time: for an undo,
 // and if the run records.
-func (t *tx) recordRows(ctx context.Context, k *model.Kind, ids []any) error {
-	if err := t.keepPast(ctx, k, ids, false); err != nil {
+func (t *account) recordRows(ctx context.Context, k *model.Kind, ids []any) error {
+	if err := t.past.keepPast(ctx, k, ids, false); err != nil {
 		return err
 	}
 	if !t.attempt.Records() {
@@ -94,13 +94,13 @@ func (t *tx) recordRows(ctx context.Context, k *model.Kind, ids []any) error {
 }
 
 // recordBefore keeps what the transaction found of a row, unless that is already known.
-func (t *tx) recordBefore(ctx context.Context, k *model.Kind, id any, there bool, image []byte) (err error) {
+func (t *account) recordBefore(ctx context.Context, k *model.Kind, id any, there bool, image []byte) (err error) {
 	at := changes.RowOf(k, id)
 	if _, known := t.log.Before(at); known {
 		return nil
 	}
 	b := changes.Before{There: there}
-	if b.Seen, err = t.visibleImage(ctx, k, id, image); err != nil {
+	if b.Seen, err = t.reader.Reported(ctx, k, id, image); err != nil {
 		return err
 	}
 	t.log.SetBefore(at, b)
@@ -109,12 +109,12 @@ func (t *tx) recordBefore(ctx context.Context, k *model.Kind, id any, there bool
 
 // images reads rows as they are now, by their id as callers see it. Each is counted
 // before it is kept.
-func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][]byte, error) {
+func (t *account) images(ctx context.Context, k *model.Kind, ids []any) (map[string][]byte, error) {
 	if len(ids) == 1 {
 		ctx = t.brief(ctx)
 	}
 	out := make(map[string][]byte, len(ids))
-	err := t.engine.reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, image []byte) error {
+	err := t.Reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, image []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -134,13 +134,12 @@ func (t *tx) images(ctx context.Context, k *model.Kind, ids []any) (map[string][
 // found to what it is now. A change to a row that the caller might see neither
 // before nor after stands there without its id: that something happened is said,
 // and nothing more.
-func (t *tx) Changes(ctx context.Context) ([]store.Change, error) {
-	defer t.forReport()()
-	if err := t.weigh(ctx); err != nil { // what hooks wrote to another set than their call's
+func (t *account) Changes(ctx context.Context) ([]store.Change, error) {
+	if err := t.weighing.weigh(ctx, t.reader); err != nil { // what hooks wrote to another set than their call's
 		return nil, err
 	}
 	if !t.attempt.Records() {
-		return t.log.Count(t.reportedSet(), func(k *model.Kind) bool { return !t.caller.knows(k) }), nil
+		return t.log.Count(t.reportedSet(), func(k *model.Kind) bool { return !t.reader.Knows(k) }), nil
 	}
 	rows := t.log.Net()
 	if err := t.completeChanges(ctx, rows); err != nil {
@@ -151,7 +150,7 @@ func (t *tx) Changes(ctx context.Context) ([]store.Change, error) {
 		if !r.Was && !r.Is {
 			continue
 		}
-		c := store.Change{Entity: r.Kind.Name(), Set: t.reportedSet(), ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.caller.knows(r.Kind)}
+		c := store.Change{Entity: r.Kind.Name(), Set: t.reportedSet(), ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.reader.Knows(r.Kind)}
 		if r.Forbidden {
 			c.ID = ""
 		}
@@ -162,26 +161,23 @@ func (t *tx) Changes(ctx context.Context) ([]store.Change, error) {
 
 // reportedSet is the name of the set in what the run reports, "" where who gets that may not
 // name it.
-func (t *tx) reportedSet() string {
-	if t.caller != nil && t.caller.outside {
+func (t *account) reportedSet() string {
+	if t.reader.IsOutside() {
 		return ""
 	}
 	return t.set
 }
 
 // completeChanges adds to net changes what the rows were and what they are.
-func (t *tx) completeChanges(ctx context.Context, rows []*changes.Net) error {
+func (t *account) completeChanges(ctx context.Context, rows []*changes.Net) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if t.caller != nil { // the call that it was made for may be over
-		t.caller = t.caller.forLater(t)
-		if t.reader != nil { // as which images are shown
-			t.reader = t.caller
-		}
-		if t.engine.viewer != nil {
+	if t.reader != nil { // the call that it was made for may be over
+		t.reader = t.reader.ForLater()
+		if t.reader.rules.Viewer != nil {
 			var err error
-			if ctx, err = t.caller.viewer(); err != nil {
+			if ctx, err = t.reader.Context(); err != nil {
 				return err
 			}
 		}
@@ -206,9 +202,9 @@ func (t *tx) completeChanges(ctx context.Context, rows []*changes.Net) error {
 		b, _ := t.log.Before(r.Row)
 		r.Was, r.From = b.There, b.Seen
 		image, there := now[r.Kind][r.ID]
-		r.Is = there || t.rowSecurity() && r.Is // the reader may not see what an action has left
+		r.Is = there || t.reader.IsSecured() && r.Is // the reader may not see what an action has left
 		var err error
-		if r.To, err = t.visibleImage(ctx, r.Kind, r.Native, image); err != nil {
+		if r.To, err = t.reader.Reported(ctx, r.Kind, r.Native, image); err != nil {
 			return err
 		}
 		r.Forbidden = r.From == nil && r.To == nil

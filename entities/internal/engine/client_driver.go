@@ -107,7 +107,7 @@ func (s *session) failure(ctx context.Context, err error) error {
 	case s.own && s.t.sql.Stale(err):
 		return run.Restart(ctx, s.t.verdict(err))
 	}
-	if large := database.Fault(s.t.engine.backend, s.t.set, err); database.IsStatementTooLarge(large) {
+	if large := database.Fault(s.t.Backend, s.t.set, err); database.IsStatementTooLarge(large) {
 		return run.NoteFault(ctx, large)
 	}
 	return err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 
@@ -14,6 +13,12 @@ import (
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
+
+// idCounter is what the database counts ids on from.
+type idCounter struct {
+	*transaction
+	past map[*model.Kind]int64 // the largest chosen ids
+}
 
 // countsIDs reports whether the database counts the ids of new rows, and callers may choose others.
 func countsIDs(k *model.Kind) bool {
@@ -28,16 +33,16 @@ func number(k *model.Kind, id any) (n int64, ok bool) {
 
 // countPast has the database count on from an id that was chosen for a new row. SQLite does by
 // itself once the row is there.
-func (t *tx) countPast(ctx context.Context, k *model.Kind, id any) error {
-	if id == nil || !countsIDs(k) || t.engine.backend.Dialect().Name() == dialect.SQLite {
+func (t *idCounter) countPast(ctx context.Context, k *model.Kind, id any) error {
+	if id == nil || !countsIDs(k) || t.Backend.Dialect().Name() == dialect.SQLite {
 		return nil
 	}
 	return t.moveCounter(ctx, k, id)
 }
 
-func (t *tx) moveCounter(ctx context.Context, k *model.Kind, id any) error {
+func (t *idCounter) moveCounter(ctx context.Context, k *model.Kind, id any) error {
 	n, ok := number(k, id)
-	if past, known := t.counters[k]; !ok || n > sqltext.MaxCounted || known && n <= past {
+	if past, known := t.past[k]; !ok || n > sqltext.MaxCounted || known && n <= past {
 		return nil
 	}
 	b := t.newStatement()
@@ -45,19 +50,19 @@ func (t *tx) moveCounter(ctx context.Context, k *model.Kind, id any) error {
 	if _, err := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return t.verdict(err)
 	}
-	if t.engine.backend.Dialect().Name() == dialect.SQLite { // where it is rolled back with the rows
+	if t.Backend.Dialect().Name() == dialect.SQLite { // where it is rolled back with the rows
 		return nil
 	}
-	if t.counters == nil {
-		t.counters = map[*model.Kind]int64{}
+	if t.past == nil {
+		t.past = map[*model.Kind]int64{}
 	}
-	t.counters[k] = n
+	t.past[k] = n
 	return nil
 }
 
 // countPastAll does so for the models of one call before any is stored: a row without an id must not
 // be given one that a model behind it has chosen, which would then change that row.
-func (t *tx) countPastAll(ctx context.Context, k *model.Kind, models []*model.Values) error {
+func (t *idCounter) countPastAll(ctx context.Context, k *model.Kind, models []*model.Values) error {
 	if !countsIDs(k) {
 		return nil
 	}
@@ -72,10 +77,10 @@ func (t *tx) countPastAll(ctx context.Context, k *model.Kind, models []*model.Va
 			chosen, last = n, m.ID
 		}
 	}
-	if last == nil || !free && t.engine.backend.Dialect().Name() == dialect.SQLite {
+	if last == nil || !free && t.Backend.Dialect().Name() == dialect.SQLite {
 		return nil
 	}
-	if t.engine.backend.Dialect().Name() == dialect.SQLite && !t.countsByTable(ctx) {
+	if t.Backend.Dialect().Name() == dialect.SQLite && !t.countsByTable(ctx) {
 		return nil
 	}
 	return t.moveCounter(ctx, k, last)
@@ -83,19 +88,9 @@ func (t *tx) countPastAll(ctx context.Context, k *model.Kind, models []*model.Va
 
 // countsByTable reports whether a SQLite database has the table of counters, which comes with the first
 // AUTOINCREMENT.
-func (t *tx) countsByTable(ctx context.Context) bool {
+func (t *idCounter) countsByTable(ctx context.Context) bool {
 	ok, err := t.asks(ctx, "SELECT 1 FROM sqlite_master WHERE name='sqlite_sequence'")
 	return err == nil && ok
-}
-
-// asks reports whether a query has a row.
-func (t *tx) asks(ctx context.Context, query string, args ...any) (there bool, err error) {
-	rows, err := t.sql.QueryContext(ctx, query, args...)
-	if err != nil {
-		return false, err
-	}
-	there = rows.Next()
-	return there, errors.Join(rows.Err(), rows.Close())
 }
 
 // exhaustedFault is the fault for a row that got no id because the database has counted to the last
@@ -104,12 +99,12 @@ func (t *tx) exhaustedFault(ctx context.Context, k *model.Kind, at string, err e
 	if k.Entity == nil || k.Entity.Key.Storage != descriptor.Int {
 		return nil
 	}
-	if v := t.engine.backend.Violation(err); v == nil || v.Rule != database.Exhausted {
-		if t.engine.backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(database.Fault(t.engine.backend, t.set, err)) != fault.ServiceUnavailable {
+	if v := t.Backend.Violation(err); v == nil || v.Rule != database.Exhausted {
+		if t.Backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(database.Fault(t.Backend, t.set, err)) != fault.ServiceUnavailable {
 			return nil
 		}
 		last, lost := t.asks(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, k.Entity.Table))+" WHERE rowid=?", int64(math.MaxInt64))
-		if lost == nil && !last && t.countsByTable(ctx) {
+		if lost == nil && !last && t.counts.countsByTable(ctx) {
 			last, lost = t.asks(ctx, "SELECT 1 FROM sqlite_sequence WHERE name=? AND seq>=?", k.Entity.Table, int64(math.MaxInt64))
 		}
 		if lost != nil || !last {

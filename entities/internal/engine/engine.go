@@ -18,7 +18,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
-	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/ledger"
@@ -43,17 +42,12 @@ type Engine struct {
 	// Log keeps what commits changed, for those who follow changes.
 	Log ChangeLog
 
-	viewer   Viewer // nil where the app needs none
-	tables   map[*model.Kind]*table
+	rules    *Rules
+	tables   tables
 	declared []string // the sets that are there from the start
-	reader   *read.Engine
-	writer   *write.Writer
-	backend  database.Backend
+	data     *Data
 	way      migrate.Way // how sets come to the app's schema; nil where the app sees to that
 }
-
-// Viewer puts what an app's own code needs to know of a principal into a context.
-type Viewer func(ctx context.Context, p auth.Principal) context.Context
 
 var (
 	_ store.Store    = (*Engine)(nil)
@@ -64,7 +58,7 @@ var (
 // New returns the engine of an app, which has no data before Open.
 func New(app *shim.App, viewer Viewer) *Engine {
 	m := model.New(app)
-	e := &Engine{Model: m, viewer: viewer, tables: tablesOf(m), declared: model.DeclaredSets(app.Graph)}
+	e := &Engine{Model: m, rules: &Rules{Model: m, Viewer: viewer}, tables: tablesOf(m), data: &Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
 	e.Log.engine, e.Log.Logger = e, slog.Default()
 	return e
 }
@@ -73,7 +67,7 @@ func New(app *shim.App, viewer Viewer) *Engine {
 func (e *Engine) Way() migrate.Way { return e.way }
 
 // Backend returns what Open opened, nil before.
-func (e *Engine) Backend() database.Backend { return e.backend }
+func (e *Engine) Backend() database.Backend { return e.data.Backend }
 
 // Open opens the backend. way is how sets come to the app's schema, nil where the app sees
 // to that. Sets are opened at their first use.
@@ -95,12 +89,12 @@ func (e *Engine) Open(way migrate.Way, open func(database.Schema) (database.Back
 			schema.Tables = append(schema.Tables, entity.Table)
 		}
 	}
-	if e.backend, err = open(schema); err != nil {
+	if e.data.Backend, err = open(schema); err != nil {
 		return err
 	}
-	e.reader = read.New(e.backend.Dialect())
-	e.reader.Indexed = way != nil // an app that migrates its own tables has none of our indexes
-	e.writer = write.New(e.reader)
+	e.data.Reader = read.New(e.data.Backend.Dialect())
+	e.data.Reader.Indexed = way != nil // an app that migrates its own tables has none of our indexes
+	e.data.Writer = write.New(e.data.Reader)
 	return nil
 }
 
@@ -132,7 +126,7 @@ func (e *Engine) beginning(ctx context.Context, set string, build func(keep bool
 // CreateDeclaredSets creates the sets that the app's entities name and that do not exist.
 // Calls then make none of them.
 func (e *Engine) CreateDeclaredSets(ctx context.Context) error {
-	there, err := e.backend.Sets(ctx)
+	there, err := e.data.Backend.Sets(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,7 +134,7 @@ func (e *Engine) CreateDeclaredSets(ctx context.Context) error {
 		if slices.Contains(there, set) {
 			continue // it is migrated at its first use
 		}
-		_, _, release, err := e.backend.Use(ctx, set)
+		_, _, release, err := e.data.Backend.Use(ctx, set)
 		if err != nil {
 			return err
 		}
@@ -156,11 +150,11 @@ const writtenSet = "entities.writes"
 var errNoWrites = errors.New("entities: this run has not written yet")
 
 // SpansSets implements store.Spanning.
-func (e *Engine) SpansSets() bool { return e.backend.SpansSets() }
+func (e *Engine) SpansSets() bool { return e.data.Backend.SpansSets() }
 
 // Begin implements store.Store.
 func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.Tx, error) {
-	t := &tx{engine: e, attempt: a, set: set}
+	t := e.newTx(a, set)
 	write := a.WriteFirst()
 	if write && a.Number() > 1 {
 		known, err := a.Tape().Value("", writtenSet, func() (any, error) { return nil, errNoWrites })
@@ -168,19 +162,27 @@ func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.
 	}
 	d, client, release, err := e.draft(ctx, set)
 	if err == nil && d == nil {
-		d, client, release, err = e.backend.Use(ctx, set)
+		d, client, release, err = e.data.Backend.Use(ctx, set)
 	}
 	if err != nil {
-		return nil, database.Fault(e.backend, set, err)
+		return nil, database.Fault(e.data.Backend, set, err)
 	}
 	return t, t.begin(ctx, d, client, release, write)
+}
+
+// newTx returns a transaction that has not begun.
+func (e *Engine) newTx(a store.Attempt, set string) *tx {
+	inner := &transaction{Data: e.data, memory: memory{attempt: a}, set: set}
+	t := &tx{engine: e, mutations: &mutations{account: newAccount(inner, e.tables, e.logsChanges()), counts: idCounter{transaction: inner}}}
+	inner.hosts = t
+	return t
 }
 
 // draft returns a set that does not exist, nil for one that does. It comes into being
 // with the first commit that wrote to it, so that neither reading nor a dry run makes any.
 // Declared sets exist from the app's start.
 func (e *Engine) draft(ctx context.Context, set string) (database.Database, any, func(), error) {
-	drafter, ok := e.backend.(database.Drafter)
+	drafter, ok := e.data.Backend.(database.Drafter)
 	if !ok || slices.Contains(e.declared, set) {
 		return nil, nil, nil, nil
 	}
@@ -200,13 +202,13 @@ const (
 
 // committed reports whether the receipt of a commit is in the data.
 func (e *Engine) committed(ctx context.Context, set string, r store.Receipt) bool {
-	d, _, release, err := e.backend.Use(ctx, set)
+	d, _, release, err := e.data.Backend.Use(ctx, set)
 	if err != nil {
 		return false
 	}
 	defer release()
 	for range looks {
-		found, err := ledger.Receipts(ctx, e.backend.Dialect(), d.DB(), r.Run)
+		found, err := ledger.Receipts(ctx, e.data.Backend.Dialect(), d.DB(), r.Run)
 		if err == nil && slices.ContainsFunc(found, func(f store.Receipt) bool { return f.Sequence == r.Sequence && f.Attempt == r.Attempt }) {
 			return true
 		}

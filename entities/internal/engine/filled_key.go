@@ -74,7 +74,7 @@ func (t *tx) withKeyOf(ctx context.Context, k *model.Kind, m ent.Mutation) (any,
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	if ids, err = t.readable(ctx, k, ids); err != nil || len(ids) == 0 {
+	if ids, err = t.caller.Readable(ctx, k, ids); err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	return ids[0], nil

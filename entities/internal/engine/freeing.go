@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
@@ -110,7 +108,7 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	var v any
 	switch {
 	case c.Nullable:
-	case x.refers(c.Name) != nil || len(c.SchemaType) > 0:
+	case referred(x.Model, x.k, c.Name) != nil || len(c.SchemaType) > 0:
 		return false, nil
 	case c.Type == field.TypeUUID, c.Type == field.TypeString && (c.Size == 0 || c.Size >= 36):
 		v = uuid.NewString()
@@ -125,7 +123,7 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	default:
 		return false, nil
 	}
-	if err := x.t.keepPast(ctx, x.k, []any{id}, true); err != nil {
+	if err := x.t.past.keepPast(ctx, x.k, []any{id}, true); err != nil {
 		return false, err
 	}
 	if _, err := x.t.expect(ctx, x.k, []any{id}, store.Update); err != nil {
@@ -135,24 +133,9 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(v)
 	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(id))
 	_, err = x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
-	if err != nil && x.t.engine.backend.Violation(err) != nil {
+	if err != nil && x.t.Backend.Violation(err) != nil {
 		x.fail(x.field(c.Name), occupied)
 		return false, undo.Conflict(x.places)
 	}
 	return err == nil, err
-}
-
-// integer reads the number that a query returns.
-func (t *tx) integer(ctx context.Context, q *sqltext.Builder) (n int64, err error) {
-	rows, err := t.sql.QueryContext(ctx, string(q.Text()), q.Args()...)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := rows.Scan(&n); err != nil {
-			return 0, err
-		}
-	}
-	return n, rows.Err()
 }

@@ -23,7 +23,7 @@ type held *string
 type heldRow []held
 
 // heldID returns a row's id as columns that refer to it hold it.
-func (t *tx) heldID(k *model.Kind, id any) (string, error) {
+func heldID(k *model.Kind, id any) (string, error) {
 	v, err := k.BindID(id)
 	if err != nil {
 		return "", err
@@ -40,7 +40,7 @@ func (t *tx) heldID(k *model.Kind, id any) (string, error) {
 }
 
 // heldLinks reads the ids at the other side of a join table.
-func (t *tx) heldLinks(ctx context.Context, of *past, j *join) (out []string, err error) {
+func (t *history) heldLinks(ctx context.Context, of *past, j *join) (out []string, err error) {
 	b := t.newStatement()
 	b.Raw("SELECT CAST(").Name(j.other).Raw(" AS TEXT) FROM ").Name(j.table).Raw(" WHERE ").Name(j.own).Raw(" = ").Arg(of.kind.BoundID(of.id)).Raw(" ORDER BY 1")
 	rows, err := t.sql.QueryContext(t.brief(ctx), string(b.Text()), b.Args()...)
@@ -62,7 +62,7 @@ func (t *tx) heldLinks(ctx context.Context, of *past, j *join) (out []string, er
 const maxHeld = 128
 
 // heldRows reads rows as their table holds them, by their id as callers see it.
-func (t *tx) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string]heldRow, error) {
+func (t *history) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string]heldRow, error) {
 	out := make(map[string]heldRow, len(ids))
 	for some := range slices.Chunk(ids, maxHeld) {
 		if err := t.readHeld(ctx, k, some, out, t.attempt.HoldImage); err != nil {
@@ -73,14 +73,14 @@ func (t *tx) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string
 }
 
 // heldRow reads a row as its table holds it, for a moment that is not counted; nil is none.
-func (t *tx) heldRow(ctx context.Context, k *model.Kind, id any) (heldRow, error) {
+func (t *history) heldRow(ctx context.Context, k *model.Kind, id any) (heldRow, error) {
 	out := map[string]heldRow{}
 	err := t.readHeld(ctx, k, []any{id}, out, func(int) bool { return true })
 	return out[k.FormatID(id)], err
 }
 
-func (t *tx) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]heldRow, room func(n int) bool) (err error) {
-	info := t.engine.tables[k]
+func (t *history) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]heldRow, room func(n int) bool) (err error) {
+	info := t.tables[k]
 	b := t.newStatement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name)
 	for _, c := range info.columns {
@@ -130,8 +130,8 @@ func (t *tx) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[str
 // holding appends an expression that gives a column as it is held: as text on PostgreSQL,
 // where that is exact for all types; on SQLite without its declared type, by which the driver
 // would read it as something else.
-func (t *tx) holding(b *sqltext.Builder, column string) {
-	if t.engine.backend.Dialect().Name() == dialect.SQLite {
+func (t *history) holding(b *sqltext.Builder, column string) {
+	if t.Backend.Dialect().Name() == dialect.SQLite {
 		b.Raw("+").Name(column)
 		return
 	}

@@ -29,40 +29,47 @@ type pastLinks struct {
 	found []string // at the other side
 }
 
-// history is what a transaction found of what it has written, for an undo. Its zero value is
-// empty.
+// history is what a transaction found of what it has written, for an undo.
 type history struct {
-	rows    map[changes.Row]*past
-	order   []*past
-	listed  map[pair]*pastLinks // by a pair without otherID
-	links   []*pastLinks
-	known   map[pair]bool // whether the transaction found it
-	unnamed int           // writes to rows of no entity
+	*transaction
+	tables tables
+	log    *changes.Log
+	found
+	unnamed int // writes to rows of no entity
+}
+
+// found is what is kept of rows and links.
+type found struct {
+	rows   map[changes.Row]*past
+	order  []*past
+	listed map[pair]*pastLinks // by a pair without otherID
+	links  []*pastLinks
+	known  map[pair]bool // whether the transaction found it
 }
 
 // errNoImages ends the making of images where the attempt keeps none any more.
 var errNoImages = errors.New("entities: no images are kept")
 
 // keepsPast reports whether what is written is to be kept as it was.
-func (t *tx) keepsPast() bool {
+func (t *history) keepsPast() bool {
 	if t.attempt.KeepsImages() {
 		return true
 	}
-	t.past = history{}
+	t.found, t.unnamed = found{}, 0
 	return false
 }
 
 // keepPast keeps rows as they are, before they are written for the first time; linked also
 // with what they are linked with.
-func (t *tx) keepPast(ctx context.Context, k *model.Kind, ids []any, linked bool) error {
-	info := t.engine.tables[k]
+func (t *history) keepPast(ctx context.Context, k *model.Kind, ids []any, linked bool) error {
+	info := t.tables[k]
 	if info == nil || !t.keepsPast() {
 		return nil
 	}
 	var unknown []any
 	for _, id := range ids {
 		switch {
-		case t.past.rows[changes.RowOf(k, id)] != nil:
+		case t.rows[changes.RowOf(k, id)] != nil:
 		case t.log.CreatedHere(k, id): // by a mutation whose hooks still run
 			t.keepCreated(k, id)
 		default:
@@ -78,14 +85,14 @@ func (t *tx) keepPast(ctx context.Context, k *model.Kind, ids []any, linked bool
 			return err
 		}
 		for _, id := range unknown {
-			t.past.add(k, id, now[k.FormatID(id)])
+			t.add(k, id, now[k.FormatID(id)])
 		}
 	}
 	if !linked {
 		return nil
 	}
 	for _, id := range ids {
-		if err := t.keepLinks(ctx, t.past.rows[changes.RowOf(k, id)]); err != nil {
+		if err := t.keepLinks(ctx, t.rows[changes.RowOf(k, id)]); err != nil {
 			return err
 		}
 	}
@@ -94,29 +101,29 @@ func (t *tx) keepPast(ctx context.Context, k *model.Kind, ids []any, linked bool
 
 // keepCreated keeps that a row which was just created was not there, nor anything that it is
 // linked with.
-func (t *tx) keepCreated(k *model.Kind, id any) {
-	info := t.engine.tables[k]
+func (t *history) keepCreated(k *model.Kind, id any) {
+	info := t.tables[k]
 	if info == nil || !t.keepsPast() {
 		return
 	}
-	of := t.past.rows[changes.RowOf(k, id)]
+	of := t.rows[changes.RowOf(k, id)]
 	switch {
 	case of == nil:
-		of = t.past.add(k, id, nil)
+		of = t.add(k, id, nil)
 	case of.row != nil: // it was deleted before
 		return
 	}
 	if len(info.joins) == 0 {
 		return
 	}
-	own, err := t.heldID(k, id)
+	own, err := heldID(k, id)
 	if err != nil {
 		return
 	}
 	for i := range info.joins {
 		j := &info.joins[i]
-		if t.past.listed[pair{j.table, j.own, j.other, own, ""}] == nil && t.attempt.HoldImage(linkBytes) {
-			t.past.list(of, j, own, nil)
+		if t.listed[pair{j.table, j.own, j.other, own, ""}] == nil && t.attempt.HoldImage(linkBytes) {
+			t.list(of, j, own, nil)
 		}
 	}
 }
@@ -132,18 +139,18 @@ func (h *history) add(k *model.Kind, id any, row heldRow) *past {
 }
 
 // keepLinks keeps what a row is linked with.
-func (t *tx) keepLinks(ctx context.Context, of *past) error {
-	if of == nil || len(t.engine.tables[of.kind].joins) == 0 {
+func (t *history) keepLinks(ctx context.Context, of *past) error {
+	if of == nil || len(t.tables[of.kind].joins) == 0 {
 		return nil
 	}
-	joins := t.engine.tables[of.kind].joins
-	own, err := t.heldID(of.kind, of.id)
+	joins := t.tables[of.kind].joins
+	own, err := heldID(of.kind, of.id)
 	if err != nil {
 		return err
 	}
 	for i := range joins {
 		j := &joins[i]
-		if t.past.listed[pair{j.table, j.own, j.other, own, ""}] != nil {
+		if t.listed[pair{j.table, j.own, j.other, own, ""}] != nil {
 			continue
 		}
 		now, err := t.heldLinks(ctx, of, j)
@@ -153,7 +160,7 @@ func (t *tx) keepLinks(ctx context.Context, of *past) error {
 		if !t.attempt.HoldImage(linkBytes * (1 + len(now))) {
 			return nil
 		}
-		t.past.list(of, j, own, now)
+		t.list(of, j, own, now)
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ type linkState struct {
 }
 
 // Images implements store.Imager. What the change log keeps is made of the same rows.
-func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, err error) {
-	if !t.keepsPast() {
+func (t *account) Images(ctx context.Context) (out []journal.Image, complete bool, err error) {
+	if !t.past.keepsPast() {
 		return nil, false, nil
 	}
 	ids := map[*model.Kind][]any{}
@@ -41,7 +41,7 @@ func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, er
 	}
 	now := make(map[*model.Kind]map[string]heldRow, len(ids))
 	for k, some := range ids {
-		now[k], err = t.heldRows(ctx, k, some)
+		now[k], err = t.past.heldRows(ctx, k, some)
 		if errors.Is(err, errNoImages) {
 			return nil, false, nil
 		}
@@ -49,31 +49,31 @@ func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, er
 			return nil, false, t.verdict(err)
 		}
 	}
-	links, err := t.changedLinks(ctx)
+	links, err := t.past.changedLinks(ctx)
 	if errors.Is(err, errNoImages) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, t.verdict(err)
 	}
-	t.irreversible = t.whyIrreversible(now)
+	t.irreversible = t.past.whyIrreversible(now)
 	t.logged = ledger.Changes{}
 	written := t.log.Written()
 	for _, p := range t.past.order {
 		is := now[p.kind][p.kind.FormatID(p.id)]
-		image, changed, err := t.imageOf(p, is, links[p], false)
+		image, changed, err := t.past.imageOf(p, is, links[p], false)
 		if err != nil {
 			return nil, false, err
 		}
-		if !changed && !(p.row != nil && is != nil && t.engine.tables[p.kind].guarded && written[changes.RowOf(p.kind, p.id)]) {
+		if !changed && !(p.row != nil && is != nil && t.tables[p.kind].guarded && written[changes.RowOf(p.kind, p.id)]) {
 			continue // who may not read a column must not learn from it whether it was the same
 		}
 		out = append(out, image)
-		if !t.engine.logsChanges() {
+		if !t.logs {
 			continue
 		}
 		if image.Action == string(store.Update) { // the image of another has all columns already
-			if image, _, err = t.imageOf(p, is, links[p], true); err != nil {
+			if image, _, err = t.past.imageOf(p, is, links[p], true); err != nil {
 				return nil, false, err
 			}
 		}
@@ -87,8 +87,8 @@ func (t *tx) Images(ctx context.Context) (out []journal.Image, complete bool, er
 
 // imageOf makes the image of a row. whole has of an updated row also the columns that are the
 // same, in After alone.
-func (t *tx) imageOf(p *past, is heldRow, links []linkState, whole bool) (image journal.Image, changed bool, err error) {
-	info := t.engine.tables[p.kind]
+func (t *history) imageOf(p *past, is heldRow, links []linkState, whole bool) (image journal.Image, changed bool, err error) {
+	info := t.tables[p.kind]
 	var open, secret rowState
 	image = journal.Image{Entity: p.kind.Name(), Set: t.set, ID: p.kind.FormatID(p.id), Action: string(store.Update)}
 	switch {
@@ -133,9 +133,9 @@ func (t *tx) imageOf(p *past, is heldRow, links []linkState, whole bool) (image 
 
 // changedLinks returns the links that differ from what the transaction found, with the rows
 // that they link: with both where it has written both.
-func (t *tx) changedLinks(ctx context.Context) (map[*past][]linkState, error) {
+func (t *history) changedLinks(ctx context.Context) (map[*past][]linkState, error) {
 	out := map[*past][]linkState{}
-	for _, l := range t.past.links {
+	for _, l := range t.links {
 		s := linkState{Table: l.join.table, Own: l.join.own, Other: l.join.other}
 		now, err := t.heldLinks(ctx, l.of, l.join)
 		if err != nil {
@@ -148,13 +148,13 @@ func (t *tx) changedLinks(ctx context.Context) (map[*past][]linkState, error) {
 		for _, other := range now {
 			there[other] = true
 			p := pair{l.join.table, l.join.own, l.join.other, l.id, other}
-			if was, _ := t.past.lookup(p); !was {
+			if was, _ := t.lookup(p); !was {
 				s.Added = append(s.Added, other)
 			}
 		}
 		for _, other := range l.found {
 			p := pair{l.join.table, l.join.own, l.join.other, l.id, other}
-			if was, _ := t.past.lookup(p); was && !there[other] {
+			if was, _ := t.lookup(p); was && !there[other] {
 				s.Gone = append(s.Gone, other)
 			}
 		}

@@ -6,13 +6,13 @@ import (
 )
 
 // Irreversible implements store.Imager.
-func (t *tx) Irreversible() string { return t.irreversible }
+func (t *account) Irreversible() string { return t.irreversible }
 
 // whyIrreversible says why an undo could not restore the rows that are gone: none of those that require
 // each other can be created first. A row that requires itself can be where its id is known before.
-func (t *tx) whyIrreversible(now map[*model.Kind]map[string]heldRow) string {
+func (t *history) whyIrreversible(now map[*model.Kind]map[string]heldRow) string {
 	gone := map[changes.Row]*past{}
-	for _, p := range t.past.order {
+	for _, p := range t.order {
 		if p.row != nil && now[p.kind][p.kind.FormatID(p.id)] == nil {
 			gone[changes.RowOf(p.kind, p.id)] = p
 		}
@@ -44,13 +44,12 @@ func (t *tx) whyIrreversible(now map[*model.Kind]map[string]heldRow) string {
 }
 
 // required returns the rows that a row referred to and could not do without.
-func (t *tx) required(p *past) (out []changes.Row) {
-	x := &restoration{Engine: t.engine, t: t, k: p.kind}
-	for i, column := range t.engine.tables[p.kind].columns {
-		if p.row[i] == nil || x.nullable(column) {
+func (t *history) required(p *past) (out []changes.Row) {
+	for i, column := range t.tables[p.kind].columns {
+		if p.row[i] == nil || isNullable(p.kind, column) {
 			continue
 		}
-		target := x.refers(column)
+		target := referred(t.Model, p.kind, column)
 		if target == nil {
 			continue
 		}

@@ -13,21 +13,20 @@ import (
 
 // writtenLinks returns the many-to-many edges that a mutation writes. No row has them
 // as columns, so a change shows them as lists of ids beside the row's own fields.
-func (t *tx) writtenLinks(k *model.Kind, m ent.Mutation) []*model.Edge {
+func (t *account) writtenLinks(k *model.Kind, m ent.Mutation) []*model.Edge {
 	return t.manyToMany(k, func(name string) bool {
 		return len(m.AddedIDs(name))+len(m.RemovedIDs(name)) > 0 || m.EdgeCleared(name)
 	})
 }
 
 // manyToMany returns the many-to-many edges of a kind that a recording run shows.
-func (t *tx) manyToMany(k *model.Kind, take func(name string) bool) (out []*model.Edge) {
+func (t *account) manyToMany(k *model.Kind, take func(name string) bool) (out []*model.Edge) {
 	if !t.attempt.Records() {
 		return nil
 	}
-	defer t.forReport()()
 	for i := range k.Edges {
 		e := &k.Edges[i]
-		if e.Column.Relation == descriptor.M2M && take(e.Column.Ent) && (t.caller == nil || t.caller.reads(k, e)) {
+		if e.Column.Relation == descriptor.M2M && take(e.Column.Ent) && (t.reader == nil || t.reader.readsEdge(k, e)) {
 			out = append(out, e)
 		}
 	}
@@ -49,7 +48,7 @@ func everyName(string) bool { return true }
 
 // recordLinks records the links that rows have now. was says whether the transaction found
 // those of which nothing is known yet.
-func (t *tx) recordLinks(ctx context.Context, k *model.Kind, ids []any, links []*model.Edge, was bool) error {
+func (t *account) recordLinks(ctx context.Context, k *model.Kind, ids []any, links []*model.Edge, was bool) error {
 	for _, e := range links {
 		for _, id := range ids {
 			if err := ctx.Err(); err != nil {
@@ -69,7 +68,7 @@ func (t *tx) recordLinks(ctx context.Context, k *model.Kind, ids []any, links []
 
 // recordAdded records that the links which a mutation is about to add did not exist, unless
 // they did.
-func (t *tx) recordAdded(ctx context.Context, k *model.Kind, ids []any, m ent.Mutation, links []*model.Edge) error {
+func (t *account) recordAdded(ctx context.Context, k *model.Kind, ids []any, m ent.Mutation, links []*model.Edge) error {
 	for _, e := range links {
 		for _, id := range ids {
 			if err := t.addLinks(ctx, k, id, e, values(m.AddedIDs(e.Column.Ent)), false); err != nil {
@@ -80,19 +79,18 @@ func (t *tx) recordAdded(ctx context.Context, k *model.Kind, ids []any, m ent.Mu
 	return nil
 }
 
-func (t *tx) addLinks(ctx context.Context, k *model.Kind, id any, e *model.Edge, others []any, was bool) error {
-	defer t.forReport()()
+func (t *account) addLinks(ctx context.Context, k *model.Kind, id any, e *model.Edge, others []any, was bool) error {
 	readable, self := others, []any{id}
-	if was && t.caller != nil {
+	if was && t.reader != nil {
 		var err error
-		if readable, err = t.readable(ctx, e.Target, others); err == nil {
-			self, err = t.readable(ctx, k, self)
+		if readable, err = t.reader.Readable(ctx, e.Target, others); err == nil {
+			self, err = t.reader.Readable(ctx, k, self)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	seen := setOf(readable)
+	seen := model.SetOf(readable)
 	for _, other := range others {
 		if err := t.attempt.Hold(linkBytes); err != nil {
 			return err
@@ -104,11 +102,11 @@ func (t *tx) addLinks(ctx context.Context, k *model.Kind, id any, e *model.Edge,
 
 // joined adds to what became of a row the ids at the other side of edges, where
 // they are others than before: those that the caller may read.
-func (t *tx) joined(ctx context.Context, r *changes.Net) error {
+func (t *account) joined(ctx context.Context, r *changes.Net) error {
 	for _, e := range r.Links {
 		now, err := t.related(ctx, r.Kind, e.Target, e.Column, r.Native)
-		if err == nil && t.caller != nil {
-			now, err = t.readable(ctx, e.Target, now)
+		if err == nil && t.reader != nil {
+			now, err = t.reader.Readable(ctx, e.Target, now)
 		}
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 		if err := t.recordRows(ctx, k, ids); err != nil {
 			return err
 		}
-		if err := t.noteBurdens(ctx, k, ids); err != nil {
+		if err := t.weighing.noteBurdens(ctx, k, ids); err != nil {
 			return err
 		}
 		for _, id := range ids {
@@ -34,7 +34,7 @@ func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 			}
 		}
 		return e.inPortions(k, ids, call, func(bound []any) error {
-			keys, err := e.writer.UpdateMany(ctx, t.sql, k.Entity, bound, p.row)
+			keys, err := e.data.Writer.UpdateMany(ctx, t.sql, k.Entity, bound, p.row)
 			affected += len(keys)
 			return err
 		})
@@ -47,20 +47,20 @@ func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 	for _, id := range ids {
 		t.recordUpdated(k, id)
 	}
-	t.weighLater(k, nil, ids...)
+	t.weighing.weighLater(k, nil, ids...)
 	return affected, true, nil
 }
 
 // deleteMany deletes rows in a few statements, and returns how many there were. done
 // is as that of changeMany.
 func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any, call catalog.Call) (deleted int, done bool, err error) {
-	if len(ids) == 0 || !t.native(k) || t.mayCascadeForbidden(k, map[*model.Kind]bool{}) || !e.cascadesOnce(k, map[*model.Kind]bool{}) {
+	if len(ids) == 0 || !t.native(k) || t.caller.MayForbidCascade(k, map[*model.Kind]bool{}) || !e.cascadesOnce(k, map[*model.Kind]bool{}) {
 		return 0, false, nil
 	}
 	mark := t.log.Len()
 	done, err = t.tryTogether(ctx, func() error {
 		return e.inPortions(k, ids, call, func(bound []any) error {
-			keys, err := e.writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound, nil)
+			keys, err := e.data.Writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound, nil)
 			if err != nil || len(keys) == 0 {
 				return err
 			}
@@ -77,7 +77,7 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 			if err != nil {
 				return err
 			}
-			if _, err := e.writer.DeleteMany(ctx, t.sql, k.Entity, keys); err != nil {
+			if _, err := e.data.Writer.DeleteMany(ctx, t.sql, k.Entity, keys); err != nil {
 				return err
 			}
 			deleted += len(there)

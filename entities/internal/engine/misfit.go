@@ -43,7 +43,7 @@ func (t *tx) refusedFields(ctx context.Context, k *model.Kind, m *model.Values) 
 // refusedAlone says why the database does not take a value into its column, "" where it does. It
 // asks with statements that write nothing.
 func (t *tx) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValue) (why string, err error) {
-	if f.Value == nil || t.engine.backend.Dialect().Name() != dialect.Postgres {
+	if f.Value == nil || t.Backend.Dialect().Name() != dialect.Postgres {
 		return "", nil
 	}
 	w := k.Create(t.ent)
@@ -68,12 +68,12 @@ func (t *tx) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValu
 	if err := end(tried == nil); err != nil || tried == nil {
 		return "", err
 	}
-	trouble, _ := t.engine.backend.Trouble(t.set, tried)
+	trouble, _ := t.Backend.Trouble(t.set, tried)
 	var refused *fault.Fault
 	if errors.As(trouble, &refused) && refused.Code == fault.InvalidPayload {
 		return refused.Message, nil
 	}
-	if broken := t.engine.backend.Violation(tried); broken != nil { // of a domain
+	if broken := t.Backend.Violation(tried); broken != nil { // of a domain
 		return "a rule of the database refuses it" + inParentheses(broken.Name), nil
 	}
 	return "", nil

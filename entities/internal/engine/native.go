@@ -22,7 +22,7 @@ import (
 // rows. What ent's builders do besides the statement (defaults, validators) still
 // runs.
 func (t *tx) native(k *model.Kind) bool {
-	return k.Plain && !t.hasHooks(k) && !t.caller.mayHide(k)
+	return k.Plain && !t.hasHooks(k) && !t.caller.MayHide(k)
 }
 
 // plain reports whether a model of a native kind is about columns of its own table
@@ -32,12 +32,12 @@ func (t *tx) plain(k *model.Kind, m *model.Values) bool {
 		return false
 	}
 	for i := range m.Edges {
-		if e, _ := k.EdgeNamed(m.Edges[i].JSON.Name); !e.Keyed || t.caller.hides(e.Target) {
+		if e, _ := k.EdgeNamed(m.Edges[i].JSON.Name); !e.Keyed || t.caller.Hides(e.Target) {
 			return false
 		}
 	}
 	for i := range m.Fields {
-		if target := k.Refers[m.Fields[i].Field.Name]; target != nil && t.caller.hides(target) {
+		if target := k.Refers[m.Fields[i].Field.Name]; target != nil && t.caller.Hides(target) {
 			return false
 		}
 	}
@@ -121,7 +121,7 @@ func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m
 	if err := w.Check(); err != nil {
 		return forget, e.writeFault(ctx, t, k, m, err)
 	}
-	if err := checkValues(k, w.Mutation, e.backend.Dialect().Name()); err != nil {
+	if err := checkValues(k, w.Mutation, e.data.Backend.Dialect().Name()); err != nil {
 		return forget, e.writeFault(ctx, t, k, m, err)
 	}
 	return forget, nil
@@ -177,12 +177,12 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
-	if err := t.countPast(ctx, k, p.model.ID); err != nil {
+	if err := t.counts.countPast(ctx, k, p.model.ID); err != nil {
 		return nil, err
 	}
 	var id any
 	err = t.sql.Alone(func() (wrote bool, err error) {
-		err = e.writer.Insert(t.brief(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {
+		err = e.data.Writer.Insert(t.brief(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {
 			wrote, out = true, read.Own(row)
 			id, err = k.ScanID(key)
 			return err
@@ -199,7 +199,7 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 	if err := t.holdImage(k, id, len(out)); err != nil {
 		return nil, err
 	}
-	return t.checkReturned(k, p.model, id, out)
+	return t.weighing.checkReturned(t.caller, k, p.model, id, out)
 }
 
 // unseenRow is the error for a row that could not be stored although the transaction
@@ -214,10 +214,10 @@ func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
 }
 
 // recordCreated records a row that was created.
-func (t *tx) recordCreated(k *model.Kind, id any) {
+func (t *account) recordCreated(k *model.Kind, id any) {
 	t.touched = true
 	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Create})
-	t.keepCreated(k, id)
+	t.past.keepCreated(k, id)
 	if !t.attempt.Records() {
 		return
 	}
@@ -228,7 +228,7 @@ func (t *tx) recordCreated(k *model.Kind, id any) {
 }
 
 // recordUpdated records a row that was changed.
-func (t *tx) recordUpdated(k *model.Kind, id any) {
+func (t *account) recordUpdated(k *model.Kind, id any) {
 	t.touched = true
 	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Update})
 }
@@ -242,12 +242,12 @@ func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, 
 	if err := t.recordRows(ctx, k, []any{p.id}); err != nil {
 		return nil, err
 	}
-	if err := t.noteBurdens(ctx, k, []any{p.id}); err != nil {
+	if err := t.weighing.noteBurdens(ctx, k, []any{p.id}); err != nil {
 		return nil, err
 	}
 	var out []byte
 	err := t.sql.Alone(func() (wrote bool, err error) {
-		out, err = e.writer.Update(t.brief(ctx), t.sql, k.Entity, k.BoundID(p.id), p.row, ifVersion)
+		out, err = e.data.Writer.Update(t.brief(ctx), t.sql, k.Entity, k.BoundID(p.id), p.row, ifVersion)
 		return out != nil, err
 	})
 	if err != nil {
@@ -262,7 +262,7 @@ func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, 
 	if err := t.holdImage(k, p.id, len(out)); err != nil {
 		return nil, err
 	}
-	return t.checkReturned(k, p.model, p.id, out)
+	return t.weighing.checkReturned(t.caller, k, p.model, p.id, out)
 }
 
 // prepareAndUpdate is prepareUpdate followed by update.

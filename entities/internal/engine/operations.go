@@ -25,7 +25,7 @@ var handlers = map[string]handler{
 		}
 		in.Set = t.set // a cursor belongs to the set, however the input names it
 		t.once(in.Single())
-		return e.reader.Collection(ctx, t.sql, in)
+		return e.data.Reader.Collection(ctx, t.sql, in)
 	},
 	"get-by-id": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Get](t, call)
@@ -36,7 +36,7 @@ var handlers = map[string]handler{
 			t.once(true)
 			ctx = t.brief(ctx)
 		}
-		return e.reader.Get(ctx, t.sql, in)
+		return e.data.Reader.Get(ctx, t.sql, in)
 	},
 	"count": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Count](t, call)
@@ -44,7 +44,7 @@ var handlers = map[string]handler{
 			return nil, err
 		}
 		t.once(true)
-		return e.reader.Count(ctx, t.sql, in)
+		return e.data.Reader.Count(ctx, t.sql, in)
 	},
 	"aggregate": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Aggregate](t, call)
@@ -52,7 +52,7 @@ var handlers = map[string]handler{
 			return nil, err
 		}
 		t.once(true)
-		return e.reader.Aggregate(ctx, t.sql, in)
+		return e.data.Reader.Aggregate(ctx, t.sql, in)
 	},
 	"create": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		return e.createOnly(ctx, t, k, call.Decoded().(*model.CreateInput).Values)
@@ -129,11 +129,11 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 	return func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
 		err = run.Within(ctx, e, call.Target().Set, o.Access.Writes(), func(ctx context.Context, joined store.Tx) error {
 			t := joined.(*tx)
-			t.caller = e.see(ctx, t, call)
-			t.reader = e.readerOf(ctx, t)
+			t.caller = e.rules.OfCall(ctx, t.transaction, call)
+			t.reader = e.rules.OfReader(ctx, t.transaction, t.caller, t.reader)
 			defer t.passed(t.passing)
-			if o.Access.Writes() || e.viewer != nil {
-				if ctx, err = t.caller.viewer(); err != nil {
+			if o.Access.Writes() || e.rules.Viewer != nil {
+				if ctx, err = t.caller.Context(); err != nil {
 					return err
 				}
 			}
@@ -142,7 +142,7 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 				return t.verdict(err)
 			}
 			if out, err = handle(ctx, e, t, k, call); err == nil && o.Access.Writes() {
-				err = t.weigh(ctx)
+				err = t.weighing.weigh(ctx, t.caller)
 			}
 			return t.verdict(err)
 		})

@@ -50,7 +50,7 @@ func (p *place) hook(next ent.Mutator) ent.Mutator {
 		if err != nil {
 			return nil, err
 		}
-		checked, err := prepareMutation(k, m, next, p.engine.backend.Dialect().Name())
+		checked, err := prepareMutation(k, m, next, p.engine.data.Backend.Dialect().Name())
 		switch {
 		case err != nil:
 			return nil, err
@@ -114,10 +114,8 @@ type sessionKey struct {
 	set    string
 }
 
-// context is the one that code of the app runs in: ent's own functions, the set's base client and
-// the engine's hook all find the transaction in it.
-func (t *tx) context(ctx context.Context, own bool) context.Context {
-	ctx = shim.WithClient(t.sql.With(t.ent.Context(ctx)), t.client, nil)
+// enter implements hosts.
+func (t *tx) enter(ctx context.Context, own bool) context.Context {
 	return context.WithValue(ctx, sessionKey{t.engine, t.set}, &session{t, own})
 }
 
@@ -171,9 +169,9 @@ func (e *Engine) Enter(ctx context.Context, set string) (context.Context, error)
 
 // forApp returns the context in which the app's own code works in the transaction by itself.
 func (t *tx) forApp(ctx context.Context) (context.Context, error) {
-	t.caller = t.engine.ownView(ctx, t)
-	t.reader = t.engine.readerOf(ctx, t)
-	return t.caller.viewer()
+	t.caller = t.engine.rules.OfApp(ctx, t.transaction)
+	t.reader = t.engine.rules.OfReader(ctx, t.transaction, t.caller, t.reader)
+	return t.caller.Context()
 }
 
 // mutateForApp makes a mutation of code that works by itself, under a savepoint, so that it leaves
@@ -184,8 +182,8 @@ func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, ne
 		return t.mutate(ctx, k, m, next)
 	}
 	defer t.passed(t.passing)
-	t.caller = t.engine.ownView(ctx, t)
-	t.reader = t.engine.readerOf(ctx, t)
+	t.caller = t.engine.rules.OfApp(ctx, t.transaction)
+	t.reader = t.engine.rules.OfReader(ctx, t.transaction, t.caller, t.reader)
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {
 		return nil, run.Restart(ctx, err)
@@ -199,7 +197,7 @@ func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, ne
 		}
 	}()
 	if v, err = t.mutate(ctx, k, m, next); err == nil {
-		err = t.weighMany(ctx)
+		err = t.weighing.weighMany(ctx, t.caller)
 	}
 	if err != nil {
 		err = t.engine.appFault(ctx, t, k, m, err)

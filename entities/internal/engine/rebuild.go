@@ -72,7 +72,7 @@ func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 
 // refersToItself reports whether a column has the row's own id, as a reference.
 func (x *restoration) refersToItself(column string, v held) bool {
-	if v == nil || x.refers(column) != x.k {
+	if v == nil || referred(x.Model, x.k, column) != x.k {
 		return false
 	}
 	id, err := x.k.ParseID((*v)[1:])

@@ -13,13 +13,27 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
+// slot is a kind of mutation in one call.
+type slot struct {
+	at  run.Position
+	typ string
+	op  ent.Op
+}
+
+// mutations are what ent's builders write in a transaction, as its hook sees them.
+type mutations struct {
+	*account
+	counts idCounter
+	chosen choices      // of the write that the engine makes now
+	places map[slot]int // how many mutations a call made, by kind: slots of the tape
+}
+
 // mutate makes a mutation as a part of the run.
-func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *mutations) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	if !t.sql.Writing() {
 		return nil, errReading
 	}
@@ -27,10 +41,6 @@ func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 		return nil, err
 	}
 	t.touched = true
-	defer func() {
-		t.caller.forget()
-		t.reader.forget()
-	}()
 	if k.Entity == nil {
 		v, err := next.Mutate(ctx, m)
 		if err == nil {
@@ -42,8 +52,7 @@ func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	case m.Op().Is(ent.OpCreate):
 		return t.create(ctx, k, m, next)
 	case m.Op().Is(ent.OpUpdate | ent.OpUpdateOne):
-		v, err := t.update(ctx, k, m, next)
-		return v, t.appendFault(k, m, err)
+		return t.update(ctx, k, m, next)
 	}
 	return t.remove(ctx, k, m, next)
 }
@@ -76,19 +85,19 @@ func choicesOf(k *model.Kind, m ent.Mutation) choices {
 // alone; of what hooks write, nobody knows what they chose. forget frees the place, if the
 // write found nothing to write to, so that the next write is the first at its place
 // however it is carried out.
-func (t *tx) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (forget func(), err error) {
+func (t *mutations) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (forget func(), err error) {
 	forget = func() {}
 	_, at, ok := run.Current(ctx)
 	if !ok || m.Op().Is(ent.OpDelete|ent.OpDeleteOne) {
 		return forget, nil
 	}
 	place := slot{at, k.Type, m.Op()}
-	if t.counter == nil {
-		t.counter = map[slot]int{}
+	if t.places == nil {
+		t.places = map[slot]int{}
 	}
-	t.counter[place]++
-	forget = func() { t.counter[place]-- }
-	mark := k.Type + "/" + m.Op().String() + "/" + strconv.Itoa(t.counter[place]) + "/"
+	t.places[place]++
+	forget = func() { t.places[place]-- }
+	mark := k.Type + "/" + m.Op().String() + "/" + strconv.Itoa(t.places[place]) + "/"
 	recall := func(name string, made any, set func(any) error) error {
 		v, err := t.attempt.Tape().Value(at, mark+name, func() (any, error) { return made, nil })
 		if err != nil || t.attempt.Fresh() {
@@ -117,21 +126,11 @@ func (t *tx) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (forget 
 	return forget, nil
 }
 
-func (t *tx) hasHooks(k *model.Kind) bool {
+func (t *mutations) hasHooks(k *model.Kind) bool {
 	return k.Entity.Hooked || t.client.Hooked(k.Type) || t.client.Ruled(k.Type)
 }
 
-// image reads a row as it is now; nil if there is none.
-func (t *tx) image(ctx context.Context, k *model.Kind, id any) ([]byte, error) {
-	return t.engine.reader.Image(t.brief(ctx), t.sql, k.Entity, k.BoundID(id), nil)
-}
-
-// exists reports whether there is a row with an id.
-func (t *tx) exists(ctx context.Context, k *model.Kind, id any) (bool, error) {
-	return t.engine.reader.Exists(t.brief(ctx), t.sql, k.Entity, k.BoundID(id), nil)
-}
-
-func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 		return nil, err
 	}
 	if id, ok := k.ID(m); ok {
-		if err := t.countPast(ctx, k, id); err != nil {
+		if err := t.counts.countPast(ctx, k, id); err != nil {
 			return nil, err
 		}
 	}
@@ -169,8 +168,8 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	}
 	w := t.log.Write(own.at)
 	w.ID, w.Links = id, t.writtenLinks(k, m)
-	t.weighLater(k, m, id)
-	t.keepCreated(k, id)
+	t.weighing.weighLater(k, m, id)
+	t.past.keepCreated(k, id)
 	if t.attempt.Records() {
 		if err := t.recordBefore(ctx, k, id, false, nil); err != nil {
 			return nil, err
@@ -182,7 +181,7 @@ func (t *tx) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	return v, t.countVersions(ctx, moved)
 }
 
-func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	ids, err := k.IDs(ctx, m)
 	if err != nil {
 		return nil, err
@@ -193,7 +192,7 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	}
 	rows, err := t.expect(ctx, k, ids, store.Update, links...)
 	if err == nil && (t.hasHooks(k) || writesLinks(k, m)) {
-		err = t.keepPast(ctx, k, ids, true)
+		err = t.past.keepPast(ctx, k, ids, true)
 	}
 	if err == nil {
 		err = t.recordAdded(ctx, k, ids, m, links)
@@ -226,7 +225,7 @@ func (t *tx) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 			return nil, err
 		}
 	}
-	t.weighLater(k, m, ids...)
+	t.weighing.weighLater(k, m, ids...)
 	if err := t.recordLinks(ctx, k, ids, links, false); err != nil {
 		return nil, err
 	}
@@ -247,7 +246,7 @@ func writesGuarded(k *model.Kind, m ent.Mutation) bool {
 }
 
 // voidUnchanged voids the rows that a hook kept from being written.
-func (t *tx) voidUnchanged(ctx context.Context, rows []pending) error {
+func (t *mutations) voidUnchanged(ctx context.Context, rows []pending) error {
 	for _, p := range rows {
 		after, err := t.image(ctx, p.kind, p.id)
 		if err != nil {
@@ -260,7 +259,7 @@ func (t *tx) voidUnchanged(ctx context.Context, rows []pending) error {
 	return nil
 }
 
-func (t *tx) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	ids, err := k.IDs(ctx, m)
 	if err != nil {
 		return nil, err
@@ -304,57 +303,9 @@ func (t *tx) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	return v, t.countVersions(ctx, moved)
 }
 
-// referring returns the ids of the rows whose column refers to one of some ids, as
-// they are bound.
-func (t *tx) referring(ctx context.Context, k *model.Kind, column string, ids ...any) ([]any, error) {
-	keys, err := t.engine.writer.Keys(ctx, t.sql, k.Entity, column, ids, t.holdKey(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return k.ScanIDs(keys)
-}
-
-// referringThrough is referring, also by way of rows between the two.
-func (t *tx) referringThrough(ctx context.Context, k *model.Kind, r *descriptor.Referrer, ids []any) ([]any, error) {
-	for _, v := range r.Via {
-		var err error
-		between := &descriptor.Entity{Table: v.Table, Key: descriptor.Column{Name: v.Key}}
-		if ids, err = t.engine.writer.Keys(ctx, t.sql, between, v.Column, ids, t.holdKey(ctx)); err != nil {
-			return nil, err
-		}
-	}
-	return t.referring(ctx, k, r.Column, ids...)
-}
-
-// ids reads the ids that a query returns.
-func (t *tx) ids(ctx context.Context, k *model.Kind, b *sqltext.Builder) ([]any, error) {
-	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	admit := t.holdKey(ctx)
-	var out []any
-	for rows.Next() {
-		if err := admit(); err != nil {
-			return nil, err
-		}
-		var held any
-		if err := rows.Scan(&held); err != nil {
-			return nil, err
-		}
-		id, err := k.ScanID(held)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, id)
-	}
-	return out, rows.Err()
-}
-
 // beginLinkedWrites records writes to rows on the other side of an edge whose column a
 // mutation writes.
-func (t *tx) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutation) ([]pending, error) {
+func (t *mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutation) ([]pending, error) {
 	var out []pending
 	for i := range k.Edges {
 		e := &k.Edges[i]
@@ -397,9 +348,4 @@ func values(in []ent.Value) []any {
 		out[i] = v
 	}
 	return out
-}
-
-// newStatement begins the text of a statement in the database's dialect.
-func (t *tx) newStatement() *sqltext.Builder {
-	return &sqltext.Builder{Dialect: t.engine.backend.Dialect()}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/fault"
@@ -45,17 +44,17 @@ func (t *tx) reduceToMany(ctx context.Context, k *model.Kind, id any, ed *model.
 	}
 	now, err := t.related(ctx, k, ed.Target, ed.Edge, id)
 	if err == nil {
-		now, err = t.readable(ctx, ed.Target, now) // the others stay as they are
+		now, err = t.caller.Readable(ctx, ed.Target, now) // the others stay as they are
 	}
 	if err != nil {
 		return false, err
 	}
 	if ed.Clear {
-		ed.Clear, ed.Unlink = false, difference(now, ed.Link)
+		ed.Clear, ed.Unlink = false, model.Difference(now, ed.Link)
 	} else {
-		ed.Unlink = difference(now, difference(now, ed.Unlink))
+		ed.Unlink = model.Difference(now, model.Difference(now, ed.Unlink))
 	}
-	ed.Link = difference(ed.Link, now)
+	ed.Link = model.Difference(ed.Link, now)
 	return len(ed.Link)+len(ed.Unlink) > 0, nil
 }
 
@@ -73,7 +72,7 @@ func (t *tx) completeToOne(ctx context.Context, k *model.Kind, id any, ed *model
 	if len(now) == 0 {
 		return len(ed.Link) > 0, nil
 	}
-	seen, err := t.readable(ctx, ed.Target, now)
+	seen, err := t.caller.Readable(ctx, ed.Target, now)
 	if err != nil || len(ed.Link) > 0 && slices.Equal(seen, ed.Link) {
 		return false, err
 	}
@@ -116,44 +115,12 @@ func (t *tx) currentReference(ctx context.Context, k *model.Kind, ed *model.Edge
 	if err != nil {
 		return nil, err
 	}
-	return t.readable(ctx, ed.Target, now)
-}
-
-// related returns the ids on the other side of a to-many edge.
-func (t *tx) related(ctx context.Context, k, target *model.Kind, ed *descriptor.Edge, id any) ([]any, error) {
-	if ed.Relation != descriptor.M2M {
-		return t.referring(ctx, target, ed.TargetKey, k.BoundID(id))
-	}
-	b := t.newStatement()
-	b.Raw("SELECT ").Name(ed.JoinTarget).Raw(" FROM ").Name(ed.JoinTable).Raw(" WHERE ").Name(ed.JoinOwn).Raw(" = ").Arg(k.BoundID(id)).Raw(" ORDER BY 1")
-	return t.ids(ctx, target, b)
-}
-
-// difference returns the ids that are not among others, each once.
-func difference(ids, others []any) []any {
-	var out []any
-	known := setOf(others)
-	for _, id := range ids {
-		if !known[id] {
-			known[id] = true
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
-// setOf returns native ids, all of which are comparable, as a set.
-func setOf(ids []any) map[any]bool {
-	out := make(map[any]bool, len(ids))
-	for _, id := range ids {
-		out[id] = true
-	}
-	return out
+	return t.caller.Readable(ctx, ed.Target, now)
 }
 
 // countVersions increments the version of rows that a write on the other side of an
 // edge has changed, since no builder of theirs took part.
-func (t *tx) countVersions(ctx context.Context, rows []pending) error {
+func (t *mutations) countVersions(ctx context.Context, rows []pending) error {
 	for len(rows) > 0 {
 		k, n := rows[0].kind, 1
 		for n < len(rows) && rows[n].kind == k {
@@ -169,7 +136,7 @@ func (t *tx) countVersions(ctx context.Context, rows []pending) error {
 			keys[i] = k.BoundID(p.id)
 		}
 		up := write.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
-		if _, err := t.engine.writer.UpdateMany(ctx, t.sql, k.Entity, keys, up); err != nil {
+		if _, err := t.Writer.UpdateMany(ctx, t.sql, k.Entity, keys, up); err != nil {
 			return err
 		}
 	}

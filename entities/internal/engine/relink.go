@@ -75,7 +75,7 @@ func (x *restoration) links() (out []link) {
 // checkLinks notes the links that somebody changed since. Of a row that is to go, these are all
 // that the run has not made.
 func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) error {
-	own, err := x.t.heldID(x.k, x.id)
+	own, err := heldID(x.k, x.id)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) e
 	}
 	for _, j := range slices.Compact(since) {
 		name := ""
-		if j.edge != nil && x.t.caller.reads(x.k, j.edge) {
+		if j.edge != nil && x.t.caller.readsEdge(x.k, j.edge) {
 			name = j.edge.JSON.Name
 		}
 		p := x.place(name, "its links were changed since")
@@ -158,7 +158,7 @@ func (x *restoration) isChanged(own string, l link) bool {
 
 // buildLinks puts links into the row's builder, and reports whether there are any.
 func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating bool) (linked bool, err error) {
-	own, err := x.t.heldID(x.k, x.id)
+	own, err := heldID(x.k, x.id)
 	if err != nil {
 		return false, err
 	}
@@ -199,7 +199,7 @@ func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating boo
 
 // restoreLinks makes the row's links what they were, those that no builder has made.
 func (x *restoration) restoreLinks(ctx context.Context) error {
-	own, err := x.t.heldID(x.k, x.id)
+	own, err := heldID(x.k, x.id)
 	if err != nil {
 		return err
 	}
@@ -282,11 +282,11 @@ func (x *restoration) link(ctx context.Context, l link) error {
 // missing notes that the other side of a link is not there.
 func (x *restoration) missing(l link) {
 	name := ""
-	if l.join.edge != nil && x.t.caller.reads(x.k, l.join.edge) {
+	if l.join.edge != nil && x.t.caller.readsEdge(x.k, l.join.edge) {
 		name = l.join.edge.JSON.Name
 	}
 	p := x.place(name, "what it was linked with is not there any more")
-	if name != "" && x.t.caller.knows(l.join.edge.Target) {
+	if name != "" && x.t.caller.Knows(l.join.edge.Target) {
 		p.Message = l.join.edge.Target.Name() + " " + filter.Quote(l.other) + ", which it was linked with, is not there any more"
 	}
 	switch r := x.otherRow(l.join, l.other); {

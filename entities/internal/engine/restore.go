@@ -139,7 +139,7 @@ func (x *restoration) field(column string) string {
 func (x *restoration) restore(ctx context.Context) error {
 	t := x.t
 	linked := x.row.Action() != string(store.Update) || len(x.links()) > 0
-	if err := t.keepPast(ctx, x.k, []any{x.id}, linked); err != nil {
+	if err := t.past.keepPast(ctx, x.k, []any{x.id}, linked); err != nil {
 		return err
 	}
 	found := t.past.rows[changes.RowOf(x.k, x.id)]
@@ -205,13 +205,13 @@ func (r *restored) settle(ctx context.Context) error {
 	if err != nil || !there {
 		return err
 	}
-	_, err = r.writer.DeleteMany(ctx, r.t.sql, r.k.Entity, r.k.BoundIDs([]any{r.id}))
+	_, err = r.t.Writer.DeleteMany(ctx, r.t.sql, r.k.Entity, r.k.BoundIDs([]any{r.id}))
 	return err
 }
 
 // now reads the row as it is held, nil where there is none.
 func (x *restoration) now(ctx context.Context) (heldRow, error) {
-	return x.t.heldRow(ctx, x.k, x.id)
+	return x.t.past.heldRow(ctx, x.k, x.id)
 }
 
 // remove deletes a row that the run created.
@@ -243,7 +243,7 @@ func (x *restoration) remove(ctx context.Context, found *past, now heldRow) erro
 		return err
 	}
 	// A hook has kept it.
-	_, err = x.writer.DeleteMany(ctx, x.t.sql, x.k.Entity, x.k.BoundIDs([]any{x.id}))
+	_, err = x.t.Writer.DeleteMany(ctx, x.t.sql, x.k.Entity, x.k.BoundIDs([]any{x.id}))
 	if err != nil {
 		return x.refused(x.deleteFault(ctx, x.t, x.k, x.id, err))
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/changes"
-	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
@@ -54,8 +53,8 @@ func (x *restoration) checkReferrers(ctx context.Context) error {
 				continue
 			}
 			what := "another row"
-			if x.t.caller.knows(child) && x.t.caller.shows(child) {
-				seen, err := x.t.readable(ctx, child, []any{id})
+			if x.t.caller.Knows(child) && x.t.caller.shows(child) {
+				seen, err := x.t.caller.Readable(ctx, child, []any{id})
 				if err != nil {
 					return err
 				}
@@ -142,7 +141,7 @@ func (x *restoration) mayWriteColumn(column string) bool {
 // stays so until its row is there, which another round may bring.
 func (x *restoration) checkParents(ctx context.Context, wanted heldRow) (waiting []string, err error) {
 	for i, column := range x.info.columns {
-		target := x.refers(column)
+		target := referred(x.Model, x.k, column)
 		if target == nil || wanted[i] == nil {
 			continue
 		}
@@ -160,12 +159,12 @@ func (x *restoration) checkParents(ctx context.Context, wanted heldRow) (waiting
 		if there {
 			continue
 		}
-		if other := x.all.Row(x.row.Set, target.Name(), target.FormatID(id)); other != nil && x.nullable(column) {
+		if other := x.all.Row(x.row.Set, target.Name(), target.FormatID(id)); other != nil && isNullable(x.k, column) {
 			wanted[i] = nil
 			waiting = append(waiting, column)
 			continue
 		}
-		if x.all.Skip && x.nullable(column) && x.row.Action() == string(store.Update) {
+		if x.all.Skip && isNullable(x.k, column) && x.row.Action() == string(store.Update) {
 			if found := x.t.past.rows[changes.RowOf(x.k, x.id)]; found != nil {
 				wanted[i] = found.row[i]
 			}
@@ -175,33 +174,4 @@ func (x *restoration) checkParents(ctx context.Context, wanted heldRow) (waiting
 		x.fail(x.field(column), "what it referred to is not there any more")
 	}
 	return waiting, nil
-}
-
-// refers returns what a column refers to, nil for nothing that is exposed.
-func (x *restoration) refers(column string) *model.Kind {
-	for i := range x.k.Entity.Columns {
-		if c := &x.k.Entity.Columns[i]; c.Name == column && c.Refers != "" {
-			return x.ByName[c.Refers]
-		}
-	}
-	for i := range x.k.Edges {
-		if e := &x.k.Edges[i]; e.Column.OwnKey == column {
-			return e.Target
-		}
-	}
-	return nil
-}
-
-func (x *restoration) nullable(column string) bool {
-	for i := range x.k.Entity.Columns {
-		if c := &x.k.Entity.Columns[i]; c.Name == column {
-			return c.Nullable
-		}
-	}
-	for i := range x.k.Edges {
-		if e := &x.k.Edges[i]; e.Column.OwnKey == column {
-			return !e.JSON.Required
-		}
-	}
-	return true
 }

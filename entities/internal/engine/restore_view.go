@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/undo"
@@ -16,29 +15,6 @@ import (
 // changed them since, they stay where somebody has, and the caller is not told which of the two
 // it was. Nor does anything else of the undo depend on it: neither which rows it writes nor
 // which of its rules apply.
-
-// readsColumn reports whether the caller may read a column of a kind.
-func (s *callerView) readsColumn(k *model.Kind, column string) bool {
-	seen := s.of(k)
-	if seen == nil {
-		return false
-	}
-	if column == seen.Entity.Key.Name {
-		return true
-	}
-	for i := range seen.Entity.Columns {
-		if c := &seen.Entity.Columns[i]; c.Name == column {
-			f := seen.FieldNamed(c.Field)
-			return f != nil && f.Readable()
-		}
-	}
-	for i := range seen.Edges {
-		if e := &seen.Edges[i]; e.Column.OwnKey == column {
-			return !e.JSON.WriteOnly
-		}
-	}
-	return false
-}
 
 // isBlind reports whether the caller sees no row of the kind: rules of the app wrote it.
 func (x *restoration) isBlind() bool { return x.k == nil || x.t.caller.of(x.k) == nil }
@@ -58,17 +34,17 @@ func (x *restoration) hidesAny() bool {
 
 // readsLink reports whether the caller may read a link.
 func (x *restoration) readsLink(ctx context.Context, j *join, other string) (bool, error) {
-	if j.edge == nil || !x.t.caller.reads(x.k, j.edge) || !x.t.caller.shows(j.edge.Target) {
+	if j.edge == nil || !x.t.caller.readsEdge(x.k, j.edge) || !x.t.caller.shows(j.edge.Target) {
 		return false, nil
 	}
-	if !x.t.caller.hides(j.edge.Target) {
+	if !x.t.caller.Hides(j.edge.Target) {
 		return true, nil
 	}
 	id, err := j.edge.Target.ScanID(other)
 	if err != nil {
 		return false, nil
 	}
-	seen, err := x.t.readable(ctx, j.edge.Target, []any{id})
+	seen, err := x.t.caller.Readable(ctx, j.edge.Target, []any{id})
 	return len(seen) > 0, err
 }
 
@@ -78,7 +54,7 @@ func (x *restoration) isGone(ctx context.Context, found *past, now heldRow) (boo
 	if found.row == nil || now == nil || x.isBlind() {
 		return found.row == nil, nil
 	}
-	there, err := x.t.visible(ctx, x.k, x.id)
+	there, err := x.t.caller.Visible(ctx, x.k, x.id)
 	return !there, err
 }
 
@@ -86,7 +62,7 @@ func (x *restoration) isGone(ctx context.Context, found *past, now heldRow) (boo
 // not see, it does not say which: he may never have seen it.
 func (x *restoration) failGone() {
 	p := x.place("", "it was deleted since")
-	if !x.isBlind() && x.t.caller.hides(x.k) {
+	if !x.isBlind() && x.t.caller.Hides(x.k) {
 		p.ID, p.Message = "", "a row of it was deleted since, or is not yours to see"
 	}
 	x.places = append(x.places, p)
@@ -98,7 +74,7 @@ func (x *restoration) mayRecreate(ctx context.Context) error {
 	if x.isBlind() {
 		return nil
 	}
-	if x.t.caller.hides(x.k) {
+	if x.t.caller.Hides(x.k) {
 		was, err := x.t.seePast(ctx, &follow.Entry{Set: x.row.Set}, x.k, x.id, x.Before, true, nil)
 		if err != nil {
 			return err

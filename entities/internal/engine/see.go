@@ -12,7 +12,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
@@ -29,8 +28,8 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 	if !r.Principal.MayName(entry.Set) {
 		return nil, nil
 	}
-	t := &tx{engine: e, attempt: newReading(), set: entry.Set}
-	d, client, release, err := e.backend.Use(ctx, entry.Set)
+	t := e.newTx(newReading(), entry.Set)
+	d, client, release, err := e.data.Backend.Use(ctx, entry.Set)
 	if err == nil {
 		err = t.begin(ctx, d, client, release, false)
 	}
@@ -38,10 +37,9 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 		return nil, err
 	}
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
-	sight := r.View.At(catalog.SurfaceREST)
-	t.caller = &callerView{model: e.As(sight), sight: sight, view: r.View, who: r.Principal, tx: t, ctx: auth.With(ctx, r.Principal)}
-	if e.viewer != nil {
-		if ctx, err = t.caller.viewer(); err != nil {
+	t.caller = e.rules.OfFollower(ctx, t.transaction, r.View, r.Principal)
+	if e.rules.Viewer != nil {
+		if ctx, err = t.caller.Context(); err != nil {
 			return nil, err
 		}
 	}
@@ -109,17 +107,17 @@ func (t *tx) conditionOf(c *follow.Condition) (*filter.Tree, error) {
 // checkRowSecurity refuses a caller from whom the database itself may hide rows of an entry, or
 // any if the entry is empty: its policies are about tables, and say nothing of rows as they were.
 func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
-	if t.engine.backend.Dialect().Name() == dialect.SQLite {
+	if t.Backend.Dialect().Name() == dialect.SQLite {
 		return nil
 	}
 	kinds := map[*model.Kind]bool{}
 	for i := range entry.Images {
-		if k := t.engine.ByName[entry.Images[i].Entity]; k != nil {
+		if k := t.Model.ByName[entry.Images[i].Entity]; k != nil {
 			kinds[k] = true
 		}
 	}
-	for _, k := range t.engine.ByName {
-		if t.engine.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.shows(k) || !model.LivesIn(&k.Entity.Resource, t.set) {
+	for _, k := range t.Model.ByName {
+		if t.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.shows(k) || !model.LivesIn(&k.Entity.Resource, t.set) {
 			continue
 		}
 		b := t.newStatement()
@@ -147,8 +145,8 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 
 // see returns a change as the caller may know of it, nil for one that it may not.
 func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image, condition *filter.Tree) (*store.Change, error) {
-	k := t.engine.ByName[image.Entity]
-	if k == nil || t.engine.tables[k] == nil || !t.caller.shows(k) || t.caller.of(k) == nil {
+	k := t.Model.ByName[image.Entity]
+	if k == nil || t.tables[k] == nil || !t.caller.shows(k) || t.caller.of(k) == nil {
 		return nil, nil
 	}
 	id, err := k.ParseID(image.ID)
@@ -208,8 +206,8 @@ func stateOf(image *journal.Image) (s rowState, err error) {
 // seesLinks reports whether the caller may read one of the relationships that have changed.
 func (t *tx) seesLinks(k *model.Kind, links []linkState) bool {
 	for _, l := range links {
-		for _, j := range t.engine.tables[k].joins {
-			if j.table == l.Table && j.own == l.Own && j.edge != nil && t.caller.reads(k, j.edge) && t.caller.shows(j.edge.Target) {
+		for _, j := range t.tables[k].joins {
+			if j.table == l.Table && j.own == l.Own && j.edge != nil && t.caller.readsEdge(k, j.edge) && t.caller.shows(j.edge.Target) {
 				return true
 			}
 		}
@@ -223,11 +221,11 @@ func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id
 	if !there {
 		return nil, nil
 	}
-	rule, err := t.caller.ruleOrNothing(k)
+	rule, err := t.caller.RowsOrNone(k)
 	if err != nil {
 		return nil, err
 	}
-	info := t.engine.tables[k]
+	info := t.tables[k]
 	past := read.Past{Columns: info.columns, Values: make([]any, len(info.columns))}
 	for i, column := range info.columns {
 		v, known := row[column]
@@ -239,7 +237,7 @@ func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id
 			return nil, err
 		}
 	}
-	return t.engine.reader.PastImage(ctx, t.sql, t.caller.of(k).Entity, k.BoundID(id), past, rule, condition)
+	return t.Reader.PastImage(ctx, t.sql, t.caller.of(k).Entity, k.BoundID(id), past, rule, condition)
 }
 
 // reading is the attempt of who reads outside of a run: it writes nothing, and nobody is told

@@ -13,6 +13,9 @@ import (
 	"github.com/koan-go/koan/framework/exact"
 )
 
+// tables are those of an app's entities.
+type tables map[*model.Kind]*table
+
 // table is an entity's table with all columns that ent knows, those of edges and of fields
 // that are not exposed included.
 type table struct {
@@ -37,7 +40,7 @@ type join struct {
 }
 
 // tablesOf returns the tables of an app's entities.
-func tablesOf(m *model.Model) map[*model.Kind]*table {
+func tablesOf(m *model.Model) tables {
 	out := make(map[*model.Kind]*table, len(m.ByName))
 	byName := make(map[string]*schema.Table, len(m.App.Tables))
 	for _, t := range m.App.Tables {
@@ -120,4 +123,34 @@ func joinsOf(k *model.Kind, t *schema.Table) (out []join) {
 		out = append(out, j)
 	}
 	return out
+}
+
+// referred returns what a column of a kind refers to, nil for nothing that is exposed.
+func referred(m *model.Model, k *model.Kind, column string) *model.Kind {
+	for i := range k.Entity.Columns {
+		if c := &k.Entity.Columns[i]; c.Name == column && c.Refers != "" {
+			return m.ByName[c.Refers]
+		}
+	}
+	for i := range k.Edges {
+		if e := &k.Edges[i]; e.Column.OwnKey == column {
+			return e.Target
+		}
+	}
+	return nil
+}
+
+// isNullable reports whether a column of a kind may be null.
+func isNullable(k *model.Kind, column string) bool {
+	for i := range k.Entity.Columns {
+		if c := &k.Entity.Columns[i]; c.Name == column {
+			return c.Nullable
+		}
+	}
+	for i := range k.Edges {
+		if e := &k.Edges[i]; e.Column.OwnKey == column {
+			return !e.JSON.Required
+		}
+	}
+	return true
 }

@@ -40,7 +40,7 @@ func (p *place) begin(ctx context.Context) (*unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &unit{Tx: begun, dialect: p.engine.backend.Dialect().Name()}, nil
+	return &unit{Tx: begun, dialect: p.engine.data.Backend.Dialect().Name()}, nil
 }
 
 // mutate makes a mutation outside of all runs.

@@ -28,7 +28,7 @@ const maxUpserted = 100
 
 // beforeUpsert keeps the rows that a statement may update, if it is an upsert of the creation that
 // ctx belongs to.
-func (t *tx) beforeUpsert(ctx context.Context, query string) error {
+func (t *mutations) beforeUpsert(ctx context.Context, query string) error {
 	last, _ := ctx.Value(creationKey{}).(*changes.Creation)
 	if last == nil {
 		return nil
@@ -77,12 +77,12 @@ func (t *tx) beforeUpsert(ctx context.Context, query string) error {
 
 // conflicting returns the ids of the rows that have a unique key of what is being created. What has
 // no value yet is null, or gets a default of the database.
-func (t *tx) conflicting(ctx context.Context, k *model.Kind, made []*changes.Creation) ([]any, error) {
+func (t *mutations) conflicting(ctx context.Context, k *model.Kind, made []*changes.Creation) ([]any, error) {
 	b := t.newStatement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
 	or := ""
 	for _, c := range made {
-		for _, key := range t.engine.tables[k].keys {
+		for _, key := range t.tables[k].keys {
 			var values []any
 			for _, column := range key {
 				v, ok, err := boundColumn(k, c.Made, column)
@@ -145,14 +145,14 @@ func boundColumn(k *model.Kind, m ent.Mutation, column string) (v any, ok bool, 
 }
 
 // keepFound keeps what the rows are that an upsert may update.
-func (t *tx) keepFound(ctx context.Context, k *model.Kind, ids []any, u *changes.Upsert) error {
+func (t *mutations) keepFound(ctx context.Context, k *model.Kind, ids []any, u *changes.Upsert) error {
 	if err := t.recordRows(ctx, k, ids); err != nil {
 		return err
 	}
-	if err := t.noteBurdens(ctx, k, ids); err != nil {
+	if err := t.weighing.noteBurdens(ctx, k, ids); err != nil {
 		return err
 	}
-	if err := t.keepPast(ctx, k, ids, true); err != nil {
+	if err := t.past.keepPast(ctx, k, ids, true); err != nil {
 		return err
 	}
 	if err := t.recordLinks(ctx, k, ids, t.manyToMany(k, everyName), true); err != nil {
@@ -174,18 +174,8 @@ func (t *tx) keepFound(ctx context.Context, k *model.Kind, ids []any, u *changes
 	return nil
 }
 
-// version returns the version of a row, 0 where its entity has none.
-func (t *tx) version(ctx context.Context, k *model.Kind, id any) (int64, error) {
-	if k.Entity.VersionColumn == "" {
-		return 0, nil
-	}
-	b := t.newStatement()
-	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
-	return t.integer(ctx, b)
-}
-
 // recordUpserted records what an upsert did to the rows that were found before it, once.
-func (t *tx) recordUpserted(ctx context.Context, k *model.Kind, u *changes.Upsert) error {
+func (t *mutations) recordUpserted(ctx context.Context, k *model.Kind, u *changes.Upsert) error {
 	if u.Recorded || u.Nothing {
 		return nil
 	}
@@ -205,14 +195,14 @@ func (t *tx) recordUpserted(ctx context.Context, k *model.Kind, u *changes.Upser
 		switch {
 		case now == nil:
 			action = store.Delete // its id was updated
-		case !linked && bytes.Equal(now, found.Image) && !t.engine.tables[k].guarded:
+		case !linked && bytes.Equal(now, found.Image) && !t.tables[k].guarded:
 			continue
 		}
 		if err := t.holdWrites(1); err != nil {
 			return err
 		}
 		t.log.Begin(changes.Write{Kind: k, ID: found.ID, Action: action, Links: links})
-		t.weighLater(k, nil, found.ID)
+		t.weighing.weighLater(k, nil, found.ID)
 		if err := t.recordLinks(ctx, k, []any{found.ID}, links, false); err != nil {
 			return err
 		}
@@ -225,7 +215,7 @@ func (t *tx) recordUpserted(ctx context.Context, k *model.Kind, u *changes.Upser
 
 // raiseVersion counts the version of an updated row up, unless the statement did: a version never comes
 // again.
-func (t *tx) raiseVersion(ctx context.Context, k *model.Kind, found *changes.Found) error {
+func (t *mutations) raiseVersion(ctx context.Context, k *model.Kind, found *changes.Found) error {
 	column := k.Entity.VersionColumn
 	if column == "" {
 		return nil
@@ -247,7 +237,7 @@ const (
 	unknown
 )
 
-func (t *tx) upserted(c *changes.Creation, id any) upserted {
+func (t *mutations) upserted(c *changes.Creation, id any) upserted {
 	if c.Upsert == nil {
 		return inserted
 	}
@@ -267,7 +257,7 @@ func (t *tx) upserted(c *changes.Creation, id any) upserted {
 
 // keepUpdated records a row that an upsert updated. One that was found is recorded already; another one
 // stays as it is when the run is undone, and the undo says so.
-func (t *tx) keepUpdated(ctx context.Context, own pending, made *changes.Creation, id any, became upserted) error {
+func (t *mutations) keepUpdated(ctx context.Context, own pending, made *changes.Creation, id any, became upserted) error {
 	made.Forget()
 	if became == updated {
 		t.voidWrites(own)

@@ -62,14 +62,6 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 		WithHint("Choose values that fit the rule.")
 }
 
-// inParentheses puts the name of a rule behind a message, if it has one.
-func inParentheses(rule string) string {
-	if rule == "" {
-		return ""
-	}
-	return " (" + rule + ")"
-}
-
 // duplicateFault is the fault for a value that another row has. owner is nil, and there
 // are no names, if the caller does not know them.
 func duplicateFault(k *model.Kind, m *model.Values, owner *model.Kind, names []string) *fault.Fault {
@@ -107,7 +99,7 @@ func requiredFault(k *model.Kind, m *model.Values, owner *model.Kind, names []st
 // deleteFault is the fault for a row that could not be deleted.
 func (e *Engine) deleteFault(ctx context.Context, t *tx, k *model.Kind, id any, err error) error {
 	failed := e.writeFault(ctx, t, k, nil, err)
-	broken := t.engine.backend.Violation(err)
+	broken := t.Backend.Violation(err)
 	var f *fault.Fault
 	if broken == nil || broken.Rule != database.ForeignKey && broken.Rule != database.NotNull || !errors.As(failed, &f) {
 		return failed
@@ -162,7 +154,7 @@ func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (
 			if r.SetNull {
 				continue
 			}
-			child := t.engine.ByName[r.Entity]
+			child := t.Model.ByName[r.Entity]
 			found, err := t.referringThrough(ctx, child, r, l.kind.BoundIDs(l.ids))
 			if err != nil {
 				return nil, err
@@ -196,7 +188,7 @@ func (t *tx) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Refe
 	if seen == nil || !t.caller.shows(child) {
 		return h, nil
 	}
-	left, err := t.readable(ctx, child, ids)
+	left, err := t.caller.Readable(ctx, child, ids)
 	if err != nil {
 		return h, err
 	}
@@ -209,8 +201,8 @@ func (t *tx) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Refe
 // columns turns a table and columns into an entity and its fields, as the caller
 // knows them: nil for an entity, and no names for columns, that he does not.
 func (t *tx) columns(v *database.Violation) (owner *model.Kind, names []string) {
-	for _, k := range t.engine.ByName {
-		if k.Entity.Table == v.Table && t.caller.knows(k) {
+	for _, k := range t.Model.ByName {
+		if k.Entity.Table == v.Table && t.caller.Knows(k) {
 			owner = k
 		}
 	}
@@ -240,7 +232,7 @@ func (e *Engine) danglingReferences(ctx context.Context, t *tx, k *model.Kind, m
 	look := func(target *model.Kind, id any, at string) {
 		there, err := t.exists(ctx, target, id)
 		if err == nil && !there {
-			out = append(out, danglingReference(t, target, id, at))
+			out = append(out, t.caller.Dangling(target, id, at))
 		}
 	}
 	for _, ed := range m.Edges {

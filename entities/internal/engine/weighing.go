@@ -21,11 +21,16 @@ import (
 // weighed at once. Rows that ent has written wait, to be looked at together: at the end of the call, of the
 // action, or after many or large ones.
 
-// weighing is which rows of a transaction are to be weighed, and what they were. Its zero value is empty.
+// weighing is which rows of a transaction are to be weighed, and what they were.
 type weighing struct {
-	found map[changes.Row]*read.Burden // before their first write, nil for rows that were readable, unasked
-	due   []writtenRow
-	size  int // bytes that were written to those that are due
+	*transaction
+	tables   tables
+	log      *changes.Log
+	past     *history
+	found    map[changes.Row]*read.Burden // before their first write, nil for rows that were readable, unasked
+	due      []writtenRow
+	size     int                  // bytes that were written to those that are due
+	restored map[changes.Row]bool // by an undo: they may be what they were
 }
 
 // writtenRow is a row that was written.
@@ -47,50 +52,50 @@ var unasked = &read.Burden{}
 // noteBurdens notes which rows nobody could read before they are written for the first time. Such rows
 // are rare, and asking is a statement before nearly every update. So an attempt that can be made again
 // asks only in tables where a row was too large once, and is made again at the first one.
-func (t *tx) noteBurdens(ctx context.Context, k *model.Kind, ids []any) error {
-	if info := t.engine.tables[k]; info == nil || !info.sizeable {
+func (t *weighing) noteBurdens(ctx context.Context, k *model.Kind, ids []any) error {
+	if info := t.tables[k]; info == nil || !info.sizeable {
 		return nil
 	}
-	if t.weighing.found == nil {
-		t.weighing.found = map[changes.Row]*read.Burden{}
+	if t.found == nil {
+		t.found = map[changes.Row]*read.Burden{}
 	}
 	var unknown []any
 	for _, id := range ids {
 		at := changes.RowOf(k, id)
-		if _, known := t.weighing.found[at]; known || t.log.CreatedHere(k, id) {
+		if _, known := t.found[at]; known || t.log.CreatedHere(k, id) {
 			continue
 		}
-		t.weighing.found[at] = nil
+		t.found[at] = nil
 		switch p := t.past.rows[at]; {
-		case p == nil && t.attempt.Atomic() && !t.engine.tables[k].burdened.Load():
-			t.weighing.found[at] = unasked
-		case p == nil || t.engine.tables[k].mayBurden(p.row):
+		case p == nil && t.attempt.Atomic() && !t.tables[k].burdened.Load():
+			t.found[at] = unasked
+		case p == nil || t.tables[k].mayBurden(p.row):
 			unknown = append(unknown, id)
 		}
 	}
 	return t.burdens(ctx, k, unknown, func(id any, b *read.Burden) error {
-		t.weighing.found[changes.RowOf(k, id)] = b
+		t.found[changes.RowOf(k, id)] = b
 		return nil
 	})
 }
 
 // burdens calls found for each of some rows that nobody could read.
-func (t *tx) burdens(ctx context.Context, k *model.Kind, ids []any, found func(id any, b *read.Burden) error) error {
+func (t *weighing) burdens(ctx context.Context, k *model.Kind, ids []any, found func(id any, b *read.Burden) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	if len(ids) == 1 {
 		ctx = t.brief(ctx)
 	}
-	keys, err := t.engine.reader.Sizeable(ctx, t.sql, k.Entity, k.BoundIDs(ids))
+	keys, err := t.Reader.Sizeable(ctx, t.sql, k.Entity, k.BoundIDs(ids))
 	if err != nil || len(keys) == 0 {
 		return err
 	}
 	if ids, err = k.ScanIDs(keys); err != nil {
 		return err
 	}
-	return t.engine.reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, row []byte) error {
-		b := t.engine.reader.Burden(row)
+	return t.Reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, row []byte) error {
+		b := t.Reader.Burden(row)
 		if b == nil {
 			return nil
 		}
@@ -103,28 +108,28 @@ func (t *tx) burdens(ctx context.Context, k *model.Kind, ids []any, found func(i
 }
 
 // weighLater has rows that a mutation wrote be weighed with others; m is nil for what inputs write.
-func (t *tx) weighLater(k *model.Kind, m ent.Mutation, ids ...any) {
-	if info := t.engine.tables[k]; info == nil || !info.sizeable {
+func (t *weighing) weighLater(k *model.Kind, m ent.Mutation, ids ...any) {
+	if info := t.tables[k]; info == nil || !info.sizeable {
 		return
 	}
 	if m != nil {
-		t.weighing.size += sizeOf(m)
+		t.size += sizeOf(m)
 	}
 	for _, id := range ids {
-		t.weighing.due = append(t.weighing.due, writtenRow{k, id})
+		t.due = append(t.due, writtenRow{k, id})
 	}
 }
 
 // weigh refuses rows that wait and that nobody could read, unless they were no better before.
-func (t *tx) weigh(ctx context.Context) error {
-	if len(t.weighing.due) == 0 { // as after nearly all writes, whose rows came back with them
-		t.weighing.size = 0
+func (t *weighing) weigh(ctx context.Context, by *view) error {
+	if len(t.due) == 0 { // as after nearly all writes, whose rows came back with them
+		t.size = 0
 		return nil
 	}
 	ids, order, seen := map[*model.Kind][]any{}, []*model.Kind(nil), map[changes.Row]bool{}
-	for _, w := range t.weighing.due {
+	for _, w := range t.due {
 		at := changes.RowOf(w.kind, w.id)
-		if seen[at] || t.restored[at] != nil { // an undo restores what was there
+		if seen[at] || t.restored[at] { // an undo restores what was there
 			continue
 		}
 		seen[at] = true
@@ -138,62 +143,50 @@ func (t *tx) weigh(ctx context.Context) error {
 			if excused, err := t.excuses(k, id, is); excused || err != nil {
 				return err
 			}
-			return t.unreadableFault(k, id, is)
+			return t.unreadableFault(by, k, id, is)
 		})
 		if err != nil {
 			return t.verdict(err)
 		}
 	}
-	t.weighing.due, t.weighing.size = t.weighing.due[:0], 0
+	t.due, t.size = t.due[:0], 0
 	return nil
 }
 
 // excuses reports whether a row may be left with a burden because of what it was before. Where nobody
 // asked what it was, the attempt is made again, and asks.
-func (t *tx) excuses(k *model.Kind, id any, is *read.Burden) (bool, error) {
-	was := t.weighing.found[changes.RowOf(k, id)]
+func (t *weighing) excuses(k *model.Kind, id any, is *read.Burden) (bool, error) {
+	was := t.found[changes.RowOf(k, id)]
 	if was == unasked {
-		t.engine.tables[k].burdened.Store(true)
+		t.tables[k].burdened.Store(true)
 		return false, store.ErrRepeat
 	}
-	return t.engine.reader.Excuses(was, is), nil
+	return t.Reader.Excuses(was, is), nil
 }
 
 // Check implements store.Checker.
 func (t *tx) Check(ctx context.Context) error {
-	defer t.forReport()()
-	return t.weigh(ctx)
+	return t.weighing.weigh(ctx, t.reader)
 }
 
 // unreadableFault is the fault of a row that nobody could read, with what the caller may know of it.
-func (t *tx) unreadableFault(k *model.Kind, id any, b *read.Burden) *fault.Fault {
-	f := t.engine.reader.Unreadable(k.Entity, b, t.namedField(k, b.Field()))
-	if t.caller != nil && t.caller.shows(k) && !t.caller.mayHide(k) {
+func (t *weighing) unreadableFault(by *view, k *model.Kind, id any, b *read.Burden) *fault.Fault {
+	f := t.Reader.Unreadable(k.Entity, b, by.FieldName(k, b.Field()))
+	if by != nil && by.shows(k) && !by.MayHide(k) {
 		f.Message += " (id " + filter.Quote(k.FormatID(id)) + ")"
 	}
 	return f
 }
 
-// namedField is the name of a field where a fault may have it, else "".
-func (t *tx) namedField(k *model.Kind, field string) string {
-	if t.caller == nil {
-		return ""
-	}
-	if seen := t.caller.of(k); seen == nil || seen.FieldNamed(field) == nil {
-		return ""
-	}
-	return field
-}
-
 // checkReturned weighs what a statement of the engine's own has returned of a row, and returns what its
 // caller gets: of a row that has a burden and may keep it, only the id.
-func (t *tx) checkReturned(k *model.Kind, m *model.Values, id any, row json.RawMessage) (json.RawMessage, error) {
-	b := t.engine.reader.Burden(row)
+func (t *weighing) checkReturned(by *view, k *model.Kind, m *model.Values, id any, row json.RawMessage) (json.RawMessage, error) {
+	b := t.Reader.Burden(row)
 	if b == nil {
-		t.weighed(k, id)
+		t.weighed(by, k, id)
 		return row, nil
 	}
-	if t.restored[changes.RowOf(k, id)] != nil {
+	if t.restored[changes.RowOf(k, id)] {
 		return onlyID(k, id), nil
 	}
 	switch excused, err := t.excuses(k, id, b); {
@@ -202,18 +195,18 @@ func (t *tx) checkReturned(k *model.Kind, m *model.Values, id any, row json.RawM
 	case excused:
 		return onlyID(k, id), nil
 	}
-	field := t.namedField(k, b.Field())
-	return nil, t.engine.reader.Unreadable(k.Entity, b, field).WithPath(pathOf(m, field))
+	field := by.FieldName(k, b.Field())
+	return nil, t.Reader.Unreadable(k.Entity, b, field).WithPath(pathOf(m, field))
 }
 
 // weighed takes a row whose answer has just been weighed from those that wait, where it is the last one.
-func (t *tx) weighed(k *model.Kind, id any) {
-	last := len(t.weighing.due) - 1
-	if last < 0 || t.caller.of(k) == nil || t.caller.of(k).Partial { // it was not the whole row
+func (t *weighing) weighed(by *view, k *model.Kind, id any) {
+	last := len(t.due) - 1
+	if last < 0 || by.of(k) == nil || by.of(k).Partial { // it was not the whole row
 		return
 	}
-	if w := t.weighing.due[last]; changes.RowOf(w.kind, w.id) == changes.RowOf(k, id) {
-		t.weighing.due = t.weighing.due[:last]
+	if w := t.due[last]; changes.RowOf(w.kind, w.id) == changes.RowOf(k, id) {
+		t.due = t.due[:last]
 	}
 }
 
@@ -228,10 +221,10 @@ func (t *tx) checkWidth(k *model.Kind, m *model.Values, row write.Row) error {
 	field := ""
 	for i := range k.Entity.Columns {
 		if c := &k.Entity.Columns[i]; c.Name == widest {
-			field = t.namedField(k, c.Field)
+			field = t.caller.FieldName(k, c.Field)
 		}
 	}
-	if f := t.engine.reader.TooWide(k.Entity, row.Size(), field); f != nil {
+	if f := t.Reader.TooWide(k.Entity, row.Size(), field); f != nil {
 		return f.WithPath(pathOf(m, field))
 	}
 	return nil
@@ -259,11 +252,11 @@ func onlyID(k *model.Kind, id any) json.RawMessage {
 
 // weighMany weighs the rows that wait, if they are many or what was written to them is large: so the app's
 // own code mostly learns where it is that it goes too far.
-func (t *tx) weighMany(ctx context.Context) error {
-	if t.weighing.size < largeWrite && len(t.weighing.due) < maxDue {
+func (t *weighing) weighMany(ctx context.Context, by *view) error {
+	if t.size < largeWrite && len(t.due) < maxDue {
 		return nil
 	}
-	return t.weigh(ctx)
+	return t.weigh(ctx, by)
 }
 
 // sizeOf is about how many bytes the values of a write take.

@@ -39,7 +39,7 @@ func (e *Engine) upsert(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 		}
 		return e.createWithID(ctx, t, k, m, nil)
 	}
-	there, err := t.visible(ctx, k, m.ID)
+	there, err := t.caller.Visible(ctx, k, m.ID)
 	if err != nil && fault.CodeOf(err) != fault.Forbidden {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (e *Engine) createOnly(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return nil, fault.Newf(fault.InvalidPayload, "the database generates the ids of %s", k.Name()).
 			WithPath(m.At + "/" + filter.Escape(k.KeyField().Name)).WithHint("Leave the id out.")
 	}
-	there, err := t.visible(ctx, k, m.ID)
+	there, err := t.caller.Visible(ctx, k, m.ID)
 	if err != nil && fault.CodeOf(err) != fault.Forbidden {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (e *Engine) find(ctx context.Context, t *tx, k *model.Kind, m *model.Values
 		}
 		return err
 	}
-	keys, err := e.reader.Keys(ctx, t.sql, k.Entity, tree, 1)
+	keys, err := e.data.Reader.Keys(ctx, t.sql, k.Entity, tree, 1)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
@@ -112,7 +112,7 @@ func (e *Engine) keepStored(ctx context.Context, t *tx, k *model.Kind, id any, m
 	}
 	var row map[string]any
 	if id != nil {
-		there, err := t.visible(ctx, k, id)
+		there, err := t.caller.Visible(ctx, k, id)
 		if err != nil && fault.CodeOf(err) != fault.Forbidden {
 			return err
 		}
@@ -147,7 +147,7 @@ func (e *Engine) create(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 	if missing := m.Missing(t.caller.of(k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
-	if err := t.checkReferences(ctx, k, nil, m); err != nil {
+	if err := t.caller.CheckReferences(ctx, k, nil, m); err != nil {
 		return nil, err
 	}
 	if !t.plain(k, m) {
@@ -230,12 +230,12 @@ func (e *Engine) answer(ctx context.Context, t *tx, k *model.Kind, id any, m *mo
 	if err != nil {
 		return nil, err
 	}
-	return t.checkReturned(k, m, id, out)
+	return t.weighing.checkReturned(t.caller, k, m, id, out)
 }
 
 // stored reads a row that was written: only the id, if the caller may not read it.
 func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any) (json.RawMessage, error) {
-	out, err := t.readVisible(ctx, k, id)
+	out, err := t.caller.Image(ctx, k, id)
 	if err == nil && out != nil {
 		err = t.holdImage(k, id, len(out))
 	}
@@ -300,7 +300,7 @@ func (e *Engine) write(ctx context.Context, t *tx, k *model.Kind, id any, m *mod
 	if err := e.reduce(ctx, t, k, id, m); err != nil || m.Empty() {
 		return err
 	}
-	if err := t.checkReferences(ctx, k, id, m); err != nil {
+	if err := t.caller.CheckReferences(ctx, k, id, m); err != nil {
 		return err
 	}
 	var where []func(*sql.Selector)
@@ -415,7 +415,7 @@ func (e *Engine) patch(ctx context.Context, t *tx, k *model.Kind, in *model.Patc
 			return nil, read.NotFound(k.Entity, in.Shown, t.set)
 		}
 	}
-	there, err := t.visible(ctx, k, in.ID)
+	there, err := t.caller.Visible(ctx, k, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -436,7 +436,7 @@ func (e *Engine) deleteAll(ctx context.Context, t *tx, k *model.Kind, in *model.
 	there := make([]bool, len(in.IDs)) // at the start: one may go together with another
 	for i, id := range in.IDs {
 		var err error
-		if there[i], err = t.visible(ctx, k, id); err != nil {
+		if there[i], err = t.caller.Visible(ctx, k, id); err != nil {
 			return nil, err
 		}
 	}

@@ -45,13 +45,13 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return f
 	}
 	if errors.Is(err, privacy.Deny) {
-		return fault.New(fault.Forbidden, denial(err)).WithPath(at).
+		return fault.New(fault.Forbidden, Denial(err)).WithPath(at).
 			WithHint("A policy of the app refused the change; its message says why.").Because(err)
 	}
 	if f := t.exhaustedFault(ctx, k, at, err); f != nil {
 		return f
 	}
-	if broken := t.engine.backend.Violation(err); broken != nil {
+	if broken := t.Backend.Violation(err); broken != nil {
 		return e.violationFault(ctx, t, k, m, broken).Because(err)
 	}
 	trait := e.App.Trait(err)
@@ -70,11 +70,11 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return fault.New(fault.Conflict, model.LastPart(err)).WithPath(at).
 			WithRetry(fault.Fix).WithHint("Choose values that fit what is already stored.").Because(err)
 	case trait.NotFound && m != nil && k.Policy: // its own predicate passed the row by
-		return keptByPolicy(k, "changed")
+		return KeptByPolicy(k, "changed")
 	case trait.NotFound && m != nil:
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.Name()).Because(err)
 	}
-	if err, mine := t.engine.backend.Trouble(t.set, err); mine {
+	if err, mine := t.Backend.Trouble(t.set, err); mine {
 		if f := t.misfitFault(ctx, k, m, err); f != nil {
 			return f
 		}
